@@ -1,27 +1,27 @@
-# Two commands matter: `make demo` and `make test`. Each does all its own set-up.
+# The main commands are `make demo` and `make test`. Both install their own requirements.
 
 PREFIX ?= /usr/local
-# Everything that changes the host needs root.
+# Changing the host needs root.
 AS_ROOT := $(shell [ "$$(id -u)" -eq 0 ] || echo sudo)
 ASSAY := target/release/assay
 ASSAY_LOAD := target/release/assay-load
 
 .PHONY: demo test test-quick fuzz check audit bench conformance screenshots package book install build setup clean
 
-# From a fresh clone to a verdict, in minutes; says what it does and how long each step takes.
+# From a fresh clone to a verdict, in minutes; prints each step and its duration.
 demo:
 	@scripts/demo
 
-# Everything, or by name: make test ONLY=ledger. Its last line counts what passed, failed and was skipped.
+# All tests, or by name: make test ONLY=ledger. The last line counts passed, failed and skipped tests.
 test: setup
 	@scripts/test $(if $(ONLY),--only '$(ONLY)')
 
-# What needs no root, no network and no guest: the inner loop.
+# Tests without root, network and guests, for frequent use.
 test-quick:
 	@scripts/test --quick $(if $(ONLY),--only '$(ONLY)')
 
-# Damaged input for every reader of what comes from outside, so many seconds each (CONTRIBUTING.md):
-# make fuzz TIME=600 ONLY=parquet SEED=2. What makes one panic is left in target/fuzz.
+# Fuzzes every reader of external input for TIME seconds each (CONTRIBUTING.md):
+# make fuzz TIME=600 ONLY=parquet SEED=2. Inputs that cause a panic are kept in target/fuzz.
 fuzz:
 	@scripts/setup build
 	cargo build -p assay-fuzz
@@ -33,13 +33,13 @@ check:
 	cargo clippy --workspace --all-targets -- -D warnings
 	@scripts/check-static
 
-# Known advisories, licences and sources of all crates, hashes of what is vendored (docs/supply-chain.md).
+# Known advisories, licences and sources of all crates, hashes of vendored files (docs/supply-chain.md).
 # Without a network: ADVISORY_DB=PATH of a clone of RustSec's advisory-db.
 audit:
 	@scripts/setup audit
 	@ADVISORY_DB="$(ADVISORY_DB)" scripts/audit
 
-# Peers to be compared with, each where it is given: PEER_GRAPH500=omp-csr PEER_FILEBENCH=filebench
+# Optional peers for comparison: PEER_GRAPH500=omp-csr PEER_FILEBENCH=filebench
 # PEER_YCSB=bin/ycsb PEER_PARSEC=FOLDER PEER_MULTICHASE=FOLDER PEER_STREAM=stream
 # (docs/results/performance.md).
 bench: build
@@ -50,12 +50,12 @@ bench: build
 		PEER_MULTICHASE="$(PEER_MULTICHASE)" PEER_STREAM="$(PEER_STREAM)" \
 		target/release/assay-bench $(ASSAY)
 
-# docs/results/conformance.md: this host, and guests with other kernels and layouts.
+# Generates docs/results/conformance.md: this host, and guests with other kernels and layouts.
 conformance: build
 	@scripts/setup test-host lab
 	@$(AS_ROOT) scripts/conformance $(ASSAY)
 
-# docs/images: pictures of real pages.
+# Generates docs/images: pictures of real pages.
 screenshots: build
 	@scripts/setup demo report fleet
 	@$(AS_ROOT) scripts/screenshots $(ASSAY)
@@ -66,7 +66,7 @@ package:
 	@scripts/setup package
 	@package=$$(scripts/package) && $(AS_ROOT) scripts/package-check "$$package"
 
-# The docs as one book, where mdbook is installed; they read as well without it.
+# The docs as one book, if mdbook is installed; they can be read without it.
 book:
 	@command -v mdbook >/dev/null || { echo "error: no mdbook; docs/README.md has the same pages" >&2; exit 1; }
 	mdbook build docs
@@ -80,7 +80,7 @@ install: build
 	$(AS_ROOT) install -D -m 755 $(ASSAY_LOAD) $(DESTDIR)$(PREFIX)/bin/assay-load
 	$(AS_ROOT) scripts/extras $(ASSAY) $(DESTDIR)$(PREFIX)
 
-# What `make test` needs; scripts/setup says what else there is.
+# Requirements of `make test`; scripts/setup lists other parts.
 setup:
 	@scripts/setup all
 

@@ -1,4 +1,4 @@
-//! The program under test, run as users run it.
+//! Runs the program under test as users run it.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -11,21 +11,21 @@ use assay_run_folder::{Manifest, RunFolder};
 use crate::child;
 use crate::failure::Failure;
 
-/// The `assay` binary with a folder of its own for everything that it leaves.
+/// The `assay` binary with a separate folder for all its files.
 pub(crate) struct Assay {
     program: PathBuf,
     place: PathBuf,
 }
 
-/// What a process took.
+/// Resources used by a process.
 #[derive(Clone, Copy)]
-pub(crate) struct Took {
+pub(crate) struct Usage {
     pub(crate) time: Duration,
-    /// The most memory that it ever had, bytes.
+    /// Peak memory in bytes.
     pub(crate) peak: u64,
 }
 
-/// Exit codes of a run that ended with a verdict: kept, broken, undecided or void.
+/// Exit codes of a run with a verdict: kept, broken, undecided or void.
 const JUDGED: [i32; 3] = [0, 1, 3];
 
 impl Assay {
@@ -40,16 +40,16 @@ impl Assay {
         Ok(Self { program, place: place.to_owned() })
     }
 
-    /// Runs a study of this text and returns its run folder with its manifest.
+    /// Runs a study given as text; returns its run folder and manifest.
     pub(crate) fn run(&self, name: &str, study: &str) -> Result<(PathBuf, Manifest), Failure> {
         let file = self.place.join(format!("{name}.toml"));
         write(&file, study)?;
         let out = self.place.join(name);
         let mut command = Command::new(&self.program);
         command.arg("run").arg(&file).arg("--out").arg(&out).arg("--json");
-        let (status, talk) = self.call(&mut command, name)?;
+        let (status, output) = self.call(&mut command, name)?;
         if !status.code().is_some_and(|code| JUDGED.contains(&code)) {
-            return Err(Failure::Failed(format!("`assay run` ended with {status}: {talk}")));
+            return Err(Failure::Failed(format!("`assay run` ended with {status}: {output}")));
         }
         let manifest = RunFolder::open(&out)?.read_manifest()?;
         let faults = manifest.trials.iter().flat_map(|trial| &trial.repeats);
@@ -59,37 +59,36 @@ impl Assay {
         Ok((out, manifest))
     }
 
-    /// Measures the disk of a study; the run folder is `name`.
+    /// Calibrates the disk of a study; the run folder is `name`.
     pub(crate) fn calibrate(&self, name: &str, study: &str) -> Result<(), Failure> {
         let file = self.place.join(format!("{name}.toml"));
         write(&file, study)?;
         let mut command = Command::new(&self.program);
         command.arg("predict").arg(&file).args(["--calibrate", "--json"]);
         command.arg("--out").arg(self.place.join(name));
-        let (status, talk) = self.call(&mut command, name)?;
+        let (status, output) = self.call(&mut command, name)?;
         match status.code() {
             Some(code) if JUDGED.contains(&code) => Ok(()),
-            _ => Err(Failure::Failed(format!("`assay predict` ended with {status}: {talk}"))),
+            _ => Err(Failure::Failed(format!("`assay predict` ended with {status}: {output}"))),
         }
     }
 
-    /// Writes the report of a recorded run and returns how long that took as a process.
+    /// Writes the report of a recorded run; returns the duration of the process.
     pub(crate) fn report(&self, run: &Path) -> Result<Duration, Failure> {
         let mut command = Command::new(&self.program);
         command.arg("report").arg(run);
         let began = Instant::now();
-        let (status, talk) = self.call(&mut command, "report")?;
+        let (status, output) = self.call(&mut command, "report")?;
         let elapsed = began.elapsed();
         if status.success() {
             Ok(elapsed)
         } else {
-            Err(Failure::Failed(format!("`assay report` ended with {status}: {talk}")))
+            Err(Failure::Failed(format!("`assay report` ended with {status}: {output}")))
         }
     }
 
-    /// Runs it with these words, and says how long that took and how much memory; no Slurm is asked
-    /// for anything.
-    pub(crate) fn peak(&self, words: &[&OsStr]) -> Result<Took, Failure> {
+    /// Runs it with these arguments and measures duration and memory, without contacting Slurm.
+    pub(crate) fn peak(&self, words: &[&OsStr]) -> Result<Usage, Failure> {
         let mut command = Command::new(&self.program);
         command.args(words).env("SLURM_CONF", self.place.join("no-slurm.conf"));
         let mut running = self.started(&mut command, "peak")?;
@@ -97,23 +96,24 @@ impl Assay {
         let (status, peak) = child::wait_with_peak(&mut running)?;
         let time = began.elapsed();
         if status.code().is_some_and(|code| JUDGED.contains(&code)) {
-            return Ok(Took { time, peak });
+            return Ok(Usage { time, peak });
         }
-        let said = self.said("peak");
-        Err(Failure::Failed(format!("`assay` with {words:?} ended with {status}: {said}")))
+        let output = self.last_output("peak");
+        Err(Failure::Failed(format!("`assay` with {words:?} ended with {status}: {output}")))
     }
 
-    /// Runs it to its end with a ledger of its own; returns the last that it said.
+    /// Runs it to its end with its own ledger; returns the exit status and its last output.
     fn call(&self, command: &mut Command, name: &str) -> Result<(ExitStatus, String), Failure> {
         let mut running = self.started(command, name)?;
         let status = child::wait(&mut running)?;
-        Ok((status, self.said(name)))
+        Ok((status, self.last_output(name)))
     }
 
     fn started(&self, command: &mut Command, name: &str) -> Result<Child, Failure> {
-        let talk = self.place.join(format!("{name}.talk"));
-        let failed = |cause| Failure::Failed(format!("cannot create {}: {cause}", talk.display()));
-        let file = File::create(&talk).map_err(failed)?;
+        let output_file = self.place.join(format!("{name}.stderr"));
+        let failed =
+            |cause| Failure::Failed(format!("cannot create {}: {cause}", output_file.display()));
+        let file = File::create(&output_file).map_err(failed)?;
         command
             .env("ASSAY_STATE", self.place.join("state"))
             .stdin(Stdio::null())
@@ -124,16 +124,16 @@ impl Assay {
             .map_err(|cause| Failure::Failed(format!("cannot start {command:?}: {cause}")))
     }
 
-    /// The last that a call of this name said.
-    fn said(&self, name: &str) -> String {
-        let talk = self.place.join(format!("{name}.talk"));
-        let said = std::fs::read_to_string(talk).unwrap_or_default();
-        let last: Vec<&str> = said.lines().rev().take(3).collect();
+    /// The last lines of output of the call with this name.
+    fn last_output(&self, name: &str) -> String {
+        let output_file = self.place.join(format!("{name}.stderr"));
+        let output = std::fs::read_to_string(output_file).unwrap_or_default();
+        let last: Vec<&str> = output.lines().rev().take(3).collect();
         last.into_iter().rev().collect::<Vec<_>>().join("; ")
     }
 }
 
-/// Writes a file whole.
+/// Replaces a file.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text)
         .map_err(|cause| Failure::Failed(format!("cannot write {}: {cause}", path.display())))

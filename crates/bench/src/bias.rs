@@ -1,10 +1,9 @@
-//! Verdicts on real runs whose truth is known: one group's weight is secretly not what the record
-//! says, far from it (half, double) and near the margin.
+//! Verdicts on real runs whose truth is known: the actual weight of one group secretly differs from
+//! the recorded one, by much (half, double) or near the margin.
 //!
-//! Each run is made with the biased weight and judged twice. Against what was really set, its
-//! promise holds if the kernel obeys, and a verdict of broken counts as false. Against a record in
-//! which the group has the weight of its place it does not hold, and a verdict of kept is false: the
-//! bias was missed.
+//! Each run is made with the biased weight and judged twice. With the actual weights the promise
+//! holds if the kernel obeys, so a broken verdict counts as false. With a record that hides the
+//! bias the promise does not hold, so a kept verdict is false: the bias was missed.
 
 use assay_facts::Available;
 use assay_judge::judge;
@@ -15,39 +14,40 @@ use crate::assay::Assay;
 use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
 use crate::idle_wait;
-use crate::say;
+use crate::progress;
 use crate::statistics::{Estimate, Reached};
 
 /// Groups of every run.
 const GROUPS: usize = 16;
 
-/// The weights without a bias, handed out in turn. Each multiple of them is a weight of BFQ.
+/// Unbiased weights, assigned in turn. Each multiple of them is a valid BFQ weight.
 const WEIGHTS: [u32; 4] = [100, 200, 300, 400];
 
-/// Half of the runs are to be decided within so many seconds.
+/// Target for the median time to a decision, in seconds.
 const SECONDS: f64 = 30.0;
 
-/// Seconds of a repeat, at most.
+/// Longest repeat, in seconds.
 const AT_MOST: u32 = 10;
 
-/// Repeats of a run, as users take them: it ends by its precision, whichever record it is judged by.
+/// Repeats of a run, as for users: it stops at the required precision, whichever record it is
+/// judged by.
 const REPEATS: u32 = 3;
 
-/// What a weight is really, as a multiple of what the record says; run by run in turn.
+/// Actual weight as a multiple of the recorded one; used by the runs in turn.
 const FACTORS: [f64; 7] = [0.5, 2.0, 0.85, 1.15, 0.88, 1.12, 1.0];
 
-/// Nearer than this the margin of 10 % is not surely missed, and only a false `kept` counts.
+/// Biases smaller than this may be within the margin of 10 %, so only a false `kept` counts.
 const FAR: f64 = 0.4;
 
-/// The two-sided quantile of the normal distribution at 95 %, for rates of verdicts.
+/// The two-sided 95 % quantile of the normal distribution, for rates of verdicts.
 const NORMAL: f64 = 1.959_964;
 
 const TIME: Shown = Shown { factor: 1.0, unit: "s", decimals: 1 };
 
-/// What is divided.
+/// The divided resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Resource {
-    /// CPU 0, which all groups share.
+    /// CPU 0, shared by all groups.
     Cpu,
     Disk,
 }
@@ -60,7 +60,7 @@ impl Resource {
         }
     }
 
-    /// What has to be quiet: a line of /proc/stat.
+    /// The line of /proc/stat whose CPUs must be idle.
     const fn cpus(self) -> &'static str {
         match self {
             Self::Cpu => "cpu0 ",
@@ -69,28 +69,28 @@ impl Resource {
     }
 }
 
-/// How the runs of one resource were judged.
+/// Verdicts of all runs of one resource.
 #[derive(Debug, Default)]
 struct Count {
     runs: usize,
-    /// Void: gates that failed say nothing of the statistics.
+    /// Void: failed checks say nothing about the statistics.
     void: Vec<String>,
-    /// What was said of runs that are broken by their real weights. Such a verdict counts as false
-    /// here; whether it was, or the kernel did not obey in that run, only its numbers can tell.
+    /// Reasons of runs judged broken with their actual weights. These count as false here; whether
+    /// they are, or the kernel did not obey in that run, only the numbers can show.
     broken: Vec<String>,
     honestly_undecided: usize,
-    /// Kept although the weight was another.
+    /// Kept although the weight differed.
     missed: usize,
-    /// Judged by a record that is wrong by more than the margin.
+    /// Runs whose record is wrong by more than the margin.
     biased: usize,
     biased_undecided: usize,
-    /// Of the far ones, those that were not called broken.
+    /// Of the far ones, those not judged broken.
     far: usize,
     not_found: usize,
     seconds: Vec<f64>,
 }
 
-/// `runs` runs, the same number on each resource.
+/// Makes `runs` runs, the same number on each resource.
 pub(crate) fn measure(
     assay: &Assay,
     resources: &[Resource],
@@ -101,11 +101,11 @@ pub(crate) fn measure(
         let mut count = Count::default();
         let mut busiest = 0.0_f64;
         let each = runs.div_ceil(resources.len());
-        say(&format!("{each} runs with a secret {}", resource.knob()));
+        progress(&format!("{each} runs with a hidden bias of {}", resource.knob()));
         for number in 0..each {
             busiest = busiest.max(idle_wait::wait_for(resource.cpus())?);
             one(assay, *resource, number, &mut count)?;
-            say(&format!("{} {} of {each}: {count:?}", resource.knob(), number + 1));
+            progress(&format!("{} {} of {each}: {count:?}", resource.knob(), number + 1));
         }
         figures.extend(figures_of(*resource, &count, busiest)?);
     }
@@ -119,7 +119,7 @@ fn one(assay: &Assay, resource: Resource, number: usize, count: &mut Count) -> R
     let honest = Run::load(&folder)?;
     let _ = std::fs::remove_dir_all(folder);
     let mut biased = honest.manifest.clone();
-    conceal(&mut biased, group, factor)?;
+    hide_bias(&mut biased, group, factor)?;
     count.runs += 1;
     let (honest_verdict, why) = verdict(&honest.manifest, &honest);
     if honest_verdict == Verdict::Void {
@@ -131,13 +131,13 @@ fn one(assay: &Assay, resource: Resource, number: usize, count: &mut Count) -> R
     }
     count.honestly_undecided += usize::from(honest_verdict == Verdict::Undecided);
     if (factor - 1.0).abs() > 1e-9 {
-        let found = verdict(&biased, &honest).0;
+        let biased_verdict = verdict(&biased, &honest).0;
         count.biased += 1;
-        count.missed += usize::from(found == Verdict::Kept);
-        count.biased_undecided += usize::from(found == Verdict::Undecided);
+        count.missed += usize::from(biased_verdict == Verdict::Kept);
+        count.biased_undecided += usize::from(biased_verdict == Verdict::Undecided);
         if (factor - 1.0).abs() > FAR {
             count.far += 1;
-            count.not_found += usize::from(found != Verdict::Broken);
+            count.not_found += usize::from(biased_verdict != Verdict::Broken);
         }
     }
     let repeats = honest.manifest.trials[0].repeats.iter();
@@ -153,8 +153,8 @@ fn verdict(manifest: &Manifest, run: &Run) -> (Verdict, String) {
         .map_or((Verdict::Void, String::new()), |promise| (promise.verdict, promise.reason.clone()))
 }
 
-/// Writes the weight of the group's place into the record, in the file's own units.
-fn conceal(manifest: &mut Manifest, group: usize, factor: f64) -> Result<(), Failure> {
+/// Replaces the recorded weight by the unbiased one, in the file's own units.
+fn hide_bias(manifest: &mut Manifest, group: usize, factor: f64) -> Result<(), Failure> {
     let name = format!("task{}", group + 1);
     let honest = |text: &str| -> Result<String, Failure> {
         let word = text.split_whitespace().last().unwrap_or_default();
@@ -183,7 +183,7 @@ fn conceal(manifest: &mut Manifest, group: usize, factor: f64) -> Result<(), Fai
     Ok(())
 }
 
-/// The study with the real weights.
+/// The study with the actual weights.
 fn study(resource: Resource, group: usize, factor: f64) -> String {
     let mut weights: Vec<u32> = WEIGHTS.into_iter().cycle().take(GROUPS).collect();
     weights[group] = (f64::from(weights[group]) * factor).round() as u32;
@@ -195,7 +195,7 @@ fn study(resource: Resource, group: usize, factor: f64) -> String {
             "ioengine = \"cpuio\", cpuload = 100, numjobs = 2",
             "cpu.time",
         ),
-        // The pool is large enough for every group to have all that it wants (C-TAG-CAP).
+        // The pool is large enough for the requests of all groups (C-TAG-CAP).
         Resource::Disk => (
             "[disks.scratch]\nuse = \"loop\"\nsize = \"256 MiB\"\nscheduler = \"bfq\"\nqueue = { \
              \"iosched/low_latency\" = 0, \"iosched/max_budget\" = 512, nr_requests = 2048 }\n"
@@ -215,22 +215,22 @@ fn study(resource: Resource, group: usize, factor: f64) -> String {
     )
 }
 
-/// A rate of so many of so many, with the interval of Wilson (1927).
-fn proportion(number: usize, of: usize) -> Estimate {
+/// A rate `number` / `of`, with Wilson's interval (1927).
+fn wilson_interval(number: usize, of: usize) -> Estimate {
     let (n, value) = (of.max(1) as f64, number as f64 / of.max(1) as f64);
     let z = NORMAL;
     let middle = (value + z * z / (2.0 * n)) / (1.0 + z * z / n);
     let half = z / (1.0 + z * z / n) * (value * (1.0 - value) / n + z * z / (4.0 * n * n)).sqrt();
-    // Rounding must not put none above none.
+    // Rounding must not make the lower bound exceed zero for a count of zero.
     Estimate { value, low: (middle - half).max(0.0).min(value), high: (middle + half).min(1.0) }
 }
 
 fn figures_of(resource: Resource, count: &Count, busiest: f64) -> Result<Vec<Figure>, Failure> {
     let judged = count.runs - count.void.len();
     let knob = resource.knob();
-    // What is void is no answer either, and counts as one that is missing.
-    let counted = |name: &str, number: usize, of: usize, most: f64, beside: String| {
-        let rate = proportion(number, of);
+    // Void runs give no answer and count as undecided.
+    let counted = |name: &str, number: usize, of: usize, most: f64, remark: String| {
+        let rate = wilson_interval(number, of);
         Figure {
             name: format!("{knob}: {name}"),
             measured: format!(
@@ -241,7 +241,7 @@ fn figures_of(resource: Resource, count: &Count, busiest: f64) -> Result<Vec<Fig
             target: format!("at most {:.0} %", 100.0 * most),
             of_target: None,
             reached: if of == 0 { Reached::Undecided } else { rate.at_most(most) },
-            remarks: vec![beside],
+            remarks: vec![remark],
         }
     };
     let undecided = |number: usize| {
@@ -263,7 +263,7 @@ fn figures_of(resource: Resource, count: &Count, busiest: f64) -> Result<Vec<Fig
     let mut figures = vec![wrong, missed, far, voids];
     if let Some(median) = Estimate::median(&count.seconds) {
         let name = format!("{knob}: time to a decision, {GROUPS} groups");
-        // The median is what is promised, and not the worst run.
+        // The target applies to the median, not to the worst run.
         let median = Estimate { value: median.value, low: median.value, high: median.value };
         figures.push(Figure::bound(&name, median, SECONDS, &TIME));
     }
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_studies_have_no_mistakes() {
+    fn the_studies_have_no_errors() {
         for resource in [Resource::Cpu, Resource::Disk] {
             let nothing = |_: &str| Err("no files here".to_owned());
             let (_, findings) = assay_study::parse("bias", &study(resource, 3, 2.0), &nothing);
@@ -285,14 +285,14 @@ mod tests {
     }
 
     #[test]
-    fn few_runs_neither_reach_nor_miss_a_target_unless_it_is_clear() {
+    fn few_runs_decide_a_target_only_if_it_is_clear() {
         let count = Count { runs: 50, missed: 0, biased: 40, far: 14, ..Count::default() };
         let figures = figures_of(Resource::Cpu, &count, 0.0).unwrap();
-        // None of 50 may still be 7 %.
+        // 0 of 50 may still be 7 %.
         assert_eq!(figures[0].reached, Reached::Undecided);
         let missed = Count { missed: 12, ..count };
         assert_eq!(figures_of(Resource::Cpu, &missed, 0.0).unwrap()[1].reached, Reached::No);
-        let none = proportion(0, 1000);
+        let none = wilson_interval(0, 1000);
         assert!(none.low == 0.0 && (none.high - 0.0038).abs() < 1e-3, "{none:?}");
     }
 }

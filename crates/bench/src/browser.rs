@@ -1,4 +1,4 @@
-//! How long Chromium takes from opening a page to its first figure, and to the last.
+//! Measures how long Chromium takes from opening a page to its first and last figure.
 
 use std::fs::File;
 use std::path::Path;
@@ -13,18 +13,18 @@ use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
 use crate::starts::median;
 
-/// The first figure shall be drawn within a second.
+/// Target for the first figure: one second.
 const TARGET: f64 = 1.0;
 
-/// No page takes longer than this.
+/// Timeout for a page.
 const LONGEST: Duration = Duration::from_secs(120);
 
 const SECONDS: Shown = Shown { factor: 1.0, unit: "s", decimals: 2 };
 
-/// What the page says when its first figure is on the screen, and when the last is. Both count from
-/// the moment at which the browser began to open the page (High Resolution Time, 4.3), a frame after
-/// the drawing, so that the painting is within. The page's policy allows no scripts but its own; this one is let
-/// in by a nonce, so that the rest of the policy is measured too.
+/// Script that reports when the first and the last figure are on the screen. Both times count from
+/// the moment the browser started to open the page (High Resolution Time, 4.3), and include
+/// painting by waiting one frame. The page's policy allows only its own scripts; a nonce admits
+/// this one, so that the rest of the policy is measured, too.
 const WATCH: &str = r#"<script nonce="watch">
 (function () {
   var first = true;
@@ -43,7 +43,7 @@ const WATCH: &str = r#"<script nonce="watch">
 </script>
 </head>"#;
 
-/// Opens the page `times` times; no figure where there is no Chromium.
+/// Opens the page `times` times; `None` without Chromium.
 pub(crate) fn draws(name: &str, page: &Path, times: usize) -> Result<Option<Figure>, Failure> {
     let failed = |cause: &dyn std::fmt::Display| {
         Failure::Failed(format!("cannot read {}: {cause}", page.display()))
@@ -54,9 +54,9 @@ pub(crate) fn draws(name: &str, page: &Path, times: usize) -> Result<Option<Figu
     write(&watched, &text.replacen("</head>", WATCH, 1))?;
     let (mut first, mut last) = (Vec::new(), Vec::new());
     for _ in 0..times {
-        let Some(seen) = open(&watched)? else { return Ok(None) };
-        first.push(seen.0);
-        last.push(seen.1);
+        let Some(times_drawn) = open(&watched)? else { return Ok(None) };
+        first.push(times_drawn.0);
+        last.push(times_drawn.1);
     }
     let name = format!("{name}: first figure drawn");
     let mut figure = Figure::bound(&name, median(&first)?, TARGET, &SECONDS);
@@ -70,16 +70,16 @@ pub(crate) fn draws(name: &str, page: &Path, times: usize) -> Result<Option<Figu
     Ok(Some(figure))
 }
 
-/// Seconds until the first and until the last figure; `None` without a browser.
+/// Seconds to the first and to the last figure; `None` without a browser.
 fn open(page: &Path) -> Result<Option<(f64, f64)>, Failure> {
     let profile = page.with_file_name("profile");
     let Ok(mut command) = browser::command(&profile) else { return Ok(None) };
     let failed = |cause: &dyn std::fmt::Display| {
         Failure::Failed(format!("cannot open {}: {cause}", page.display()))
     };
-    let said = page.with_file_name("console");
-    let console = File::create(&said).map_err(|cause| failed(&cause))?;
-    // With a port for debuggers the browser stays until it is told to go.
+    let console_file = page.with_file_name("console");
+    let console = File::create(&console_file).map_err(|cause| failed(&cause))?;
+    // With a debugging port the browser stays open until it is terminated.
     let running = command
         .args(["--enable-logging=stderr", "--remote-debugging-port=0", "--window-size=1400,2000"])
         .arg(format!("file://{}", page.display()))
@@ -87,20 +87,20 @@ fn open(page: &Path) -> Result<Option<(f64, f64)>, Failure> {
         .stderr(console)
         .spawn();
     let mut running = running.map_err(|cause| failed(&cause))?;
-    let found = watch(&mut running, &said);
+    let drawn = watch(&mut running, &console_file);
     let _ = running.kill();
     let _ = running.wait();
     let _ = std::fs::remove_dir_all(profile);
-    found.map(Some)
+    drawn.map(Some)
 }
 
-/// Waits until the page has said both.
+/// Waits until the page has reported both times.
 fn watch(running: &mut Child, console: &Path) -> Result<(f64, f64), Failure> {
     let began = Instant::now();
     while began.elapsed() < LONGEST {
-        let said = std::fs::read(console).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said);
-        if let (Some(first), Some(last)) = (seconds(&said, "first"), seconds(&said, "last")) {
+        let output = std::fs::read(console).unwrap_or_default();
+        let output = String::from_utf8_lossy(&output);
+        if let (Some(first), Some(last)) = (seconds(&output, "first"), seconds(&output, "last")) {
             return Ok((first, last));
         }
         if let Some(signal) = signal::interrupted_by() {
@@ -114,7 +114,7 @@ fn watch(running: &mut Child, console: &Path) -> Result<(f64, f64), Failure> {
     Err(Failure::Failed(format!("a page was not drawn within {} s", LONGEST.as_secs())))
 }
 
-/// What the console says of `what`.
+/// Parses the time of `what` from the console.
 fn seconds(console: &str, what: &str) -> Option<f64> {
     let (_, rest) = console.split_once(&format!("assay-bench {what} "))?;
     let (number, _) = rest.split_once('"')?;
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_the_console_is_read_when_it_is_whole() {
+    fn an_incomplete_console_line_is_ignored() {
         let line = "[7:7:INFO:CONSOLE(12)] \"assay-bench first 0.4375\", source: file:///r (12)\n";
         assert_eq!(seconds(line, "first"), Some(0.4375));
         assert_eq!(seconds(line, "last"), None);

@@ -1,4 +1,4 @@
-//! Waiting for a program that measures or is measured.
+//! Waits for child processes.
 
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -9,8 +9,8 @@ use rustix::process::Signal;
 
 use crate::failure::Failure;
 
-/// Runs a short program to its end; what it said on stdout.
-pub(crate) fn said(command: &mut Command) -> Result<String, Failure> {
+/// Runs a short program to its end; returns its stdout.
+pub(crate) fn stdout(command: &mut Command) -> Result<String, Failure> {
     let failed = |cause: &dyn std::fmt::Display, command: &Command| {
         Failure::Failed(format!("{command:?}: {cause}"))
     };
@@ -20,20 +20,20 @@ pub(crate) fn said(command: &mut Command) -> Result<String, Failure> {
         return Err(Failure::Interrupted(signal));
     }
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(failed(&format!("{}: {}", output.status, said.trim()), command));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(failed(&format!("{}: {}", output.status, stderr.trim()), command));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Waits until `child` has ended. When the user asks to stop, the child is asked too and waited
-/// for: a run puts its host back before it ends.
+/// Waits until `child` has ended. An interruption by the user is forwarded to the child, which is
+/// waited for: a run restores its host before it ends.
 pub(crate) fn wait(child: &mut Child) -> Result<ExitStatus, Failure> {
     wait_watching(child, |_| ())
 }
 
-/// The same, and the most memory that it ever had, in bytes (`VmHWM`, proc_pid_status(5)), as last
-/// seen before it ended.
+/// The same, also returning the peak memory in bytes (`VmHWM`, proc_pid_status(5)), as last read
+/// before the end.
 pub(crate) fn wait_with_peak(child: &mut Child) -> Result<(ExitStatus, u64), Failure> {
     let mut peak = 0;
     let look = |pid: u32| {
@@ -44,19 +44,19 @@ pub(crate) fn wait_with_peak(child: &mut Child) -> Result<(ExitStatus, u64), Fai
 }
 
 fn wait_watching(child: &mut Child, mut look: impl FnMut(u32)) -> Result<ExitStatus, Failure> {
-    let mut asked = false;
+    let mut stop_sent = false;
     loop {
         look(child.id());
         match child.try_wait() {
-            Ok(Some(_)) if asked => break,
+            Ok(Some(_)) if stop_sent => break,
             Ok(Some(status)) => return Ok(status),
             Ok(None) => {}
             Err(cause) => return Err(Failure::Failed(format!("cannot wait: {cause}"))),
         }
-        if signal::interrupted_by().is_some() && !asked {
-            // One that has just ended needs no signal.
+        if signal::interrupted_by().is_some() && !stop_sent {
+            // A child that has just ended needs no signal.
             let _ = process::send(child.id(), Signal::TERM);
-            asked = true;
+            stop_sent = true;
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -1,6 +1,6 @@
-//! Whether programs are as fast with a sampler on them as without: fio, `assay-load chase` and
-//! `assay-load graph500` in a group, with ten rounds a second as a run samples and with none, in
-//! turns within one run, and two one-sided tests of the ratio.
+//! Tests whether programs are as fast with a sampler as without: fio, `assay-load chase` and
+//! `assay-load graph500` in a group, with ten sampling rounds per second as in a run and with none,
+//! interleaved in one run, and two one-sided tests of the ratio.
 
 mod program;
 
@@ -29,21 +29,21 @@ use crate::with_ledger::with_ledger;
 pub(crate) use program::Length;
 use program::Program;
 
-/// Both throughputs shall be equal within this margin.
+/// Margin within which both throughputs should be equal.
 const MARGIN: f64 = 0.005;
-/// The confidence of the interval that is shown.
+/// Confidence of the displayed interval.
 const CONFIDENCE: f64 = 0.95;
-/// The level of each one-sided test.
+/// Level of each one-sided test.
 const LEVEL: f64 = 0.05;
 
-/// Time between two rounds, as runs have it.
+/// Time between two rounds, as in runs.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The group of the program, in both cases.
+/// The program's group, in both cases.
 const GROUP: &str = "load";
 
-/// Measures `rounds` pairs of each program. The host is put back whatever happens; after SIGKILL
-/// the ledger in `folder` does it.
+/// Measures `rounds` pairs of each program. The host is always restored, after SIGKILL by means of
+/// the ledger in `folder`.
 pub(crate) fn measure(
     assay: &Path,
     folder: &Path,
@@ -87,7 +87,7 @@ fn with_group(
     Program::ALL.into_iter().map(|program| bench.compare(program, rounds)).collect()
 }
 
-/// Where programs run, and what is read of them.
+/// Where programs run, and which of their files are read.
 struct Bench<'b> {
     root: &'b Root,
     tree: Tree,
@@ -97,36 +97,40 @@ struct Bench<'b> {
     length: Length,
 }
 
-/// What one run has found.
+/// Result of one run.
 #[derive(Clone, Copy)]
-struct Found {
+struct Measured {
     throughput: f64,
-    /// The part of one core that sampling took; 0 where nothing was sampled.
+    /// Fraction of one core used for sampling; 0 without sampling.
     cost: f64,
 }
 
 impl Bench<'_> {
     fn compare(&self, program: Program, rounds: usize) -> Result<Figure, Failure> {
         let mut busiest = idle_wait::wait()?;
-        // The first run makes the file, and fills caches; it does not count.
-        self.without(program)?;
+        // The first run creates the file and fills caches; it is discarded.
+        self.without_sampler(program)?;
         let mut pairs = Vec::with_capacity(rounds);
         for _ in 0..rounds.div_ceil(2) {
             busiest = busiest.max(idle_wait::wait()?);
             let two = rounds.saturating_sub(pairs.len()).min(2);
-            pairs.extend(in_turns(two, || self.with(program), || self.without(program))?);
+            pairs.extend(in_turns(
+                two,
+                || self.with_sampler(program),
+                || self.without_sampler(program),
+            )?);
         }
         figure(program, &pairs, busiest)
     }
 
-    fn with(&self, program: Program) -> Result<Found, Failure> {
+    fn with_sampler(&self, program: Program) -> Result<Measured, Failure> {
         let place = self.folder.join("equivalence-samples");
         std::fs::create_dir_all(&place)
             .map_err(|cause| Failure::Failed(format!("{}: {cause}", place.display())))?;
         let choice = Choice::Also(vec!["threads".to_owned()]);
         let prepared = prepare_chosen(self.root, &self.targets, &choice);
-        let seat = SamplerAffinity::anywhere("programs and sampler share all CPUs here");
-        let sampler = Sampler::start(prepared, &place, INTERVAL, seat)
+        let affinity = SamplerAffinity::unrestricted("programs and sampler share all CPUs here");
+        let sampler = Sampler::start(prepared, &place, INTERVAL, affinity)
             .map_err(|error| Failure::Failed(error.to_string()))?;
         let throughput = self.run(program);
         let outcome = sampler.stop();
@@ -135,16 +139,16 @@ impl Bench<'_> {
             return Err(Failure::Failed(error.to_string()));
         }
         let cost = outcome.cost.cpu_s / outcome.cost.wall_s.max(f64::MIN_POSITIVE);
-        Ok(Found { throughput: throughput?, cost })
+        Ok(Measured { throughput: throughput?, cost })
     }
 
-    fn without(&self, program: Program) -> Result<Found, Failure> {
-        Ok(Found { throughput: self.run(program)?, cost: 0.0 })
+    fn without_sampler(&self, program: Program) -> Result<Measured, Failure> {
+        Ok(Measured { throughput: self.run(program)?, cost: 0.0 })
     }
 
-    /// Runs the program to its end in its group; what it says of its throughput.
+    /// Runs the program to its end in its group; returns its throughput.
     fn run(&self, program: Program) -> Result<f64, Failure> {
-        let path = self.folder.join("equivalence-said");
+        let path = self.folder.join("equivalence-output");
         let failed =
             |cause: std::io::Error| Failure::Failed(format!("{}: {cause}", path.display()));
         let mut command = program.command(self.load, self.folder, self.length);
@@ -158,15 +162,15 @@ impl Bench<'_> {
         if !status.success() {
             return Err(Failure::Failed(format!("{command:?} ended with {status}")));
         }
-        let said = std::fs::read_to_string(&path).map_err(failed)?;
+        let output = std::fs::read_to_string(&path).map_err(failed)?;
         program
-            .throughput(&said)
+            .throughput(&output)
             .ok_or_else(|| Failure::Failed(format!("{} reported no throughput", program.name())))
     }
 }
 
-fn figure(program: Program, pairs: &[Pair<Found>], busiest: f64) -> Result<Figure, Failure> {
-    // Within each: first without, then with, so that the ratio is that of with to without.
+fn figure(program: Program, pairs: &[Pair<Measured>], busiest: f64) -> Result<Figure, Failure> {
+    // Each pair is (without, with), so that the ratio is with / without.
     let both: Vec<(f64, f64)> =
         pairs.iter().map(|pair| (pair.peer.throughput, pair.ours.throughput)).collect();
     let few = || Failure::Failed("too few rounds for an interval".to_owned());
@@ -180,8 +184,8 @@ fn figure(program: Program, pairs: &[Pair<Found>], busiest: f64) -> Result<Figur
     let cost = pairs.iter().map(|pair| pair.ours.cost).sum::<f64>() / pairs.len() as f64;
     let mut remarks = vec![
         format!(
-            "{}; {} rounds in turns; the sampler took {:.3} % of one core",
-            program.about(),
+            "{}; {} interleaved rounds; the sampler took {:.3} % of one core",
+            program.description(),
             pairs.len(),
             cost * 100.0
         ),
@@ -210,16 +214,18 @@ fn figure(program: Program, pairs: &[Pair<Found>], busiest: f64) -> Result<Figur
 mod tests {
     use super::*;
 
-    fn found(ratios: &[f64]) -> Figure {
-        let found = |throughput| Found { throughput, cost: 0.002 };
-        let pairs: Vec<Pair<Found>> =
-            ratios.iter().map(|ratio| Pair { ours: found(*ratio), peer: found(1.0) }).collect();
+    fn figure_of(ratios: &[f64]) -> Figure {
+        let measured = |throughput| Measured { throughput, cost: 0.002 };
+        let pairs: Vec<Pair<Measured>> = ratios
+            .iter()
+            .map(|ratio| Pair { ours: measured(*ratio), peer: measured(1.0) })
+            .collect();
         figure(Program::Fio, &pairs, 0.0).unwrap()
     }
 
     #[test]
     fn a_thousandth_of_noise_is_equal_and_both_tests_are_shown() {
-        let figure = found(&[0.999, 1.001, 1.0, 1.0005]);
+        let figure = figure_of(&[0.999, 1.001, 1.0, 1.0005]);
         assert_eq!(figure.reached, Reached::Yes, "{figure:?}");
         assert!(figure.remarks[1].contains("two one-sided tests: p 0.0"), "{figure:?}");
         assert!(figure.remarks[0].contains("0.200 % of one core"), "{figure:?}");
@@ -228,8 +234,8 @@ mod tests {
 
     #[test]
     fn a_hundredth_slower_is_not_equal_and_noise_decides_nothing() {
-        assert_eq!(found(&[0.99, 0.9905, 0.9895, 0.99]).reached, Reached::No);
-        let noisy = found(&[0.97, 1.03, 0.98, 1.02]);
+        assert_eq!(figure_of(&[0.99, 0.9905, 0.9895, 0.99]).reached, Reached::No);
+        let noisy = figure_of(&[0.97, 1.03, 0.98, 1.02]);
         assert_eq!(noisy.reached, Reached::Undecided);
         assert!(noisy.remarks[2].contains("rounds would decide"), "{noisy:?}");
     }

@@ -1,13 +1,13 @@
-//! Why a figure could not be measured.
+//! Errors of the bench.
 
 use std::fmt;
 
-/// What kept the bench from measuring.
+/// The reason why a measurement failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The user asked to stop.
+    /// Interrupted by the user.
     Interrupted(&'static str),
-    /// Anything else, as a sentence with what to do about it.
+    /// Any other error, with a remedy.
     Failed(String),
 }
 
@@ -23,20 +23,20 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Failure {
-    /// A failure described by an error of another room.
-    pub(crate) fn of(error: &dyn fmt::Display) -> Self {
+    /// From an error of another crate.
+    pub(crate) fn from_display(error: &dyn fmt::Display) -> Self {
         Self::Failed(error.to_string())
     }
 }
 
 impl From<assay_kernel::Error> for Failure {
     fn from(error: assay_kernel::Error) -> Self {
-        Self::of(&error)
+        Self::from_display(&error)
     }
 }
 
 impl From<assay_run_folder::Error> for Failure {
     fn from(error: assay_run_folder::Error) -> Self {
-        Self::of(&error)
+        Self::from_display(&error)
     }
 }

@@ -1,4 +1,4 @@
-//! Ten faults put into real runs: how many are named first.
+//! Injects ten faults into real runs and counts how many are named first.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use assay_test_support::{Fault, Named};
 use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::idle_wait;
-use crate::say;
+use crate::progress;
 use crate::statistics::Reached;
 
-/// Of ten.
-const WANTED: usize = 9;
+/// Target, of ten.
+const TARGET: usize = 9;
 
-/// Runs every fault once, on a host that is as quiet as it gets.
+/// Runs every fault once, while the host is as idle as possible.
 pub(crate) fn measure(assay: &Path, place: &Path) -> Result<Figure, Failure> {
     let stop = || signal::interrupted_by().is_some();
     let assay = assay
@@ -30,30 +30,30 @@ pub(crate) fn measure(assay: &Path, place: &Path) -> Result<Figure, Failure> {
         let named = fault.named(&outcome);
         first += usize::from(named == Named::First);
         busy += usize::from(named == Named::TooBusy);
-        let says = match named {
+        let result = match named {
             Named::First => "named first",
             Named::No => "not named first",
             Named::TooBusy => "the host was too busy",
         };
         let mut line =
-            format!("{}: {says}; {}, {}", fault.what, outcome.verdict, outcome.causes.join(" "));
+            format!("{}: {result}; {}, {}", fault.what, outcome.verdict, outcome.causes.join(" "));
         if !outcome.explained.is_empty() {
             line.push_str(&format!("; explained: {}", outcome.explained.join(" ")));
         }
-        say(&line);
+        progress(&line);
         remarks.push(line);
-        // What is left is small, but nobody needs it any more.
+        // The remaining files are small, but no longer needed.
         let _ = std::fs::remove_dir_all(run);
     }
     remarks.extend(idle_wait::remark(busiest));
     Ok(Figure {
         name: "injected faults named first".to_owned(),
         measured: format!("{first} of {}", faults.len()),
-        target: format!("at least {WANTED} of {}", faults.len()),
+        target: format!("at least {TARGET} of {}", faults.len()),
         of_target: None,
         reached: match () {
-            () if first >= WANTED => Reached::Yes,
-            () if first + busy >= WANTED => Reached::Undecided,
+            () if first >= TARGET => Reached::Yes,
+            () if first + busy >= TARGET => Reached::Undecided,
             () => Reached::No,
         },
         remarks,

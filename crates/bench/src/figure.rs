@@ -1,26 +1,25 @@
-//! One figure of merit, and the table of all of them.
+//! A figure of merit, and the table of all figures.
 
 use crate::statistics::{Estimate, Reached};
 
-/// A figure with its target. Everything is a ratio to the target or to another measurement of the
-/// same run, since nothing else carries from one machine to the next.
+/// A figure with its target. Every figure is a ratio to the target or to another measurement of the
+/// same run, since absolute values do not transfer between machines.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Figure {
     pub(crate) name: String,
-    /// The measured value with its interval, in words with units.
+    /// The measured value with its interval, as text with units.
     pub(crate) measured: String,
-    /// The target, in words.
+    /// The target, as text.
     pub(crate) target: String,
-    /// Measured value as a part of what the target allows; `None` where the target is not a
-    /// bound.
+    /// Measured value as a fraction of the target; `None` if the target is not a bound.
     pub(crate) of_target: Option<Estimate>,
     pub(crate) reached: Reached,
-    /// What stands behind it, one line each.
+    /// Remarks, one line each.
     pub(crate) remarks: Vec<String>,
 }
 
 impl Figure {
-    /// A figure that must be at most `target`, shown with `unit` and a factor.
+    /// A figure that must be at most `target`, shown with a unit and a factor.
     pub(crate) fn bound(name: &str, estimate: Estimate, target: f64, shown: &Shown) -> Self {
         let Estimate { value, low, high } = estimate;
         Self {
@@ -38,7 +37,8 @@ impl Figure {
     }
 }
 
-/// What would decide an open figure, in words; `needed` is how many of `what`, if any number would.
+/// What would decide an open figure, as text; `needed` is the number of `what`, if any number
+/// would.
 pub(crate) fn would_decide(needed: Option<usize>, what: &str) -> String {
     match needed {
         Some(needed) => format!("with this noise about {needed} {what} would decide"),
@@ -46,7 +46,7 @@ pub(crate) fn would_decide(needed: Option<usize>, what: &str) -> String {
     }
 }
 
-/// How a quantity is written.
+/// Display format of a quantity.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown {
     pub(crate) factor: f64,
@@ -74,7 +74,7 @@ impl Shown {
 
 const HEADINGS: [&str; 5] = ["figure", "measured", "target", "measured / target", "reached"];
 
-/// All figures as one table, their remarks below it.
+/// All figures as one table, followed by their remarks.
 pub(crate) fn table(figures: &[Figure]) -> String {
     let rows: Vec<[String; 5]> =
         std::iter::once(HEADINGS.map(str::to_owned)).chain(figures.iter().map(cells)).collect();
@@ -120,7 +120,7 @@ mod tests {
     const MS: Shown = Shown { factor: 1e3, unit: "ms", decimals: 1 };
 
     #[test]
-    fn a_bound_is_shown_with_its_interval_and_as_a_part_of_its_target() {
+    fn a_bound_is_shown_with_its_interval_and_as_a_fraction_of_its_target() {
         let estimate = Estimate { value: 0.010, low: 0.008, high: 0.015 };
         let figure = Figure::bound("start skew", estimate, 0.020, &MS);
         assert_eq!(
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_of_a_table_stand_below_each_other() {
+    fn the_columns_of_a_table_are_aligned() {
         let estimate = Estimate { value: 0.03, low: 0.02, high: 0.04 };
         let mut figure = Figure::bound("a long name of a figure", estimate, 0.01, &MS);
         figure.remarks.push("measured twice".to_owned());

@@ -1,4 +1,5 @@
-//! fileserver: ours against filebench 1.5, the same script on the same file system, in turns.
+//! fileserver: Assay compared with filebench 1.5, the same script on the same file system,
+//! interleaved.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,36 +15,36 @@ use crate::peers::Programs;
 
 const FILES: u32 = 2000;
 const THREADS: u32 = 16;
-/// Long enough that making the files, which is in the CPU time of both, weighs little.
+/// Long enough that creating the files, which both include in their CPU time, matters little.
 const SECONDS: u32 = 20;
 
-/// As many operations a second as the peer at least: at most its time for one.
+/// Target: at least the peer's operations per second, so at most its time per operation.
 const TIME_OF_PEER: f64 = 1.0;
 const CPU_OF_PEER: f64 = 0.7;
 
 /// Both programs.
-pub(crate) struct Contest {
+pub(crate) struct Comparison {
     ours: PathBuf,
     peer: PathBuf,
 }
 
-/// What one run has found.
+/// Result of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Found {
+struct Measured {
     ops: f64,
     ops_per_s: f64,
     cpu_s: f64,
 }
 
-impl Contest {
-    /// The peer is the program in `PEER_FILEBENCH`, ours lies beside `assay`. `None` where the
+impl Comparison {
+    /// The peer is the program named by `PEER_FILEBENCH`, ours is next to `assay`. `None` if the
     /// variable is not set.
-    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Failure> {
+    pub(crate) fn find(assay: &Path) -> Result<Option<Self>, Failure> {
         let programs = Programs::program("PEER_FILEBENCH", "the program filebench of 1.5", assay)?;
         Ok(programs.map(|Programs { ours, peer }| Self { ours, peer }))
     }
 
-    /// Rounds of one run each, who comes first in turn. Files are made below `folder`, so that
+    /// Rounds of one run each, with alternating order. Files are created below `folder`, so that
     /// both are measured on its file system.
     pub(crate) fn measure(&self, folder: &Path, rounds: usize) -> Result<Vec<Figure>, Failure> {
         let busy = idle_wait::wait()?;
@@ -60,19 +61,19 @@ impl Contest {
         ];
         for figure in &mut figures {
             figure.remarks.push(format!(
-                "{FILES} files, {THREADS} threads, {SECONDS} s a run, {rounds} rounds in turns"
+                "{FILES} files, {THREADS} threads, {SECONDS} s a run, {rounds} interleaved rounds"
             ));
             figure.remarks.extend(idle_wait::remark(busy));
         }
         Ok(figures)
     }
 
-    fn ours(&self, script: &Path) -> Result<Found, Failure> {
+    fn ours(&self, script: &Path) -> Result<Measured, Failure> {
         run(Command::new(&self.ours).arg("filebench").arg(script))
     }
 
-    /// Its processes must find a shared segment at one address, which randomisation moves.
-    fn peer(&self, script: &Path) -> Result<Found, Failure> {
+    /// Its processes need a shared segment at one address, which randomisation would move.
+    fn peer(&self, script: &Path) -> Result<Measured, Failure> {
         run(Command::new("setarch").arg("-R").arg(&self.peer).arg("-f").arg(script))
     }
 }
@@ -98,7 +99,7 @@ fn fileserver(folder: &Path) -> String {
     )
 }
 
-fn run(command: &mut Command) -> Result<Found, Failure> {
+fn run(command: &mut Command) -> Result<Measured, Failure> {
     let before = cpu_of_children()?;
     let output = command
         .stdin(Stdio::null())
@@ -107,12 +108,12 @@ fn run(command: &mut Command) -> Result<Found, Failure> {
     let cpu_s = cpu_of_children()? - before;
     let text = String::from_utf8_lossy(&output.stdout);
     match summary(&text) {
-        Some((ops, ops_per_s)) if output.status.success() => Ok(Found { ops, ops_per_s, cpu_s }),
+        Some((ops, ops_per_s)) if output.status.success() => Ok(Measured { ops, ops_per_s, cpu_s }),
         _ => Err(Failure::Failed(format!("{command:?} ended with {}", output.status))),
     }
 }
 
-/// Operations, and operations a second, of "IO Summary:  9460 ops 9441.862 ops/s ...".
+/// Parses operations and operations per second from "IO Summary:  9460 ops 9441.862 ops/s ...".
 fn summary(text: &str) -> Option<(f64, f64)> {
     let (_, rest) = text.rsplit_once("IO Summary:")?;
     let mut words = rest.split_whitespace();
@@ -121,7 +122,7 @@ fn summary(text: &str) -> Option<(f64, f64)> {
     Some((ops, rate))
 }
 
-/// CPU seconds of all children that have been waited for, and of theirs (`cutime` and `cstime` of
+/// CPU seconds of all reaped children and their children (`cutime` and `cstime` of
 /// proc_pid_stat(5)).
 fn cpu_of_children() -> Result<f64, Failure> {
     let text =
@@ -132,7 +133,7 @@ fn cpu_of_children() -> Result<f64, Failure> {
 }
 
 fn ticks_of_children(stat: &str) -> Option<u64> {
-    // The name may hold spaces and parentheses; fields are counted behind the last one.
+    // The name may contain spaces and parentheses; fields are counted after the last one.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace().skip(13);
     let user: u64 = fields.next()?.parse().ok()?;
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn time_of_children_is_in_the_fields_behind_the_name() {
+    fn time_of_children_is_parsed_after_the_name() {
         let stat = "7 (a b) c) S 1 7 7 0 -1 0 10 20 30 40 5 6 700 80 20 0 1 0";
         assert_eq!(ticks_of_children(stat), Some(780));
     }

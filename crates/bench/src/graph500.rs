@@ -1,5 +1,5 @@
-//! graph500: ours against the reference code (`omp-csr` of 2.1.4), searches of the same graph from
-//! the same roots, in turns within one run.
+//! graph500: Assay compared with the reference code (`omp-csr` of 2.1.4), searches of the same
+//! graph from the same roots, interleaved in one run.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,33 +17,33 @@ use crate::statistics::Estimate;
 const THREADS: &str = "2";
 const EDGEFACTOR: &str = "16";
 
-/// Ours may take this part of the peer's time for an edge: three times its speed.
+/// Target as a fraction of the peer's time per edge: three times its speed.
 const TIME_OF_PEER: f64 = 1.0 / 3.0;
-/// How far a predicted footprint may be from the measured peak.
+/// Target for the difference between predicted footprint and measured peak.
 const PREDICTED_WITHIN: f64 = 0.05;
 
 const OFF: Shown = Shown { factor: 100.0, unit: "% off", decimals: 1 };
 
 /// Both programs.
-pub(crate) struct Contest {
+pub(crate) struct Comparison {
     ours: PathBuf,
     peer: PathBuf,
 }
 
-/// What one run has found.
-struct Found {
+/// Result of one run.
+struct Measured {
     teps: f64,
     construction_s: f64,
-    /// Bytes, as seen from outside in both.
+    /// Peak memory in bytes, measured from outside for both.
     peak: f64,
-    /// Predicted peak by measured peak, as it says itself; ours only.
+    /// Predicted peak / measured peak, as reported by the program; ours only.
     predicted: Option<f64>,
 }
 
-impl Contest {
-    /// The peer is the program in `PEER_GRAPH500`, ours lies beside `assay`. `None` where the
+impl Comparison {
+    /// The peer is the program named by `PEER_GRAPH500`, ours is next to `assay`. `None` if the
     /// variable is not set.
-    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Failure> {
+    pub(crate) fn find(assay: &Path) -> Result<Option<Self>, Failure> {
         let programs = Programs::program(
             "PEER_GRAPH500",
             "the program omp-csr of 2.1.4, built with -O3 -fopenmp",
@@ -52,7 +52,7 @@ impl Contest {
         Ok(programs.map(|Programs { ours, peer }| Self { ours, peer }))
     }
 
-    /// Rounds of one run each, who comes first in turn.
+    /// Rounds of one run each, with alternating order.
     pub(crate) fn measure(
         &self,
         folder: &Path,
@@ -63,7 +63,7 @@ impl Contest {
         let pairs = in_turns(rounds, || self.ours(folder, scale), || self.peer(folder, scale))?;
         let about = |figure: &mut Figure| {
             figure.remarks.push(format!(
-                "SCALE {scale}, edgefactor {EDGEFACTOR}, {THREADS} threads, 64 searches a run, {rounds} rounds in turns"
+                "SCALE {scale}, edgefactor {EDGEFACTOR}, {THREADS} threads, 64 searches a run, {rounds} interleaved rounds"
             ));
             figure.remarks.extend(idle_wait::remark(busy));
         };
@@ -77,7 +77,7 @@ impl Contest {
         Ok(figures)
     }
 
-    fn ours(&self, folder: &Path, scale: u32) -> Result<Found, Failure> {
+    fn ours(&self, folder: &Path, scale: u32) -> Result<Measured, Failure> {
         let mut command = Command::new(&self.ours);
         command.args(["graph500", "--json", "--threads", THREADS, "-e", EDGEFACTOR]);
         command.arg("-s").arg(scale.to_string());
@@ -87,7 +87,7 @@ impl Contest {
         let number = |pointer| document.pointer(pointer).and_then(serde_json::Value::as_f64);
         let predicted = number("/footprint/predicted_bytes").ok_or_else(missing)?;
         let measured = number("/footprint/measured_peak_bytes").ok_or_else(missing)?;
-        Ok(Found {
+        Ok(Measured {
             teps: number("/metrics/bfs_harmonic_mean_teps").ok_or_else(missing)?,
             construction_s: number("/metrics/construction_s").ok_or_else(missing)?,
             peak,
@@ -95,7 +95,7 @@ impl Contest {
         })
     }
 
-    fn peer(&self, folder: &Path, scale: u32) -> Result<Found, Failure> {
+    fn peer(&self, folder: &Path, scale: u32) -> Result<Measured, Failure> {
         let mut command = Command::new(&self.peer);
         command.env("OMP_NUM_THREADS", THREADS).args(["-e", EDGEFACTOR]);
         command.arg("-s").arg(scale.to_string());
@@ -105,7 +105,7 @@ impl Contest {
             let missing = || Failure::Failed(format!("the peer's output has no {key}"));
             keys.get(key).and_then(|value| value.parse().ok()).ok_or_else(missing)
         };
-        Ok(Found {
+        Ok(Measured {
             teps: number("harmonic_mean_TEPS")?,
             construction_s: number("construction_time")?,
             peak,
@@ -114,11 +114,12 @@ impl Contest {
     }
 }
 
-fn speed(pairs: &[Pair<Found>]) -> Result<Figure, Failure> {
+fn speed(pairs: &[Pair<Measured>]) -> Result<Figure, Failure> {
     let name = "graph500: time per traversed edge";
     let mut figure = of_peer(name, pairs, TIME_OF_PEER, |found| found.teps.recip())?;
-    let rates =
-        |of: fn(&Pair<Found>) -> f64| Estimate::median(&pairs.iter().map(of).collect::<Vec<_>>());
+    let rates = |of: fn(&Pair<Measured>) -> f64| {
+        Estimate::median(&pairs.iter().map(of).collect::<Vec<_>>())
+    };
     if let (Some(ours), Some(peer)) = (rates(|pair| pair.ours.teps), rates(|pair| pair.peer.teps)) {
         figure.remarks.push(format!(
             "harmonic mean TEPS, medians of the rounds: ours {:.3e}, peer {:.3e}",
@@ -128,7 +129,7 @@ fn speed(pairs: &[Pair<Found>]) -> Result<Figure, Failure> {
     Ok(figure)
 }
 
-fn prediction(pairs: &[Pair<Found>]) -> Result<Figure, Failure> {
+fn prediction(pairs: &[Pair<Measured>]) -> Result<Figure, Failure> {
     let off: Vec<f64> =
         pairs.iter().filter_map(|pair| Some((pair.ours.predicted? - 1.0).abs())).collect();
     let worst = Estimate::median(&off)
@@ -136,7 +137,7 @@ fn prediction(pairs: &[Pair<Found>]) -> Result<Figure, Failure> {
     Ok(Figure::bound("graph500: predicted footprint", worst, PREDICTED_WITHIN, &OFF))
 }
 
-/// The lines `key: value` of 2.1.4.
+/// Parses the lines `key: value` of 2.1.4.
 fn keys(text: &str) -> BTreeMap<&str, &str> {
     text.lines()
         .filter_map(|line| line.split_once(':'))
@@ -144,7 +145,7 @@ fn keys(text: &str) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// Runs a program to its end; its output, and its peak in bytes.
+/// Runs a program to its end; returns its output and its peak memory in bytes.
 fn run(command: &mut Command, folder: &Path, name: &str) -> Result<(String, f64), Failure> {
     let path = folder.join(name);
     let failed = |cause| Failure::Failed(format!("{command:?}: {cause}"));
@@ -166,14 +167,17 @@ mod tests {
     use super::*;
     use crate::statistics::Reached;
 
-    fn found(teps: f64, peak: f64, predicted: f64) -> Found {
-        Found { teps, construction_s: 1.0, peak, predicted: Some(predicted) }
+    fn measured(teps: f64, peak: f64, predicted: f64) -> Measured {
+        Measured { teps, construction_s: 1.0, peak, predicted: Some(predicted) }
     }
 
     #[test]
     fn three_times_the_speed_is_a_third_of_the_time() {
-        let pairs: Vec<Pair<Found>> = [(4.0, 1.0), (4.2, 1.0), (3.9, 1.0)]
-            .map(|(ours, peer)| Pair { ours: found(ours, 1.0, 1.0), peer: found(peer, 2.0, 1.0) })
+        let pairs: Vec<Pair<Measured>> = [(4.0, 1.0), (4.2, 1.0), (3.9, 1.0)]
+            .map(|(ours, peer)| Pair {
+                ours: measured(ours, 1.0, 1.0),
+                peer: measured(peer, 2.0, 1.0),
+            })
             .into();
         let figure = speed(&pairs).unwrap();
         assert_eq!(figure.reached, Reached::Yes, "{figure:?}");
@@ -183,9 +187,10 @@ mod tests {
     }
 
     #[test]
-    fn a_footprint_predicted_too_low_is_as_wrong_as_one_too_high() {
-        let pairs =
-            |off: f64| vec![Pair { ours: found(1.0, 1.0, 1.0 + off), peer: found(1.0, 1.0, 1.0) }];
+    fn predictions_too_low_and_too_high_are_equally_wrong() {
+        let pairs = |off: f64| {
+            vec![Pair { ours: measured(1.0, 1.0, 1.0 + off), peer: measured(1.0, 1.0, 1.0) }]
+        };
         for (off, reached) in [(0.04, Reached::Yes), (-0.06, Reached::No), (0.06, Reached::No)] {
             assert_eq!(prediction(&pairs(off)).unwrap().reached, reached, "{off}");
         }

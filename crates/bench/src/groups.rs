@@ -1,5 +1,5 @@
-//! Many groups made, set, read back and removed: by Assay, by libcgroup's tools and by a shell,
-//! in turns within one run.
+//! Creates, sets, reads back and removes many groups: by Assay, by libcgroup's tools and by a
+//! shell, interleaved in one run.
 
 mod contender;
 mod script;
@@ -16,85 +16,85 @@ use crate::figure::{Figure, Shown};
 use crate::idle_wait;
 use crate::statistics::Estimate;
 use crate::with_ledger::with_ledger;
-use contender::{Contender, contenders, ours};
+use contender::{Contender, contenders_for, ours};
 
 const CONFIDENCE: f64 = 0.95;
 
-/// A part of someone else's time.
+/// Ratio to a peer's time.
 const PART: Shown = Shown { factor: 1.0, unit: "of theirs", decimals: 3 };
 
-/// Where all of it happens and what is set there.
-struct Field {
+/// Where the groups are created and what is set.
+struct Setup {
     count: usize,
-    /// One a hierarchy, each with its files and the values to be written.
-    homes: Vec<Place>,
-    /// Scripts, ledgers and what is read back.
+    /// One per hierarchy, each with its files and values.
+    homes: Vec<TopGroup>,
+    /// Scripts, ledgers and output files.
     folder: PathBuf,
 }
 
 /// The top group in one hierarchy.
-struct Place {
+struct TopGroup {
     home: Home,
-    /// What libcgroup calls the controllers, by the names that the hierarchy has for them.
+    /// libcgroup's names of the controllers in this hierarchy.
     controllers: Vec<&'static str>,
     /// The top group below the mount.
     name: String,
     files: Vec<(&'static str, &'static str)>,
 }
 
-impl Place {
+impl TopGroup {
     fn top(&self) -> PathBuf {
         self.home.mount.join(&self.name)
     }
 }
 
-/// Measures `rounds` rounds with `count` groups. The host is put back whatever happens; after
-/// SIGKILL the ledger in `folder` does it.
+/// Measures `rounds` rounds with `count` groups. The host is always restored, after SIGKILL by
+/// means of the ledger in `folder`.
 pub(crate) fn measure(folder: &Path, count: usize, rounds: usize) -> Result<Vec<Figure>, Failure> {
     with_ledger(&folder.join("groups-state"), "bench-groups", |root, ledger| {
-        in_field(folder, count, rounds, root, ledger)
+        run_rounds(folder, count, rounds, root, ledger)
     })
 }
 
-fn in_field(
+fn run_rounds(
     folder: &Path,
     count: usize,
     rounds: usize,
     root: &Root,
     ledger: &mut Ledger,
 ) -> Result<Vec<Figure>, Failure> {
-    let field = field(folder, count, root, ledger)?;
-    let others = contenders(&field)?;
+    let setup = setup(folder, count, root, ledger)?;
+    let contenders = contenders_for(&setup)?;
     let busy = idle_wait::wait()?;
-    let mut found: Vec<Vec<(f64, f64)>> = vec![Vec::new(); others.len()];
+    let mut times: Vec<Vec<(f64, f64)>> = vec![Vec::new(); contenders.len()];
     let mut steps = Vec::new();
-    // The first round warms what the kernel allocates for groups; it does not count.
+    // The first round warms the kernel's allocators; it is discarded.
     for round in 0..=rounds {
-        let (own, step) = ours(&field, root)?;
-        for at in 0..others.len() {
-            // Everyone comes at every place of the round in turn.
-            let at = (at + round) % others.len();
-            let theirs = others[at].run(&field)?;
+        let (our_time, step) = ours(&setup, root)?;
+        for at in 0..contenders.len() {
+            // Each contender has each position of the round in turn.
+            let at = (at + round) % contenders.len();
+            let peer_time = contenders[at].run(&setup)?;
             if let Some(signal) = signal::interrupted_by() {
                 return Err(Failure::Interrupted(signal));
             }
             if round > 0 {
-                found[at].push((theirs.as_secs_f64(), own.as_secs_f64()));
+                times[at].push((peer_time.as_secs_f64(), our_time.as_secs_f64()));
             }
         }
         if round > 0 {
             steps.push(step);
         }
     }
-    others
+    contenders
         .iter()
-        .zip(&found)
-        .map(|(contender, pairs)| figure(&field, contender, pairs, &steps, busy))
+        .zip(&times)
+        .map(|(contender, pairs)| figure(&setup, contender, pairs, &steps, busy))
         .collect()
 }
 
-/// Makes the top groups: cgroup v1 has one for the CPU and one for memory, or one for both.
-fn field(folder: &Path, count: usize, root: &Root, ledger: &mut Ledger) -> Result<Field, Failure> {
+/// Creates the top groups: cgroup v1 has one for CPU and one for memory, or one for both.
+fn setup(folder: &Path, count: usize, root: &Root, ledger: &mut Ledger) -> Result<Setup, Failure> {
     let facts = assay_host::gather(root)?;
     let (homes, absent) = facts.cgroup.homes(["cpu", "memory"]);
     if let Some((name, why)) = absent.into_iter().next() {
@@ -106,11 +106,11 @@ fn field(folder: &Path, count: usize, root: &Root, ledger: &mut Ledger) -> Resul
     }
     let tops: Vec<PathBuf> = homes.iter().map(|home| home.mount.join(&name)).collect();
     ledger.make_groups(root, &tops)?;
-    let homes = homes.into_iter().map(|home| place(home, &name)).collect();
-    Ok(Field { count, homes, folder: folder.to_owned() })
+    let homes = homes.into_iter().map(|home| top_group(home, &name)).collect();
+    Ok(Setup { count, homes, folder: folder.to_owned() })
 }
 
-/// Lets groups inside the top group have both controllers, which needs them above it first.
+/// Enables both controllers for children of the top group, which requires them in its parent first.
 fn enable(root: &Root, ledger: &mut Ledger, home: &Home) -> Result<(), Failure> {
     let path = home.mount.join("cgroup.subtree_control");
     let enabled = root.read(&path)?;
@@ -122,7 +122,7 @@ fn enable(root: &Root, ledger: &mut Ledger, home: &Home) -> Result<(), Failure> 
     Ok(())
 }
 
-fn place(home: Home, name: &str) -> Place {
+fn top_group(home: Home, name: &str) -> TopGroup {
     let (mut files, mut controllers) = (Vec::new(), Vec::new());
     if home.controllers.contains("cpu") {
         controllers.push("cpu");
@@ -133,11 +133,11 @@ fn place(home: Home, name: &str) -> Place {
         let file = if home.is_v2 { "memory.max" } else { "memory.limit_in_bytes" };
         files.push((file, "67108864"));
     }
-    Place { home, controllers, name: name.to_owned(), files }
+    TopGroup { home, controllers, name: name.to_owned(), files }
 }
 
 fn figure(
-    field: &Field,
+    setup: &Setup,
     contender: &Contender,
     pairs: &[(f64, f64)],
     steps: &[Steps],
@@ -145,13 +145,13 @@ fn figure(
 ) -> Result<Figure, Failure> {
     let ratio = Estimate::ratio(pairs, CONFIDENCE)
         .ok_or_else(|| Failure::Failed("too few rounds for an interval".to_owned()))?;
-    let name = format!("{} groups: time by {}", field.count, contender.name);
+    let name = format!("{} groups: time by {}", setup.count, contender.name);
     let mut figure = Figure::bound(&name, ratio, contender.at_most, &PART);
     figure.remarks.push(format!(
-        "{} rounds in turns; made, set ({} files each), read back and removed, in {} hierarchies",
+        "{} interleaved rounds; created, set ({} files each), read back and removed, in {} hierarchies",
         pairs.len(),
-        field.homes.iter().map(|place| place.files.len()).sum::<usize>(),
-        field.homes.len()
+        setup.homes.iter().map(|top_group| top_group.files.len()).sum::<usize>(),
+        setup.homes.len()
     ));
     figure.remarks.push(contender.how.to_owned());
     figure.remarks.push(Steps::shares(steps));
@@ -159,7 +159,7 @@ fn figure(
     Ok(figure)
 }
 
-/// How long each step of ours took.
+/// Duration of each of our steps.
 #[derive(Debug, Clone, Copy, Default)]
 struct Steps {
     make: Duration,

@@ -1,4 +1,4 @@
-//! How long `assay --help` takes: whoever asks for help waits for it at a prompt.
+//! Measures the duration of `assay --help`, which users wait for at a prompt.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,12 +9,12 @@ use crate::figure::{Figure, Shown};
 use crate::idle_wait;
 use crate::starts::median;
 
-/// It shall take at most so many seconds.
+/// Target in seconds.
 const TARGET: f64 = 0.020;
 
 const MILLISECONDS: Shown = Shown { factor: 1e3, unit: "ms", decimals: 1 };
 
-/// Asks for help this often.
+/// Runs `assay --help` this many times.
 pub(crate) fn measure(program: &Path, times: usize) -> Result<Figure, Failure> {
     let busy = idle_wait::wait()?;
     let mut seconds = Vec::new();
@@ -32,7 +32,7 @@ pub(crate) fn measure(program: &Path, times: usize) -> Result<Figure, Failure> {
         }
     }
     let mut figure = Figure::bound("assay --help", median(&seconds)?, TARGET, &MILLISECONDS);
-    figure.remarks.push(format!("median [least, worst] of {times} processes"));
+    figure.remarks.push(format!("median [smallest, largest] of {times} processes"));
     figure.remarks.extend(idle_wait::remark(busy));
     Ok(figure)
 }

@@ -1,4 +1,4 @@
-//! Measuring while nobody else works: one measurement at a time, in a quiet moment.
+//! Waits for an idle host: one measurement at a time, at a quiet moment.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,29 +11,29 @@ use assay_kernel::{Root, filesystem, signal};
 
 use crate::failure::Failure;
 
-/// Held while this process measures; tests that use real disks take the same lock.
+/// Held while this process measures; tests on real disks take the same lock.
 pub(crate) struct HostLock {
     _lock: File,
 }
 
 impl HostLock {
     /// Waits until no test and no other bench uses the host.
-    pub(crate) fn take() -> Result<Self, Failure> {
+    pub(crate) fn acquire() -> Result<Self, Failure> {
         let path = Path::new("/tmp/assay-tests.lock");
         let lock =
             File::options().create(true).append(true).open(path).map_err(|cause| {
                 Failure::Failed(format!("cannot open {}: {cause}", path.display()))
             })?;
-        // Who only tries now and then never comes first where others stand in line. The wait has a
-        // thread of its own, so that Ctrl-C is answered meanwhile.
-        let (tell, told) = mpsc::channel();
+        // Polling would never succeed while others queue for the lock. The wait has a separate
+        // thread, so that Ctrl-C works meanwhile.
+        let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || {
             let locked = filesystem::lock(&lock, path).map(|()| lock);
-            // Nobody listens any more after Ctrl-C.
-            let _ = tell.send(locked);
+            // After Ctrl-C nothing receives it.
+            let _ = sender.send(locked);
         });
         loop {
-            match told.recv_timeout(Duration::from_millis(50)) {
+            match receiver.recv_timeout(Duration::from_millis(50)) {
                 Ok(locked) => return Ok(Self { _lock: locked? }),
                 Err(RecvTimeoutError::Timeout) => pause(Duration::ZERO)?,
                 Err(RecvTimeoutError::Disconnected) => {
@@ -44,21 +44,22 @@ impl HostLock {
     }
 }
 
-/// A host this busy or less counts as quiet.
+/// A host up to this busy counts as quiet.
 const QUIET: f64 = 0.15;
 
-/// How long a quiet moment is waited for before it is measured all the same.
+/// How long to wait for a quiet moment before measuring anyway.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The line of `/proc/stat` of all CPUs together.
+/// The line of `/proc/stat` for all CPUs.
 pub(crate) const ALL: &str = "cpu ";
 
-/// Waits for a quiet moment and returns how busy the host was at last, as a part of all its CPUs.
+/// Waits for a quiet moment and returns the last utilisation of the host, as a fraction of all its
+/// CPUs.
 pub(crate) fn wait() -> Result<f64, Failure> {
     wait_for(ALL)
 }
 
-/// The same of the CPUs of one line of `/proc/stat`.
+/// The same for the CPUs of one line of `/proc/stat`.
 pub(crate) fn wait_for(cpus: &str) -> Result<f64, Failure> {
     let began = Instant::now();
     loop {
@@ -69,7 +70,7 @@ pub(crate) fn wait_for(cpus: &str) -> Result<f64, Failure> {
     }
 }
 
-/// What to say of a moment that was not quiet.
+/// Remark about a moment that was not quiet.
 pub(crate) fn remark(busiest: f64) -> Option<String> {
     (busiest > QUIET).then(|| {
         format!("the host was not quiet: up to {:.0} % busy before a measurement", busiest * 100.0)
@@ -89,7 +90,7 @@ fn ticks(cpus: &str) -> Result<[u64; 8], Failure> {
         .ok_or_else(|| Failure::Failed(format!("/proc/stat has no line `{}`", cpus.trim())))
 }
 
-/// The part of the time between two readings in which CPUs were not idle.
+/// Fraction of the time between two readings in which CPUs were not idle.
 fn busy(before: [u64; 8], after: [u64; 8]) -> f64 {
     let grown = |index: usize| after[index].saturating_sub(before[index]);
     let all: u64 = (0..8).map(grown).sum();
@@ -97,7 +98,7 @@ fn busy(before: [u64; 8], after: [u64; 8]) -> f64 {
     if all == 0 { 0.0 } else { 1.0 - idle as f64 / all as f64 }
 }
 
-/// Sleeps, and gives up when the user asks to stop.
+/// Sleeps; fails if the user interrupts.
 pub(crate) fn pause(length: Duration) -> Result<(), Failure> {
     sleep(length);
     match signal::interrupted_by() {

@@ -1,5 +1,5 @@
-//! Measures what Assay itself costs and how precise it is, on this host, and prints one table.
-//! What is measured and how stands in `docs/results/performance.md`.
+//! Measures the cost and precision of Assay on this host, and prints one table. Figures and methods
+//! are described in `docs/results/performance.md`.
 
 mod assay;
 mod bias;
@@ -49,7 +49,7 @@ use crate::predict::Campaign;
 
 /// Measure start skew, sampling cost, report time and observer effect on this host
 ///
-/// Needs root and fio. Ends with 0 when everything could be measured, whether or not a target was
+/// Needs root and fio. Exits with 0 if everything could be measured, whether or not targets were
 /// reached: a host may be too noisy or too small.
 #[derive(Debug, Parser)]
 #[command(name = "assay-bench")]
@@ -62,22 +62,22 @@ struct Arguments {
     /// Pairs of runs with and without Assay
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     pairs: Option<u32>,
-    /// Runs with a secret bias
+    /// Runs with a hidden bias
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
-    /// Measure only this
+    /// Measure only this part
     #[arg(long, value_name = "WHAT")]
     only: Option<Part>,
-    /// Configurations to predict and run; five make a family that differs in the number of groups
+    /// Configurations to predict and run; a family has five, which differ in the number of groups
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     configs: u32,
-    /// Seconds of each of them
+    /// Seconds of each configuration
     #[arg(long, value_name = "S", default_value_t = 6, value_parser = clap::value_parser!(u64).range(3..))]
     seconds: u64,
-    /// Draws them
+    /// Seed of the configurations
     #[arg(long, value_name = "N", default_value_t = 20261121)]
     seed: u64,
-    /// Only those that the model, before they run, says it can stand behind
+    /// Only configurations inside the model's validated range
     #[arg(long)]
     inside: bool,
 }
@@ -87,45 +87,45 @@ struct Arguments {
 enum Part {
     /// Start skew, sampling and report
     Runs,
-    /// The report of 256 groups alone: time, size, and the browser that draws it
+    /// Only the report of 256 groups: time, size, and drawing in a browser
     Report,
     /// `assay --help`
     Help,
-    /// A thousand runs merged: memory
+    /// Memory for merging a thousand runs
     Merge,
     /// Runs with and without Assay
     Observer,
-    /// The sampler with a thousand threads and 256 groups, beside pidstat
+    /// The sampler with a thousand threads and 256 groups, compared with pidstat
     Sampling,
-    /// fio, chase and graph500 with the sampler on them and without; only where it is asked for
+    /// fio, chase and graph500 with and without the sampler; only on request
     Equivalence,
-    /// Predictions beside the runs that they are about; only when asked for
+    /// Predictions compared with their runs; only on request
     Predict,
-    /// Making, setting, reading and removing groups
+    /// Creating, setting, reading and removing groups
     Groups,
     /// Ten injected faults, and how many are named first
     Faults,
-    /// Verdicts on runs with a secret bias; only where it is asked for, since it takes long
+    /// Verdicts on runs with a hidden bias; only on request, since it takes long
     Bias,
-    /// The same on the CPU alone, where the others of the host may be busy
+    /// The same on the CPU only, while the rest of the host may be busy
     BiasCpu,
-    /// The same on a disk alone
+    /// The same on a disk only
     BiasDisk,
-    /// graph500 against the reference code in PEER_GRAPH500
+    /// graph500 compared with the reference code in PEER_GRAPH500
     Graph500,
-    /// fileserver against filebench in PEER_FILEBENCH
+    /// fileserver compared with filebench in PEER_FILEBENCH
     Filebench,
-    /// ycsb beside the Java client that PEER_YCSB names
+    /// ycsb compared with the Java client named by PEER_YCSB
     Ycsb,
-    /// blackscholes and streamcluster beside PARSEC's in PEER_PARSEC
+    /// blackscholes and streamcluster compared with PARSEC's in PEER_PARSEC
     Parsec,
-    /// chase beside multichase in PEER_MULTICHASE
+    /// chase compared with multichase in PEER_MULTICHASE
     Multichase,
-    /// bandwidth beside STREAM in PEER_STREAM
+    /// bandwidth compared with STREAM in PEER_STREAM
     Stream,
 }
 
-/// How much is measured.
+/// Extent of the measurement.
 struct Extent {
     groups: u32,
     repeats: usize,
@@ -138,13 +138,13 @@ struct Extent {
     records: u64,
     /// Samples of half a second of each chase.
     samples: u32,
-    /// Runs with a secret bias.
+    /// Runs with a hidden bias.
     runs: usize,
     only: Option<Part>,
 }
 
 impl Extent {
-    fn of(arguments: &Arguments) -> Self {
+    fn new(arguments: &Arguments) -> Self {
         let only = arguments.only;
         let extent = if arguments.quick {
             Self {
@@ -180,7 +180,7 @@ impl Extent {
         Self { pairs, runs, ..extent }
     }
 
-    /// How much programs do whose throughput is compared with itself.
+    /// Duration of programs whose throughput is compared with and without the sampler.
     fn length(&self) -> equivalence::Length {
         equivalence::Length {
             seconds: if self.scale < 20 { 2 } else { 4 },
@@ -189,10 +189,10 @@ impl Extent {
     }
 }
 
-/// Groups of each run that is merged.
+/// Groups of each merged run.
 const MERGED: u32 = 8;
 
-/// The largest run that a report must stay quick for.
+/// The largest run whose report must stay fast.
 const LARGEST: u32 = 256;
 
 fn main() -> ExitCode {
@@ -200,13 +200,13 @@ fn main() -> ExitCode {
     signal::note_interruptions();
     match measure(&arguments) {
         Ok(figures) => {
-            // A reader that has gone away is no error.
+            // A closed pipe is not an error.
             let _ = write!(stdout().lock(), "{}", table(&figures));
             ExitCode::SUCCESS
         }
-        Err(trouble) => {
-            say(&format!("error: {trouble}"));
-            match trouble {
+        Err(failure) => {
+            progress(&format!("error: {failure}"));
+            match failure {
                 Failure::Interrupted(_) => ExitCode::from(130),
                 Failure::Failed(_) => ExitCode::from(4),
             }
@@ -214,15 +214,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// Everything that is written lies in one folder, which is gone afterwards.
+/// All files are written to one folder, which is removed afterwards.
 fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Failure> {
     let place = tempfile::Builder::new()
         .prefix("assay-bench-")
         .tempdir()
-        .map_err(|cause| Failure::Failed(format!("cannot make a folder: {cause}")))?;
+        .map_err(|cause| Failure::Failed(format!("cannot create a folder: {cause}")))?;
     let assay = Assay::new(&arguments.assay, place.path())?;
-    say("waiting for this host's turn to be measured");
-    let _lock = HostLock::take()?;
+    progress("waiting for the host lock");
+    let _lock = HostLock::acquire()?;
     if arguments.only == Some(Part::Predict) {
         let campaign = Campaign {
             configurations: arguments.configs as usize,
@@ -230,12 +230,12 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Failure> {
             seed: arguments.seed,
             inside: arguments.inside,
         };
-        return predict::measure(&assay, place.path(), campaign, &say);
+        return predict::measure(&assay, place.path(), campaign, &progress);
     }
-    all(&assay, &arguments.assay, &Extent::of(arguments), place.path())
+    all(&assay, &arguments.assay, &Extent::new(arguments), place.path())
 }
 
-/// How often help is asked for.
+/// Repetitions of `assay --help`.
 const HELPS: usize = 50;
 
 fn all(
@@ -244,48 +244,48 @@ fn all(
     extent: &Extent,
     place: &Path,
 ) -> Result<Vec<Figure>, Failure> {
-    let wanted = |part| extent.only.is_none_or(|only| only == part);
+    let is_selected = |part| extent.only.is_none_or(|only| only == part);
     let mut figures = Vec::new();
-    if wanted(Part::Runs) {
-        say(&format!("{} groups, {} repeats", extent.groups, extent.repeats));
-        let (found, model) = starts::measure(assay, extent.groups, extent.repeats)?;
-        figures.extend(found);
-        say("report of a run of ten minutes");
+    if is_selected(Part::Runs) {
+        progress(&format!("{} groups, {} repeats", extent.groups, extent.repeats));
+        let (start_figures, model) = starts::measure(assay, extent.groups, extent.repeats)?;
+        figures.extend(start_figures);
+        progress("report of a run of ten minutes");
         figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
     }
-    if wanted(Part::Report) {
-        say(&format!("report of a run of ten minutes, {LARGEST} groups"));
+    if is_selected(Part::Report) {
+        progress(&format!("report of a run of ten minutes, {LARGEST} groups"));
         let model = starts::model(assay, LARGEST)?;
         figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
     }
-    if wanted(Part::Help) {
-        say("help");
+    if is_selected(Part::Help) {
+        progress("help");
         figures.push(help_time::measure(program, HELPS)?);
     }
-    if wanted(Part::Merge) {
-        say("a thousand runs merged");
+    if is_selected(Part::Merge) {
+        progress("a thousand runs merged");
         figures.extend(merge::measure(assay, &starts::model(assay, MERGED)?, place)?);
     }
-    if wanted(Part::Observer) {
-        say(&format!("{} pairs with and without Assay", extent.pairs));
+    if is_selected(Part::Observer) {
+        progress(&format!("{} pairs with and without Assay", extent.pairs));
         figures.push(observer::measure(assay, place, extent.pairs)?);
     }
-    if wanted(Part::Sampling) {
-        say(&format!("sampler, {} rounds", extent.rounds));
+    if is_selected(Part::Sampling) {
+        progress(&format!("sampler, {} rounds", extent.rounds));
         figures.extend(sampling::measure(place, extent.rounds)?);
         figures.extend(pages::measure(place, extent.rounds)?);
     }
-    if wanted(Part::Groups) {
-        say(&format!("{} groups made and removed, {} rounds", extent.made, extent.rounds));
+    if is_selected(Part::Groups) {
+        progress(&format!("{} groups created and removed, {} rounds", extent.made, extent.rounds));
         figures.extend(groups::measure(place, extent.made, extent.rounds)?);
     }
-    if wanted(Part::Faults) {
-        say("ten injected faults");
+    if is_selected(Part::Faults) {
+        progress("ten injected faults");
         figures.push(faults::measure(program, place)?);
     }
-    // What takes long is asked for by name.
+    // Slow parts run only on request.
     if extent.only == Some(Part::Equivalence) {
-        say(&format!("three programs with the sampler and without, {} rounds", extent.pairs));
+        progress(&format!("three programs with and without the sampler, {} rounds", extent.pairs));
         figures.extend(equivalence::measure(program, place, extent.length(), extent.pairs)?);
     }
     let biased: &[Resource] = match extent.only {
@@ -299,6 +299,6 @@ fn all(
     Ok(figures)
 }
 
-fn say(text: &str) {
+fn progress(text: &str) {
     let _ = writeln!(stderr().lock(), "{text}");
 }

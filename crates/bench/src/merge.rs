@@ -1,4 +1,4 @@
-//! How much memory it takes to merge a thousand runs: into one set of tables, and as one fleet.
+//! Measures the memory for merging a thousand runs: into one set of tables, and as one fleet.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,27 +8,27 @@ use assay_files::Trust;
 use assay_fleet::{Fleet, FleetFolder, Phase, SCHEMA, Submission, Task, TaskRecord};
 use assay_run_folder::{Manifest, Run, RunFolder};
 
-use crate::assay::{Assay, Took};
+use crate::assay::{Assay, Usage};
 use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
 use crate::statistics::Estimate;
 use crate::synthetic;
 
-/// So many runs.
+/// Number of runs.
 const RUNS: usize = 1000;
 
-/// Seconds of each: a run is read a batch at a time, so that it is their number that could tell.
+/// Seconds of each run: runs are read batch by batch, so only their number could matter.
 const LENGTH: u64 = 10;
 
-/// The process shall never have more bytes than this.
+/// Target for the peak memory of the process, in bytes.
 const TARGET: f64 = (1 << 30) as f64;
 
-/// Any number does: nobody asks Slurm of tasks that have said how they ended.
+/// Any number works: Slurm is not queried for tasks that have reported their end.
 const JOB: u64 = 17;
 
 const MEBIBYTES: Shown = Shown { factor: 1.0 / (1 << 20) as f64, unit: "MiB", decimals: 0 };
 
-/// Makes the runs below `place`, all with the files of one, and merges them twice.
+/// Creates the runs below `place`, all with the files of one, and merges them twice.
 pub(crate) fn measure(
     assay: &Assay,
     model: &Manifest,
@@ -58,7 +58,7 @@ pub(crate) fn measure(
     Ok(vec![exported, collected])
 }
 
-fn figure(command: &str, took: Took, written: u64) -> Figure {
+fn figure(command: &str, took: Usage, written: u64) -> Figure {
     let name = format!("merging {RUNS} runs: `assay {command}`");
     let mut figure = Figure::bound(&name, Estimate::exact(took.peak as f64), TARGET, &MEBIBYTES);
     figure.remarks.push(format!(
@@ -70,7 +70,7 @@ fn figure(command: &str, took: Took, written: u64) -> Figure {
     figure
 }
 
-/// Another name for every file below a folder: a thousand runs for the room of one.
+/// Hard-links every file below a folder: a thousand runs in the space of one.
 fn link(from: &Path, to: &Path) -> Result<(), Failure> {
     let failed = |path: &Path, cause: &std::io::Error| {
         Failure::Failed(format!("cannot link {}: {cause}", path.display()))
@@ -90,7 +90,8 @@ fn link(from: &Path, to: &Path) -> Result<(), Failure> {
 
 /// The folder of a fleet whose tasks have all ended, each with this run.
 fn submitted(model: &Manifest, run: &Path, place: &Path) -> Result<(), Failure> {
-    let folder = FleetFolder::create(place, Trust::Checked).map_err(|error| Failure::of(&error))?;
+    let folder = FleetFolder::create(place, Trust::Checked)
+        .map_err(|error| Failure::from_display(&error))?;
     let task = |number: usize| Task {
         node: format!("node{number:04}"),
         host_name: format!("node{number:04}"),
@@ -122,12 +123,12 @@ fn submitted(model: &Manifest, run: &Path, place: &Path) -> Result<(), Failure> 
             script: "job-1.sh".to_owned(),
         }],
     };
-    folder.write_fleet(&fleet).map_err(|error| Failure::of(&error))?;
-    let said = ended(model);
+    folder.write_fleet(&fleet).map_err(|error| Failure::from_display(&error))?;
+    let record_of_task = ended(model);
     let record = Path::new("task.json");
-    folder.write_json(record, &said).map_err(|error| Failure::of(&error))?;
+    folder.write_json(record, &record_of_task).map_err(|error| Failure::from_display(&error))?;
     for number in 0..RUNS {
-        let task = folder.file(FleetFolder::place_of(number, JOB));
+        let task = folder.file(FleetFolder::task_folder(number, JOB));
         link(run, &task.join("run"))?;
         fs::hard_link(folder.file(record), task.join(record))
             .map_err(|cause| Failure::Failed(format!("cannot link task.json: {cause}")))?;
@@ -135,7 +136,7 @@ fn submitted(model: &Manifest, run: &Path, place: &Path) -> Result<(), Failure> 
     Ok(())
 }
 
-/// What each of the tasks says of itself.
+/// The record of every task.
 fn ended(model: &Manifest) -> TaskRecord {
     TaskRecord {
         schema: SCHEMA,
@@ -152,7 +153,7 @@ fn ended(model: &Manifest) -> TaskRecord {
     }
 }
 
-/// What the files of a folder hold together.
+/// Total size of the files of a folder.
 fn bytes(folder: &Path) -> Result<u64, Failure> {
     let failed = |cause: std::io::Error| {
         Failure::Failed(format!("cannot list {}: {cause}", folder.display()))

@@ -1,5 +1,5 @@
-//! chase: ours beside google/multichase, dependent loads in full random order through working sets
-//! that each cache holds and that none does, in turns within one run.
+//! chase: Assay compared with google/multichase, dependent loads in full random order through
+//! working sets that fit into each cache and into none, interleaved in one run.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,28 +8,28 @@ use assay_kernel::Root;
 use assay_units::Bytes;
 use serde_json::Value;
 
-use crate::child::said;
+use crate::child::stdout;
 use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::idle_wait;
 use crate::paired::{as_peer, in_turns};
 use crate::peers::Programs;
 
-/// How far nanoseconds a load may be from the peer's.
+/// Allowed difference to the peer's nanoseconds per load.
 const WITHIN: f64 = 0.03;
-/// Multichase samples twice a second.
+/// Multichase samples twice per second.
 const SAMPLE_MS: &str = "500";
 /// Both run on the first CPU.
 const CPU: &str = "0";
 
 /// Both programs.
-pub(crate) struct Contest {
+pub(crate) struct Comparison {
     programs: Programs,
 }
 
-impl Contest {
-    /// The peer lies in the folder `PEER_MULTICHASE`. `None` where the variable is not set.
-    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Failure> {
+impl Comparison {
+    /// The peer is in the folder named by `PEER_MULTICHASE`. `None` if the variable is not set.
+    pub(crate) fn find(assay: &Path) -> Result<Option<Self>, Failure> {
         let what = "a folder with google/multichase, built by its own Makefile";
         let programs = Programs::named("PEER_MULTICHASE", what, assay, |folder| {
             vec![folder.join("multichase")]
@@ -37,7 +37,7 @@ impl Contest {
         Ok(programs.map(|programs| Self { programs }))
     }
 
-    /// Rounds of one run each, who comes first in turn, for each working set.
+    /// Rounds of one run each, with alternating order, for each working set.
     pub(crate) fn measure(&self, samples: u32, rounds: usize) -> Result<Vec<Figure>, Failure> {
         let busy = idle_wait::wait()?;
         let samples = samples.to_string();
@@ -49,8 +49,8 @@ impl Contest {
                 as_peer(&format!("chase: ns per load in {name}"), &pairs, WITHIN, |ns| *ns)?;
             let last = pairs.last().map(|pair| format!("{:.3} and {:.3}", pair.ours, pair.peer));
             figure.remarks.push(format!(
-                "{} KiB, full random, huge pages asked for, best of {samples} samples of 0.5 s, \
-                 {rounds} rounds in turns; the last round: {} ns",
+                "{} KiB, full random, huge pages requested, best of {samples} samples of 0.5 s, \
+                 {rounds} interleaved rounds; the last round: {} ns",
                 bytes >> 10,
                 last.unwrap_or_default()
             ));
@@ -65,8 +65,8 @@ impl Contest {
         let mut command = Command::new(&self.programs.ours);
         command.args(["chase", "--json", "--cpu", CPU, "--from", &size, "--to", &size]);
         command.args(["--samples", samples, "--sample-ms", SAMPLE_MS]);
-        let document: Value =
-            serde_json::from_str(&said(&mut command)?).map_err(|error| Failure::of(&error))?;
+        let document: Value = serde_json::from_str(&stdout(&mut command)?)
+            .map_err(|error| Failure::from_display(&error))?;
         document
             .pointer("/curves/0/points/0/least_ns")
             .and_then(Value::as_f64)
@@ -77,12 +77,13 @@ impl Contest {
         let size = bytes.to_string();
         let mut command = Command::new(self.programs.peer.join("multichase"));
         command.args(["-H", "-s", "64", "-m", &size, "-T", &size, "-n", samples]);
-        best(&said(&mut command)?)
-            .ok_or_else(|| Failure::Failed("multichase does not end with a number".to_owned()))
+        best(&stdout(&mut command)?).ok_or_else(|| {
+            Failure::Failed("multichase printed no number on its last line".to_owned())
+        })
     }
 }
 
-/// Half of each data cache of the first CPU, and four times the last.
+/// Half of each data cache of the first CPU, and four times the last-level cache.
 fn working_sets(root: &Root) -> Result<Vec<(String, u64)>, Failure> {
     let folder = "/sys/devices/system/cpu/cpu0/cache";
     let mut caches: Vec<(u32, u64)> = root
@@ -101,12 +102,12 @@ fn working_sets(root: &Root) -> Result<Vec<(String, u64)>, Failure> {
         caches.iter().map(|(level, bytes)| (format!("L{level}"), bytes / 2)).collect();
     sets.extend(caches.last().map(|(_, bytes)| ("memory".to_owned(), 4 * bytes)));
     if sets.is_empty() {
-        return Err(Failure::Failed(format!("{folder} knows of no caches")));
+        return Err(Failure::Failed(format!("{folder} lists no caches")));
     }
     Ok(sets)
 }
 
-/// Multichase's last line: nanoseconds a load.
+/// Multichase's last line: nanoseconds per load.
 fn best(text: &str) -> Option<f64> {
     text.lines().last()?.trim().parse().ok()
 }

@@ -1,4 +1,5 @@
-//! What Assay around a workload does to its throughput: fio alone against the same fio in a run.
+//! Measures the effect of Assay on a workload's throughput: fio alone compared with the same fio in
+//! a run.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,7 +10,7 @@ use assay_host::scratch::{self, Format, ScratchDisk, ScratchSpec, Source};
 use assay_kernel::{Root, signal};
 use assay_plan::{Trial, plan};
 use assay_units::Bytes;
-use assay_workload::fio::{Job, Place, parse_output};
+use assay_workload::fio::{Job, Target, parse_output};
 
 use crate::assay::{Assay, write};
 use crate::child;
@@ -20,21 +21,21 @@ use crate::statistics::{Estimate, Reached, pairs_needed};
 use crate::study;
 use crate::with_ledger::with_ledger;
 
-/// Both throughputs shall be equal within this margin, at this confidence.
+/// Margin and confidence of the equivalence of both throughputs.
 const MARGIN: f64 = 0.01;
 const CONFIDENCE: f64 = 0.95;
 
-/// How long fio runs each time, seconds.
+/// Duration of each fio run, in seconds.
 const SECONDS: f64 = 4.0;
 
 /// Size of the disk.
 const SIZE: Bytes = Bytes::mebi(512);
 
-/// The group of fio alone: the same hierarchies as in a run, nothing set, nobody looking.
+/// The group of fio alone: the same hierarchies as in a run, but without settings or sampling.
 const GROUP: &str = "alone";
 
-/// Measures `pairs` pairs on a loop disk of its own below `place`. The host is put back whatever
-/// happens; after SIGKILL the ledger in `place` does it.
+/// Measures `pairs` pairs on a loop disk below `place`. The host is always restored, after SIGKILL
+/// by means of the ledger in `place`.
 pub(crate) fn measure(assay: &Assay, place: &Path, pairs: usize) -> Result<Figure, Failure> {
     with_ledger(&place.join("bench-state"), "bench", |root, ledger| {
         with_disk(assay, place, pairs, root, ledger)
@@ -57,14 +58,14 @@ fn with_disk(
     tree.make(GROUP, false)?;
     let alone = Alone { tree, job: job(&trial, &disk)?, place: place.join("alone") };
     let mut bench = Bench { assay, study: text, alone, runs: 0, busiest: 0.0 };
-    // The first of each warms caches and the host's own clocks; it does not count.
+    // The first run of each warms caches and clocks; it is discarded.
     bench.alone()?;
     bench.within_assay()?;
-    let mut found = Vec::with_capacity(pairs);
+    let mut ratios = Vec::with_capacity(pairs);
     for pair in 0..pairs {
-        found.push(bench.pair(pair % 2 == 0)?);
+        ratios.push(bench.pair(pair % 2 == 0)?);
     }
-    figure(&found, bench.busiest)
+    figure(&ratios, bench.busiest)
 }
 
 fn spec(place: &Path) -> ScratchSpec {
@@ -79,7 +80,7 @@ fn spec(place: &Path) -> ScratchSpec {
     }
 }
 
-/// The one trial of the study, so that fio alone gets the very job that a run gives it.
+/// The only trial of the study, so that fio alone gets exactly the job of a run.
 fn planned(root: &Root, text: &str) -> Result<Trial, Failure> {
     let (study, findings) = assay_study::parse("bench", text, &|_| Err(String::new()));
     let study = study.ok_or_else(|| {
@@ -96,10 +97,13 @@ fn planned(root: &Root, text: &str) -> Result<Trial, Failure> {
 
 fn job(trial: &Trial, disk: &ScratchDisk) -> Result<Job, Failure> {
     let workload = trial.groups.iter().find_map(|group| group.workloads.first());
-    let workload = workload.ok_or_else(|| Failure::Failed("nothing to run".to_owned()))?;
-    let mut job =
-        workload.job().cloned().ok_or_else(|| Failure::Failed("it is no fio job".to_owned()))?;
-    job.put(&Place::Device {
+    let workload =
+        workload.ok_or_else(|| Failure::Failed("the study has no workload".to_owned()))?;
+    let mut job = workload
+        .job()
+        .cloned()
+        .ok_or_else(|| Failure::Failed("the workload is not a fio job".to_owned()))?;
+    job.set_target(&Target::Device {
         path: disk.device_path.display().to_string(),
         offset: Bytes::new(0),
         size: disk.size,
@@ -124,8 +128,8 @@ struct Bench<'b> {
 }
 
 impl Bench<'_> {
-    /// Throughput alone and within Assay. Every other pair runs in the other order, so that a
-    /// drift of the host cancels out.
+    /// Throughput alone and in a run. Every other pair runs in the opposite order, so that a drift
+    /// of the host cancels out.
     fn pair(&mut self, alone_first: bool) -> Result<(f64, f64), Failure> {
         self.busiest = self.busiest.max(idle_wait::wait()?);
         if alone_first {
@@ -170,8 +174,8 @@ impl Bench<'_> {
     }
 }
 
-fn iops(found: Option<f64>) -> Result<f64, Failure> {
-    found
+fn iops(value: Option<f64>) -> Result<f64, Failure> {
+    value
         .filter(|iops| *iops > 0.0)
         .ok_or_else(|| Failure::Failed("fio reported no reads".to_owned()))
 }
@@ -204,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn noise_that_decides_nothing_says_how_many_pairs_would() {
+    fn noise_that_decides_nothing_reports_how_many_pairs_would() {
         let noisy = [(100.0, 104.0), (100.0, 96.0), (100.0, 103.0), (100.0, 97.0)];
         let figure = figure(&noisy, 0.0).unwrap();
         assert_eq!(figure.reached, Reached::Undecided);
@@ -212,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenth_less_throughput_is_a_target_missed() {
+    fn a_tenth_less_throughput_misses_the_target() {
         let slower = [(100.0, 90.0), (100.0, 90.5), (101.0, 91.0), (100.0, 89.8)];
         let figure = figure(&slower, 0.5).unwrap();
         assert_eq!(figure.reached, Reached::No);

@@ -1,5 +1,5 @@
-//! What it costs to know on which nodes the pages of a large process are, once a second, and how
-//! far that is from `numa_maps`, which is exact and walks every table of pages.
+//! Cost of determining the NUMA nodes of a large process's pages once per second, and the deviation
+//! from `numa_maps`, which is exact and walks all page tables.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,13 +18,13 @@ use crate::figure::{Figure, Shown};
 use crate::idle_wait;
 use crate::statistics::Estimate;
 
-/// The size of the process, where the machine has three times as much to give.
+/// Size of the process, if the machine has three times as much available.
 const BYTES: usize = 8 << 30;
 
-/// How long each round of the bench lasts, seconds.
+/// Duration of each round, in seconds.
 const SECONDS: u64 = 5;
 
-/// The part of one core that the map may take, and how far a share may be off.
+/// Target for the fraction of one core used by the map, and for the deviation of a share.
 const TARGET: f64 = 0.001;
 const OFF: f64 = 0.02;
 
@@ -59,21 +59,21 @@ pub(crate) fn measure(folder: &Path, rounds: usize) -> Result<Vec<Figure>, Failu
     figures(bytes, (&costs, &pairs, &off))
 }
 
-/// Bytes that the kernel would give (`MemAvailable`).
+/// Available memory in bytes (`MemAvailable`).
 fn available(root: &Root) -> Option<usize> {
     let text = root.read("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix(" kB")?.parse::<usize>().ok()?.checked_mul(1024)
 }
 
-/// CPU seconds of one reading by the sampler, which reads once a second.
+/// CPU seconds of one reading by the sampler, which reads once per second.
 fn sampled(root: &Root, place: &Path) -> Result<f64, Failure> {
     let of = Processes::Tree { pid: std::process::id(), itself: true };
     let processes = Ok(vec![ProcessTarget { name: "large".to_owned(), of }]);
     let targets = Targets { processes, ..Targets::default() };
     let prepared = prepare_chosen(root, &targets, &Choice::Also(vec!["pages".to_owned()]));
-    let seat = SamplerAffinity::anywhere("this figure measures no group");
-    let sampler = Sampler::start(prepared, place, Duration::from_secs(1), seat)
+    let affinity = SamplerAffinity::unrestricted("this figure measures no group");
+    let sampler = Sampler::start(prepared, place, Duration::from_secs(1), affinity)
         .map_err(|error| Failure::Failed(error.to_string()))?;
     let waited = idle_wait::pause(Duration::from_secs(SECONDS));
     let outcome = sampler.stop();
@@ -81,10 +81,10 @@ fn sampled(root: &Root, place: &Path) -> Result<f64, Failure> {
     let pages = outcome.cost.sources.get("pages");
     pages
         .map(|pages| pages.cpu_s / pages.rounds.max(1) as f64)
-        .ok_or_else(|| Failure::Failed("this kernel does not tell where pages are".to_owned()))
+        .ok_or_else(|| Failure::Failed("this kernel does not report the nodes of pages".to_owned()))
 }
 
-/// The part of each node in all pages, and the CPU seconds that the kernel took to tell.
+/// Exact share of each node in all pages, and the kernel's CPU seconds for numa_maps.
 fn exact(root: &Root) -> Result<(Vec<(u16, f64)>, f64), Failure> {
     let before = thread_cpu_ns();
     let text =
@@ -102,7 +102,7 @@ fn exact(root: &Root) -> Result<(Vec<(u16, f64)>, f64), Failure> {
     Ok((on, seconds))
 }
 
-/// How far any row is from the exact share of any node.
+/// Largest deviation of any row from the exact share of any node.
 fn farthest(table: &Table, exact: &[(u16, f64)]) -> f64 {
     let resident = table.column("resident_bytes");
     let mut farthest: f64 = 0.0;

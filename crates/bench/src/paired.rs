@@ -1,4 +1,4 @@
-//! Ours and its peer in turns within one run, and a quantity of ours as a part of the peer's.
+//! Runs ours and its peer interleaved in one run, and compares a quantity of both.
 
 use crate::failure::Failure;
 use crate::figure::{Figure, Shown, would_decide};
@@ -7,13 +7,13 @@ use crate::statistics::{Estimate, Reached, pairs_needed};
 const CONFIDENCE: f64 = 0.95;
 const PART: Shown = Shown { factor: 1.0, unit: "of the peer's", decimals: 3 };
 
-/// What one round has found.
+/// Result of one round.
 pub(crate) struct Pair<F> {
     pub(crate) ours: F,
     pub(crate) peer: F,
 }
 
-/// Rounds of one run each, who comes first in turn.
+/// Rounds of one run each, with alternating order.
 pub(crate) fn in_turns<F>(
     rounds: usize,
     ours: impl Fn() -> Result<F, Failure>,
@@ -31,30 +31,30 @@ pub(crate) fn in_turns<F>(
     (0..rounds).map(pair).collect()
 }
 
-/// A quantity of ours as a part of the peer's, with the interval of the ratio over the rounds.
+/// A quantity of ours relative to the peer's, with the interval of the ratio over the rounds.
 pub(crate) fn of_peer<F>(
     name: &str,
     pairs: &[Pair<F>],
     at_most: f64,
-    of: impl Fn(&F) -> f64,
+    quantity: impl Fn(&F) -> f64,
 ) -> Result<Figure, Failure> {
     let pairs: Vec<(f64, f64)> =
-        pairs.iter().map(|pair| (of(&pair.peer), of(&pair.ours))).collect();
+        pairs.iter().map(|pair| (quantity(&pair.peer), quantity(&pair.ours))).collect();
     let ratio = Estimate::ratio(&pairs, CONFIDENCE)
         .ok_or_else(|| Failure::Failed("too few rounds for an interval".to_owned()))?;
     Ok(Figure::bound(name, ratio, at_most, &PART))
 }
 
-/// The same for a quantity that must be the peer's, neither more nor less.
+/// The same for a quantity that must equal the peer's.
 pub(crate) fn as_peer<F>(
     name: &str,
     pairs: &[Pair<F>],
     margin: f64,
-    of: impl Fn(&F) -> f64,
+    quantity: impl Fn(&F) -> f64,
 ) -> Result<Figure, Failure> {
-    let mut figure = of_peer(name, pairs, 1.0, &of)?;
+    let mut figure = of_peer(name, pairs, 1.0, &quantity)?;
     let pairs: Vec<(f64, f64)> =
-        pairs.iter().map(|pair| (of(&pair.peer), of(&pair.ours))).collect();
+        pairs.iter().map(|pair| (quantity(&pair.peer), quantity(&pair.ours))).collect();
     let ratio = Estimate::ratio(&pairs, CONFIDENCE)
         .ok_or_else(|| Failure::Failed("too few rounds for an interval".to_owned()))?;
     figure.target = format!("the peer's within {:.0} %", margin * 100.0);
@@ -75,13 +75,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_comes_first_changes_from_round_to_round() {
+    fn the_order_alternates_between_rounds() {
         let order = RefCell::new(String::new());
-        let says = |word: &str| {
+        let record = |word: &str| {
             order.borrow_mut().push_str(word);
             Ok(word.to_owned())
         };
-        let pairs = in_turns(3, || says("o"), || says("p")).unwrap();
+        let pairs = in_turns(3, || record("o"), || record("p")).unwrap();
         assert_eq!(order.borrow().as_str(), "oppoop");
         assert!(pairs.iter().all(|pair| pair.ours == "o" && pair.peer == "p"));
     }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn to_be_the_peer_s_is_to_be_neither_more_nor_less() {
+    fn equality_with_the_peer_allows_neither_more_nor_less() {
         let figure = |ours: [f64; 3]| {
             let pairs = ours.map(|ours| Pair { ours, peer: 1.0 });
             as_peer("x", &pairs, 0.03, |value| *value).unwrap()

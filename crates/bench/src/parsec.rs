@@ -1,5 +1,5 @@
-//! blackscholes and streamcluster: ours against PARSEC's, the time of the region of interest as
-//! each says it itself, in turns within one run.
+//! blackscholes and streamcluster: Assay compared with PARSEC, by the time of the region of
+//! interest that each reports, interleaved in one run.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,27 +10,27 @@ use crate::idle_wait;
 use crate::paired::{in_turns, of_peer};
 use crate::peers::Programs;
 
-/// Four times as many options a second and thread.
+/// Target: four times as many options per second and thread.
 const BLACKSCHOLES: f64 = 1.0 / 4.0;
-/// One and a half times as fast.
+/// Target: one and a half times as fast.
 const STREAMCLUSTER: f64 = 1.0 / 1.5;
 /// simlarge.
 const OPTIONS: &str = "65536";
 const POINTS: [&str; 7] = ["10", "20", "128", "16384", "16384", "1000", "none"];
 const THREADS: &str = "2";
 
-/// What PARSEC's hooks and ours print before the seconds.
-const PEER_SAYS: &str = "[HOOKS] Total time spent in ROI:";
-const OURS_SAYS: &str = "time =";
+/// Labels before the seconds, in PARSEC's hooks and in our output.
+const PEER_LABEL: &str = "[HOOKS] Total time spent in ROI:";
+const OUR_LABEL: &str = "time =";
 
 /// Both programs.
-pub(crate) struct Contest {
+pub(crate) struct Comparison {
     programs: Programs,
 }
 
-impl Contest {
-    /// The peers lie in the folder `PEER_PARSEC`. `None` where the variable is not set.
-    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Failure> {
+impl Comparison {
+    /// The peers are in the folder named by `PEER_PARSEC`. `None` if the variable is not set.
+    pub(crate) fn find(assay: &Path) -> Result<Option<Self>, Failure> {
         let what = "a folder with PARSEC's blackscholes and streamcluster, built with -O3, threads \
                     and hooks";
         let programs = Programs::named("PEER_PARSEC", what, assay, |folder| {
@@ -39,13 +39,13 @@ impl Contest {
         Ok(programs.map(|programs| Self { programs }))
     }
 
-    /// Rounds of one run each, who comes first in turn.
+    /// Rounds of one run each, with alternating order.
     pub(crate) fn measure(&self, folder: &Path, rounds: usize) -> Result<Vec<Figure>, Failure> {
         let busy = idle_wait::wait()?;
         let options = folder.join("options.txt");
         let options = options.to_string_lossy();
         let make = ["blackscholes", "--input", OPTIONS, "--runs", "1", "--write-options", &options];
-        seconds(Command::new(&self.programs.ours).args(make), OURS_SAYS)?;
+        seconds(Command::new(&self.programs.ours).args(make), OUR_LABEL)?;
         let out = folder.join("out.txt");
         let out = out.to_string_lossy();
         let mut stream = POINTS.to_vec();
@@ -58,16 +58,16 @@ impl Contest {
         for (name, at_most, arguments) in contests {
             let program = name.split(':').next().unwrap_or(name);
             let ours = || {
-                seconds(Command::new(&self.programs.ours).arg(program).args(&arguments), OURS_SAYS)
+                seconds(Command::new(&self.programs.ours).arg(program).args(&arguments), OUR_LABEL)
             };
             let peer = || {
-                seconds(Command::new(self.programs.peer.join(program)).args(&arguments), PEER_SAYS)
+                seconds(Command::new(self.programs.peer.join(program)).args(&arguments), PEER_LABEL)
             };
             let mut figure =
                 of_peer(name, &in_turns(rounds, ours, peer)?, at_most, |seconds| *seconds)?;
             figure
                 .remarks
-                .push(format!("time of the region of interest, {rounds} rounds in turns"));
+                .push(format!("time of the region of interest, {rounds} interleaved rounds"));
             figure.remarks.extend(idle_wait::remark(busy));
             figures.push(figure);
         }
@@ -75,20 +75,20 @@ impl Contest {
     }
 }
 
-/// Runs a program and finds the seconds that it says.
-fn seconds(command: &mut Command, says: &str) -> Result<f64, Failure> {
+/// Runs a program and parses the seconds after `label`.
+fn seconds(command: &mut Command, label: &str) -> Result<f64, Failure> {
     command.stdin(Stdio::null()).stderr(Stdio::null());
     let output =
         command.output().map_err(|cause| Failure::Failed(format!("{command:?}: {cause}")))?;
     if !output.status.success() {
         return Err(Failure::Failed(format!("{command:?} ended with {}", output.status)));
     }
-    found(&String::from_utf8_lossy(&output.stdout), says)
-        .ok_or_else(|| Failure::Failed(format!("{command:?} does not say `{says}`")))
+    roi_seconds(&String::from_utf8_lossy(&output.stdout), label)
+        .ok_or_else(|| Failure::Failed(format!("{command:?} printed no `{label}`")))
 }
 
-fn found(text: &str, says: &str) -> Option<f64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(says))?;
+fn roi_seconds(text: &str, label: &str) -> Option<f64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(label))?;
     line.trim().trim_end_matches('s').parse().ok()
 }
 
@@ -97,10 +97,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_say_their_seconds() {
+    fn seconds_of_both_programs_are_parsed() {
         let peer = "[PARSEC] x\n[HOOKS] Total time spent in ROI: 0.385s\n[HOOKS] Terminating\n";
-        assert_eq!(found(peer, PEER_SAYS), Some(0.385));
-        assert_eq!(found("PARSEC Benchmark Suite\ntime = 0.087\n", OURS_SAYS), Some(0.087));
-        assert_eq!(found("nothing", OURS_SAYS), None);
+        assert_eq!(roi_seconds(peer, PEER_LABEL), Some(0.385));
+        assert_eq!(roi_seconds("PARSEC Benchmark Suite\ntime = 0.087\n", OUR_LABEL), Some(0.087));
+        assert_eq!(roi_seconds("nothing", OUR_LABEL), None);
     }
 }

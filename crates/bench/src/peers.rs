@@ -1,11 +1,11 @@
-//! Ours beside the programs that others know. A peer is never part of this project: it is built
-//! elsewhere, and a variable of the environment names it.
+//! Comparison with well-known programs. A peer is never part of this project: it is built
+//! elsewhere, and an environment variable names it.
 
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use crate::figure::Figure;
-use crate::{Extent, Part, filebench, graph500, multichase, parsec, say, stream, ycsb};
+use crate::{Extent, Part, filebench, graph500, multichase, parsec, progress, stream, ycsb};
 
 /// `assay-load` and its peer.
 pub(crate) struct Programs {
@@ -13,19 +13,19 @@ pub(crate) struct Programs {
     pub(crate) peer: PathBuf,
 }
 
-/// Our `assay-load`, which lies beside `assay`.
+/// Our `assay-load`, which is next to `assay`.
 pub(crate) fn load(assay: &Path) -> Result<PathBuf, Failure> {
     let ours = assay.with_file_name("assay-load");
     if ours.is_file() {
         return Ok(ours);
     }
     let remedy = "build it with `cargo build --release -p assay-load`";
-    Err(Failure::Failed(format!("there is no {}: {remedy}", ours.display())))
+    Err(Failure::Failed(format!("{} does not exist: {remedy}", ours.display())))
 }
 
 impl Programs {
-    /// The peer that `variable` names, of which `is_there` must be a file, and ours, which lies
-    /// beside `assay`. `None` where the variable is not set.
+    /// The peer named by `variable`, whose files `is_there` must exist, and ours, which is next to
+    /// `assay`. `None` if the variable is not set.
     pub(crate) fn named(
         variable: &str,
         what: &str,
@@ -33,18 +33,20 @@ impl Programs {
         is_there: impl Fn(&Path) -> Vec<PathBuf>,
     ) -> Result<Option<Self>, Failure> {
         let Some(peer) = std::env::var_os(variable).filter(|path| !path.is_empty()) else {
-            say(&format!("not compared: {variable} is not set ({what})"));
+            progress(&format!("not compared: {variable} is not set ({what})"));
             return Ok(None);
         };
         let (peer, ours) = (PathBuf::from(peer), load(assay)?);
         if let Some(missing) = is_there(&peer).into_iter().find(|path| !path.is_file()) {
             let missing = missing.display();
-            return Err(Failure::Failed(format!("there is no {missing}: {variable} names {what}")));
+            return Err(Failure::Failed(format!(
+                "{missing} does not exist: {variable} must name {what}"
+            )));
         }
         Ok(Some(Self { ours, peer }))
     }
 
-    /// The same where the variable names the program itself.
+    /// The same if the variable names the program itself.
     pub(crate) fn program(
         variable: &str,
         what: &str,
@@ -54,45 +56,45 @@ impl Programs {
     }
 }
 
-/// All comparisons whose peers are there.
+/// All comparisons whose peers are available.
 pub(crate) fn measure(assay: &Path, extent: &Extent, place: &Path) -> Result<Vec<Figure>, Failure> {
-    let wanted = |part| extent.only.is_none_or(|only| only == part);
+    let is_selected = |part| extent.only.is_none_or(|only| only == part);
     let mut figures = Vec::new();
-    if wanted(Part::Graph500)
-        && let Some(contest) = graph500::Contest::of(assay)?
+    if is_selected(Part::Graph500)
+        && let Some(comparison) = graph500::Comparison::find(assay)?
     {
-        say(&format!("graph500 beside its peer, SCALE {}", extent.scale));
-        figures.extend(contest.measure(place, extent.scale, extent.rounds)?);
+        progress(&format!("graph500 compared with its peer, SCALE {}", extent.scale));
+        figures.extend(comparison.measure(place, extent.scale, extent.rounds)?);
     }
-    if wanted(Part::Filebench)
-        && let Some(contest) = filebench::Contest::of(assay)?
+    if is_selected(Part::Filebench)
+        && let Some(comparison) = filebench::Comparison::find(assay)?
     {
-        say("fileserver beside its peer");
-        figures.extend(contest.measure(place, extent.rounds)?);
+        progress("fileserver compared with its peer");
+        figures.extend(comparison.measure(place, extent.rounds)?);
     }
-    if wanted(Part::Ycsb)
-        && let Some(contest) = ycsb::Contest::of(assay, place, extent.records)?
+    if is_selected(Part::Ycsb)
+        && let Some(comparison) = ycsb::Comparison::find(assay, place, extent.records)?
     {
-        say(&format!("ycsb beside its peer, {} records", extent.records));
-        figures.extend(contest.measure(extent.rounds)?);
+        progress(&format!("ycsb compared with its peer, {} records", extent.records));
+        figures.extend(comparison.measure(extent.rounds)?);
     }
-    if wanted(Part::Parsec)
-        && let Some(contest) = parsec::Contest::of(assay)?
+    if is_selected(Part::Parsec)
+        && let Some(comparison) = parsec::Comparison::find(assay)?
     {
-        say("blackscholes and streamcluster beside their peers");
-        figures.extend(contest.measure(place, extent.rounds)?);
+        progress("blackscholes and streamcluster compared with their peers");
+        figures.extend(comparison.measure(place, extent.rounds)?);
     }
-    if wanted(Part::Multichase)
-        && let Some(contest) = multichase::Contest::of(assay)?
+    if is_selected(Part::Multichase)
+        && let Some(comparison) = multichase::Comparison::find(assay)?
     {
-        say("chase beside multichase");
-        figures.extend(contest.measure(extent.samples, extent.rounds)?);
+        progress("chase compared with multichase");
+        figures.extend(comparison.measure(extent.samples, extent.rounds)?);
     }
-    if wanted(Part::Stream)
-        && let Some(contest) = stream::Contest::of(assay)?
+    if is_selected(Part::Stream)
+        && let Some(comparison) = stream::Comparison::find(assay)?
     {
-        say("bandwidth beside STREAM");
-        figures.push(contest.measure(extent.rounds)?);
+        progress("bandwidth compared with STREAM");
+        figures.push(comparison.measure(extent.rounds)?);
     }
     Ok(figures)
 }

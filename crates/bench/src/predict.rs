@@ -1,5 +1,5 @@
-//! How near predictions come: configurations drawn by a seed, predicted, run and set beside each
-//! other, on this host's loop disk. None of them was used to build or fit the model.
+//! Accuracy of predictions: configurations drawn from a seed are predicted, run and compared, on
+//! this host's loop disk. None of them was used to build or fit the model.
 
 mod draw;
 mod question;
@@ -15,59 +15,59 @@ use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::statistics::Reached;
 use draw::{Family, WITHIN};
-use question::Oracle;
+use question::Predictor;
 
-/// What is run.
+/// Parameters of a campaign.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Campaign {
-    /// Configurations; a family has one for each number of groups.
+    /// Number of configurations; a family has one for each number of groups.
     pub(crate) configurations: usize,
     /// Seconds of each.
     pub(crate) seconds: u64,
-    /// Draws them.
+    /// Seed.
     pub(crate) seed: u64,
-    /// Only those that the model, once it is calibrated and before they run, calls inside of what
-    /// it can stand behind; pools of requests are drawn up to the largest then.
+    /// Only configurations that the calibrated model classifies as inside its validated range;
+    /// request pools are then drawn up to the largest size.
     pub(crate) inside: bool,
 }
 
-/// Goals of issue 6.
+/// Targets of issue 6.
 const GOAL_ERROR: f64 = 0.05;
 const GOAL_PART: f64 = 0.9;
 const GOAL_FASTER: f64 = 1000.0;
 
-/// One configuration after its run.
+/// A configuration after its run.
 struct Row {
     name: String,
     groups: usize,
     /// Mean over groups of `|predicted / found - 1|`.
     error: f64,
-    /// The same of the shares that the weights alone would give.
+    /// The same for shares predicted by the weights alone.
     by_weight: f64,
     predicted: Option<Verdict>,
     found: Verdict,
-    /// The largest error of a share that was predicted, and that was found.
+    /// The largest error of a share, predicted and measured.
     worst: (Option<f64>, Option<f64>),
     rate: Option<f64>,
 }
 
-/// Calibrates, predicts and runs all of them.
+/// Calibrates, predicts and runs all configurations.
 pub(crate) fn measure(
     assay: &Assay,
     place: &Path,
     campaign: Campaign,
-    say: &dyn Fn(&str),
+    progress: &dyn Fn(&str),
 ) -> Result<Vec<Figure>, Failure> {
-    say("calibration of this host's loop disk");
+    progress("calibration of this host's loop disk");
     assay.calibrate("calibration", &campaign.first()?)?;
     let calibration: Calibration =
         RunFolder::open(&place.join("calibration"))?.read_json("calibration.json")?;
-    let oracle = Oracle::new(calibration.costs(), campaign.seconds)?;
-    let drawn = oracle.drawn(campaign)?;
-    let faster = oracle.faster(&drawn)?;
+    let predictor = Predictor::new(calibration.costs(), campaign.seconds)?;
+    let drawn = predictor.drawn(campaign)?;
+    let faster = predictor.faster(&drawn)?;
     let mut rows = Vec::new();
     for (number, family) in drawn.iter().enumerate() {
-        say(&format!("family {} of {}: {}", number + 1, drawn.len(), family.name()));
+        progress(&format!("family {} of {}: {}", number + 1, drawn.len(), family.name()));
         let (out, _) = assay.run(&format!("family{number}"), &family.study(campaign.seconds))?;
         rows.push(read(family, &out)?);
         // Fifty runs with their samples would fill a small disk.
@@ -103,7 +103,7 @@ fn read(family: &Family, out: &Path) -> Result<Vec<Row>, Failure> {
     Ok(rows.collect())
 }
 
-/// The mean error of the shares that were promised.
+/// Mean error of the shares promised by the weights.
 fn by_weight(promise: &PromiseJudgement) -> f64 {
     let errors = promise.groups.iter().map(|group| share_error(group.expected_share, group.share));
     errors.sum::<f64>() / promise.groups.len().max(1) as f64
@@ -115,7 +115,7 @@ fn figures(families: &[Vec<Row>], faster: f64, calibration: &Calibration) -> Vec
     let mut errors: Vec<f64> = rows.iter().map(|row| row.error).collect();
     errors.sort_by(f64::total_cmp);
     let right = rows.iter().filter(|row| row.predicted == Some(row.found)).count();
-    let knees: Vec<Knees> = families.iter().map(|family| Knees::of(family)).collect();
+    let knees: Vec<Knees> = families.iter().map(|family| Knees::new(family)).collect();
     let hit = knees.iter().filter(|knees| knees.are_within_two()).count();
     let mut shares = of_goal("predicted shares within 5 % (mean of a run)", near, rows.len());
     shares.remarks.push(format!(
@@ -149,7 +149,7 @@ fn figures(families: &[Vec<Row>], faster: f64, calibration: &Calibration) -> Vec
     vec![shares, breaking, speed]
 }
 
-/// From how many groups on the error of a family is larger than the margin.
+/// Number of groups above which the error of a family exceeds the margin.
 struct Knees {
     predicted: Option<usize>,
     found: Option<usize>,
@@ -158,7 +158,7 @@ struct Knees {
 }
 
 impl Knees {
-    fn of(family: &[Row]) -> Self {
+    fn new(family: &[Row]) -> Self {
         let knee = |error: fn(&Row) -> Option<f64>| {
             let broken = family.iter().filter(|row| error(row).is_some_and(|error| error > WITHIN));
             broken.map(|row| row.groups).min()
@@ -170,7 +170,7 @@ impl Knees {
         }
     }
 
-    /// A knee beyond the largest number of groups that was run counts as twice that.
+    /// A breaking point beyond the largest number of groups counts as twice that.
     fn are_within_two(&self) -> bool {
         let beyond = 2 * self.run_to;
         let (a, b) = (self.predicted.unwrap_or(beyond), self.found.unwrap_or(beyond));
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_breaking_point_counts_when_it_is_right_within_a_factor_of_two() {
+    fn a_breaking_point_counts_if_right_within_a_factor_of_two() {
         let are_within_two =
             |predicted, found| Knees { predicted, found, run_to: 64 }.are_within_two();
         assert!(are_within_two(Some(16), Some(32)) && are_within_two(Some(32), Some(16)));

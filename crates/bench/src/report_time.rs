@@ -1,5 +1,5 @@
-//! How long it takes to write the report of a long run, how large it is, and how long a browser
-//! takes to draw it.
+//! Measures the time to write the report of a long run, its size, and the time a browser takes to
+//! draw it.
 
 use std::path::Path;
 use std::time::Instant;
@@ -16,13 +16,13 @@ use crate::starts::median;
 use crate::statistics::Estimate;
 use crate::synthetic;
 
-/// `assay report` shall take at most so many seconds.
+/// Target for `assay report`, in seconds.
 const TARGET: f64 = 2.0;
 
-/// Length of the run, seconds.
+/// Length of the run, in seconds.
 const LENGTH: u64 = 600;
 
-/// The page shall be no larger than so many MB.
+/// Target for the size of the page, in MB.
 const SIZE: f64 = 2.0;
 
 const MEGABYTES: Shown = Shown { factor: 1.0, unit: "MB", decimals: 2 };
@@ -46,7 +46,7 @@ pub(crate) fn measure(
     let groups = model.trials.first().map_or(0, |trial| trial.groups.len());
     let name = format!("report of 10 min, {groups} groups");
     let mut figure = Figure::bound(&name, median(&seconds)?, TARGET, &SECONDS);
-    figure.remarks.push(format!("median [least, worst] of {times} processes `assay report`"));
+    figure.remarks.push(format!("median [smallest, largest] of {times} processes `assay report`"));
     figure.remarks.push(split(&run)?);
     figure.remarks.extend(idle_wait::remark(busy));
     let page = run.join("report.html");
@@ -56,17 +56,17 @@ pub(crate) fn measure(
     Ok(figures)
 }
 
-/// How large the page is, with everything that draws its figures.
+/// The size of the page, including its drawing code.
 fn size(name: &str, page: &Path) -> Result<Figure, Failure> {
-    let found = std::fs::metadata(page);
-    let bytes = found.map_err(|cause| {
-        Failure::Failed(format!("cannot see the size of {}: {cause}", page.display()))
+    let metadata = std::fs::metadata(page);
+    let bytes = metadata.map_err(|cause| {
+        Failure::Failed(format!("cannot read the size of {}: {cause}", page.display()))
     })?;
     let exact = Estimate::exact(bytes.len() as f64 / 1e6);
     Ok(Figure::bound(&format!("{name}: size"), exact, SIZE, &MEGABYTES))
 }
 
-/// The parts of the same work, within this process.
+/// Times of the same steps within this process.
 fn split(path: &Path) -> Result<String, Failure> {
     let began = Instant::now();
     let run = Run::load(path)?;
@@ -76,17 +76,17 @@ fn split(path: &Path) -> Result<String, Failure> {
     let judge = began.elapsed();
     let began = Instant::now();
     assay_report::html(&run.manifest, &judgement, &run.samples)
-        .map_err(|error| Failure::of(&error))?;
+        .map_err(|error| Failure::from_display(&error))?;
     let render = began.elapsed();
     let all = (load + judge + render).as_secs_f64();
     let part = |name: &str, time: std::time::Duration| {
         format!("{name} {:.2} s ({:.0} %)", time.as_secs_f64(), time.as_secs_f64() / all * 100.0)
     };
     let parts = [part("load", load), part("judge", judge), part("render", render)];
-    Ok(format!("once within one process: {}; {}", parts.join(", "), outcome(&judgement)))
+    Ok(format!("once in one process: {}; {}", parts.join(", "), outcome(&judgement)))
 }
 
-/// What the judge made of the run, so that nobody takes the time of a short cut for its time.
+/// The judged outcome of the run, to show that the full work was timed.
 fn outcome(judgement: &Judgement) -> String {
     let trials = || judgement.trials.iter();
     let shares: usize =

@@ -1,5 +1,5 @@
-//! What the sampler costs with 1000 threads that all run and 256 groups, ten rounds a second, and
-//! what `pidstat` costs for the same threads.
+//! Cost of the sampler with 1000 running threads and 256 groups at ten rounds per second, and the
+//! cost of `pidstat` for the same threads.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -24,17 +24,17 @@ use crate::idle_wait;
 use crate::statistics::Estimate;
 use crate::with_ledger::with_ledger;
 
-/// What is followed.
+/// The observed threads and groups.
 const THREADS: usize = 1000;
 const GROUPS: usize = 256;
 
-/// How long each round of the bench lasts, seconds.
+/// Duration of each round, in seconds.
 const SECONDS: u64 = 5;
 
-/// The part of one core that sampling may take.
+/// Target for the fraction of one core used by sampling.
 const TARGET: f64 = 0.005;
 
-/// The part of the peer's CPU time for a reading of a thread that ours may take.
+/// Target for our CPU time per reading of a thread, as a fraction of the peer's.
 const OF_PEER: f64 = 0.1;
 
 const CONFIDENCE: f64 = 0.95;
@@ -42,8 +42,8 @@ const CONFIDENCE: f64 = 0.95;
 const PERCENT: Shown = Shown { factor: 100.0, unit: "% of one core", decimals: 3 };
 const PART: Shown = Shown { factor: 1.0, unit: "of pidstat's", decimals: 3 };
 
-/// Threads that each wake up more than ten times a second: every reading finds
-/// all of them changed, which is the worst case.
+/// Threads that each wake up more than ten times per second: all of them change between two
+/// readings, which is the worst case.
 struct Crowd {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -79,8 +79,8 @@ impl Drop for Crowd {
     }
 }
 
-/// Measures `rounds` rounds. The host is put back whatever happens; after SIGKILL the ledger in
-/// `folder` does it.
+/// Measures `rounds` rounds. The host is always restored, after SIGKILL by means of the ledger in
+/// `folder`.
 pub(crate) fn measure(folder: &Path, rounds: usize) -> Result<Vec<Figure>, Failure> {
     with_ledger(&folder.join("sampling-state"), "bench-sampling", |root, ledger| {
         with_groups(folder, rounds, root, ledger)
@@ -118,8 +118,8 @@ fn with_groups(
             .map_err(|cause| Failure::Failed(format!("{}: {cause}", place.display())))?;
         let cost = ours(root, &targets, &place)?;
         own.push(cost.cpu_s / cost.wall_s);
-        if let (Some(source), Some(theirs)) = (cost.sources.get("threads"), pidstat()?) {
-            pairs.push((theirs, source.cpu_s / source.rounds.max(1) as f64));
+        if let (Some(source), Some(peer_time)) = (cost.sources.get("threads"), pidstat()?) {
+            pairs.push((peer_time, source.cpu_s / source.rounds.max(1) as f64));
         }
         if let Some(signal) = signal::interrupted_by() {
             return Err(Failure::Interrupted(signal));
@@ -156,8 +156,8 @@ pub(crate) fn targets(tree: &Tree, names: &[String], counts: &str, is_v2: bool) 
 fn ours(root: &Root, targets: &Targets, place: &Path) -> Result<SamplerCost, Failure> {
     let choice = Choice::Also(vec!["threads".to_owned()]);
     let prepared = prepare_chosen(root, targets, &choice);
-    let seat = SamplerAffinity::anywhere("the crowd of this figure is everywhere");
-    let sampler = Sampler::start(prepared, place, Duration::from_millis(100), seat)
+    let affinity = SamplerAffinity::unrestricted("the crowd of this figure is everywhere");
+    let sampler = Sampler::start(prepared, place, Duration::from_millis(100), affinity)
         .map_err(|error| Failure::Failed(error.to_string()))?;
     let waited = idle_wait::pause(Duration::from_secs(SECONDS));
     let outcome = sampler.stop();
@@ -168,7 +168,7 @@ fn ours(root: &Root, targets: &Targets, place: &Path) -> Result<SamplerCost, Fai
     }
 }
 
-/// CPU seconds of `pidstat` for one reading of all threads; `None` where it is not installed.
+/// CPU seconds of `pidstat` for one reading of all threads; `None` if it is not installed.
 fn pidstat() -> Result<Option<f64>, Failure> {
     let own = std::process::id().to_string();
     let readings = SECONDS.to_string();
@@ -183,7 +183,7 @@ fn pidstat() -> Result<Option<f64>, Failure> {
     match status {
         Ok(status) if status.success() => {
             let micros = used(children_usage()).saturating_sub(before);
-            // One reading more than there are lines: rates need two.
+            // Rates need one reading more than there are lines.
             Ok(Some(micros as f64 / 1e6 / (SECONDS + 1) as f64))
         }
         Ok(status) => Err(Failure::Failed(format!("pidstat ended with {status}"))),
@@ -205,7 +205,9 @@ fn figures(own: &[f64], pairs: &[(f64, f64)], busiest: f64) -> Result<Vec<Figure
     if let Some(ratio) = Estimate::ratio(pairs, CONFIDENCE) {
         let name = format!("a reading of {THREADS} threads: CPU time by pidstat -t");
         let mut figure = Figure::bound(&name, ratio, OF_PEER, &PART);
-        figure.remarks.push("pidstat -t -u -w, once a second; ours ten times a second".to_owned());
+        figure
+            .remarks
+            .push("pidstat -t -u -w, once per second; ours ten times per second".to_owned());
         figures.push(figure);
     }
     Ok(figures)

@@ -1,25 +1,25 @@
-//! What the sources of a made-up run look like: their subjects, columns and how fast these grow.
+//! The sources of a synthetic run: their subjects, columns and growth rates.
 
 use assay_run_folder::{Column, Table};
 
-/// Requests in flight, the only gauge: it stands at this value, so that the disk counts as busy.
+/// Requests in flight, the only gauge: constant, so that the disk counts as busy.
 const GAUGE: (&str, u64) = ("in_flight", 128);
 
-/// One source: its columns with their mean growth in a round.
+/// One source: its columns with their mean growth per round.
 pub(crate) struct Shape {
     pub(crate) source: &'static str,
     pub(crate) columns: Vec<(&'static str, u64)>,
     pub(crate) subjects: Vec<String>,
 }
 
-/// What a group of full speed reads in a round: requests of 4 KiB.
+/// Growth of a full-speed group per round: requests of 4 KiB.
 pub(crate) const READS: u64 = 60;
 
 /// All sources of a run with these groups and disks.
 pub(crate) fn shapes(groups: Vec<String>, disks: Vec<String>) -> Vec<Shape> {
     let host = || vec!["host".to_owned()];
-    // Every second group has half of the speed. The disk must have read what the groups did, or
-    // the judge takes the difference for the page cache.
+    // Every second group has half the speed. The disk must have read what the groups did, or the
+    // judge attributes the difference to the page cache.
     let half_reads = groups.len().div_ceil(2) * 2 + groups.len() / 2;
     let reads = READS * half_reads as u64 / 2;
     vec![
@@ -91,14 +91,14 @@ impl Shape {
         }
     }
 
-    /// Where every counter of every subject stands at the beginning.
+    /// Initial counter values of every subject.
     pub(crate) fn start(&self) -> Vec<u64> {
         let start = |(name, _): &(&str, u64)| if *name == GAUGE.0 { GAUGE.1 } else { 0 };
         self.subjects.iter().flat_map(|_| self.columns.iter().map(start)).collect()
     }
 }
 
-/// How many times faster the fastest subjects grow than the one of this index: every second one
+/// How many times slower than the fastest subjects the one of this index grows: every second one
 /// has half the speed.
 pub(crate) fn slowness(index: u32) -> u32 {
     1 + index % 2

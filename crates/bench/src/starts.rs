@@ -12,21 +12,21 @@ use crate::idle_wait;
 use crate::statistics::Estimate;
 use crate::study;
 
-/// All groups shall do their first I/O within so many seconds.
+/// Target in seconds between the first I/O of the first and of the last group.
 const SKEW: f64 = 0.020;
 
-/// Sampling shall take at most this part of one core.
+/// Target for the fraction of one core used by sampling.
 const COST: f64 = 0.01;
 
 const CONFIDENCE: f64 = 0.95;
 
-/// How long a repeat lasts, seconds.
+/// Duration of a repeat, in seconds.
 const SECONDS: f64 = 5.0;
 
 const MILLISECONDS: Shown = Shown { factor: 1e3, unit: "ms", decimals: 1 };
 const OF_A_CORE: Shown = Shown { factor: 100.0, unit: "% of a core", decimals: 2 };
 
-/// Runs `groups` groups `repeats` times. The manifest serves as a model for a longer run.
+/// Runs `groups` groups `repeats` times. The manifest is the template of a longer run.
 pub(crate) fn measure(
     assay: &Assay,
     groups: u32,
@@ -35,7 +35,7 @@ pub(crate) fn measure(
     let busy = idle_wait::wait()?;
     let (folder, manifest) = run(assay, groups, repeats)?;
     let readings = readings(&Run::load(&folder)?);
-    // The disk image is gone with the run; what is left is small, but nobody needs it any more.
+    // The disk image was removed with the run; the remaining files are small, but no longer needed.
     let _ = std::fs::remove_dir_all(folder);
     let records: Vec<&RepeatRecord> =
         manifest.trials.iter().flat_map(|trial| &trial.repeats).collect();
@@ -47,7 +47,7 @@ pub(crate) fn measure(
     Ok((figures, manifest))
 }
 
-/// A short real run of `groups` groups, as a model for longer ones.
+/// A short real run of `groups` groups, the template of longer ones.
 pub(crate) fn model(assay: &Assay, groups: u32) -> Result<Manifest, Failure> {
     let (folder, manifest) = run(assay, groups, 1)?;
     let _ = std::fs::remove_dir_all(folder);
@@ -58,7 +58,7 @@ fn run(assay: &Assay, groups: u32, repeats: usize) -> Result<(PathBuf, Manifest)
     assay.run("starts", &study::many_groups(groups, repeats, SECONDS))
 }
 
-/// How often the counters of one group were read, since not all need to be read in every round.
+/// How often the counters of one group were read, since not all are read in every round.
 fn readings(run: &Run) -> Option<String> {
     let tables = run.samples.first()?.first()?;
     let count = |source: &str, column: &str| {
@@ -90,11 +90,11 @@ fn skew(groups: u32, records: &[&RepeatRecord]) -> Result<Figure, Failure> {
     let spread = median(&spread)?;
     figure.remarks = vec![
         format!(
-            "median [least, worst] of {} repeats; first I/O of the first group to first I/O of the last",
+            "median [smallest, largest] of {} repeats; first I/O of the first group to first I/O of the last",
             records.len()
         ),
         format!(
-            "letting all go took {} (worst {})",
+            "releasing all of them took {} (worst {})",
             MILLISECONDS.value(spread.value),
             MILLISECONDS.value(spread.high)
         ),
@@ -107,7 +107,7 @@ fn cost(groups: u32, records: &[&RepeatRecord]) -> Result<Figure, Failure> {
     let all: Vec<f64> =
         records.iter().map(|record| of_core(record.sampler.cpu_s, record)).collect();
     let name = format!("sampling {groups} groups at 10 Hz");
-    // A cost adds up over time, so it is the mean that counts, and not the worst moment.
+    // A cost adds up over time, so the mean counts and not the worst moment.
     let mean = Estimate::mean(&all, CONFIDENCE)
         .ok_or_else(|| Failure::Failed("too few repeats for an interval".to_owned()))?;
     let mut figure = Figure::bound(&name, mean, COST, &OF_A_CORE);
@@ -134,7 +134,7 @@ fn cost(groups: u32, records: &[&RepeatRecord]) -> Result<Figure, Failure> {
     Ok(figure)
 }
 
-/// The median of measurements that there must be.
+/// The median of a non-empty list of measurements.
 pub(crate) fn median(values: &[f64]) -> Result<Estimate, Failure> {
     Estimate::median(values).ok_or_else(|| Failure::Failed("nothing was measured".to_owned()))
 }

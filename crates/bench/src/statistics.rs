@@ -1,8 +1,8 @@
-//! The little statistics that the bench needs.
+//! Statistics of the bench.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A value with the interval that stands behind it.
+/// A value with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Estimate {
     pub(crate) value: f64,
@@ -15,18 +15,18 @@ pub(crate) struct Estimate {
 pub(crate) enum Reached {
     Yes,
     No,
-    /// The interval lies on both sides of the target.
+    /// The interval includes the target.
     Undecided,
 }
 
 impl Estimate {
-    /// What is counted and not estimated.
+    /// An exact value, counted and not estimated.
     pub(crate) const fn exact(value: f64) -> Self {
         Self { value, low: value, high: value }
     }
 
-    /// The median of some measurements, with the smallest and the largest as its interval: with
-    /// a handful of measurements nothing narrower can be claimed. `None` without measurements.
+    /// The median, with the smallest and the largest value as its interval: a handful of
+    /// measurements allows nothing narrower. `None` without measurements.
     pub(crate) fn median(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -40,16 +40,15 @@ impl Estimate {
         Some(Self { value, low, high })
     }
 
-    /// The mean of some measurements with its interval by Student's t. `None` with fewer than two
-    /// measurements.
+    /// The mean with its interval by Student's t. `None` with fewer than two measurements.
     pub(crate) fn mean(values: &[f64], confidence: f64) -> Option<Self> {
         let half = quantile(confidence, values.len())? * standard_error(values)?;
         let value = mean(values);
         Some(Self { value, low: value - half, high: value + half })
     }
 
-    /// The ratio of two measurements from pairs of them, by Student's t on the logarithms of the
-    /// ratios, so that a half and a double count alike. `None` with fewer than two pairs.
+    /// The ratio of paired measurements, by Student's t on the logarithms of the ratios, so that
+    /// one half and double are symmetric. `None` with fewer than two pairs.
     pub(crate) fn ratio(pairs: &[(f64, f64)], confidence: f64) -> Option<Self> {
         let logs = log_ratios(pairs);
         let half = quantile(confidence, logs.len())? * standard_error(&logs)?;
@@ -57,7 +56,7 @@ impl Estimate {
         Some(Self { value: center.exp(), low: (center - half).exp(), high: (center + half).exp() })
     }
 
-    /// Whether all of the interval is at most `target`.
+    /// Whether the whole interval is at most `target`.
     pub(crate) fn at_most(&self, target: f64) -> Reached {
         match () {
             () if self.high <= target => Reached::Yes,
@@ -66,8 +65,7 @@ impl Estimate {
         }
     }
 
-    /// Whether this ratio is 1 within `margin`: an equivalence test, not the absence of proof
-    /// that it differs.
+    /// Equivalence test: whether this ratio is 1 within `margin`, not just not proven to differ.
     pub(crate) fn is_one_within(&self, margin: f64) -> Reached {
         match () {
             () if self.low >= 1.0 - margin && self.high <= 1.0 + margin => Reached::Yes,
@@ -77,9 +75,9 @@ impl Estimate {
     }
 }
 
-/// The two one-sided tests of whether the ratio is 1 within `margin` (Schuirmann 1987): how likely
-/// such pairs would be if the ratio were no more than `1 - margin`, and if it were no less than
-/// `1 + margin`. Both small is equality; their larger is the p value of the whole. `None` with
+/// The two one-sided tests of whether the ratio is 1 within `margin` (Schuirmann 1987): the
+/// probability of such pairs if the ratio were at most `1 - margin`, and if it were at least `1 +
+/// margin`. Equality requires both to be small; the larger is the overall p value. `None` with
 /// fewer than two pairs.
 pub(crate) fn two_one_sided(pairs: &[(f64, f64)], margin: f64) -> Option<[f64; 2]> {
     let logs = log_ratios(pairs);
@@ -87,14 +85,14 @@ pub(crate) fn two_one_sided(pairs: &[(f64, f64)], margin: f64) -> Option<[f64; 2
     let t = StudentsT::new(0.0, 1.0, logs.len() as f64 - 1.0).ok()?;
     let beyond = |distance: f64| match error > 0.0 {
         true => t.cdf(-distance / error),
-        // Pairs without any noise prove one thing or the other.
+        // Pairs without noise prove one or the other.
         false => f64::from(u8::from(distance <= 0.0)),
     };
     Some([beyond(center - (1.0 - margin).ln()), beyond((1.0 + margin).ln() - center)])
 }
 
-/// How many pairs would decide whether the ratio is 1 within `margin`, if the noise stays what it
-/// was and the ratio is 1. `None` with fewer than two pairs or when no affordable number would.
+/// How many pairs would decide whether the ratio is 1 within `margin`, for the same noise and a
+/// ratio of 1. `None` with fewer than two pairs or if no affordable number would.
 pub(crate) fn pairs_needed(pairs: &[(f64, f64)], confidence: f64, margin: f64) -> Option<usize> {
     const MOST: usize = 100_000;
     let logs = log_ratios(pairs);
@@ -123,7 +121,7 @@ fn standard_error(values: &[f64]) -> Option<f64> {
     Some((squares / (count - 1.0) / count).sqrt())
 }
 
-/// Standard errors on each side of a two-sided interval.
+/// Half-width of a two-sided interval in standard errors.
 fn quantile(confidence: f64, count: usize) -> Option<f64> {
     let freedom = count.checked_sub(1).filter(|freedom| *freedom > 0)?;
     let t = StudentsT::new(0.0, 1.0, freedom as f64).ok()?;
@@ -169,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_counts_as_one_only_when_its_whole_interval_does() {
+    fn a_ratio_is_one_only_if_its_whole_interval_is() {
         let estimate = |low, high| Estimate { value: f64::midpoint(low, high), low, high };
         assert_eq!(estimate(0.995, 1.004).is_one_within(0.01), Reached::Yes);
         assert_eq!(estimate(0.985, 1.004).is_one_within(0.01), Reached::Undecided);
@@ -179,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_inside_of_the_interval_decides_nothing() {
+    fn a_bound_inside_the_interval_decides_nothing() {
         let estimate = Estimate { value: 2.0, low: 1.0, high: 3.0 };
         assert_eq!(estimate.at_most(3.0), Reached::Yes);
         assert_eq!(estimate.at_most(2.5), Reached::Undecided);
@@ -200,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_one_end_of_the_margin_fails_that_test_alone() {
+    fn a_ratio_beyond_one_end_of_the_margin_fails_only_that_test() {
         let slower = [-0.02_f64, -0.021, -0.019].map(|log| (1.0, log.exp()));
         let [below, above] = two_one_sided(&slower, 0.005).unwrap();
         assert!(below > 0.95 && above < 0.05, "{below} {above}");
@@ -209,7 +207,7 @@ mod tests {
         assert_eq!(two_one_sided(&[(1.0, 1.0)], 0.005), None);
     }
 
-    /// With the number of pairs that is said to be needed the interval just fits the margin.
+    /// With the number of pairs reported as needed, the interval just fits the margin.
     #[test]
     fn the_pairs_needed_make_the_interval_fit() {
         let pairs = [(1.0, 1.02), (1.0, 0.98), (1.0, 1.03), (1.0, 0.97)];

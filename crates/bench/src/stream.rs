@@ -1,56 +1,56 @@
-//! bandwidth: ours beside STREAM's triad, arrays of the same size, the same number of threads, in
-//! turns within one run.
+//! bandwidth: Assay compared with STREAM's triad, with arrays of the same size and the same number
+//! of threads, interleaved in one run.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::child::said;
+use crate::child::stdout;
 use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::idle_wait;
 use crate::paired::{Pair, in_turns, of_peer};
 use crate::peers::Programs;
 
-/// Ours may take this part of the peer's time: 3 % less bandwidth.
+/// Target as a fraction of the peer's time: 3 % less bandwidth.
 const TIME_OF_PEER: f64 = 1.03;
-/// What both are asked for; STREAM without OpenMP has one thread and says so.
+/// Requested threads; STREAM without OpenMP has one thread and reports it.
 const THREADS: &str = "2";
 
 /// Both programs.
-pub(crate) struct Contest {
+pub(crate) struct Comparison {
     programs: Programs,
 }
 
-/// What a run of STREAM says.
+/// Parsed output of STREAM.
 #[derive(Debug, Clone, PartialEq)]
-struct Said {
-    /// Numbers of an array.
+struct TriadOutput {
+    /// Numbers per array.
     items: u64,
     threads: u64,
-    /// The best rate of triad, bytes a second.
+    /// The best rate of triad, in bytes per second.
     rate: f64,
 }
 
-impl Contest {
-    /// The peer is the program in `PEER_STREAM`. `None` where the variable is not set.
-    pub(crate) fn of(assay: &Path) -> Result<Option<Self>, Failure> {
+impl Comparison {
+    /// The peer is the program named by `PEER_STREAM`. `None` if the variable is not set.
+    pub(crate) fn find(assay: &Path) -> Result<Option<Self>, Failure> {
         let what = "STREAM 5.10 in C, built with -O3 -fopenmp and a large enough array";
         let programs = Programs::program("PEER_STREAM", what, assay)?;
         Ok(programs.map(|programs| Self { programs }))
     }
 
-    /// Rounds of one run each, who comes first in turn.
+    /// Rounds of one run each, with alternating order.
     pub(crate) fn measure(&self, rounds: usize) -> Result<Figure, Failure> {
         let busy = idle_wait::wait()?;
-        // The size of the arrays was compiled in.
-        let Said { items, threads, .. } = self.peer()?;
+        // The array size was compiled in.
+        let TriadOutput { items, threads, .. } = self.peer()?;
         let pairs = in_turns(rounds, || self.ours(items, threads), || Ok(self.peer()?.rate))?;
         let name = "bandwidth: time of triad";
         let mut figure = of_peer(name, &pairs, TIME_OF_PEER, |rate| rate.recip())?;
         figure.remarks.push(format!(
-            "best rate of 9, arrays of {items} numbers, {threads} threads, {rounds} rounds in turns; {}",
+            "best rate of 9, arrays of {items} numbers, {threads} threads, {rounds} interleaved rounds; {}",
             medians(&pairs)
         ));
         figure.remarks.extend(idle_wait::remark(busy));
@@ -61,16 +61,16 @@ impl Contest {
         let mut command = Command::new(&self.programs.ours);
         command.args(["bandwidth", "--json"]);
         command.args(["--array", &(items * 8).to_string(), "--threads", &threads.to_string()]);
-        let document: Value =
-            serde_json::from_str(&said(&mut command)?).map_err(|error| Failure::of(&error))?;
+        let document: Value = serde_json::from_str(&stdout(&mut command)?)
+            .map_err(|error| Failure::from_display(&error))?;
         document
             .pointer("/metrics/triad_bytes_per_s")
             .and_then(Value::as_f64)
             .ok_or_else(|| Failure::Failed("assay-load bandwidth --json lacks triad".to_owned()))
     }
 
-    fn peer(&self) -> Result<Said, Failure> {
-        let text = said(Command::new(&self.programs.peer).env("OMP_NUM_THREADS", THREADS))?;
+    fn peer(&self) -> Result<TriadOutput, Failure> {
+        let text = stdout(Command::new(&self.programs.peer).env("OMP_NUM_THREADS", THREADS))?;
         read(&text).ok_or_else(|| Failure::Failed(format!("not an output of STREAM: {text}")))
     }
 }
@@ -84,8 +84,8 @@ fn medians(pairs: &[Pair<f64>]) -> String {
     format!("medians {:.0} and {:.0} MB/s", median(|pair| pair.ours), median(|pair| pair.peer))
 }
 
-/// Size of the arrays, threads and the best rate of triad in an output of STREAM 5.10.
-fn read(text: &str) -> Option<Said> {
+/// Parses array size, threads and the best rate of triad from the output of STREAM 5.10.
+fn read(text: &str) -> Option<TriadOutput> {
     let number = |begin: &str| {
         let rest = text.lines().find_map(|line| line.strip_prefix(begin))?;
         rest.split_whitespace().next().map(str::to_owned)
@@ -93,7 +93,7 @@ fn read(text: &str) -> Option<Said> {
     if !text.contains("Solution Validates") {
         return None;
     }
-    Some(Said {
+    Some(TriadOutput {
         items: number("Array size =")?.parse().ok()?,
         threads: number("Number of Threads counted =")
             .map_or(Some(1), |count| count.parse().ok())?,
@@ -113,16 +113,16 @@ mod tests {
         Solution Validates: avg error less than 1.000000e-13 on all three arrays\n";
 
     #[test]
-    fn size_threads_and_rate_are_found_in_its_output() {
-        let said = read(OUTPUT).unwrap();
-        assert_eq!((said.items, said.threads), (10_000_000, 2));
-        assert!((said.rate - 19_999.5e6).abs() < 1.0);
+    fn size_threads_and_rate_are_parsed() {
+        let output = read(OUTPUT).unwrap();
+        assert_eq!((output.items, output.threads), (10_000_000, 2));
+        assert!((output.rate - 19_999.5e6).abs() < 1.0);
         let serial = OUTPUT.replace("Number of Threads", "-");
         assert_eq!(read(&serial).unwrap().threads, 1);
     }
 
     #[test]
-    fn a_run_that_does_not_validate_is_no_peer() {
+    fn a_run_that_does_not_validate_is_rejected() {
         assert_eq!(read(&OUTPUT.replace("Solution Validates", "Failed Validation")), None);
         assert_eq!(read("usage"), None);
     }

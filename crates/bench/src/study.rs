@@ -1,11 +1,11 @@
-//! The studies that the bench runs.
+//! The studies used by the bench.
 
 use std::path::Path;
 
-/// The queue of every disk here.
+/// Settings of every disk's queue.
 const QUEUE: &str = "scheduler = \"bfq\"\nqueue     = { \"iosched/low_latency\" = 0 }";
 
-/// A promise is needed for a study to be one; what becomes of it is not looked at.
+/// A study needs a promise; its verdict is ignored.
 const PROMISE: &str = "[[promises]]\nmeasure = \"io.bytes\"\nis = \"equal\"\nwithin = \"50 %\"";
 
 /// Many groups with one fio process each on one loop disk.
@@ -35,7 +35,7 @@ args = {{ rw = "randread", bs = "4k", ioengine = "libaio", iodepth = 1, direct =
     )
 }
 
-/// One group on a disk that stands already.
+/// One group on an existing disk.
 pub(crate) fn one_group(device: &Path, bytes: u64, seconds: f64) -> String {
     format!(
         r#"title = "One reader, with Assay around it"
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_studies_have_no_mistakes() {
+    fn the_studies_have_no_errors() {
         assert_eq!(mistakes(&many_groups(128, 5, 5.0)), Vec::<String>::new());
         assert_eq!(
             mistakes(&one_group(Path::new("/dev/loop9"), 1 << 29, 4.0)),

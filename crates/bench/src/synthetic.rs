@@ -1,5 +1,5 @@
-//! A long recorded run that nobody had to wait for: the manifest of a short real run, with
-//! samples made up for as long as wanted and written as a run writes them.
+//! A long synthetic run: the manifest of a short real run, with generated samples of any length,
+//! written as in a run.
 
 use std::path::Path;
 
@@ -10,15 +10,15 @@ use rand_chacha::ChaCha8Rng;
 use crate::failure::Failure;
 use crate::shape::{READS, Shape, shapes, slowness};
 
-/// Rounds a second.
+/// Rounds per second.
 const RATE: u64 = 10;
 const INTERVAL_NS: u64 = 1_000_000_000 / RATE;
 
-/// Rounds in one batch, as the sampler writes once a second.
+/// Rounds per batch; the sampler writes once per second.
 const BATCH: u64 = RATE;
 
-/// Writes a run of `seconds` seconds into `path`: the first repeat of the first trial of
-/// `model`, stretched. Every group gets bytes at a rate of its own, with noise.
+/// Writes a run of `seconds` seconds into `path`: the first repeat of the first trial of `model`,
+/// stretched. Every group gets bytes at its own rate, with noise.
 pub(crate) fn write(model: &Manifest, path: &Path, seconds: u64) -> Result<(), Failure> {
     let folder = RunFolder::create(path, assay_files::Trust::Checked)?;
     let manifest = stretch(model, seconds)?;
@@ -47,7 +47,7 @@ fn stretch(model: &Manifest, seconds: u64) -> Result<Manifest, Failure> {
     repeat.stopped_ns = repeat.all_released_ns + seconds * 1_000_000_000;
     repeat.sampler.rounds = seconds * RATE + 1;
     repeat.sampler.wall_s = seconds as f64;
-    // What the workloads report must agree with the samples, or the run is void.
+    // The workloads' reports must agree with the samples, or the run is void.
     for (index, result) in (0_u32..).zip(&mut repeat.workloads) {
         let bytes = 4096 * READS * RATE * seconds / u64::from(slowness(index));
         result.runtime_s = Some(seconds as f64);
@@ -56,7 +56,7 @@ fn stretch(model: &Manifest, seconds: u64) -> Result<Manifest, Failure> {
     Ok(manifest)
 }
 
-/// Writes one source from one round before `from_ns` to `rounds` rounds after it.
+/// Writes one source, from one round before `from_ns` to `rounds` rounds after it.
 fn sample(
     shape: &Shape,
     folder: &Path,
@@ -83,7 +83,7 @@ fn sample(
     Ok(stream.finish()?)
 }
 
-/// Subjects are read a few microseconds after one another; every second one grows half as fast.
+/// Subjects are read a few microseconds apart; every second one grows half as fast.
 fn add_round(
     shape: &Shape,
     table: &mut Table,
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stretched_run_covers_its_window_at_ten_rounds_a_second() {
+    fn the_stretched_run_covers_its_window_at_ten_rounds_per_second() {
         let (_place, run) = written(30);
         let repeat = &run.manifest.trials[0].repeats[0];
         assert_eq!(run.manifest.trials[0].repeats.len(), 1);
@@ -230,7 +230,7 @@ mod tests {
         assert!((disk / groups - 1.0).abs() < 0.05, "{disk} {groups}");
     }
 
-    /// The judge must have real work to do with it, else the time that it takes says nothing.
+    /// The judge must have real work to do, or its time would mean nothing.
     #[test]
     fn the_judge_finds_the_unequal_shares_of_the_stretched_run() {
         let (_place, run) = written(30);

@@ -1,4 +1,4 @@
-//! Changes that a measurement makes to the host, and that are taken back whatever it comes to.
+//! Runs a closure under a ledger and always restores the host.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use assay_kernel::Root;
 
 use crate::failure::Failure;
 
-/// Does the work with a ledger in `state`, and takes back what it changed. After SIGKILL that ledger
-/// does it.
+/// Calls `work` with a ledger in `state` and restores its changes. After SIGKILL the ledger allows
+/// that later.
 pub(crate) fn with_ledger<T>(
     state: &Path,
     name: &str,

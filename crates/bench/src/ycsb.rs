@@ -1,5 +1,5 @@
-//! ycsb: ours against the Java client with its RocksDB binding, on data directories of the same
-//! records that each has loaded itself, in turns within one run.
+//! ycsb: Assay compared with the Java client and its RocksDB binding, on data directories that each
+//! has loaded with the same records, interleaved in one run.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,32 +16,32 @@ use crate::idle_wait;
 use crate::paired::{Pair, in_turns, of_peer};
 use crate::peers::Programs;
 
-/// Ours may take this part of the peer's time and of its CPU time for an operation.
+/// Target as a fraction of the peer's time and CPU time per operation.
 const PART_OF_PEER: f64 = 0.5;
 
 /// Workload, read and update proportion.
 const WORKLOADS: [(&str, &str, &str); 2] = [("c", "1", "0"), ("a", "0.5", "0.5")];
 const THREADS: [&str; 2] = ["1", "2"];
 
-/// Both programs, and where they store.
-pub(crate) struct Contest {
+/// Both programs and their storage.
+pub(crate) struct Comparison {
     ours: PathBuf,
     peer: PathBuf,
     folder: PathBuf,
     records: u64,
 }
 
-/// One run: seconds and seconds of CPU for an operation.
+/// Result of one run: seconds and CPU seconds per operation.
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct Measured {
     time: f64,
     cpu: f64,
 }
 
-impl Contest {
-    /// The peer is the program in `PEER_YCSB`, which is called as `bin/ycsb` of YCSB is; ours lies
-    /// beside `assay`. `None` where the variable is not set.
-    pub(crate) fn of(assay: &Path, folder: &Path, records: u64) -> Result<Option<Self>, Failure> {
+impl Comparison {
+    /// The peer is the program named by `PEER_YCSB`, called like YCSB's `bin/ycsb`; ours is next to
+    /// `assay`. `None` if the variable is not set.
+    pub(crate) fn find(assay: &Path, folder: &Path, records: u64) -> Result<Option<Self>, Failure> {
         let programs = Programs::program(
             "PEER_YCSB",
             "a program that takes the arguments of YCSB's bin/ycsb",
@@ -55,7 +55,7 @@ impl Contest {
         }))
     }
 
-    /// Both load, then both run in turns, who comes first changing from round to round.
+    /// Both load, then both run interleaved, with alternating order.
     pub(crate) fn measure(&self, rounds: usize) -> Result<Vec<Figure>, Failure> {
         let busy = idle_wait::wait()?;
         for (workload, read, update) in WORKLOADS {
@@ -80,7 +80,7 @@ impl Contest {
                 let pairs = in_turns(rounds, ours, peer)?;
                 for mut figure in of(workload, threads, &pairs)? {
                     figure.remarks.push(format!(
-                        "{} records and operations, {rounds} rounds in turns",
+                        "{} records and operations, {rounds} interleaved rounds",
                         self.records
                     ));
                     figure.remarks.extend(idle_wait::remark(busy));
@@ -106,7 +106,7 @@ impl Contest {
         phase: &str,
         workload: &str,
         threads: &str,
-    ) -> Result<Found, Failure> {
+    ) -> Result<Measured, Failure> {
         let wrong = |cause: std::io::Error| Failure::Failed(format!("{name}: {cause}"));
         let output = self.folder.join(format!("ycsb-{name}.out"));
         let data = self.folder.join(format!("ycsb-{name}"));
@@ -124,13 +124,13 @@ impl Contest {
             text.lines().find_map(|line| line.strip_prefix("[OVERALL], Throughput(ops/sec), "));
         let rate: Option<f64> = line.and_then(|rate| rate.parse().ok());
         match rate.filter(|rate| *rate > 0.0) {
-            Some(rate) => Ok(Found { time: rate.recip(), cpu: cpu / self.records as f64 }),
+            Some(rate) => Ok(Measured { time: rate.recip(), cpu: cpu / self.records as f64 }),
             None => Err(Failure::Failed(format!("{name}: the {phase} has no throughput: {text}"))),
         }
     }
 }
 
-/// Runs it to its end; seconds of CPU of all its threads, as last seen before it ended.
+/// Runs it to its end; returns the CPU seconds of all its threads, as last read before the end.
 fn cpu_of(command: &mut Command) -> std::io::Result<Result<f64, Failure>> {
     let mut child = command.spawn()?;
     let mut cpu = 0;
@@ -143,15 +143,15 @@ fn cpu_of(command: &mut Command) -> std::io::Result<Result<f64, Failure>> {
             });
         }
         if signal::interrupted_by().is_some() {
-            // One that has just ended needs no signal.
+            // A child that has just ended needs no signal.
             let _ = process::send(child.id(), Signal::TERM);
         }
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-fn of(workload: &str, threads: &str, pairs: &[Pair<Found>]) -> Result<Vec<Figure>, Failure> {
-    let figure = |what: &str, value: fn(&Found) -> f64| {
+fn of(workload: &str, threads: &str, pairs: &[Pair<Measured>]) -> Result<Vec<Figure>, Failure> {
+    let figure = |what: &str, value: fn(&Measured) -> f64| {
         let name = format!("ycsb {workload}, {threads} threads: {what} per operation");
         of_peer(&name, pairs, PART_OF_PEER, value)
     };

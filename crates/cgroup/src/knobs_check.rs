@@ -1,4 +1,4 @@
-//! The table of interface files held against a new group in every mounted hierarchy.
+//! Compares the knob table with a new group in every mounted hierarchy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,38 +6,37 @@ use std::path::Path;
 use assay_facts::{CORE, Hierarchy, Home, HostFacts};
 use assay_host::Ledger;
 use assay_kernel::{Error, Root};
-use assay_knob::{Claim, Kernel, Version, claims, holds, left_out};
+use assay_knob::{ExpectedFile, Kernel, Version, expected_files, matches_written, omission_reason};
 use serde::Serialize;
 
 use crate::Tree;
 
-/// The group, inside the top group, whose files are looked at: nobody has written to them.
+/// The inspected group, inside the top group: nothing has been written to its files.
 const FRESH: &str = "fresh";
 
-/// What a comparison has found.
+/// The result of the comparison.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct KnobsCheck {
-    /// How many files were compared.
+    /// Number of files compared.
     pub compared: usize,
-    /// Where table and kernel disagree.
+    /// Disagreements between table and kernel.
     pub differences: Vec<Difference>,
-    /// Files that the table claims and that are not there for a reason that is known: name and
-    /// reason.
+    /// Files in the table that are absent for a known reason: name and reason.
     pub absent: BTreeMap<String, String>,
-    /// Files that are shown and left out of the table on purpose: name and reason.
+    /// Files that exist and are omitted from the table on purpose: name and reason.
     pub left_out: BTreeMap<String, String>,
-    /// Hierarchies that could not be looked into: mount and reason.
+    /// Hierarchies that could not be inspected: mount and reason.
     pub not_looked_at: BTreeMap<String, String>,
 }
 
 /// One disagreement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// The file, whole.
+    /// The path of the file.
     pub path: String,
     /// What the kernel shows.
     pub shows: String,
-    /// What the table says.
+    /// What the table contains.
     pub table: String,
 }
 
@@ -47,9 +46,9 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// Makes a group in every hierarchy and compares its files, and those of the root, with the
-/// table: which there are, their mode bits, and what a new group's files read. The group goes
-/// with the ledger's entries. A hierarchy in which no group can be made is said and left out.
+/// Creates a group in every hierarchy and compares its files, and those of the root, with the table:
+/// their existence, their mode bits, and their initial contents. The group is removed by restoring the
+/// ledger's entries. A hierarchy in which no group can be created is reported and left out.
 pub fn check_knobs(
     root: &Root,
     ledger: &mut Ledger,
@@ -57,10 +56,10 @@ pub fn check_knobs(
     kernel: &Kernel,
     top: &str,
 ) -> Result<KnobsCheck, Error> {
-    let wanted: Vec<&str> = served(facts).into_iter().chain([CORE]).collect();
-    let (homes, absent) = facts.cgroup.homes(wanted);
-    let mut check = Check { root, kernel, found: KnobsCheck::default() };
-    check.found.not_looked_at.extend(absent);
+    let controllers: Vec<&str> = served(facts).into_iter().chain([CORE]).collect();
+    let (homes, absent) = facts.cgroup.homes(controllers);
+    let mut check = Check { root, kernel, result: KnobsCheck::default() };
+    check.result.not_looked_at.extend(absent);
     for home in homes {
         let mark = ledger.mark();
         let one = std::slice::from_ref(&home);
@@ -68,20 +67,20 @@ pub fn check_knobs(
             Ok(_) => check.home(&home, &home.base.join(top).join(FRESH))?,
             Err(error) => {
                 let mount = home.mount.display().to_string();
-                check.found.not_looked_at.insert(mount, error.to_string());
+                check.result.not_looked_at.insert(mount, error.to_string());
             }
         }
         if let Some(error) = ledger.restore_to(root, mark).into_iter().next() {
             return Err(error);
         }
     }
-    Ok(check.found)
+    Ok(check.result)
 }
 
 fn served(facts: &HostFacts) -> Vec<&str> {
     let controllers = facts.cgroup.controllers.iter();
     controllers
-        .filter(|(_, found)| !matches!(found.hierarchy, Hierarchy::Absent(_)))
+        .filter(|(_, controller)| !matches!(controller.hierarchy, Hierarchy::Absent(_)))
         .map(|(name, _)| name.as_str())
         .collect()
 }
@@ -89,28 +88,28 @@ fn served(facts: &HostFacts) -> Vec<&str> {
 struct Check<'c> {
     root: &'c Root,
     kernel: &'c Kernel,
-    found: KnobsCheck,
+    result: KnobsCheck,
 }
 
 impl Check<'_> {
     fn home(&mut self, home: &Home, fresh: &Path) -> Result<(), Error> {
         self.root.make_dir(fresh)?;
         let version = if home.is_v2 { Version::V2 } else { Version::V1 };
-        let below = claims(version, &home.controllers, false, self.kernel);
+        let below = expected_files(version, &home.controllers, false, self.kernel);
         self.group(fresh, &below)?;
         for claim in &below {
             self.default(fresh, claim);
         }
         if home.base == home.mount {
             // The root of v2 shows files of every controller, enabled for its children or not.
-            let claims = claims(version, &home.controllers, true, self.kernel);
+            let claims = expected_files(version, &home.controllers, true, self.kernel);
             self.group(&home.mount, &claims)?;
         }
         Ok(())
     }
 
-    /// Which files there are, and their mode bits.
-    fn group(&mut self, group: &Path, claims: &[Claim]) -> Result<(), Error> {
+    /// Compares the existence of files, and their mode bits.
+    fn group(&mut self, group: &Path, claims: &[ExpectedFile]) -> Result<(), Error> {
         let shown: BTreeSet<String> = self.root.list(group)?.into_iter().collect();
         let claimed: BTreeSet<&str> = claims.iter().map(|claim| claim.name.as_str()).collect();
         for name in shown.iter().filter(|name| !claimed.contains(name.as_str())) {
@@ -119,21 +118,21 @@ impl Check<'_> {
             }
         }
         for claim in claims {
-            self.found.compared += 1;
+            self.result.compared += 1;
             let why_not = self.kernel.why_not(claim.file);
             match (shown.contains(&claim.name), why_not) {
                 (true, None) => self.mode(group, claim),
-                (true, Some(why)) => self.differs(&group.join(&claim.name), "it is there", &why),
+                (true, Some(why)) => self.differs(&group.join(&claim.name), "it exists", &why),
                 (false, Some(why)) => self.is_absent(claim, why),
                 (false, None) => match claim.file.needs {
                     Some(needs) => self.is_absent(claim, format!("shown only when {needs}")),
                     // Whether the option is set may be unknown.
                     None if claim.file.config.is_some() && self.kernel.config.is_none() => {
                         let option = claim.file.config.unwrap_or_default();
-                        let why = format!("it needs {option}, and the configuration is not known");
+                        let why = format!("it needs {option}, and the configuration is unknown");
                         self.is_absent(claim, why);
                     }
-                    None => self.differs(&group.join(&claim.name), "no such file", "it is there"),
+                    None => self.differs(&group.join(&claim.name), "no such file", "it exists"),
                 },
             }
         }
@@ -141,15 +140,15 @@ impl Check<'_> {
     }
 
     fn not_claimed(&mut self, group: &Path, name: &str) {
-        match left_out(name) {
+        match omission_reason(name) {
             Some(why) => {
-                self.found.left_out.insert(name.to_owned(), why.to_owned());
+                self.result.left_out.insert(name.to_owned(), why.to_owned());
             }
-            None => self.differs(&group.join(name), "it is there", "nothing of such a file here"),
+            None => self.differs(&group.join(name), "it exists", "no such file here"),
         }
     }
 
-    fn mode(&mut self, group: &Path, claim: &Claim) {
+    fn mode(&mut self, group: &Path, claim: &ExpectedFile) {
         let path = group.join(&claim.name);
         let Some(expected) = self.kernel.version.and_then(|v| claim.file.mode_bits(v)) else {
             return;
@@ -163,12 +162,12 @@ impl Check<'_> {
         }
     }
 
-    /// What the file of a new group reads, where the table says that.
-    fn default(&mut self, group: &Path, claim: &Claim) {
+    /// Compares the contents of the file of a new group, where the table has a default.
+    fn default(&mut self, group: &Path, claim: &ExpectedFile) {
         let path = group.join(&claim.name);
         let Some(default) = claim.file.default.filter(|_| self.root.exists(&path)) else { return };
         match self.root.read_trimmed(&path) {
-            Ok(text) if text == default || holds(&claim.name, default, &text) => {}
+            Ok(text) if text == default || matches_written(&claim.name, default, &text) => {}
             Ok(text) => {
                 self.differs(&path, &format!("reads `{text}`"), &format!("`{default}`"));
             }
@@ -176,12 +175,12 @@ impl Check<'_> {
         }
     }
 
-    fn is_absent(&mut self, claim: &Claim, why: String) {
-        self.found.absent.insert(claim.name.clone(), why);
+    fn is_absent(&mut self, claim: &ExpectedFile, why: String) {
+        self.result.absent.insert(claim.name.clone(), why);
     }
 
     fn differs(&mut self, path: &Path, shows: &str, table: &str) {
-        self.found.differences.push(Difference {
+        self.result.differences.push(Difference {
             path: path.display().to_string(),
             shows: shows.to_owned(),
             table: table.to_owned(),

@@ -1,5 +1,5 @@
-//! Control groups of a run: made below one top group of the run's own in each hierarchy, set,
-//! read back, filled and removed. A group that this run did not make is never touched.
+//! Control groups of a run: created below one top group of the run in each hierarchy, set, read back,
+//! filled and removed. A group that this run did not create is never touched.
 
 pub mod inventory;
 mod knobs_check;

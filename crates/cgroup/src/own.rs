@@ -1,16 +1,16 @@
-//! Assay's own place on cgroup v2. Only a group without processes can hand domain controllers
-//! down (Documentation/admin-guide/cgroup-v2.rst, "No Internal Process Constraint"; the root of
-//! the hierarchy is exempt), so that an Assay that sits in the very group that was delegated to
-//! its user first moves into a leaf of it.
+//! Assay's own group on cgroup v2. Only a group without processes can enable domain controllers for its
+//! children (Documentation/admin-guide/cgroup-v2.rst, "No Internal Process Constraint"; the root of the
+//! hierarchy is exempt), so if Assay is in the very group that was delegated to its user, it first
+//! moves into a leaf of it.
 
 use std::path::Path;
 
 use assay_host::Ledger;
 use assay_kernel::{Error, Root};
 
-/// Moves this process into a leaf of `base` when it sits there and `base` is not the root of the
-/// hierarchy. The leaf is in the ledger; taking it back moves this process up again. Refuses when
-/// other processes sit there, which are not Assay's to move.
+/// Moves this process into a leaf of `base` if it is in `base` and `base` is not the root of the
+/// hierarchy. The leaf is in the ledger; restoring moves this process up again. Refuses if there are
+/// other processes, which are not Assay's to move.
 pub(crate) fn step_aside(root: &Root, ledger: &mut Ledger, base: &Path) -> Result<(), Error> {
     // Every group but the root of the hierarchy has this file.
     if !root.exists(base.join("cgroup.type")) {
@@ -21,7 +21,7 @@ pub(crate) fn step_aside(root: &Root, ledger: &mut Ledger, base: &Path) -> Resul
     let inside: Vec<u32> = inside.lines().filter_map(|line| line.parse().ok()).collect();
     if let Some(other) = inside.iter().find(|pid| **pid != own) {
         let hint = format!(
-            "process {other} sits in it, and cgroup v2 gives controllers only to a group without \
+            "it contains process {other}, and cgroup v2 enables controllers only below a group without \
              processes: start Assay alone in a group, `systemd-run --user --scope -p Delegate=yes \
              assay ...`"
         );

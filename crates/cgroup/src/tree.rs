@@ -1,4 +1,4 @@
-//! The groups of one repeat in all hierarchies at once.
+//! The groups of one repeat in all hierarchies.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use assay_kernel::{Error, Root};
 
 use crate::{own, ungrouped};
 
-/// A top group `assay-<run>` in each home, and the groups inside it. On v1 every hierarchy has
-/// its own copy of each group; on v2 there is one. The empty name stands for the top group.
+/// A top group `assay-<run>` in each hierarchy (home), and the groups inside it. On v1 every hierarchy
+/// has its own copy of each group; on v2 there is one. The empty name means the top group.
 #[derive(Debug, Clone)]
 pub struct Tree {
     root: Root,
@@ -20,8 +20,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Makes the top group in every home. The ledger knows it from then on, and taking it back
-    /// removes everything below it too, so the groups inside need no entries of their own.
+    /// Creates the top group in every home. It is recorded in the ledger, and restoring removes
+    /// everything below it too, so the groups inside need no entries of their own.
     pub fn create(
         root: &Root,
         ledger: &mut Ledger,
@@ -35,9 +35,9 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Makes a top group that takes processes itself and has no groups inside: on cgroup v2 one
-    /// that hands controllers down could take none (Documentation/admin-guide/cgroup-v2.rst, "No
-    /// Internal Process Constraint").
+    /// Creates a top group that takes processes itself and has no groups inside: on cgroup v2 a group
+    /// that enables controllers for its children could not contain processes
+    /// (Documentation/admin-guide/cgroup-v2.rst, "No Internal Process Constraint").
     pub fn create_single(
         root: &Root,
         ledger: &mut Ledger,
@@ -62,8 +62,8 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Makes a group in every home; the groups above it must exist. `has_children` says that
-    /// groups will be made inside it, for which cgroup v2 must be told.
+    /// Creates a group in every home; its parents must exist. `has_children` says that groups will be
+    /// created inside it, which cgroup v2 must be prepared for.
     pub fn make(&self, group: &str, has_children: bool) -> Result<(), Error> {
         for home in &self.homes {
             let path = self.place(home, group);
@@ -75,25 +75,25 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes the group of what runs outside of all others. The ledger knows it too.
+    /// Creates the group of the ungrouped workloads, recorded in the ledger too.
     pub fn make_outside(&mut self, ledger: &mut Ledger) -> Result<(), Error> {
         let name = format!("{}-outside", self.top);
         self.outside = Some(ungrouped::make(&self.root, ledger, &self.homes, &name)?);
         Ok(())
     }
 
-    /// Makes a group in those hierarchies of cgroup v1 alone that serve one of these controllers,
-    /// and returns its directories.
+    /// Creates a group only in those cgroup v1 hierarchies that serve one of these controllers, and
+    /// returns its directories.
     pub fn make_on_v1(&self, group: &str, controllers: &[&str]) -> Result<Vec<PathBuf>, Error> {
         let serves = |home: &&Home| controllers.iter().any(|name| home.controllers.contains(*name));
-        let mut made = Vec::new();
+        let mut directories = Vec::new();
         for home in self.homes.iter().filter(|home| !home.is_v2).filter(serves) {
             let path = self.place(home, group);
             self.root.make_dir(&path)?;
             self.make_ready(home, &path)?;
-            made.push(path);
+            directories.push(path);
         }
-        Ok(made)
+        Ok(directories)
     }
 
     /// The directory of a group in the hierarchy that serves `controller`, if one does.
@@ -122,7 +122,7 @@ impl Tree {
         self.homes.iter().find(|home| home.is_v2).map(|home| self.place(home, group))
     }
 
-    /// Writes an interface file of a group. The kernel's refusal names file and value.
+    /// Writes an interface file of a group. An error names file and value.
     pub fn write(
         &self,
         group: &str,
@@ -133,34 +133,34 @@ impl Tree {
         self.root.write(self.file(group, controller, file)?, value)
     }
 
-    /// Reads an interface file of a group, without the white space at its ends.
+    /// Reads an interface file of a group, trimmed.
     pub fn read(&self, group: &str, controller: &str, file: &str) -> Result<String, Error> {
         self.root.read_trimmed(self.file(group, controller, file)?)
     }
 
-    /// The way for a process into a group, in every home at once.
+    /// For starting processes in a group, in every home.
     pub fn membership(&self, group: &str) -> Result<Membership, Error> {
         Membership::open(&self.root, &self.directories(group))
     }
 
-    /// The way for a process into the group of what runs outside of all others.
+    /// For starting processes in the group of the ungrouped workloads.
     pub fn membership_outside(&self) -> Result<Membership, Error> {
         let group = self.outside.clone().ok_or_else(|| {
-            let hint = "no group was made for what runs outside";
+            let hint = "no group was created for ungrouped workloads";
             Error::unexpected("find", Path::new(&self.top), hint)
         })?;
         Membership::open(&self.root, &[group])
     }
 
-    /// Processes of the run: in its groups, in any home, and outside of them.
+    /// Processes of the run: in its groups, in any home, and ungrouped.
     #[must_use]
     pub fn all_processes(&self) -> Vec<u32> {
-        let mut places = self.directories("");
-        places.extend(self.outside.clone());
-        self.below(places)
+        let mut groups = self.directories("");
+        groups.extend(self.outside.clone());
+        self.below(groups)
     }
 
-    /// Processes that are in a group, in any home, each once.
+    /// Processes in a group, in any home, each once.
     pub fn processes(&self, group: &str) -> Result<Vec<u32>, Error> {
         let mut ids = Vec::new();
         for home in &self.homes {
@@ -172,8 +172,8 @@ impl Tree {
         Ok(ids)
     }
 
-    /// Processes that are in a group or in groups below it, in any home, each once. Groups that
-    /// vanish meanwhile hold none.
+    /// Processes in a group or in groups below it, in any home, each once. Groups that vanish meanwhile
+    /// count as empty.
     #[must_use]
     pub fn processes_below(&self, group: &str) -> Vec<u32> {
         self.below(self.directories(group))
@@ -181,11 +181,11 @@ impl Tree {
 
     fn below(&self, mut open: Vec<PathBuf>) -> Vec<u32> {
         let mut ids = Vec::new();
-        while let Some(place) = open.pop() {
-            let text = self.root.read(place.join("cgroup.procs")).unwrap_or_default();
+        while let Some(group) = open.pop() {
+            let text = self.root.read(group.join("cgroup.procs")).unwrap_or_default();
             ids.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()));
-            let inside = self.root.directories(&place).unwrap_or_default();
-            open.extend(inside.into_iter().map(|name| place.join(name)));
+            let inside = self.root.directories(&group).unwrap_or_default();
+            open.extend(inside.into_iter().map(|name| group.join(name)));
         }
         ids.sort_unstable();
         ids.dedup();
@@ -204,17 +204,17 @@ impl Tree {
         })
     }
 
-    /// What a fresh group needs before groups or processes may enter it.
+    /// Prepares a new group for processes or groups inside it.
     fn make_ready(&self, home: &Home, path: &Path) -> Result<(), Error> {
         if home.is_v2 {
-            let wanted: Vec<String> = home.enabled().map(|name| format!("+{name}")).collect();
-            if wanted.is_empty() {
+            let to_enable: Vec<String> = home.enabled().map(|name| format!("+{name}")).collect();
+            if to_enable.is_empty() {
                 return Ok(());
             }
-            return self.root.write(path.join("cgroup.subtree_control"), &wanted.join(" "));
+            return self.root.write(path.join("cgroup.subtree_control"), &to_enable.join(" "));
         }
         if home.controllers.contains("cpuset") {
-            // A v1 cpuset is born empty and admits nobody until both files are set
+            // A new v1 cpuset is empty and accepts no process until both files are set
             // (Documentation/admin-guide/cgroup-v1/cpusets.rst).
             let parent = path.parent().unwrap_or(path);
             for file in ["cpuset.cpus", "cpuset.mems"] {
@@ -225,8 +225,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Enables what is wanted for the children of the base, and only what is not enabled
-    /// there already: the ledger takes back what this run has added.
+    /// Enables the controllers for the children of the base, but only those not yet enabled there: the
+    /// ledger restores what this run has added.
     fn enable_at_base(&self, ledger: &mut Ledger, home: &Home) -> Result<(), Error> {
         own::step_aside(&self.root, ledger, &home.base)?;
         let path = home.base.join("cgroup.subtree_control");

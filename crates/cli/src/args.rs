@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_files::Trust;
-use assay_study::{DiskChoice, Stop};
+use assay_study::{DiskOverride, Stop};
 use clap::{Args, Parser, Subcommand};
 
 use crate::command::conform::ConformArguments;
 
-/// Was the machine divided as the kernel was told?
+/// Check whether the kernel divides this machine as configured
 ///
 /// A study file says who shares what and what is promised. Assay sets the host up, runs real
-/// workloads side by side in their control groups, samples what the kernel did, says for each
-/// promise whether it was kept, broken, undecided or void, and puts the host back.
+/// workloads side by side in their control groups, samples what the kernel did, decides for each
+/// promise whether it was kept, broken, undecided or void, and restores the host.
 #[derive(Debug, Parser)]
 #[command(
     name = "assay",
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 every promise kept, 1 a promise broken, 2 usage or study wrong,
+Exit codes: 0 every promise kept, 1 a promise broken, 2 wrong usage or study,
 3 undecided or void, 4 the host cannot do it, 5 a workload failed,
 6 the host could not be restored, 130 interrupted (and restored).";
 
@@ -36,7 +36,7 @@ Exit codes: 0 every promise kept, 1 a promise broken, 2 usage or study wrong,
 pub(crate) enum Command {
     /// Run a study: prepare, run, sample, judge, report, restore
     Run(RunArguments),
-    /// Find the mistakes of a study and print its plan; touches nothing
+    /// Check a study for mistakes and print its plan; changes nothing
     Check(CheckArguments),
     /// List the shipped studies, or print one
     Studies(StudiesArguments),
@@ -44,71 +44,71 @@ pub(crate) enum Command {
     ///
     /// CPUs, caches, nodes, control groups with their interface files, disks and schedulers.
     Host(HostArguments),
-    /// Judge a recorded run again, or numbers from elsewhere
+    /// Judge a recorded run again, or numbers from another tool
     Judge(crate::command::judge::JudgeArguments),
     /// Compare two runs, two levels, or a run with a baseline
     Compare(crate::command::compare::CompareArguments),
-    /// Find out by intervention why a run's promise was broken
+    /// Find out by intervention why a promise was broken
     Explain(crate::command::explain::ExplainArguments),
-    /// Search the setting that keeps a promise at the most throughput
+    /// Find the setting that keeps a promise at the highest throughput
     Tune(crate::command::tune::TuneArguments),
-    /// Write the report of a run again, or the list of all runs
+    /// Rewrite the report of a run, or the list of all runs
     Report(ReportArguments),
     /// Write runs as Parquet, CSV, JSON lines, OpenMetrics and others
     Export(crate::command::export::ExportArguments),
-    /// Run any command under limits, and say which of them bound
+    /// Run a command under limits and show which of them were reached
     Exec(crate::command::exec::ExecArguments),
     /// Record what a command, process or group does, without a study
     Sample(crate::command::sample::SampleArguments),
-    /// List the groups of every hierarchy, and what they use
+    /// List the groups of every hierarchy and what they use
     Groups(crate::command::groups::GroupsArguments),
-    /// Undo what a killed run left behind
+    /// Restore the host after a killed run
     Restore(crate::command::restore::RestoreArguments),
-    /// What will hold and where it breaks, before measuring
+    /// Predict which promises will hold, before measuring
     Predict(crate::command::predict::PredictArguments),
     /// Run a study on many hosts through Slurm, and merge the runs
     #[command(subcommand)]
     Fleet(crate::command::fleet::FleetCommand),
     /// Run studies and commands in a virtual machine
     ///
-    /// Other kernels, layouts of control groups, NUMA nodes and disks, without a change of this host.
+    /// Other kernels, cgroup layouts, NUMA nodes and disks, without changing this host.
     #[command(subcommand)]
     Lab(crate::command::lab::LabCommand),
     /// Print the JSON schema of study files, for editors
     Schema,
-    /// Does the kernel do what its document says?
+    /// Test whether the kernel behaves as documented
     ///
     /// One small real case for each behaviour, judged by its effect.
     Conform(ConformArguments),
-    /// Print the completions of a shell
+    /// Print shell completions
     Completions(crate::command::completions::CompletionsArguments),
-    /// Write manual pages for all commands into a folder
+    /// Write manual pages for all commands to a folder
     Man(crate::command::man::ManArguments),
 }
 
-/// Changes to a study that the command line makes.
+/// Overrides of a study on the command line.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StudyArguments {
-    /// A study file, or the name of a shipped study
+    /// Study file, or name of a shipped study
     pub(crate) study: String,
-    /// Replace the values of a factor, as `groups=4,8`; may be repeated
+    /// Override the values of a factor, e.g. `groups=4,8`; may be repeated
     #[arg(long = "set", value_name = "FACTOR=VALUE[,VALUE]")]
     pub(crate) set: Vec<String>,
-    /// How often each trial runs
+    /// Number of repeats of each trial
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeats: Option<u32>,
-    /// How long a repeat runs at most, as `20s`
+    /// Maximum length of a repeat, e.g. `20s`
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) at_most: Option<Duration>,
-    /// When it ends: `at_most` (the time is up), or `precise` (a trial of more than three repeats, or a
-    /// single repeat, as soon as every promise is known well enough, whatever it shows)
+    /// When to stop: `at_most` (when the time is up) or `precise` (a trial of more than three repeats, or
+    /// a single repeat, as soon as every promise is known precisely enough, whatever its verdict)
     #[arg(long, value_name = "WHEN", value_parser = stop)]
     pub(crate) stop: Option<Stop>,
-    /// Instead of the study's disk: `loop`, `block:/dev/x` or `null_blk:iops=500,depth=32,size=1GiB`;
-    /// in the lab also `nvme:2GiB` or `virtio:2GiB`
+    /// Use this disk instead of the study's: `loop`, `block:/dev/x` or
+    /// `null_blk:iops=500,depth=32,size=1GiB`; in the lab also `nvme:2GiB` or `virtio:2GiB`
     #[arg(long, value_name = "DISK", value_parser = disk)]
-    pub(crate) disk: Option<DiskChoice>,
-    /// Instead of the I/O scheduler of the study's disk
+    pub(crate) disk: Option<DiskOverride>,
+    /// Use this I/O scheduler instead of the study's
     #[arg(long, value_name = "NAME")]
     pub(crate) scheduler: Option<String>,
     /// Seed for the order of trials and for random data
@@ -120,44 +120,44 @@ pub(crate) struct StudyArguments {
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) study: StudyArguments,
-    /// The run folder; `runs/<time>-<study>` by default
+    /// Run folder [default: `runs/<time>-<study>`]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) trust: TrustArguments,
-    /// Write a prediction into the run folder first, also where this disk was never measured
+    /// First write a prediction into the run folder, even if this disk was never calibrated
     #[arg(long)]
     pub(crate) predict: bool,
     /// Print verdict.json instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print the plan and stop there, as `assay check` does
+    /// Print the plan and stop, like `assay check`
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Only a part of the trials, as `2/4` for the second of four; promises across trials of several
-    /// parts are then left out
+    /// Run only a part of the trials, e.g. `2/4` for the second of four; promises across trials of
+    /// several parts are left out
     #[arg(long, value_name = "K/N")]
     pub(crate) slice: Option<assay_plan::Shard>,
-    /// Compare with this run afterwards; exit code 1 also when something became worse
+    /// Compare with this run afterwards; exit code 1 also for a regression
     #[arg(long, value_name = "RUN")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write samples and events as JSON lines to this file while it runs; `-` for stdout
+    /// Write samples and events as JSON lines to this file during the run; `-` for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) live_jsonl: Option<PathBuf>,
 }
 
-/// Whether folders that others may change are taken.
+/// Whether folders that other users can write to are accepted.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct TrustArguments {
-    /// Take folders in which others may change names, too: whoever may write there can make this
-    /// program's user start what they like
+    /// Accept folders that other users can write to; they can then make this program run any command
+    /// as you
     #[arg(long)]
     trust_folder: bool,
 }
 
 impl TrustArguments {
     pub(crate) fn trust(self) -> Trust {
-        if self.trust_folder { Trust::Told } else { Trust::Checked }
+        if self.trust_folder { Trust::UserConfirmed } else { Trust::Checked }
     }
 }
 
@@ -172,7 +172,7 @@ pub(crate) struct CheckArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct StudiesArguments {
-    /// Print this study's file
+    /// Print the file of this study
     pub(crate) name: Option<String>,
 }
 
@@ -181,17 +181,17 @@ pub(crate) struct HostArguments {
     /// Print everything as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Compare the table of knobs with a new group in every hierarchy; exit code 1 if any differ
+    /// Compare the knob table with a new group in every hierarchy; exit code 1 on any difference
     #[arg(long)]
     pub(crate) knobs_check: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// The folder of a run
+    /// Run folder
     #[arg(required_unless_present = "index")]
     pub(crate) run: Option<PathBuf>,
-    /// Write the list of all runs in this folder (index.html) instead
+    /// Instead write the list of all runs in this folder (index.html)
     #[arg(long, value_name = "RUNS", conflicts_with = "run")]
     pub(crate) index: Option<PathBuf>,
 }
@@ -204,7 +204,7 @@ fn stop(text: &str) -> Result<Stop, String> {
     }
 }
 
-fn disk(text: &str) -> Result<DiskChoice, String> {
+fn disk(text: &str) -> Result<DiskOverride, String> {
     text.parse()
 }
 
@@ -223,7 +223,7 @@ mod tests {
     use super::Arguments;
 
     #[test]
-    fn no_option_names_another_that_does_not_exist() {
+    fn the_definition_of_the_command_line_is_consistent() {
         Arguments::command().debug_assert();
     }
 }

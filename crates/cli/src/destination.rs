@@ -1,5 +1,5 @@
-//! Where a document goes that is no talk: a file, a pipe, or a terminal, which shows what is written
-//! and obeys nothing of it.
+//! The destination of a document: a file, a pipe, or a terminal, for which control sequences are
+//! escaped.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -7,32 +7,32 @@ use assay_files::{Error, Output};
 
 use crate::output::for_terminal;
 
-/// A file or pipe, which gets every byte as it is, or a terminal, which gets whole lines with all that
-/// it would obey as text.
+/// A file or pipe, which gets every byte unchanged, or a terminal, which gets whole lines with control
+/// sequences escaped.
 #[derive(Debug)]
 pub(crate) struct Destination {
     to: Output,
-    /// What has come of a line that is not whole yet, where it is a terminal.
+    /// The beginning of an unfinished line, for a terminal.
     line: Option<Vec<u8>>,
 }
 
 impl Destination {
-    pub(crate) fn of(to: Output) -> Self {
+    pub(crate) fn new(to: Output) -> Self {
         let is_terminal = matches!(&to, Output::Stream(file) if file.is_terminal());
         Self { to, line: is_terminal.then(Vec::new) }
     }
 
-    /// What stdout leads to.
+    /// Writes to stdout.
     pub(crate) fn stdout() -> io::Result<Self> {
-        Output::stdout().map(Self::of)
+        Output::stdout().map(Self::new)
     }
 
-    /// Lets a new file take its place now, for those who read it while it grows.
-    pub(crate) fn at_once(self) -> Result<Self, Error> {
-        Ok(Self { to: self.to.at_once()?, line: self.line })
+    /// Moves a new file to its final name now, for programs that read it while it grows.
+    pub(crate) fn into_stream(self) -> Result<Self, Error> {
+        Ok(Self { to: self.to.into_stream()?, line: self.line })
     }
 
-    /// Lets a new file take its place. What was written must have been flushed.
+    /// Moves a new file to its final name. All writes must have been flushed.
     pub(crate) fn finish(self) -> Result<(), Error> {
         self.to.finish()
     }

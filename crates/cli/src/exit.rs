@@ -7,11 +7,11 @@ use assay_verdict::{Judgement, Verdict};
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Code {
-    /// Every promise kept, or what was asked is done.
+    /// Every promise kept, or the command succeeded.
     Kept = 0,
     /// A promise broken.
     Broken = 1,
-    /// Usage or study file wrong.
+    /// Wrong usage or study file.
     Usage = 2,
     /// Undecided or void.
     Undecided = 3,
@@ -19,14 +19,14 @@ pub(crate) enum Code {
     Host = 4,
     /// A workload failed.
     Workload = 5,
-    /// The host could not be restored to what it was.
+    /// The host could not be restored entirely.
     RestoreIncomplete = 6,
     /// Interrupted by the user, and restored.
     Interrupted = 130,
 }
 
 impl Code {
-    pub(crate) const fn of_verdict(verdict: Verdict) -> Self {
+    pub(crate) const fn from_verdict(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Kept => Self::Kept,
             Verdict::Broken => Self::Broken,
@@ -34,15 +34,15 @@ impl Code {
         }
     }
 
-    /// Of a run without a promise, that it did what was asked.
-    pub(crate) fn of_judgement(judgement: &Judgement) -> Self {
+    /// A run without promises counts as kept.
+    pub(crate) fn from_judgement(judgement: &Judgement) -> Self {
         match judgement.promises_nothing() {
             true => Self::Kept,
-            false => Self::of_verdict(judgement.verdict),
+            false => Self::from_verdict(judgement.verdict),
         }
     }
 
-    pub(crate) fn of_clap(error: &clap::Error) -> Self {
+    pub(crate) fn from_clap(error: &clap::Error) -> Self {
         if error.use_stderr() { Self::Usage } else { Self::Kept }
     }
 }
@@ -53,20 +53,26 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// Every code and what it means, as manual pages say it.
+/// Every code with its meaning for the manual pages.
 const MEANINGS: [(Code, &str); 8] = [
-    (Code::Kept, "every promise kept, or the command did what was asked"),
-    (Code::Broken, "a promise broken, or what was compared differs"),
-    (Code::Usage, "usage, study file or run folder wrong; nothing was touched"),
+    (Code::Kept, "every promise kept, or the command succeeded"),
+    (Code::Broken, "a promise broken, or the compared runs differ"),
+    (Code::Usage, "wrong usage, study file or run folder; nothing was changed"),
     (Code::Undecided, "undecided or void"),
-    (Code::Host, "the host cannot do it, or nothing could be written; says what would be needed"),
-    (Code::Workload, "a workload failed; the run folder stays, and nothing is called kept"),
-    (Code::RestoreIncomplete, "the host could not be restored entirely; says what is left"),
+    (
+        Code::Host,
+        "the host cannot do it, or the output could not be written; the message names what is missing",
+    ),
+    (Code::Workload, "a workload failed; the run folder stays, and no promise counts as kept"),
+    (
+        Code::RestoreIncomplete,
+        "the host could not be restored entirely; the message names what is left",
+    ),
     (Code::Interrupted, "interrupted by SIGINT, SIGTERM, SIGHUP or SIGQUIT, and restored"),
 ];
 
-/// The codes that a command may end with, by its name below `assay`: `run`, `lab-run`. One that
-/// has no row here may end with any.
+/// The exit codes of a command, by its name below `assay`: `run`, `lab-run`. A command without a row
+/// here may end with any.
 pub(crate) fn codes_of(command: &str) -> Vec<(Code, &'static str)> {
     use Code::{Broken, Host, Interrupted, Kept, RestoreIncomplete, Undecided, Usage, Workload};
     let only: &[Code] = match command {
@@ -88,12 +94,12 @@ pub(crate) fn codes_of(command: &str) -> Vec<(Code, &'static str)> {
     MEANINGS.into_iter().filter(|(code, _)| only.contains(code)).collect()
 }
 
-/// What else is to be said of a command's exit code.
+/// A note on the exit codes of a command, for its manual page.
 pub(crate) fn note_of(command: &str) -> Option<&'static str> {
     match command {
         "exec" | "lab-exec" => Some(
-            "Otherwise the exit code of the command itself: 128 and the number of the signal that \
-             ended it, 127 when there is no such program, 126 when it cannot be executed.",
+            "Otherwise the exit code of the command itself: 128 plus the number of the signal that \
+             ended it, 127 if the program was not found, 126 if it cannot be executed.",
         ),
         _ => None,
     }
@@ -105,8 +111,8 @@ mod tests {
 
     #[test]
     fn the_codes_are_those_of_the_documentation() {
-        let place = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
-        let text = std::fs::read_to_string(place).unwrap();
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
+        let text = std::fs::read_to_string(path).unwrap();
         let section = text.split("## Exit codes").nth(1).unwrap().split("\n## ").next().unwrap();
         let rows = section.lines().filter_map(|line| line.split('|').nth(1)?.trim().parse().ok());
         let documented: Vec<u8> = rows.collect();

@@ -1,4 +1,4 @@
-//! From a name on the command line to a study without mistakes.
+//! Loads and checks the study named on the command line.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_diagnostic::{Diagnostic, Severity, closest, render, to_json};
 use assay_files::input_text;
 use assay_study::{
-    Scalar, Study, WarmUp, choose_disk, choose_scheduler, parse, parse_scalar, set_factors,
+    Scalar, Study, WarmUp, override_disk, override_scheduler, parse, parse_scalar, set_factors,
     shipped, shipped_file,
 };
 
@@ -14,41 +14,41 @@ use crate::args::StudyArguments;
 use crate::exit::Code;
 use crate::output;
 
-/// Bytes of a study, of what stands beside it, and of documents that people name.
+/// The largest size of a study, of the files it names, and of documents named by users, in bytes.
 pub(crate) const MOST_TEXT: u64 = 64 << 20;
 
-/// A study and where it came from.
+/// A study, its text and the files it names.
 pub(crate) struct Loaded {
     pub(crate) study: Study,
     pub(crate) text: String,
-    /// Files that the study names, by the names it uses, with their texts; none for a shipped one.
-    pub(crate) beside: Vec<(String, String)>,
+    /// Names and texts of the files that the study names; empty for a shipped study.
+    pub(crate) named_files: Vec<(String, String)>,
 }
 
-/// A study's text and its surroundings.
+/// A study's text and origin.
 struct Source {
     name: String,
     shown_as: String,
     text: String,
-    /// Where files that it names are looked for; shipped studies have theirs embedded.
+    /// The folder for files that the study names; shipped studies have theirs embedded.
     folder: Option<PathBuf>,
 }
 
-/// Finds, reads and checks a study, and applies the changes of the command line. Mistakes are
-/// printed, all of them; `as_json` prints them to stdout for programs.
+/// Finds, reads and checks a study, and applies the overrides of the command line. All mistakes are
+/// printed; with `as_json` to stdout.
 pub(crate) fn load(arguments: &StudyArguments, as_json: bool) -> Result<Loaded, Code> {
     let source = find(&arguments.study)?;
     let read = RefCell::new(Vec::new());
-    let beside = |path: &str| {
-        let text = read_beside(&source, path)?;
+    let read_named = |path: &str| {
+        let text = read_named_file(&source, path)?;
         if source.folder.is_some() {
             read.borrow_mut().push((path.to_owned(), text.clone()));
         }
         Ok(text)
     };
-    let (study, mut findings) = parse(&source.name, &source.text, &beside);
+    let (study, mut findings) = parse(&source.name, &source.text, &read_named);
     let study = study.map(|study| Study { folder: folder(&source), ..study });
-    let study = study.and_then(|mut study| match change(&mut study, arguments) {
+    let study = study.and_then(|mut study| match apply_overrides(&mut study, arguments) {
         Ok(()) => Some(study),
         Err(more) => {
             findings.extend(more);
@@ -57,20 +57,20 @@ pub(crate) fn load(arguments: &StudyArguments, as_json: bool) -> Result<Loaded, 
     });
     show(&source, &findings, as_json && study.is_none());
     match study {
-        Some(study) => Ok(Loaded { study, text: source.text, beside: read.into_inner() }),
+        Some(study) => Ok(Loaded { study, text: source.text, named_files: read.into_inner() }),
         None => {
             let count =
                 findings.iter().filter(|finding| finding.severity == Severity::Error).count();
             let mistakes =
                 if count == 1 { "1 mistake".to_owned() } else { format!("{count} mistakes") };
-            output::say(&format!("{} has {mistakes}; nothing was touched", source.shown_as));
+            output::message(&format!("{} has {mistakes}; nothing was touched", source.shown_as));
             Err(Code::Usage)
         }
     }
 }
 
-/// A recorded study with the changes that the command line of its run made: its text as it was then,
-/// whatever became of the file.
+/// Parses a recorded study with the overrides of its run's command line. The recorded text is used, not
+/// the current file.
 pub(crate) fn reload(name: &str, text: &str, arguments: &StudyArguments) -> Result<Study, Code> {
     let path = Path::new(&arguments.study);
     let source = Source {
@@ -79,15 +79,15 @@ pub(crate) fn reload(name: &str, text: &str, arguments: &StudyArguments) -> Resu
         text: text.to_owned(),
         folder: path.is_file().then(|| path.parent().unwrap_or(Path::new("")).to_owned()),
     };
-    let (study, mut findings) = parse(name, text, &|path| read_beside(&source, path));
+    let (study, mut findings) = parse(name, text, &|path| read_named_file(&source, path));
     if let Some(mut study) = study {
-        match change(&mut study, arguments) {
+        match apply_overrides(&mut study, arguments) {
             Ok(()) => return Ok(study),
             Err(more) => findings.extend(more),
         }
     }
     show(&source, &findings, false);
-    output::say("the recorded study cannot be planned again; nothing was touched");
+    output::message("the recorded study cannot be planned again; nothing was touched");
     Err(Code::Usage)
 }
 
@@ -95,50 +95,50 @@ fn show(source: &Source, findings: &[Diagnostic], as_json: bool) {
     if as_json {
         output::data(&to_json(findings, &source.shown_as, &source.text).to_string());
     } else if !findings.is_empty() {
-        output::say_painted(|color| render(findings, &source.shown_as, &source.text, color));
+        output::message_painted(|color| render(findings, &source.shown_as, &source.text, color));
     }
 }
 
-/// A name without a slash and without `.toml` is that of a shipped study.
-fn find(wanted: &str) -> Result<Source, Code> {
-    let path = Path::new(wanted);
-    let is_name = !wanted.contains('/') && path.extension().is_none_or(|found| found != "toml");
-    if is_name && !path.is_file() {
-        return find_shipped(wanted);
+/// Finds a study. A name without a slash and without `.toml` means a shipped study.
+fn find(name: &str) -> Result<Source, Code> {
+    let path = Path::new(name);
+    let is_bare = !name.contains('/') && path.extension().is_none_or(|suffix| suffix != "toml");
+    if is_bare && !path.is_file() {
+        return find_shipped(name);
     }
     let text = input_text(path, MOST_TEXT).map_err(|error| {
         let cause = error.cause;
         output::error(&format!(
-            "cannot read {wanted}: {cause}\n  hint: name a study file, or one of `assay studies`"
+            "cannot read {name}: {cause}\n  hint: name a study file, or one of `assay studies`"
         ));
         Code::Usage
     })?;
     Ok(Source {
         name: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
-        shown_as: wanted.to_owned(),
+        shown_as: name.to_owned(),
         text,
         folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
     })
 }
 
-fn find_shipped(wanted: &str) -> Result<Source, Code> {
-    if let Some(found) = shipped().iter().find(|study| study.name == wanted) {
+fn find_shipped(name: &str) -> Result<Source, Code> {
+    if let Some(study) = shipped().iter().find(|study| study.name == name) {
         return Ok(Source {
-            name: found.name.to_owned(),
-            shown_as: format!("{wanted} (shipped)"),
-            text: found.text.to_owned(),
+            name: study.name.to_owned(),
+            shown_as: format!("{name} (shipped)"),
+            text: study.text.to_owned(),
             folder: None,
         });
     }
-    let hint = closest(wanted, shipped().iter().map(|study| study.name)).map_or_else(
-        || "`assay studies` lists them; a file is named with its path or `.toml`".to_owned(),
-        |name| format!("did you mean `{name}`?"),
+    let hint = closest(name, shipped().iter().map(|study| study.name)).map_or_else(
+        || "`assay studies` lists them; for a file give its path or `.toml`".to_owned(),
+        |similar| format!("did you mean `{similar}`?"),
     );
-    output::error(&format!("no shipped study is called `{wanted}`\n  hint: {hint}"));
+    output::error(&format!("no shipped study is called `{name}`\n  hint: {hint}"));
     Err(Code::Usage)
 }
 
-fn read_beside(source: &Source, path: &str) -> Result<String, String> {
+fn read_named_file(source: &Source, path: &str) -> Result<String, String> {
     match &source.folder {
         None => shipped_file(path),
         Some(folder) => {
@@ -149,15 +149,15 @@ fn read_beside(source: &Source, path: &str) -> Result<String, String> {
     }
 }
 
-/// The whole path of the folder of a study file.
+/// The absolute path of a study file's folder.
 fn folder(source: &Source) -> Option<String> {
     let folder = source.folder.as_ref()?;
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     Some(folder.canonicalize().ok()?.display().to_string())
 }
 
-/// Applies `--set`, `--repeats` and `--at-most`.
-fn change(study: &mut Study, arguments: &StudyArguments) -> Result<(), Vec<Diagnostic>> {
+/// Applies the overrides of the command line to a study.
+fn apply_overrides(study: &mut Study, arguments: &StudyArguments) -> Result<(), Vec<Diagnostic>> {
     let mut findings = Vec::new();
     let mut factors = Vec::new();
     for setting in &arguments.set {
@@ -172,17 +172,17 @@ fn change(study: &mut Study, arguments: &StudyArguments) -> Result<(), Vec<Diagn
     if let Err(more) = set_factors(study, factors) {
         findings.extend(more);
     }
-    let mut chosen = |result: Result<(), String>, option: &str| {
+    let mut check = |result: Result<(), String>, option: &str| {
         if let Err(why) = result {
             let hint = format!("leave `{option}` out, or change the study file");
             findings.push(Diagnostic::error("A0003", format!("{option}: {why}")).hint(hint));
         }
     };
     if let Some(disk) = &arguments.disk {
-        chosen(choose_disk(study, disk), "--disk");
+        check(override_disk(study, disk), "--disk");
     }
     if let Some(scheduler) = &arguments.scheduler {
-        chosen(choose_scheduler(study, scheduler), "--scheduler");
+        check(override_scheduler(study, scheduler), "--scheduler");
     }
     if let Some(repeats) = arguments.repeats {
         study.design.repeats = repeats;
@@ -197,7 +197,7 @@ fn change(study: &mut Study, arguments: &StudyArguments) -> Result<(), Vec<Diagn
         && warm_up >= study.design.at_most
     {
         let message = format!(
-            "a warm-up of {} leaves nothing of {}",
+            "a warm-up of {} leaves nothing of a repeat of {}",
             assay_units::format_duration(warm_up),
             assay_units::format_duration(study.design.at_most)
         );

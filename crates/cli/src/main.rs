@@ -1,4 +1,4 @@
-//! `assay`: arguments to calls, progress, exit codes. All logic lives in the rooms below.
+//! `assay`: turns arguments into calls, shows progress, sets exit codes. All logic lives in other crates.
 
 mod args;
 mod command;
@@ -19,11 +19,11 @@ fn main() -> std::process::ExitCode {
         return command::conform::probe(&words).into();
     }
     assay_kernel::open_files::raise_limit();
-    let told = std::panic::take_hook();
+    let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // What a library makes of a damaged file is told as an error of that file.
+        // A panic that a library raises on a damaged file is reported as an error of that file.
         if !assay_run_folder::is_guarded() {
-            told(panic);
+            default_hook(panic);
         }
     }));
     let arguments = match Arguments::try_parse() {
@@ -31,7 +31,7 @@ fn main() -> std::process::ExitCode {
         Err(error) => {
             // clap knows which of its messages are help (stdout, 0) and which are errors.
             let _ = error.print();
-            return exit::Code::of_clap(&error).into();
+            return exit::Code::from_clap(&error).into();
         }
     };
     let code = match arguments.command {

@@ -1,4 +1,4 @@
-//! The only place that prints: data to stdout, talk to stderr.
+//! All output of the program: data to stdout, messages to stderr.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write, stderr, stdout};
@@ -6,16 +6,16 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 use assay_escape::{painted, terminal};
 use assay_report::{Style, ascii};
 
-/// Data. A reader that has gone away (`assay studies | head`) is no error. What goes to a file or
-/// a pipe is UTF-8 whatever the locale; a terminal gets what it can show. Neither gets what a
-/// terminal would obey: what is piped into a pager or a log is seen on one later.
+/// Prints data to stdout. A closed pipe (`assay studies | head`) is not an error. Files and pipes get
+/// UTF-8 whatever the locale; a terminal gets what it can show. Control sequences are always escaped,
+/// since text piped into a pager or a log ends up on a terminal later.
 pub(crate) fn data(text: &str) {
     print(&terminal(text));
 }
 
-/// Data that `draw` makes with colours or without.
+/// Prints the data that `draw` makes, with or without colours.
 pub(crate) fn data_painted(draw: impl Fn(bool) -> String) {
-    print(&painted(colors_data(), draw));
+    print(&painted(stdout_has_color(), draw));
 }
 
 fn print(text: &str) {
@@ -27,52 +27,52 @@ fn print(text: &str) {
     };
 }
 
-/// Text from wherever, as a terminal may show it: for what is written there by other ways than these.
+/// Untrusted text made safe for a terminal, for writers that bypass this module.
 pub(crate) fn for_terminal(text: &str) -> String {
     let shown = terminal(text);
     if is_utf8() { shown.into_owned() } else { ascii(&shown) }
 }
 
-/// Talk: progress, remarks, errors.
-pub(crate) fn say(text: &str) {
-    put(&shown(text));
+/// Prints a message to stderr: progress, remarks, errors.
+pub(crate) fn message(text: &str) {
+    put(&safe_for_stderr(text));
 }
 
-/// Talk that `draw` makes with colours or without.
-pub(crate) fn say_painted(draw: impl Fn(bool) -> String) {
-    put(&shown_painted(draw));
+/// Prints the message that `draw` makes, with or without colours.
+pub(crate) fn message_painted(draw: impl Fn(bool) -> String) {
+    put(&paint_for_stderr(draw));
 }
 
 fn put(text: &str) {
     let _ = writeln!(stderr().lock(), "{}", text.trim_end());
 }
 
-/// Text from wherever, as stderr may show it.
-pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+/// Untrusted text made safe for stderr.
+pub(crate) fn safe_for_stderr(text: &str) -> Cow<'_, str> {
     terminal(text)
 }
 
-/// What `draw` makes with colours or without, as stderr may show it.
-pub(crate) fn shown_painted(draw: impl Fn(bool) -> String) -> String {
-    painted(colors_talk(), draw)
+/// The text that `draw` makes, with or without colours, made safe for stderr.
+pub(crate) fn paint_for_stderr(draw: impl Fn(bool) -> String) -> String {
+    painted(stderr_has_color(), draw)
 }
 
-/// An error, with the hint lines that its text may carry.
+/// Prints an error with its hint lines, if any.
 pub(crate) fn error(text: &dyn std::fmt::Display) {
-    say(&format!("error: {text}"));
+    message(&format!("error: {text}"));
 }
 
 /// Whether stdout takes colours (no-color.org).
-fn colors_data() -> bool {
+fn stdout_has_color() -> bool {
     stdout().is_terminal() && wants_color()
 }
 
 /// Whether stderr takes colours.
-fn colors_talk() -> bool {
+fn stderr_has_color() -> bool {
     stderr().is_terminal() && wants_color()
 }
 
-/// Whether a picture can be drawn on stderr: a terminal that can move its cursor.
+/// Whether the live view can be drawn on stderr: a terminal that can move its cursor.
 pub(crate) fn can_draw() -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb");
     stderr().is_terminal() && !is_dumb
@@ -85,23 +85,23 @@ pub(crate) struct Size {
     pub(crate) rows: usize,
 }
 
-/// The size of the terminal behind stderr as it is now; the usual one where it does not say.
+/// The current size of the terminal behind stderr; 80 x 24 if unknown.
 pub(crate) fn size() -> Size {
-    let found = rustix::termios::tcgetwinsize(stderr()).ok();
-    let found = found.filter(|size| size.ws_col > 0 && size.ws_row > 0);
-    found.map_or(Size { columns: 80, rows: 24 }, |size| Size {
+    let size = rustix::termios::tcgetwinsize(stderr()).ok();
+    let size = size.filter(|size| size.ws_col > 0 && size.ws_row > 0);
+    size.map_or(Size { columns: 80, rows: 24 }, |size| Size {
         columns: usize::from(size.ws_col),
         rows: usize::from(size.ws_row),
     })
 }
 
-/// How pictures on stderr are written. The last column stays free, where terminals differ in
-/// whether the cursor is still on the line; and so does the last row, for the line before.
+/// The style of the live view on stderr. The last column stays free, because terminals differ in
+/// whether the cursor is still on the line; the last row stays free for the line above.
 pub(crate) fn style(size: Size) -> Style {
     Style {
         columns: size.columns.saturating_sub(1),
         rows: size.rows.saturating_sub(1),
-        color: colors_talk(),
+        color: stderr_has_color(),
         unicode: is_utf8(),
     }
 }
@@ -119,7 +119,7 @@ fn wants_color() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Columns of the terminal behind stdout, or what fits on most when there is none.
+/// Columns of the terminal behind stdout, or 100 if there is none.
 pub(crate) fn width() -> usize {
     const USUAL: usize = 100;
     rustix::termios::tcgetwinsize(stdout())

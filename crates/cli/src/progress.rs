@@ -1,5 +1,5 @@
-//! Progress on stderr: on a terminal a picture of the run that is drawn anew in place, elsewhere
-//! a line a phase and a trial.
+//! Progress on stderr: on a terminal a live view that is redrawn in place, elsewhere one line per
+//! phase and trial.
 
 mod line;
 mod pace;
@@ -10,8 +10,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use assay_kernel::signal;
-use assay_plan::{Plan, Slot};
-use assay_report::{Clock, Live, Place, Seen, Style, trial_line};
+use assay_plan::{Plan, RepeatId};
+use assay_report::{Clock, InterimResult, Live, Position, Style, trial_line};
 use assay_run_folder::{Manifest, RunFolder, StopRecord, read_tables};
 use assay_runner::Observer;
 use assay_verdict::{PromiseJudgement, TrialJudgement};
@@ -22,32 +22,32 @@ use screen::Screen;
 
 pub(crate) use line::{Line, bar};
 
-/// A picture is drawn this often at most: often enough for a clock of seconds.
-const BETWEEN: Duration = Duration::from_millis(200);
+/// Shortest time between two frames: enough for a clock that shows seconds.
+const FRAME_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The last look at the repeat that runs, shared by who looks and who shows.
+/// The latest interim look at the current repeat, shared by the stop rule and the live view.
 #[derive(Debug, Default)]
-pub(crate) struct Board {
-    /// When the look was taken and what it has shown.
-    pub(crate) seen: Option<(Duration, Vec<PromiseJudgement>)>,
+pub(crate) struct SharedLook {
+    /// Time of the look and its judgements.
+    pub(crate) latest: Option<(Duration, Vec<PromiseJudgement>)>,
 }
 
-/// Shows where a run is and how long it still takes.
+/// Shows the position in the run and the remaining time.
 pub(crate) struct Progress {
     study: String,
     pace: Pace,
     factors: Vec<String>,
     ends_early: Vec<bool>,
-    /// `None` where stderr is no terminal that a picture can be drawn on.
+    /// `None` if stderr is not a terminal that can be drawn on.
     screen: Option<Screen>,
-    board: Rc<RefCell<Board>>,
-    here: Option<Here>,
-    next: Instant,
+    shared_look: Rc<RefCell<SharedLook>>,
+    current: Option<Current>,
+    next_frame: Instant,
 }
 
-/// What is done at the moment.
-struct Here {
-    slot: Slot,
+/// The current repeat and phase.
+struct Current {
+    slot: RepeatId,
     phase: String,
     clock: Clock,
 }
@@ -61,22 +61,22 @@ impl Progress {
         let ends_early = plan.trials.iter().map(|trial| trial.stop == StopRecord::Precise);
         Self {
             study: study.to_owned(),
-            pace: Pace::of(plan),
+            pace: Pace::from_plan(plan),
             factors: factors.collect(),
             ends_early: ends_early.collect(),
             screen: output::can_draw().then(Screen::default),
-            board: Rc::default(),
-            here: None,
-            next: Instant::now(),
+            shared_look: Rc::default(),
+            current: None,
+            next_frame: Instant::now(),
         }
     }
 
-    /// Where looks are to be written, if anybody shows them.
-    pub(crate) fn board(&self) -> Option<Rc<RefCell<Board>>> {
-        self.screen.as_ref().map(|_| Rc::clone(&self.board))
+    /// Where interim looks are written to; `None` if they are not shown.
+    pub(crate) fn shared_look(&self) -> Option<Rc<RefCell<SharedLook>>> {
+        self.screen.as_ref().map(|_| Rc::clone(&self.shared_look))
     }
 
-    /// Takes the picture away.
+    /// Clears the live view.
     pub(crate) fn finish(&mut self) {
         let columns = output::size().columns;
         if let Some(screen) = &mut self.screen {
@@ -84,64 +84,67 @@ impl Progress {
         }
     }
 
-    /// Draws, unless that was just done.
-    fn draw(&mut self, at_once: bool) {
+    /// Draws a frame; unless `force`d, at most one per `FRAME_INTERVAL`.
+    fn draw(&mut self, force: bool) {
         let now = Instant::now();
-        let (Some(screen), Some(here)) = (&mut self.screen, &self.here) else { return };
-        if !at_once && now < self.next {
+        let (Some(screen), Some(current)) = (&mut self.screen, &self.current) else { return };
+        if !force && now < self.next_frame {
             return;
         }
-        self.next = now + BETWEEN;
-        let board = self.board.borrow();
-        let elapsed = match here.clock {
+        self.next_frame = now + FRAME_INTERVAL;
+        let look = self.shared_look.borrow();
+        let elapsed = match current.clock {
             Clock::Time { elapsed, .. } => elapsed,
             _ => Duration::ZERO,
         };
         let live = Live {
             study: &self.study,
-            place: self.pace.place(here.slot),
-            factors: &self.factors[here.slot.trial],
-            phase: &here.phase,
-            clock: here.clock,
-            left: self.pace.left(here.slot, elapsed),
+            position: self.pace.position(current.slot),
+            factors: &self.factors[current.slot.trial],
+            phase: &current.phase,
+            clock: current.clock,
+            remaining: self.pace.remaining(current.slot, elapsed),
             ends_early: self.ends_early.iter().any(|early| *early),
-            seen: board.seen.as_ref().map(|(at, promises)| Seen { at: *at, promises }),
+            interim: look.latest.as_ref().map(|(at, promises)| InterimResult { at: *at, promises }),
             stopping: signal::interrupted_by(),
         };
         let size = output::size();
         screen.draw(live.lines(output::style(size)), size.columns);
     }
 
-    /// A line that stays, which `draw` makes with colours or without.
-    fn say(&mut self, draw: impl Fn(bool) -> String) {
+    /// Prints a line that stays above the live view; `draw` makes it with or without colours.
+    fn print_line(&mut self, draw: impl Fn(bool) -> String) {
         match &mut self.screen {
-            Some(screen) => screen.above(&output::shown_painted(draw), output::size().columns),
-            None => output::say_painted(draw),
+            Some(screen) => screen.above(&output::paint_for_stderr(draw), output::size().columns),
+            None => output::message_painted(draw),
         }
     }
 
-    /// What a trial came to, once its last repeat is over.
-    fn tell_trial(&mut self, slot: Slot, manifest: &Manifest, folder: &RunFolder) {
+    /// Prints the result of a trial after its last repeat.
+    fn print_trial(&mut self, slot: RepeatId, manifest: &Manifest, folder: &RunFolder) {
         if !self.pace.was_last(slot) || signal::interrupted_by().is_some() {
             return;
         }
-        let Some(judged) = judge_trial(slot.trial, manifest, folder) else { return };
-        let Place { repeats, .. } = self.pace.place(slot);
-        if judged.repeats < repeats as usize {
-            // Its faults are told at the end, with their reasons.
+        let Some(judgement) = judge_trial(slot.trial, manifest, folder) else { return };
+        let Position { repeats, .. } = self.pace.position(slot);
+        if judgement.repeats < repeats as usize {
+            // The faults are reported at the end, with their reasons.
             return;
         }
-        let place = self.pace.place(slot);
+        let position = self.pace.position(slot);
         let (factors, style) = (self.factors[slot.trial].clone(), output::style(output::size()));
-        self.say(|color| trial_line(place, &factors, &judged, Style { color, ..style }));
+        self.print_line(|color| {
+            trial_line(position, &factors, &judgement, Style { color, ..style })
+        });
     }
 }
 
-/// The judgement of one trial. What cannot be read is told at the end of the run.
+/// The judgement of one trial. Read errors are reported at the end of the run.
 fn judge_trial(trial: usize, manifest: &Manifest, folder: &RunFolder) -> Option<TrialJudgement> {
     let repeats = &manifest.trials.get(trial)?.repeats;
     let tables = repeats.iter().map(|repeat| {
-        read_tables(&folder.dir().here().join("samples").join(&repeat.samples)).unwrap_or_default()
+        read_tables(&folder.dir().proc_path().join("samples").join(&repeat.samples))
+            .unwrap_or_default()
     });
     assay_judge::judge_one(manifest, trial, &tables.collect::<Vec<_>>())
 }
@@ -153,51 +156,51 @@ impl Drop for Progress {
 }
 
 impl Observer for Progress {
-    fn phase(&mut self, slot: Slot, text: &str) {
-        if self.here.as_ref().is_none_or(|here| here.slot != slot) {
+    fn phase(&mut self, slot: RepeatId, text: &str) {
+        if self.current.as_ref().is_none_or(|current| current.slot != slot) {
             self.pace.begin();
-            self.board.borrow_mut().seen = None;
+            self.shared_look.borrow_mut().latest = None;
         }
-        self.here = Some(Here { slot, phase: text.to_owned(), clock: Clock::Unknown });
+        self.current = Some(Current { slot, phase: text.to_owned(), clock: Clock::Unknown });
         match self.screen {
             Some(_) => self.draw(true),
             None => {
-                let (here, all) = self.pace.number(slot);
-                output::say(&format!("repeat {here}/{all}: {text}"));
+                let (number, all) = self.pace.number(slot);
+                output::message(&format!("repeat {number}/{all}: {text}"));
             }
         }
     }
 
     fn progress(&mut self, done: f64) {
-        if let Some(here) = &mut self.here {
-            here.clock = Clock::Part(done.clamp(0.0, 1.0));
+        if let Some(current) = &mut self.current {
+            current.clock = Clock::Part(done.clamp(0.0, 1.0));
         }
         self.draw(false);
     }
 
-    fn running(&mut self, slot: Slot, elapsed: Duration, of: Duration) {
-        if let Some(here) = &mut self.here {
-            (here.slot, here.clock) = (slot, Clock::Time { elapsed, of });
+    fn running(&mut self, slot: RepeatId, elapsed: Duration, of: Duration) {
+        if let Some(current) = &mut self.current {
+            (current.slot, current.clock) = (slot, Clock::Time { elapsed, of });
         }
         self.draw(false);
     }
 
     fn remark(&mut self, text: &str) {
-        self.say(|_| text.to_owned());
+        self.print_line(|_| text.to_owned());
     }
 
-    fn ended(&mut self, slot: Slot, manifest: &Manifest, folder: &RunFolder) {
+    fn ended(&mut self, slot: RepeatId, manifest: &Manifest, folder: &RunFolder) {
         let window = manifest.trials[slot.trial]
             .repeats
             .last()
             .map_or(0, |repeat| repeat.stopped_ns.saturating_sub(repeat.all_released_ns));
         self.pace.end(slot, Duration::from_nanos(window));
-        self.tell_trial(slot, manifest, folder);
+        self.print_trial(slot, manifest, folder);
     }
 
-    fn putting_back(&mut self) {
-        if let Some(here) = &mut self.here {
-            (here.phase, here.clock) = ("restore the host".to_owned(), Clock::Unknown);
+    fn restoring(&mut self) {
+        if let Some(current) = &mut self.current {
+            (current.phase, current.clock) = ("restore the host".to_owned(), Clock::Unknown);
         }
         self.draw(true);
     }

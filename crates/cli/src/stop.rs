@@ -1,5 +1,5 @@
-//! Looks at repeats while they run: the engine asks, the judge answers. A repeat that is to stop
-//! once precise ends by such a look; of the others one is taken where somebody watches.
+//! Interim looks at running repeats. With `stop = "precise"` a look may end the repeat; otherwise looks
+//! are only taken for the live view.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -11,45 +11,44 @@ use assay_kernel::clock::thread_cpu_ns;
 use assay_run_folder::{LooksRecord, Run, Table, read_growing};
 use assay_runner::{Progress, StopRule};
 
-use crate::progress::Board;
+use crate::progress::SharedLook;
 
-/// Looking may take this part of the time at most: after a look that cost more than planned, the
-/// next one waits.
-const MOST_OF_TIME: f64 = 0.02;
+/// The largest part of the time that looks may take: after an expensive look the next one is delayed.
+const MAX_TIME_SHARE: f64 = 0.02;
 
-/// Looks that are only shown may take this part of a CPU: with the drawing less than one percent.
-const MOST_TO_SHOW: f64 = 0.008;
+/// The largest part of a CPU for looks of the live view: less than one percent together with drawing.
+const MAX_DISPLAY_CPU: f64 = 0.008;
 
-/// Nobody learns more from a picture that changes more often, seconds.
-const BETWEEN_SHOWN: f64 = 1.0;
+/// Shortest time between two looks of the live view, seconds: a faster view is not easier to read.
+const DISPLAY_INTERVAL_S: f64 = 1.0;
 
-/// The first look that is only shown, seconds: with every twentieth group one more, since its
-/// cost is not known before.
-const FIRST_SHOWN: f64 = 2.0;
+/// The first look of the live view, seconds; one second more for every 20 groups, since its cost is not
+/// yet known.
+const FIRST_DISPLAY_S: f64 = 2.0;
 
-/// The looks at one repeat after the other.
-pub(crate) struct Stop {
+/// Takes the interim looks of one repeat after the other.
+pub(crate) struct LookTaker {
     looks: InterimLooks,
     record: LooksRecord,
     not_before_s: f64,
-    /// CPU seconds that looks to be shown have cost in this repeat.
-    shown_s: f64,
-    board: Option<Rc<RefCell<Board>>>,
+    /// CPU seconds that looks of the live view have cost in this repeat.
+    display_cpu_s: f64,
+    shared_look: Option<Rc<RefCell<SharedLook>>>,
 }
 
-impl Stop {
-    /// What looks have shown is written to `board`, where there is one.
-    pub(crate) fn showing(board: Option<Rc<RefCell<Board>>>) -> Self {
+impl LookTaker {
+    /// Looks are also written to `shared_look`, if there is one.
+    pub(crate) fn new(shared_look: Option<Rc<RefCell<SharedLook>>>) -> Self {
         Self {
-            looks: InterimLooks::of(Duration::ZERO),
+            looks: InterimLooks::new(Duration::ZERO),
             record: LooksRecord::default(),
             not_before_s: 0.0,
-            shown_s: 0.0,
-            board,
+            display_cpu_s: 0.0,
+            shared_look,
         }
     }
 
-    /// A look that may end the repeat.
+    /// Takes a look that may end the repeat.
     fn decide(&mut self, progress: &Progress<'_>) -> bool {
         let elapsed = progress.elapsed.as_secs_f64();
         if elapsed < self.not_before_s || !self.looks.is_due(progress.elapsed) {
@@ -57,46 +56,47 @@ impl Stop {
         }
         let before = thread_cpu_ns();
         self.looks.take(progress.elapsed);
-        let found = self.look(progress).unwrap_or_default();
-        self.record.decided = found.precise;
-        self.record.judged_until_ns = found.precise.then_some(found.until_ns);
+        let look = self.look(progress).unwrap_or_default();
+        self.record.decided = look.precise;
+        self.record.judged_until_ns = look.precise.then_some(look.until_ns);
         let cost = thread_cpu_ns().saturating_sub(before) as f64 * 1e-9;
         self.record.cpu_s += cost;
-        self.not_before_s = elapsed + cost / MOST_OF_TIME;
+        self.not_before_s = elapsed + cost / MAX_TIME_SHARE;
         self.record.decided
     }
 
-    /// A look for those who watch.
+    /// Takes a look for the live view.
     fn show(&mut self, progress: &Progress<'_>) {
         let elapsed = progress.elapsed.as_secs_f64();
-        if self.board.is_none() || elapsed < self.not_before_s {
+        if self.shared_look.is_none() || elapsed < self.not_before_s {
             return;
         }
         let trial = progress.slot.trial;
         let groups = progress.manifest.trials.get(trial).map_or(0, |trial| trial.groups.len());
-        if elapsed < FIRST_SHOWN + groups as f64 / 20.0 {
+        if elapsed < FIRST_DISPLAY_S + groups as f64 / 20.0 {
             return;
         }
         let before = thread_cpu_ns();
         self.look(progress);
-        self.shown_s += thread_cpu_ns().saturating_sub(before) as f64 * 1e-9;
-        self.not_before_s = (elapsed + BETWEEN_SHOWN).max(self.shown_s / MOST_TO_SHOW);
+        self.display_cpu_s += thread_cpu_ns().saturating_sub(before) as f64 * 1e-9;
+        self.not_before_s =
+            (elapsed + DISPLAY_INTERVAL_S).max(self.display_cpu_s / MAX_DISPLAY_CPU);
     }
 
-    /// Looks, and shows what it has seen.
+    /// Judges the data so far and shares the result with the live view.
     fn look(&self, progress: &Progress<'_>) -> Option<InterimLook> {
         let tables = tables(progress)?;
-        let found = look(progress.manifest, progress.slot.trial, progress.record, &tables);
-        if let Some(board) = &self.board {
-            board.borrow_mut().seen = Some((progress.elapsed, found.promises.clone()));
+        let interim = look(progress.manifest, progress.slot.trial, progress.record, &tables);
+        if let Some(shared) = &self.shared_look {
+            shared.borrow_mut().latest = Some((progress.elapsed, interim.promises.clone()));
         }
-        Some(found)
+        Some(interim)
     }
 }
 
-impl StopRule for Stop {
+impl StopRule for LookTaker {
     fn begin(&mut self, at_most: Duration) {
-        *self = Self { looks: InterimLooks::of(at_most), ..Self::showing(self.board.take()) };
+        *self = Self { looks: InterimLooks::new(at_most), ..Self::new(self.shared_look.take()) };
     }
 
     fn is_enough(&mut self, progress: Progress<'_>) -> bool {
@@ -108,7 +108,7 @@ impl StopRule for Stop {
     }
 
     fn is_over(&mut self, run: &Path, trial: usize) -> bool {
-        // What cannot be read is not known well enough; the end of the run will say what is wrong.
+        // Data that cannot be read does not end a repeat; the error is reported at the end of the run.
         let Ok(run) = Run::load(run) else { return false };
         let samples = run.samples.get(trial).map_or(&[][..], Vec::as_slice);
         is_enough(&run.manifest, trial, samples)
@@ -119,8 +119,8 @@ impl StopRule for Stop {
     }
 }
 
-/// The tables that the promises of the trial are decided by. Samples that cannot be read decide
-/// nothing; the sampler or the end of the repeat will say what is wrong with them.
+/// The tables that the promises of the trial are decided by; `None` if they cannot be read. The sampler
+/// or the end of the repeat reports the error.
 fn tables(progress: &Progress<'_>) -> Option<Vec<Table>> {
     let trial = progress.manifest.trials.get(progress.slot.trial)?;
     let mut sources: Vec<&str> = Vec::new();
@@ -128,7 +128,7 @@ fn tables(progress: &Progress<'_>) -> Option<Vec<Table>> {
         match InterimLooks::source(&promise.measure) {
             Some(source) if !sources.contains(&source) => sources.push(source),
             Some(_) => {}
-            // What a workload says of itself is known at its end: nothing can be decided before.
+            // A workload's own metrics are known only at its end, so nothing can be decided before.
             None if progress.may_stop => return None,
             None => {}
         }

@@ -1,15 +1,15 @@
-//! What two runs do not agree on, apart from what was measured: with it a reader knows what a
-//! difference between them may come from.
+//! Differences between two runs other than the measurements: possible explanations of a measured
+//! difference.
 
 use assay_facts::Available;
 use assay_run_folder::{Manifest, TrialRecord, WarmUpRecord};
 
 use assay_verdict::RunDifference;
 
-/// More values than this are cut: 128 weights fill no line.
+/// Number of values shown.
 const SHOWN: usize = 6;
 
-/// What the runs as wholes do not agree on.
+/// Differences between the runs as a whole.
 pub(super) fn of_runs(a: &Manifest, b: &Manifest) -> Vec<RunDifference> {
     let mut found = Vec::new();
     let mut add = |what: &str, of: &dyn Fn(&Manifest) -> String| {
@@ -33,7 +33,7 @@ pub(super) fn of_runs(a: &Manifest, b: &Manifest) -> Vec<RunDifference> {
     add("NUMA nodes", &|run| run.host.nodes.len().to_string());
     add("memory", &|run| run.host.memory.to_string());
     add("layout of control groups", &|run| format!("{:?}", run.host.cgroup.layout).to_lowercase());
-    // What an older record lacks is no difference of the hosts.
+    // A setting missing in an older record is not a difference between the hosts.
     let of_both = a.host.settings.keys().filter(|name| b.host.settings.contains_key(*name));
     for name in of_both {
         add(&format!("host's {name}"), &|run| match &run.host.settings[name] {
@@ -48,7 +48,7 @@ pub(super) fn of_runs(a: &Manifest, b: &Manifest) -> Vec<RunDifference> {
     found
 }
 
-/// What a pair of trials does not agree on; what is already known is not said again.
+/// Differences between a pair of trials, without those already listed.
 pub(super) fn of_trials(a: &TrialRecord, b: &TrialRecord, found: &mut Vec<RunDifference>) {
     let mut add = |what: &str, of: &dyn Fn(&TrialRecord) -> String| {
         push(found, what, of(a), of(b));
@@ -123,12 +123,12 @@ fn changed_lines(a: &str, b: &str) -> (String, String) {
         let more = lines.len().saturating_sub(2);
         lines.truncate(2);
         match (lines.is_empty(), more) {
-            (true, _) => "no line of its own".to_owned(),
+            (true, _) => "no own lines".to_owned(),
             (false, 0) => lines.join(", "),
             (false, more) => format!("{} and {more} more lines", lines.join(", ")),
         }
     };
     let (of_a, of_b) = (only(a, b), only(b, a));
-    // The same lines in another order are still another text.
+    // Reordered lines are a different text.
     if of_a == of_b { (of_a, "the same lines in another order".to_owned()) } else { (of_a, of_b) }
 }

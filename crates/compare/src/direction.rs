@@ -1,4 +1,4 @@
-//! Which way a measure is better, as far as its name tells.
+//! Whether higher or lower values of a measure are better, as far as its name tells.
 
 use assay_judge::trial_numbers::TrialNumber;
 use assay_verdict::Measure;
@@ -10,12 +10,12 @@ pub(super) enum Direction {
     Higher,
     /// Less is better: time waited.
     Lower,
-    /// Neither, by itself: what one group gains another loses, and CPU time may be work or waste.
+    /// Neither: what one group gains another loses, and CPU time may be work or waste.
     Neither,
 }
 
 impl Direction {
-    /// As it stands in the document.
+    /// The word in the document.
     pub(super) fn word(self) -> Option<String> {
         match self {
             Self::Higher => Some("higher".to_owned()),
@@ -25,7 +25,7 @@ impl Direction {
     }
 }
 
-/// Of a number of a trial. A share is neither: what one group gains another loses.
+/// Direction of a number of a trial. A share has none: what one group gains another loses.
 pub(super) fn direction(number: &TrialNumber) -> Direction {
     let name = number.measure.as_str();
     match (number.of, Measure::parse(name)) {
@@ -35,7 +35,7 @@ pub(super) fn direction(number: &TrialNumber) -> Direction {
     }
 }
 
-/// Of a counter that is sampled.
+/// Direction of a sampled counter.
 fn of_measure(measure: Measure) -> Direction {
     match measure {
         Measure::IoBytes | Measure::IoIos => Direction::Higher,
@@ -44,8 +44,8 @@ fn of_measure(measure: Measure) -> Direction {
     }
 }
 
-/// Of a workload's own number, whose name ends with its unit: what is done per second is better
-/// when it is more, what is a time when it is less. Of other names nobody knows.
+/// Direction of a workload metric, from the unit at the end of its name: higher is better for work
+/// per second, lower for times. Otherwise unknown.
 fn of_metric(name: &str) -> Direction {
     const MORE: [&str; 8] = ["per_s", "per_second", "iops", "teps", "_ios", "mb_s", "gb_s", "ops"];
     const LESS: [&str; 5] = ["_ns", "_us", "_ms", "_s", "seconds"];
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_is_better_when_it_is_more_and_waiting_when_it_is_less() {
+    fn more_work_and_less_waiting_are_better() {
         for (name, wanted) in [
             ("read_iops", Direction::Higher),
             ("ops_per_s", Direction::Higher),

@@ -1,20 +1,20 @@
-//! From two numbers that scatter to one word.
+//! Classifies two noisy measurements: better, worse, equal, different, undecided.
 
-use super::direction::Direction;
-use super::direction::direction;
-use super::ratio::Log;
 use assay_judge::metric_is_latency;
 use assay_judge::trial_numbers::{RepeatLog, TrialNumber};
 use assay_verdict::wording::{number, together};
 use assay_verdict::{Equivalence, Estimated, MeasureComparison, PromiseChange};
 
-/// By what is decided.
+use super::direction::{Direction, direction};
+use super::ratio::Log;
+
+/// Parameters of the decision.
 pub(super) struct Rule {
     /// The margin.
     pub(super) within: f64,
     /// Confidence of one interval.
     pub(super) confidence: f64,
-    /// Confidence at which each interval must stand for all of them to hold together.
+    /// Confidence of each interval such that all of them hold together.
     pub(super) sure: f64,
     /// Whether repeats are paired.
     pub(super) paired: bool,
@@ -44,7 +44,7 @@ impl Rule {
         };
         match (&a.found, &b.found) {
             (Ok(of_a), Ok(of_b)) => {
-                held_back(self.decide(blank, direction(a), of_a, of_b), self.objection(a, b))
+                apply_objection(self.decide(blank, direction(a), of_a, of_b), self.objection(a, b))
             }
             (a, b) => MeasureComparison { not_available: Some(why(a, b)), ..blank },
         }
@@ -52,7 +52,7 @@ impl Rule {
 
     fn side(&self, one: &TrialNumber) -> Estimated {
         let numbers = one.found.as_ref().map_or(&[][..], Vec::as_slice);
-        let Some(log) = Log::of(numbers, is_latency(one.of, &one.measure)) else {
+        let Some(log) = Log::new(numbers, is_latency(one.of, &one.measure)) else {
             return Estimated::default();
         };
         let half = Some(log.half(self.confidence)).filter(|half| half.is_finite());
@@ -83,7 +83,7 @@ impl Rule {
         let up = enough && ratio.mean - half > -edge;
         let verdict = match (equal, apart) {
             (true, _) => Equivalence::Equal,
-            (_, true) => towards(direction, ratio.mean),
+            (_, true) => outside(direction, ratio.mean),
             _ => Equivalence::Undecided,
         };
         let distance = (edge - ratio.mean.abs()).abs();
@@ -105,12 +105,12 @@ impl Rule {
         }
     }
 
-    /// Why nothing is called equal however near the sides are: what nobody has seen of them, and
-    /// repeats that were left out and further from the other side than the margin.
+    /// Why nothing is called equal despite the intervals: unobserved repeats of a side, and repeats
+    /// that were left out and differ from the other side by more than the margin.
     fn objection(&self, a: &TrialNumber, b: &TrialNumber) -> Option<String> {
         let unseen = [("A", a), ("B", b)].into_iter().filter_map(|(side, of)| {
             let why = of.unseen.as_ref()?;
-            Some(format!("what is missing in {side} may have been another: {why}"))
+            Some(format!("the missing part of {side} may have differed: {why}"))
         });
         let left_out = [("A", a, "B", b), ("B", b, "A", a)].into_iter();
         let left_out = left_out.flat_map(|(side, of, beside, other)| {
@@ -129,27 +129,29 @@ impl Rule {
         together(unseen.chain(left_out))
     }
 
-    /// What a repeat is held against: its counterpart where repeats are paired, else the mean.
+    /// The value a repeat is compared with: its counterpart where repeats are paired, otherwise the
+    /// mean.
     fn beside(&self, repeat: usize, other: &TrialNumber) -> Option<f64> {
         let counted = other.found.as_ref().map_or(&[][..], Vec::as_slice);
         let mut all = counted.iter().chain(&other.left_out);
         match self.paired {
             true => all.find(|one| one.repeat == repeat).map(|one| one.log),
-            false => Log::of(counted, false).map(|log| log.mean),
+            false => Log::new(counted, false).map(|log| log.mean),
         }
     }
 
-    /// How far apart the logarithms of equal numbers are, at most.
+    /// Largest difference of the logarithms of equal numbers.
     fn edge(&self) -> f64 {
         (1.0 + self.within).ln()
     }
 
-    /// Paired where the design pairs and two pairs or more are there; else each side by itself.
+    /// Paired where the design pairs and there are at least two pairs; otherwise each side
+    /// separately.
     fn ratio(&self, a: &[RepeatLog], b: &[RepeatLog], is_latency: bool) -> Option<Log> {
         let paired = if self.paired { Log::paired(b, a, is_latency) } else { None };
         match paired {
             Some(ratio) => Some(ratio),
-            None => Some(Log::ratio(&Log::of(b, is_latency)?, &Log::of(a, is_latency)?)),
+            None => Some(Log::ratio(&Log::new(b, is_latency)?, &Log::new(a, is_latency)?)),
         }
     }
 }
@@ -159,8 +161,8 @@ fn is_latency(of: &str, measure: &str) -> bool {
     of == "number" && metric_is_latency(measure)
 }
 
-/// Over an objection nothing is equal, nor surely not worse; what is apart stays so.
-fn held_back(found: MeasureComparison, objection: Option<String>) -> MeasureComparison {
+/// An objection forbids equal and not worse; different remains.
+fn apply_objection(found: MeasureComparison, objection: Option<String>) -> MeasureComparison {
     if objection.is_none() {
         return found;
     }
@@ -176,7 +178,7 @@ fn held_back(found: MeasureComparison, objection: Option<String>) -> MeasureComp
     }
 }
 
-fn towards(direction: Direction, log: f64) -> Equivalence {
+fn outside(direction: Direction, log: f64) -> Equivalence {
     match (direction, log > 0.0) {
         (Direction::Neither, _) => Equivalence::Different,
         (Direction::Higher, true) | (Direction::Lower, false) => Equivalence::Better,
@@ -190,12 +192,12 @@ fn why(a: &Result<Vec<RepeatLog>, String>, b: &Result<Vec<RepeatLog>, String>) -
         (Err(a), Err(b)) => format!("in A: {a}; in B: {b}"),
         (Err(a), Ok(_)) => format!("in A: {a}"),
         (Ok(_), Err(b)) => format!("in B: {b}"),
-        (Ok(_), Ok(_)) => "nothing is missing".to_owned(),
+        (Ok(_), Ok(_)) => "both are available".to_owned(),
     }
 }
 
-/// The verdict of a trial. What is surely different counts wherever it is seen, since the
-/// intervals hold for all measures at once; what is open counts where it decides.
+/// The verdict of a trial. A significant difference in any measure counts, since the intervals hold
+/// for all measures at once; an open measure counts only where it decides.
 pub(super) fn of_trial(
     measures: &[MeasureComparison],
     promises: &[PromiseChange],
@@ -208,17 +210,18 @@ pub(super) fn of_trial(
     let open = missing.clone().any(|one| match one.verdict {
         Equivalence::Undecided => !baseline || !one.not_worse,
         Equivalence::NotComparable => true,
-        // What became better by that which is left of a side may have become worse by the rest.
+        // What became better in the remaining data of a side may have become worse in the missing
+        // part.
         Equivalence::Better => baseline && one.objection.is_some(),
         _ => false,
     });
-    // A promise that is open in both alike leaves nothing open that the measures do not.
+    // A promise that is undecided on both sides adds nothing to what the measures leave open.
     let on_one_side = |one: &PromiseChange| {
         one.change == Equivalence::Undecided && one.a.verdict != one.b.verdict
     };
     let open = open || promises.iter().any(on_one_side);
-    let told = promises.iter().any(|one| one.change != Equivalence::Undecided);
-    let nothing = measures.iter().all(|one| one.ratio.is_none()) && !told;
+    let decided = promises.iter().any(|one| one.change != Equivalence::Undecided);
+    let nothing = measures.iter().all(|one| one.ratio.is_none()) && !decided;
     if baseline {
         return match () {
             () if any(&[Equivalence::Worse]) => Equivalence::Worse,

@@ -1,14 +1,14 @@
-//! Two levels of one factor within one run, as if each were a run of its own. Their repeats took
-//! turns, so that they are compared in pairs.
+//! Compares two levels of one factor within one run, as if each were a run. Their repeats were
+//! interleaved, so they are compared in pairs.
 
 use assay_run_folder::{Manifest, Table, TrialRecord};
+use assay_verdict::wording::level as text;
 use serde_json::Value;
 
 use super::{RunComparison, Side, Terms, compare};
-use assay_verdict::wording::level as text;
 
 /// Compares two levels of a factor in one run, repeat by repeat. Levels are named as in the study
-/// file; without any, the two that the factor has. The error says what there is.
+/// file; by default the two that the factor has. The error lists the levels.
 pub fn compare_levels(
     run: &Side<'_>,
     factor: &str,
@@ -19,19 +19,18 @@ pub fn compare_levels(
     let listed = known.iter().map(text).collect::<Vec<_>>().join(", ");
     let chosen: Vec<&Value> = match levels {
         [] => known.iter().collect(),
-        some => {
-            some.iter()
-                .map(|wanted| {
-                    known.iter().find(|level| text(level) == *wanted).ok_or_else(|| {
-                        format!("no trial has {factor} = {wanted}; there are {listed}")
-                    })
+        some => some
+            .iter()
+            .map(|name| {
+                known.iter().find(|level| text(level) == *name).ok_or_else(|| {
+                    format!("no trial has {factor} = {name}; its levels are {listed}")
                 })
-                .collect::<Result<_, String>>()?
-        }
+            })
+            .collect::<Result<_, String>>()?,
     };
     let [a, b] = chosen.as_slice() else {
         return Err(format!(
-            "{factor} has {} levels here ({listed}); name the two to be compared",
+            "{factor} has {} levels here ({listed}); name the two to compare",
             chosen.len()
         ));
     };

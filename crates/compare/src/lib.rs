@@ -1,10 +1,9 @@
-//! One run against another: what changed, by how much, and how sure that is.
+//! Comparison of two runs: what changed, by how much, and with which certainty.
 //!
-//! Two statements are made of every measure, and neither stands for the other: whether it is *equal
-//! within a margin* (the whole interval of the ratio lies within it, two one-sided tests, Schuirmann
-//! 1987), and whether it is *different by more than the margin* (the interval that holds for all
-//! measures at once lies outside). What is neither is undecided, never equal. docs/comparing.md
-//! explains it to users. Its tests are in crates/judge/tests/judge/compare_runs.rs, with the synthetic runs.
+//! Every measure gets two independent tests: whether it is *equal within a margin* (the whole
+//! interval of the ratio lies within it, two one-sided tests, Schuirmann 1987), and whether it is
+//! *different by more than the margin* (the interval that holds for all measures at once lies
+//! outside). What is neither is undecided, never equal. See docs/comparing.md.
 
 mod differences;
 mod direction;
@@ -16,21 +15,21 @@ mod promises;
 mod ratio;
 mod sentence;
 
-use assay_run_folder::Manifest;
-
 use assay_judge::trial_numbers::TrialNumber;
 use assay_judge::{Samples, judge};
-use assay_stats::over_repeats::to_accuse;
+use assay_run_folder::Manifest;
+use assay_stats::over_repeats::confidence_to_break;
 use assay_verdict::wording::levels;
 use assay_verdict::{
     ComparedRun, Equivalence, Judgement, MeasureComparison, PromiseChange, RunComparison,
     TrialComparison,
 };
+
 use matching::Match;
 
 pub use levels::compare_levels;
 
-/// A run that is compared.
+/// One run of a comparison.
 #[derive(Clone, Copy)]
 pub struct Side<'r> {
     /// What the run is called, for people.
@@ -41,18 +40,18 @@ pub struct Side<'r> {
     pub samples: &'r Samples,
 }
 
-/// What is asked of a comparison.
+/// Parameters of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
     /// The margin: the larger is at most `1 + within` times the smaller.
     pub within: f64,
     /// Confidence of the intervals.
     pub confidence: f64,
-    /// Measures that decide besides those that the study promises something about.
+    /// Measures that decide in addition to those with a promise.
     pub measures: Vec<String>,
     /// Whether A is a baseline, so that only what became worse counts.
     pub baseline: bool,
-    /// Whether runs of different studies or lengths are compared nevertheless.
+    /// Whether runs of different studies or lengths are compared anyway.
     pub anyway: bool,
 }
 
@@ -74,7 +73,7 @@ pub fn compare_runs(a: &Side<'_>, b: &Side<'_>, terms: &Terms) -> RunComparison 
     compare(a, b, terms, false)
 }
 
-/// The same; `paired` says that repeat `i` of both sides ran in one round of one run.
+/// Compares two sides; `paired` if repeat `i` of both ran in one round of one run.
 fn compare(a: &Side<'_>, b: &Side<'_>, terms: &Terms, paired: bool) -> RunComparison {
     let judged = (judge(a.manifest, a.samples), judge(b.manifest, b.samples));
     let mut document = blank(a, b, terms, paired, (&judged.0, &judged.1));
@@ -90,24 +89,24 @@ fn compare(a: &Side<'_>, b: &Side<'_>, terms: &Terms, paired: bool) -> RunCompar
         differences::of_trials(trials.0, trials.1, &mut document.differences);
     }
     document.notes = matched.pairs.iter().flat_map(|pair| left_out(a, b, &judged, pair)).collect();
-    let found: Vec<Found> =
+    let found: Vec<PairData> =
         matched.pairs.iter().map(|pair| find(a, b, &judged, pair, terms)).collect();
-    let count: usize = found.iter().map(Found::comparable).sum();
-    let sure = to_accuse(terms.confidence, count);
+    let count: usize = found.iter().map(PairData::comparable).sum();
+    let sure = confidence_to_break(terms.confidence, count);
     let rule =
         equivalence::Rule { within: terms.within, confidence: terms.confidence, sure, paired };
     document.trials = found.into_iter().map(|found| found.judge(&rule, terms)).collect();
     sentence::conclude(document, matched.pairs.is_empty())
 }
 
-/// Which repeats of a pair of trials do not count, and why.
+/// Repeats of a pair of trials that do not count, and why.
 fn left_out(
     a: &Side<'_>,
     b: &Side<'_>,
     judged: &(Judgement, Judgement),
     pair: &Match,
 ) -> Vec<String> {
-    let said = |name: &str, side: &Side<'_>, judged: &Judgement, index: usize| {
+    let note = |name: &str, side: &Side<'_>, judged: &Judgement, index: usize| {
         let found = judged.trials.get(index)?;
         let lost = found.repeats < side.manifest.trials[index].repeats.len();
         let check = found.validity.iter().find(|check| lost && check.check == "repeats")?;
@@ -117,11 +116,11 @@ fn left_out(
         };
         Some(format!("Of {name}{under}, {}.", check.evidence))
     };
-    let sides = [said("A", a, &judged.0, pair.a), said("B", b, &judged.1, pair.b)];
+    let sides = [note("A", a, &judged.0, pair.a), note("B", b, &judged.1, pair.b)];
     sides.into_iter().flatten().collect()
 }
 
-/// Why two runs as wholes say nothing about each other.
+/// Why two runs cannot be compared at all.
 fn refusal(a: &Side<'_>, b: &Side<'_>, terms: &Terms) -> Option<String> {
     for side in [a, b] {
         if side.manifest.recording.is_some() {
@@ -131,7 +130,7 @@ fn refusal(a: &Side<'_>, b: &Side<'_>, terms: &Terms) -> Option<String> {
             ));
         }
         if side.manifest.trials.iter().all(|trial| trial.repeats.is_empty()) {
-            return Some(format!("no repeat of {} took place", side.name));
+            return Some(format!("{} has no repeats", side.name));
         }
     }
     let same_study = a.manifest.study == b.manifest.study
@@ -139,14 +138,14 @@ fn refusal(a: &Side<'_>, b: &Side<'_>, terms: &Terms) -> Option<String> {
     (!same_study && !terms.anyway).then(|| {
         format!(
             "they are runs of different studies, `{}` and `{}`; `--anyway` compares them \
-             nevertheless, where trials have the same levels",
+             anyway, where trials have the same levels",
             a.manifest.study, b.manifest.study
         )
     })
 }
 
-/// What a pair of trials gave.
-struct Found {
+/// The data of a pair of trials.
+struct PairData {
     pair: Match,
     refused: Option<String>,
     quantities: Vec<(TrialNumber, TrialNumber)>,
@@ -159,7 +158,7 @@ fn find(
     judged: &(Judgement, Judgement),
     pair: &Match,
     terms: &Terms,
-) -> Found {
+) -> PairData {
     let (of_a, of_b) = (&a.manifest.trials[pair.a], &b.manifest.trials[pair.b]);
     let refused = matching::refusal(of_a, of_b).filter(|_| !terms.anyway);
     let quantities = match refused {
@@ -173,11 +172,11 @@ fn find(
         (Some(a), Some(b)) if refused.is_none() => promises::changes(a, b),
         _ => Vec::new(),
     };
-    Found { pair: pair.clone(), refused, quantities, promises }
+    PairData { pair: pair.clone(), refused, quantities, promises }
 }
 
-impl Found {
-    /// How many intervals will be drawn: each is one chance to be wrong.
+impl PairData {
+    /// Number of intervals, each of which can be wrong.
     fn comparable(&self) -> usize {
         self.quantities.iter().filter(|(a, b)| a.found.is_ok() && b.found.is_ok()).count()
     }
@@ -201,7 +200,7 @@ impl Found {
     }
 }
 
-/// A comparison of which nothing is known yet.
+/// A comparison without results.
 fn blank(
     a: &Side<'_>,
     b: &Side<'_>,

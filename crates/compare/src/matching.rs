@@ -1,9 +1,9 @@
-//! Which trial of one run is compared with which of the other.
+//! Pairs the trials of two runs.
 
 use assay_run_folder::{Levels, Manifest, TrialRecord};
 
-/// Repeats of which one runs so many times longer than the other are no longer the same
-/// experiment: caches fill, disks tire, and what is done once weighs more.
+/// Repeats that differ in length by more than this factor are different experiments: caches fill,
+/// disks wear, and one-time work weighs more.
 const LONGER: f64 = 2.0;
 
 /// A pair of trials.
@@ -21,7 +21,7 @@ pub(super) struct Match {
     pub(super) b_only: Levels,
 }
 
-/// All pairs, and who has no counterpart.
+/// All pairs, and the unmatched trials.
 #[derive(Debug, Default)]
 pub(super) struct Matched {
     pub(super) pairs: Vec<Match>,
@@ -29,9 +29,9 @@ pub(super) struct Matched {
     pub(super) b_alone: Vec<usize>,
 }
 
-/// Trials with the same levels belong together. A factor that has one level in all of A and
-/// another one in all of B (or is unknown to one of them) is what the runs differ by: it is
-/// compared, and does not keep trials apart.
+/// Pairs trials with the same levels. A factor with one level in all of A and another in all of B
+/// (or unknown in one of them) is the difference between the runs: it is compared and does not
+/// separate trials.
 pub(super) fn trials(a: &Manifest, b: &Manifest) -> Matched {
     let compared = compared(a, b);
     let mut matched = Matched::default();
@@ -62,18 +62,18 @@ pub(super) fn unmatched(manifest: &Manifest, alone: &[usize]) -> Vec<Levels> {
     alone.iter().map(|index| manifest.trials[*index].factors.clone()).collect()
 }
 
-/// Why two trials with the same levels are no counterparts after all.
+/// Why two trials with the same levels are not comparable.
 pub(super) fn refusal(a: &TrialRecord, b: &TrialRecord) -> Option<String> {
     let (shorter, longer) = (a.at_most_s.min(b.at_most_s), a.at_most_s.max(b.at_most_s));
     (longer > LONGER * shorter).then(|| {
         format!(
-            "a repeat was to run {} s in A and {} s in B; `--anyway` compares them nevertheless",
+            "a repeat runs {} s in A and {} s in B; `--anyway` compares them anyway",
             a.at_most_s, b.at_most_s
         )
     })
 }
 
-/// Factors with one level in each run, and not the same one.
+/// Factors with one level in each run, and different ones.
 fn compared(a: &Manifest, b: &Manifest) -> Vec<String> {
     let names = a.trials.iter().chain(&b.trials).flat_map(|trial| trial.factors.keys());
     let mut names: Vec<&String> = names.collect();
@@ -94,7 +94,7 @@ fn compared(a: &Manifest, b: &Manifest) -> Vec<String> {
         .collect()
 }
 
-/// Levels of other factors, and of those that are compared.
+/// Levels of the other factors, and of the compared ones.
 fn split(factors: &Levels, compared: &[String]) -> (Levels, Levels) {
     let of = |wanted: bool| {
         let some = factors.iter().filter(|(name, _)| compared.contains(name) == wanted);

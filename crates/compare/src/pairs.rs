@@ -5,25 +5,25 @@ use assay_judge::trial_numbers::{TrialNumber, of_trial};
 use super::Side;
 use super::direction::{Direction, direction};
 
-/// Everything of a trial, in the order in which it is to be shown.
-pub(super) fn numbers(side: &Side<'_>, trial: usize, asked: &[String]) -> Vec<TrialNumber> {
-    let mut numbers = of_trial(side.manifest, side.samples, trial, asked);
+/// All quantities of a trial, in display order.
+pub(super) fn numbers(side: &Side<'_>, trial: usize, selected: &[String]) -> Vec<TrialNumber> {
+    let mut numbers = of_trial(side.manifest, side.samples, trial, selected);
     if !numbers.iter().any(|one| one.decides) {
-        // Nothing is promised of a number: then what all groups got together decides.
+        // Without a promise the total of all groups decides.
         let totals = numbers.iter_mut().filter(|one| one.group.is_none() && one.of == "rate");
         totals.for_each(|one| one.decides = direction(one) != Direction::Neither);
     }
     numbers
 }
 
-/// What both sides have, side by side, what decides first. What only one side knows stands beside
-/// a reason; what neither has is left out unless it decides.
+/// Pairs the quantities of both sides, deciding ones first. A quantity that only one side has gets
+/// a reason on the other; one that neither has is left out unless it decides.
 pub(super) fn pairs(a: Vec<TrialNumber>, b: Vec<TrialNumber>) -> Vec<(TrialNumber, TrialNumber)> {
     let same = |x: &TrialNumber, y: &TrialNumber| {
         (&x.measure, x.of, &x.group) == (&y.measure, y.of, &y.group)
     };
     let absent = |of: &TrialNumber| TrialNumber {
-        found: Err("the other run alone has it".to_owned()),
+        found: Err("only the other run has it".to_owned()),
         ..of.clone()
     };
     let mut b = b;

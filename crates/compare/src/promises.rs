@@ -1,7 +1,8 @@
-//! What became of each promise from one run to the other.
+//! Changes of each promise from one run to the other.
 
-use assay_verdict::{Equivalence, PromiseChange, PromiseState};
-use assay_verdict::{PromiseJudgement, TrialJudgement, Verdict};
+use assay_verdict::{
+    Equivalence, PromiseChange, PromiseJudgement, PromiseState, TrialJudgement, Verdict,
+};
 
 /// Promises that both trials make, in the order of A.
 pub(super) fn changes(a: &TrialJudgement, b: &TrialJudgement) -> Vec<PromiseChange> {
@@ -29,14 +30,15 @@ fn state(promise: &PromiseJudgement) -> PromiseState {
     PromiseState { verdict: promise.verdict, worst_error: promise.worst_error }
 }
 
-/// Kept or broken, where that is said of runs like these: one repeat that was broken is a fact about
-/// its own window, and of two such windows nothing tells what is due to the difference of the runs.
+/// Kept or broken, where that is expected of runs like these: a single broken repeat is a fact
+/// about its own window, and two such windows do not show what is due to the difference of the
+/// runs.
 fn decided(promise: &PromiseJudgement) -> Option<Verdict> {
     let known = |verdict: &Verdict| matches!(verdict, Verdict::Kept | Verdict::Broken);
     promise.will_be.filter(known).map(|_| promise.verdict).filter(known)
 }
 
-/// Between what is decided and what is not nothing can be said, nor between two that are not.
+/// The change; undecided unless both sides are decided.
 fn change(a: Option<Verdict>, b: Option<Verdict>) -> Equivalence {
     match (a, b) {
         (Some(Verdict::Kept), Some(Verdict::Broken)) => Equivalence::Worse,

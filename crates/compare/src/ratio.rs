@@ -1,4 +1,4 @@
-//! The ratio of two numbers that each scatter, on logarithms.
+//! The ratio of two noisy numbers, on logarithms.
 
 use assay_judge::trial_numbers::RepeatLog;
 use assay_stats::over_repeats::{MOST_REPEATS, Spread};
@@ -11,23 +11,24 @@ pub(super) struct Log {
     pub(super) mean: f64,
     /// The square of its standard error.
     variance: f64,
-    /// Degrees of freedom of that; 0 where nothing is known of the scatter.
+    /// Degrees of freedom of the variance; 0 where the scatter is unknown.
     freedom: f64,
-    /// Repeats behind it.
+    /// RepeatLog of repeats.
     pub(super) repeats: usize,
-    /// Half the width that it has at least: the grain of numbers that are the same in all repeats.
+    /// Lower limit of half the interval's width: the resolution of numbers that are equal in all
+    /// repeats.
     grain: f64,
 }
 
 impl Log {
-    /// One side by itself, of which only its repeats can tell how much it scatters from run to run: one
-    /// says nothing of others. `is_latency` says whether they may be buckets of a histogram.
-    pub(super) fn of(numbers: &[RepeatLog], is_latency: bool) -> Option<Self> {
+    /// One side alone: only its repeats show the scatter from run to run, and one repeat shows
+    /// none. `is_latency` if the values may be buckets of a histogram.
+    pub(super) fn new(numbers: &[RepeatLog], is_latency: bool) -> Option<Self> {
         let logs: Vec<f64> = numbers.iter().map(|number| number.log).collect();
         Spread::of_numbers(&logs, is_latency).map(|spread| Self::from(&spread))
     }
 
-    /// Of repeats that tell nothing of others the scatter is not known: see [`Spread::is_known`].
+    /// The scatter is unknown where [`Spread::is_known`] is false.
     fn from(spread: &Spread) -> Self {
         let count = spread.count as f64;
         Self {
@@ -39,8 +40,8 @@ impl Log {
         }
     }
 
-    /// The ratio of two sides that know nothing of each other (Welch 1947): each keeps its own
-    /// scatter, and the degrees of freedom are Satterthwaite's.
+    /// The ratio of two independent sides (Welch 1947): each keeps its own scatter, and the degrees
+    /// of freedom are Satterthwaite's.
     pub(super) fn ratio(b: &Self, a: &Self) -> Self {
         let variance = a.variance + b.variance;
         let part = |side: &Self| match side.freedom > 0.0 {
@@ -58,8 +59,8 @@ impl Log {
         }
     }
 
-    /// The ratio over pairs of repeats that ran next to each other: what moved both alike is gone
-    /// from it. `None` where fewer than two pairs are there, of which no scatter can be seen.
+    /// The ratio over pairs of repeats that ran next to each other: what moves both alike cancels.
+    /// `None` with fewer than two pairs, which show no scatter.
     pub(super) fn paired(b: &[RepeatLog], a: &[RepeatLog], is_latency: bool) -> Option<Self> {
         let pairs: Vec<(f64, f64)> = b
             .iter()
@@ -89,8 +90,8 @@ impl Log {
         self.freedom > 0.0 && self.repeats > 1
     }
 
-    /// How many repeats of each side would probably bring the half width below `distance`, if they
-    /// scatter like these.
+    /// Repeats of each side that would probably bring half the interval's width below `distance`,
+    /// at the same scatter.
     pub(super) fn needed(&self, distance: f64, confidence: f64) -> Option<usize> {
         if self.freedom <= 0.0 || distance <= self.grain || self.repeats == 0 {
             return None;
@@ -113,10 +114,10 @@ mod tests {
     }
 
     #[test]
-    fn two_sides_with_the_same_scatter_have_the_freedom_of_both() {
+    fn welch_adds_the_degrees_of_freedom_of_equal_sides() {
         // Welch with equal variances and sizes: 2 (n - 1) = 4 degrees of freedom.
-        let a = Log::of(&numbers(&[-0.1, 0.0, 0.1]), false).unwrap();
-        let b = Log::of(&numbers(&[0.1, 0.2, 0.3]), false).unwrap();
+        let a = Log::new(&numbers(&[-0.1, 0.0, 0.1]), false).unwrap();
+        let b = Log::new(&numbers(&[0.1, 0.2, 0.3]), false).unwrap();
         let ratio = Log::ratio(&b, &a);
         assert!((ratio.mean - 0.2).abs() < 1e-12 && (ratio.freedom - 4.0).abs() < 1e-9);
         // t(4) at 95 % is 2.7764.
@@ -125,35 +126,35 @@ mod tests {
     }
 
     #[test]
-    fn pairs_lose_what_moves_both_sides() {
+    fn pairs_cancel_what_moves_both_sides() {
         let (a, b) = (numbers(&[0.0, 1.0, 2.0]), numbers(&[0.1, 1.11, 2.09]));
         let paired = Log::paired(&b, &a, false).unwrap();
-        let apart = Log::ratio(&Log::of(&b, false).unwrap(), &Log::of(&a, false).unwrap());
+        let apart = Log::ratio(&Log::new(&b, false).unwrap(), &Log::new(&a, false).unwrap());
         assert!((paired.mean - 0.1).abs() < 1e-9 && paired.half(0.95) < 0.03);
         assert!(apart.half(0.95) > 1.0);
         assert!(Log::paired(&b[..1], &a, false).is_none(), "one pair has no scatter");
     }
 
     #[test]
-    fn one_repeat_a_side_decides_nothing_however_long_it_was() {
-        let one = Log::of(&numbers(&[0.0]), false).unwrap();
+    fn one_repeat_per_side_decides_nothing() {
+        let one = Log::new(&numbers(&[0.0]), false).unwrap();
         let ratio = Log::ratio(&one, &one);
         assert!(!ratio.is_enough());
         assert_eq!(ratio.half(0.95), f64::INFINITY);
     }
 
     #[test]
-    fn two_that_are_the_very_same_know_nothing_of_others() {
-        let same = Log::of(&numbers(&[0.3, 0.3]), false).unwrap();
-        let three = Log::of(&numbers(&[0.3, 0.3, 0.3]), false).unwrap();
+    fn two_identical_repeats_have_an_unknown_scatter() {
+        let same = Log::new(&numbers(&[0.3, 0.3]), false).unwrap();
+        let three = Log::new(&numbers(&[0.3, 0.3, 0.3]), false).unwrap();
         let pairs = Log::paired(&numbers(&[0.1, 0.5]), &numbers(&[0.0, 0.4]), false).unwrap();
         for ratio in [Log::ratio(&same, &same), Log::ratio(&same, &three), pairs] {
             assert!(!ratio.is_enough(), "{ratio:?}");
             assert_eq!(ratio.half(0.95), f64::INFINITY);
         }
-        // Of what is the same in three, latencies are as sure as a bucket on each side.
+        // With three identical repeats, latencies still have the width of a bucket on each side.
         assert_eq!(Log::ratio(&three, &three).half(0.95), 0.0);
-        let latency = Log::of(&numbers(&[0.3; 3]), true).unwrap();
+        let latency = Log::new(&numbers(&[0.3; 3]), true).unwrap();
         let buckets = 2.0 * (1.0_f64 / 64.0).ln_1p();
         assert!((Log::ratio(&latency, &latency).half(0.95) - buckets).abs() < 1e-12);
         assert_eq!(latency.needed(0.01, 0.95), None);

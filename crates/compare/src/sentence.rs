@@ -1,11 +1,11 @@
-//! The verdict of a comparison and the one sentence that says why.
+//! The verdict of a comparison and its sentence.
 
 use assay_verdict::wording::{count, few, levels, margin, number, percent};
 use assay_verdict::{
     Equivalence, MeasureComparison, PromiseChange, RunComparison, TrialComparison,
 };
 
-/// Nothing is compared.
+/// A refused comparison.
 pub(super) fn refused(mut document: RunComparison, why: String) -> RunComparison {
     document.verdict = Equivalence::NotComparable;
     document.reason = match differing(&document) {
@@ -18,10 +18,7 @@ pub(super) fn refused(mut document: RunComparison, why: String) -> RunComparison
 /// Draws the conclusion from the trials.
 pub(super) fn conclude(mut document: RunComparison, no_pair: bool) -> RunComparison {
     if no_pair {
-        return refused(
-            document,
-            "no trial of the one has the levels of a trial of the other".to_owned(),
-        );
+        return refused(document, "the runs have no trials with the same levels".to_owned());
     }
     document.verdict = worst(&document);
     let notes = notes(&document);
@@ -37,7 +34,7 @@ pub(super) fn conclude(mut document: RunComparison, no_pair: bool) -> RunCompari
     document
 }
 
-/// The verdict of the trial that weighs most.
+/// The verdict that outweighs the others.
 fn worst(document: &RunComparison) -> Equivalence {
     let order = match document.baseline {
         true => {
@@ -51,7 +48,7 @@ fn worst(document: &RunComparison) -> Equivalence {
         .into_iter()
         .find(|wanted| document.trials.iter().any(|trial| trial.verdict == *wanted));
     let found = found.unwrap_or(Equivalence::NotComparable);
-    // A trial that cannot be compared leaves open what the others show to be the same.
+    // A trial that cannot be compared leaves open whether all are equal.
     let missing = document.trials.iter().any(|trial| trial.verdict == Equivalence::NotComparable);
     match found {
         Equivalence::Equal | Equivalence::Better if missing => Equivalence::Undecided,
@@ -72,7 +69,7 @@ fn reason(document: &RunComparison) -> String {
             let what = match document.verdict {
                 Equivalence::Better => "nothing became worse, and something became better",
                 _ if document.baseline => "nothing became worse",
-                _ => "everything that decides is equal",
+                _ => "all deciding measures are equal",
             };
             let widest = widest(document);
             format!(
@@ -94,7 +91,7 @@ fn widest(document: &RunComparison) -> String {
     let all = document.trials.iter().flat_map(|trial| &trial.measures);
     let deciding = all.filter(|one| one.decides && one.ratio.is_some());
     let farthest = deciding.max_by(|a, b| distance(a).total_cmp(&distance(b)));
-    farthest.map_or_else(String::new, |one| format!("; farthest apart: {}", said(one)))
+    farthest.map_or_else(String::new, |one| format!("; farthest apart: {}", describe(one)))
 }
 
 fn distance(one: &MeasureComparison) -> f64 {
@@ -122,7 +119,7 @@ fn different(document: &RunComparison, trial: &TrialComparison) -> Option<String
         )
     });
     let of_measure =
-        farthest.map(|one| format!("{}; the margin is {}", said(one), margin(document.within)));
+        farthest.map(|one| format!("{}; the margin is {}", describe(one), margin(document.within)));
     let parts: Vec<String> = of_promise.into_iter().chain(of_measure).collect();
     (!parts.is_empty()).then(|| format!("{}{}", under(trial), parts.join("; ")))
 }
@@ -149,7 +146,7 @@ fn undecided(document: &RunComparison, trial: &TrialComparison) -> Option<String
     };
     let Some(one) = one else {
         let missing = trial.measures.iter().find(|one| one.decides && one.ratio.is_none());
-        let said = missing.and_then(|one| {
+        let describe = missing.and_then(|one| {
             Some(format!(
                 "{}{} is not available: {}",
                 under(trial),
@@ -157,10 +154,10 @@ fn undecided(document: &RunComparison, trial: &TrialComparison) -> Option<String
                 one.not_available.as_ref()?
             ))
         });
-        return said.or_else(of_promise);
+        return describe.or_else(of_promise);
     };
     if let Some(why) = &one.objection {
-        return Some(format!("{}{}, but {why}", under(trial), said(one)));
+        return Some(format!("{}{}, but {why}", under(trial), describe(one)));
     }
     let needs = one.needs_repeats.map_or_else(String::new, |needs| {
         format!("; about {needs} repeats of each would probably decide it")
@@ -172,7 +169,7 @@ fn undecided(document: &RunComparison, trial: &TrialComparison) -> Option<String
     Some(format!(
         "{}{}{surely} {} is open{needs}",
         under(trial),
-        said(one),
+        describe(one),
         margin(document.within)
     ))
 }
@@ -183,22 +180,22 @@ fn name(one: &MeasureComparison) -> String {
         "share" => "the share of ",
         _ => "",
     };
-    let whom = match (&one.group, one.of.as_str()) {
+    let owner = match (&one.group, one.of.as_str()) {
         (Some(group), _) => format!(" of `{group}`"),
         (None, "number") => String::new(),
         (None, _) => " of all groups".to_owned(),
     };
-    format!("{of}`{}`{whom}", one.measure)
+    format!("{of}`{}`{owner}", one.measure)
 }
 
 /// `io.bytes of all groups is 1.002 times as large in B (0.991 to 1.013)`.
-fn said(one: &MeasureComparison) -> String {
+fn describe(one: &MeasureComparison) -> String {
     let ratio = one.ratio.map_or_else(|| "an unknown number of".to_owned(), number);
     let range = match (one.low, one.high) {
         (Some(low), Some(high)) => format!(" ({} to {})", number(low), number(high)),
         _ => {
             let few = few(one.a.repeats.min(one.b.repeats));
-            format!(" ({few} nothing of how far others would be from it)")
+            format!(" ({few} nothing about the scatter)")
         }
     };
     format!("{} is {ratio} times that of A in B{range}", name(one))
@@ -220,7 +217,7 @@ fn differing(document: &RunComparison) -> Option<String> {
     (!names.is_empty()).then(|| names.join("; "))
 }
 
-/// What a reader must know before believing it.
+/// Caveats for the reader.
 fn notes(document: &RunComparison) -> Vec<String> {
     let mut notes = Vec::new();
     let single = document
@@ -230,15 +227,15 @@ fn notes(document: &RunComparison) -> Vec<String> {
         .any(|one| one.ratio.is_some() && one.a.repeats.min(one.b.repeats) < 2);
     if single {
         notes.push(
-            "A single repeat says nothing of how far another would be from it: it has no interval and \
+            "A single repeat shows nothing about the scatter: it has no interval and \
              decides nothing. Two or more have one."
                 .to_owned(),
         );
     }
     if !document.paired {
         notes.push(
-            "The runs took place one after the other: what changed on the host in between is part of \
-             what is seen. `assay compare --interleaved` runs both sides in turn."
+            "The runs took place one after the other: changes of the host in between are part of \
+             the difference. `assay compare --interleaved` alternates both sides."
                 .to_owned(),
         );
     }

@@ -1,4 +1,4 @@
-//! All cases, a table for each controller.
+//! All cases: one table per controller.
 
 mod core;
 mod countable;
@@ -36,14 +36,14 @@ const TABLES: &[&[Case]] = &[
     countable::CASES,
 ];
 
-/// Every case, controller by controller.
+/// All cases, in table order.
 pub fn all() -> impl Iterator<Item = &'static Case> {
     TABLES.iter().copied().flatten()
 }
 
-/// The cases of these controllers or with these names (`cpu`, `weights-divide-a-saturated-cpu`,
-/// `cpu/weights-divide-a-saturated-cpu`), or all where none are given. Fails with a word that
-/// fits no case, and the controllers there are.
+/// Selects cases by controller or name (`cpu`, `weights-divide-a-saturated-cpu`,
+/// `cpu/weights-divide-a-saturated-cpu`); all cases if `words` is empty. The error names the first
+/// word that matches no case and lists the known controllers.
 pub fn select(words: &[String]) -> Result<Vec<&'static Case>, String> {
     if let Some(unknown) = words.iter().find(|word| !all().any(|case| fits(case, word))) {
         let mut known: Vec<&str> = all().map(|case| case.controller).collect();
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_case_has_a_name_of_its_own_and_says_what_and_where() {
+    fn cases_have_unique_names_and_complete_descriptions() {
         let mut names = BTreeSet::new();
         for case in all() {
             assert!(names.insert((case.controller, case.behaviour)), "{} twice", case.behaviour);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_are_chosen_by_controller_or_by_name() {
+    fn cases_are_selected_by_controller_or_name() {
         assert!(select(&[]).unwrap().len() > 1);
         assert!(select(&["pids".to_owned()]).unwrap().iter().all(|c| c.controller == "pids"));
         let one = select(&["pids/fork-above-the-limit-fails".to_owned()]).unwrap();

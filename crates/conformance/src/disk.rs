@@ -1,4 +1,4 @@
-//! A scratch disk for cases that read files or divide a disk.
+//! Scratch disks for cases that read files or divide a disk.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use assay_units::Bytes;
 
 use crate::fixture::Fixture;
 
-/// Where images are made: a place that is rarely held in memory (hier(7)), so that reading the
-/// disk is not reading memory twice.
+/// Directory for images: one that is rarely in memory (hier(7)), so that reading the disk is not
+/// reading memory twice.
 const IMAGES: &str = "/var/tmp";
 
 impl Fixture<'_> {
-    /// A loop disk of `size` that reads as zeros, for cases to which speed and content mean
-    /// nothing: making it costs nothing. It goes when the case is over.
+    /// A loop disk of `size` that reads as zeros, for cases in which speed and content do not
+    /// matter: it costs nothing to create. It is removed when the case ends.
     pub fn blank_disk(&mut self, size: u64) -> Result<LoopDevice, Error> {
         let path = Path::new(IMAGES).join(format!("{}.img", self.top));
         let image = self.ledger.make_file(self.root, &path)?;
@@ -24,7 +24,7 @@ impl Fixture<'_> {
     }
 
     /// A loop disk of `size` without a file system, full of data, with this scheduler and these
-    /// attributes of its queue. It goes when the case is over.
+    /// queue attributes. It is removed when the case ends.
     pub fn loop_disk(
         &mut self,
         size: Bytes,

@@ -1,10 +1,10 @@
-//! What `assay conform` found, as a document.
+//! The JSON document of `assay conform`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::Verdict;
 
-/// The number of this form of the document.
+/// Version of the document format.
 pub const SCHEMA: u32 = 1;
 
 /// One run of cases on one kernel.
@@ -16,39 +16,39 @@ pub struct Document {
     pub kernel: String,
     /// `v1`, `v2`, `hybrid` or `none`.
     pub layout: String,
-    /// The hypervisor, if one can be told: times in an emulated guest are not times.
+    /// The hypervisor, if detected: timings in an emulated guest are meaningless.
     #[serde(default)]
     pub virtual_machine: Option<String>,
-    /// When it began, by the wall clock, RFC 3339.
+    /// Start time, RFC 3339, by the wall clock.
     #[serde(default)]
     pub started_at: String,
     /// The command line.
     #[serde(default)]
     pub command: String,
-    /// By how much windows were longer than usual.
+    /// Factor by which windows are longer than usual.
     #[serde(default = "usual_patience")]
     pub patience: f64,
-    /// Whether the host is as it was found.
+    /// Whether the host was restored.
     #[serde(default)]
     pub restored: bool,
-    /// The cases, in the order of their running.
+    /// The cases, in the order in which they ran.
     pub cases: Vec<CaseRecord>,
 }
 
-/// One case and what it found.
+/// One case and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseRecord {
-    /// Whose behaviour.
+    /// The controller.
     pub controller: String,
-    /// Which behaviour, a slug.
+    /// The behaviour, a slug.
     pub behaviour: String,
     /// The verdict.
     pub verdict: Verdict,
     /// Why it is not `kept`; empty when it is.
     pub reason: String,
-    /// What was seen.
+    /// The evidence.
     pub evidence: Vec<String>,
-    /// How long the case took, in seconds.
+    /// Duration of the case, in seconds.
     #[serde(default)]
     pub seconds: f64,
 }
@@ -58,14 +58,14 @@ const fn usual_patience() -> f64 {
 }
 
 impl Document {
-    /// How many cases ended in this verdict.
+    /// Number of cases with this verdict.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         self.cases.iter().filter(|case| case.verdict == verdict).count()
     }
 
-    /// The verdict of the whole: broken before undecided and void, and those before kept. What
-    /// is not available decides nothing, unless there is nothing else.
+    /// The overall verdict: broken before undecided and void, and those before kept. Unavailable
+    /// cases do not count unless there are no others.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         [Verdict::Broken, Verdict::Undecided, Verdict::Void, Verdict::Kept]

@@ -1,19 +1,19 @@
-//! The kernel's answers by the names that its documents use.
+//! Names of errors returned by the kernel.
 
 use assay_kernel::Error;
 use rustix::io::Errno;
 
-/// What the kernel answered; `None` when it agreed. An error without a number of the kernel's
-/// counts as EIO.
+/// The errno of a failed request; `None` if it succeeded. An error without a kernel errno counts as
+/// EIO.
 #[must_use]
-pub fn errno_name<T>(result: Result<T, Error>) -> Option<Errno> {
+pub fn errno_of<T>(result: Result<T, Error>) -> Option<Errno> {
     let error = result.err()?;
     Some(error.errno.map_or(Errno::IO, Errno::from_raw_os_error))
 }
 
-/// An answer in words: `EAGAIN`, `errno 123`, or `success`.
+/// An errno as text: `EAGAIN`, `errno 123`, or `success`.
 #[must_use]
-pub fn words(answer: Option<Errno>) -> String {
+pub fn errno_text(answer: Option<Errno>) -> String {
     let Some(errno) = answer else { return "success".to_owned() };
     let known = [
         (Errno::AGAIN, "EAGAIN"),
@@ -41,9 +41,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_named_as_the_documents_do() {
-        assert_eq!(words(Some(Errno::AGAIN)), "EAGAIN");
-        assert_eq!(words(None), "success");
-        assert_eq!(words(Some(Errno::XDEV)), format!("errno {}", Errno::XDEV.raw_os_error()));
+    fn errnos_are_named_as_in_the_kernel_documents() {
+        assert_eq!(errno_text(Some(Errno::AGAIN)), "EAGAIN");
+        assert_eq!(errno_text(None), "success");
+        assert_eq!(errno_text(Some(Errno::XDEV)), format!("errno {}", Errno::XDEV.raw_os_error()));
     }
 }

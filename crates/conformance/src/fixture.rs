@@ -1,4 +1,4 @@
-//! Where one case takes place: groups of its own, the probes inside, and a clock.
+//! The environment of one case: its groups, its probes, and a clock.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,16 +10,16 @@ use assay_kernel::process::Membership;
 use assay_kernel::{Error, Root, clock, signal};
 use rustix::io::Errno;
 
-use crate::errno_name::errno_name;
+use crate::errno_name::errno_of;
 use crate::outcome::{Outcome, Verdict};
 use crate::running::Running;
 use crate::windows::Window;
 
-/// A case's own groups, one top group a hierarchy, and what it may do there. The empty name
-/// stands for the top group; names of groups are paths below it, `a/b`.
+/// The groups of one case, one top group per hierarchy, and the operations on them. The empty name
+/// stands for the top group; group names are paths below it, `a/b`.
 ///
-/// Methods without a controller speak of the first home: the hierarchy that the first need of
-/// the case names. Whatever a case leaves behind is taken back when it is over.
+/// Methods without a controller use the first home: the hierarchy of the case's first need. All
+/// changes are reverted when the case ends.
 #[derive(Debug)]
 pub struct Fixture<'g> {
     pub(crate) root: &'g Root,
@@ -33,25 +33,25 @@ pub struct Fixture<'g> {
 }
 
 impl Fixture<'_> {
-    /// What the host is.
+    /// Facts about the host.
     #[must_use]
     pub fn facts(&self) -> &HostFacts {
         self.facts
     }
 
-    /// Where the kernel's files are.
+    /// Root directory of the kernel's files.
     #[must_use]
     pub fn root(&self) -> &Root {
         self.root
     }
 
-    /// For changes of the host beyond groups (mounts, loop devices, settings): taken back, the
-    /// last first, when the case is over.
+    /// The ledger, for changes of the host beyond groups (mounts, loop devices, settings). They are
+    /// restored in reverse order when the case ends.
     pub fn ledger(&mut self) -> &mut Ledger {
         self.ledger
     }
 
-    /// The groups, for what this type does not offer.
+    /// The group tree, for operations not offered here.
     #[must_use]
     pub fn tree(&self) -> &Tree {
         &self.tree
@@ -69,19 +69,19 @@ impl Fixture<'_> {
         if self.is_v2() { "v2" } else { "v1" }
     }
 
-    /// One of two names or values, by the version of the first home.
+    /// Selects by the version of the first home.
     #[must_use]
     pub fn by_version<T>(&self, v1: T, v2: T) -> T {
         if self.is_v2() { v2 } else { v1 }
     }
 
-    /// Makes a group without children, in every home.
+    /// Creates a group without children, in every home.
     pub fn make(&self, group: &str) -> Result<(), Error> {
         self.tree.make(group, false)
     }
 
-    /// Makes a group that will have groups inside, in every home: on v2 it passes its
-    /// controllers on, so that no process may sit in it.
+    /// Creates a group that will have children, in every home: on v2 it enables its controllers for
+    /// them, so it cannot hold processes.
     pub fn make_parent(&self, group: &str) -> Result<(), Error> {
         self.tree.make(group, true)
     }
@@ -89,24 +89,25 @@ impl Fixture<'_> {
     /// The directory of a group in the first home.
     #[must_use]
     pub fn directory(&self, group: &str) -> PathBuf {
-        self.homes.first().map_or_else(PathBuf::new, |home| self.place(home, group))
+        self.homes.first().map_or_else(PathBuf::new, |home| self.group_directory(home, group))
     }
 
-    /// The directory of a group in the home that serves `controller`.
+    /// The directory of a group in the hierarchy of `controller`.
     pub fn directory_of(&self, controller: &str, group: &str) -> Result<PathBuf, Error> {
         self.tree.directory(group, controller).ok_or_else(|| {
-            let hint = format!("the case does not say that it needs the controller `{controller}`");
+            let hint =
+                format!("the case does not declare its need of the controller `{controller}`");
             Error::unexpected("find", Path::new(group), hint)
         })
     }
 
-    /// The top group in every home.
+    /// The directory of the top group in every home.
     #[must_use]
     pub fn tops(&self) -> Vec<PathBuf> {
-        self.homes.iter().map(|home| self.place(home, "")).collect()
+        self.homes.iter().map(|home| self.group_directory(home, "")).collect()
     }
 
-    fn place(&self, home: &Home, group: &str) -> PathBuf {
+    fn group_directory(&self, home: &Home, group: &str) -> PathBuf {
         let top = home.base.join(&self.top);
         if group.is_empty() { top } else { top.join(group) }
     }
@@ -116,13 +117,13 @@ impl Fixture<'_> {
         self.root.write(self.directory(group).join(file), value)
     }
 
-    /// Writes what the kernel should refuse, and returns what it answered; `None` when it took
-    /// the value.
+    /// Writes a value that the kernel should refuse; returns the error, or `None` if the value was
+    /// accepted.
     pub fn refusal(&self, group: &str, file: &str, value: &str) -> Option<Errno> {
-        errno_name(self.write(group, file, value))
+        errno_of(self.write(group, file, value))
     }
 
-    /// Reads an interface file of a group in the first home, without white space at its ends.
+    /// Reads an interface file of a group in the first home, trimmed.
     pub fn read(&self, group: &str, file: &str) -> Result<String, Error> {
         self.root.read_trimmed(self.directory(group).join(file))
     }
@@ -133,14 +134,14 @@ impl Fixture<'_> {
         text.parse().map_err(|_| self.unreadable(group, file, &text))
     }
 
-    /// Reads the number behind `key` in a file of lines `key number`, such as `cpu.stat`.
+    /// Reads the number of `key` in a file of lines `key number`, such as `cpu.stat`.
     pub fn keyed(&self, group: &str, file: &str, key: &str) -> Result<u64, Error> {
         let text = self.read(group, file)?;
         keyed(&text, key).ok_or_else(|| self.unreadable(group, file, &text))
     }
 
     fn unreadable(&self, group: &str, file: &str, text: &str) -> Error {
-        let hint = format!("it says `{}`", text.replace('\n', "; "));
+        let hint = format!("unexpected content `{}`", text.replace('\n', "; "));
         Error::unexpected("understand", &self.directory(group).join(file), hint)
     }
 
@@ -150,13 +151,13 @@ impl Fixture<'_> {
         self.root.exists(self.directory(group).join(file))
     }
 
-    /// Starts a probe inside a group, in every home at once, and waits until it is ready. The
-    /// words are the probe's name and its arguments, `spin threads=2 cpu=1` (crate `probe`).
+    /// Starts a probe inside a group, in every home at once, and waits until it is ready. `words`
+    /// are the probe's name and its arguments, `spin threads=2 cpu=1` (module `probe`).
     pub fn start(&self, group: &str, words: &str) -> Result<Running, Error> {
         self.start_with(&self.tree.membership(group)?, words)
     }
 
-    /// Starts a probe in the group that Assay itself is in.
+    /// Starts a probe in Assay's own group.
     pub fn start_outside(&self, words: &str) -> Result<Running, Error> {
         self.start_with(&Membership::open(self.root, &[])?, words)
     }
@@ -167,19 +168,19 @@ impl Fixture<'_> {
         Running::start(&self.program, &words, membership)
     }
 
-    /// `seconds` as this host needs them: longer where the clock of a guest is slow.
+    /// `seconds`, scaled for this host: longer in a guest with a slow clock.
     #[must_use]
     pub fn time(&self, seconds: f64) -> Duration {
         Duration::from_secs_f64(seconds * self.patience)
     }
 
-    /// Waits. An interruption by the user is an error, so that the case ends at once.
+    /// Sleeps. An interruption by the user is an error, so that the case ends at once.
     pub fn pause(&self, seconds: f64) -> Result<(), Error> {
         std::thread::sleep(self.time(seconds));
         refuse_interrupted()
     }
 
-    /// Asks again and again, for at most `seconds`, and says whether `done` ever said yes.
+    /// Polls `done` for at most `seconds`; returns whether it became true.
     pub fn wait_for(
         &self,
         seconds: f64,
@@ -198,7 +199,7 @@ impl Fixture<'_> {
         }
     }
 
-    /// Reads counters at the edges of `count` windows that follow each other without a gap.
+    /// Reads counters at the edges of `count` consecutive windows.
     pub fn windows(
         &self,
         count: usize,
@@ -217,10 +218,9 @@ impl Fixture<'_> {
         Ok(windows)
     }
 
-    /// Reads windows of the first of these lengths in seconds and judges them, and goes on to the
-    /// next length while they leave it undecided: what single slices of time do to a figure is
-    /// the smaller, the longer the window is. Of the last length more windows are added, up to
-    /// three times as many.
+    /// Reads and judges windows of the first of these lengths in seconds, and continues with the
+    /// next length while the result is undecided: the longer the window, the smaller the effect of
+    /// single time slices. At the last length up to three times as many windows are read.
     pub fn settle(
         &self,
         count: usize,
@@ -245,29 +245,28 @@ impl Fixture<'_> {
         Ok(outcome)
     }
 
-    /// Waits until a probe has used so many seconds of CPU time, for at most fifty times as long,
-    /// and returns how many nanoseconds it did use: on a busy machine it may have to wait for its
-    /// turn.
+    /// Waits until a probe has used `seconds` of CPU time, for at most fifty times as long, and
+    /// returns the CPU time used in nanoseconds: on a busy machine it may have to wait.
     pub fn let_run(&self, probe: &Running, seconds: f64) -> Result<u64, Error> {
         let before = probe.cpu_ns()?;
-        let wanted = (seconds * 1e9) as u64;
+        let target = (seconds * 1e9) as u64;
         let mut used = 0;
         self.wait_for(50.0 * seconds, || {
             used = probe.cpu_ns()?.saturating_sub(before);
-            Ok(used >= wanted)
+            Ok(used >= target)
         })?;
         Ok(used)
     }
 
-    /// Lets the case's groups go before everything else on this machine that wants a CPU: the top
-    /// group gets the greatest weight there is. How groups inside divide what it gets is theirs.
+    /// Raises the priority of the case's groups over all other CPU work on this machine: the top
+    /// group gets the largest weight. Its division among child groups is unaffected.
     pub fn go_first(&self) -> Result<(), Error> {
         let (file, most) = self.by_version(("cpu.shares", "262144"), ("cpu.weight", "10000"));
         self.root.write(self.directory_of("cpu", "")?.join(file), most)
     }
 
-    /// A CPU to bind probes to: the last one that Assay may use, since much of what a machine
-    /// does by itself runs on the first.
+    /// A CPU to bind probes to: the last one that Assay may use, since much of a machine's own work
+    /// runs on the first.
     #[must_use]
     pub fn cpu(&self) -> u16 {
         self.facts.cpus.allowed.iter().last().unwrap_or(0)
@@ -281,7 +280,7 @@ fn refuse_interrupted() -> Result<(), Error> {
     }
 }
 
-/// The number behind `key` in lines of `key number`.
+/// The number of `key` in lines of `key number`.
 #[must_use]
 pub(crate) fn keyed(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| {
@@ -295,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_matched_whole() {
+    fn keys_are_matched_completely() {
         let text = "nr_periods 7\nnr_throttled 3\nthrottled_usec 12\n";
         assert_eq!(keyed(text, "nr_throttled"), Some(3));
         assert_eq!(keyed(text, "throttled"), None);

@@ -1,4 +1,4 @@
-//! Intervals of a mean over windows, and what they say of a promise.
+//! Confidence intervals of a mean over windows, and the verdicts they support.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::outcome::Verdict;
 
-/// A mean with the interval that holds the true one at a confidence.
+/// A mean and its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Interval {
     /// Lower end.
@@ -17,16 +17,16 @@ pub(crate) struct Interval {
     pub high: f64,
 }
 
-/// Confidence of the intervals here. A table of a hundred cases should not call one of them
+/// Confidence level of the intervals. A table of a hundred cases should not contain one that is
 /// broken by chance, so it is higher than the usual 95 %.
 const CONFIDENCE: f64 = 0.99;
 
 impl Interval {
-    /// Student's t over windows that are taken for independent. Readings of one counter at
-    /// window edges err in opposite directions in neighbouring windows, so it errs to be wide.
-    /// Infinitely wide for fewer than two values.
+    /// Student's t over windows assumed to be independent. Counter readings at window edges err in
+    /// opposite directions in neighbouring windows, so the interval is conservative. Infinitely
+    /// wide for fewer than two values.
     #[must_use]
-    pub(crate) fn of(values: &[f64]) -> Self {
+    pub(crate) fn of_mean(values: &[f64]) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count.max(1.0);
         if values.len() < 2 {
@@ -39,9 +39,9 @@ impl Interval {
         Self { low: mean - half, mean, high: mean + half }
     }
 
-    /// Of the median, from the windows in their order: whatever a few windows say that something
-    /// else disturbed. The most windows that can lie on one side of the true median by chance are
-    /// cut off at each end (the sign test); with fewer than eight there is no such interval.
+    /// Interval of the median, from windows in order: robust against a few disturbed windows. Cut
+    /// off at each end is the largest number of windows that can lie on one side of the true median
+    /// by chance (the sign test); fewer than eight windows have no such interval.
     #[must_use]
     pub(crate) fn of_median(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
@@ -59,10 +59,10 @@ impl Interval {
         }
     }
 
-    /// `Kept` when all of the interval is inside these bounds, `Broken` when all of it is
-    /// outside, else `Undecided`.
+    /// `Kept` if the whole interval is inside these bounds, `Broken` if all of it is outside, else
+    /// `Undecided`.
     #[must_use]
-    pub(crate) fn against(&self, least: f64, most: f64) -> Verdict {
+    pub(crate) fn verdict_within(&self, least: f64, most: f64) -> Verdict {
         if self.low >= least && self.high <= most {
             Verdict::Kept
         } else if self.low > most || self.high < least {
@@ -73,24 +73,24 @@ impl Interval {
     }
 }
 
-/// How many of `count` windows may be cut off at each end: the largest k at which the chance that
-/// at most k of them lie below the median is no more than half of what confidence leaves over.
+/// How many of `count` windows may be cut off at each end: the largest k for which the probability
+/// that at most k of them lie below the median is at most half of the error probability.
 fn cut(count: usize) -> Option<usize> {
     let mut chance = 0.5_f64.powi(i32::try_from(count).unwrap_or(i32::MAX));
-    let (mut sum, mut found) = (0.0, None);
+    let (mut sum, mut largest) = (0.0, None);
     for k in 0..count {
         sum += chance;
         if sum > (1.0 - CONFIDENCE) / 2.0 {
             break;
         }
-        found = Some(k);
+        largest = Some(k);
         chance *= (count - k) as f64 / (k + 1) as f64;
     }
-    found
+    largest
 }
 
 impl fmt::Display for Interval {
-    /// `0.27 [0.25, 0.29]`, with as many digits as asked for (`{:.3}`), else 2.
+    /// `0.27 [0.25, 0.29]`, with the requested number of digits (`{:.3}`), 2 by default.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = f.precision().unwrap_or(2);
         write!(f, "{:.digits$} [{:.digits$}, {:.digits$}]", self.mean, self.low, self.high)
@@ -104,13 +104,13 @@ mod tests {
     #[test]
     fn the_interval_is_student_s() {
         // t(0.995, 3) = 5.8409; the standard deviation of 1, 2, 3, 4 is 1.29099.
-        let interval = Interval::of(&[1.0, 2.0, 3.0, 4.0]);
+        let interval = Interval::of_mean(&[1.0, 2.0, 3.0, 4.0]);
         assert!((interval.mean - 2.5).abs() < 1e-12);
         assert!((interval.high - 2.5 - 5.8409 * 1.290_99 / 2.0).abs() < 1e-3, "{interval}");
     }
 
     #[test]
-    fn the_median_s_interval_is_that_of_the_sign_test() {
+    fn the_interval_of_the_median_is_the_sign_test_s() {
         // Binomial(8, 1/2): P(0) = 0.0039; Binomial(24, 1/2): P(<=5) = 0.0033, P(<=6) = 0.0113.
         assert_eq!((cut(7), cut(8), cut(24)), (None, Some(0), Some(5)));
         let mut values = vec![1.0; 8];
@@ -119,15 +119,15 @@ mod tests {
         assert_eq!((eight.low, eight.mean, eight.high), (1.0, 1.0, 40.0));
         let many = Interval::of_median(&values.repeat(3));
         assert_eq!((many.low, many.mean, many.high), (1.0, 1.0, 1.0));
-        assert_eq!(Interval::of_median(&[1.0]).against(0.0, 2.0), Verdict::Undecided);
+        assert_eq!(Interval::of_median(&[1.0]).verdict_within(0.0, 2.0), Verdict::Undecided);
     }
 
     #[test]
-    fn only_an_interval_wholly_outside_is_broken() {
+    fn only_an_interval_entirely_outside_is_broken() {
         let interval = Interval { low: 0.9, mean: 1.0, high: 1.1 };
-        assert_eq!(interval.against(0.8, 1.2), Verdict::Kept);
-        assert_eq!(interval.against(1.2, 2.0), Verdict::Broken);
-        assert_eq!(interval.against(1.0, 2.0), Verdict::Undecided);
-        assert_eq!(Interval::of(&[1.0]).against(0.0, 2.0), Verdict::Undecided);
+        assert_eq!(interval.verdict_within(0.8, 1.2), Verdict::Kept);
+        assert_eq!(interval.verdict_within(1.2, 2.0), Verdict::Broken);
+        assert_eq!(interval.verdict_within(1.0, 2.0), Verdict::Undecided);
+        assert_eq!(Interval::of_mean(&[1.0]).verdict_within(0.0, 2.0), Verdict::Undecided);
     }
 }

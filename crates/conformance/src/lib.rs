@@ -1,10 +1,9 @@
-//! Does the kernel do what its document says? One small real case for each behaviour of a
-//! controller, judged by its effect and not by what a file reads.
+//! Tests of documented kernel behaviour: one small real case for each behaviour of a controller,
+//! judged by its effect and not by what a file reads.
 //!
-//! A [`Case`] is a promise of the kernel's documentation and a function that puts it to the test
-//! in groups of its own; [`run`] runs cases, each in a fresh [`Fixture`], and [`Document`] is what
-//! comes out. The small processes that cases put into their groups are this program's own, in
-//! [`probe`].
+//! A [`Case`] is a promise of the kernel's documentation and a function that tests it in its own
+//! groups; [`run`] runs cases, each in a fresh [`Fixture`], and returns a [`Document`]. The small
+//! processes that cases put into their groups are part of this program, see [`probe`].
 
 mod case;
 mod cases;
@@ -27,7 +26,7 @@ pub mod probe;
 pub use case::Case;
 pub use cases::{all, select};
 pub use document::{CaseRecord, Document, SCHEMA};
-pub use errno_name::{errno_name, words};
+pub use errno_name::{errno_of, errno_text};
 pub use fixture::Fixture;
 pub use merge::merge;
 pub use need::Need;

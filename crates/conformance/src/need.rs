@@ -1,54 +1,54 @@
-//! What a case needs of the host, and why it is not there.
+//! Host requirements of cases, and reasons why they are not met.
 
 use assay_facts::{Available, CORE, CgroupLayout, Hierarchy, Home, HostFacts, ONLY_ON_V1};
 
-/// Something that a case cannot do without.
+/// A requirement of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// A hierarchy of either version that serves this controller (v2 name; `cpuacct`, `freezer`,
-    /// `net_cls` by their own).
+    /// A hierarchy of either version with this controller (v2 name; `cpuacct`, `freezer`, `net_cls`
+    /// by their own).
     Controller(&'static str),
     /// The controller on cgroup v2.
     OnV2(&'static str),
     /// The controller on a cgroup v1 hierarchy.
     OnV1(&'static str),
-    /// The controller on a cgroup v1 hierarchy: the one that is mounted, or where no hierarchy has
-    /// it one that the case mounts for itself. Of net_cls and net_prio only since Linux 5.15:
-    /// before, their first group switched off for good by which cgroup v2 tells whose a socket is
-    /// (`cgroup_sk_alloc_disable` of kernel/cgroup/cgroup.c).
+    /// The controller on a cgroup v1 hierarchy: the mounted one, or else one that the case mounts.
+    /// For net_cls and net_prio only since Linux 5.15: before, their first group permanently
+    /// disabled the association of sockets with cgroup v2 (`cgroup_sk_alloc_disable` of
+    /// kernel/cgroup/cgroup.c).
     OwnV1(&'static str),
     /// One of these controllers, the first that is on cgroup v2.
     AnyOnV2(&'static [&'static str]),
-    /// Some cgroup v1 hierarchy with a controller other than cpuset, whose groups want settings
-    /// before they take processes.
+    /// Some cgroup v1 hierarchy with a controller other than cpuset, whose groups need settings
+    /// before they accept processes.
     AnyV1,
     /// A cgroup2 mount, whatever controllers it has.
     V2,
-    /// This version of the kernel or a later one.
+    /// This kernel version or a later one.
     Kernel(u32, u32),
-    /// As many CPUs that this process may use.
+    /// At least this many CPUs that this process may use.
     Cpus(usize),
-    /// As many NUMA nodes with memory.
+    /// At least this many NUMA nodes with memory.
     Nodes(usize),
-    /// Pressure stall information, switched on.
+    /// Pressure stall information, enabled.
     Pressure,
     /// Root.
     Root,
-    /// Swap space, which a case never makes by itself.
+    /// Swap space, which a case never creates.
     Swap,
-    /// Loop devices, on which a case makes its own disk.
+    /// Loop devices, for the case's own disk.
     Loop,
-    /// An interface file in a group of the case's own, in the first home: some files come with
-    /// the kernel's configuration, which no version number tells.
+    /// An interface file in a group of the case, in the first home: some files depend on the
+    /// kernel's configuration, which the version does not show.
     File(&'static str),
     /// The same by version: the name on v1, the name on v2.
     FileBy(&'static str, &'static str),
 }
 
 impl Need {
-    /// Why the host lacks it, as a sentence fragment; `None` where it has it. [`Need::File`] is
-    /// looked for when the case's groups are there, and taken for met here; of [`Need::Loop`]
-    /// only the right is looked at.
+    /// Why the host does not meet it, as a sentence fragment; `None` if it does. [`Need::File`] is
+    /// checked once the case's groups exist, and assumed met here; of [`Need::Loop`] only the
+    /// privilege is checked.
     #[must_use]
     pub fn lacking(self, facts: &HostFacts) -> Option<String> {
         match self {
@@ -72,13 +72,13 @@ impl Need {
             Self::Nodes(count) => fewer(facts.memory_nodes.len(), count, "NUMA node"),
             Self::Pressure => match &facts.pressure {
                 Available::Value(true) => None,
-                Available::Value(false) => Some("pressure information is switched off".to_owned()),
+                Available::Value(false) => Some("pressure information is disabled".to_owned()),
                 Available::NotAvailable(why) => Some(why.clone()),
             },
             Self::Root => (facts.effective_user != 0)
                 .then(|| "needs root, because it changes what only root may".to_owned()),
             Self::Swap => (facts.swap.get() == 0)
-                .then(|| "this host has no swap space, and a case never makes any".to_owned()),
+                .then(|| "this host has no swap space, and a case never creates any".to_owned()),
             Self::Loop => facts.root.reason().map(|why| {
                 format!(
                     "needs root, because the kernel attaches images to loop devices only for \
@@ -100,7 +100,7 @@ fn absent(facts: &HostFacts, name: &str) -> Option<String> {
     Some(format!("controller {name}: {why}; cgroup v1 has it only in kernels with {option}"))
 }
 
-/// The controller for which the case has to mount a hierarchy, if there is one.
+/// The controller for which the case has to mount a hierarchy, if any.
 pub(crate) fn to_mount(needs: &[Need], facts: &HostFacts) -> Option<&'static str> {
     needs.iter().find_map(|need| match need {
         Need::OwnV1(name) if facts.effective_user == 0 => {
@@ -111,15 +111,15 @@ pub(crate) fn to_mount(needs: &[Need], facts: &HostFacts) -> Option<&'static str
 }
 
 fn is_free(layout: &CgroupLayout, kernel: &str, name: &str) -> bool {
-    let found = layout.controllers.get(name).map(|found| &found.hierarchy);
-    let nobody = matches!(found, Some(Hierarchy::Absent(why)) if why == ONLY_ON_V1);
-    nobody && version(kernel) >= (5, 15)
+    let hierarchy = layout.controllers.get(name).map(|controller| &controller.hierarchy);
+    let unmounted = matches!(hierarchy, Some(Hierarchy::Absent(why)) if why == ONLY_ON_V1);
+    unmounted && version(kernel) >= (5, 15)
 }
 
 fn on_other(facts: &HostFacts, name: &str, wants_v2: bool) -> Option<String> {
     let is_v2 = facts.cgroup.is_on_v2(name);
-    let (wanted, found) = if wants_v2 { ("v2", "v1") } else { ("v1", "v2") };
-    (is_v2 != wants_v2).then(|| format!("of cgroup {wanted}; {name} is on {found} here"))
+    let (required, actual) = if wants_v2 { ("v2", "v1") } else { ("v1", "v2") };
+    (is_v2 != wants_v2).then(|| format!("of cgroup {required}; {name} is on {actual} here"))
 }
 
 fn first_on_v2<'n>(facts: &HostFacts, names: &[&'n str]) -> Option<&'n str> {
@@ -127,15 +127,14 @@ fn first_on_v2<'n>(facts: &HostFacts, names: &[&'n str]) -> Option<&'n str> {
 }
 
 fn first_v1(facts: &HostFacts) -> Option<&str> {
-    let on_v1 =
-        facts.cgroup.controllers.iter().filter(|(name, found)| {
-            *name != "cpuset" && matches!(found.hierarchy, Hierarchy::V1(_))
-        });
+    let on_v1 = facts.cgroup.controllers.iter().filter(|(name, controller)| {
+        *name != "cpuset" && matches!(controller.hierarchy, Hierarchy::V1(_))
+    });
     first_with_groups(facts, on_v1.map(|(name, _)| name.as_str()))
 }
 
-/// Of these controllers the first in whose hierarchy this process may make groups; where it may
-/// in none, the first, for the reason why not.
+/// The first of these controllers in whose hierarchy this process may create groups; if there is
+/// none, the first, for the reason.
 fn first_with_groups<'n>(
     facts: &HostFacts,
     names: impl Iterator<Item = &'n str>,
@@ -145,47 +144,47 @@ fn first_with_groups<'n>(
     names.iter().find(may).or(names.first()).copied()
 }
 
-fn fewer(found: usize, wanted: usize, what: &str) -> Option<String> {
-    let plural = if wanted == 1 { "" } else { "s" };
-    (found < wanted).then(|| format!("needs {wanted} {what}{plural}, there is {found}"))
+fn fewer(available: usize, required: usize, what: &str) -> Option<String> {
+    let plural = if required == 1 { "" } else { "s" };
+    (available < required).then(|| format!("needs {required} {what}{plural}, there is {available}"))
 }
 
-/// Major and minor number of `6.18.44-fc`; zeros where there are none.
+/// Major and minor number of `6.18.44-fc`; zeros if missing.
 fn version(release: &str) -> (u32, u32) {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
     let mut next = || numbers.next().and_then(Result::ok).unwrap_or(0);
     (next(), next())
 }
 
-/// The hierarchies that these needs name, in their order.
+/// The hierarchies that these needs name, in order.
 pub(crate) fn homes(needs: &[Need], facts: &HostFacts) -> Vec<Home> {
-    let mut found: Vec<Home> = Vec::new();
+    let mut homes: Vec<Home> = Vec::new();
     for need in needs {
         match need {
             Need::Controller(name) | Need::OnV2(name) | Need::OnV1(name) | Need::OwnV1(name) => {
                 for home in facts.cgroup.homes([*name]).0 {
-                    add(&mut found, home);
+                    add(&mut homes, home);
                 }
             }
             Need::AnyOnV2(names) => {
                 for home in facts.cgroup.homes(first_on_v2(facts, names)).0 {
-                    add(&mut found, home);
+                    add(&mut homes, home);
                 }
             }
             Need::AnyV1 => {
                 for home in facts.cgroup.homes(first_v1(facts)).0 {
-                    add(&mut found, home);
+                    add(&mut homes, home);
                 }
             }
             Need::V2 => {
                 for home in facts.cgroup.homes([CORE]).0 {
-                    add(&mut found, home);
+                    add(&mut homes, home);
                 }
             }
             _ => {}
         }
     }
-    found
+    homes
 }
 
 fn add(homes: &mut Vec<Home>, home: Home) {
@@ -210,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hierarchy_is_mounted_only_for_a_controller_that_nobody_has() {
+    fn a_hierarchy_is_mounted_only_for_an_unmounted_controller() {
         let absent = |why: &str| Controller {
             hierarchy: Hierarchy::Absent(why.to_owned()),
             own_group: "/".to_owned(),
@@ -219,7 +218,7 @@ mod tests {
             layout: Layout::V2,
             v2_mount: None,
             controllers: [("net_cls", absent(ONLY_ON_V1)), ("rdma", absent("not built in"))]
-                .map(|(name, found)| (name.to_owned(), found))
+                .map(|(name, controller)| (name.to_owned(), controller))
                 .into(),
             bases: std::collections::BTreeMap::new(),
         };
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_is_not_met_says_what_there_is() {
+    fn an_unmet_count_names_the_actual_count() {
         assert_eq!(fewer(1, 2, "CPU").unwrap(), "needs 2 CPUs, there is 1");
         assert_eq!(fewer(2, 2, "CPU"), None);
     }

@@ -1,20 +1,20 @@
-//! What a case found.
+//! The result of a case.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Whether the kernel did what its document says.
+/// Whether the kernel behaved as documented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It did.
     Kept,
-    /// It did not, and by more than noise explains.
+    /// It did not, by more than noise explains.
     Broken,
-    /// The figures allow both; more or longer windows might tell.
+    /// The numbers allow both; more or longer windows might decide.
     Undecided,
-    /// The test could not have shown it: nothing contended, or the case could not be carried out.
+    /// The test could not have shown it: no contention, or the case could not be carried out.
     Void,
     /// This host lacks what the case needs.
     NotAvailable,
@@ -32,31 +32,31 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A verdict with what it rests on.
+/// A verdict and its evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// The verdict.
     pub verdict: Verdict,
     /// Why it is not `kept`; empty when it is.
     pub reason: String,
-    /// What was seen, with figures; the most telling line first.
+    /// Observations with numbers; the most important line first.
     pub evidence: Vec<String>,
 }
 
 impl Outcome {
-    /// The kernel did what it says; `evidence` says what was seen.
+    /// The kernel behaved as documented; `evidence` shows how.
     #[must_use]
     pub fn kept(evidence: impl Into<String>) -> Self {
         Self::new(Verdict::Kept, String::new()).with(evidence)
     }
 
-    /// The kernel did something else: what.
+    /// The kernel behaved differently: how.
     #[must_use]
     pub fn broken(reason: impl Into<String>) -> Self {
         Self::new(Verdict::Broken, reason)
     }
 
-    /// The figures allow both.
+    /// The numbers allow both.
     #[must_use]
     pub fn undecided(reason: impl Into<String>) -> Self {
         Self::new(Verdict::Undecided, reason)
@@ -74,13 +74,13 @@ impl Outcome {
         Self::new(Verdict::NotAvailable, reason)
     }
 
-    /// `kept` with `evidence` if `condition` holds, else `broken` with the same words.
+    /// `kept` with `evidence` if `condition` holds, else `broken` with the same text.
     #[must_use]
     pub fn holds(condition: bool, evidence: impl Into<String>) -> Self {
         if condition { Self::kept(evidence) } else { Self::broken(evidence) }
     }
 
-    /// The same with one more line of evidence.
+    /// Adds a line of evidence.
     #[must_use]
     pub fn with(mut self, line: impl Into<String>) -> Self {
         self.evidence.push(line.into());
@@ -88,7 +88,7 @@ impl Outcome {
     }
 
     /// The first of several outcomes that is not `kept`, with the evidence of all; `kept` if all
-    /// are. `broken` goes before everything else.
+    /// are. `broken` has precedence over everything else.
     #[must_use]
     pub fn all(outcomes: impl IntoIterator<Item = Self>) -> Self {
         let outcomes: Vec<Self> = outcomes.into_iter().collect();
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_broken_part_breaks_the_whole_and_keeps_all_evidence() {
+    fn one_broken_part_breaks_the_whole_and_all_evidence_is_kept() {
         let whole = Outcome::all([
             Outcome::kept("a"),
             Outcome::undecided("noise").with("b"),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_are_spelt_as_the_contract_says() {
+    fn verdicts_are_spelt_as_documented() {
         let spelt = serde_json::to_string(&Verdict::NotAvailable).unwrap();
         assert_eq!(spelt, "\"not-available\"");
         assert_eq!(format!("{:<10}|", Verdict::Kept), "kept      |");

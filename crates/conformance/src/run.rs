@@ -1,4 +1,4 @@
-//! Cases one after the other, each in fresh groups, all under one ledger.
+//! Runs cases one after the other, each in fresh groups, all under one ledger.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,44 +17,44 @@ use crate::need::{Need, homes, to_mount};
 use crate::outcome::Outcome;
 use crate::watchdog::Watchdog;
 
-/// How long a case may take before its processes are killed.
+/// Time limit of a case, after which its processes are killed.
 const LIMIT: Duration = Duration::from_secs(40);
 
-/// What is to be run, where and how.
+/// What to run, where and how.
 #[derive(Debug)]
 pub struct Request<'r> {
     /// The cases in their order.
     pub cases: Vec<&'r Case>,
     /// The host.
     pub facts: HostFacts,
-    /// Where ledgers are kept.
+    /// Directory of ledgers.
     pub state_dir: PathBuf,
     /// The run's id, `20261121T120000Z-4711`; the ledger and the groups are named after it.
     pub id: String,
     /// The program whose command `probe` starts probes: this one.
     pub program: PathBuf,
-    /// By how much windows and limits are longer than usual.
+    /// Factor by which windows and limits are longer than usual.
     pub patience: f64,
-    /// When it began, RFC 3339.
+    /// Start time, RFC 3339.
     pub started_at: String,
     /// The command line.
     pub command: String,
 }
 
-/// How it ended.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Finished {
-    /// What was found, as far as it went.
+    /// The document, as far as the run got.
     pub document: Document,
-    /// What could not be put back.
+    /// Changes that could not be restored.
     pub not_restored: Vec<Error>,
-    /// The signal that asked to stop, if one did.
+    /// The signal that requested the stop, if any.
     pub interrupted: Option<&'static str>,
 }
 
-/// Runs the cases and puts the host back after each. `progress` hears of each case before it
-/// begins (without a record) and after it ended (with one). Fails only where no ledger can be
-/// begun; nothing is touched then.
+/// Runs the cases and restores the host after each. `progress` is called for each case before it
+/// starts (without a record) and after it ended (with one). Fails only if no ledger can be created,
+/// before anything is changed.
 pub fn run(
     request: &Request,
     progress: &mut dyn FnMut(&Case, Option<&CaseRecord>),
@@ -114,7 +114,7 @@ fn record(case: &Case, outcome: Outcome, took: Duration) -> CaseRecord {
     }
 }
 
-/// Runs one case as far as the host can. What goes wrong on the way is `void`.
+/// Runs one case as far as the host allows. Errors become `void`.
 fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> Outcome {
     if let Some(why) = case.needs.iter().find_map(|need| need.lacking(&request.facts)) {
         return Outcome::not_available(why);
@@ -128,7 +128,7 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
         Ok(tree) => tree,
         Err(error) => return failed(&request.facts, &error),
     };
-    let mut ground = Fixture {
+    let mut fixture = Fixture {
         root,
         facts: &request.facts,
         ledger,
@@ -138,20 +138,22 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
         program: request.program.clone(),
         patience: request.patience,
     };
-    if let Some(why) = case.needs.iter().find_map(|need| lacks_here(&ground, *need)) {
+    if let Some(why) = case.needs.iter().find_map(|need| lacking_in_groups(&fixture, *need)) {
         return Outcome::not_available(why);
     }
     let limit = LIMIT.mul_f64(request.patience);
-    let watchdog = Watchdog::start(root, &ground.tops(), limit);
-    let outcome = (case.run)(&mut ground);
+    let watchdog = Watchdog::start(root, &fixture.tops(), limit);
+    let outcome = (case.run)(&mut fixture);
     match (watchdog.stop(), outcome) {
-        (true, _) => Outcome::void(format!("it hung for {limit:?}; its processes were killed")),
+        (true, _) => {
+            Outcome::void(format!("the case hung for {limit:?}; its processes were killed"))
+        }
         (false, Ok(outcome)) => outcome,
         (false, Err(error)) => failed(&request.facts, &error),
     }
 }
 
-/// A case that could not be carried out. What a user may not do says nothing about the kernel.
+/// A case that could not be carried out. A missing privilege shows nothing about the kernel.
 fn failed(facts: &HostFacts, error: &Error) -> Outcome {
     let forbidden = error.is(Errno::ACCESS) || error.is(Errno::PERM);
     match facts.root.reason() {
@@ -162,7 +164,7 @@ fn failed(facts: &HostFacts, error: &Error) -> Outcome {
     }
 }
 
-/// The hierarchies that a case needs, with one mounted for it where none has its controller.
+/// The hierarchies of a case; one is mounted if no hierarchy has its controller.
 fn all_homes(
     request: &Request,
     root: &Root,
@@ -172,33 +174,33 @@ fn all_homes(
 ) -> Result<Vec<Home>, Error> {
     let mut homes = homes(case.needs, &request.facts);
     if let Some(controller) = to_mount(case.needs, &request.facts) {
-        let place = Path::new("/run").join(top);
-        ledger.make_dir(root, &place)?;
-        ledger.mount_v1(controller, &place)?;
+        let mount = Path::new("/run").join(top);
+        ledger.make_dir(root, &mount)?;
+        ledger.mount_v1(controller, &mount)?;
         homes.push(Home {
             is_v2: false,
-            mount: place.clone(),
-            base: place,
+            mount: mount.clone(),
+            base: mount,
             controllers: BTreeSet::from([controller.to_owned()]),
         });
     }
     Ok(homes)
 }
 
-/// What no facts tell.
-fn lacks_here(ground: &Fixture, need: Need) -> Option<String> {
+/// Needs that host facts cannot answer.
+fn lacking_in_groups(fixture: &Fixture, need: Need) -> Option<String> {
     match need {
-        Need::File(file) => lacks_file(ground, file),
-        Need::FileBy(v1, v2) => lacks_file(ground, ground.by_version(v1, v2)),
-        Need::Loop if !ground.root.exists("/dev/loop-control") => {
-            Some("no loop devices: `modprobe loop` may bring them".to_owned())
+        Need::File(file) => lacking_file(fixture, file),
+        Need::FileBy(v1, v2) => lacking_file(fixture, fixture.by_version(v1, v2)),
+        Need::Loop if !fixture.root.exists("/dev/loop-control") => {
+            Some("no loop devices: `modprobe loop` may help".to_owned())
         }
         _ => None,
     }
 }
 
-fn lacks_file(ground: &Fixture, file: &str) -> Option<String> {
-    let version = ground.version();
-    (!ground.has("", file))
+fn lacking_file(fixture: &Fixture, file: &str) -> Option<String> {
+    let version = fixture.version();
+    (!fixture.has("", file))
         .then(|| format!("this kernel has no {file} in a group of cgroup {version}"))
 }

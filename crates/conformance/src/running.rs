@@ -1,4 +1,4 @@
-//! A probe that runs inside a group.
+//! A probe running inside a group.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use assay_kernel::process::{Membership, send};
 use assay_kernel::{Error, clock};
 use rustix::process::Signal;
 
-/// A process that a case has started. It is killed when this value goes away.
+/// A process started by a case. It is killed on drop.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -35,22 +35,24 @@ impl Running {
         let mut child = membership.spawn(&mut command)?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let name = words.join(" ");
-        let output = output.ok_or_else(|| failed("read", &name, "it has no output"))?;
+        let output = output.ok_or_else(|| failed("read", &name, "no output pipe"))?;
         let mut running = Self { child, input, output: BufReader::new(output), name };
         match running.line()?.as_deref() {
             Some("ready") => Ok(running),
-            Some(other) => Err(failed("start", &running.name, &format!("it said `{other}`"))),
+            Some(other) => {
+                Err(failed("start", &running.name, &format!("unexpected output `{other}`")))
+            }
             None => Err(failed("start", &running.name, "it ended before it was ready")),
         }
     }
 
-    /// Its process id.
+    /// The process id.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The next line that it says; `None` when it has ended. Waits for it: what hangs is ended by
+    /// Reads the next line of output; `None` after the end. Blocks: a hanging probe is killed by
     /// the case's watchdog.
     pub fn line(&mut self) -> Result<Option<String>, Error> {
         let mut line = String::new();
@@ -61,8 +63,8 @@ impl Running {
         Ok((read > 0).then(|| line.trim_end().to_owned()))
     }
 
-    /// Says a line to it. One that has ended does not hear it, which is no error.
-    pub fn say(&mut self, line: &str) {
+    /// Sends a line. If the probe has ended, the line is dropped without an error.
+    pub fn send(&mut self, line: &str) {
         if let Some(input) = &mut self.input {
             let _ = writeln!(input, "{line}");
             let _ = input.flush();
@@ -80,7 +82,7 @@ impl Running {
         self.signal(Signal::KILL)?;
         match self.ended_within(Duration::from_secs(2)) {
             Some(_) => Ok(()),
-            None => Err(failed("end", &self.name, "it was killed and goes on")),
+            None => Err(failed("end", &self.name, "it still runs after SIGKILL")),
         }
     }
 
@@ -89,7 +91,7 @@ impl Running {
         send(self.pid(), signal)
     }
 
-    /// How it ended, if it does so within `limit`.
+    /// The exit status, if it ends within `limit`.
     pub fn ended_within(&mut self, limit: Duration) -> Option<ExitStatus> {
         let until = Instant::now() + limit;
         loop {
@@ -105,8 +107,8 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// A process in a frozen v1 group hears SIGKILL only when it is thawed, which taking the
-    /// group back does; so the wait here has a bound.
+    /// A process in a frozen v1 group dies of SIGKILL only when it is thawed, which removing the
+    /// group does; so this wait is bounded.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.ended_within(Duration::from_millis(300));

@@ -1,10 +1,10 @@
-//! Cases and what they found, as text for people.
+//! Cases and their results as text.
 
 use crate::case::Case;
 use crate::document::{CaseRecord, Document};
 use crate::outcome::Verdict;
 
-/// Columns for controller and verdict, and how far text below a behaviour is set in.
+/// Column widths of controller and verdict, and indentation of text below a behaviour.
 const CONTROLLER: usize = 10;
 const VERDICT: usize = 13;
 const INDENT: usize = 4;
@@ -21,8 +21,8 @@ pub fn list(cases: &[&Case], width: usize) -> String {
     lines.join("\n")
 }
 
-/// The table of a document: a line for each case, and below it what was seen, or why nothing
-/// was. Ends in a line of counts.
+/// The table of a document: a line for each case, and below it the evidence, or the reason why
+/// there is none. The last line contains counts.
 #[must_use]
 pub fn table(document: &Document, width: usize) -> String {
     let machine = document.virtual_machine.as_deref().map(|kind| format!(", in {kind}"));
@@ -68,13 +68,13 @@ fn counts(document: &Document) -> String {
     format!("{} cases: {}", document.cases.len(), counted.join(", "))
 }
 
-/// Breaks `text` between words into lines of at most `width` columns, set in.
+/// Wraps `text` into indented lines of at most `width` columns.
 fn wrap(text: &str, width: usize, lines: &mut Vec<String>) {
-    let room = width.max(40) - INDENT;
+    let available = width.max(40) - INDENT;
     for part in text.lines() {
         let mut line = String::new();
         for word in part.split_whitespace() {
-            if !line.is_empty() && line.len() + 1 + word.len() > room {
+            if !line.is_empty() && line.len() + 1 + word.len() > available {
                 lines.push(format!("{:INDENT$}{line}", ""));
                 line.clear();
             }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_verdict_is_that_of_the_whole() {
+    fn the_overall_verdict_is_the_worst_one() {
         let mut document = document();
         assert_eq!(document.verdict(), Verdict::Void);
         document.cases[0].verdict = Verdict::Broken;

@@ -1,4 +1,4 @@
-//! Ends a case that hangs.
+//! Kills a case that hangs.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -8,8 +8,8 @@ use std::time::Duration;
 use assay_kernel::{Root, process};
 use rustix::process::Signal;
 
-/// A thread that kills everything below a case's groups when the case takes too long. The case
-/// then finds its probes ended, and comes to an end itself.
+/// A thread that kills all processes below a case's groups when the case takes too long. The case
+/// then finds its probes ended, and ends itself.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     done: Sender<()>,
@@ -17,36 +17,36 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches over these group directories for at most `limit`.
+    /// Watches these group directories for at most `limit`.
     pub(crate) fn start(root: &Root, tops: &[PathBuf], limit: Duration) -> Self {
-        let (done, told) = channel();
+        let (done, stopped) = channel();
         let (root, tops) = (root.clone(), tops.to_vec());
-        Self { done, thread: std::thread::spawn(move || watch(&root, &tops, limit, &told)) }
+        Self { done, thread: std::thread::spawn(move || watch(&root, &tops, limit, &stopped)) }
     }
 
-    /// The case is over. Whether it had to be ended.
+    /// Stops watching; returns whether the case had to be killed.
     pub(crate) fn stop(self) -> bool {
         drop(self.done);
         self.thread.join().unwrap_or(false)
     }
 }
 
-fn watch(root: &Root, tops: &[PathBuf], limit: Duration, told: &Receiver<()>) -> bool {
-    if told.recv_timeout(limit) != Err(RecvTimeoutError::Timeout) {
+fn watch(root: &Root, tops: &[PathBuf], limit: Duration, stopped: &Receiver<()>) -> bool {
+    if stopped.recv_timeout(limit) != Err(RecvTimeoutError::Timeout) {
         return false;
     }
-    // Once is not enough where processes fork, so it goes on until the case is over.
+    // Processes may fork meanwhile, so killing is repeated until the case ends.
     loop {
         for top in tops {
             kill_below(root, top);
         }
-        if told.recv_timeout(Duration::from_millis(50)) != Err(RecvTimeoutError::Timeout) {
+        if stopped.recv_timeout(Duration::from_millis(50)) != Err(RecvTimeoutError::Timeout) {
             return true;
         }
     }
 }
 
-/// What vanishes meanwhile needs no killing, so nothing here is an error.
+/// Errors are ignored: what has vanished needs no killing.
 fn kill_below(root: &Root, group: &Path) {
     let _ = root.write(group.join("freezer.state"), "THAWED");
     let _ = root.write(group.join("cgroup.kill"), "1");

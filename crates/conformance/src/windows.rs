@@ -1,11 +1,11 @@
 //! Counters read over several short windows.
 
-/// What counters grew by in one window.
+/// Growth of counters in one window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
-    /// How long it was, in seconds of the wall clock.
+    /// Duration in seconds, by the wall clock.
     pub seconds: f64,
-    /// How much each counter grew.
+    /// Growth of each counter.
     pub grew: Vec<f64>,
 }
 
@@ -17,14 +17,14 @@ impl Window {
         Self { seconds, grew: grew.collect() }
     }
 
-    /// Each counter's part of their sum; `None` when nothing grew.
+    /// Each counter's share of their sum; `None` if nothing grew.
     #[must_use]
     pub fn shares(&self) -> Option<Vec<f64>> {
         let sum: f64 = self.grew.iter().sum();
         (sum > 0.0).then(|| self.grew.iter().map(|grew| grew / sum).collect())
     }
 
-    /// How much all counters of nanoseconds together grew in a second: 1.0 is one busy CPU.
+    /// Total growth of nanosecond counters per second: 1.0 is one busy CPU.
     #[must_use]
     pub fn busy(&self) -> f64 {
         self.grew.iter().sum::<f64>() / 1e9 / self.seconds
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_and_use_come_from_what_counters_grew_by() {
+    fn shares_and_use_come_from_counter_growth() {
         let window = Window::between(0.5, &[100, 0], &[100_000_100, 300_000_000]);
         assert_eq!(window.shares().unwrap(), [0.25, 0.75]);
         assert!((window.busy() - 0.8).abs() < 1e-9);

@@ -1,9 +1,9 @@
-//! Diagnostics for editors and scripts.
+//! JSON rendering of diagnostics, for editors and scripts.
 
 use serde_json::{Value, json};
 
+use crate::location::{clamp, position};
 use crate::model::{Diagnostic, Label};
-use crate::place::{clamp, position};
 
 /// The diagnostics as one JSON document: `{"source": ..., "diagnostics": [...]}`. Each label
 /// carries `start` and `end` with `line` and `column` from 1 (columns in characters) and the
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_the_place_as_editors_count_it() {
+    fn locations_are_counted_as_in_editors() {
         let diagnostic = Diagnostic::error("A0303", "`count` is `0`")
             .at(8..9, "expected at least 1")
             .hint("write 1 or more");

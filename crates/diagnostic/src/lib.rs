@@ -1,11 +1,11 @@
-//! One kind of diagnostic for everything a user has written: code, severity, place, what was
-//! expected, what to write instead. Rendered as text for people and as JSON for editors.
+//! Diagnostics about anything that a user has written: code, severity, location, what was expected,
+//! and what to write instead. Rendered as text for people and as JSON for editors.
 //!
-//! Nothing here prints by itself: rendering returns a `String`.
+//! Nothing is printed here: rendering returns a `String`.
 
 mod json;
+mod location;
 mod model;
-mod place;
 mod suggest;
 mod text;
 

@@ -1,10 +1,10 @@
-//! The diagnostic itself.
+//! The type of diagnostics.
 
 use std::ops::Range;
 
 use serde::Serialize;
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -14,34 +14,34 @@ pub enum Severity {
     Error,
 }
 
-/// A place in the source text with a remark.
+/// A location in the source text with a remark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Label {
     /// Byte range in the source.
     pub span: Range<usize>,
-    /// What is to be said there; may be empty.
+    /// The remark; may be empty.
     pub text: String,
-    /// Whether this is the place itself, not a place that explains it.
+    /// Whether this is the location of the mistake, rather than a location that explains it.
     pub primary: bool,
 }
 
-/// One mistake, complete in itself.
+/// A mistake with its locations and remedies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// Stable code, `A0102`; documented in docs/reference/diagnostics.md.
     pub code: &'static str,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// One lowercase sentence fragment, values in backticks.
     pub message: String,
-    /// Places, the primary one first.
+    /// Locations, the primary one first.
     pub labels: Vec<Label>,
     /// Remedies, each a full instruction.
     pub hints: Vec<String>,
 }
 
 impl Diagnostic {
-    /// An error with this code and message, without a place yet.
+    /// An error with this code and message, without a location.
     #[must_use]
     pub fn error(code: &'static str, message: impl Into<String>) -> Self {
         Self {
@@ -53,20 +53,20 @@ impl Diagnostic {
         }
     }
 
-    /// A warning with this code and message, without a place yet.
+    /// A warning with this code and message, without a location.
     #[must_use]
     pub fn warning(code: &'static str, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, message) }
     }
 
-    /// The same, at this place.
+    /// Adds a location.
     #[must_use]
     pub fn at(mut self, span: Range<usize>, text: impl Into<String>) -> Self {
         self.labels.push(Label { span, text: text.into(), primary: self.labels.is_empty() });
         self
     }
 
-    /// The same, with a remedy.
+    /// Adds a remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());

@@ -1,8 +1,8 @@
-//! Finding what was probably meant.
+//! Suggestions for misspelt names.
 
-/// The candidate closest to `name`, if one is close enough to be a slip of the fingers: at most
-/// one edit for every three letters. Letter case does not count,
-/// since `IODepth` for `iodepth` is a habit rather than a slip.
+/// The candidate closest to `name`, if it is close enough to be a typing mistake: at most one edit
+/// for every three letters. Case is ignored, since `IODepth` for `iodepth` is a habit rather than a
+/// mistake.
 pub fn closest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let folded = name.to_ascii_lowercase();
     candidates
@@ -18,8 +18,9 @@ fn allowed_edits(name: &str, candidate: &str) -> usize {
     shorter.div_ceil(3).min(3)
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn one text into the
-/// other (optimal string alignment). Long texts cannot be near misses and count as far away.
+/// Number of insertions, deletions, replacements and swaps of neighbours that turn one text into
+/// the other (optimal string alignment). Texts are compared up to 64 characters; longer ones are
+/// never close.
 fn edit_distance(left: &str, right: &str) -> usize {
     let left: Vec<char> = left.chars().take(64).collect();
     let right: Vec<char> = right.chars().take(64).collect();
@@ -46,7 +47,7 @@ mod tests {
     const OPTIONS: [&str; 5] = ["iodepth", "ioengine", "direct", "rw", "size"];
 
     #[test]
-    fn finds_what_was_meant() {
+    fn finds_the_intended_name() {
         for (typed, meant) in
             [("iodeph", "iodepth"), ("IODepth", "iodepth"), ("ioegnine", "ioengine"), ("wr", "rw")]
         {
@@ -55,14 +56,14 @@ mod tests {
     }
 
     #[test]
-    fn says_nothing_when_nothing_is_near() {
+    fn finds_nothing_if_no_name_is_close() {
         for typed in ["", "bandwidth", "x", "runtime_limit"] {
             assert_eq!(closest(typed, OPTIONS), None, "{typed}");
         }
     }
 
     #[test]
-    fn counts_a_swap_of_neighbours_as_one_edit() {
+    fn a_swap_of_neighbours_is_one_edit() {
         assert_eq!(edit_distance("form", "from"), 1);
         assert_eq!(edit_distance("kitten", "sitting"), 3);
         assert_eq!(edit_distance("", "abc"), 3);

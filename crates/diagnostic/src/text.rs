@@ -1,17 +1,17 @@
-//! Diagnostics for people.
+//! Text rendering of diagnostics, for people.
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 
+use crate::location::clamp;
 use crate::model::{Diagnostic, Label, Severity};
-use crate::place::clamp;
 
-/// The width that messages are laid out for. Fixed, so that the text is the same in a terminal,
-/// in a log and in a test.
+/// The width of the layout. Fixed, so that the text is the same in a terminal, in a log and in a
+/// test.
 const WIDTH: usize = 100;
 
-/// The diagnostics as text, one paragraph each: code and message, the lines of the source with
-/// their labels, then the remedies. `color` adds ANSI escapes. Empty for no diagnostics.
+/// Renders diagnostics as text, one paragraph each: code and message, the source lines with labels,
+/// then the remedies. `color` adds ANSI escapes. Empty if there are no diagnostics.
 #[must_use]
 pub fn render(diagnostics: &[Diagnostic], source_name: &str, source: &str, color: bool) -> String {
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_code_place_label_and_remedy() {
+    fn code_location_label_and_remedy_are_shown() {
         let text = render(&diagnostics(), "x.toml", "[args]\niodeph = 32\n", false);
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         assert_eq!(
@@ -78,20 +78,20 @@ mod tests {
     }
 
     #[test]
-    fn escapes_appear_only_when_asked_for() {
+    fn escapes_appear_only_on_request() {
         let source = "[args]\niodeph = 32\n";
         assert!(!render(&diagnostics(), "x.toml", source, false).contains('\u{1b}'));
         assert!(render(&diagnostics(), "x.toml", source, true).contains('\u{1b}'));
     }
 
     #[test]
-    fn a_place_past_the_end_of_the_text_still_renders() {
+    fn a_location_past_the_end_of_the_text_still_renders() {
         let late = Diagnostic::warning("A0101", "text ends").at(50..60, "here");
         assert!(render(&[late], "x.toml", "a", false).contains("warning[A0101]"));
     }
 
     #[test]
-    fn a_diagnostic_without_a_place_shows_its_message_and_remedy() {
+    fn a_diagnostic_without_a_location_has_its_message_and_remedy() {
         let bare = Diagnostic::error("A0401", "no such factor").hint("name another");
         let text = render(&[bare], "x.toml", "", false);
         assert!(text.contains("no such factor") && text.contains("help: name another"), "{text}");

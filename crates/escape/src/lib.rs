@@ -1,8 +1,7 @@
-//! Text from outside, made harmless for the place where it goes: one function for each
-//! destination, and no other anywhere.
+//! Escaping of untrusted text: one function per destination, used everywhere.
 //!
-//! Names of groups, processes and units, what workloads print, and everything in the folder of a
-//! run may be chosen by somebody who wants more than to be shown.
+//! Names of groups, processes and units, output of workloads, and everything in a run folder may
+//! have been chosen by an attacker.
 
 mod script;
 mod table;
@@ -12,7 +11,7 @@ pub use script::{shell_word, shell_words, slurm_word};
 pub use table::{csv, is_metric_name, openmetrics, quoted};
 pub use terminal::{line, painted, terminal};
 
-/// Text in HTML and SVG, as content or between quotation marks of an attribute.
+/// Escapes text for HTML and SVG, as content or inside a quoted attribute.
 #[must_use]
 pub fn html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -29,8 +28,8 @@ pub fn html(text: &str) -> String {
     escaped
 }
 
-/// JSON inside a `script` element: no text in it can end the element or begin a comment. `<`
-/// appears only inside strings, where JSON allows to write it as an escape.
+/// Escapes JSON for a `script` element: no text in it can end the element or begin a comment. `<`
+/// appears only inside strings, where JSON allows an escape.
 #[must_use]
 pub fn json_in_html(json: &str) -> String {
     json.replace('<', "\\u003c")
@@ -41,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_cannot_become_markup() {
+    fn text_cannot_become_markup() {
         assert_eq!(html("<a & \"b\" 'c'>"), "&lt;a &amp; &quot;b&quot; &#39;c&#39;&gt;");
         assert_eq!(json_in_html("\"</script><!--\""), "\"\\u003c/script>\\u003c!--\"");
     }

@@ -1,24 +1,24 @@
-//! Words of the shell, and of job scripts.
+//! Quoting for shells and job scripts.
 
-/// One word of the shell, whatever it contains (POSIX, Shell Command Language, 2.2.2).
+/// Quotes one shell word, whatever it contains (POSIX, Shell Command Language, 2.2.2).
 #[must_use]
 pub fn shell_word(word: &str) -> String {
     let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./=,:@%+".contains(sign);
-    // A shell expands none of these within a word, but `=x` at the start in zsh.
+    // A shell expands none of these within a word, except `=x` at the start in zsh.
     if !word.is_empty() && !word.starts_with('=') && word.chars().all(plain) {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// A command line that a shell takes as these words.
+/// Quotes a command line for a shell.
 #[must_use]
 pub fn shell_words<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> String {
     words.into_iter().map(|word| shell_word(word.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
-/// A word in a `#SBATCH` line or a comment of a job script. Slurm knows no escapes there that all
-/// its versions agree on, and a line end would begin a command: what is not plain becomes `_`.
+/// Sanitizes a word for a `#SBATCH` line or a comment of a job script. No escapes there work in all
+/// versions of Slurm, and a newline would begin a command, so every other character becomes `_`.
 #[must_use]
 pub fn slurm_word(word: &str) -> String {
     let plain = |sign: char| sign.is_ascii_alphanumeric() || "._,-".contains(sign);
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_a_shell_would_take_apart_are_quoted() {
+    fn words_that_a_shell_would_split_are_quoted() {
         assert_eq!(shell_word("--set"), "--set");
         assert_eq!(shell_word("groups=4,8"), "groups=4,8");
         assert_eq!(shell_word("my study.toml"), "'my study.toml'");
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shell_reads_back_what_was_quoted() {
+    fn the_shell_parses_quoted_words_back() {
         for word in ["a'b\"c$d\n`e`", "~/x", "#x", "!x", "a\\b", "*", "\u{1b}[2J", "-n"] {
             let script = format!("printf %s {}", shell_word(word));
             let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_script_gets_no_line_and_no_blank_from_a_name() {
+    fn a_name_adds_no_newline_and_no_blank_to_a_job_script() {
         assert_eq!(slurm_word("io-weight.2"), "io-weight.2");
         assert_eq!(slurm_word("a b\ntouch /owned"), "a_b_touch__owned");
     }

@@ -1,58 +1,58 @@
-//! What a terminal shows, and never obeys.
+//! Escaping of text for terminals, so that it is displayed and never executed.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// What begins a sequence that a terminal obeys.
+/// The first character of a terminal escape sequence.
 const ESCAPE: char = '\u{1b}';
 
-/// Text of several lines for a terminal: line ends and tabs stay, every other control character is
-/// shown as a Rust or JSON string would have it, those that begin a colour too.
+/// Escapes text of several lines for a terminal: newlines and tabs stay, every other control
+/// character is shown as in a Rust or JSON string, including those that begin a colour.
 #[must_use]
 pub fn terminal(text: &str) -> Cow<'_, str> {
     escaped(text, |_, sign| matches!(sign, '\n' | '\t').then_some(sign.len_utf8()))
 }
 
-/// What `draw` makes with colours of its own, or without, as a terminal may show it. An escape sequence
-/// in what it makes without colours has come from outside; it is shown as text, and since nobody
-/// could tell it from one of `draw`, nothing is coloured then.
+/// Renders with `draw` in colour or without, escaped for a terminal. An escape sequence in the
+/// plain rendering comes from untrusted text; it is shown as text, and since it could not be
+/// distinguished from those of `draw`, nothing is coloured then.
 pub fn painted(colors: bool, draw: impl Fn(bool) -> String) -> String {
     let plain = draw(false);
     if !colors || plain.contains(ESCAPE) {
         return terminal(&plain).into_owned();
     }
     let colored = draw(true);
-    let shown = escaped(&colored, |rest, sign| match sign {
+    let escaped_text = escaped(&colored, |rest, sign| match sign {
         '\n' | '\t' => Some(sign.len_utf8()),
         ESCAPE => color(rest),
         _ => None,
     });
-    shown.into_owned()
+    escaped_text.into_owned()
 }
 
-/// Text of which line ends alone stay, for a format that writes them in a way of its own.
-pub(crate) fn but_line_ends(text: &str) -> Cow<'_, str> {
+/// Escapes everything except newlines, for a format that encodes them in its own way.
+pub(crate) fn except_newlines(text: &str) -> Cow<'_, str> {
     escaped(text, |_, sign| (sign == '\n').then_some(sign.len_utf8()))
 }
 
-/// Text for one line, such as a name in a table: also line ends and tabs are shown.
+/// Escapes text for a single line, such as a name in a table: newlines and tabs are escaped too.
 #[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, |_, _| None)
 }
 
-/// `text` with each sign that does more than to be seen as an escape, unless `harmless` says how
-/// many bytes of what is left may pass.
+/// Escapes every control character in `text`, except where `harmless` returns how many of the
+/// remaining bytes may pass.
 fn escaped(text: &str, harmless: impl Fn(&str, char) -> Option<usize>) -> Cow<'_, str> {
-    if !text.chars().any(acts) {
+    if !text.chars().any(is_control) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
     let mut rest = text;
     while let Some(sign) = rest.chars().next() {
-        let passes = if acts(sign) { harmless(rest, sign) } else { Some(sign.len_utf8()) };
+        let passes = if is_control(sign) { harmless(rest, sign) } else { Some(sign.len_utf8()) };
         let end = passes.unwrap_or_else(|| {
-            show(sign, &mut shown);
+            push_escape(sign, &mut shown);
             sign.len_utf8()
         });
         if passes.is_some() {
@@ -63,22 +63,22 @@ fn escaped(text: &str, harmless: impl Fn(&str, char) -> Option<usize>) -> Cow<'_
     Cow::Owned(shown)
 }
 
-/// Whether a terminal obeys it, or it makes other signs look as if they stood elsewhere: controls
-/// (C0, DEL, C1), line and paragraph separators, and what reverses the direction of text
+/// Whether it controls the terminal or changes the apparent position of other characters: controls
+/// (C0, DEL, C1), line and paragraph separators, and characters that change the direction of text
 /// (Unicode Standard Annex 9; CVE-2021-42574).
-fn acts(sign: char) -> bool {
+fn is_control(sign: char) -> bool {
     sign.is_control()
         || matches!(sign, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}'
             | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-fn show(sign: char, shown: &mut String) {
+fn push_escape(sign: char, shown: &mut String) {
     match sign {
         '\n' => shown.push_str("\\n"),
         '\t' => shown.push_str("\\t"),
         '\r' => shown.push_str("\\r"),
-        // Of what JSON lets stand in a string (RFC 8259, 7) the escape is one of JSON too, so
-        // that a document stays one.
+        // For characters that JSON allows unescaped in a string (RFC 8259, 7), the escape is valid
+        // JSON, so that a document stays valid.
         sign if u32::from(sign) >= 0x7f => {
             let _ = write!(shown, "\\u{:04x}", u32::from(sign));
         }
@@ -88,8 +88,8 @@ fn show(sign: char, shown: &mut String) {
     }
 }
 
-/// The length of the sequence that sets colours and weight of letters (ECMA-48, SGR) at the start
-/// of `text`, if there is one. Those that hide letters are none.
+/// The length of the sequence that sets colours and font weight (ECMA-48, SGR) at the start of
+/// `text`, if there is one. Sequences that hide text are excluded.
 fn color(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\u{1b}[")?;
     let length = parameters.find(|sign: char| !sign.is_ascii_digit() && sign != ';')?;
@@ -102,21 +102,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_shown() {
+    fn control_characters_are_escaped() {
         let name = "x\u{1b}]0;owned\u{7}\u{1b}[2J";
         assert_eq!(terminal(name), "x\\x1b]0;owned\\x07\\x1b[2J");
         assert_eq!(line("a\nb\tc\r\u{9b}d\u{202e}\u{7f}"), "a\\nb\\tc\\r\\u009bd\\u202e\\u007f");
     }
 
     #[test]
-    fn lines_and_letters_stay() {
+    fn newlines_and_letters_stay() {
         for text in ["one\ntwo\tthree\n", "gr\u{fc}n \u{2588} \u{1f4a1}", ""] {
             assert_eq!(terminal(text), text);
         }
     }
 
     #[test]
-    fn colours_of_ours_pass_where_they_are_wanted_and_those_of_others_never() {
+    fn own_colours_pass_on_request_and_those_of_untrusted_text_never() {
         let red = |text: &str, color: bool| match color {
             true => format!("\u{1b}[1;31m{text}\u{1b}[0m"),
             false => text.to_owned(),
@@ -124,7 +124,7 @@ mod tests {
         let broken = "\u{1b}[1;31mbroken\u{1b}[0m";
         assert_eq!(painted(true, |color| red("broken", color)), broken);
         assert_eq!(painted(false, |color| red("broken", color)), "broken");
-        // A workload that writes green over a red verdict.
+        // A workload that prints green over a red verdict.
         let green = "\u{1b}[1;32mkept";
         assert_eq!(painted(true, |color| red(green, color)), "\\x1b[1;32mkept");
         assert_eq!(terminal(broken), "\\x1b[1;31mbroken\\x1b[0m");

@@ -1,6 +1,6 @@
-//! Amounts for people: bytes, seconds, counts.
+//! Human-readable amounts: bytes, seconds, percentages, counts.
 
-/// Bytes with the largest binary unit that leaves at least one before the point.
+/// Bytes in the largest binary unit with a value of at least one.
 pub(crate) fn bytes(count: u64) -> String {
     const UNITS: [(u64, &str); 4] =
         [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -11,7 +11,7 @@ pub(crate) fn bytes(count: u64) -> String {
     }
 }
 
-/// Seconds with two digits that tell something.
+/// Seconds with about two significant digits.
 pub(crate) fn seconds(time: f64) -> String {
     match time {
         t if t >= 60.0 => format!("{t:.0} s"),
@@ -22,7 +22,7 @@ pub(crate) fn seconds(time: f64) -> String {
     }
 }
 
-/// A part of a whole in percent.
+/// A fraction as a percentage.
 pub(crate) fn percent(part: f64) -> String {
     let percent = part * 100.0;
     if percent > 0.0 && percent < 9.95 {

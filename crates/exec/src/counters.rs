@@ -1,4 +1,4 @@
-//! What the group's files say, read after the command has ended and before the group goes.
+//! Counters of the group, read after the command has ended and before the group is removed.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl Counters<'_> {
         self.read(&directory.join(file), file)
     }
 
-    /// A file of the group on cgroup2, which is there whichever controllers v2 serves.
+    /// A file of the group on cgroup2, which exists whichever controllers v2 serves.
     pub(crate) fn text_on_v2(&self, file: &str) -> Available<String> {
         match self.tree.v2_directory(GROUP) {
             Some(directory) => self.read(&directory.join(file), file),
@@ -78,7 +78,7 @@ impl Counters<'_> {
     }
 }
 
-/// Turns a text into a value; `what` names it where the text does not hold it.
+/// Parses a text; `what` names the value in the reason if the text does not contain it.
 pub(crate) fn then<T>(
     text: Available<String>,
     what: &str,
@@ -93,20 +93,20 @@ pub(crate) fn then<T>(
     }
 }
 
-/// The first that is there; else the reason why the last is not.
+/// The first value that is available, else the second.
 pub(crate) fn first<T>(one: Available<T>, other: impl FnOnce() -> Available<T>) -> Available<T> {
     if one.value().is_some() { one } else { other() }
 }
 
-/// Applies a function to what is there.
-pub(crate) fn map<T, U>(found: Available<T>, change: impl FnOnce(T) -> U) -> Available<U> {
-    match found {
+/// Maps an available value.
+pub(crate) fn map<T, U>(available: Available<T>, change: impl FnOnce(T) -> U) -> Available<U> {
+    match available {
         Available::Value(value) => Available::Value(change(value)),
         Available::NotAvailable(why) => Available::NotAvailable(why),
     }
 }
 
-/// Ticks of all CPUs together: busy, and all (proc_stat(5)).
+/// Ticks of all CPUs together: busy, and total (proc_stat(5)).
 pub(crate) fn host_ticks(root: &Root) -> Option<(u64, u64)> {
     let text = root.read("/proc/stat").ok()?;
     let ticks: [u64; 8] = fields(text.as_bytes(), "cpu ")?;
@@ -114,16 +114,16 @@ pub(crate) fn host_ticks(root: &Root) -> Option<(u64, u64)> {
     Some((all - ticks[3] - ticks[4], all))
 }
 
-/// `key` of a file of `key value` lines in which the key may be followed by white space of any
-/// kind (v1's memory.oom_control).
-pub(crate) fn loose(text: &str, key: &str) -> Option<u64> {
+/// The value of `key` in lines of `key value`, where any white space may follow the key (v1's
+/// memory.oom_control).
+pub(crate) fn lenient_keyed(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let (name, value) = line.split_once(char::is_whitespace)?;
         (name == key).then(|| value.trim().parse().ok()).flatten()
     })
 }
 
-/// Bytes and requests of one device, summed up from the lines of v1's blkio files.
+/// The devices named in the lines of v1's blkio files.
 pub(crate) fn devices_of_blkio(text: &str) -> Vec<String> {
     let mut devices: Vec<String> = text
         .lines()
@@ -135,7 +135,7 @@ pub(crate) fn devices_of_blkio(text: &str) -> Vec<String> {
     devices
 }
 
-/// Names of disks by `MAJOR:MINOR`, from sysfs.
+/// The name of the disk `MAJOR:MINOR`, from sysfs.
 pub(crate) fn disk_name(root: &Root, device: &str) -> String {
     let uevent = root.read(format!("/sys/dev/block/{device}/uevent")).unwrap_or_default();
     let name = parse::keyed::shell(&uevent, "DEVNAME");

@@ -1,5 +1,5 @@
-//! One command under limits, by hand: a group of its own in every hierarchy that its knobs need,
-//! and what the kernel says afterwards about which of the limits bound (docs/exec.md).
+//! `assay exec`: one command under limits, in a group of its own in every hierarchy that its knobs
+//! need, and a report on which limits were hit (docs/exec.md).
 
 mod amount;
 mod counters;
@@ -16,10 +16,10 @@ mod text;
 mod usage;
 
 pub use limits_hit::{Binding, LimitHit};
-pub use prepare::{Refused, WhoseFault};
+pub use prepare::{Fault, Refused};
 pub use program::NotRunnable;
-pub use report::{Ended, Left, LimitReport, Report};
-pub use request::{Leftover, PlaceOption, Request, Setting, place};
+pub use report::{Ended, LimitReport, Report, Survivors};
+pub use request::{Leftover, PlacementOption, Request, Setting, parse_placement};
 pub use run::{Failure, Outcome, exec};
 pub use text::text;
 pub use usage::{DeviceIo, Io, Peak, ResourceUsage, Stall, Throttling};

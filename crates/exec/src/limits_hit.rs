@@ -1,5 +1,4 @@
-//! Whether a limit bound: did the group ask for more than it allows? A pure function of what was
-//! set and what was used.
+//! Decides whether a limit was hit. A pure function of the settings and of the resource usage.
 
 mod cpu;
 mod cpuset;
@@ -16,13 +15,13 @@ use crate::usage::ResourceUsage;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Binding {
-    /// The group wanted more than the limit allows, and was held.
+    /// The limit held the group back.
     Bound,
-    /// The group never wanted more.
+    /// The group never reached the limit.
     DidNotBind,
-    /// What the kernel counts does not tell.
+    /// The kernel's counters cannot decide it.
     Undecided,
-    /// The counter that would tell is missing here.
+    /// The counter that would decide it is missing on this host.
     NotAvailable,
 }
 
@@ -39,10 +38,10 @@ impl Binding {
     }
 }
 
-/// The answer for one limit, with the figures behind it.
+/// The result for one limit, with the figures behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LimitHit {
-    /// The answer.
+    /// The result.
     pub binding: Binding,
     /// The figures behind it, as a sentence fragment.
     pub figures: String,
@@ -62,18 +61,18 @@ impl LimitHit {
     }
 }
 
-/// A limit as the host has it.
+/// A limit as read back from the host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limit<'l> {
-    /// The interface file, whose name says what it limits.
+    /// The interface file, which determines what is limited.
     pub(crate) file: &'l str,
-    /// What the file says.
+    /// The contents of the file.
     pub(crate) reads: &'l str,
-    /// Further files of the same knob with what they say (v1's CFS period).
+    /// Further files of the same knob with their contents (v1's CFS period).
     pub(crate) also: &'l [(String, String)],
 }
 
-/// Judges one limit. `others` are the limits set beside it.
+/// Judges one limit. `others` are the files of the other limits set.
 pub(crate) fn judge(limit: &Limit, others: &[&str], used: &ResourceUsage) -> LimitHit {
     if is_unlimited(limit.reads) {
         return LimitHit::new(Binding::DidNotBind, "no limit is set");
@@ -91,12 +90,12 @@ pub(crate) fn judge(limit: &Limit, others: &[&str], used: &ResourceUsage) -> Lim
         "io.weight" | "io.bfq.weight" | "blkio.bfq.weight" | "blkio.weight" => io::weight(used),
         file => LimitHit::new(
             Binding::Undecided,
-            format!("the kernel keeps no counter that tells whether `{file}` made a difference"),
+            format!("no kernel counter shows whether `{file}` made a difference"),
         ),
     }
 }
 
-/// `max`, or how v1 spells it: -1 for quotas, and the largest number of whole pages for memory.
+/// `max`, or v1's equivalents: -1 for quotas, and the largest number of whole pages for memory.
 fn is_unlimited(reads: &str) -> bool {
     const LARGEST: u64 = 9_200_000_000_000_000_000;
     let reads = reads.trim();
@@ -106,9 +105,9 @@ fn is_unlimited(reads: &str) -> bool {
         || reads.parse::<u64>().is_ok_and(|number| number >= LARGEST)
 }
 
-/// A figure for a sentence: the value as `show` writes it, or that it is not available.
-fn figure<T>(found: &Available<T>, show: impl FnOnce(&T) -> String) -> String {
-    match found {
+/// A figure in a sentence: the value as `show` formats it, or the reason why it is not available.
+fn figure<T>(available: &Available<T>, show: impl FnOnce(&T) -> String) -> String {
+    match available {
         Available::Value(value) => show(value),
         Available::NotAvailable(why) => format!("not available: {why}"),
     }

@@ -1,4 +1,4 @@
-//! The largest values of what this kernel keeps no peak of, sampled while the command runs.
+//! Peaks sampled while the command runs, where the kernel keeps none.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use assay_facts::Available;
 use crate::counters::{Counters, then};
 use crate::usage::Peak;
 
-/// How often is looked. A peak between two looks is missed, which is why sampled peaks say so.
+/// Sampling period. A peak between two samples is missed, which is why sampled peaks are marked.
 pub(crate) const PERIOD: Duration = Duration::from_millis(50);
 
-/// What is watched, with the file that the kernel may keep the peak in itself.
+/// A sampled value, with the file in which the kernel may keep the peak.
 struct Watch {
     controller: &'static str,
     current: &'static str,
     key: Option<&'static str>,
-    seen: Option<u64>,
+    largest: Option<u64>,
 }
 
-/// Peaks so far.
+/// The peaks so far.
 pub(crate) struct Peaks {
     memory: Option<Watch>,
     swap: Option<Watch>,
@@ -26,10 +26,11 @@ pub(crate) struct Peaks {
 }
 
 impl Peaks {
-    /// Finds out what needs to be watched: what has a peak file of its own does not.
+    /// Selects the values to sample: those without a peak file of their own.
     pub(crate) fn new(counters: &Counters, has_swap: bool) -> Self {
         let lacks = |controller, file: &str| counters.text(controller, file).value().is_none();
-        let watch = |controller, current, key| Some(Watch { controller, current, key, seen: None });
+        let watch =
+            |controller, current, key| Some(Watch { controller, current, key, largest: None });
         let on_v1 = !lacks("memory", "memory.max_usage_in_bytes");
         let memory = (lacks("memory", "memory.peak") && !on_v1)
             .then(|| watch("memory", "memory.current", None));
@@ -44,25 +45,25 @@ impl Peaks {
         Self { memory: memory.flatten(), swap: swap.flatten(), processes: processes.flatten() }
     }
 
-    /// Whether there is anything to look at.
-    pub(crate) fn wanted(&self) -> bool {
+    /// Whether anything has to be sampled.
+    pub(crate) fn any(&self) -> bool {
         self.memory.is_some() || self.swap.is_some() || self.processes.is_some()
     }
 
-    /// Looks once.
+    /// Takes one sample.
     pub(crate) fn sample(&mut self, counters: &Counters) {
         for watch in [&mut self.memory, &mut self.swap, &mut self.processes].into_iter().flatten() {
             let now = match watch.key {
                 Some(key) => counters.keyed(watch.controller, watch.current, key),
                 None => counters.number(watch.controller, watch.current),
             };
-            watch.seen = watch.seen.max(now.value().copied());
+            watch.largest = watch.largest.max(now.value().copied());
         }
     }
 
     pub(crate) fn memory(&self, counters: &Counters) -> Available<Peak> {
-        kept(counters, "memory", "memory.peak")
-            .or_else(|| kept(counters, "memory", "memory.max_usage_in_bytes"))
+        kernel_peak(counters, "memory", "memory.peak")
+            .or_else(|| kernel_peak(counters, "memory", "memory.max_usage_in_bytes"))
             .map_or_else(
                 || sampled(counters, self.memory.as_ref(), "memory.peak"),
                 Available::Value,
@@ -73,29 +74,29 @@ impl Peaks {
         if !has_swap {
             return Available::NotAvailable("this host has no swap".to_owned());
         }
-        kept(counters, "memory", "memory.swap.peak").map_or_else(
+        kernel_peak(counters, "memory", "memory.swap.peak").map_or_else(
             || sampled(counters, self.swap.as_ref(), "memory.swap.peak"),
             Available::Value,
         )
     }
 
     pub(crate) fn processes(&self, counters: &Counters) -> Available<Peak> {
-        kept(counters, "pids", "pids.peak").map_or_else(
+        kernel_peak(counters, "pids", "pids.peak").map_or_else(
             || sampled(counters, self.processes.as_ref(), "pids.peak"),
             Available::Value,
         )
     }
 }
 
-fn kept(counters: &Counters, controller: &str, file: &str) -> Option<Peak> {
-    let found = counters.number(controller, file);
-    found.value().map(|value| Peak { value: *value, sampled: false })
+fn kernel_peak(counters: &Counters, controller: &str, file: &str) -> Option<Peak> {
+    let available = counters.number(controller, file);
+    available.value().map(|value| Peak { value: *value, sampled: false })
 }
 
 fn sampled(counters: &Counters, watch: Option<&Watch>, file: &str) -> Available<Peak> {
-    match watch.and_then(|watch| watch.seen) {
+    match watch.and_then(|watch| watch.largest) {
         Some(value) => Available::Value(Peak { value, sampled: true }),
-        // The reason is why the kernel's own file could not be read.
+        // Report why the kernel's own file could not be read.
         None => {
             let controller = watch.map_or("memory", |watch| watch.controller);
             then(counters.text(controller, file), file, |_| None)

@@ -1,4 +1,4 @@
-//! From the settings asked for to files and texts of this host, before anything is changed.
+//! Translates the requested settings to files and values of this host, before anything is changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,30 +8,30 @@ use serde::Serialize;
 
 use crate::request::{Request, Setting};
 
-/// Controllers whose counters say what the command has used.
+/// Controllers whose counters measure the command's usage.
 const COUNTERS: [&str; 5] = ["cpu", "cpuacct", "memory", "io", "pids"];
 
-/// Whose mistake a refused setting is.
+/// Whether a refused setting is a mistake of the user or a limitation of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum WhoseFault {
+pub enum Fault {
     /// No host knows this knob or this value.
     Usage,
-    /// This host cannot do it.
+    /// This host does not support it.
     Host,
 }
 
 /// A setting that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refused {
-    /// The knob asked for.
+    /// The requested knob.
     pub knob: String,
-    /// The value asked for.
+    /// The requested value.
     pub value: String,
     /// Why not, and what to do about it.
     pub reason: String,
-    /// Whose mistake it is.
-    pub fault: WhoseFault,
+    /// A mistake, or a limitation of the host.
+    pub fault: Fault,
 }
 
 impl std::fmt::Display for Refused {
@@ -40,7 +40,7 @@ impl std::fmt::Display for Refused {
     }
 }
 
-/// A setting as this host knows it.
+/// A setting, translated for this host.
 #[derive(Debug, Clone)]
 pub(crate) struct Planned {
     pub(crate) setting: Setting,
@@ -48,8 +48,7 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    /// `device` is `MAJOR:MINOR` of the disk that was named; a translation that waits for one is
-    /// made only where there is one.
+    /// `device` is `MAJOR:MINOR` of the requested disk; it replaces the placeholder of a translation.
     fn new(setting: &Setting, mut translation: Translation, device: Option<&str>) -> Self {
         if let Some(device) = device {
             let also = translation.also.iter_mut().map(|(_, value)| value);
@@ -61,7 +60,7 @@ impl Planned {
     }
 }
 
-/// All that is known before the first change.
+/// Everything known before the first change.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) homes: Vec<Home>,
@@ -69,11 +68,11 @@ pub(crate) struct Prepared {
     pub(crate) absent: BTreeMap<String, String>,
     pub(crate) planned: Vec<Planned>,
     pub(crate) refused: Vec<Refused>,
-    /// `MAJOR:MINOR` of the disk that was named.
+    /// `MAJOR:MINOR` of the requested disk.
     pub(crate) device: Option<String>,
 }
 
-/// Translates every setting and finds the hierarchies in which the group is made.
+/// Translates every setting and finds the hierarchies in which to create the group.
 pub(crate) fn prepare(request: &Request, facts: &HostFacts) -> Result<Prepared, Refused> {
     let disk = disk(request, facts)?;
     let queue = disk.and_then(|disk| disk.scheduler.as_ref());
@@ -83,12 +82,12 @@ pub(crate) fn prepare(request: &Request, facts: &HostFacts) -> Result<Prepared, 
     let (mut planned, mut refused) = (Vec::new(), Vec::new());
     refused.extend(memory_refused(request, facts));
     for setting in &request.settings {
-        match translated(setting, &facts.cgroup, &facts.kernel, queue.as_ref()) {
-            Ok(found) => planned.push(Planned::new(setting, found, device.as_deref())),
+        match translate_setting(setting, &facts.cgroup, &facts.kernel, queue.as_ref()) {
+            Ok(translation) => planned.push(Planned::new(setting, translation, device.as_deref())),
             Err(refusal) => refused.push(refusal),
         }
     }
-    // Stable: where the order is free, it is the one asked for.
+    // A stable sort: where the order is free, it is the requested one.
     planned.sort_by_key(|one| one.translation.rank);
     let (homes, absent) = homes(&facts.cgroup, &planned);
     let (planned, beyond) = within_reach(planned, &absent);
@@ -99,19 +98,19 @@ pub(crate) fn prepare(request: &Request, facts: &HostFacts) -> Result<Prepared, 
 fn disk<'f>(request: &Request, facts: &'f HostFacts) -> Result<Option<&'f Disk>, Refused> {
     let Some(name) = &request.disk else { return Ok(None) };
     let name = name.trim_start_matches("/dev/");
-    let found = facts.disks.iter().find(|disk| disk.name == name);
-    found.map(Some).ok_or_else(|| {
+    let disk = facts.disks.iter().find(|disk| disk.name == name);
+    disk.map(Some).ok_or_else(|| {
         let names: Vec<&str> = facts.disks.iter().map(|disk| disk.name.as_str()).collect();
         Refused {
             knob: "--disk".to_owned(),
             value: name.to_owned(),
             reason: format!("this host has no such disk; it has {}", names.join(", ")),
-            fault: WhoseFault::Usage,
+            fault: Fault::Usage,
         }
     })
 }
 
-/// A memory policy on nodes that this host lacks.
+/// Refuses a memory policy on nodes that this host lacks.
 fn memory_refused(request: &Request, facts: &HostFacts) -> Option<Refused> {
     let policy = request.memory.as_ref()?;
     let nodes = policy.nodes()?;
@@ -119,11 +118,11 @@ fn memory_refused(request: &Request, facts: &HostFacts) -> Option<Refused> {
         knob: "memory".to_owned(),
         value: policy.to_string(),
         reason: format!("this host has memory on the nodes {} only", facts.memory_nodes),
-        fault: WhoseFault::Host,
+        fault: Fault::Host,
     })
 }
 
-fn translated(
+fn translate_setting(
     setting: &Setting,
     layout: &CgroupLayout,
     kernel: &str,
@@ -132,24 +131,24 @@ fn translated(
     let known = assay_knob::find(&setting.knob);
     let usage = known.is_none_or(|knob| knob.check(&setting.value).is_err());
     if !usage && queue.is_none() && depends_on_disk(setting, layout) {
-        let reason = "what this becomes depends on the disk; name it with --disk, as --disk sda";
-        return Err(setting.refused(reason, WhoseFault::Usage));
+        let reason = "the translation depends on the disk; name it with --disk, such as --disk sda";
+        return Err(setting.refused(reason, Fault::Usage));
     }
-    let fault = if usage { WhoseFault::Usage } else { WhoseFault::Host };
+    let fault = if usage { Fault::Usage } else { Fault::Host };
     let refuse = |why: Untranslatable| setting.refused(why.to_string(), fault);
-    let found = translate(&setting.knob, &setting.value, layout, queue).map_err(refuse)?;
-    found.why_not_in(kernel).map_or(Ok(found), |why| Err(refuse(why)))
+    let translation = translate(&setting.knob, &setting.value, layout, queue).map_err(refuse)?;
+    translation.why_not_in(kernel).map_or(Ok(translation), |why| Err(refuse(why)))
 }
 
-/// Whether the knob is for one disk that the value does not name, or is obeyed by the scheduler
-/// of a disk: then there is a translation only where a disk is.
+/// Whether the knob needs a disk that the value does not name, or depends on the scheduler of a disk:
+/// the translation then needs a disk.
 fn depends_on_disk(setting: &Setting, layout: &CgroupLayout) -> bool {
     let queue = DiskQueue { scheduler: "bfq".to_owned(), iops: None };
     let with = |queue| translate(&setting.knob, &setting.value, layout, queue);
     setting.knob == "io.weight" || with(None).is_err() && with(Some(&queue)).is_ok()
 }
 
-/// Takes out what lies in a hierarchy in which no group can be made, with the reason.
+/// Separates the settings in hierarchies where no group can be created, with the reason.
 fn within_reach(
     planned: Vec<Planned>,
     absent: &BTreeMap<String, String>,
@@ -157,7 +156,7 @@ fn within_reach(
     let (mut reached, mut refused) = (Vec::new(), Vec::new());
     for one in planned {
         match absent.get(&one.translation.controller) {
-            Some(why) => refused.push(one.setting.refused(why.clone(), WhoseFault::Host)),
+            Some(why) => refused.push(one.setting.refused(why.clone(), Fault::Host)),
             None => reached.push(one),
         }
     }
@@ -165,24 +164,23 @@ fn within_reach(
 }
 
 impl Setting {
-    fn refused(&self, reason: impl Into<String>, fault: WhoseFault) -> Refused {
+    fn refused(&self, reason: impl Into<String>, fault: Fault) -> Refused {
         let (knob, value) = (self.knob.clone(), self.value.clone());
         Refused { knob, value, reason: reason.into(), fault }
     }
 }
 
-/// The hierarchies of the knobs and of the counters. cgroup2 is among them wherever it is mounted
-/// and groups can be made there, also where v1 holds every controller: only there does a group
-/// have pressure counters.
+/// The hierarchies of the knobs and of the counters. Includes cgroup2 wherever it is mounted and groups
+/// can be created in it, even if v1 holds every controller: only cgroup2 groups have pressure counters.
 fn homes(layout: &CgroupLayout, planned: &[Planned]) -> (Vec<Home>, BTreeMap<String, String>) {
-    let mut wanted: BTreeSet<&str> = COUNTERS.into();
-    // v1 alone has `cpuacct`; on v2 its absence is no lack.
+    let mut controllers: BTreeSet<&str> = COUNTERS.into();
+    // Only v1 has `cpuacct`; on v2 it is not missing.
     if layout.is_on_v2("cpu") {
-        wanted.remove("cpuacct");
+        controllers.remove("cpuacct");
     }
-    wanted.insert(CORE);
-    wanted.extend(planned.iter().map(|planned| planned.translation.controller.as_str()));
-    layout.homes(wanted)
+    controllers.insert(CORE);
+    controllers.extend(planned.iter().map(|planned| planned.translation.controller.as_str()));
+    layout.homes(controllers)
 }
 
 #[cfg(test)]
@@ -207,32 +205,32 @@ mod tests {
         }
     }
 
-    fn refused(knob: &str, value: &str) -> Refused {
+    fn refusal(knob: &str, value: &str) -> Refused {
         let setting = Setting { knob: knob.to_owned(), value: value.to_owned() };
-        translated(&setting, &layout(), KERNEL, None).unwrap_err()
+        translate_setting(&setting, &layout(), KERNEL, None).unwrap_err()
     }
 
     #[test]
-    fn a_mistake_is_told_from_what_this_host_cannot_do() {
-        let unknown = refused("memory.mxa", "64M");
-        assert_eq!(unknown.fault, WhoseFault::Usage);
+    fn mistakes_and_host_limitations_are_distinguished() {
+        let unknown = refusal("memory.mxa", "64M");
+        assert_eq!(unknown.fault, Fault::Usage);
         assert!(unknown.reason.contains("did you mean `memory.max`"), "{unknown}");
-        assert_eq!(refused("cpu.weight", "0").fault, WhoseFault::Usage);
-        assert_eq!(refused("pids.max", "8").fault, WhoseFault::Host);
-        assert!(refused("pids.max", "8").reason.contains("not built in"));
-        assert_eq!(refused("memory.high", "8M").fault, WhoseFault::Host);
-        assert!(refused("io.weight", "100").reason.contains("--disk"));
+        assert_eq!(refusal("cpu.weight", "0").fault, Fault::Usage);
+        assert_eq!(refusal("pids.max", "8").fault, Fault::Host);
+        assert!(refusal("pids.max", "8").reason.contains("not built in"));
+        assert_eq!(refusal("memory.high", "8M").fault, Fault::Host);
+        assert!(refusal("io.weight", "100").reason.contains("--disk"));
     }
 
     #[test]
-    fn a_limit_on_a_disk_gets_its_numbers() {
+    fn a_disk_limit_gets_its_device_numbers() {
         let queue = DiskQueue { scheduler: "none".to_owned(), iops: None };
         let setting: Setting = "io.max=rbps=1M".parse().unwrap();
-        let refused = translated(&setting, &on_v2(), KERNEL, None).unwrap_err();
-        assert_eq!(refused.fault, WhoseFault::Usage);
+        let refused = translate_setting(&setting, &on_v2(), KERNEL, None).unwrap_err();
+        assert_eq!(refused.fault, Fault::Usage);
         assert!(refused.reason.contains("--disk"), "{refused}");
-        let found = translated(&setting, &on_v2(), KERNEL, Some(&queue)).unwrap();
-        let planned = Planned::new(&setting, found, Some("7:3"));
+        let translation = translate_setting(&setting, &on_v2(), KERNEL, Some(&queue)).unwrap();
+        let planned = Planned::new(&setting, translation, Some("7:3"));
         assert_eq!(planned.translation.written, "7:3 rbps=1048576");
     }
 
@@ -248,24 +246,24 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_delegated_is_refused_with_the_reason() {
+    fn a_controller_not_delegated_is_refused_with_the_reason() {
         let why = "needs root, because no group was delegated".to_owned();
         let mut layout = on_v2();
         layout.bases.insert("io".to_owned(), Available::NotAvailable(why.clone()));
         layout.bases.insert(CORE.to_owned(), Available::Value("/cg/users/1000".into()));
         let setting: Setting = "io.max=7:3 rbps=1M".parse().unwrap();
-        let found = translated(&setting, &layout, KERNEL, None).unwrap();
-        let planned = vec![Planned::new(&setting, found, None)];
+        let translation = translate_setting(&setting, &layout, KERNEL, None).unwrap();
+        let planned = vec![Planned::new(&setting, translation, None)];
         let (homes, absent) = homes(&layout, &planned);
         let (reached, refused) = within_reach(planned, &absent);
         assert!(reached.is_empty());
-        assert_eq!((refused[0].fault, &refused[0].reason), (WhoseFault::Host, &why));
+        assert_eq!((refused[0].fault, &refused[0].reason), (Fault::Host, &why));
         assert_eq!(homes.len(), 1, "{homes:?}");
         assert_eq!(homes[0].base, std::path::Path::new("/cg/users/1000"));
     }
 
     #[test]
-    fn the_group_is_made_on_cgroup2_too_for_its_pressure() {
+    fn the_group_is_also_created_on_cgroup2_for_its_pressure() {
         let (homes, absent) = homes(&layout(), &[]);
         let v2: Vec<&Home> = homes.iter().filter(|home| home.is_v2).collect();
         assert_eq!(v2.len(), 1);

@@ -1,4 +1,4 @@
-//! Finding the program before anything is changed, with the answers that shells give.
+//! Finds the program before anything is changed, with the exit codes of shells.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 /// Why a program cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotRunnable {
-    /// What was asked for, and what is wrong with it.
+    /// The program, and what is wrong with it.
     pub message: String,
-    /// What shells end with: 127 for not found, 126 for not executable (POSIX, 2.8.2).
+    /// The exit code of shells: 127 for not found, 126 for not executable (POSIX, 2.8.2).
     pub exit_code: u8,
 }
 
@@ -22,24 +22,24 @@ impl std::fmt::Display for NotRunnable {
 
 impl std::error::Error for NotRunnable {}
 
-/// The file behind `program`: itself when it holds a slash, else the first executable of that
-/// name in `path` (the PATH of the environment), as execvp(3) looks for it.
+/// The file of `program`: itself if it contains a slash, else the first executable of that name in
+/// `path` (the PATH of the environment), as execvp(3) finds it.
 pub(crate) fn find(program: &OsStr, path: Option<OsString>) -> Result<PathBuf, NotRunnable> {
     if program.as_bytes().contains(&b'/') {
         return check(Path::new(program)).map(|()| PathBuf::from(program));
     }
-    let mut found_but_not_executable = None;
+    let mut not_executable = None;
     for directory in std::env::split_paths(&path.unwrap_or_default()) {
         let candidate = directory.join(program);
         match check(&candidate) {
             Ok(()) => return Ok(candidate),
             Err(wrong) if wrong.exit_code == 126 => {
-                found_but_not_executable.get_or_insert(wrong);
+                not_executable.get_or_insert(wrong);
             }
             Err(_) => {}
         }
     }
-    Err(found_but_not_executable.unwrap_or_else(|| NotRunnable {
+    Err(not_executable.unwrap_or_else(|| NotRunnable {
         message: format!("no program `{}` in PATH", program.to_string_lossy()),
         exit_code: 127,
     }))
@@ -51,9 +51,11 @@ fn check(path: &Path) -> Result<(), NotRunnable> {
     };
     match path.metadata() {
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => wrong("does not exist", 127),
-        Err(cause) => wrong(&format!("cannot be looked at: {cause}"), 126),
-        Ok(found) if found.is_dir() => wrong("is a directory", 126),
-        Ok(found) if found.permissions().mode() & 0o111 == 0 => wrong("is not executable", 126),
+        Err(cause) => wrong(&format!("cannot be inspected: {cause}"), 126),
+        Ok(metadata) if metadata.is_dir() => wrong("is a directory", 126),
+        Ok(metadata) if metadata.permissions().mode() & 0o111 == 0 => {
+            wrong("is not executable", 126)
+        }
         Ok(_) => Ok(()),
     }
 }
@@ -68,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_gives_127_and_what_is_not_executable_126() {
+    fn a_missing_program_gives_127_and_one_not_executable_126() {
         let tree = tempfile::tempdir().unwrap();
         let (text, program) = (tree.path().join("text"), tree.path().join("program"));
         std::fs::write(&text, "").unwrap();

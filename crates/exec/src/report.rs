@@ -1,4 +1,4 @@
-//! What is said at the end, as data. `assay exec --json` prints it; docs/exec.md describes it.
+//! The JSON report of `assay exec` (docs/exec.md).
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// What a shell would make of it: the code, or 128 and the number of the signal.
+    /// The exit code that a shell would return: the code itself, or 128 plus the signal number.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         let code = match self {
@@ -36,33 +36,33 @@ impl Ended {
 
 /// Processes that outlived the command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Left {
-    /// How many there were when the command ended.
+pub struct Survivors {
+    /// Their number when the command ended.
     pub processes: usize,
-    /// Whether they were killed, by choice or because waiting was cut short.
+    /// Whether they were killed, by `--left kill` or by a second signal.
     pub killed: bool,
 }
 
 /// One limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LimitReport {
-    /// The knob asked for.
+    /// The requested knob.
     pub knob: String,
-    /// The value asked for.
+    /// The requested value.
     pub asked: String,
-    /// The interface file that it became.
+    /// The interface file it was translated to.
     pub file: String,
-    /// What was written into it.
+    /// The value written to it.
     pub written: String,
-    /// What it said before the command began.
+    /// Its contents before the command began.
     pub reads: Available<String>,
-    /// Whether that is another value than the one written.
+    /// Whether this differs from the value written.
     pub differs: bool,
-    /// What it said at the end, if that was something else than before.
+    /// Its contents at the end, if they had changed.
     pub changed_to: Option<String>,
-    /// What there is to know about the translation.
+    /// A note on the translation.
     pub note: Option<String>,
-    /// Whether it bound.
+    /// Whether the limit was hit.
     #[serde(flatten)]
     pub judged: LimitHit,
 }
@@ -76,21 +76,21 @@ pub struct Report {
     pub command: Vec<String>,
     /// `uname -r`.
     pub kernel: String,
-    /// Which hierarchies this host has.
+    /// The cgroup hierarchies of this host.
     pub layout: Layout,
-    /// The group's directory in each hierarchy used; gone by now.
+    /// The group's directory in each hierarchy used; removed by now.
     pub groups: Vec<PathBuf>,
     /// How the command ended.
     pub ended: Ended,
-    /// What it and all that it started have used.
+    /// The resources used by the command and its descendants.
     pub used: ResourceUsage,
     /// Every limit set.
     pub limits: Vec<LimitReport>,
-    /// Settings left out because this host cannot make them (`--keep-going`).
+    /// Settings left out because this host does not support them (`--keep-going`).
     pub not_set: Vec<Refused>,
     /// Processes that outlived the command.
-    pub left: Option<Left>,
-    /// Whether the host is as it was found.
+    pub left: Option<Survivors>,
+    /// Whether the host was restored.
     pub restored: bool,
 }
 
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_becomes_128_and_its_number() {
+    fn a_signal_gives_128_plus_its_number() {
         assert_eq!(Ended::ExitCode(7).exit_code(), 7);
         assert_eq!(Ended::Signal(9).exit_code(), 137);
         assert_eq!(Ended::Signal(2).exit_code(), 130);

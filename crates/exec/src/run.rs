@@ -1,4 +1,4 @@
-//! The whole job: check, change, start, wait, read, put back.
+//! Runs one command from start to end: prepare, change, start, wait, read, restore.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -17,33 +17,33 @@ use rustix::process::Signal;
 use crate::counters::{Counters, GROUP, host_ticks};
 use crate::limits_hit::{Limit, judge};
 use crate::peaks::Peaks;
-use crate::prepare::{Prepared, Refused, WhoseFault, prepare};
+use crate::prepare::{Fault, Prepared, Refused, prepare};
 use crate::program::{self, NotRunnable};
 use crate::report::{Ended, LimitReport, Report, SCHEMA};
 use crate::request::Request;
 use crate::settings::{self, Reading};
 use crate::supervise::{Supervised, supervise};
-use crate::usage::{self, Around, ResourceUsage};
+use crate::usage::{self, OutsideCounters, ResourceUsage};
 
-/// Why the command was not run. The host is as it was found.
+/// Why the command was not run. The host has been restored.
 #[derive(Debug)]
 pub enum Failure {
-    /// Settings that are wrong, or that this host cannot make.
+    /// Settings that are wrong, or that this host does not support.
     Refused(Vec<Refused>),
-    /// There is no such program, or it cannot be executed.
+    /// The program does not exist, or is not executable.
     NotRunnable(NotRunnable),
-    /// The host did not let the group be made or set.
+    /// The group could not be created or set.
     Host(Error),
-    /// A signal came before the command was started.
+    /// A signal arrived before the command was started.
     Interrupted(Signal),
 }
 
-/// The command was run.
+/// The result of a command that was run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What is said of it.
+    /// The report.
     pub report: Report,
-    /// Changes that could not be taken back.
+    /// Changes that could not be restored.
     pub not_restored: Vec<Error>,
 }
 
@@ -53,17 +53,17 @@ impl From<Error> for Failure {
     }
 }
 
-/// Runs the command under its limits. `talk` is told what a user should know meanwhile.
+/// Runs the command under its limits. `notify` receives messages for the user in the meantime.
 ///
-/// From the first change on, signals that ask this process to end are passed on to the command
-/// instead; the host is put back before this function returns.
+/// From the first change on, termination signals are passed on to the command; the host is restored
+/// before this function returns.
 pub fn exec(
     request: &Request,
     facts: &HostFacts,
-    talk: &mut dyn FnMut(&str),
+    notify: &mut dyn FnMut(&str),
 ) -> Result<Outcome, Failure> {
     let Some(name) = request.command.first() else {
-        let message = "no command is given".to_owned();
+        let message = "no command given".to_owned();
         return Err(Failure::NotRunnable(NotRunnable { message, exit_code: 127 }));
     };
     let prepared = prepare(request, facts).map_err(|refused| Failure::Refused(vec![refused]))?;
@@ -73,7 +73,7 @@ pub fn exec(
     let root = Root::real();
     let mut ledger = Ledger::begin(&request.state_dir, &request.run_id)?;
     let job = Job { request, facts, root: &root, prepared: &prepared, program: &program };
-    let result = job.run(&mut ledger, talk);
+    let result = job.run(&mut ledger, notify);
     let not_restored = ledger.restore(&root);
     ledger.finish()?;
     let mut report = result?;
@@ -81,9 +81,9 @@ pub fn exec(
     Ok(Outcome { report, not_restored })
 }
 
-/// A mistake is always refused; what this host cannot do only without `--keep-going`.
+/// Refuses mistakes always, and host limitations only without `--keep-going`.
 fn refuse(request: &Request, prepared: &Prepared) -> Result<(), Failure> {
-    let counts = |refused: &&Refused| !request.keep_going || refused.fault == WhoseFault::Usage;
+    let counts = |refused: &&Refused| !request.keep_going || refused.fault == Fault::Usage;
     let refused: Vec<Refused> = prepared.refused.iter().filter(counts).cloned().collect();
     if refused.is_empty() { Ok(()) } else { Err(Failure::Refused(refused)) }
 }
@@ -97,12 +97,12 @@ struct Job<'r> {
 }
 
 impl Job<'_> {
-    fn run(&self, ledger: &mut Ledger, talk: &mut dyn FnMut(&str)) -> Result<Report, Failure> {
+    fn run(&self, ledger: &mut Ledger, notify: &mut dyn FnMut(&str)) -> Result<Report, Failure> {
         let name = format!("assay-{}", self.request.run_id);
         let tree = Tree::create_single(self.root, ledger, &self.prepared.homes, &name)?;
         settings::write(self.root, ledger, &tree, self.prepared)?;
         let at_start = settings::read(&tree, self.prepared);
-        if let Some(signal) = signal_forwarding::take().end() {
+        if let Some(signal) = signal_forwarding::take().termination() {
             return Err(Failure::Interrupted(signal));
         }
         let absent: &BTreeMap<String, String> = &self.prepared.absent;
@@ -111,14 +111,14 @@ impl Job<'_> {
         let (ticks, begun, before) = (host_ticks(self.root), Instant::now(), children_usage());
         let mut child = self.start(&tree)?;
         let request = self.request;
-        let supervised = supervise(&mut child, &counters, &mut peaks, request.leftover, talk)?;
-        let around = Around {
+        let supervised = supervise(&mut child, &counters, &mut peaks, request.leftover, notify)?;
+        let outside = OutsideCounters {
             wall_s: begun.elapsed().as_secs_f64(),
             peaks: &peaks,
             children: since(before, children_usage()),
             host_busy: busy(ticks, host_ticks(self.root)),
         };
-        let used = usage::read(&counters, self.facts, &around);
+        let used = usage::read(&counters, self.facts, &outside);
         let at_end = settings::read(&tree, self.prepared);
         Ok(self.report(&tree, supervised, used, &at_start, &at_end))
     }
@@ -187,7 +187,11 @@ impl Job<'_> {
                     asked: planned.setting.value.clone(),
                     file: translation.file.clone(),
                     written: translation.written.clone(),
-                    differs: !assay_knob::holds(&translation.file, &translation.written, reads),
+                    differs: !assay_knob::matches_written(
+                        &translation.file,
+                        &translation.written,
+                        reads,
+                    ),
                     reads: reading.main.clone(),
                     changed_to: changed(reading, later),
                     note: translation.note.clone(),
@@ -221,11 +225,11 @@ fn since(before: ChildrenUsage, after: ChildrenUsage) -> ChildrenUsage {
 
 fn busy(before: Option<(u64, u64)>, after: Option<(u64, u64)>) -> Available<f64> {
     let (Some(before), Some(after)) = (before, after) else {
-        return Available::NotAvailable("/proc/stat has no line of all CPUs".to_owned());
+        return Available::NotAvailable("/proc/stat has no line for all CPUs".to_owned());
     };
     let (busy, all) = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
     if all == 0 {
-        let why = "the command ended within a tick of the clock".to_owned();
+        let why = "the command ended within one clock tick".to_owned();
         return Available::NotAvailable(why);
     }
     Available::Value(busy as f64 / all as f64)
@@ -236,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_shorter_than_a_tick_has_no_busy_host() {
+    fn host_load_is_unknown_for_a_command_shorter_than_a_tick() {
         assert_eq!(busy(Some((10, 100)), Some((15, 110))), Available::Value(0.5));
         assert!(busy(Some((10, 100)), Some((10, 100))).value().is_none());
         assert!(busy(None, None).value().is_none());

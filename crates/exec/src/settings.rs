@@ -9,7 +9,7 @@ use assay_kernel::{Error, Root};
 use crate::counters::GROUP;
 use crate::prepare::{Planned, Prepared};
 
-/// What the files of one knob say.
+/// The contents of the files of one knob.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reading {
     /// The knob's own file.
@@ -18,8 +18,8 @@ pub(crate) struct Reading {
     pub(crate) also: Vec<(String, String)>,
 }
 
-/// Writes every knob in the order asked for. What must be set at the root of the hierarchy goes
-/// through the ledger; the group itself goes with all its files.
+/// Writes every knob in the requested order. Changes at the root of the hierarchy go through the
+/// ledger; the group's own files vanish with the group.
 pub(crate) fn write(
     root: &Root,
     ledger: &mut Ledger,
@@ -40,8 +40,8 @@ pub(crate) fn write(
     attach_device_rules(root, tree, &prepared.planned)
 }
 
-/// On cgroup v2 all rules about devices become one program, in the order asked for, which goes
-/// with the group.
+/// On cgroup v2 all device rules become one program, in the requested order, which vanishes with the
+/// group.
 fn attach_device_rules(root: &Root, tree: &Tree, planned: &[Planned]) -> Result<(), Error> {
     let decisions = planned.iter().flat_map(|planned| &planned.translation.device_rules);
     let rules: Result<Vec<(Verb, DeviceRule)>, String> = decisions
@@ -77,17 +77,19 @@ fn write_root_settings(
     Ok(())
 }
 
-/// What to do about the refusals that people meet.
+/// Hints for common errors.
 fn hint(error: &Error, file: &str) -> Option<String> {
     use rustix::io::Errno;
     let text = match () {
-        () if error.is(Errno::NOENT) => "this kernel has no such file: it was built without it",
+        () if error.is(Errno::NOENT) => {
+            "this kernel has no such file: it was built without this feature"
+        }
         () if (error.is(Errno::INVAL) || error.is(Errno::RANGE)) && file.starts_with("cpuset.") => {
             "write CPUs or nodes that this host has and that the group above may use"
         }
-        () if error.is(Errno::INVAL) => "the kernel does not take this value here",
+        () if error.is(Errno::INVAL) => "the kernel rejects this value here",
         () if error.is(Errno::NODEV) => "name a whole disk by MAJOR:MINOR, as in /proc/partitions",
-        () if error.is(Errno::BUSY) => "something of the group forbids it now",
+        () if error.is(Errno::BUSY) => "the group's present state forbids it",
         () if error.is(Errno::ACCESS) || error.is(Errno::PERM) => "run it as root",
         () => return None,
     };
@@ -111,7 +113,7 @@ pub(crate) fn read(tree: &Tree, prepared: &Prepared) -> Vec<Reading> {
             main: match planned.translation.device_rules[..] {
                 [] => file(planned, &planned.translation.file),
                 _ => {
-                    let why = "cgroup v2 has no file for it, a device program decides";
+                    let why = "cgroup v2 has no file for it: a device program decides";
                     Available::NotAvailable(why.to_owned())
                 }
             },

@@ -1,45 +1,45 @@
-//! From the command's start to the end of the last process in its group.
+//! Supervises the command until the last process in its group has ended.
 
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use assay_cgroup::Tree;
-use assay_kernel::child::End;
+use assay_kernel::child::ExitWatch;
 use assay_kernel::{Error, Root, process, signal_forwarding};
 use rustix::process::Signal;
 
 use crate::counters::{Counters, GROUP};
 use crate::peaks::{PERIOD, Peaks};
-use crate::report::Left;
+use crate::report::Survivors;
 use crate::request::Leftover;
 
-/// How long processes that are ending anyway, such as the rest of a pipeline, may take before
-/// they count as left.
+/// Time for processes that are ending anyway, such as the rest of a pipeline, before they count as left
+/// over.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// How long processes that were killed may take to be gone.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time for killed processes to disappear.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How the command and its company ended.
+/// How the command and its descendants ended.
 pub(crate) struct Supervised {
     pub(crate) status: ExitStatus,
-    pub(crate) left: Option<Left>,
+    pub(crate) left: Option<Survivors>,
 }
 
-/// Waits for the command, passing signals on, then for what it left behind.
+/// Waits for the command, passing signals on, then for the processes it left over.
 pub(crate) fn supervise(
     child: &mut Child,
     counters: &Counters,
     peaks: &mut Peaks,
     leftover: Leftover,
-    talk: &mut dyn FnMut(&str),
+    notify: &mut dyn FnMut(&str),
 ) -> Result<Supervised, Error> {
-    let end = End::of(child);
-    let limit = if peaks.wanted() { PERIOD } else { PERIOD * 4 };
+    let end = ExitWatch::new(child);
+    let limit = if peaks.any() { PERIOD } else { PERIOD * 4 };
     let status = loop {
-        // What the terminal sent has reached the command too: it shares the process group.
+        // Signals from the terminal have reached the command too: it shares the process group.
         for signal in signal_forwarding::take().sent {
-            // Not waited for yet, so its id is still its own.
+            // The command has not been reaped, so its process id is still valid.
             let _ = process::send(child.id(), signal);
         }
         peaks.sample(counters);
@@ -51,61 +51,61 @@ pub(crate) fn supervise(
         }
         end.wait(limit);
     };
-    let left = company(counters, peaks, leftover, talk);
+    let left = handle_leftovers(counters, peaks, leftover, notify);
     Ok(Supervised { status, left })
 }
 
-/// Deals with processes that outlive the command.
-fn company(
+/// Waits for or kills processes that outlive the command.
+fn handle_leftovers(
     counters: &Counters,
     peaks: &mut Peaks,
     leftover: Leftover,
-    talk: &mut dyn FnMut(&str),
-) -> Option<Left> {
+    notify: &mut dyn FnMut(&str),
+) -> Option<Survivors> {
     if gone_within(counters, GRACE) {
         return None;
     }
-    let processes = living(counters.root, counters.tree).len();
+    let processes = live_processes(counters.root, counters.tree).len();
     if processes == 0 {
         return None;
     }
     let them = if processes == 1 { "1 process" } else { &format!("{processes} processes") };
     if leftover == Leftover::Kill {
-        talk(&format!("{them} left by the command: killed (--left kill)"));
+        notify(&format!("{them} left by the command: killed (--left kill)"));
         send_all(counters, Signal::KILL);
-        gone_within(counters, PATIENCE);
-        return Some(Left { processes, killed: true });
+        gone_within(counters, KILL_TIMEOUT);
+        return Some(Survivors { processes, killed: true });
     }
-    talk(&format!(
-        "{them} left by the command: waiting for their end (Ctrl-C asks them to end; \
+    notify(&format!(
+        "{them} left by the command: waiting for them to end (Ctrl-C terminates them; \
          --left kill does not wait)"
     ));
-    let killed = wait_for_all(counters, peaks, talk);
-    Some(Left { processes, killed })
+    let killed = wait_for_all(counters, peaks, notify);
+    Some(Survivors { processes, killed })
 }
 
-/// Waits; the first signal is passed on to all, at the second they are killed. Says whether they
-/// were.
-fn wait_for_all(counters: &Counters, peaks: &mut Peaks, talk: &mut dyn FnMut(&str)) -> bool {
-    let mut asked = false;
+/// Waits; the first signal is passed on to all, the second kills them. Returns whether they were
+/// killed.
+fn wait_for_all(counters: &Counters, peaks: &mut Peaks, notify: &mut dyn FnMut(&str)) -> bool {
+    let mut terminating = false;
     loop {
-        if living(counters.root, counters.tree).is_empty() {
+        if live_processes(counters.root, counters.tree).is_empty() {
             return false;
         }
         let noted = signal_forwarding::take();
-        match noted.end() {
-            Some(_) if asked => {
-                talk("killing what is left");
+        match noted.termination() {
+            Some(_) if terminating => {
+                notify("killing the remaining processes");
                 send_all(counters, Signal::KILL);
-                gone_within(counters, PATIENCE);
+                gone_within(counters, KILL_TIMEOUT);
                 return true;
             }
             Some(signal) => {
-                talk("asking what is left to end; once more kills it");
+                notify("terminating the remaining processes; a second signal kills them");
                 // A shell starts background processes with SIGINT and SIGQUIT ignored.
                 let polite = [Signal::INT, Signal::QUIT].contains(&signal);
                 send_all(counters, if polite { Signal::TERM } else { signal });
-                asked = true;
+                terminating = true;
             }
             None => noted.sent.iter().for_each(|signal| send_all(counters, *signal)),
         }
@@ -117,7 +117,7 @@ fn wait_for_all(counters: &Counters, peaks: &mut Peaks, talk: &mut dyn FnMut(&st
 fn gone_within(counters: &Counters, limit: Duration) -> bool {
     let begun = Instant::now();
     loop {
-        if living(counters.root, counters.tree).is_empty() {
+        if live_processes(counters.root, counters.tree).is_empty() {
             return true;
         }
         if begun.elapsed() > limit {
@@ -128,14 +128,14 @@ fn gone_within(counters: &Counters, limit: Duration) -> bool {
 }
 
 fn send_all(counters: &Counters, signal: Signal) {
-    for id in living(counters.root, counters.tree) {
-        // It may have ended since; whether all are gone is looked at afterwards.
+    for id in live_processes(counters.root, counters.tree) {
+        // It may have ended since; the caller checks whether all are gone.
         let _ = process::send(id, signal);
     }
 }
 
-/// Processes in the group that are not merely waiting to be reaped.
-fn living(root: &Root, tree: &Tree) -> Vec<u32> {
+/// Processes in the group, without zombies.
+fn live_processes(root: &Root, tree: &Tree) -> Vec<u32> {
     let mut ids = tree.processes_below(GROUP);
     ids.retain(|id| !matches!(process::state(root, *id), None | Some('Z' | 'X')));
     ids

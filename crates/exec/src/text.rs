@@ -1,4 +1,4 @@
-//! The report for people: a few lines of use, one line a limit.
+//! The text report: resource usage, then one line per limit.
 
 use assay_facts::Available;
 
@@ -7,7 +7,7 @@ use crate::limits_hit::Binding;
 use crate::report::{Ended, LimitReport, Report};
 use crate::usage::{Io, Peak, ResourceUsage};
 
-/// The report as text, without a newline at its end. `bold` marks what stands out on a terminal.
+/// The report as text, without a trailing newline. `bold` highlights limits that were hit.
 #[must_use]
 pub fn text(report: &Report, bold: bool) -> String {
     let mut lines =
@@ -38,8 +38,8 @@ fn ended(ended: Ended) -> String {
     }
 }
 
-fn line(what: &str, says: &str) -> String {
-    format!("  {what:<10} {says}")
+fn line(what: &str, text: &str) -> String {
+    format!("  {what:<10} {text}")
 }
 
 fn used(used: &ResourceUsage) -> Vec<String> {
@@ -76,7 +76,7 @@ fn memory(used: &ResourceUsage) -> String {
     format!("{memory}; swap {swap}")
 }
 
-/// A sampled peak says that it is one.
+/// Marks a sampled peak.
 fn at_most(peak: &Peak, show: impl FnOnce(&u64) -> String) -> String {
     let sampled = if peak.sampled { " (largest of samples)" } else { "" };
     format!("at most {}{sampled}", show(&peak.value))
@@ -90,8 +90,8 @@ fn io(io: &Io) -> String {
     format!("read {}, written {}{by}", bytes(io.read_bytes), bytes(io.write_bytes))
 }
 
-fn or_why<T>(found: &Available<T>, show: impl FnOnce(&T) -> String) -> String {
-    match found {
+fn or_why<T>(available: &Available<T>, show: impl FnOnce(&T) -> String) -> String {
+    match available {
         Available::Value(value) => show(value),
         Available::NotAvailable(why) => format!("not available: {why}"),
     }
@@ -116,7 +116,7 @@ fn limit_lines(limit: &LimitReport, width: usize, bold: bool) -> Vec<String> {
     let mut lines = vec![format!("{:<width$}  {words}: {}", name(limit), limit.judged.figures)];
     match &limit.reads {
         Available::Value(reads) if limit.differs => lines.push(format!(
-            "{:width$}  reads otherwise: {} says `{reads}`, written was `{}`",
+            "{:width$}  read-back differs: {} contains `{reads}`, `{}` was written",
             "", limit.file, limit.written
         )),
         Available::Value(_) => {}
@@ -126,7 +126,7 @@ fn limit_lines(limit: &LimitReport, width: usize, bold: bool) -> Vec<String> {
     }
     if let Some(now) = &limit.changed_to {
         lines.push(format!(
-            "{:width$}  someone changed it meanwhile: {} says `{now}`",
+            "{:width$}  changed during the run: {} now contains `{now}`",
             "", limit.file
         ));
     }

@@ -1,4 +1,4 @@
-//! What the command and everything it started have used.
+//! Resource usage of the command and its descendants.
 
 mod io;
 
@@ -6,29 +6,29 @@ use assay_facts::{Available, HostFacts};
 use assay_kernel::child::ChildrenUsage;
 use serde::Serialize;
 
-use crate::counters::{Counters, first, loose, map, then};
+use crate::counters::{Counters, first, lenient_keyed, map, then};
 use crate::peaks::Peaks;
 
 pub use io::{DeviceIo, Io};
 
-/// A largest value.
+/// A maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Peak {
     /// The value.
     pub value: u64,
-    /// Whether it is the largest of samples, since this kernel keeps no peak: the true one may
-    /// have been larger.
+    /// Whether it is the largest of samples, because this kernel keeps no peak: the true one may have
+    /// been larger.
     pub sampled: bool,
 }
 
-/// What CFS bandwidth control counted (`cpu.stat`).
+/// CFS bandwidth control counters (`cpu.stat`).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Throttling {
-    /// Periods in which the group wanted to run.
+    /// Periods in which the group was runnable.
     pub periods: u64,
-    /// Those in which it used its quota up.
+    /// Periods in which it used up its quota.
     pub throttled: u64,
-    /// How long its run queues waited for the next period, summed over CPUs, in seconds.
+    /// Time its run queues waited for the next period, summed over CPUs, in seconds.
     pub time_s: f64,
 }
 
@@ -37,44 +37,44 @@ pub struct Throttling {
 pub struct Stall {
     /// Seconds in which some task waited.
     pub some_s: f64,
-    /// Seconds in which all that were not idle waited.
+    /// Seconds in which all non-idle tasks waited.
     pub full_s: f64,
 }
 
-/// All counters, each a value or the reason why there is none.
+/// All counters, each a value or the reason why it is missing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ResourceUsage {
     /// From the command's start to the end of the last process, in seconds.
     pub wall_s: f64,
     /// CPU time, in seconds.
     pub cpu_s: Available<f64>,
-    /// The part of it in user mode.
+    /// The user-mode part of it.
     pub user_s: Available<f64>,
-    /// The part of it in the kernel.
+    /// The kernel-mode part of it.
     pub system_s: Available<f64>,
-    /// CPUs used on average.
+    /// Average number of CPUs used.
     pub cpus_on_average: Available<f64>,
-    /// CPU time on each CPU in the order of their numbers, in seconds.
+    /// CPU time on each CPU, by CPU number, in seconds.
     pub cpu_by_number_s: Available<Vec<f64>>,
-    /// What `cpu.max` did.
+    /// Throttling by `cpu.max`.
     pub throttling: Available<Throttling>,
-    /// Most memory, page cache included, in bytes.
+    /// Peak memory, including page cache, in bytes.
     pub memory_peak: Available<Peak>,
-    /// Most swap, in bytes.
+    /// Peak swap, in bytes.
     pub swap_peak: Available<Peak>,
-    /// Times that memory could not be had because of `memory.max`.
+    /// Number of charges that failed at `memory.max`.
     pub memory_max_hits: Available<u64>,
-    /// Times that the group was over `memory.high`.
+    /// Number of times that the group was over `memory.high`.
     pub memory_high_hits: Available<u64>,
-    /// Times that swap could not be had because of a limit on swap.
+    /// Number of charges that failed at a swap limit.
     pub swap_max_hits: Available<u64>,
-    /// Processes killed for lack of memory.
+    /// Processes killed by the OOM killer.
     pub oom_kills: Available<u64>,
-    /// Pages that were thrown out and soon needed again.
+    /// Pages that were evicted and soon needed again.
     pub refaults: Available<u64>,
-    /// Bytes from and to disks.
+    /// Bytes read from and written to disks.
     pub io: Available<Io>,
-    /// Most processes and threads at once.
+    /// Peak number of processes and threads.
     pub processes_peak: Available<Peak>,
     /// Forks refused because of `pids.max`.
     pub forks_refused: Available<u64>,
@@ -84,16 +84,16 @@ pub struct ResourceUsage {
     pub memory_pressure: Available<Stall>,
     /// Waiting for disks.
     pub io_pressure: Available<Stall>,
-    /// The part of all CPUs of the host that was busy meanwhile, this command included.
+    /// Fraction of all the host's CPUs that was busy meanwhile, including this command.
     pub host_busy: Available<f64>,
-    /// CPUs of the host that are online.
+    /// Number of online CPUs of the host.
     pub host_cpus: usize,
-    /// Memory nodes of the host.
+    /// Number of memory nodes of the host.
     pub host_nodes: usize,
 }
 
-/// What was seen besides the group's files.
-pub(crate) struct Around<'r> {
+/// Measurements from outside the group's files.
+pub(crate) struct OutsideCounters<'r> {
     pub(crate) wall_s: f64,
     pub(crate) peaks: &'r Peaks,
     pub(crate) children: ChildrenUsage,
@@ -104,13 +104,17 @@ const NANOSECOND: f64 = 1e-9;
 const MICROSECOND: f64 = 1e-6;
 
 /// Reads every counter.
-pub(crate) fn read(counters: &Counters, facts: &HostFacts, around: &Around) -> ResourceUsage {
+pub(crate) fn read(
+    counters: &Counters,
+    facts: &HostFacts,
+    outside: &OutsideCounters,
+) -> ResourceUsage {
     let has_swap = facts.swap.get() > 0;
     let cpu_s = cpu(counters);
     let part = |key| map(counters.keyed_on_v2("cpu.stat", key), |time| time as f64 * MICROSECOND);
-    let wall = around.wall_s.max(1e-6);
+    let wall = outside.wall_s.max(1e-6);
     ResourceUsage {
-        wall_s: around.wall_s,
+        wall_s: outside.wall_s,
         cpus_on_average: map(cpu_s.clone(), |time| time / wall),
         cpu_s,
         user_s: first(part("user_usec"), || nanoseconds(counters, "cpuacct.usage_user")),
@@ -123,8 +127,8 @@ pub(crate) fn read(counters: &Counters, facts: &HostFacts, around: &Around) -> R
             },
         ),
         throttling: throttling(counters),
-        memory_peak: around.peaks.memory(counters),
-        swap_peak: around.peaks.swap(counters, has_swap),
+        memory_peak: outside.peaks.memory(counters),
+        swap_peak: outside.peaks.swap(counters, has_swap),
         memory_max_hits: first(counters.keyed("memory", "memory.events", "max"), || {
             counters.number("memory", "memory.failcnt")
         }),
@@ -134,13 +138,13 @@ pub(crate) fn read(counters: &Counters, facts: &HostFacts, around: &Around) -> R
         }),
         oom_kills: oom_kills(counters),
         refaults: refaults(counters),
-        io: io::read(counters, around.children),
-        processes_peak: around.peaks.processes(counters),
+        io: io::read(counters, outside.children),
+        processes_peak: outside.peaks.processes(counters),
         forks_refused: counters.keyed("pids", "pids.events", "max"),
         cpu_pressure: stall(counters, "cpu.pressure"),
         memory_pressure: stall(counters, "memory.pressure"),
         io_pressure: stall(counters, "io.pressure"),
-        host_busy: around.host_busy.clone(),
+        host_busy: outside.host_busy.clone(),
         host_cpus: facts.cpus.online.len(),
         host_nodes: facts.memory_nodes.len(),
     }
@@ -176,15 +180,15 @@ fn throttling(counters: &Counters) -> Available<Throttling> {
 fn oom_kills(counters: &Counters) -> Available<u64> {
     first(counters.keyed("memory", "memory.events", "oom_kill"), || {
         let text = counters.text("memory", "memory.oom_control");
-        then(text, "oom_kill in memory.oom_control", |text| loose(text, "oom_kill"))
+        then(text, "oom_kill in memory.oom_control", |text| lenient_keyed(text, "oom_kill"))
     })
 }
 
-/// One number for anonymous pages and page cache; kernels before 5.9 count both under one key.
+/// The sum for anonymous pages and page cache; kernels before 5.9 count both under one key.
 fn refaults(counters: &Counters) -> Available<u64> {
     let text = counters.text("memory", "memory.stat");
     then(text, "refaults in memory.stat", |text| {
-        let count = |key| loose(text, key);
+        let count = |key| lenient_keyed(text, key);
         match (count("workingset_refault_anon"), count("workingset_refault_file")) {
             (None, None) => count("workingset_refault"),
             (anon, file) => Some(anon.unwrap_or(0) + file.unwrap_or(0)),

@@ -1,17 +1,17 @@
-//! One value of a table.
+//! A table cell and the trait of table writers.
 
-/// A value, borrowed from wherever it stands.
+/// A cell value, borrowed from its source.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cell<'a> {
-    /// There is none.
+    /// No value.
     None,
     /// A text.
     Text(&'a str),
-    /// A whole number.
+    /// An unsigned integer.
     Whole(u64),
-    /// Any number.
+    /// A floating-point number.
     Number(f64),
-    /// Yes or no.
+    /// A boolean.
     Flag(bool),
 }
 
@@ -20,8 +20,8 @@ impl<'a> Cell<'a> {
         text.map_or(Self::None, Self::Text)
     }
 
-    /// A number; none where it is infinite or no number, which no format but JSON lacks but all
-    /// readers stumble over.
+    /// A number; null if it is infinite or NaN, which many readers cannot handle (and JSON cannot
+    /// express).
     pub(crate) fn number(value: impl Into<Option<f64>>) -> Self {
         match value.into() {
             Some(value) if value.is_finite() => Self::Number(value),
@@ -38,10 +38,10 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Where rows go: a file of one format.
+/// A table writer of one format.
 pub(crate) trait Sink {
-    /// Takes one row, a cell a column.
+    /// Writes one row with one cell per column.
     fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), crate::Error>;
-    /// Writes what is left and puts the file in its place.
+    /// Flushes remaining rows and moves the file to its final path.
     fn finish(self: Box<Self>) -> Result<(), crate::Error>;
 }

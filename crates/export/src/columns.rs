@@ -1,21 +1,21 @@
-//! The tables with their columns and units: the contract with notebooks. docs/exporting.md is held
-//! equal to it by a test.
+//! The export tables with their columns and units: the contract with notebooks. A test keeps
+//! docs/exporting.md in sync.
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Text (Parquet: UTF8).
     Text,
-    /// Whole numbers (UINT64).
+    /// Unsigned integers (UINT64).
     Whole,
-    /// Numbers (DOUBLE).
+    /// Floating-point numbers (DOUBLE).
     Number,
-    /// Yes or no (BOOLEAN).
+    /// Booleans (BOOLEAN).
     Flag,
 }
 
 impl Kind {
-    /// Its name in the document.
+    /// Its name in docs/exporting.md.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -32,9 +32,9 @@ impl Kind {
 pub struct ShapeColumn {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// Its type.
     pub kind: Kind,
-    /// Its unit; empty where it has none.
+    /// Its unit; empty if it has none.
     pub unit: &'static str,
     /// What it means.
     pub about: &'static str,
@@ -43,11 +43,11 @@ pub struct ShapeColumn {
 /// One table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Its name, and that of its file.
+    /// Name of the table and of its file, without extension.
     pub name: &'static str,
     /// What a row is.
     pub about: &'static str,
-    /// Its columns in their order.
+    /// Its columns in order.
     pub columns: &'static [ShapeColumn],
 }
 
@@ -71,7 +71,7 @@ const REPEAT: ShapeColumn = column("repeat", Kind::Whole, "", "which repeat of t
 
 pub(crate) static RUNS: Shape = Shape {
     name: "runs",
-    about: "one row a run",
+    about: "one row per run",
     columns: &[
         RUN,
         text("study", "the study's name"),
@@ -82,18 +82,18 @@ pub(crate) static RUNS: Shape = Shape {
         text("cpu", "model of its CPUs"),
         column("cpus", Kind::Whole, "CPUs", "CPUs that the run could use"),
         column("memory_bytes", Kind::Whole, "bytes", "its memory"),
-        text("guest", "the kernel of the lab's guest, where the run took place in one"),
+        text("guest", "the kernel of the lab's guest, if the run took place in one"),
         text("assay", "version that recorded it"),
         column("seed", Kind::Whole, "", "seed of order and data"),
         text("verdict", "kept, broken, undecided or void; null of a recording"),
-        column("restored", Kind::Flag, "", "whether the host was restored; null if it never said"),
+        column("restored", Kind::Flag, "", "whether the host was restored; null if not recorded"),
         text("ended_early", "why it ended before its last trial, if it did"),
     ],
 };
 
 pub(crate) static TRIALS: Shape = Shape {
     name: "trials",
-    about: "one row a factor of a trial; a trial without factors has one row with null",
+    about: "one row per factor of a trial; a trial without factors has one row with null",
     columns: &[
         RUN,
         TRIAL,
@@ -103,19 +103,19 @@ pub(crate) static TRIALS: Shape = Shape {
         text("verdict", "the trial's verdict"),
         column("repeats", Kind::Whole, "", "repeats that count"),
         column("window_s", Kind::Number, "s", "judged time, all repeats together"),
-        column("warm_up_s", Kind::Number, "s", "what was cut at the beginning, the longest"),
-        column("observer_cpu", Kind::Number, "CPUs", "CPU time of sampling by wall time"),
+        column("warm_up_s", Kind::Number, "s", "longest warm-up cut of its repeats"),
+        column("observer_cpu", Kind::Number, "CPUs", "CPU time of sampling divided by wall time"),
     ],
 };
 
 pub(crate) static PROMISES: Shape = Shape {
     name: "promises",
-    about: "one row a promise and group; a promise without numbers has one row with null",
+    about: "one row per promise and group; a promise without numbers has one row with null",
     columns: &[
         RUN,
         TRIAL,
         column("promise", Kind::Whole, "", "which promise of the trial, from 0"),
-        text("measure", "what is measured"),
+        text("measure", "the measure"),
         text("is", "the relation: proportional, equal, at_most, at_least, placed"),
         text("to", "the knob or bound"),
         column("within", Kind::Number, "fraction", "the margin"),
@@ -124,53 +124,53 @@ pub(crate) static PROMISES: Shape = Shape {
         column("worst_error", Kind::Number, "fraction", "largest |error| over all groups"),
         column("worst_error_low", Kind::Number, "fraction", "lower end of its interval"),
         column("worst_error_high", Kind::Number, "fraction", "upper end; null where unbounded"),
-        column("total_rate", Kind::Number, "measure/s", "all groups together, a second"),
+        column("total_rate", Kind::Number, "measure/s", "rate of all groups together"),
         text("group", "the group's name"),
         column("knob", Kind::Number, "knob", "the knob as read back"),
-        column("expected", Kind::Number, "share or measure/s", "what was promised of the group"),
-        column("seen", Kind::Number, "share or measure/s", "what it got"),
+        column("expected", Kind::Number, "share or measure/s", "the promised value of the group"),
+        column("seen", Kind::Number, "share or measure/s", "the observed value"),
         column("low", Kind::Number, "share or measure/s", "lower end of its interval"),
         column("high", Kind::Number, "share or measure/s", "upper end; null where unbounded"),
-        column("rate", Kind::Number, "measure/s", "the measure a second"),
+        column("rate", Kind::Number, "measure/s", "rate of the measure"),
         text("group_verdict", "the group's own verdict"),
     ],
 };
 
 pub(crate) static WORKLOADS: Shape = Shape {
     name: "workloads",
-    about: "one row a number that a workload gave of itself in a repeat",
+    about: "one row per metric that a workload reported in a repeat",
     columns: &[
         RUN,
         TRIAL,
         REPEAT,
-        text("group", "the group that it ran in"),
+        text("group", "the workload's group"),
         text("workload", "its name, unique in the trial"),
-        text("metric", "name of the number with its unit; latencies as `read_p99_ns`"),
+        text("metric", "name of the metric with its unit; latencies as `read_p99_ns`"),
         column("value", Kind::Number, "as the name says", "the number; null where not available"),
-        text("not_available", "why there is none"),
+        text("not_available", "why it is not available"),
     ],
 };
 
 pub(crate) static SAMPLES: Shape = Shape {
     name: "samples",
-    about: "one row a counter of a subject at an instant, as it was read",
+    about: "one row per counter of a subject at an instant, as read",
     columns: &[
         RUN,
         TRIAL,
         REPEAT,
-        text("source", "the source: docs/reference/sources.md has all"),
+        text("source", "the source; see docs/reference/sources.md"),
         text("subject", "a group's name, a disk, a CPU, a thread, or `host`"),
-        column("seconds", Kind::Number, "s", "since all groups of the repeat ran; before it < 0"),
+        column("seconds", Kind::Number, "s", "since all groups of the repeat ran; negative before"),
         column("time_ns", Kind::Whole, "ns", "CLOCK_MONOTONIC of the host"),
         text("counter", "name of the counter with its unit"),
-        column("value", Kind::Whole, "as the name says", "the value; sums since the beginning"),
+        column("value", Kind::Whole, "as the name says", "the value; counters are cumulative"),
     ],
 };
 
 /// All tables.
 pub static TABLES: [&Shape; 5] = [&RUNS, &TRIALS, &PROMISES, &WORKLOADS, &SAMPLES];
 
-/// The tables as they stand in docs/exporting.md.
+/// The tables as Markdown for docs/exporting.md.
 #[must_use]
 pub fn page() -> String {
     let mut page = String::new();
@@ -199,25 +199,25 @@ fn sentence(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The document has everything between two marks from here.
+    /// The section between two markers in the document is generated here.
     #[test]
-    fn the_document_has_these_tables() {
+    fn documentation_matches_the_tables() {
         const BEGIN: &str =
             "<!-- tables: written by ASSAY_BLESS=1 cargo test -p assay-export -->\n";
         const END: &str = "<!-- end of tables -->";
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exporting.md");
         let text = std::fs::read_to_string(path).unwrap();
-        let (before, rest) = text.split_once(BEGIN).expect("the mark before the tables");
-        let (tables, after) = rest.split_once(END).expect("the mark behind the tables");
+        let (before, rest) = text.split_once(BEGIN).expect("the marker before the tables");
+        let (tables, after) = rest.split_once(END).expect("the marker after the tables");
         if std::env::var_os("ASSAY_BLESS").is_some() {
             std::fs::write(path, format!("{before}{BEGIN}\n{}\n{END}{after}", page())).unwrap();
             return;
         }
-        assert_eq!(tables.trim(), page().trim(), "ASSAY_BLESS=1 writes it anew");
+        assert_eq!(tables.trim(), page().trim(), "regenerate with ASSAY_BLESS=1");
     }
 
     #[test]
-    fn no_table_has_a_column_twice_and_numbers_have_units() {
+    fn column_names_are_unique_in_each_table() {
         for shape in TABLES {
             for (index, column) in shape.columns.iter().enumerate() {
                 let twice = shape.columns[..index].iter().any(|other| other.name == column.name);

@@ -9,7 +9,7 @@ use crate::cell::{Cell, Sink};
 use crate::columns::Shape;
 use crate::error::Error;
 
-/// A CSV file that takes its place when it is whole.
+/// A CSV file, moved to its final path when complete.
 pub(crate) struct Csv {
     file: BufWriter<Draft>,
     line: String,
@@ -35,7 +35,7 @@ impl Sink for Csv {
             }
             match cell {
                 Cell::None => {}
-                // An empty text has quotation marks, to be told from none.
+                // Quotation marks distinguish an empty text from null.
                 Cell::Text("") => self.line.push_str("\"\""),
                 Cell::Text(text) => self.line.push_str(&csv(text)),
                 Cell::Whole(value) => self.line.push_str(&value.to_string()),
@@ -50,8 +50,8 @@ impl Sink for Csv {
 
     fn finish(self: Box<Self>) -> Result<(), Error> {
         let path = self.file.get_ref().path().to_owned();
-        let whole = self.file.into_inner();
-        Ok(whole.map_err(|cause| Error::write(&path, cause.error()))?.commit()?)
+        let flushed = self.file.into_inner();
+        Ok(flushed.map_err(|cause| Error::write(&path, cause.error()))?.commit()?)
     }
 }
 
@@ -61,14 +61,14 @@ mod tests {
     use crate::columns::RUNS;
 
     #[test]
-    fn no_name_is_a_formula_or_a_row_and_an_empty_text_is_not_none() {
-        let place = tempfile::tempdir().unwrap();
-        let folder = Dir::open(place.path()).unwrap();
+    fn formulas_and_newlines_are_escaped_and_empty_text_differs_from_null() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = Dir::open(dir.path()).unwrap();
         let mut csv = Csv::create(&folder, &RUNS).unwrap();
         let cells = [Cell::Text("=HYPERLINK(1;2)"), Cell::Text("a\nb"), Cell::Text(""), Cell::None];
         csv.row(&cells).unwrap();
         Box::new(csv).finish().unwrap();
-        let text = std::fs::read_to_string(place.path().join("runs.csv")).unwrap();
+        let text = std::fs::read_to_string(dir.path().join("runs.csv")).unwrap();
         let (_, row) = text.split_once('\n').unwrap();
         assert_eq!(row, "\"'=HYPERLINK(1;2)\",\"a\nb\",\"\",\n");
     }

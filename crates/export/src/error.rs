@@ -1,4 +1,4 @@
-//! What went wrong while something was written for others.
+//! Export errors.
 
 use std::fmt;
 use std::io;
@@ -9,12 +9,12 @@ use std::path::Path;
 pub enum Error {
     /// A run could not be read.
     Run(assay_run_folder::Error),
-    /// A file could not be written: its place and why.
+    /// A file could not be written: path and cause.
     Write(String, String),
-    /// What was asked for has no meaning for this run.
-    DoesNotFit(String),
-    /// The reader of a pipe has gone away: nothing is wrong, and there is nothing more to do.
-    NobodyReads,
+    /// The requested format has no meaning for this run.
+    NotApplicable(String),
+    /// The reader closed the pipe: not a failure, but there is nothing more to do.
+    ReaderClosed,
 }
 
 impl Error {
@@ -24,7 +24,7 @@ impl Error {
 
     pub(crate) fn io(path: &str, cause: &io::Error) -> Self {
         match cause.kind() {
-            io::ErrorKind::BrokenPipe => Self::NobodyReads,
+            io::ErrorKind::BrokenPipe => Self::ReaderClosed,
             _ => Self::Write(path.to_owned(), cause.to_string()),
         }
     }
@@ -47,10 +47,10 @@ impl fmt::Display for Error {
         match self {
             Self::Run(error) => error.fmt(f),
             Self::Write(path, cause) => {
-                write!(f, "cannot write {path}: {cause}\n  hint: choose another place with --out")
+                write!(f, "cannot write {path}: {cause}\n  hint: choose another path with --out")
             }
-            Self::DoesNotFit(why) => f.write_str(why),
-            Self::NobodyReads => f.write_str("nobody reads what is written"),
+            Self::NotApplicable(why) => f.write_str(why),
+            Self::ReaderClosed => f.write_str("the reader has closed the pipe"),
         }
     }
 }

@@ -1,33 +1,33 @@
-//! A run in the shape of `fio --output-format=json`, for programs that read that.
+//! Export in the format of `fio --output-format=json`.
 //!
-//! One job a measured group, repeat and trial. Bytes, requests and rates are the kernel's own
-//! counters of the group over the window common to all, not what a tool says of itself, so that the
-//! shape fits for any workload that does I/O; latencies are there where the workload gives them.
+//! One job per measured group, repeat and trial. Bytes, requests and rates are the kernel's
+//! counters of the group over the common window, not the tool's own report, so the format fits any
+//! workload that does I/O; latencies are present where the workload reports them.
 
 use assay_run_folder::{Manifest, RepeatRecord, Table};
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 
-/// The document. The error says why it would have no meaning.
+/// Builds the document; an error if the run has no I/O to show.
 pub fn fio(manifest: &Manifest, samples: &[Vec<Vec<Table>>]) -> Result<Value, Error> {
     let mut jobs = Vec::new();
     for (trial, record) in manifest.trials.iter().enumerate() {
         let measured = || record.groups.iter().filter(|group| group.measured);
-        for (repeat, of_repeat) in record.repeats.iter().enumerate() {
+        for (repeat, repeat_record) in record.repeats.iter().enumerate() {
             let tables = samples.get(trial).and_then(|repeats| repeats.get(repeat));
             let tables = tables.map_or(&[][..], Vec::as_slice);
             let Some(io) = tables.iter().find(|table| table.source == "io") else { continue };
             for group in measured() {
                 let name = format!("trial-{trial:02}-repeat-{repeat:02}/{}", group.name);
-                jobs.extend(job(&name, &group.name, of_repeat, io));
+                jobs.extend(job(&name, &group.name, repeat_record, io));
             }
         }
     }
     if jobs.iter().all(|job| job["read"]["io_bytes"] == 0 && job["write"]["io_bytes"] == 0) {
-        return Err(Error::DoesNotFit(
-            "fio's format holds I/O, and no measured group of this run did any that was counted\n  \
-             hint: `--to parquet` has everything that was measured"
+        return Err(Error::NotApplicable(
+            "fio's format describes I/O, but no measured group of this run did any\n  \
+             hint: `--to parquet` exports everything that was measured"
                 .to_owned(),
         ));
     }
@@ -68,8 +68,8 @@ fn job(name: &str, group: &str, repeat: &RepeatRecord, io: &Table) -> Option<Val
     }))
 }
 
-/// What the one workload of a group says of its latency; null where there are several, whose
-/// percentiles nobody can put together.
+/// Latency reported by the only workload of a group; null for several workloads, whose percentiles
+/// cannot be combined.
 fn latency(repeat: &RepeatRecord, group: &str, direction: &str) -> Value {
     let mut own = repeat.workloads.iter().filter(|result| result.group == group);
     let (Some(result), None) = (own.next(), own.next()) else { return Value::Null };
@@ -84,7 +84,7 @@ fn latency(repeat: &RepeatRecord, group: &str, direction: &str) -> Value {
     json!({ "mean": latency.mean_ns, "percentile": percentiles })
 }
 
-/// How much a counter grew between two times, between readings on a straight line.
+/// Growth of a counter between two times, linearly interpolated between readings.
 fn growth(table: &Table, subject: &str, column: &str, from: u64, to: u64) -> Option<f64> {
     let series: Vec<(u64, u64)> = table.series(subject, column).collect();
     Some(at(&series, to)? - at(&series, from)?)
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_are_read_off_between_their_readings() {
+    fn counters_are_interpolated_between_readings() {
         let series = [(100, 10), (200, 30)];
         assert_eq!(at(&series, 150), Some(20.0));
         assert_eq!(at(&series, 50), Some(10.0));

@@ -1,4 +1,4 @@
-//! A run in the shape of `hyperfine --export-json`: how long commands took that end by themselves.
+//! Export in the format of `hyperfine --export-json`: run times of commands that end by themselves.
 
 use assay_run_folder::{Manifest, TrialRecord, WorkloadRecord};
 use assay_verdict::wording;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 
-/// The document. The error says why it would have no meaning: a workload that is stopped when its
+/// Builds the document; an error if no command ended by itself: a workload that is stopped when its
 /// time is up took exactly that time.
 pub fn hyperfine(manifest: &Manifest) -> Result<Value, Error> {
     let mut results = Vec::new();
@@ -18,9 +18,9 @@ pub fn hyperfine(manifest: &Manifest) -> Result<Value, Error> {
         }
     }
     if results.is_empty() {
-        return Err(Error::DoesNotFit(
-            "hyperfine's format holds how long commands take, and every workload of this run was \
-             stopped when its time was up, or failed\n  hint: `--to parquet` has everything that \
+        return Err(Error::NotApplicable(
+            "hyperfine's format describes run times of commands, but every workload of this run was \
+             stopped when its time was up, or failed\n  hint: `--to parquet` exports everything that \
              was measured"
                 .to_owned(),
         ));
@@ -48,11 +48,11 @@ fn result(trial: &TrialRecord, workload: &WorkloadRecord) -> Option<Value> {
         .collect();
     let named = format!("{} ({})", workload.name, workload.tool);
     Some(json!({
-        "command": if workload.told.is_empty() { named } else { workload.told.clone() },
+        "command": if workload.command_line.is_empty() { named } else { workload.command_line.clone() },
         "mean": mean,
         "stddev": deviation,
         "median": median(&times),
-        // CPU time is counted by group and not by command: the table `samples` has it.
+        // CPU time is counted per group and not per command: see the table `samples`.
         "user": null,
         "system": null,
         "min": times.iter().copied().fold(f64::INFINITY, f64::min),
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_of_an_even_number_lies_in_between() {
+    fn median_of_an_even_count_is_the_mean_of_the_middle_two() {
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
     }

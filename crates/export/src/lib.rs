@@ -1,9 +1,9 @@
-//! What others read of runs: tidy tables for notebooks, lines for whoever watches, the formats of
-//! other tools where their meaning fits, and the list of all runs.
+//! Export formats for runs: tidy tables for notebooks, a live stream of JSON lines, the formats of
+//! other tools (fio, hyperfine, OpenMetrics) where their meaning fits, and the list of all runs.
 //!
-//! Nothing here is decided: every number stands in a run folder, and every verdict comes from
-//! `judge`. Tables are written batch by batch, so that a thousand runs need no more memory than the
-//! largest of their manifests.
+//! Exports compute no verdicts: every number comes from a run folder, and every verdict from
+//! `judge`. Tables are written batch by batch, so exporting a thousand runs needs no more memory
+//! than the largest of their manifests.
 
 mod cell;
 mod columns;
@@ -27,6 +27,6 @@ pub use error::Error;
 pub use fio::fio;
 pub use follow::Follower;
 pub use hyperfine::hyperfine;
-pub use index::{belongs, update_index, update_index_in};
+pub use index::{has_index, update_index, update_index_in};
 pub use openmetrics::{Live, openmetrics};
 pub use tables::{Format, Outcome, export, json_lines};

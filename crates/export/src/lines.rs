@@ -1,4 +1,4 @@
-//! Tables as JSON lines: one object a row, with the table's name in it.
+//! Tables as JSON lines: one object per row, including the table's name.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use crate::cell::{Cell, Sink};
 use crate::columns::Shape;
 use crate::error::Error;
 
-/// Rows of one table as lines.
+/// Writes the rows of one table as lines.
 pub(crate) struct Lines<'w> {
     shape: &'static Shape,
     out: std::rc::Rc<std::cell::RefCell<&'w mut dyn Write>>,
@@ -32,15 +32,15 @@ impl Sink for Lines<'_> {
         }
         let line = Value::Object(object).to_string();
         let mut out = self.out.borrow_mut();
-        writeln!(out, "{line}").map_err(|cause| Error::io("the lines", &cause))
+        writeln!(out, "{line}").map_err(|cause| Error::io("the output", &cause))
     }
 
     fn finish(self: Box<Self>) -> Result<(), Error> {
-        self.out.borrow_mut().flush().map_err(|cause| Error::io("the lines", &cause))
+        self.out.borrow_mut().flush().map_err(|cause| Error::io("the output", &cause))
     }
 }
 
-/// Writes each as a line. Each is made when it is written, and none after one that cannot be.
+/// Writes each value as a line. Values are built lazily, and none after a failed write.
 pub(crate) fn write_each(
     values: impl Iterator<Item = Value>,
     out: &mut dyn Write,

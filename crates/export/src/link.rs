@@ -1,9 +1,9 @@
-//! Names of folders as links. A name on Linux is any bytes, not only text.
+//! Percent-encodes folder names for links. A Linux file name is any bytes, not only text.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// A name as a part of a relative link (RFC 3986): every byte that is not unreserved is
+/// A name as one segment of a relative link (RFC 3986): every byte outside the unreserved set is
 /// percent-encoded.
 pub(crate) fn link(name: &OsStr) -> String {
     let mut link = String::with_capacity(name.len());
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_no_text_keep_their_bytes() {
+    fn names_that_are_not_utf8_keep_their_bytes() {
         assert_eq!(link(OsStr::new("20260101T000000Z-io-weight")), "20260101T000000Z-io-weight");
         assert_eq!(link(OsStr::from_bytes(b"a \xff/#\"")), "a%20%FF%2F%23%22");
     }

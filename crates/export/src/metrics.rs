@@ -1,28 +1,28 @@
-//! Counters of samples as metrics of OpenMetrics: names, base units, types.
+//! Maps sample counters to OpenMetrics names, base units and types.
 
 use assay_escape::is_metric_name;
 
-/// What becomes of a counter.
+/// An OpenMetrics metric for a counter.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Metric {
-    /// `assay_io_read_bytes`, without the `_total` that its samples have.
+    /// Name such as `assay_io_read_bytes`, without the `_total` suffix of its samples.
     pub(crate) name: String,
-    /// `bytes`, `seconds`; empty where the name has no base unit.
+    /// `bytes`, `seconds`; empty if the name has no base unit.
     pub(crate) unit: &'static str,
-    /// Whether it is a sum since the beginning, and not an amount at an instant.
+    /// Whether it is a cumulative counter and not a gauge.
     pub(crate) counter: bool,
-    /// What one count is in the unit.
+    /// Factor from the raw count to the unit.
     pub(crate) scale: f64,
 }
 
-/// Sources whose counters make sense one by one for a monitor. Tables of threads, pages and free
-/// blocks have thousands of rows, and belong into a notebook.
-const SHOWN: [&str; 7] = ["io", "disk", "cpu", "host_cpu", "memory", "throttle", "pressure"];
+/// Sources whose counters are useful in a monitor. Tables of threads, pages and free blocks have
+/// thousands of rows and belong in a notebook.
+const EXPORTED: [&str; 7] = ["io", "disk", "cpu", "host_cpu", "memory", "throttle", "pressure"];
 
-/// The metric of a counter; `None` for sources that are not shown, and for what is no name of a
-/// counter: OpenMetrics has no way to escape one.
+/// The metric of a counter; `None` for other sources and for invalid metric names, which
+/// OpenMetrics cannot escape.
 pub(crate) fn metric(source: &str, counter: &str) -> Option<Metric> {
-    if !SHOWN.contains(&source) || !is_metric_name(counter) {
+    if !EXPORTED.contains(&source) || !is_metric_name(counter) {
         return None;
     }
     const UNITS: [(&str, &str, &str, f64); 5] = [
@@ -30,11 +30,11 @@ pub(crate) fn metric(source: &str, counter: &str) -> Option<Metric> {
         ("_us", "_seconds", "seconds", 1e-6),
         ("_ms", "_seconds", "seconds", 1e-3),
         ("_bytes", "_bytes", "bytes", 1.0),
-        // /sys/block/X/stat counts sectors of 512 bytes, whatever the disk has.
+        // /sys/block/X/stat counts sectors of 512 bytes, regardless of the disk's sector size.
         ("_sectors", "_bytes", "bytes", 512.0),
     ];
-    let found = UNITS.iter().find(|(end, ..)| counter.ends_with(end));
-    let (name, unit, scale) = match found {
+    let suffix = UNITS.iter().find(|(end, ..)| counter.ends_with(end));
+    let (name, unit, scale) = match suffix {
         Some((end, base, unit, scale)) => {
             (format!("{}{base}", counter.trim_end_matches(end)), *unit, *scale)
         }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_get_base_units_and_their_type() {
+    fn counters_get_base_units_and_types() {
         for (source, counter, name, unit, is_counter, scale) in [
             ("io", "read_bytes", "assay_io_read_bytes", "bytes", true, 1.0),
             ("cpu", "usage_ns", "assay_cpu_usage_seconds", "seconds", true, 1e-9),
@@ -58,13 +58,13 @@ mod tests {
             ("memory", "current_bytes", "assay_memory_current_bytes", "bytes", false, 1.0),
             ("pressure", "io_some_us", "assay_pressure_io_some_seconds", "seconds", true, 1e-6),
         ] {
-            let found = metric(source, counter).unwrap();
+            let metric = metric(source, counter).unwrap();
             assert_eq!(
-                (found.name.as_str(), found.unit, found.counter, found.scale),
+                (metric.name.as_str(), metric.unit, metric.counter, metric.scale),
                 (name, unit, is_counter, scale)
             );
         }
         assert_eq!(metric("threads", "usage_ns"), None);
-        assert_eq!(metric("io", "x 1\nevil 6\n#"), None, "a name that would be a line");
+        assert_eq!(metric("io", "x 1\nevil 6\n#"), None, "a name that would inject a line");
     }
 }

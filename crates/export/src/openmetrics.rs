@@ -1,4 +1,4 @@
-//! OpenMetrics text: the verdicts of a run that is over, or the counters of one that goes on.
+//! OpenMetrics text: the verdicts of a finished run, or the current counters of a running one.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,7 +11,7 @@ use assay_verdict::{Judgement, Verdict};
 use crate::error::Error;
 use crate::metrics::{Metric, metric};
 
-/// Families of metrics by name: what is said of each, and its samples.
+/// Metric families by name, with their metadata and samples.
 #[derive(Debug, Default)]
 struct Families(BTreeMap<String, Family>);
 
@@ -45,7 +45,7 @@ impl Families {
         family.samples.push(format!("{name}{end}{} {value}", text(labels)));
     }
 
-    /// Families must not interleave, and the text ends with `# EOF`.
+    /// Formats all families one after the other, ending with `# EOF`, as OpenMetrics requires.
     fn text(&self) -> String {
         let mut text = String::new();
         for (name, family) in &self.0 {
@@ -75,22 +75,23 @@ fn text(labels: &[(&str, &str)]) -> String {
 
 const VERDICT: (&str, &str, &str) = ("stateset", "", "The verdict on a promise: one of four is 1.");
 const SHARE: (&str, &str, &str) =
-    ("gauge", "", "What a group got: a share of all, or the measure a second for limits.");
-const EXPECTED: (&str, &str, &str) = ("gauge", "", "What a group was promised, as its share.");
-const RATE: (&str, &str, &str) = ("gauge", "", "The measure of a group a second.");
+    ("gauge", "", "Observed share of a group, or rate of the measure for limits.");
+const EXPECTED: (&str, &str, &str) =
+    ("gauge", "", "Promised share of a group, or rate for limits.");
+const RATE: (&str, &str, &str) = ("gauge", "", "Rate of the measure for a group, per second.");
 const ERROR: (&str, &str, &str) =
     ("gauge", "ratio", "Largest relative error of a promise over all groups.");
 const NUMBER: (&str, &str, &str) =
-    ("gauge", "", "What a workload said of itself, mean over the repeats.");
+    ("gauge", "", "Number reported by a workload, mean over repeats.");
 
-/// A run that is over: its verdicts and what they rest on.
+/// Metrics of a finished run: its verdicts and the numbers behind them.
 #[must_use]
 pub fn openmetrics(name: &str, manifest: &Manifest, judgement: Option<&Judgement>) -> String {
     let mut all = Families::default();
     let host = &manifest.host;
     all.add(
         "assay_run",
-        ("info", "", "The run that all others belong to."),
+        ("info", "", "The run that all other metrics belong to."),
         &[
             ("run", name),
             ("study", &manifest.study),
@@ -143,25 +144,25 @@ pub fn openmetrics(name: &str, manifest: &Manifest, judgement: Option<&Judgement
     all.text()
 }
 
-/// The latest reading of each counter of a run that goes on.
+/// The latest reading of each counter of a running run.
 #[derive(Debug, Default)]
 pub struct Live {
-    /// The repeat that runs.
-    place: Option<RepeatId>,
-    /// By name of a metric and subject.
+    /// The current repeat.
+    repeat: Option<RepeatId>,
+    /// By metric name and subject.
     latest: BTreeMap<(String, String), (Metric, u64)>,
-    /// What may still be kept of this repeat.
+    /// Remaining memory budget for this repeat.
     budget: Budget,
 }
 
 impl Live {
-    /// Takes samples that are new.
-    pub fn take(&mut self, place: RepeatId, table: &Table) -> Result<(), Error> {
-        // Only the running repeat is of interest: counters begin again with each.
-        if self.place != Some(place) {
-            *self = Self { place: Some(place), ..Self::default() };
+    /// Adds new samples.
+    pub fn take(&mut self, id: RepeatId, table: &Table) -> Result<(), Error> {
+        // Only the current repeat is kept: counters restart with each repeat.
+        if self.repeat != Some(id) {
+            *self = Self { repeat: Some(id), ..Self::default() };
         }
-        let RepeatId { trial, repeat } = place;
+        let RepeatId { trial, repeat } = id;
         let folder = format!("samples/trial-{trial:02}-repeat-{repeat:02}");
         let file = Path::new(&folder).join(&table.source);
         for column in &table.columns {
@@ -175,7 +176,7 @@ impl Live {
                         known.insert(reading);
                     }
                     Entry::Vacant(new) => {
-                        // Both are kept here, and stand once more in the text.
+                        // Both names are stored here and once more in the text.
                         let cost = 2 * (Budget::cost(subject) + Budget::cost(&metric.name));
                         self.budget.take_names(cost, &file)?;
                         new.insert(reading);
@@ -186,11 +187,11 @@ impl Live {
         Ok(())
     }
 
-    /// The text as it is now.
+    /// The current metrics as text.
     #[must_use]
     pub fn text(&self, run: &str) -> String {
         let mut all = Families::default();
-        let Some(RepeatId { trial, repeat }) = self.place else { return all.text() };
+        let Some(RepeatId { trial, repeat }) = self.repeat else { return all.text() };
         let (trial, repeat) = (trial.to_string(), repeat.to_string());
         for ((name, subject), (metric, value)) in &self.latest {
             let labels = [
@@ -213,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_latest_reading_of_the_running_repeat_is_shown_in_base_units() {
+    fn latest_reading_of_the_current_repeat_is_shown_in_base_units() {
         let table = Table {
             source: "cpu".to_owned(),
             time_ns: vec![1, 2],
@@ -228,14 +229,14 @@ mod tests {
         live.take(RepeatId { trial: 0, repeat: 0 }, &table).unwrap();
         live.take(RepeatId { trial: 0, repeat: 1 }, &table).unwrap();
         let text = live.text("r");
-        let wanted = "# TYPE assay_cpu_usage_seconds counter\n# UNIT assay_cpu_usage_seconds seconds\n\
+        let expected = "# TYPE assay_cpu_usage_seconds counter\n# UNIT assay_cpu_usage_seconds seconds\n\
             assay_cpu_usage_seconds_total{run=\"r\",trial=\"0\",repeat=\"1\",subject=\"a \\\"b\\\"\"} 2.5\n# EOF\n";
-        assert_eq!(text, wanted);
+        assert_eq!(text, expected);
     }
 
-    /// Each row has a name of its own, which is kept for each counter.
+    /// Each row has a different subject name, stored for each counter.
     #[test]
-    fn names_that_are_kept_of_a_repeat_share_one_budget() {
+    fn stored_names_of_a_repeat_share_one_budget() {
         let table = |from: u64| Table {
             source: "cpu".to_owned(),
             time_ns: vec![1; 10],
@@ -243,13 +244,13 @@ mod tests {
             subjects: (from..from + 10).map(|name| format!("{name:04}")).collect(),
             columns: vec![Column { name: "usage_ns".to_owned(), values: vec![Some(1); 10] }],
         };
-        let place = RepeatId { trial: 3, repeat: 0 };
+        let id = RepeatId { trial: 3, repeat: 0 };
         let one = 2 * (Budget::cost("0000") + Budget::cost("assay_cpu_usage_seconds"));
         let budget = Budget::new(0, 10 * one);
-        let mut live = Live { place: Some(place), budget, ..Live::default() };
-        live.take(place, &table(0)).unwrap();
-        live.take(place, &table(0)).unwrap();
-        let error = live.take(place, &table(1)).unwrap_err().to_string();
+        let mut live = Live { repeat: Some(id), budget, ..Live::default() };
+        live.take(id, &table(0)).unwrap();
+        live.take(id, &table(0)).unwrap();
+        let error = live.take(id, &table(1)).unwrap_err().to_string();
         assert!(error.contains("trial-03-repeat-00/cpu"), "{error}");
         live.take(RepeatId { trial: 3, repeat: 1 }, &table(1)).unwrap();
     }

@@ -15,13 +15,13 @@ use crate::cell::{Cell, Sink};
 use crate::columns::{Kind, Shape};
 use crate::error::Error;
 
-/// Rows that are gathered before they are encoded.
+/// Rows per record batch passed to the encoder.
 const BATCH: usize = 1 << 14;
 
-/// Rows of one group of the file: what the writer keeps encoded in memory.
+/// Rows per row group: bounds the encoded data that the writer holds in memory.
 const GROUP: usize = 1 << 18;
 
-/// A Parquet file that takes its place when it is whole.
+/// A Parquet file, moved to its final path when complete.
 pub(crate) struct Parquet {
     writer: ArrowWriter<Draft>,
     schema: SchemaRef,
@@ -79,7 +79,8 @@ impl Sink for Parquet {
     }
 }
 
-/// Columns with their units as metadata, which Polars, DuckDB and pyarrow show.
+/// The schema, with units and descriptions as field metadata, which Polars, DuckDB and pyarrow
+/// show.
 fn schema(shape: &Shape) -> SchemaRef {
     let field = |column: &crate::columns::ShapeColumn| {
         let kind = match column.kind {
@@ -107,8 +108,8 @@ impl Builder {
         }
     }
 
-    /// A cell of another kind than its column is none: columns.rs and the rows are written
-    /// together, and a test reads every column back.
+    /// Appends null if the kind of the cell differs from the column's: columns.rs and the rows are
+    /// written together, and a test reads every column back.
     fn push(&mut self, cell: Cell<'_>) {
         match (self, cell) {
             (Self::Text(column), Cell::Text(text)) => column.append_value(text),

@@ -1,4 +1,4 @@
-//! The rows of a run in the tables without samples.
+//! The rows of a run in all tables except `samples`.
 
 use assay_run_folder::{Manifest, WorkloadResult};
 use assay_verdict::{Judgement, PromiseJudgement, TrialJudgement};
@@ -8,19 +8,19 @@ use crate::cell::{Cell, Sink};
 use crate::error::Error;
 
 /// A run with its name.
-pub(crate) struct Of<'r> {
+pub(crate) struct NamedRun<'r> {
     pub(crate) name: &'r str,
     pub(crate) manifest: &'r Manifest,
-    /// `None` of a recording, which promises nothing.
+    /// `None` for a recording, which has no promises.
     pub(crate) judgement: Option<&'r Judgement>,
 }
 
-/// The row in `runs`.
-pub(crate) fn run(of: &Of<'_>, sink: &mut dyn Sink) -> Result<(), Error> {
-    let manifest = of.manifest;
+/// Writes the row in `runs`.
+pub(crate) fn run(run: &NamedRun<'_>, sink: &mut dyn Sink) -> Result<(), Error> {
+    let manifest = run.manifest;
     let host = &manifest.host;
     sink.row(&[
-        Cell::Text(of.name),
+        Cell::Text(run.name),
         Cell::Text(&manifest.study),
         Cell::Text(&manifest.title),
         Cell::Text(&manifest.started_at),
@@ -32,23 +32,23 @@ pub(crate) fn run(of: &Of<'_>, sink: &mut dyn Sink) -> Result<(), Error> {
         Cell::text(manifest.guest.as_ref().map(|guest| guest.kernel.as_str())),
         Cell::Text(&manifest.assay),
         Cell::Whole(manifest.seed),
-        Cell::text(of.judgement.map(|judgement| judgement.verdict.word())),
+        Cell::text(run.judgement.map(|judgement| judgement.verdict.word())),
         Cell::flag(manifest.restored),
         Cell::text(manifest.ended_early.as_deref()),
     ])
 }
 
-/// The rows in `trials`.
-pub(crate) fn trials(of: &Of<'_>, sink: &mut dyn Sink) -> Result<(), Error> {
-    for (number, trial) in of.manifest.trials.iter().enumerate() {
-        let judged = of.judgement.and_then(|judgement| judgement.trials.get(number));
+/// Writes the rows in `trials`.
+pub(crate) fn trials(run: &NamedRun<'_>, sink: &mut dyn Sink) -> Result<(), Error> {
+    for (number, trial) in run.manifest.trials.iter().enumerate() {
+        let judged = run.judgement.and_then(|judgement| judgement.trials.get(number));
         let mut row = |factor: Option<&str>, level: Option<&Value>| {
             let text = level.map(|level| match level {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             });
             sink.row(&[
-                Cell::Text(of.name),
+                Cell::Text(run.name),
                 Cell::whole(number),
                 Cell::text(factor),
                 Cell::text(text.as_deref()),
@@ -70,26 +70,26 @@ pub(crate) fn trials(of: &Of<'_>, sink: &mut dyn Sink) -> Result<(), Error> {
     Ok(())
 }
 
-/// The rows in `promises`.
-pub(crate) fn promises(of: &Of<'_>, sink: &mut dyn Sink) -> Result<(), Error> {
-    let trials = of.judgement.map_or(&[][..], |judgement| &judgement.trials);
+/// Writes the rows in `promises`.
+pub(crate) fn promises(run: &NamedRun<'_>, sink: &mut dyn Sink) -> Result<(), Error> {
+    let trials = run.judgement.map_or(&[][..], |judgement| &judgement.trials);
     for (number, trial) in trials.iter().enumerate() {
         for (index, promise) in trial.promises.iter().enumerate() {
-            of_promise(of, (number, trial), (index, promise), sink)?;
+            promise_rows(run, (number, trial), (index, promise), sink)?;
         }
     }
     Ok(())
 }
 
-fn of_promise(
-    of: &Of<'_>,
+fn promise_rows(
+    run: &NamedRun<'_>,
     (number, _): (usize, &TrialJudgement),
     (index, promise): (usize, &PromiseJudgement),
     sink: &mut dyn Sink,
 ) -> Result<(), Error> {
     let worst = promise.worst_error;
     let common = [
-        Cell::Text(of.name),
+        Cell::Text(run.name),
         Cell::whole(number),
         Cell::whole(index),
         Cell::Text(&promise.measure),
@@ -122,19 +122,19 @@ fn of_promise(
     Ok(())
 }
 
-/// The rows in `workloads`.
-pub(crate) fn workloads(of: &Of<'_>, sink: &mut dyn Sink) -> Result<(), Error> {
-    for (trial, record) in of.manifest.trials.iter().enumerate() {
+/// Writes the rows in `workloads`.
+pub(crate) fn workloads(run: &NamedRun<'_>, sink: &mut dyn Sink) -> Result<(), Error> {
+    for (trial, record) in run.manifest.trials.iter().enumerate() {
         for (repeat, record) in record.repeats.iter().enumerate() {
             for result in &record.workloads {
-                of_result(of.name, (trial, repeat), result, sink)?;
+                workload_rows(run.name, (trial, repeat), result, sink)?;
             }
         }
     }
     Ok(())
 }
 
-fn of_result(
+fn workload_rows(
     run: &str,
     (trial, repeat): (usize, usize),
     result: &WorkloadResult,

@@ -1,11 +1,11 @@
-//! The samples of a run as rows, a file at a time and a batch of it at a time.
+//! The samples of a run as rows, read one file and one batch at a time.
 
 use assay_run_folder::{Budget, Manifest, RunFolder, Table, sample_files};
 
 use crate::cell::{Cell, Sink};
 use crate::error::Error;
 
-/// All samples of a run folder.
+/// Writes all samples of a run folder.
 pub(crate) fn samples(
     run: &str,
     folder: &RunFolder,
@@ -15,12 +15,12 @@ pub(crate) fn samples(
     let mut budget = Budget::default();
     for (trial, record) in manifest.trials.iter().enumerate() {
         for (repeat, record) in record.repeats.iter().enumerate() {
-            let place = Place { run, trial, repeat, start_ns: record.all_released_ns };
+            let origin = Origin { run, trial, repeat, start_ns: record.all_released_ns };
             let Some(samples) = folder.samples(&record.samples)? else { continue };
             for file in sample_files(&samples)? {
                 let mut failed = None;
                 file.each(&samples, &mut budget, &mut |table| {
-                    failed = place.table(&table, sink).err();
+                    failed = origin.table(&table, sink).err();
                     failed.is_none()
                 })?;
                 if let Some(error) = failed {
@@ -32,15 +32,15 @@ pub(crate) fn samples(
     Ok(())
 }
 
-/// Where samples come from.
-struct Place<'r> {
+/// The run, trial and repeat of samples.
+struct Origin<'r> {
     run: &'r str,
     trial: usize,
     repeat: usize,
     start_ns: u64,
 }
 
-impl Place<'_> {
+impl Origin<'_> {
     fn table(&self, table: &Table, sink: &mut dyn Sink) -> Result<(), Error> {
         for row in 0..table.time_ns.len() {
             let subject = &table.subjects[table.subject[row] as usize];

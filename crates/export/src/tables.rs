@@ -1,4 +1,4 @@
-//! Runs into tables: one run or a thousand, one after the other, into the same files.
+//! Writes one or many runs, one after the other, into the same set of tables.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -15,7 +15,7 @@ use crate::csv::Csv;
 use crate::error::Error;
 use crate::lines::Lines;
 use crate::parquet::Parquet;
-use crate::rows::{self, Of};
+use crate::rows::{self, NamedRun};
 use crate::samples::samples;
 
 /// The format of tables in files.
@@ -27,18 +27,18 @@ pub enum Format {
     Csv,
 }
 
-/// What became of an export.
+/// Result of an export.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The files that were written.
+    /// Files written.
     pub files: Vec<PathBuf>,
-    /// Runs that are in them.
+    /// Number of runs exported.
     pub runs: usize,
-    /// Runs that could not be read, with the reason.
+    /// Runs that could not be read, with the reasons.
     pub left_out: Vec<(PathBuf, String)>,
 }
 
-/// The tables that are being written.
+/// The tables being written.
 struct Tables<'w> {
     runs: Box<dyn Sink + 'w>,
     trials: Box<dyn Sink + 'w>,
@@ -47,9 +47,9 @@ struct Tables<'w> {
     samples: Option<Box<dyn Sink + 'w>>,
 }
 
-/// Writes the tables of some runs into a folder. Runs that cannot be read are left out and named;
-/// it is an error only if all are. Only the manifest and the verdict of one run are in memory at a
-/// time, and of its samples one batch of one source.
+/// Writes the tables of several runs into a folder. Unreadable runs are skipped and named in the
+/// result. Memory holds only the manifest and verdict of one run and one batch of samples of one
+/// source at a time.
 pub fn export(
     runs: &[PathBuf],
     format: Format,
@@ -81,7 +81,7 @@ pub fn export(
     Ok(outcome)
 }
 
-/// The same as JSON lines, one object a row, all tables in one stream.
+/// Same as [`export`], but as JSON lines: one object per row, all tables in one stream.
 pub fn json_lines(
     runs: &[PathBuf],
     out: &mut dyn Write,
@@ -112,14 +112,14 @@ fn write(mut tables: Tables<'_>, runs: &[PathBuf]) -> Result<Outcome, Error> {
             Err(error) => outcome.left_out.push((path.clone(), error.to_string())),
         }
     }
-    let left = [tables.runs, tables.trials, tables.promises, tables.workloads];
-    for sink in left.into_iter().chain(tables.samples) {
+    let sinks = [tables.runs, tables.trials, tables.promises, tables.workloads];
+    for sink in sinks.into_iter().chain(tables.samples) {
         sink.finish()?;
     }
     Ok(outcome)
 }
 
-/// A run, its manifest and its verdict: the one that stands in the folder, else a new one.
+/// Opens a run with its manifest and verdict: the stored verdict, else a newly computed one.
 fn open(path: &Path) -> Result<(RunFolder, Manifest, Option<Judgement>), Error> {
     let folder = RunFolder::open(path)?;
     let manifest = folder.read_manifest()?;
@@ -129,7 +129,7 @@ fn open(path: &Path) -> Result<(RunFolder, Manifest, Option<Judgement>), Error> 
     if let Ok(judgement) = folder.read_json::<Judgement>("verdict.json") {
         return Ok((folder, manifest, Some(judgement)));
     }
-    let run = assay_run_folder::Run::of(&folder)?;
+    let run = assay_run_folder::Run::from_folder(&folder)?;
     let judgement = assay_judge::judge(&run.manifest, &run.samples);
     Ok((folder, manifest, Some(judgement)))
 }
@@ -142,11 +142,11 @@ impl Tables<'_> {
         judgement: Option<&Judgement>,
     ) -> Result<(), Error> {
         let name = name(folder.path());
-        let of = Of { name: &name, manifest, judgement };
-        rows::run(&of, self.runs.as_mut())?;
-        rows::trials(&of, self.trials.as_mut())?;
-        rows::promises(&of, self.promises.as_mut())?;
-        rows::workloads(&of, self.workloads.as_mut())?;
+        let run = NamedRun { name: &name, manifest, judgement };
+        rows::run(&run, self.runs.as_mut())?;
+        rows::trials(&run, self.trials.as_mut())?;
+        rows::promises(&run, self.promises.as_mut())?;
+        rows::workloads(&run, self.workloads.as_mut())?;
         match &mut self.samples {
             Some(sink) => samples(&name, folder, manifest, sink.as_mut()),
             None => Ok(()),
@@ -154,11 +154,11 @@ impl Tables<'_> {
     }
 }
 
-/// What a run is called in tables: the name of its folder, as it is named on the command line.
+/// The name of a run in tables: that of its folder, as given on the command line.
 pub(crate) fn name(path: &Path) -> String {
-    let whole = match path.file_name() {
+    let named = match path.file_name() {
         Some(_) => path.to_owned(),
         None => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
     };
-    whole.file_name().unwrap_or(whole.as_os_str()).to_string_lossy().into_owned()
+    named.file_name().unwrap_or(named.as_os_str()).to_string_lossy().into_owned()
 }

@@ -1,19 +1,19 @@
-//! A fact that a machine may lack.
+//! Facts that a machine may lack.
 
 use serde::{Deserialize, Serialize};
 
-/// A value, or the reason why there is none. A missing counter is never a zero.
+/// A value, or the reason why there is none. A missing counter is never reported as zero.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Available<T> {
     /// The value as read.
     Value(T),
-    /// Why there is none on this machine, as a sentence fragment.
+    /// The reason why this machine has none, as a sentence fragment.
     NotAvailable(String),
 }
 
 impl<T> Available<T> {
-    /// Why it is not there, if it is not.
+    /// The reason why there is no value.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
         match self {

@@ -1,4 +1,4 @@
-//! Which control-group hierarchies are mounted, and who serves which controller.
+//! Mounted control-group hierarchies and their controllers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -7,25 +7,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::Available;
 
-/// The three layouts that hosts are found in (cgroups(7)).
+/// The layouts of control groups on hosts (cgroups(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layout {
     /// Every controller on cgroup v1 hierarchies; no cgroup2 mount.
     V1,
-    /// One cgroup2 hierarchy for all.
+    /// One cgroup2 hierarchy for all controllers.
     V2,
-    /// cgroup2 is mounted, but some controllers are held by v1 hierarchies.
+    /// cgroup2 is mounted, but some controllers are on v1 hierarchies.
     Hybrid,
     /// No control groups are mounted.
     None,
 }
 
-/// Why a controller is absent that only v1 has and that no hierarchy holds, so that one may be
-/// mounted for it.
+/// The reason for the absence of a controller that exists only on v1 and is in no hierarchy, so
+/// that one could be mounted for it.
 pub const ONLY_ON_V1: &str = "only a cgroup v1 hierarchy serves it, and none is mounted";
 
-/// Where a controller lives.
+/// The hierarchy of a controller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hierarchy {
@@ -33,57 +33,57 @@ pub enum Hierarchy {
     V1(PathBuf),
     /// The cgroup2 hierarchy mounted here.
     V2(PathBuf),
-    /// Nowhere: why (not built in, not mounted, disabled at boot).
+    /// In no hierarchy, with the reason (not built in, not mounted, disabled at boot).
     Absent(String),
 }
 
-/// One controller and its home.
+/// A controller and its hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Controller {
-    /// Where it lives.
+    /// Its hierarchy.
     pub hierarchy: Hierarchy,
-    /// This process's own group below that mount, as /proc/self/cgroup gives it (`/` at the top).
+    /// This process's own group below that mount, as in /proc/self/cgroup (`/` at the top).
     pub own_group: String,
 }
 
-/// The control-group side of a host.
+/// The control groups of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CgroupLayout {
-    /// Which of the three layouts this is.
+    /// The layout.
     pub layout: Layout,
-    /// Where cgroup2 is mounted, if it is.
+    /// The mount point of cgroup2, if it is mounted.
     pub v2_mount: Option<PathBuf>,
-    /// Every known controller by its v2 name (`io`, not `blkio`; `cpu`; `memory`; `freezer` only on v1).
-    /// v1's `cpuacct` is listed under its own name.
+    /// Every known controller by its v2 name (`io`, not `blkio`; `cpu`; `memory`; `freezer` only on
+    /// v1). v1's `cpuacct` is listed under its own name.
     pub controllers: BTreeMap<String, Controller>,
-    /// Where this process may make groups, by controller, when that is not the mount itself: a
-    /// group that was delegated to its user, or why there is none. [`CORE`] stands for cgroup2
-    /// whatever controllers it has.
+    /// Where this process may make groups, by controller, if that is not the mount itself: a group
+    /// delegated to its user, or the reason why there is none. [`CORE`] stands for cgroup2 with any
+    /// controllers.
     #[serde(default)]
     pub bases: BTreeMap<String, Available<PathBuf>>,
 }
 
-/// A mounted hierarchy in which groups are made, with the controllers that are wanted of it.
+/// A mounted hierarchy in which groups are made, with the controllers needed from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     /// Whether it is cgroup2.
     pub is_v2: bool,
-    /// Where it is mounted.
+    /// Its mount point.
     pub mount: PathBuf,
     /// The directory in which groups may be made: the mount itself for root, a delegated group
     /// below it for others.
     pub base: PathBuf,
-    /// What is wanted of it, by v2 name (v1's `cpuacct` by its own).
+    /// The controllers needed from it, by v2 name (v1's `cpuacct` by its own name).
     pub controllers: BTreeSet<String>,
 }
 
-/// The name that stands for the files of every group on cgroup2 (`cgroup.freeze`) where a
-/// controller is asked for.
+/// The name used in place of a controller for the files of every group on cgroup2
+/// (`cgroup.freeze`).
 pub const CORE: &str = "cgroup";
 
 impl Home {
-    /// The controllers that must be enabled for the children of a group of this home. The files
-    /// of every group need nothing, and `perf_event` is at work in every group of cgroup2 without
+    /// The controllers that must be enabled for the children of a group in this hierarchy. The
+    /// files of every group need none, and `perf_event` works in every group of cgroup2 without
     /// being enabled (Documentation/admin-guide/cgroup-v2.rst).
     pub fn enabled(&self) -> impl Iterator<Item = &str> {
         let names = self.controllers.iter().map(String::as_str);
@@ -92,18 +92,18 @@ impl Home {
 }
 
 impl CgroupLayout {
-    /// The hierarchies that serve these controllers, each once, and the controllers that none
-    /// serves with the reason. Every group is made in each of these homes.
+    /// The hierarchies with these controllers, each once, and the missing controllers with the
+    /// reason. Every group is made in each of these hierarchies.
     #[must_use]
     pub fn homes<'c>(
         &self,
-        wanted: impl IntoIterator<Item = &'c str>,
+        controllers: impl IntoIterator<Item = &'c str>,
     ) -> (Vec<Home>, BTreeMap<String, String>) {
         let mut homes: Vec<Home> = Vec::new();
         let mut absent = BTreeMap::new();
-        for name in wanted {
-            let found = self.controllers.get(name).map(|found| &found.hierarchy);
-            let (is_v2, mount) = match found {
+        for name in controllers {
+            let hierarchy = self.controllers.get(name).map(|controller| &controller.hierarchy);
+            let (is_v2, mount) = match hierarchy {
                 None if name == CORE && self.v2_mount.is_none() => {
                     absent.insert(name.to_owned(), "cgroup2 is not mounted".to_owned());
                     continue;
@@ -145,11 +145,11 @@ impl CgroupLayout {
         (homes, absent)
     }
 
-    /// Whether this controller is served by cgroup2.
+    /// Whether this controller is on cgroup2.
     #[must_use]
     pub fn is_on_v2(&self, controller: &str) -> bool {
         matches!(
-            self.controllers.get(controller).map(|found| &found.hierarchy),
+            self.controllers.get(controller).map(|controller| &controller.hierarchy),
             Some(Hierarchy::V2(_))
         )
     }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn controllers_that_share_a_mount_share_a_home() {
+    fn controllers_on_one_mount_are_one_hierarchy() {
         let (homes, absent) = layout().homes(["cpu", "cpuacct", "io", "rdma", "misc"]);
         assert_eq!(homes.len(), 2);
         assert_eq!(homes[0].controllers.len(), 2);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_makes_groups_where_they_were_delegated_and_learns_why_not_elsewhere() {
+    fn a_user_makes_groups_where_delegated_and_gets_reasons_elsewhere() {
         let mut layout = layout();
         let base = PathBuf::from("/cg/cpu,cpuacct/users/1000");
         layout.bases = BTreeMap::from([

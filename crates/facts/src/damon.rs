@@ -1,22 +1,22 @@
-//! What DAMON does to memory by itself on a host.
+//! DAMON schemes that manage memory on a host.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Available, HostFacts};
 
-/// One scheme that is on (Documentation/admin-guide/mm/damon/usage.rst).
+/// An active scheme (Documentation/admin-guide/mm/damon/usage.rst).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DamonScheme {
-    /// `kdamond0.0.0:pageout`, which is its subject among the samples of `damon`.
+    /// `kdamond0.0.0:pageout`, its subject in the samples of `damon`.
     pub name: String,
-    /// What it does to memory that fits its pattern: `pageout`, `stat`, `migrate_cold`.
+    /// Its action on memory that matches its pattern: `pageout`, `stat`, `migrate_cold`.
     pub action: String,
-    /// The thread that does it, where the kernel tells.
+    /// The thread that runs it, if the kernel reports it.
     pub pid: Option<u32>,
 }
 
 impl DamonScheme {
-    /// Whether it takes pages away, so that what a group had in memory is there no longer.
+    /// Whether it evicts pages, so that memory of a group may be gone when it is accessed again.
     #[must_use]
     pub fn evicts(&self) -> bool {
         self.action == "pageout"
@@ -28,14 +28,17 @@ impl DamonScheme {
 pub fn damon_schemes(host: &HostFacts) -> String {
     let schemes = match &host.damon {
         Available::NotAvailable(why) => return format!("not available: {why}"),
-        Available::Value(schemes) if schemes.is_empty() => return "no scheme is on".to_owned(),
+        Available::Value(schemes) if schemes.is_empty() => return "no active scheme".to_owned(),
         Available::Value(schemes) => schemes,
     };
-    let says = |scheme: &DamonScheme| {
+    let describe = |scheme: &DamonScheme| {
         let thread = scheme.pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
-        let takes =
-            if scheme.evicts() { ", takes pages that nobody touched for a while" } else { "" };
-        format!("{}{thread}{takes}", scheme.name)
+        let effect = if scheme.evicts() {
+            ", evicts pages that have not been accessed for a while"
+        } else {
+            ""
+        };
+        format!("{}{thread}{effect}", scheme.name)
     };
-    schemes.iter().map(says).collect::<Vec<_>>().join("; ")
+    schemes.iter().map(describe).collect::<Vec<_>>().join("; ")
 }

@@ -1,4 +1,4 @@
-//! Block devices as sysfs shows them.
+//! Block devices as shown by sysfs.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,29 +6,29 @@ use std::path::PathBuf;
 use assay_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// The schedulers a queue offers, `queue/scheduler`.
+/// The schedulers available for a queue, `queue/scheduler`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Scheduler {
-    /// The one in brackets.
+    /// The active one, in brackets.
     pub active: String,
-    /// All of them, the active one included.
+    /// All of them, including the active one.
     pub offered: Vec<String>,
 }
 
-/// What keeps a disk from being used as a scratch disk.
+/// A use of a disk that prevents its use as a scratch disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Holder {
-    /// It, or a partition of it, is mounted here.
+    /// The disk, or a partition of it, is mounted here.
     Mounted(PathBuf),
-    /// A stacked device (`/sys/block/X/holders`) sits on it.
+    /// A stacked device (`/sys/block/X/holders`) uses it.
     Held(String),
-    /// Swap lives on it.
+    /// It is used for swap.
     Swap,
 }
 
 impl fmt::Display for Holder {
-    /// What the disk then is.
+    /// A phrase that follows "is".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mounted(target) => write!(f, "mounted at {}", target.display()),
@@ -38,7 +38,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// One block device (not a partition).
+/// A block device (not a partition).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
     /// The kernel's name, `sda`, `nvme0n1`, `loop0`.
@@ -57,12 +57,12 @@ pub struct Disk {
     pub nr_requests: Option<u32>,
     /// `device/model`, trimmed.
     pub model: Option<String>,
-    /// Serial number, where sysfs gives one.
+    /// Serial number, if sysfs has one.
     pub serial: Option<String>,
     /// Names of its partitions.
     pub partitions: Vec<String>,
-    /// What uses it now.
+    /// Its current uses.
     pub holders: Vec<Holder>,
-    /// For a loop device that is attached: its image.
+    /// The image of an attached loop device.
     pub backing_file: Option<PathBuf>,
 }

@@ -1,8 +1,8 @@
-//! What a host is, as plain data.
+//! Facts about a host, as plain data.
 //!
-//! `host` reads these facts, `plan` decides with them, `record` keeps them beside the samples
-//! and `report` prints them. Nothing in this room performs I/O, so that a plan can be made for
-//! any machine whose facts someone has written down.
+//! `host` collects these facts, `plan` decides with them, `run-folder` stores them next to the
+//! samples and `report` prints them. This crate performs no I/O, so that a plan can be made for any
+//! machine with known facts.
 
 mod available;
 mod cgroup;

@@ -17,11 +17,11 @@ pub struct Cpus {
     pub allowed: CpuSet,
     /// `model name` of /proc/cpuinfo.
     pub model: String,
-    /// Groups of CPUs that share one core (`topology/thread_siblings_list`), one entry a core.
+    /// Sets of CPUs that share one core (`topology/thread_siblings_list`), one entry per core.
     pub cores: Vec<CpuSet>,
 }
 
-/// One level of cache, as `cache/indexN` describes it.
+/// A cache, as described by `cache/indexN`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cache {
     /// 1, 2, 3.
@@ -38,7 +38,7 @@ pub struct Cache {
     pub shared_by: CpuSet,
 }
 
-/// One NUMA node.
+/// A NUMA node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     /// The kernel's number.
@@ -49,19 +49,19 @@ pub struct Node {
     pub memory: Bytes,
     /// Distances to all nodes in order of their numbers (10 is local).
     pub distances: Vec<u32>,
-    /// What the firmware says of its memory; empty where it says nothing (ACPI has an HMAT for it),
-    /// and in records before it was looked at.
+    /// Memory performance reported by the firmware; empty if not reported (ACPI uses an HMAT), and
+    /// in records of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub access: Vec<NodeAccess>,
 }
 
-/// What the firmware says of the memory of a node, from the nodes that are nearest to it
+/// Memory performance of a node reported by the firmware, for access from the nearest nodes
 /// (Documentation/admin-guide/mm/numaperf.rst).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeAccess {
-    /// 0: the nearest of all; 1: the nearest with CPUs (Linux 5.13).
+    /// 0: the nearest nodes; 1: the nearest nodes with CPUs (Linux 5.13).
     pub class: u8,
-    /// The nodes that are nearest.
+    /// The nearest nodes.
     pub initiators: NodeSet,
     /// MB/s.
     pub read_bandwidth: Option<u64>,
@@ -76,39 +76,39 @@ pub struct NodeAccess {
 /// A program that workloads or scratch disks need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
-    /// Where it is found, and what it says of its version.
+    /// Its path and version.
     pub found: Available<String>,
-    /// The Debian package that brings it; empty where none is known.
+    /// Its Debian package; empty if unknown.
     pub package: String,
-    /// The file that is started, where it was looked for as part of a study.
+    /// The executable file, if it was looked up for a study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
 }
 
-/// One line of the preflight: what a study needs, what was seen, what to do about it.
+/// One line of the preflight check: requirement, observation, remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requirement {
-    /// What is needed, as a noun phrase.
+    /// The requirement, as a noun phrase.
     pub what: String,
-    /// What was observed.
+    /// The observation.
     pub observed: String,
-    /// Whether that is enough.
+    /// Whether the requirement is met.
     pub met: bool,
-    /// What to do when it is not: a command to paste, or why nothing can be done.
+    /// The remedy if it is not: a command to paste, or why nothing can be done.
     pub remedy: Option<String>,
 }
 
-/// What to do where a kernel makes no null block devices.
+/// The remedy if a kernel cannot create null block devices.
 pub const NULL_BLK_REMEDY: &str = "modprobe null_blk nr_devices=0 and mount -t configfs none \
      /sys/kernel/config, or run the study in a virtual machine whose kernel has it (assay lab run)";
 
-/// Everything a plan may depend on.
+/// Everything that a plan may depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFacts {
     /// `uname -n`.
     pub host_name: String,
-    /// By what this machine is told from others, in records since it was looked at: a hash, so that
-    /// /etc/machine-id stays here (machine-id(5)).
+    /// Identifies this machine, in records since this was added: a hash, so that /etc/machine-id
+    /// stays on the host (machine-id(5)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// `uname -r`.
@@ -119,11 +119,11 @@ pub struct HostFacts {
     pub distribution: String,
     /// Effective user id; 0 is root.
     pub effective_user: u32,
-    /// Whether this process may do what only root may (loop devices, mounts, queues of disks),
-    /// or why not.
+    /// Whether this process may do what only root may (loop devices, mounts, queues of disks), or
+    /// the reason why not.
     #[serde(default = "as_root")]
     pub root: Available<()>,
-    /// What hypervisor runs this kernel, if one can be told.
+    /// The hypervisor that runs this kernel, if it can be determined.
     pub virtual_machine: Option<String>,
     /// The processors.
     pub cpus: Cpus,
@@ -141,38 +141,38 @@ pub struct HostFacts {
     pub cgroup: CgroupLayout,
     /// Block devices by name.
     pub disks: Vec<Disk>,
-    /// I/O schedulers that at least one queue offers.
+    /// I/O schedulers available on at least one queue.
     pub schedulers: Vec<String>,
-    /// Whether null block devices can be made through configfs, or why not.
+    /// Whether null block devices can be created through configfs, or the reason why not.
     #[serde(default = "null_blk_unknown")]
     pub null_blk: Available<()>,
-    /// Whether pressure stall information is on, /proc/pressure.
+    /// Whether pressure stall information is enabled, /proc/pressure.
     pub pressure: Available<bool>,
-    /// Whether the kernel parses partition tables of scratch disks by itself (CONFIG_MSDOS_PARTITION
-    /// or CONFIG_EFI_PARTITION), where that can be known.
+    /// Whether the kernel parses partition tables of scratch disks by itself
+    /// (CONFIG_MSDOS_PARTITION or CONFIG_EFI_PARTITION), if known.
     pub parses_partitions: Available<bool>,
-    /// Schemes of DAMON that are on: the kernel may take, move or promote memory by itself.
+    /// Active schemes of DAMON: the kernel may evict, move or promote memory by itself.
     #[serde(default = "damon_unknown")]
     pub damon: Available<Vec<DamonScheme>>,
-    /// What settings of the host say (docs/reference/settings.md), by name, as the files read. Of
-    /// choices all are there, the active one in brackets. Empty in records before this was known.
+    /// Values of host settings (docs/reference/settings.md), by name, as read from the files. For
+    /// choices all are listed, the active one in brackets. Empty in records of older versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, Available<String>>,
     /// Programs by name.
     pub tools: BTreeMap<String, Tool>,
 }
 
-/// Hosts that were recorded before this was known were all measured as root.
+/// The default for hosts recorded by older versions, which all measured as root.
 const fn as_root() -> Available<()> {
     Available::Value(())
 }
 
-/// Hosts that were recorded before this was looked at.
+/// The default for hosts recorded by older versions.
 fn null_blk_unknown() -> Available<()> {
     Available::NotAvailable("not recorded by the version that measured this host".to_owned())
 }
 
-/// Hosts that were recorded before this was looked at.
+/// The default for hosts recorded by older versions.
 fn damon_unknown() -> Available<Vec<DamonScheme>> {
     Available::NotAvailable("not recorded by the version that measured this host".to_owned())
 }

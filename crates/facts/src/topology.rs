@@ -1,24 +1,24 @@
-//! How CPUs, caches and memory hang together, put in order for those who show it.
+//! Topology of CPUs, caches and memory, ordered for display.
 
 use assay_units::CpuSet;
 
 use crate::{Cache, HostFacts, Node};
 
-/// A node with what is inside it.
+/// A node with its clusters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeParts<'f> {
     /// The node.
     pub node: &'f Node,
-    /// Its cores by the last cache that they share, in the order of their CPUs.
+    /// Its cores grouped by the last-level cache that they share, in the order of their CPUs.
     pub clusters: Vec<Cluster<'f>>,
 }
 
-/// Cores that share a last cache.
+/// Cores that share a last-level cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cluster<'f> {
-    /// The cache; `None` where the kernel names none for these cores.
+    /// The cache; `None` if the kernel reports none for these cores.
     pub cache: Option<&'f Cache>,
-    /// The cores, each with its CPUs: several are SMT siblings.
+    /// The cores, each with its CPUs; several CPUs are SMT siblings.
     pub cores: Vec<&'f CpuSet>,
 }
 
@@ -48,7 +48,7 @@ fn clusters<'f>(host: &'f HostFacts, node: &Node, last: &[&'f Cache]) -> Vec<Clu
     clusters
 }
 
-/// What the firmware says of a node's memory, in words; `None` where it says nothing.
+/// Memory performance of a node as reported by the firmware, in words; `None` if not reported.
 #[must_use]
 pub fn memory_access(node: &Node) -> Option<String> {
     let texts = node.access.iter().map(|access| {
@@ -80,7 +80,7 @@ mod tests {
     use assay_units::Bytes;
 
     #[test]
-    fn what_the_firmware_says_is_put_into_words_and_silence_is_none() {
+    fn reported_memory_performance_is_described() {
         let mut node = Node {
             id: 1,
             cpus: "2-3".parse().unwrap(),
@@ -97,7 +97,7 @@ mod tests {
             read_latency: Some(90),
             write_latency: None,
         });
-        let said = memory_access(&node).unwrap();
-        assert_eq!(said, "from node 1 (access0): reads 12000 MB/s, a read takes 90 ns");
+        let text = memory_access(&node).unwrap();
+        assert_eq!(text, "from node 1 (access0): reads 12000 MB/s, a read takes 90 ns");
     }
 }

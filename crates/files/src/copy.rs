@@ -1,5 +1,4 @@
-//! Copying what somebody else has made: what is in files, and nothing else of them, and not more than
-//! was agreed.
+//! Copies file trees made by others: only the contents of regular files, and only up to a budget.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -8,63 +7,61 @@ use std::path::{Path, PathBuf};
 use crate::dir::Dir;
 use crate::error::Error;
 
-/// Folders inside one another that are copied; what lies deeper no program of ours has made.
-const DEEPEST: usize = 64;
+/// Maximum nesting depth of copied folders. No program of ours nests deeper.
+const MAX_DEPTH: usize = 64;
 
-/// What is copied between two looks whether it is still wanted.
-const PART: usize = 1 << 20;
+/// Bytes copied between two checks of the stop callback.
+const CHUNK: usize = 1 << 20;
 
-/// How much is copied at the most.
+/// Upper limit of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Bytes of all files together, as long as they say that they are: a file with a hole in it takes the
-    /// room of one without.
+    /// Total apparent size of all files: a sparse file counts with its holes.
     pub bytes: u64,
-    /// Names in all folders together, those that are left out among them.
+    /// Number of names in all folders, including those left out.
     pub names: u64,
 }
 
 impl Dir {
-    /// Copies the regular files below `from` into this directory, with the folders that they lie in; what
-    /// has the name of one here is replaced. Links, pipes and devices are left out, and named. What is
-    /// copied has the owner and mode of any file that is made here: no program of theirs becomes one
-    /// that runs as its owner.
+    /// Copies the regular files below `from`, with their folders, into this directory; existing files
+    /// of the same name are replaced. Links, pipes and devices are left out, and returned. Copies get
+    /// the owner and mode of any file created here, so a foreign set-uid program does not stay one.
     ///
-    /// What is more than `budget` is refused before anything is copied, and once more where it has grown
-    /// since then. Of a file that cannot be copied whole, no part stays. `stop` is asked now and then
-    /// whether nobody waits for it any more.
+    /// A tree larger than `budget` is refused before anything is copied, and again if it has grown in
+    /// the meantime. A file that cannot be copied completely is removed. `stop` is polled regularly;
+    /// `true` cancels the copy.
     pub fn copy_in(
         &self,
         from: &Self,
         budget: Budget,
         stop: &dyn Fn() -> bool,
     ) -> Result<Vec<PathBuf>, Error> {
-        let mut copy = Copying { whole: budget, left: budget, stop, left_out: Vec::new() };
+        let mut copy = Copying { whole: budget, remaining: budget, stop, left_out: Vec::new() };
         copy.count(from, 0)?;
-        copy.left = budget;
+        copy.remaining = budget;
         copy.level(self, from, 0)?;
         Ok(copy.left_out)
     }
 }
 
-/// A copy that is being made.
+/// A copy in progress.
 struct Copying<'c> {
     whole: Budget,
-    left: Budget,
+    remaining: Budget,
     stop: &'c dyn Fn() -> bool,
     left_out: Vec<PathBuf>,
 }
 
 impl Copying<'_> {
-    /// Counts what would be copied.
+    /// Counts names and bytes before anything is copied.
     fn count(&mut self, from: &Dir, depth: usize) -> Result<(), Error> {
         for name in self.names(from)? {
             if from.has_file(&name) {
                 let whole = from.path().join(&name);
-                let found = from.read(&name)?.metadata();
-                let bytes = found.map_err(|cause| Error::new("stat", &whole, cause))?.len();
-                self.take(bytes, &whole)?;
-            } else if depth < DEEPEST
+                let metadata = from.read(&name)?.metadata();
+                let bytes = metadata.map_err(|cause| Error::new("stat", &whole, cause))?.len();
+                self.charge(bytes, &whole)?;
+            } else if depth < MAX_DEPTH
                 && let Ok(inner) = from.dir(&name)
             {
                 self.count(&inner, depth + 1)?;
@@ -80,14 +77,14 @@ impl Copying<'_> {
                 to.remove_file(&name)?;
                 let (mut source, mut copy) = (from.read(&name)?, to.create(&name)?);
                 if let Err(error) = self.file(&mut source, &mut copy, &whole) {
-                    // A part of a file is worse than none, and may be what has filled the disk.
+                    // A partial file is worse than none, and may be what filled the disk.
                     let _ = to.remove_file(&name);
                     return Err(error);
                 }
                 continue;
             }
             match from.dir(&name) {
-                Ok(inner) if depth < DEEPEST => {
+                Ok(inner) if depth < MAX_DEPTH => {
                     self.level(&to.make_dir(&name)?, &inner, depth + 1)?;
                 }
                 _ => self.left_out.push(whole),
@@ -98,40 +95,40 @@ impl Copying<'_> {
 
     fn file(&mut self, source: &mut File, copy: &mut File, whole: &Path) -> Result<(), Error> {
         let wrong = |cause| Error::new("copy", whole, cause);
-        let mut part = vec![0; PART];
+        let mut part = vec![0; CHUNK];
         loop {
-            self.look(whole)?;
+            self.check_stopped(whole)?;
             let count = match source.read(&mut part) {
                 Ok(0) => return Ok(()),
                 Ok(count) => count,
                 Err(cause) if cause.kind() == ErrorKind::Interrupted => continue,
                 Err(cause) => return Err(wrong(cause)),
             };
-            self.take(count as u64, whole)?;
+            self.charge(count as u64, whole)?;
             copy.write_all(&part[..count]).map_err(wrong)?;
         }
     }
 
-    /// The names in a folder, which are taken from what is left.
+    /// The names in a folder, charged against the budget.
     fn names(&mut self, folder: &Dir) -> Result<Vec<std::ffi::OsString>, Error> {
-        self.look(folder.path())?;
+        self.check_stopped(folder.path())?;
         let names = folder.names()?;
         let count = names.len() as u64;
-        self.left.names = self.left.names.checked_sub(count).ok_or_else(|| {
+        self.remaining.names = self.remaining.names.checked_sub(count).ok_or_else(|| {
             too_much(folder.path(), &format!("more than {} names", self.whole.names))
         })?;
         Ok(names)
     }
 
-    fn take(&mut self, bytes: u64, whole: &Path) -> Result<(), Error> {
-        self.left.bytes =
-            self.left.bytes.checked_sub(bytes).ok_or_else(|| {
+    fn charge(&mut self, bytes: u64, whole: &Path) -> Result<(), Error> {
+        self.remaining.bytes =
+            self.remaining.bytes.checked_sub(bytes).ok_or_else(|| {
                 too_much(whole, &format!("more than {} MiB", self.whole.bytes >> 20))
             })?;
         Ok(())
     }
 
-    fn look(&self, whole: &Path) -> Result<(), Error> {
+    fn check_stopped(&self, whole: &Path) -> Result<(), Error> {
         match (self.stop)() {
             true => Err(Error::new("copy", whole, io::Error::from(ErrorKind::Interrupted))),
             false => Ok(()),
@@ -140,6 +137,6 @@ impl Copying<'_> {
 }
 
 fn too_much(at: &Path, what: &str) -> Error {
-    let why = format!("with it, what is to be copied is {what}, the most that is taken");
-    Error::refused("copy", at, why).with_hint("look who has made so much of it")
+    let why = format!("the files to copy then hold {what}, which is the limit");
+    Error::refused("copy", at, why).with_hint("find out what created this much")
 }

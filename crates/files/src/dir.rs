@@ -1,4 +1,4 @@
-//! An open directory, and what may be done below it.
+//! An open directory and the operations below it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -22,34 +22,34 @@ const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 
 pub(crate) const PASSAGE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// An open directory. Names given to its methods are relative, may have several parts, and never
-/// lead out of it: `..` and links are refused.
+/// An open directory. Names passed to its methods are relative, may have several components, and never
+/// lead outside: `..` and links are refused.
 #[derive(Debug)]
 pub struct Dir {
     fd: OwnedFd,
     path: PathBuf,
-    made: Made,
+    mode: NewMode,
 }
 
-/// How what is made in a directory is made.
+/// Modes and owner of what is created in a directory.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Made {
+pub(crate) struct NewMode {
     file: Mode,
     dir: Mode,
-    /// Whose it becomes in a folder of that user's.
+    /// New files in a folder of this user are given to this user.
     caller: Option<Caller>,
 }
 
-impl Made {
-    /// As the caller's umask has it.
+impl NewMode {
+    /// Subject to the caller's umask.
     const USUAL: Self =
         Self { file: Mode::from_raw_mode(0o666), dir: Mode::from_raw_mode(0o777), caller: None };
 
-    /// For the owner alone.
+    /// For the owner only.
     const PRIVATE: Self =
         Self { file: Mode::from_raw_mode(0o600), dir: Mode::from_raw_mode(0o700), caller: None };
 
-    /// What root makes in a folder of the user who called sudo is that user's.
+    /// What root creates in a folder of the user who called sudo is given to that user.
     fn give(&self, above: &OwnedFd, fd: BorrowedFd<'_>) -> rustix::io::Result<()> {
         let Some(caller) = self.caller else { return Ok(()) };
         match fstat(above)?.st_uid == caller.uid {
@@ -58,8 +58,8 @@ impl Made {
         }
     }
 
-    /// The same for a directory. Who may rename in the folder has perhaps put another one of ours
-    /// into its place since it was made: only an empty one is given away.
+    /// The same for a directory. Anyone who may rename in the folder may have swapped in another
+    /// directory of root's since it was created, so only an empty one is given away.
     fn give_dir(&self, above: &OwnedFd, fd: &OwnedFd) -> rustix::io::Result<()> {
         if self.caller.is_none() {
             return Ok(());
@@ -83,15 +83,15 @@ fn is_empty(directory: &OwnedFd) -> rustix::io::Result<bool> {
 }
 
 impl Dir {
-    /// Opens a directory that the user named. Links in this path are the user's own and are
-    /// followed; below it none is. What root makes in a folder of the user who called sudo is that
-    /// user's.
+    /// Opens a directory that the user named. Links in this path are the user's own and are followed;
+    /// below it none is. What root creates in a folder of the user who called sudo is given to that
+    /// user.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let named = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let fd = openat(CWD, named, DIRECTORY, Mode::empty())
             .map_err(|cause| Error::new("open", path, cause))?;
-        let made = Made { caller: Caller::of_sudo(), ..Made::USUAL };
-        Ok(Self { fd, path: path.to_owned(), made })
+        let mode = NewMode { caller: Caller::from_sudo(), ..NewMode::USUAL };
+        Ok(Self { fd, path: path.to_owned(), mode })
     }
 
     /// Opens a directory by a path in which no link is followed, not even above it.
@@ -99,120 +99,120 @@ impl Dir {
         Self::open(Path::new("/"))?.dir(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// A directory that is open only to lead on, at this place.
+    /// Opens an `O_PATH` directory for reading; `path` is its path.
     pub(crate) fn over(passage: &OwnedFd, path: PathBuf) -> Result<Self, Error> {
         let fd = openat(passage, ".", DIRECTORY, Mode::empty())
             .map_err(|cause| Error::new("open", &path, cause))?;
-        Ok(Self { fd, path, made: Made { caller: Caller::of_sudo(), ..Made::USUAL } })
+        Ok(Self { fd, path, mode: NewMode { caller: Caller::from_sudo(), ..NewMode::USUAL } })
     }
 
-    /// Opens a directory that the user named, and makes it with those above it where they are
-    /// missing.
+    /// Opens a directory that the user named, creating it and its parents where they are missing.
     pub fn make_all(path: &Path) -> Result<Self, Error> {
-        Self::make_all_for(path, Made { caller: Caller::of_sudo(), ..Made::USUAL })
+        Self::make_all_for(path, NewMode { caller: Caller::from_sudo(), ..NewMode::USUAL })
     }
 
-    fn make_all_for(path: &Path, made: Made) -> Result<Self, Error> {
+    fn make_all_for(path: &Path, mode: NewMode) -> Result<Self, Error> {
         match Self::open(path) {
             Err(error) if error.is_missing() => {}
-            found => return found.map(|dir| Self { made, ..dir }),
+            result => return result.map(|dir| Self { mode, ..dir }),
         }
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Error::refused("make", path, "the path does not name a directory"));
         };
-        Self::make_all_for(above, made)?.make_dir(name)
+        Self::make_all_for(above, mode)?.make_dir(name)
     }
 
-    /// The same for a folder that its owner alone may enter, with files that its owner alone may
-    /// read. One that is there already stays as it is.
+    /// The same for a directory that only its owner may enter and whose files only its owner may read.
+    /// An existing directory is left unchanged.
     pub fn make_private(path: &Path) -> Result<Self, Error> {
-        Self::make_all_for(path, Made::PRIVATE)
+        Self::make_all_for(path, NewMode::PRIVATE)
     }
 
-    /// The same directory, where what is made in it from here on is its owner's alone.
+    /// The same directory; what is created in it from here on is accessible to its owner only.
     #[must_use]
     pub fn private(self) -> Self {
-        Self { made: Made::PRIVATE, ..self }
+        Self { mode: NewMode::PRIVATE, ..self }
     }
 
-    /// The same directory, where what is made in it stays this process's own, whosever it is.
+    /// The same directory; what is created in it is owned by this process, regardless of the owner of the
+    /// directory.
     #[must_use]
-    pub fn keeping(self) -> Self {
-        Self { made: Made { caller: None, ..self.made }, ..self }
+    pub fn keeping_owner(self) -> Self {
+        Self { mode: NewMode { caller: None, ..self.mode }, ..self }
     }
 
-    /// Where it lies at this moment, without links.
-    pub fn place(&self) -> Result<PathBuf, Error> {
-        std::fs::read_link(self.here()).map_err(|cause| Error::new("find", &self.path, cause))
+    /// Its current path, without links.
+    pub fn current_path(&self) -> Result<PathBuf, Error> {
+        std::fs::read_link(self.proc_path()).map_err(|cause| Error::new("find", &self.path, cause))
     }
 
-    /// The directory that it lies in at this moment, whatever was above its name when it was opened.
-    pub fn around(&self) -> Result<Self, Error> {
+    /// Its current parent directory, which may differ from the one at the time it was opened.
+    pub fn current_parent(&self) -> Result<Self, Error> {
         let wrong = |cause| Error::new("open", &self.path, cause);
         let fd = openat(&self.fd, "..", DIRECTORY, Mode::empty()).map_err(wrong)?;
-        let around = Self { fd, path: PathBuf::new(), made: self.made };
-        Ok(Self { path: around.place()?, ..around })
+        let parent = Self { fd, path: PathBuf::new(), mode: self.mode };
+        Ok(Self { path: parent.current_path()?, ..parent })
     }
 
-    /// Lets nobody but the owner in.
-    pub fn keep_to_owner(&self) -> Result<(), Error> {
+    /// Removes all permissions of group and others.
+    pub fn restrict_to_owner(&self) -> Result<(), Error> {
         let wrong = |cause| Error::new("chmod", &self.path, cause);
         match fstat(&self.fd).map_err(wrong)?.st_mode & 0o077 {
             0 => Ok(()),
-            _ => fchmod(&self.fd, Made::PRIVATE.dir).map_err(wrong),
+            _ => fchmod(&self.fd, NewMode::PRIVATE.dir).map_err(wrong),
         }
     }
 
-    /// Gives it, without what is in it, to a user.
+    /// Gives the directory, but not its contents, to a user.
     pub fn hand_over(&self, to: Caller) -> Result<(), Error> {
         fchown(&self.fd, Some(to.user()), Some(to.group()))
             .map_err(|cause| Error::new("chown", &self.path, cause))
     }
 
-    /// Whether nothing is in it.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> Result<bool, Error> {
         is_empty(&self.fd).map_err(|cause| Error::new("list", &self.path, cause))
     }
 
-    /// A name for this very directory, wherever it lies by now: for this process, and for what it
-    /// starts until that is another program.
+    /// A path to this very directory, wherever it has been moved: valid in this process, and in its
+    /// children until exec.
     #[must_use]
-    pub fn here(&self) -> PathBuf {
+    pub fn proc_path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.fd.as_raw_fd()))
     }
 
-    /// Lets everybody go through it, and nobody look around.
-    pub fn let_through(&self) -> Result<(), Error> {
+    /// Lets everyone traverse it, but not list it.
+    pub fn allow_traversal(&self) -> Result<(), Error> {
         let wrong = |cause| Error::new("chmod", &self.path, cause);
         let mode = fstat(&self.fd).map_err(wrong)?.st_mode;
         fchmod(&self.fd, Mode::from_raw_mode(mode & 0o7777 | 0o011)).map_err(wrong)
     }
 
-    /// Its place, as it was named.
+    /// Its path, as it was opened.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Which directory it is.
+    /// Its device and inode.
     pub fn identity(&self) -> Result<Identity, Error> {
-        Identity::of(self.fd.as_fd()).map_err(|cause| Error::new("stat", &self.path, cause))
+        Identity::from_fd(self.fd.as_fd()).map_err(|cause| Error::new("stat", &self.path, cause))
     }
 
     /// Who owns it, by user id.
     pub fn owner(&self) -> Result<u32, Error> {
-        let found = fstat(&self.fd).map_err(|cause| Error::new("stat", &self.path, cause))?;
-        Ok(found.st_uid)
+        let stat = fstat(&self.fd).map_err(|cause| Error::new("stat", &self.path, cause))?;
+        Ok(stat.st_uid)
     }
 
-    /// Whether a regular file of this name is there, and no link to one.
+    /// Whether a regular file of this name exists (a link to one does not count).
     #[must_use]
     pub fn has_file(&self, name: impl AsRef<Path>) -> bool {
-        let found = self
+        let stat = self
             .above("stat", name.as_ref())
             .ok()
             .and_then(|(above, name)| statat(&above, name, AtFlags::SYMLINK_NOFOLLOW).ok());
-        found.is_some_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
+        stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
     }
 
     /// Opens a directory below this one.
@@ -221,47 +221,47 @@ impl Dir {
         let parts = parts("open", &self.path, name)?;
         let mut fd = self.own("open")?;
         for (index, part) in parts.iter().enumerate() {
-            // What only leads on need not be readable.
+            // Directories on the way need not be readable.
             let leads_on = index + 1 < parts.len();
             fd = self.enter("open", name, &fd, part, if leads_on { PASSAGE } else { DIRECTORY })?;
         }
         Ok(self.below(fd, name))
     }
 
-    /// Makes a directory below this one, with those between that are missing, and opens it. One
-    /// that exists is opened.
+    /// Creates a directory below this one, with missing directories on the way, and opens it. An
+    /// existing one is opened.
     pub fn make_dir(&self, name: impl AsRef<Path>) -> Result<Self, Error> {
         let name = name.as_ref();
         let mut fd = self.own("make")?;
         for part in parts("make", &self.path, name)? {
-            let made = match mkdirat(&fd, part, self.made.dir) {
+            let is_new = match mkdirat(&fd, part, self.mode.dir) {
                 Err(Errno::EXIST) => false,
-                done => {
-                    done.map_err(|cause| Error::new("make", &self.path.join(name), cause))?;
+                result => {
+                    result.map_err(|cause| Error::new("make", &self.path.join(name), cause))?;
                     true
                 }
             };
             let inner = self.enter("make", name, &fd, part, DIRECTORY)?;
             let above = std::mem::replace(&mut fd, inner);
-            if made {
-                let given = self.made.give_dir(&above, &fd);
-                given.map_err(|cause| Error::new("chown", &self.path.join(name), cause))?;
+            if is_new {
+                let handed = self.mode.give_dir(&above, &fd);
+                handed.map_err(|cause| Error::new("chown", &self.path.join(name), cause))?;
             }
         }
         Ok(self.below(fd, name))
     }
 
-    /// Makes one directory that must not exist, and opens it.
+    /// Creates one directory that must not exist, and opens it.
     pub fn make_new_dir(&self, name: impl AsRef<Path>) -> Result<Self, Error> {
         let whole = self.path.join(name.as_ref());
         let (above, name) = self.above("make", name.as_ref())?;
-        mkdirat(&above, name, self.made.dir).map_err(|cause| Error::new("make", &whole, cause))?;
+        mkdirat(&above, name, self.mode.dir).map_err(|cause| Error::new("make", &whole, cause))?;
         let fd = self.enter("make", Path::new(name), &above, name, DIRECTORY)?;
-        self.made.give_dir(&above, &fd).map_err(|cause| Error::new("chown", &whole, cause))?;
-        Ok(Self { fd, path: whole, made: self.made })
+        self.mode.give_dir(&above, &fd).map_err(|cause| Error::new("chown", &whole, cause))?;
+        Ok(Self { fd, path: whole, mode: self.mode })
     }
 
-    /// Makes a file that must not exist, open for reading and writing.
+    /// Creates a file that must not exist, open for reading and writing.
     pub fn create(&self, name: impl AsRef<Path>) -> Result<File, Error> {
         let whole = self.path.join(name.as_ref());
         let (above, name) = self.above("create", name.as_ref())?;
@@ -270,20 +270,20 @@ impl Dir {
 
     pub(crate) fn create_in(&self, above: &OwnedFd, name: &OsStr) -> rustix::io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
-        let fd = openat(above, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, self.made.file)?;
-        self.made.give(above, fd.as_fd())?;
+        let fd = openat(above, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, self.mode.file)?;
+        self.mode.give(above, fd.as_fd())?;
         Ok(File::from(fd))
     }
 
-    /// Opens a file for reading and appending, and makes it where it is missing. What is no
-    /// regular file, or has a second name, is somebody else's and refused.
+    /// Opens a file for reading and appending, creating it where it is missing. Anything that is not a
+    /// regular file, or has a second name, belongs to someone else and is refused.
     pub fn append(&self, name: impl AsRef<Path>) -> Result<File, Error> {
         let file = self.open_file(name.as_ref(), OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
         let wrong = |cause| Error::new("chown", &self.path.join(name.as_ref()), cause);
-        // One that holds something already stays whose it is.
-        if self.made.caller.is_some() && fstat(&file).map_err(wrong)?.st_size == 0 {
+        // A file with contents keeps its owner.
+        if self.mode.caller.is_some() && fstat(&file).map_err(wrong)?.st_size == 0 {
             let (above, _) = self.above("chown", name.as_ref())?;
-            self.made.give(&above, file.as_fd()).map_err(wrong)?;
+            self.mode.give(&above, file.as_fd()).map_err(wrong)?;
         }
         Ok(file)
     }
@@ -293,7 +293,7 @@ impl Dir {
         self.open_file(name.as_ref(), OFlags::RDWR | OFlags::APPEND)
     }
 
-    /// Opens a regular file for reading. It is never waited for, as one waits for a FIFO.
+    /// Opens a regular file for reading. Never blocks, as opening a FIFO would.
     pub fn read(&self, name: impl AsRef<Path>) -> Result<File, Error> {
         self.open_file(name.as_ref(), OFlags::RDONLY)
     }
@@ -302,37 +302,38 @@ impl Dir {
         let whole = self.path.join(name);
         let wrong = |cause: Errno| match cause {
             Errno::LOOP => {
-                Error::refused("open", &whole, "it is a link, and none is followed here")
-                    .with_hint("put the file itself there, if you know where the link leads")
+                Error::refused("open", &whole, "it is a link, and links are not followed here")
+                    .with_hint("replace the link by the file itself, if you know where it leads")
             }
             cause => Error::new("open", &whole, cause),
         };
         let (above, name) = self.above("open", name)?;
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd = openat(&above, name, flags, self.made.file).map_err(wrong)?;
-        let found = fstat(&fd).map_err(wrong)?;
-        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-            return Err(Error::refused("open", &whole, "it is no regular file")
-                .with_hint("look what put it there, and remove it"));
+        let fd = openat(&above, name, flags, self.mode.file).map_err(wrong)?;
+        let stat = fstat(&fd).map_err(wrong)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(Error::refused("open", &whole, "it is not a regular file")
+                .with_hint("find out what created it, and remove it"));
         }
-        // Reading changes nothing under any of its names, and copies are often made of links.
-        if found.st_nlink > 1 && flags.intersects(OFlags::WRONLY | OFlags::RDWR) {
-            let why = "it has other names too, and would change under them";
-            return Err(Error::refused("open", &whole, why)
-                .with_hint("remove it, or put a copy in its place"));
+        // Reading changes nothing under any of its names, and copies are often made of hard links.
+        if stat.st_nlink > 1 && flags.intersects(OFlags::WRONLY | OFlags::RDWR) {
+            let why = "it has other hard links, and would change under those names too";
+            return Err(
+                Error::refused("open", &whole, why).with_hint("remove it, or replace it by a copy")
+            );
         }
         Ok(File::from(fd))
     }
 
-    /// Begins a file that takes the place of `name` when it is whole.
+    /// Begins a file that replaces `name` once it is complete.
     pub fn draft(&self, name: impl AsRef<Path>) -> Result<Draft, Error> {
         let whole = self.path.join(name.as_ref());
         let (above, name) = self.above("write", name.as_ref())?;
         Draft::begin(self, above, name.to_owned(), whole)
     }
 
-    /// Replaces a file whole: readers see the old bytes or the new ones, never a part, and after a
-    /// crash one of the two is there.
+    /// Replaces a whole file: readers see the old bytes or the new ones, never a mixture, and after a
+    /// crash one of the two exists.
     pub fn replace(&self, name: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
         let mut draft = self.draft(name.as_ref())?;
         let whole = self.path.join(name.as_ref());
@@ -340,7 +341,7 @@ impl Dir {
         draft.commit()
     }
 
-    /// Makes a FIFO for this user alone and opens both its ends, without ever waiting.
+    /// Creates a FIFO for this user only and opens both its ends, without blocking.
     pub fn make_fifo(&self, name: impl AsRef<Path>) -> Result<File, Error> {
         let whole = self.path.join(name.as_ref());
         let wrong = |cause| Error::new("mkfifo", &whole, cause);
@@ -349,18 +350,18 @@ impl Dir {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = openat(&above, name, flags, Mode::empty()).map_err(wrong)?;
         if FileType::from_raw_mode(fstat(&fd).map_err(wrong)?.st_mode) != FileType::Fifo {
-            return Err(Error::refused("open", &whole, "somebody has exchanged it"));
+            return Err(Error::refused("open", &whole, "it was replaced by someone else"));
         }
         Ok(File::from(fd))
     }
 
-    /// Removes a name that is no directory: of a link the link, never what it points to. Says
-    /// whether there was one.
+    /// Removes a name that is not a directory; of a link the link itself, never its target. Returns
+    /// whether it existed.
     pub fn remove_file(&self, name: impl AsRef<Path>) -> Result<bool, Error> {
         self.remove("remove", name.as_ref(), AtFlags::empty())
     }
 
-    /// Removes an empty directory. Says whether there was one.
+    /// Removes an empty directory. Returns whether it existed.
     pub fn remove_dir(&self, name: impl AsRef<Path>) -> Result<bool, Error> {
         self.remove("rmdir", name.as_ref(), AtFlags::REMOVEDIR)
     }
@@ -369,7 +370,7 @@ impl Dir {
         let whole = self.path.join(name);
         let (above, name) = match self.above(verb, name) {
             Err(error) if error.is_missing() => return Ok(false),
-            found => found?,
+            result => result?,
         };
         match unlinkat(&above, name, flags) {
             Ok(()) => Ok(true),
@@ -378,7 +379,7 @@ impl Dir {
         }
     }
 
-    /// Gives something in this directory another name in it; what has that name is replaced.
+    /// Renames something in this directory; an existing target is replaced.
     pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<(), Error> {
         let whole = self.path.join(from.as_ref());
         let (old, from) = self.above("rename", from.as_ref())?;
@@ -386,12 +387,12 @@ impl Dir {
         renameat(&old, from, &new, to).map_err(|cause| Error::new("rename", &whole, cause))
     }
 
-    /// Returns when the names in it are on the disk.
+    /// Waits until the names in it are on disk.
     pub fn sync(&self) -> Result<(), Error> {
         fsync(&self.fd).map_err(|cause| Error::new("fsync", &self.path, cause))
     }
 
-    /// The descriptor of the directory that holds `name`, and the last part of the name.
+    /// The descriptor of the directory that holds `name`, and the last component of the name.
     pub(crate) fn above<'n>(
         &self,
         verb: &'static str,
@@ -399,7 +400,7 @@ impl Dir {
     ) -> Result<(OwnedFd, &'n OsStr), Error> {
         let mut parts = parts(verb, &self.path, name)?;
         let Some(last) = parts.pop() else {
-            return Err(Error::refused(verb, &self.path.join(name), "it names no file"));
+            return Err(Error::refused(verb, &self.path.join(name), "it does not name a file"));
         };
         let mut fd = self.own(verb)?;
         for part in parts {
@@ -418,8 +419,9 @@ impl Dir {
     ) -> Result<OwnedFd, Error> {
         let whole = || self.path.join(name);
         openat(above, part, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(|cause| match cause {
-            Errno::LOOP | Errno::NOTDIR => Error::new(verb, &whole(), Errno::NOTDIR)
-                .with_hint(format!("`{}` is no directory; links are not followed", part.display())),
+            Errno::LOOP | Errno::NOTDIR => Error::new(verb, &whole(), Errno::NOTDIR).with_hint(
+                format!("`{}` is not a directory; links are not followed", part.display()),
+            ),
             cause => Error::new(verb, &whole(), cause),
         })
     }
@@ -429,7 +431,7 @@ impl Dir {
     }
 
     fn below(&self, fd: OwnedFd, name: &Path) -> Self {
-        Self { fd, path: self.path.join(name), made: self.made }
+        Self { fd, path: self.path.join(name), mode: self.mode }
     }
 }
 
@@ -439,18 +441,18 @@ impl AsFd for Dir {
     }
 }
 
-/// The parts of a name that stays below its directory.
+/// The components of a name that stays below its directory.
 fn parts<'n>(verb: &'static str, dir: &Path, name: &'n Path) -> Result<Vec<&'n OsStr>, Error> {
     name.components()
         .filter(|part| *part != Component::CurDir)
         .map(|part| match part {
             Component::Normal(part) => Ok(part),
-            _ => Err(Error::refused(verb, &dir.join(name), "the name leads out of its folder")),
+            _ => Err(Error::refused(verb, &dir.join(name), "the name leads outside its folder")),
         })
         .collect()
 }
 
-/// A name that nobody can have guessed.
+/// A random name, which nobody can guess.
 pub(crate) fn unguessable(name: &OsStr) -> OsString {
     use std::hash::{BuildHasher, Hasher, RandomState};
     // The keys of a RandomState come from the kernel's random numbers.
@@ -473,35 +475,35 @@ mod tests {
 
     const CALLER: Caller = Caller { uid: 1234, gid: 1234 };
 
-    /// A folder of the user who called sudo, as root has it open.
-    fn folder_of_caller(place: &Path) -> Option<Dir> {
+    /// A folder of the user who called sudo, opened by root.
+    fn folder_of_caller(temp: &Path) -> Option<Dir> {
         if !geteuid().is_root() {
             return None;
         }
-        chown(place, Some(CALLER.uid), Some(CALLER.gid)).unwrap();
-        let dir = Dir::open(place).unwrap();
-        Some(Dir { made: Made { caller: Some(CALLER), ..Made::USUAL }, ..dir })
+        chown(temp, Some(CALLER.uid), Some(CALLER.gid)).unwrap();
+        let dir = Dir::open(temp).unwrap();
+        Some(Dir { mode: NewMode { caller: Some(CALLER), ..NewMode::USUAL }, ..dir })
     }
 
     #[test]
-    fn what_root_makes_in_a_folder_of_the_caller_is_the_caller_s_and_nothing_else() {
-        let place = tempfile::tempdir().unwrap();
-        let Some(dir) = folder_of_caller(place.path()) else { return };
+    fn only_what_root_creates_in_the_callers_folder_is_given_to_the_caller() {
+        let temp = tempfile::tempdir().unwrap();
+        let Some(dir) = folder_of_caller(temp.path()) else { return };
         drop(dir.create("file").unwrap());
         dir.make_dir("a/b").unwrap();
-        fs::create_dir(place.path().join("root")).unwrap();
+        fs::create_dir(temp.path().join("root")).unwrap();
         drop(dir.create("root/file").unwrap());
-        let owner = |name: &str| place.path().join(name).symlink_metadata().unwrap().uid();
+        let owner = |name: &str| temp.path().join(name).symlink_metadata().unwrap().uid();
         assert_eq!(["file", "a", "a/b"].map(owner), [CALLER.uid; 3]);
         assert_eq!(["root", "root/file"].map(owner), [0; 2]);
     }
 
-    /// The caller may rename in the folder, and root's own folder lies there too.
+    /// The caller may rename in the folder, which also holds a folder of root's.
     #[test]
-    fn a_folder_that_is_exchanged_as_it_is_made_is_not_given_away() {
-        let place = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let Some(dir) = folder_of_caller(place.path()) else { return };
-        let [new, roots] = ["new", "roots"].map(|name| place.path().join(name));
+    fn a_folder_swapped_during_creation_is_not_given_away() {
+        let temp = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let Some(dir) = folder_of_caller(temp.path()) else { return };
+        let [new, roots] = ["new", "roots"].map(|name| temp.path().join(name));
         fs::create_dir(&roots).unwrap();
         fs::write(roots.join("secret"), "root's").unwrap();
         let (stop, count) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -514,14 +516,14 @@ mod tests {
             });
             for _ in 0..12_000 {
                 let _ = dir.make_new_dir("new");
-                // The one with something in it stays.
+                // The one with contents stays.
                 for path in [&new, &roots] {
                     let _ = fs::remove_dir(path);
                 }
             }
             stop.store(true, Ordering::Release);
         });
-        assert!(count.load(Ordering::Relaxed) > 0, "nothing was exchanged");
+        assert!(count.load(Ordering::Relaxed) > 0, "no names were exchanged");
         let kept = [&new, &roots].into_iter().find(|path| path.join("secret").exists()).unwrap();
         assert_eq!(kept.metadata().unwrap().uid(), 0, "root's folder was given away");
     }

@@ -1,4 +1,4 @@
-//! A file that takes its place when it is whole.
+//! A file that appears under its name only once it is complete.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,13 +15,13 @@ use crate::dir::{Dir, unguessable};
 use crate::error::Error;
 use crate::tree::Identity;
 
-/// A file that is being written under a name that nobody can guess. [`Draft::commit`] gives it its
-/// name; without that it is removed.
+/// A file being written under a random name. [`Draft::commit`] renames it; otherwise it is removed when
+/// dropped.
 #[derive(Debug)]
 pub struct Draft {
     file: File,
     above: OwnedFd,
-    /// Its name while it is a draft.
+    /// Its temporary name.
     draft: OsString,
     name: OsString,
     path: PathBuf,
@@ -52,13 +52,13 @@ impl Draft {
         Err(Error::new("write", &path, cause))
     }
 
-    /// The place that it will take.
+    /// Its final path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives it the permissions of the file that it will replace, and where root may, its owner.
+    /// Copies the permissions of the file that it will replace and, where root may, its owner.
     pub(crate) fn resemble(&self, old: &Stat) -> Result<(), Error> {
         let wrong = |cause| Error::new("chmod", &self.path, cause);
         if fstat(&self.file).map_err(wrong)?.st_uid != old.st_uid {
@@ -68,18 +68,22 @@ impl Draft {
         fchmod(&self.file, Mode::from_raw_mode(old.st_mode & 0o777)).map_err(wrong)
     }
 
-    /// Puts the file into its place now; what is written afterwards is seen there as it comes.
+    /// Renames the file now; what is written afterwards is visible as it comes.
     pub(crate) fn into_place(self) -> Result<File, Error> {
         let file = self.file.try_clone().map_err(|cause| Error::new("write", &self.path, cause))?;
         self.commit().map(|()| file)
     }
 
-    /// Puts the file into its place, and returns when it is on the disk.
+    /// Renames the file, and returns once it is on disk.
     pub fn commit(mut self) -> Result<(), Error> {
         let wrong = |cause: io::Error| Error::new("write", &self.path, cause);
         self.file.sync_all().map_err(wrong)?;
         if !self.is_mine() {
-            return Err(Error::refused("write", &self.path, "somebody has exchanged its draft"));
+            return Err(Error::refused(
+                "write",
+                &self.path,
+                "its draft was replaced by someone else",
+            ));
         }
         renameat(&self.above, &self.draft, &self.above, &self.name)
             .map_err(|cause| wrong(cause.into()))?;
@@ -87,10 +91,10 @@ impl Draft {
         fsync(&self.above).map_err(|cause| wrong(cause.into()))
     }
 
-    /// Whether the draft's name still stands for the file that was made.
+    /// Whether the temporary name still refers to the file that was created.
     fn is_mine(&self) -> bool {
         let named = statat(&self.above, &self.draft, AtFlags::SYMLINK_NOFOLLOW);
-        named.ok().map(|found| Identity::from(&found)) == Identity::of(self.file.as_fd()).ok()
+        named.ok().map(|stat| Identity::from(&stat)) == Identity::from_fd(self.file.as_fd()).ok()
     }
 }
 
@@ -105,7 +109,7 @@ impl Write for Draft {
 }
 
 impl Drop for Draft {
-    /// What could be written of it would only fill a full disk further.
+    /// An abandoned draft would only fill a full disk further.
     fn drop(&mut self) {
         if !self.committed && self.is_mine() {
             let _ = unlinkat(&self.above, &self.draft, AtFlags::empty());

@@ -1,4 +1,4 @@
-//! What went wrong with a file: operation, path, cause and a hint.
+//! A failed file operation: operation, path, cause and a hint.
 
 use std::fmt;
 use std::io;
@@ -11,9 +11,9 @@ use rustix::io::Errno;
 pub struct Error {
     /// The verb: `create`, `replace`, `remove`.
     pub operation: &'static str,
-    /// What it was done to.
+    /// What it was applied to.
     pub path: PathBuf,
-    /// The system's answer, or the reason for which this crate refused.
+    /// The system error, or the reason for which this crate refused.
     pub cause: io::Error,
     /// What to do about it.
     pub hint: Option<String>,
@@ -33,13 +33,13 @@ impl Error {
         self
     }
 
-    /// Whether the system answered with this error number.
+    /// Whether this was the system error.
     #[must_use]
     pub fn is(&self, errno: Errno) -> bool {
         self.cause.raw_os_error() == Some(errno.raw_os_error())
     }
 
-    /// Whether there is nothing of that name.
+    /// Whether the path does not exist.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         self.is(Errno::NOENT)
@@ -59,7 +59,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl From<Error> for io::Error {
-    /// The cause alone where the system named one, so that its kind is still known.
+    /// Only the cause where it is a system error, so that its kind is preserved.
     fn from(error: Error) -> Self {
         match error.cause.raw_os_error() {
             Some(_) => error.cause,

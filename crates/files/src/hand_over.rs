@@ -1,7 +1,7 @@
-//! A folder of the user who called sudo, while root works in it and afterwards.
+//! Ownership of a folder of the user who called sudo, while root works in it and afterwards.
 //!
-//! As long as root starts what lies in a folder, nobody else may change it: it is root's, and given
-//! to the user when nothing in it is read or started any more.
+//! While root starts programs from a folder, nobody else may change it: it belongs to root, and is
+//! given to the user when nothing in it is read or started any more.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,18 +18,18 @@ use crate::dir::Dir;
 use crate::error::Error;
 use crate::owner::Caller;
 
-/// Folders inside one another that are given away; what lies deeper no run of ours has made.
-const DEEPEST: usize = 32;
+/// Maximum nesting depth of folders given away. No run of ours nests deeper.
+const MAX_DEPTH: usize = 32;
 
-/// Access lists, by which others could write although the mode says that they may not.
+/// Access lists, by which others could write although the mode forbids it.
 const ACCESS_LISTS: [&str; 2] = ["system.posix_acl_access", "system.posix_acl_default"];
 
 impl Dir {
-    /// Makes it this process's own, where nobody else may write.
+    /// Makes this process its owner, and removes write permission for everyone else.
     pub fn take_over(&self) -> Result<(), Error> {
         let wrong = |cause| Error::new("chown", self.path(), cause);
-        let found = fstat(self).map_err(wrong)?;
-        if found.st_uid != geteuid().as_raw() {
+        let stat = fstat(self).map_err(wrong)?;
+        if stat.st_uid != geteuid().as_raw() {
             fchown(self, Some(geteuid()), Some(getegid())).map_err(wrong)?;
         }
         for list in ACCESS_LISTS {
@@ -38,11 +38,11 @@ impl Dir {
                 Err(cause) => return Err(wrong(cause)),
             }
         }
-        fchmod(self, Mode::from_raw_mode(found.st_mode & 0o7777 & !0o022)).map_err(wrong)
+        fchmod(self, Mode::from_raw_mode(stat.st_mode & 0o7777 & !0o022)).map_err(wrong)
     }
 
-    /// Gives it to a user, with all in it that is this process's own; itself at last. What somebody
-    /// else owns, or has another name elsewhere, stays whose it is.
+    /// Gives it to a user, with everything in it that this process owns, the top folder last. What
+    /// someone else owns, or has a hard link elsewhere, keeps its owner.
     pub fn hand_over_tree(&self, to: Caller) -> Result<(), Error> {
         let wrong = |cause| Error::new("chown", self.path(), cause);
         let top = fstat(self).map_err(wrong)?;
@@ -62,26 +62,26 @@ fn give_inside(folder: impl AsFd, top: &Stat, to: Caller, depth: usize) -> rusti
             continue;
         }
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let found = match openat(&folder, name, flags, Mode::empty()) {
+        let entry_fd = match openat(&folder, name, flags, Mode::empty()) {
             Err(Errno::NOENT) => continue,
-            found => found?,
+            result => result?,
         };
-        let what = fstat(&found)?;
-        // Another file system was mounted there by somebody else.
-        if what.st_uid != top.st_uid || what.st_dev != top.st_dev {
+        let stat = fstat(&entry_fd)?;
+        // Another file system, mounted there by someone else.
+        if stat.st_uid != top.st_uid || stat.st_dev != top.st_dev {
             continue;
         }
-        match FileType::from_raw_mode(what.st_mode) {
-            FileType::Directory if depth < DEEPEST => {
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory if depth < MAX_DEPTH => {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-                let inner: OwnedFd = openat(&found, ".", flags, Mode::empty())?;
+                let inner: OwnedFd = openat(&entry_fd, ".", flags, Mode::empty())?;
                 give_inside(&inner, top, to, depth + 1)?;
             }
             FileType::Symlink => {}
-            FileType::RegularFile | FileType::Fifo if what.st_nlink == 1 => {}
+            FileType::RegularFile | FileType::Fifo if stat.st_nlink == 1 => {}
             _ => continue,
         }
-        chownat(&found, "", Some(to.user()), Some(to.group()), AtFlags::EMPTY_PATH)?;
+        chownat(&entry_fd, "", Some(to.user()), Some(to.group()), AtFlags::EMPTY_PATH)?;
     }
     Ok(())
 }

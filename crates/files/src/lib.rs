@@ -1,10 +1,10 @@
-//! The one door through which files are created, replaced and removed.
+//! The only code that creates, replaces and removes files.
 //!
-//! Everything works from the descriptor of a directory: no link is followed below it, names of
-//! drafts cannot be guessed, nothing that exists is opened for writing by accident, and what is
-//! removed is what was made, known by device and inode. What somebody else may have put there is
-//! read as a regular file of at most so many bytes, and never waited for. A folder that somebody else
-//! may change while root works in it is refused ([`check`]); what was looked at is what is used.
+//! Everything works from a directory descriptor: no link below it is followed, names of drafts cannot
+//! be guessed, nothing that exists is opened for writing by accident, and only what was created here,
+//! known by device and inode, is removed. Files that someone else may have put there are read as
+//! regular files up to a size limit, without blocking. A folder that someone else may change while root
+//! works in it is refused ([`check`]); the directory that was checked is the one that is used.
 
 mod copy;
 mod dir;

@@ -1,5 +1,5 @@
-//! Whose folder is this? A folder is opened as ssh opens its keys: it and all above it must belong
-//! to root or to the user, and nobody else may write there.
+//! Ownership checks of folders. As ssh checks its keys: a folder and everything above it must belong to
+//! root or to the user, and nobody else may write there.
 
 use std::ffi::OsString;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -12,17 +12,17 @@ use rustix::process::geteuid;
 use crate::dir::{Dir, PASSAGE};
 use crate::error::Error;
 
-/// Whether a folder that others may change is taken all the same.
+/// Whether a folder that others may change is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Trust {
     /// It is refused.
     #[default]
     Checked,
-    /// The user has said that nobody there means harm (`--trust-folder`).
-    Told,
+    /// The user has confirmed that nobody there means harm (`--trust-folder`).
+    UserConfirmed,
 }
 
-/// The user who called, where root works for one (sudo).
+/// The user for whom root works (sudo).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
     /// The user's id.
@@ -32,9 +32,9 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// The one whom sudo names, if this process is root.
+    /// The user named by sudo, if this process is root.
     #[must_use]
-    pub fn of_sudo() -> Option<Self> {
+    pub fn from_sudo() -> Option<Self> {
         let number = |name: &str| std::env::var(name).ok()?.parse().ok();
         if !geteuid().is_root() {
             return None;
@@ -55,19 +55,19 @@ impl Caller {
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
-/// What a user namespace shows for all whom it does not map (user_namespaces(7)).
+/// The id that a user namespace shows for all users it does not map (user_namespaces(7)).
 const UNMAPPED: u32 = 65534;
 
-/// A folder that was looked at. What exists of it is open, so that nobody can put something else
-/// into its place between the look and the use.
+/// A folder that was checked. The part that exists is kept open, so that nobody can swap it between
+/// check and use.
 #[derive(Debug)]
-#[must_use = "what was looked at is what is to be used; the path may stand for something else by now"]
+#[must_use = "use the folder that was checked; the path may lead to something else by now"]
 pub struct Checked {
     /// The deepest directory that exists.
     existing: OwnedFd,
-    /// Its place, without links.
+    /// Its path, without links.
     at: PathBuf,
-    /// What is missing below it.
+    /// The components that do not exist yet.
     missing: Vec<OsString>,
     rule: Rule,
 }
@@ -79,9 +79,9 @@ struct Rule {
     trust: Trust,
 }
 
-/// Checks that nobody but root, this user and `also` can change what `path` stands for. What does
-/// not exist yet is taken for made by us. A directory such as /tmp, where everybody may write but
-/// only owners may rename (the sticky bit), is fine above something that is ours.
+/// Checks that nobody but root, this user and `also` can change what `path` leads to. What does not
+/// exist yet counts as created by us. A directory such as /tmp, where everyone may write but only
+/// owners may rename (the sticky bit), is fine above something of ours.
 pub fn check(path: &Path, also: Option<Caller>, trust: Trust) -> Result<Checked, Error> {
     let rule = Rule { also, trust };
     let (whole, missing) = canonical(path)?;
@@ -94,7 +94,7 @@ pub fn check(path: &Path, also: Option<Caller>, trust: Trust) -> Result<Checked,
     let parts: Vec<_> = parts.collect();
     for index in 0..=parts.len() {
         let is_last = index == parts.len();
-        rule.look(path, &at, &existing, !is_last || !missing.is_empty())?;
+        rule.check(path, &at, &existing, !is_last || !missing.is_empty())?;
         if let Some(part) = parts.get(index) {
             at.push(part);
             existing = step(&existing, Path::new(part), &at)?;
@@ -103,7 +103,7 @@ pub fn check(path: &Path, also: Option<Caller>, trust: Trust) -> Result<Checked,
     Ok(Checked { existing, at, missing, rule })
 }
 
-/// One step down, which no link leads elsewhere.
+/// Opens the next component; a link is refused.
 fn step(from: impl std::os::fd::AsFd, part: &Path, at: &Path) -> Result<OwnedFd, Error> {
     openat(from, part, PASSAGE | OFlags::NOFOLLOW, Mode::empty()).map_err(|cause| match cause {
         Errno::LOOP | Errno::NOTDIR => Error::new("open", at, Errno::NOTDIR),
@@ -112,19 +112,19 @@ fn step(from: impl std::os::fd::AsFd, part: &Path, at: &Path) -> Result<OwnedFd,
 }
 
 impl Checked {
-    /// Its place, without links.
+    /// Its path, without links.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.missing.iter().fold(self.at.clone(), |path, part| path.join(part))
     }
 
-    /// Whether the deepest directory that exists is this user's.
+    /// Whether the deepest directory that exists belongs to this user.
     #[must_use]
     pub fn is_below(&self, caller: Caller) -> bool {
-        fstat(&self.existing).is_ok_and(|found| found.st_uid == caller.uid)
+        fstat(&self.existing).is_ok_and(|stat| stat.st_uid == caller.uid)
     }
 
-    /// Opens the folder that was looked at; it must exist.
+    /// Opens the folder that was checked; it must exist.
     pub fn open(self) -> Result<Dir, Error> {
         match self.missing.is_empty() {
             true => Dir::over(&self.existing, self.at),
@@ -132,12 +132,12 @@ impl Checked {
         }
     }
 
-    /// The same, made where it is missing. Who was quicker in making it is looked at, too.
+    /// The same, created where it is missing. A folder that someone else created first is checked, too.
     pub fn make(self) -> Result<Dir, Error> {
         self.make_below(|dir| dir)
     }
 
-    /// The same, of which what is made is its owner's alone.
+    /// The same; what is created is accessible to its owner only.
     pub fn make_private(self) -> Result<Dir, Error> {
         self.make_below(Dir::private)
     }
@@ -148,59 +148,60 @@ impl Checked {
         for (index, part) in self.missing.iter().enumerate() {
             dir = dir.make_dir(part)?;
             let leads_on = index + 1 < self.missing.len();
-            self.rule.look(&whole, dir.path(), &dir, leads_on)?;
+            self.rule.check(&whole, dir.path(), &dir, leads_on)?;
         }
         Ok(dir)
     }
 }
 
 impl Rule {
-    /// Looks at one directory. Who owns what lies in a sticky one is looked at in the next step.
-    fn look(
+    /// Checks one directory. The owner of an entry in a sticky directory is checked in the next step.
+    fn check(
         self,
         path: &Path,
         at: &Path,
         directory: impl std::os::fd::AsFd,
         leads_on: bool,
     ) -> Result<(), Error> {
-        if self.trust == Trust::Told {
+        if self.trust == Trust::UserConfirmed {
             return Ok(());
         }
-        let found = fstat(&directory).map_err(|cause| Error::new("stat", at, cause))?;
+        let stat = fstat(&directory).map_err(|cause| Error::new("stat", at, cause))?;
         let is_friend = |uid: u32| {
             uid == 0
                 || uid == geteuid().as_raw()
                 || self.also.is_some_and(|caller| caller.uid == uid)
         };
         // The group of the same number is the user's own (user private groups, and root's); with a
-        // umask of 002, which goes with them, all that a user makes may be written by it.
-        // With an access list the bits of the group are the most that anybody named in it may do.
-        let own_group = (found.st_gid == found.st_uid || found.st_gid == 0) && !has_access_list(at);
+        // umask of 002, which goes with them, everything the user creates is writable by that group.
+        // With an access list, the group bits are the mask: the most that anyone named in it may do.
+        let own_group = (stat.st_gid == stat.st_uid || stat.st_gid == 0) && !has_access_list(at);
         let others = if own_group { WRITABLE_BY_OTHERS & !0o020 } else { WRITABLE_BY_OTHERS };
-        let shared = found.st_mode & others != 0;
-        let guarded = found.st_mode & STICKY != 0 && leads_on;
-        if !is_friend(found.st_uid) || shared && !guarded {
-            return Err(refusal(path, at, &found));
+        let shared = stat.st_mode & others != 0;
+        let guarded = stat.st_mode & STICKY != 0 && leads_on;
+        if !is_friend(stat.st_uid) || shared && !guarded {
+            return Err(refusal(path, at, &stat));
         }
         Ok(())
     }
 }
 
-/// Whether nobody but root, this user and the one who called sudo can put something into a directory.
+/// Whether nobody but root, this user and the caller of sudo can create entries in a directory.
 pub(crate) fn is_guarded(directory: &OwnedFd) -> bool {
-    let rule = Rule { also: Caller::of_sudo(), trust: Trust::Checked };
+    let rule = Rule { also: Caller::from_sudo(), trust: Trust::Checked };
     let here = format!("/proc/self/fd/{}", directory.as_raw_fd());
     let at = std::fs::read_link(here).unwrap_or_default();
-    rule.look(&at, &at, directory, false).is_ok()
+    rule.check(&at, &at, directory, false).is_ok()
 }
 
-/// Whether a directory has an access list (acl(5)). A descriptor of O_PATH cannot be asked.
+/// Whether a directory has an access list (acl(5)). This takes a path: `O_PATH` descriptors do not
+/// support it.
 fn has_access_list(directory: &Path) -> bool {
     rustix::fs::lgetxattr(directory, c"system.posix_acl_access", &mut [0_u8; 0][..]).is_ok()
 }
 
-fn refusal(path: &Path, directory: &Path, found: &Stat) -> Error {
-    let (uid, mode) = (found.st_uid, found.st_mode & 0o7777);
+fn refusal(path: &Path, directory: &Path, stat: &Stat) -> Error {
+    let (uid, mode) = (stat.st_uid, stat.st_mode & 0o7777);
     let why = format!(
         "{} belongs to user {uid} and has mode {mode:04o}, so that others can put something else \
          there",
@@ -208,20 +209,20 @@ fn refusal(path: &Path, directory: &Path, found: &Stat) -> Error {
     );
     let outside = match uid {
         UNMAPPED => {
-            " (in a container, user 65534 stands for all whom it does not know, as where a directory \
+            " (in a container, user 65534 stands for all users that it does not map, as where a directory \
              of its host is mounted into it)"
         }
         _ => "",
     };
     Error::refused("trust", path, why).with_hint(format!(
-        "--trust-folder takes run and fleet folders as they are, if you know everybody who may \
+        "--trust-folder accepts run and fleet folders as they are, if you trust everyone who may \
          write there{outside}; or choose a folder that is yours and root's alone, or make it so \
          (`chown`, `chmod go-w {}`)",
         directory.display()
     ))
 }
 
-/// The part of a path that exists, without links, and the names below it that do not.
+/// The existing part of a path, without links, and the missing components below it.
 fn canonical(path: &Path) -> Result<(PathBuf, Vec<OsString>), Error> {
     let mut missing = Vec::new();
     let mut at = if path.as_os_str().is_empty() { Path::new(".") } else { path };
@@ -235,7 +236,7 @@ fn canonical(path: &Path) -> Result<(PathBuf, Vec<OsString>), Error> {
             Err(cause) => return Err(Error::new("find", path, cause)),
         }
         let Some(name) = at.file_name() else {
-            return Err(Error::refused("find", path, "it names no file"));
+            return Err(Error::refused("find", path, "it does not name a file"));
         };
         missing.push(name.to_owned());
         at = at.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -1,5 +1,5 @@
-//! Where a path of the user's leads, step by step: a link on the way counts only where nobody but root
-//! and the user could have made it.
+//! Resolves a path of the user's component by component: a link on the way is followed only where
+//! nobody but root and the user could have created it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,35 +13,35 @@ use crate::dir::{Dir, PASSAGE};
 use crate::error::Error;
 use crate::owner::is_guarded;
 
-/// Links on one way, as many as the kernel follows (path_resolution(7)).
-const MOST_LINKS: usize = 40;
+/// Maximum number of links on one path, the kernel's own limit (path_resolution(7)).
+const MAX_LINKS: usize = 40;
 
-/// Where a path leads.
+/// A resolved path.
 pub(crate) struct Resolved {
     /// The deepest directory.
     pub(crate) above: OwnedFd,
-    /// The name in it, and those of directories in front of it that do not exist.
+    /// The name in it, preceded by directories that do not exist.
     pub(crate) name: PathBuf,
     /// Whether it is one of this process's own descriptors, as proc(5) names them.
     pub(crate) is_own: bool,
-    /// The place of the directory.
+    /// The path of the directory.
     at: PathBuf,
 }
 
 impl Resolved {
-    /// The deepest directory, to make something in it.
+    /// Opens the deepest directory, to create something in it.
     pub(crate) fn dir(&self, verb: &'static str) -> Result<Dir, Error> {
         let renamed = |error: Error| Error { operation: verb, ..error };
         Dir::over(&self.above, self.at.clone()).map_err(renamed)
     }
 
-    /// Whether nobody but root and the user can put something into it.
+    /// Whether nobody but root and the user can create entries in it.
     pub(crate) fn is_guarded(&self) -> bool {
         is_guarded(&self.above)
     }
 }
 
-/// Follows a path to its last name.
+/// Resolves a path up to its last name.
 pub(crate) fn find(verb: &'static str, path: &Path) -> Result<Resolved, Error> {
     let wrong = |cause: Errno| Error::new(verb, path, cause);
     let (mut above, mut at) = start(path).map_err(wrong)?;
@@ -54,7 +54,7 @@ pub(crate) fn find(verb: &'static str, path: &Path) -> Result<Resolved, Error> {
             Ok(_) if is_proc && is_last => {
                 return Ok(Resolved { above, name: name.into(), is_own: true, at });
             }
-            // The kernel's own links: `self`, and descriptors, which no path stands for.
+            // The kernel's own links: `self`, and descriptors, which have no path.
             Ok(_) if is_proc => above = step(&above, &name, OFlags::empty()).map_err(wrong)?,
             Ok(_) if !is_guarded(&above) => {
                 let why = format!(
@@ -65,7 +65,7 @@ pub(crate) fn find(verb: &'static str, path: &Path) -> Result<Resolved, Error> {
             }
             Ok(target) => {
                 links += 1;
-                if links > MOST_LINKS {
+                if links > MAX_LINKS {
                     return Err(wrong(Errno::LOOP));
                 }
                 let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
@@ -91,14 +91,14 @@ pub(crate) fn find(verb: &'static str, path: &Path) -> Result<Resolved, Error> {
     Err(wrong(Errno::ISDIR))
 }
 
-/// The directory in which a path begins.
+/// The directory where a path begins.
 fn start(path: &Path) -> rustix::io::Result<(OwnedFd, PathBuf)> {
     let begin = if path.is_absolute() { "/" } else { "." };
     let at = if path.is_absolute() { PathBuf::from("/") } else { PathBuf::new() };
     Ok((openat(CWD, begin, PASSAGE, Mode::empty())?, at))
 }
 
-/// The names of a path, the first at the end.
+/// The components of a path, in reverse order.
 fn names(path: &Path) -> Vec<OsString> {
     let name = |part: Component<'_>| match part {
         Component::Normal(name) => Some(name.to_owned()),

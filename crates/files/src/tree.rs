@@ -1,5 +1,4 @@
-//! Removing a directory with what is in it: the one that was made, and nothing that somebody has
-//! put in its place.
+//! Removes a directory tree: only the one that was created, not something swapped in for it.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -16,7 +15,7 @@ use rustix::io::Errno;
 use crate::dir::Dir;
 use crate::error::Error;
 
-/// Which file it is, whatever it is called.
+/// Device and inode: identifies a file regardless of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// The device of its file system.
@@ -26,48 +25,48 @@ pub struct Identity {
 }
 
 impl From<&Stat> for Identity {
-    fn from(found: &Stat) -> Self {
-        Self { device: found.st_dev, inode: found.st_ino }
+    fn from(stat: &Stat) -> Self {
+        Self { device: stat.st_dev, inode: stat.st_ino }
     }
 }
 
 impl Identity {
-    pub(crate) fn of(fd: BorrowedFd<'_>) -> rustix::io::Result<Self> {
-        fstat(fd).map(|found| Self::from(&found))
+    pub(crate) fn from_fd(fd: BorrowedFd<'_>) -> rustix::io::Result<Self> {
+        fstat(fd).map(|stat| Self::from(&stat))
     }
 
-    /// That of an open file.
-    pub fn of_file(file: &std::fs::File) -> io::Result<Self> {
-        Ok(Self::of(file.as_fd())?)
+    /// The identity of an open file.
+    pub fn from_file(file: &std::fs::File) -> io::Result<Self> {
+        Ok(Self::from_fd(file.as_fd())?)
     }
 }
 
 impl Dir {
-    /// What `name` is; `None` where there is nothing. A link is not followed.
-    pub fn look(&self, name: impl AsRef<Path>) -> Result<Option<Identity>, Error> {
+    /// The identity of `name`; `None` where it does not exist. A link is not followed.
+    pub fn identity_of(&self, name: impl AsRef<Path>) -> Result<Option<Identity>, Error> {
         let whole = self.path().join(name.as_ref());
         let (above, name) = match self.above("stat", name.as_ref()) {
             Err(error) if error.is_missing() => return Ok(None),
-            found => found?,
+            result => result?,
         };
         match statat(&above, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => Ok(Some(Identity::from(&found))),
+            Ok(stat) => Ok(Some(Identity::from(&stat))),
             Err(Errno::NOENT) => Ok(None),
             Err(cause) => Err(Error::new("stat", &whole, cause)),
         }
     }
 
-    /// Removes a file if it is the one of this identity.
+    /// Removes a file if it has this identity.
     pub fn remove_own_file(&self, name: impl AsRef<Path>, own: Identity) -> Result<bool, Error> {
-        match self.look(name.as_ref())? {
+        match self.identity_of(name.as_ref())? {
             None => Ok(false),
-            Some(found) if found == own => self.remove_file(name),
+            Some(stat) if stat == own => self.remove_file(name),
             Some(_) => Err(exchanged(&self.path().join(name.as_ref()))),
         }
     }
 
-    /// Removes the directory `name` with everything in it, if it is the one of this identity. No
-    /// link is followed and no other mount is entered. `between` is asked before each removal.
+    /// Removes the directory `name` with everything in it, if it has this identity. No link is followed
+    /// and no other mount is entered. `between` is called before each removal and may cancel it.
     pub fn remove_own_tree(
         &self,
         name: impl AsRef<Path>,
@@ -78,21 +77,20 @@ impl Dir {
         let wrong = |cause: io::Error| Error::new("remove", &whole, cause);
         let (above, name) = match self.above("remove", name.as_ref()) {
             Err(error) if error.is_missing() => return Ok(()),
-            found => found?,
+            result => result?,
         };
         let tree = match enter(&above, name) {
             Err(Errno::NOENT) => return Ok(()),
             Err(Errno::LOOP | Errno::NOTDIR) => return Err(exchanged(&whole)),
             Err(Errno::XDEV) => return Err(mounted(&whole)),
-            found => found.map_err(|cause| wrong(cause.into()))?,
+            result => result.map_err(|cause| wrong(cause.into()))?,
         };
-        if Identity::of(tree.as_fd()).map_err(|cause| wrong(cause.into()))? != own {
+        if Identity::from_fd(tree.as_fd()).map_err(|cause| wrong(cause.into()))? != own {
             return Err(exchanged(&whole));
         }
         empty(&tree, &whole, own.device, between)?;
         between().map_err(wrong)?;
-        let now =
-            statat(&above, name, AtFlags::SYMLINK_NOFOLLOW).map(|found| Identity::from(&found));
+        let now = statat(&above, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Identity::from(&stat));
         match now {
             Err(Errno::NOENT) => Ok(()),
             Ok(now) if now == own => {
@@ -102,17 +100,17 @@ impl Dir {
         }
     }
 
-    /// Removes the directory `name` with everything in it, whichever directory it is: for what
-    /// lies in a folder of our own. Says whether there was one.
+    /// Removes the directory `name` with everything in it, whatever its identity: for contents of a
+    /// folder of our own. Returns whether it existed.
     pub fn remove_tree(&self, name: impl AsRef<Path>) -> Result<bool, Error> {
-        let Some(own) = self.look(name.as_ref())? else { return Ok(false) };
+        let Some(own) = self.identity_of(name.as_ref())? else { return Ok(false) };
         self.remove_own_tree(name, own, &mut || Ok(())).map(|()| true)
     }
 }
 
 fn exchanged(path: &Path) -> Error {
-    Error::refused("remove", path, "it is not what this run made there")
-        .with_hint("somebody has put something else in its place; nothing of that was touched")
+    Error::refused("remove", path, "it is not what this run created there")
+        .with_hint("something else has taken its name since; it was not touched")
 }
 
 fn mounted(path: &Path) -> Error {
@@ -125,24 +123,24 @@ fn enter(above: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
     match openat2(above, name, flags, Mode::empty(), resolve) {
-        // Before Linux 5.6, or where a filter of system calls does not know it.
+        // Before Linux 5.6, or where a seccomp filter does not know it.
         Err(Errno::NOSYS | Errno::PERM) => openat(above, name, flags, Mode::empty()),
-        found => found,
+        result => result,
     }
 }
 
-/// A directory on the way down: what is left to do in it.
+/// A directory on the way down, and what remains to be removed in it.
 struct Level {
     identity: Identity,
-    /// Its name in the one above.
+    /// Its name in its parent.
     name: OsString,
-    /// Directories in it that are not empty yet.
+    /// Subdirectories that are not empty yet.
     inside: Vec<OsString>,
 }
 
-/// Removes all that is in a directory. Somebody may have nested directories deeper than a stack
-/// or a table of descriptors holds, so that only the one being emptied is open: the way back up is
-/// `..`, which has to be the directory that the way down came through.
+/// Removes everything in a directory. Directories may be nested deeper than a stack or a descriptor
+/// table holds, so only the one being emptied is open: the way back up is `..`, which must be the
+/// directory that the way down came through.
 fn empty(
     directory: &OwnedFd,
     path: &Path,
@@ -156,17 +154,17 @@ fn empty(
         let wrong = |cause: Errno| Error::new("remove", &whole, cause);
         let Some(last) = way.last_mut() else { return Ok(()) };
         if let Some(name) = last.inside.pop() {
-            let place = whole.join(&name);
+            let inner_path = whole.join(&name);
             let inner = match enter(&here, &name) {
                 Err(Errno::NOENT) => continue,
-                Err(Errno::XDEV) => return Err(mounted(&place)),
-                inner => inner.map_err(|cause| Error::new("remove", &place, cause))?,
+                Err(Errno::XDEV) => return Err(mounted(&inner_path)),
+                inner => inner.map_err(|cause| Error::new("remove", &inner_path, cause))?,
             };
-            way.push(level(&inner, name, &place, device, between)?);
+            way.push(level(&inner, name, &inner_path, device, between)?);
             here = inner;
             continue;
         }
-        let Some(done) = way.pop() else { return Ok(()) };
+        let Some(emptied) = way.pop() else { return Ok(()) };
         let Some(above) = way.last() else { return Ok(()) };
         here = openat(
             &here,
@@ -175,11 +173,11 @@ fn empty(
             Mode::empty(),
         )
         .map_err(wrong)?;
-        if Identity::of(here.as_fd()).map_err(wrong)? != above.identity {
+        if Identity::from_fd(here.as_fd()).map_err(wrong)? != above.identity {
             return Err(exchanged(&whole));
         }
         between().map_err(|cause| Error::new("remove", &whole, cause))?;
-        match unlinkat(&here, &done.name, AtFlags::REMOVEDIR) {
+        match unlinkat(&here, &emptied.name, AtFlags::REMOVEDIR) {
             Err(Errno::NOENT) | Ok(()) => {}
             Err(Errno::BUSY) => return Err(mounted(&whole)),
             Err(cause) => return Err(wrong(cause)),
@@ -187,16 +185,16 @@ fn empty(
     }
 }
 
-/// Names of directories that an error shows: of a path that is longer nobody reads more.
+/// Components shown in an error message; nobody reads longer paths.
 const SHOWN: usize = 32;
 
-/// Where the way down leads, as far as people want to know.
+/// The path to the current level, shortened for error messages.
 fn shown(path: &Path, way: &[Level]) -> PathBuf {
     let names = way.iter().skip(1).take(SHOWN).map(|level| &level.name);
     names.fold(path.to_owned(), |path, name| path.join(name))
 }
 
-/// Removes what is no directory from one that was entered, and says which directories are in it.
+/// Removes all non-directories from a directory, and returns the subdirectories in it.
 fn level(
     directory: &OwnedFd,
     name: OsString,
@@ -205,7 +203,7 @@ fn level(
     between: &mut dyn FnMut() -> io::Result<()>,
 ) -> Result<Level, Error> {
     let wrong = |cause: Errno| Error::new("remove", path, cause);
-    let identity = Identity::of(directory.as_fd()).map_err(wrong)?;
+    let identity = Identity::from_fd(directory.as_fd()).map_err(wrong)?;
     if identity.device != device {
         return Err(mounted(path));
     }

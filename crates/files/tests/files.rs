@@ -1,4 +1,4 @@
-//! What the door does, and what it refuses.
+//! What the file operations do, and what they refuse.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
@@ -11,8 +11,8 @@ use assay_files::{Budget, Dir, Trust, check, create_new, input, output, output_d
 
 #[test]
 fn replacing_is_whole_and_leaves_no_draft() {
-    let place = tempfile::tempdir().unwrap();
-    let dir = Dir::make_all(&place.path().join("a/b")).unwrap();
+    let temp = tempfile::tempdir().unwrap();
+    let dir = Dir::make_all(&temp.path().join("a/b")).unwrap();
     dir.replace("note", b"one").unwrap();
     dir.replace("note", b"two").unwrap();
     let mut draft = dir.draft("note").unwrap();
@@ -23,11 +23,11 @@ fn replacing_is_whole_and_leaves_no_draft() {
 }
 
 #[test]
-fn a_link_is_replaced_and_what_it_points_to_is_not() {
-    let place = tempfile::tempdir().unwrap();
-    let victim = place.path().join("victim");
+fn a_link_is_replaced_but_its_target_is_not() {
+    let temp = tempfile::tempdir().unwrap();
+    let victim = temp.path().join("victim");
     fs::write(&victim, "theirs").unwrap();
-    let dir = Dir::make_all(&place.path().join("run")).unwrap();
+    let dir = Dir::make_all(&temp.path().join("run")).unwrap();
     for name in ["verdict.json", "verdict.json.draft", "events.jsonl"] {
         symlink(&victim, dir.path().join(name)).unwrap();
     }
@@ -41,63 +41,63 @@ fn a_link_is_replaced_and_what_it_points_to_is_not() {
 }
 
 #[test]
-fn no_name_leads_out_of_its_folder() {
-    let place = tempfile::tempdir().unwrap();
-    let dir = Dir::make_all(&place.path().join("run")).unwrap();
-    symlink(place.path(), dir.path().join("up")).unwrap();
+fn no_name_leads_outside_its_folder() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = Dir::make_all(&temp.path().join("run")).unwrap();
+    symlink(temp.path(), dir.path().join("up")).unwrap();
     for name in ["../x", "/etc/x", "up/x", "a/../../x", "", "."] {
         assert!(dir.replace(name, b"").is_err(), "{name}");
         assert!(dir.create(name).is_err(), "{name}");
         assert!(dir.remove_tree(name).is_err(), "{name}");
     }
     assert!(dir.make_dir("up").is_err() && dir.dir("up").is_err());
-    assert!(!place.path().join("x").exists());
+    assert!(!temp.path().join("x").exists());
 }
 
 #[test]
-fn a_mount_is_not_entered_and_a_fifo_is_not_waited_for() {
-    let place = tempfile::tempdir().unwrap();
-    let dir = Dir::open(place.path()).unwrap();
+fn opening_a_fifo_does_not_block() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = Dir::open(temp.path()).unwrap();
     let _fifo = dir.make_fifo("gate").unwrap();
-    assert!(dir.read("gate").unwrap_err().to_string().contains("no regular file"));
+    assert!(dir.read("gate").unwrap_err().to_string().contains("not a regular file"));
     assert!(dir.remove_file("gate").unwrap() && !dir.remove_file("gate").unwrap());
 }
 
 #[test]
-fn a_private_folder_is_its_owner_s_alone() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("state");
+fn a_private_folder_is_accessible_to_its_owner_only() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("state");
     fs::create_dir(&path).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     let dir = Dir::make_private(&path).unwrap();
-    dir.keep_to_owner().unwrap();
+    dir.restrict_to_owner().unwrap();
     drop(dir.create("ledger").unwrap());
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
     assert_eq!((mode(&path), mode(&path.join("ledger"))), (0o700, 0o600));
 }
 
 #[test]
-fn a_folder_that_others_may_change_is_refused_with_owner_mode_and_remedy() {
+fn a_folder_others_may_change_is_refused_with_owner_mode_and_remedy() {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: it takes root to give a folder away");
         return;
     }
-    let place = tempfile::tempdir().unwrap();
-    let theirs = place.path().join("theirs");
+    let temp = tempfile::tempdir().unwrap();
+    let theirs = temp.path().join("theirs");
     fs::create_dir_all(theirs.join("mine")).unwrap();
     assert!(check(&theirs.join("mine/run"), None, Trust::Checked).is_ok());
     chown(&theirs, Some(65534), None).unwrap();
     for path in ["theirs", "theirs/run", "theirs/mine", "theirs/mine/run"] {
-        let error = check(&place.path().join(path), None, Trust::Checked).unwrap_err().to_string();
+        let error = check(&temp.path().join(path), None, Trust::Checked).unwrap_err().to_string();
         assert!(error.contains("user 65534") && error.contains("0755"), "{error}");
         assert!(error.contains("--trust-folder"), "{error}");
         assert!(error.contains("in a container, user 65534 stands for all"), "{error}");
     }
-    assert!(check(&theirs.join("run"), None, Trust::Told).is_ok());
+    assert!(check(&theirs.join("run"), None, Trust::UserConfirmed).is_ok());
     let caller = assay_files::Caller { uid: 65534, gid: 65534 };
     assert!(check(&theirs.join("run"), Some(caller), Trust::Checked).is_ok());
-    // Shared, and sticky as /tmp: fine above what is ours, not as the folder itself.
-    let shared = place.path().join("shared");
+    // Shared and sticky like /tmp: fine above a folder of ours, not as the folder itself.
+    let shared = temp.path().join("shared");
     fs::create_dir_all(shared.join("mine")).unwrap();
     fs::create_dir(shared.join("other")).unwrap();
     chown(shared.join("other"), Some(65534), None).unwrap();
@@ -110,68 +110,68 @@ fn a_folder_that_others_may_change_is_refused_with_owner_mode_and_remedy() {
     assert!(check(&shared.join("mine"), None, Trust::Checked).is_err());
 }
 
-/// Writes this to where the user wants it, and says what was wrong.
+/// Writes this text to the path that the user named; returns the error message.
 fn put(path: &Path, text: &str) -> Result<(), String> {
     replace(path, text.as_bytes()).map_err(|error| error.to_string())
 }
 
 #[test]
-fn a_new_output_takes_the_place_of_the_old_one_when_it_is_whole() {
-    let place = tempfile::tempdir().unwrap();
-    let (file, link) = (place.path().join("out"), place.path().join("link"));
+fn a_new_output_replaces_the_old_one_when_it_is_complete() {
+    let temp = tempfile::tempdir().unwrap();
+    let (file, link) = (temp.path().join("out"), temp.path().join("link"));
     put(&file, "one").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
-    fs::hard_link(&file, place.path().join("copy")).unwrap();
+    fs::hard_link(&file, temp.path().join("copy")).unwrap();
     let mut half = output(&file).unwrap();
     half.write_all(b"half").unwrap();
     drop(half);
     assert_eq!(fs::read(&file).unwrap(), b"one", "what is not finished leaves all as it was");
-    // A link in a folder that is ours alone leads on.
+    // A link in a folder of our own is followed.
     symlink("out", &link).unwrap();
     put(&link, "two").unwrap();
     assert!(link.is_symlink());
     assert_eq!(fs::read(&file).unwrap(), b"two");
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o7777, 0o640);
-    assert_eq!(fs::read(place.path().join("copy")).unwrap(), b"one", "another name of the old one");
-    let mut live = output(&file).unwrap().at_once().unwrap();
+    assert_eq!(fs::read(temp.path().join("copy")).unwrap(), b"one", "another name of the old one");
+    let mut live = output(&file).unwrap().into_stream().unwrap();
     live.write_all(b"three").unwrap();
     assert_eq!(fs::read(&file).unwrap(), b"three", "seen before it is finished");
-    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 3, "and no draft is left");
+    assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 3, "no draft remains");
 }
 
 #[test]
-fn what_the_user_names_may_be_a_stream() {
-    let place = tempfile::tempdir().unwrap();
+fn an_output_may_be_a_stream() {
+    let temp = tempfile::tempdir().unwrap();
     put(Path::new("/dev/null"), "gone").unwrap();
-    let fifo = place.path().join("fifo");
-    let dir = Dir::open(place.path()).unwrap();
+    let fifo = temp.path().join("fifo");
+    let dir = Dir::open(temp.path()).unwrap();
     let mut reader = dir.make_fifo("fifo").unwrap();
-    put(&fifo, "said").unwrap();
-    let mut said = [0; 4];
-    std::io::Read::read_exact(&mut reader, &mut said).unwrap();
-    assert_eq!(&said, b"said");
-    // As `--out /dev/stdout` with `>> log`: what is there stays.
-    fs::write(place.path().join("log"), "before ").unwrap();
-    let log = fs::File::options().append(true).open(place.path().join("log")).unwrap();
+    put(&fifo, "text").unwrap();
+    let mut received = [0; 4];
+    std::io::Read::read_exact(&mut reader, &mut received).unwrap();
+    assert_eq!(&received, b"text");
+    // As `--out /dev/stdout` with `>> log`: existing contents stay.
+    fs::write(temp.path().join("log"), "before ").unwrap();
+    let log = fs::File::options().append(true).open(temp.path().join("log")).unwrap();
     let own = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&log));
     put(Path::new(&own), "after").unwrap();
-    assert_eq!(fs::read(place.path().join("log")).unwrap(), b"before after");
-    let error = put(place.path(), "").unwrap_err();
+    assert_eq!(fs::read(temp.path().join("log")).unwrap(), b"before after");
+    let error = put(temp.path(), "").unwrap_err();
     assert!(error.contains("directory") && error.contains("hint: name a file"), "{error}");
 }
 
-/// The attacks of another user of the host: what the user names lies in a folder like /tmp.
+/// The attacks of another user of the host: the output path lies in a folder like /tmp.
 #[test]
-fn no_output_goes_where_another_s_link_leads() {
-    let place = tempfile::tempdir().unwrap();
-    let shared = place.path().join("shared");
-    fs::create_dir_all(place.path().join("etc")).unwrap();
+fn no_output_follows_a_link_of_another_user() {
+    let temp = tempfile::tempdir().unwrap();
+    let shared = temp.path().join("shared");
+    fs::create_dir_all(temp.path().join("etc")).unwrap();
     fs::create_dir(&shared).unwrap();
     fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
-    let victim = place.path().join("etc/passwd");
+    let victim = temp.path().join("etc/passwd");
     fs::write(&victim, "root's").unwrap();
     symlink(&victim, shared.join("out.csv")).unwrap();
-    symlink(place.path().join("etc"), shared.join("results")).unwrap();
+    symlink(temp.path().join("etc"), shared.join("results")).unwrap();
     for path in ["out.csv", "results/passwd", "results/new", "results/../etc/passwd"] {
         let error = put(&shared.join(path), "ours").unwrap_err();
         assert!(error.contains("is a link in a folder that others can write to"), "{error}");
@@ -180,8 +180,8 @@ fn no_output_goes_where_another_s_link_leads() {
     assert!(output_dir(&shared.join("results")).is_err());
     assert!(output_dir(&shared.join("results/inner")).is_err());
     assert_eq!(fs::read(&victim).unwrap(), b"root's");
-    assert_eq!(fs::read_dir(place.path().join("etc")).unwrap().count(), 1);
-    // A file of ours there is replaced, and a folder made.
+    assert_eq!(fs::read_dir(temp.path().join("etc")).unwrap().count(), 1);
+    // A file of ours there is replaced, and a folder created.
     put(&shared.join("mine"), "one").unwrap();
     put(&shared.join("mine"), "two").unwrap();
     assert_eq!(fs::read(shared.join("mine")).unwrap(), b"two");
@@ -202,15 +202,15 @@ fn no_output_goes_where_another_s_link_leads() {
 }
 
 #[test]
-fn a_folder_that_the_users_own_group_may_write_is_the_users() {
+fn a_folder_writable_by_the_users_private_group_is_trusted() {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: it takes root to give a folder away");
         return;
     }
-    let place = tempfile::tempdir().unwrap();
+    let temp = tempfile::tempdir().unwrap();
     let caller = Some(assay_files::Caller { uid: 1234, gid: 1234 });
     for (gid, is_fine) in [(1234, true), (1235, false)] {
-        let home = place.path().join(gid.to_string());
+        let home = temp.path().join(gid.to_string());
         fs::create_dir(&home).unwrap();
         chown(&home, Some(1234), Some(gid)).unwrap();
         // As a umask of 002 makes it.
@@ -219,37 +219,37 @@ fn a_folder_that_the_users_own_group_may_write_is_the_users() {
     }
 }
 
-/// S3 and what came of it: between the look at a folder and its use somebody puts another one there.
+/// S3 and its fix: someone swaps a folder between check and use.
 #[test]
-fn what_was_looked_at_is_what_is_used() {
-    let place = tempfile::tempdir().unwrap();
-    let (run, other) = (place.path().join("run"), place.path().join("other"));
+fn the_folder_checked_is_the_one_used() {
+    let temp = tempfile::tempdir().unwrap();
+    let (run, other) = (temp.path().join("run"), temp.path().join("other"));
     fs::create_dir(&run).unwrap();
     fs::create_dir(&other).unwrap();
-    let looked_at = Dir::open(&run).unwrap().identity().unwrap();
+    let identity = Dir::open(&run).unwrap().identity().unwrap();
     let checked = check(&run, None, Trust::Checked).unwrap();
-    fs::rename(&run, place.path().join("moved")).unwrap();
+    fs::rename(&run, temp.path().join("moved")).unwrap();
     symlink(&other, &run).unwrap();
-    assert_eq!(checked.open().unwrap().identity().unwrap(), looked_at);
-    // What is made is made in what was looked at, and not where a link leads.
-    let checked = check(&place.path().join("moved/new/run"), None, Trust::Checked).unwrap();
+    assert_eq!(checked.open().unwrap().identity().unwrap(), identity);
+    // New folders are created in the directory that was checked, not where a link leads.
+    let checked = check(&temp.path().join("moved/new/run"), None, Trust::Checked).unwrap();
     assert!(checked.path().ends_with("moved/new/run"));
-    symlink(&other, place.path().join("moved/new")).unwrap();
+    symlink(&other, temp.path().join("moved/new")).unwrap();
     assert!(checked.make().unwrap_err().to_string().contains("links are not followed"));
     assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
-    assert!(check(&place.path().join("absent"), None, Trust::Checked).unwrap().open().is_err());
+    assert!(check(&temp.path().join("absent"), None, Trust::Checked).unwrap().open().is_err());
 }
 
 /// While root works in a folder of the user who called sudo, that user may not change it.
 #[test]
-fn a_folder_is_taken_over_and_handed_over_with_what_is_ours_in_it() {
+fn a_folder_is_taken_over_and_handed_over_with_our_files_in_it() {
     use std::os::unix::fs::MetadataExt;
     if !rustix::process::geteuid().is_root() {
         println!("skipped: it takes root to give a folder away");
         return;
     }
-    let place = tempfile::tempdir().unwrap();
-    let run = place.path().join("run");
+    let temp = tempfile::tempdir().unwrap();
+    let run = temp.path().join("run");
     fs::create_dir(&run).unwrap();
     chown(&run, Some(1234), Some(1234)).unwrap();
     fs::set_permissions(&run, fs::Permissions::from_mode(0o2777)).unwrap();
@@ -261,7 +261,7 @@ fn a_folder_is_taken_over_and_handed_over_with_what_is_ours_in_it() {
     dir.make_dir("logs/theirs").unwrap();
     chown(run.join("logs/theirs"), Some(65534), None).unwrap();
     fs::write(run.join("logs/theirs/file"), "").unwrap();
-    let victim = place.path().join("victim");
+    let victim = temp.path().join("victim");
     fs::write(&victim, "root's").unwrap();
     fs::hard_link(&victim, run.join("logs/task/hard")).unwrap();
     symlink(&victim, run.join("logs/task/soft")).unwrap();
@@ -269,7 +269,7 @@ fn a_folder_is_taken_over_and_handed_over_with_what_is_ours_in_it() {
     let owner = |name: &str| run.join(name).symlink_metadata().unwrap().uid();
     assert_eq!(["", "logs", "logs/task", "logs/task/fio.json"].map(owner), [1234; 4]);
     assert_eq!(owner("logs/theirs"), 65534);
-    assert_eq!(owner("logs/theirs/file"), 0, "what lies in somebody else's folder");
+    assert_eq!(owner("logs/theirs/file"), 0, "a file in someone else's folder");
     assert_eq!(victim.metadata().unwrap().uid(), 0);
 }
 
@@ -286,32 +286,32 @@ fn nest(top: &Path, depth: usize) {
 }
 
 #[test]
-fn a_tree_is_removed_however_deep_somebody_has_nested_it() {
-    // In memory where it can be: no disk has to write forty thousand directories.
+fn a_tree_is_removed_however_deep_it_is_nested() {
+    // In memory if possible: no disk has to write forty thousand directories.
     let memory = Path::new("/dev/shm");
-    let place = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-    let place = place.unwrap();
-    let dir = Dir::open(place.path()).unwrap();
+    let temp = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    let temp = temp.unwrap();
+    let dir = Dir::open(temp.path()).unwrap();
     let top = dir.make_dir("scratch").unwrap();
     for name in ["a", "b"] {
         top.make_dir(name).unwrap();
         nest(&top.path().join(name), 10_000);
     }
     assert!(dir.remove_tree("scratch").unwrap());
-    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn what_is_read_is_a_regular_file_of_at_most_so_many_bytes() {
-    let place = tempfile::tempdir().unwrap();
-    let dir = Dir::open(place.path()).unwrap();
-    fs::write(place.path().join("file"), "said").unwrap();
-    fs::write(place.path().join("bytes"), b"a\xff").unwrap();
-    symlink("file", place.path().join("link")).unwrap();
-    fs::hard_link(place.path().join("file"), place.path().join("copy")).unwrap();
+fn only_regular_files_up_to_a_limit_are_read() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = Dir::open(temp.path()).unwrap();
+    fs::write(temp.path().join("file"), "text").unwrap();
+    fs::write(temp.path().join("bytes"), b"a\xff").unwrap();
+    symlink("file", temp.path().join("link")).unwrap();
+    fs::hard_link(temp.path().join("file"), temp.path().join("copy")).unwrap();
     let _fifo = dir.make_fifo("fifo").unwrap();
-    assert_eq!(dir.bytes("file", 4).unwrap(), b"said");
-    assert_eq!(dir.text("copy", 99).unwrap(), "said", "a copy made of links is read");
+    assert_eq!(dir.bytes("file", 4).unwrap(), b"text");
+    assert_eq!(dir.text("copy", 99).unwrap(), "text", "a copy made of links is read");
     let long = dir.bytes("file", 3).unwrap_err().to_string();
     assert!(long.contains("longer than 3 bytes"), "{long}");
     let odd = dir.text("bytes", 9).unwrap_err().to_string();
@@ -320,25 +320,25 @@ fn what_is_read_is_a_regular_file_of_at_most_so_many_bytes() {
         assert!(dir.bytes(name, 99).is_err(), "{name}");
     }
     assert_eq!(dir.names().unwrap(), ["bytes", "copy", "fifo", "file", "link"]);
-    assert!(input(&place.path().join("link"), 3).is_err());
-    assert_eq!(input(&place.path().join("link"), 4).unwrap(), b"said");
+    assert!(input(&temp.path().join("link"), 3).is_err());
+    assert_eq!(input(&temp.path().join("link"), 4).unwrap(), b"text");
 }
 
-/// More than any test has.
+/// More than any test needs.
 const PLENTY: Budget = Budget { bytes: 1 << 20, names: 100 };
 
 #[test]
-fn what_is_more_than_was_agreed_leaves_nothing_behind() {
-    let place = tempfile::tempdir().unwrap();
-    let [from, to] = ["from", "to"].map(|name| Dir::make_all(&place.path().join(name)).unwrap());
+fn a_tree_over_budget_leaves_nothing_behind() {
+    let temp = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| Dir::make_all(&temp.path().join(name)).unwrap());
     let inner = from.make_dir("a/b").unwrap();
     inner.create("small").unwrap().write_all(b"text").unwrap();
-    // 16 TiB of nothing, as `truncate -s` makes it; a file system that has none of it takes less.
+    // A sparse file of 16 TiB, as `truncate -s` makes it; less where the file system's limit is lower.
     let hole = inner.create("x").unwrap();
     [16 << 40, 1 << 40, 2 << 30].iter().find(|size| hole.set_len(**size).is_ok()).unwrap();
     let error = to.copy_in(&from, PLENTY, &|| false).unwrap_err().to_string();
     assert!(error.contains("from/a/b/x") && error.contains("more than 1 MiB"), "{error}");
-    assert!(to.is_empty().unwrap(), "it is counted before anything is copied");
+    assert!(to.is_empty().unwrap(), "the count precedes the copy");
     hole.set_len(0).unwrap();
     for number in 0..97 {
         inner.create(format!("name-{number}")).unwrap();
@@ -352,12 +352,12 @@ fn what_is_more_than_was_agreed_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_copy_that_ends_early_leaves_no_part_of_a_file() {
-    let place = tempfile::tempdir().unwrap();
-    let [from, to] = ["from", "to"].map(|name| Dir::make_all(&place.path().join(name)).unwrap());
+fn a_copy_that_ends_early_leaves_no_partial_file() {
+    let temp = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| Dir::make_all(&temp.path().join(name)).unwrap());
     from.create("a").unwrap().write_all(b"text").unwrap();
     let grows = from.create("b").unwrap();
-    // Somebody makes it longer once it was counted: the file `a` is copied after that.
+    // The file grows after it was counted: once `a` has been copied.
     let grow = || {
         if to.has_file("a") {
             grows.set_len(4 << 20).unwrap();
@@ -369,14 +369,14 @@ fn a_copy_that_ends_early_leaves_no_part_of_a_file() {
     assert_eq!(to.names().unwrap(), ["a"]);
     let many = Budget { bytes: 8 << 20, ..PLENTY };
     assert!(to.copy_in(&from, many, &|| to.has_file("b")).is_err());
-    assert_eq!(to.names().unwrap(), ["a"], "it was stopped at the second");
+    assert_eq!(to.names().unwrap(), ["a"], "stopped at the second file");
 }
 
-/// As the root of a guest leaves it in a folder of the host.
+/// As root of a guest leaves it in a folder of the host.
 #[test]
-fn of_what_somebody_else_has_made_only_the_content_of_files_is_copied() {
-    let place = tempfile::tempdir().unwrap();
-    let [from, to] = ["from", "to"].map(|name| Dir::make_all(&place.path().join(name)).unwrap());
+fn only_the_contents_of_foreign_files_are_copied() {
+    let temp = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| Dir::make_all(&temp.path().join(name)).unwrap());
     let inner = from.make_dir("samples/one").unwrap();
     fs::write(inner.path().join("io.arrows"), "rows").unwrap();
     fs::write(from.path().join("program"), "#!/bin/sh").unwrap();
@@ -387,7 +387,7 @@ fn of_what_somebody_else_has_made_only_the_content_of_files_is_copied() {
     symlink("/etc/hostname", from.path().join("manifest.json")).unwrap();
     symlink("/etc", inner.path().join("etc")).unwrap();
     let _fifo = inner.make_fifo("gate").unwrap();
-    symlink(place.path().join("victim"), to.path().join("program")).unwrap();
+    symlink(temp.path().join("victim"), to.path().join("program")).unwrap();
     let left_out = to.copy_in(&from, PLENTY, &|| false).unwrap();
     let named = |path: &Path| path.strip_prefix(from.path()).unwrap().display().to_string();
     let left_out: Vec<String> = left_out.iter().map(|path| named(path)).collect();
@@ -397,5 +397,5 @@ fn of_what_somebody_else_has_made_only_the_content_of_files_is_copied() {
     let program = to.path().join("program");
     assert!(!program.is_symlink() && mode(&program) & 0o7111 == 0, "{:o}", mode(&program));
     assert_eq!(mode(&to.path().join("samples/one")) & 0o7000, 0);
-    assert!(!place.path().join("victim").exists());
+    assert!(!temp.path().join("victim").exists());
 }

@@ -1,5 +1,5 @@
-//! A user who exchanges names while root creates, replaces and removes: nothing of anybody else's
-//! is touched, however the race ends.
+//! Another user swaps names while root creates, replaces and removes: no file of anyone else is
+//! touched, however the race ends.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use assay_files::Dir;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-/// Exchanges two names as fast as it can.
+/// Swaps two names as fast as it can.
 struct Renamer {
     stop: Arc<AtomicBool>,
     exchanges: Arc<AtomicU64>,
@@ -23,9 +23,9 @@ struct Renamer {
 impl Renamer {
     fn start(one: PathBuf, other: PathBuf) -> Self {
         let (stop, exchanges) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let (seen, counted) = (Arc::clone(&stop), Arc::clone(&exchanges));
+        let (stopped, counted) = (Arc::clone(&stop), Arc::clone(&exchanges));
         let thread = std::thread::spawn(move || {
-            while !seen.load(Ordering::Acquire) {
+            while !stopped.load(Ordering::Acquire) {
                 if renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).is_ok() {
                     counted.fetch_add(1, Ordering::Relaxed);
                 }
@@ -46,15 +46,14 @@ impl Drop for Renamer {
     }
 }
 
-/// A folder in memory where the machine has one: what is asked is who wins a race, not what a disk
-/// can do.
+/// A folder in memory where possible: the test is about the race, not about the disk.
 fn in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// A tree of somebody else's, which must stay as it is.
-fn victim(place: &Path) -> PathBuf {
-    let victim = place.join("victim");
+/// A tree of another user, which must not change.
+fn victim(temp: &Path) -> PathBuf {
+    let victim = temp.join("victim");
     fs::create_dir_all(victim.join("inner")).unwrap();
     for name in ["a", "inner/b", "verdict.json", "inner/verdict.json"] {
         fs::write(victim.join(name), "theirs").unwrap();
@@ -82,9 +81,9 @@ fn assert_whole(victim: &Path) {
 }
 
 fn remove_against_a_renamer(tries: usize) {
-    let place = in_memory();
-    let victim = victim(place.path());
-    let (work, link) = (place.path().join("work"), place.path().join("work/link"));
+    let temp = in_memory();
+    let victim = victim(temp.path());
+    let (work, link) = (temp.path().join("work"), temp.path().join("work/link"));
     fs::create_dir(&work).unwrap();
     symlink(&victim, &link).unwrap();
     let dir = Dir::open(&work).unwrap();
@@ -105,7 +104,7 @@ fn remove_against_a_renamer(tries: usize) {
         }
         drop(renamer);
         assert_whole(&victim);
-        // Whatever name ours has in the end, it is removed by what it is.
+        // Whatever name our directory ends up with, it is removed by its identity.
         for name in ["scratch", "link"] {
             let _ = dir.remove_own_tree(name, identity, &mut || Ok(()));
             if work.join(name).is_symlink() {
@@ -121,9 +120,9 @@ fn remove_against_a_renamer(tries: usize) {
 }
 
 fn replace_against_a_renamer(tries: usize) {
-    let place = in_memory();
-    let victim = victim(place.path());
-    let run = place.path().join("run");
+    let temp = in_memory();
+    let victim = victim(temp.path());
+    let run = temp.path().join("run");
     fs::create_dir_all(run.join("export")).unwrap();
     symlink(&victim, run.join("away")).unwrap();
     symlink(victim.join("verdict.json"), run.join("hook")).unwrap();
@@ -150,19 +149,19 @@ fn replace_against_a_renamer(tries: usize) {
 }
 
 #[test]
-fn a_tree_is_removed_by_what_it_is_and_not_by_its_name() {
+fn a_tree_is_removed_by_identity_and_not_by_name() {
     remove_against_a_renamer(300);
 }
 
 #[test]
-fn what_is_written_into_a_foreign_folder_stays_in_it() {
+fn writes_never_leave_the_folder() {
     replace_against_a_renamer(300);
 }
 
-/// The full count, some minutes on a busy machine.
+/// The full count; takes some minutes on a busy machine.
 #[test]
 #[ignore = "long: cargo test -p assay-files -- --ignored"]
-fn ten_thousand_tries_of_each_touch_nothing() {
+fn ten_thousand_tries_of_each_touch_no_foreign_file() {
     remove_against_a_renamer(10_000);
     replace_against_a_renamer(10_000);
 }

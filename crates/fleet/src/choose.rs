@@ -1,33 +1,33 @@
-//! Which nodes a fleet is.
+//! Selection of a fleet's nodes.
 
 use crate::document::LeftOut;
 use crate::error::Error;
 use crate::slurm::Node;
 
-/// What the command line says.
+/// Nodes as requested on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
     /// These nodes, by Slurm's names.
     Hosts(Vec<String>),
-    /// So many nodes: those that are idle first, in Slurm's order.
+    /// This number of nodes, idle ones first, in Slurm's order.
     Count(usize),
-    /// Every node there is.
+    /// All nodes.
     All,
 }
 
-/// The nodes of a fleet.
+/// The selected nodes of a fleet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
-    /// Those that are submitted to.
+    /// Nodes to submit to.
     pub nodes: Vec<Node>,
-    /// Those that were meant and that no job would begin on.
+    /// Requested nodes on which no job would start.
     pub left_out: Vec<LeftOut>,
 }
 
 impl Chosen {
-    /// The most nodes that share one host, so that their tasks take turns.
+    /// The largest number of nodes that share one host, and so run their tasks one after the other.
     #[must_use]
-    pub fn turns(&self) -> usize {
+    pub fn tasks_per_host(&self) -> usize {
         let sharing = |node: &Node| {
             self.nodes.iter().filter(|other| other.host_name == node.host_name).count()
         };
@@ -35,8 +35,8 @@ impl Chosen {
     }
 }
 
-/// Chooses among the nodes that Slurm knows. A host that was named and that would never run its
-/// task is a mistake; one that merely belongs to a partition is left out, with its reason.
+/// Selects among the nodes known to Slurm. An explicitly named node that would never run its task
+/// is an error; one that merely belongs to a partition is left out, with its reason.
 pub fn choose(known: Vec<Node>, choice: &Choice) -> Result<Chosen, Error> {
     let (nodes, left_out) = match choice {
         Choice::Hosts(names) => (named(&known, names)?, Vec::new()),
@@ -52,7 +52,7 @@ pub fn choose(known: Vec<Node>, choice: &Choice) -> Result<Chosen, Error> {
         }
     };
     if nodes.is_empty() {
-        return Err(Error::new("no node of the fleet would run a job").hint("`sinfo -R` says why"));
+        return Err(Error::new("no node of the fleet would run a job").hint("`sinfo -R` shows why"));
     }
     Ok(Chosen { nodes, left_out })
 }
@@ -62,8 +62,10 @@ fn named(known: &[Node], names: &[String]) -> Result<Vec<Node>, Error> {
     for name in names {
         let node = known.iter().find(|node| node.name == *name).ok_or_else(|| {
             let all: Vec<&str> = known.iter().map(|node| node.name.as_str()).take(20).collect();
-            Error::new(format!("Slurm knows no node {name} there"))
-                .hint(format!("it knows {}", all.join(", ")))
+            Error::new(format!(
+                "unknown node {name} (not known to Slurm, or not in this partition)"
+            ))
+            .hint(format!("known nodes: {}", all.join(", ")))
         })?;
         if let Some(why) = node.refuses() {
             return Err(Error::new(format!("the node {name} runs no jobs ({why})")).hint(
@@ -84,11 +86,11 @@ fn first(known: Vec<Node>, count: usize) -> Result<Vec<Node>, Error> {
     if able.len() < count {
         let have = able.len();
         return Err(Error::new(format!(
-            "{count} nodes were asked for, and {have} would run a job"
+            "{count} nodes requested, but only {have} would run a job"
         ))
-        .hint("`sinfo -N -l` lists them, `sinfo -R` says why others are down"));
+        .hint("`sinfo -N -l` lists them, `sinfo -R` shows why others are down"));
     }
-    // Stable: among equals Slurm's order stays.
+    // A stable sort: equal nodes keep Slurm's order.
     able.sort_by_key(|node| !node.is_idle());
     able.truncate(count);
     Ok(able)
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_nodes_come_first_and_dead_ones_never() {
+    fn idle_nodes_come_first_and_down_nodes_are_never_selected() {
         assert_eq!(names(&choose(known(), &Choice::Count(2)).unwrap()), ["b", "d"]);
         assert_eq!(names(&choose(known(), &Choice::Count(3)).unwrap()), ["b", "d", "a"]);
         let error = choose(known(), &Choice::Count(4)).unwrap_err();
@@ -124,24 +126,24 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_leaves_out_what_is_down_and_says_so() {
+    fn down_nodes_of_a_partition_are_left_out_with_a_reason() {
         let chosen = choose(known(), &Choice::All).unwrap();
         assert_eq!(names(&chosen), ["a", "b", "d"]);
         assert_eq!(chosen.left_out, [LeftOut { node: "c".to_owned(), why: "down*".to_owned() }]);
-        assert_eq!(chosen.turns(), 3, "they are one host");
+        assert_eq!(chosen.tasks_per_host(), 3, "they are one host");
         assert!(choose(vec![node("c", "down")], &Choice::All).is_err());
     }
 
     #[test]
-    fn a_named_host_must_be_there_and_alive() {
+    fn a_named_node_must_exist_and_be_up() {
         let hosts =
             |list: &[&str]| Choice::Hosts(list.iter().map(|name| (*name).to_owned()).collect());
         assert_eq!(names(&choose(known(), &hosts(&["d", "a"])).unwrap()), ["d", "a"]);
-        for (list, says) in
+        for (list, expected) in
             [(vec!["x"], "no node x"), (vec!["c"], "runs no jobs"), (vec!["a", "a"], "twice")]
         {
             let error = choose(known(), &hosts(&list)).unwrap_err();
-            assert!(error.what.contains(says), "{error}");
+            assert!(error.what.contains(expected), "{error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The runs of all hosts as one judgement, read one after the other.
+//! Collects the runs of all hosts, one after the other, into one judgement.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use assay_run_folder::{RunFolder, merge_samples};
 use assay_verdict::{FleetComparison, FleetHost, FleetJudgement, HostState, Judgement, Verdict};
 
 use crate::conclude::{conclude, leave_open};
-use crate::document::{Fleet, Torn};
+use crate::document::{Fleet, SplitPromise};
 use crate::error::Error;
 use crate::folder::FleetFolder;
 use crate::merge::FleetMerge;
@@ -17,11 +17,11 @@ use crate::slurm::Slurm;
 use crate::state::TaskState;
 use crate::traits::{differences, traits};
 
-/// The version of `verdict.json` that is understood here.
+/// The supported version of `verdict.json`.
 const VERDICT_SCHEMA: u32 = 1;
 
-/// What all hosts found. A host whose run is missing, half-written or of another version is named
-/// with the reason, and the others count. Of each run only its numbers stay in memory.
+/// Merges the results of all hosts. A host whose run is missing, incomplete or of another version
+/// is listed with the reason, and the others count. Only the numbers of each run stay in memory.
 #[must_use]
 pub fn collect(
     folder: &FleetFolder,
@@ -37,7 +37,7 @@ pub fn collect(
         .collect();
     let verdicts = merge.verdicts().to_vec();
     let (mut trials, mut comparisons) = merge.finish();
-    comparisons.extend(fleet.torn.iter().flatten().map(torn));
+    comparisons.extend(fleet.torn.iter().flatten().map(split_comparison));
     leave_open(&hosts, &mut trials, &mut comparisons);
     let (verdict, reason) = conclude(&hosts, &comparisons, &verdicts);
     FleetJudgement {
@@ -57,8 +57,8 @@ pub fn collect(
     }
 }
 
-/// Whether every host was put back: one that was not decides, and one that never said leaves it
-/// open. A host that never began has nothing to put back.
+/// Whether every host was restored: `false` if one was not, `None` if one did not report it. A host
+/// that never started has nothing to restore.
 fn restored(hosts: &[FleetHost]) -> Option<bool> {
     let began = || hosts.iter().filter(|host| host.run.is_some() || host.restored.is_some());
     if began().any(|host| host.restored == Some(false)) {
@@ -74,17 +74,17 @@ fn host(
     state: &TaskState,
     merge: &mut FleetMerge,
 ) -> FleetHost {
-    let asked = &fleet.tasks[task];
+    let task_spec = &fleet.tasks[task];
     let record = state.record.as_ref();
     let mut host = FleetHost {
         task,
-        node: asked.node.clone(),
+        node: task_spec.node.clone(),
         state: state.state,
         why: state.why.clone(),
         verdict: None,
         code: record.and_then(|record| record.code),
-        seed: asked.seed,
-        slice: asked.slice.clone(),
+        seed: task_spec.seed,
+        slice: task_spec.slice.clone(),
         run: None,
         broken_before: broken_before(folder, fleet, task, merge),
         restored: record.and_then(|record| record.restored),
@@ -92,27 +92,27 @@ fn host(
         traits: BTreeMap::new(),
     };
     let Some(job) = fleet.job_of(task) else { return host };
-    let place = FleetFolder::place_of(task, job).join("run");
-    // A link there leads out of the fleet's folder, and is no run.
-    let run = folder.dir().dir(&place);
+    let path = FleetFolder::task_folder(task, job).join("run");
+    // A symbolic link may lead out of the fleet's folder and is not accepted as a run.
+    let run = folder.dir().dir(&path);
     if run.is_ok() {
-        host.run = Some(place.display().to_string());
+        host.run = Some(path.display().to_string());
     }
     if state.state == HostState::Ended {
         match read(run) {
-            Ok((found, judgement)) => {
-                host.traits = found;
+            Ok((traits, judgement)) => {
+                host.traits = traits;
                 host.verdict = Some(judgement.verdict);
                 merge.add(&host.node, &judgement);
             }
-            // What the task said of itself is nearer to the reason than a file that is not there.
+            // The task's own reason is more specific than a missing file.
             Err(why) => host.why = host.why.or(Some(why)),
         }
     }
     host
 }
 
-/// Runs of a task that broke a promise before it was submitted again, as paths in the folder.
+/// Earlier runs of a resubmitted task that broke a promise, as paths in the folder.
 fn broken_before(
     folder: &FleetFolder,
     fleet: &Fleet,
@@ -121,20 +121,21 @@ fn broken_before(
 ) -> Vec<String> {
     let mut broken = Vec::new();
     for job in fleet.jobs_of(task).skip(1) {
-        let place = FleetFolder::place_of(task, job).join("run");
-        let found = folder.dir().dir(&place).ok().and_then(|run| RunFolder::over(run).ok());
-        let judgement = found.and_then(|run| read_judgement(&run).ok());
-        if let Some(judgement) = judgement.filter(|found| found.verdict == Verdict::Broken) {
+        let path = FleetFolder::task_folder(task, job).join("run");
+        let run = folder.dir().dir(&path).ok().and_then(|run| RunFolder::from_dir(run).ok());
+        let judgement = run.and_then(|run| read_judgement(&run).ok());
+        if let Some(judgement) = judgement.filter(|judgement| judgement.verdict == Verdict::Broken)
+        {
             merge.add_broken(&format!("{} (job {job})", fleet.tasks[task].node), &judgement);
-            broken.push(place.display().to_string());
+            broken.push(path.display().to_string());
         }
     }
     broken
 }
 
-/// A promise that trials of different hosts cannot show: what differs between hosts is no less
-/// different than what differs between levels.
-fn torn(promise: &Torn) -> FleetComparison {
+/// A promise across trials that ran on different hosts cannot be judged: hosts may differ as much
+/// as levels do.
+fn split_comparison(promise: &SplitPromise) -> FleetComparison {
     FleetComparison {
         measure: promise.measure.clone(),
         group: promise.group.clone(),
@@ -151,60 +152,60 @@ fn torn(promise: &Torn) -> FleetComparison {
     }
 }
 
-fn said(error: &assay_run_folder::Error) -> String {
-    format!("cannot read {}: {}", shown(&error.path), error.cause)
+fn read_error(error: &assay_run_folder::Error) -> String {
+    format!("cannot read {}: {}", file_name(&error.path), error.cause)
 }
 
-/// What a run's host is, and what was judged of it.
+/// Reads the traits of a run's host and its judgement.
 fn read(
     run: Result<Dir, assay_files::Error>,
 ) -> Result<(BTreeMap<String, String>, Judgement), String> {
     let folder = run
         .map_err(assay_run_folder::Error::from)
-        .and_then(RunFolder::over)
-        .map_err(|error| format!("its run folder is missing or empty: {}", error.cause))?;
-    let manifest = folder.read_manifest().map_err(|error| said(&error))?;
+        .and_then(RunFolder::from_dir)
+        .map_err(|error| format!("the run folder is missing or empty: {}", error.cause))?;
+    let manifest = folder.read_manifest().map_err(|error| read_error(&error))?;
     Ok((traits(&manifest), read_judgement(&folder)?))
 }
 
 fn read_judgement(folder: &RunFolder) -> Result<Judgement, String> {
     let verdict: serde_json::Value =
-        folder.read_json("verdict.json").map_err(|error| said(&error))?;
+        folder.read_json("verdict.json").map_err(|error| read_error(&error))?;
     let schema = verdict.get("schema").and_then(serde_json::Value::as_u64);
     if schema != Some(u64::from(VERDICT_SCHEMA)) {
         return Err(format!(
-            "its verdict.json has schema {}, which another version of Assay wrote",
+            "verdict.json has schema {}, written by another version of Assay",
             schema.map_or_else(|| "none".to_owned(), |number| number.to_string())
         ));
     }
     serde_json::from_value(verdict).map_err(|cause| format!("cannot read verdict.json: {cause}"))
 }
 
-/// The name of a file without the place, which differs from fleet to fleet.
-fn shown(path: &Path) -> String {
+/// The file name without its folder, which differs from fleet to fleet.
+fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn not_available(fleet: &Fleet, slurm: &Slurm) -> BTreeMap<String, String> {
-    let mut lacking = BTreeMap::new();
+    let mut unavailable = BTreeMap::new();
     for left_out in &fleet.left_out {
-        lacking.insert(format!("node {}", left_out.node), left_out.why.clone());
+        unavailable.insert(format!("node {}", left_out.node), left_out.why.clone());
     }
-    // A fleet of before has not written down which they are.
+    // Older fleets did not record which promises these are.
     if fleet.torn.is_none() && fleet.tasks.iter().any(|task| task.slice.is_some()) {
-        let why = "trials were divided over hosts, and what is promised across them needs one \
-                   host that ran them all";
-        lacking.insert("promises across trials".to_owned(), why.to_owned());
+        let why = "trials were divided over hosts, and a promise across trials needs one host that ran \
+                           all of them";
+        unavailable.insert("promises across trials".to_owned(), why.to_owned());
     }
     let job = fleet.submissions.last().map(|submission| submission.job);
     if let Some(Available::NotAvailable(why)) = job.map(|job| slurm.accounting(job)) {
-        lacking.insert("Slurm's accounting".to_owned(), why);
+        unavailable.insert("Slurm's accounting".to_owned(), why);
     }
-    lacking
+    unavailable
 }
 
-/// Writes the judgement, its report, and then the samples of all hosts in one file a source, into the
-/// folder of the fleet. What of the samples could not be read is returned with the reason.
+/// Writes the judgement, its report, and then the samples of all hosts, one file per source, into
+/// the fleet's folder. Returns the samples that could not be read, with the reason.
 pub fn write(
     folder: &FleetFolder,
     judgement: &FleetJudgement,
@@ -230,8 +231,8 @@ mod tests {
     use crate::document::{Submission, Task};
     use crate::merge::tests::judgement;
 
-    /// A fleet of one host, whose task was submitted twice: the first run broke the promise and a
-    /// workload of it failed.
+    /// A fleet of one host whose task was submitted twice: the first run broke the promise and one
+    /// of its workloads failed.
     fn resumed(place: &Path) -> (FleetFolder, Fleet) {
         let folder = FleetFolder::create(place, Trust::Checked).unwrap();
         let submission =
@@ -242,7 +243,7 @@ mod tests {
             submissions: vec![submission(17), submission(18)],
             ..Fleet::default()
         };
-        let run = FleetFolder::place_of(0, 17).join("run");
+        let run = FleetFolder::task_folder(0, 17).join("run");
         folder.make_dir(&run).unwrap();
         folder.write_text(&run.join("manifest.json"), "{}").unwrap();
         let found = judgement(4, Verdict::Broken, 100.0, 0.25);
@@ -251,10 +252,10 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_is_submitted_again_does_not_undo_what_it_broke() {
+    fn resubmitting_a_task_does_not_undo_its_broken_promise() {
         let place = tempfile::tempdir().unwrap();
         let (folder, fleet) = resumed(&place.path().join("fleet"));
-        let slurm = Slurm::of(&fleet);
+        let slurm = Slurm::from_fleet(&fleet);
         let state =
             TaskState { state: HostState::Ended, why: None, record: None, may_change: false };
         let found = collect(&folder, &fleet, &[state], &slurm);
@@ -264,18 +265,18 @@ mod tests {
         let promise = &found.trials[0].promises[0];
         assert_eq!((found.trials[0].verdict, promise.verdict), (Verdict::Broken, Verdict::Broken));
         assert_eq!(promise.hosts[0].node, "a (job 17)");
-        // Nor does it where the second run kept the promise.
+        // Nor if the second run kept the promise.
         let kept = FleetHost { verdict: Some(Verdict::Kept), ..found.hosts[0].clone() };
         assert_eq!(conclude(&[kept], &[], &[]).0, Verdict::Broken);
     }
 
     #[test]
-    fn the_verdict_stands_before_the_samples_are_gathered() {
+    fn the_verdict_is_written_before_the_samples() {
         let place = tempfile::tempdir().unwrap();
         let (folder, fleet) = resumed(&place.path().join("fleet"));
         let state =
             TaskState { state: HostState::Ended, why: None, record: None, may_change: false };
-        let found = collect(&folder, &fleet, &[state], &Slurm::of(&fleet));
+        let found = collect(&folder, &fleet, &[state], &Slurm::from_fleet(&fleet));
         folder.write_text(Path::new("samples"), "a file in the way").unwrap();
         assert!(write(&folder, &found).is_err());
         for name in ["fleet-verdict.json", "report.html"] {
@@ -284,14 +285,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_promised_of_trials_that_no_host_has_together_is_undecided() {
-        let promise = Torn {
+    fn promises_over_trials_of_different_hosts_are_undecided() {
+        let promise = SplitPromise {
             measure: "io.bytes".to_owned(),
             group: None,
             is: "equal".to_owned(),
             over: vec!["x".to_owned()],
         };
-        let found = torn(&promise);
+        let found = split_comparison(&promise);
         assert_eq!(found.verdict, Verdict::Undecided);
         let host = |node: &str, verdict, code| FleetHost {
             task: 0,
@@ -308,16 +309,16 @@ mod tests {
             restored_first: Vec::new(),
             traits: BTreeMap::new(),
         };
-        for (verdict, code, wanted) in [
+        for (verdict, code, expected) in [
             (Verdict::Kept, 0, Verdict::Undecided),
-            // Nothing is promised of a trial by itself.
+            // Nothing is promised of a single trial.
             (Verdict::Void, 0, Verdict::Undecided),
             (Verdict::Void, 3, Verdict::Void),
             (Verdict::Broken, 1, Verdict::Broken),
         ] {
             let hosts = [host("a", verdict, code), host("b", verdict, code)];
             let (verdict, reason) = conclude(&hosts, std::slice::from_ref(&found), &[]);
-            assert_eq!(verdict, wanted, "{reason}");
+            assert_eq!(verdict, expected, "{reason}");
             assert!(reason.contains("not judged across trials: `io.bytes` over x"), "{reason}");
         }
     }

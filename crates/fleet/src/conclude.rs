@@ -1,29 +1,30 @@
-//! What all hosts together come to.
+//! The overall verdict of a fleet.
 
 use assay_verdict::wording::{count, some_of};
 use assay_verdict::{FleetComparison, FleetHost, FleetTrial, Verdict, wrong_by_chance};
 
-/// From so many verdicts on it is said how many chance may make wrong.
+/// Number of verdicts from which the expected number of errors is reported.
 const MANY: usize = 10;
 
-/// The verdict of a fleet and the sentence that says why. `verdicts` are those of every promise on
-/// every host, each with the confidence of the promise.
+/// The verdict of a fleet and the sentence that explains it. `verdicts` are those of every promise
+/// on every host, each with the confidence of the promise.
 #[must_use]
 pub fn conclude(
     hosts: &[FleetHost],
     comparisons: &[FleetComparison],
     verdicts: &[(Verdict, f64)],
 ) -> (Verdict, String) {
-    // A run that promises nothing of single trials is void and ends with 0.
-    let is_silent = |host: &FleetHost| host.found() == Some(Verdict::Void) && host.code == Some(0);
-    let found: Vec<Verdict> = hosts.iter().filter_map(FleetHost::found).collect();
-    let missing = named(hosts, |host| host.found().is_none());
-    if found.is_empty() {
-        return (Verdict::Void, format!("no host brought a verdict ({})", list(&missing)));
+    // A run without promises about single trials is void and exits with 0.
+    let is_silent =
+        |host: &FleetHost| host.overall_verdict() == Some(Verdict::Void) && host.code == Some(0);
+    let all_verdicts: Vec<Verdict> = hosts.iter().filter_map(FleetHost::overall_verdict).collect();
+    let missing = named(hosts, |host| host.overall_verdict().is_none());
+    if all_verdicts.is_empty() {
+        return (Verdict::Void, format!("no host has a verdict ({})", list(&missing)));
     }
     let mut parts = Vec::new();
     for one in [Verdict::Broken, Verdict::Void, Verdict::Undecided, Verdict::Kept] {
-        let of = named(hosts, |host| host.found() == Some(one));
+        let of = named(hosts, |host| host.overall_verdict() == Some(one));
         if !of.is_empty() {
             let all = of.len() == hosts.len();
             let which = if all { String::new() } else { format!(" ({})", list(&of)) };
@@ -40,11 +41,11 @@ pub fn conclude(
     if !torn.is_empty() {
         parts.push(format!("not judged across trials: {}", list(&torn)));
     }
-    // Where some hosts have a verdict, those that were promised nothing do not take part in it.
+    // If some hosts have a verdict, hosts without promises are ignored.
     let speaking = hosts.iter().filter(|host| !is_silent(host));
-    let speaking: Vec<Verdict> = speaking.filter_map(FleetHost::found).collect();
+    let speaking: Vec<Verdict> = speaking.filter_map(FleetHost::overall_verdict).collect();
     let all_silent = speaking.is_empty();
-    let verdict = match Verdict::worst(if all_silent { found } else { speaking }) {
+    let verdict = match Verdict::worst(if all_silent { all_verdicts } else { speaking }) {
         Verdict::Kept if !missing.is_empty() || !torn.is_empty() => Verdict::Undecided,
         Verdict::Void if !torn.is_empty() && all_silent => Verdict::Undecided,
         worst => worst,
@@ -53,15 +54,15 @@ pub fn conclude(
     (verdict, [parts].into_iter().chain(by_chance(verdicts)).collect::<Vec<_>>().join("; "))
 }
 
-/// Each verdict holds at the confidence of its promise, and not all of them at once.
+/// Each verdict holds at the confidence of its promise, but not all of them simultaneously.
 fn by_chance(verdicts: &[(Verdict, f64)]) -> Option<String> {
     let decided = verdicts.iter().filter(|(one, _)| matches!(one, Verdict::Kept | Verdict::Broken));
     let decided = decided.count();
     let wrong = wrong_by_chance(verdicts.iter().copied()).filter(|_| decided >= MANY)?;
-    Some(format!("of {decided} decided promises chance alone may make {wrong:.1} wrong"))
+    Some(format!("of {decided} decided promises, {wrong:.1} may be wrong by chance alone"))
 }
 
-/// Leaves open what was kept wherever it was looked at, while a host of the same part is missing.
+/// Changes kept verdicts to undecided where a host of the same part is missing.
 pub fn leave_open(
     hosts: &[FleetHost],
     trials: &mut [FleetTrial],
@@ -73,21 +74,21 @@ pub fn leave_open(
             hosts.iter().any(|host| host.verdict.is_none() && host.slice == *part)
         })
     };
-    let left = |verdict: Verdict, missed: bool| match verdict {
+    let downgraded = |verdict: Verdict, missed: bool| match verdict {
         Verdict::Kept if missed => Verdict::Undecided,
         other => other,
     };
     for trial in trials {
         for promise in &mut trial.promises {
             let missed = promise.hosts.iter().any(|host| is_missed(&host.node));
-            promise.verdict = left(promise.verdict, missed);
+            promise.verdict = downgraded(promise.verdict, missed);
         }
         let of_promises = trial.promises.iter().map(|promise| promise.verdict);
         trial.verdict = Verdict::worst(of_promises.chain([trial.verdict]));
     }
     for one in comparisons {
         let missed = one.hosts.iter().any(|host| is_missed(&host.node));
-        one.verdict = left(one.verdict, missed);
+        one.verdict = downgraded(one.verdict, missed);
     }
 }
 
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_host_leaves_open_what_the_others_kept() {
+    fn a_missing_host_leaves_kept_promises_undecided() {
         let kept = [host("a", Some(Verdict::Kept)), host("b", Some(Verdict::Kept))];
         assert_eq!(conclude(&kept, &[], &[]), (Verdict::Kept, "kept on 2 of 2 hosts".to_owned()));
         let lost = [host("a", Some(Verdict::Kept)), host("b", None)];
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_whose_part_promises_nothing_says_nothing_against_the_others() {
+    fn a_host_without_promises_does_not_affect_the_verdict() {
         let ended =
             |node: &str, verdict, code| FleetHost { code: Some(code), ..host(node, Some(verdict)) };
         let of = |second: FleetHost| conclude(&[ended("a", Verdict::Kept, 0), second], &[], &[]);
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_is_left_open_while_a_host_of_its_part_is_missing() {
+    fn a_trial_is_undecided_while_a_host_of_its_part_is_missing() {
         let of = |slice: Option<&str>| {
             let mut merge = FleetMerge::default();
             merge.add("a", &judgement(4, Verdict::Kept, 100.0, 0.25));
@@ -178,26 +179,26 @@ mod tests {
     }
 
     #[test]
-    fn many_promises_say_how_many_chance_may_make_wrong() {
+    fn many_promises_report_how_many_may_be_wrong_by_chance() {
         let hosts = [host("a", Some(Verdict::Kept))];
-        let said = |verdicts: &[(Verdict, f64)]| conclude(&hosts, &[], verdicts).1;
-        let reason = said(&[(Verdict::Kept, 0.9); 40]);
+        let reason_for = |verdicts: &[(Verdict, f64)]| conclude(&hosts, &[], verdicts).1;
+        let reason = reason_for(&[(Verdict::Kept, 0.9); 40]);
         assert!(
-            reason.ends_with("of 40 decided promises chance alone may make 4.0 wrong"),
+            reason.ends_with("of 40 decided promises, 4.0 may be wrong by chance alone"),
             "{reason}"
         );
-        // Who accuses spends a fifth of the error; what is open is never wrong.
+        // A broken verdict uses a fifth of the error probability; an undecided one is never wrong.
         let reason =
-            said(&[[(Verdict::Broken, 0.95); 40], [(Verdict::Undecided, 0.95); 40]].concat());
+            reason_for(&[[(Verdict::Broken, 0.95); 40], [(Verdict::Undecided, 0.95); 40]].concat());
         assert!(
-            reason.ends_with("of 40 decided promises chance alone may make 0.4 wrong"),
+            reason.ends_with("of 40 decided promises, 0.4 may be wrong by chance alone"),
             "{reason}"
         );
-        assert_eq!(said(&[(Verdict::Kept, 0.95); 9]), "kept on 1 of 1 host");
+        assert_eq!(reason_for(&[(Verdict::Kept, 0.95); 9]), "kept on 1 of 1 host");
     }
 
     #[test]
-    fn one_host_that_broke_the_promise_breaks_it_whatever_is_missing() {
+    fn one_host_with_a_broken_promise_breaks_it_for_the_fleet() {
         let hosts =
             [host("a", Some(Verdict::Kept)), host("b", Some(Verdict::Broken)), host("c", None)];
         let (verdict, reason) = conclude(&hosts, &[], &[]);

@@ -1,8 +1,8 @@
-//! What a fleet runs, as one number: whoever exchanges a word of it is found out on the host.
+//! SHA-256 of everything a fleet runs, to detect any later change on the host.
 //!
-//! Everything in the folder of a fleet that is carried out - the words of the command line, the
-//! seeds and slices, the study and what stands beside it - is hashed when it is submitted. The hash
-//! stands in the job script, which Slurm keeps by value; the task compares.
+//! The hash covers everything in the fleet's folder that is executed: the command-line arguments,
+//! the seeds and slices, the study and its neighbouring files. It is computed at submission and
+//! stored in the job script, which Slurm keeps by value; each task compares it.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,44 +15,44 @@ use crate::document::Fleet;
 use crate::error::Error;
 use crate::folder::{FleetFolder, MOST_DOCUMENT};
 
-/// The folder of the study in that of the fleet.
+/// The study's folder within the fleet's.
 pub(crate) const STUDY: &str = "study";
 
-/// The study as it was read once, with what stands beside it, and the hash of all that a task of this
-/// fleet carries out.
-pub(crate) struct Taken {
+/// The study, read once with its neighbouring files, and the hash of everything a task of this
+/// fleet runs.
+pub(crate) struct Submitted {
     pub(crate) digest: String,
-    /// Names below the folder of the study, and what is in the files.
+    /// File names below the study's folder, and their contents.
     files: Vec<(PathBuf, Vec<u8>)>,
 }
 
-/// The hash of all that a task of this fleet carries out.
+/// Computes the hash of everything a task of this fleet runs.
 pub(crate) fn digest(folder: &FleetFolder, fleet: &Fleet) -> Result<String, Error> {
-    take(folder, fleet).map(|taken| taken.digest)
+    read_submitted(folder, fleet).map(|submitted| submitted.digest)
 }
 
-/// Reads all that a task of this fleet carries out.
-pub(crate) fn take(folder: &FleetFolder, fleet: &Fleet) -> Result<Taken, Error> {
+/// Reads everything a task of this fleet runs.
+pub(crate) fn read_submitted(folder: &FleetFolder, fleet: &Fleet) -> Result<Submitted, Error> {
     let mut read = Vec::new();
     let mut hash = Sha256::new();
-    // Each part with its length, so that no two fleets read the same.
+    // Each part is prefixed with its length, so that two fleets never hash the same input.
     let mut add = |bytes: &[u8]| {
         hash.update((bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
     };
-    let told = (&fleet.arguments, fleet.trust_folder, &fleet.tasks);
-    add(&serde_json::to_vec(&told).map_err(|cause| Error::new(cause.to_string()))?);
+    let contents = (&fleet.arguments, fleet.trust_folder, &fleet.tasks);
+    add(&serde_json::to_vec(&contents).map_err(|cause| Error::new(cause.to_string()))?);
     for name in files(folder.path(), Path::new(STUDY))? {
         add(name.to_string_lossy().as_bytes());
         let text = folder.dir().bytes(&name, MOST_DOCUMENT)?;
         add(&text);
         read.push((name, text));
     }
-    Ok(Taken { digest: hex(&hash.finalize()), files: read })
+    Ok(Submitted { digest: hex(&hash.finalize()), files: read })
 }
 
-impl Taken {
-    /// Writes the study into a folder of this host that nobody else can change.
+impl Submitted {
+    /// Writes the study into a folder of this host that no other user can change.
     pub(crate) fn write(&self, folder: &Dir) -> Result<(), Error> {
         for (name, text) in &self.files {
             if let Some(above) = name.parent().filter(|above| !above.as_os_str().is_empty()) {
@@ -64,7 +64,7 @@ impl Taken {
     }
 }
 
-/// The hash of a program, where this host has it.
+/// The hash of a program, if this host has it.
 pub(crate) fn of_program(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let mut hash = Sha256::new();
@@ -81,22 +81,22 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The files below a folder, sorted; none where there is no such folder.
+/// The files below a folder, sorted; none if the folder does not exist.
 fn files(top: &Path, name: &Path) -> Result<Vec<PathBuf>, Error> {
     let path = top.join(name);
     let failed = |cause: &std::io::Error| Error::file("list", &path, cause);
     if !path.is_dir() {
         return Ok(Vec::new());
     }
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in std::fs::read_dir(&path).map_err(|cause| failed(&cause))? {
         let entry = entry.map_err(|cause| failed(&cause))?;
         let inside = name.join(entry.file_name());
         match entry.file_type().map_err(|cause| failed(&cause))?.is_dir() {
-            true => found.extend(files(top, &inside)?),
-            false => found.push(inside),
+            true => paths.extend(files(top, &inside)?),
+            false => paths.push(inside),
         }
     }
-    found.sort();
-    Ok(found)
+    paths.sort();
+    Ok(paths)
 }

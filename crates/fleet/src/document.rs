@@ -1,5 +1,5 @@
-//! `fleet.json`: what was asked of the fleet, and which jobs stand for it. `task.json`: what a
-//! task says of itself, written on its host.
+//! Document formats: `fleet.json`, the requested fleet and its jobs, and `task.json`, a task's own
+//! record, written on its host.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,49 +13,49 @@ pub struct Fleet {
     pub schema: u32,
     /// Version of the program that submitted it.
     pub assay: String,
-    /// The program that the hosts start, a path that they all have.
+    /// Path of the program on all hosts.
     pub program: String,
     /// The study's name.
     pub study: String,
     /// Its title.
     pub title: String,
-    /// The question it asks.
+    /// The study's question.
     pub question: Option<String>,
-    /// What follows `assay run` on every host, but for seed, slice and run folder.
+    /// Arguments of `assay run` on every host, except seed, slice and run folder.
     pub arguments: Vec<String>,
-    /// Whether folders that others may change are taken (`--trust-folder`).
+    /// Whether folders that other users may change are accepted (`--trust-folder`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trust_folder: bool,
     /// The command line that submitted it, for the record.
     pub command: Vec<String>,
-    /// When that was, RFC 3339, UTC.
+    /// Submission time, RFC 3339, UTC.
     pub started_at: String,
-    /// What Slurm says of its version.
+    /// Slurm's version.
     pub slurm: String,
-    /// The partition that was named, if one was.
+    /// The requested partition, if any.
     pub partition: Option<String>,
-    /// Slurm's limit of the time of a task, minutes.
+    /// Slurm's time limit of a task, in minutes.
     pub time_limit_min: u64,
-    /// How long before that limit Slurm sends SIGTERM, seconds.
+    /// How long before that limit Slurm sends SIGTERM, in seconds.
     pub signal_ahead_s: u64,
-    /// One entry for each host, or for each host and slice.
+    /// One entry per host, or per host and slice.
     pub tasks: Vec<Task>,
-    /// Nodes that were asked for and not submitted to.
+    /// Requested nodes that were not submitted to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// Where trials are divided over hosts, what is promised of trials that no host has together.
+    /// Promises over trials that no single host ran, if trials are divided over hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub torn: Option<Vec<Torn>>,
+    pub torn: Option<Vec<SplitPromise>>,
     /// Jobs, the latest last.
     pub submissions: Vec<Submission>,
 }
 
-/// A promise across trials that no host can judge.
+/// A promise across trials that no single host can judge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Torn {
-    /// What is measured.
+pub struct SplitPromise {
+    /// The measure.
     pub measure: String,
-    /// The one group that counts, if one does.
+    /// The group, if the promise is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// The relation: `ratio`, `equal`.
@@ -64,56 +64,56 @@ pub struct Torn {
     pub over: Vec<String>,
 }
 
-/// A host and what it runs.
+/// A host and its part of the study.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// Slurm's name of the node.
     pub node: String,
-    /// The host name that Slurm knows for it. Nodes that share one take turns.
+    /// The node's host name in Slurm. Tasks of nodes that share a host run one after the other.
     pub host_name: String,
-    /// The seed of its run: that of the command line plus the number of the task.
+    /// The seed of its run: that of the command line plus the task number.
     pub seed: u64,
-    /// Its part of the trials, `2/4`; all of them where there is none.
+    /// Its part of the trials, `2/4`; `None` for all trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice: Option<String>,
 }
 
-/// A node that is not part of the fleet though it was asked for.
+/// A requested node that is not part of the fleet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Its name.
     pub node: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// One job array.
+/// A submitted job array.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submission {
-    /// Slurm's number of the array.
+    /// Slurm's job id of the array.
     pub job: u64,
-    /// The tasks in it, by their place in [`Fleet::tasks`].
+    /// Its tasks, as indices into [`Fleet::tasks`].
     pub tasks: Vec<usize>,
-    /// When, RFC 3339, UTC.
+    /// Submission time, RFC 3339, UTC.
     pub at: String,
-    /// Its script, relative to the folder of the fleet.
+    /// Its script, relative to the fleet's folder.
     pub script: String,
 }
 
 impl Fleet {
-    /// The job that a task was submitted with last.
+    /// The latest job of a task.
     #[must_use]
     pub fn job_of(&self, task: usize) -> Option<u64> {
         self.jobs_of(task).next()
     }
 
-    /// The jobs that a task was submitted with, the last one first.
+    /// All jobs of a task, the latest first.
     pub fn jobs_of(&self, task: usize) -> impl Iterator<Item = u64> {
         let with = move |submission: &&Submission| submission.tasks.contains(&task);
         self.submissions.iter().rev().filter(with).map(|submission| submission.job)
     }
 
-    /// What a task is called in talk: its node, and its slice where there is one.
+    /// Display name of a task: its node, and its slice if any.
     #[must_use]
     pub fn name_of(&self, task: usize) -> String {
         let Some(found) = self.tasks.get(task) else { return format!("task {task}") };
@@ -124,45 +124,46 @@ impl Fleet {
     }
 }
 
-/// What a task does at the moment.
+/// The current phase of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// Another task runs on the same host.
+    /// Waits for another task on the same host.
+    #[serde(rename = "turn")]
     HostLock,
-    /// It takes back what a killed run has left on the host.
+    /// Restores changes left by a killed run.
     Restore,
-    /// The study runs.
+    /// Runs the study.
     Run,
-    /// It is over.
+    /// Has ended.
     Ended,
 }
 
-/// What a task says of itself.
+/// A task's own record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRecord {
     /// Version of this format.
     pub schema: u32,
-    /// Its number.
+    /// Task number.
     pub task: usize,
-    /// `uname -n` of the host it came to.
+    /// `uname -n` of its host.
     pub host_name: String,
-    /// Its process there.
+    /// Its process id there.
     pub pid: u32,
-    /// What it does.
+    /// The current phase.
     pub phase: Phase,
-    /// When it began, RFC 3339, UTC.
+    /// Start time, RFC 3339, UTC.
     pub began_at: String,
-    /// When it ended.
+    /// End time.
     pub ended_at: Option<String>,
-    /// The exit code of the run (docs/cli.md), once it ended.
+    /// The exit code of the run (docs/cli.md), after its end.
     pub code: Option<i32>,
-    /// Why it ended as it did, where the code does not say it.
+    /// Why it ended, if the exit code does not show it.
     pub why: Option<String>,
-    /// What it took back of a killed run before its own began.
+    /// Changes of a killed run that it restored before its own run started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restored_first: Vec<String>,
-    /// Whether its run took every change back, or what came after it did; `None` while it runs.
+    /// Whether every change of its run was restored, by itself or afterwards; `None` while it runs.
     pub restored: Option<bool>,
 }
 
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_job_of_a_task_is_the_one_that_counts() {
+    fn the_latest_job_of_a_task_counts() {
         let submission = |job, tasks: &[usize]| Submission {
             job,
             tasks: tasks.to_vec(),

@@ -1,9 +1,9 @@
-//! Why a fleet could not be had.
+//! Errors of fleets.
 
 use std::fmt;
 use std::path::Path;
 
-/// A failure of the fleet itself; what becomes of a run on a host is no failure of the fleet.
+/// A failure of the fleet itself; a failed run on a host is not one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// What went wrong, as a sentence fragment.

@@ -1,11 +1,11 @@
-//! The folder of a fleet, on a file system that all its hosts share.
+//! The folder of a fleet, on a file system shared by all hosts.
 //!
 //! ```text
 //! FLEET/
-//!   fleet.json               what was asked, and the jobs
+//!   fleet.json               the requested fleet, and its jobs
 //!   job-1.sh                 the script of the first submission, then job-2.sh, ...
-//!   study/                   the study file with what stands beside it, if it is no shipped one
-//!   log/JOB_TASK.txt         what a task printed
+//!   study/                   the study file and its neighbouring files, unless it is a shipped one
+//!   log/JOB_TASK.txt         output of a task
 //!   tasks/TASK/job-JOB/      task.json, stdout.txt, stderr.txt, and run/, a run folder
 //!   fleet-verdict.json, report.html, samples/SOURCE.parquet    once collected
 //! ```
@@ -28,44 +28,44 @@ pub struct FleetFolder {
     dir: Arc<Dir>,
 }
 
-/// Bytes of a document or of what a task printed.
+/// Size limit of documents and of a task's output, in bytes.
 pub(crate) const MOST_DOCUMENT: u64 = 64 << 20;
 
-/// The name of the fleet's own document.
+/// Name of the fleet's document.
 const FLEET: &str = "fleet.json";
 
 impl FleetFolder {
-    /// Makes a new one; an existing folder must be empty. What stands in it is run by root on every
-    /// host, so that nobody else may write there.
+    /// Creates a fleet folder; an existing folder must be empty. Its contents are run by root on
+    /// every host, so no other user may write there.
     pub fn create(path: &Path, trust: Trust) -> Result<Self, Error> {
-        let dir = check(path, Caller::of_sudo(), trust)?.make()?;
+        let dir = check(path, Caller::from_sudo(), trust)?.make()?;
         let whole = dir.path().to_owned();
         if !dir.is_empty()? {
             return Err(Error::file("create", path, &"the folder is not empty").hint(
-                "choose a new folder with --out; to go on with a fleet: `assay fleet resume`",
+                "choose a new folder with --out; to continue a fleet, use `assay fleet resume`",
             ));
         }
         let folder = Self { dir: Arc::new(dir), path: whole };
-        folder.can_be_named()?;
+        folder.check_name()?;
         for part in ["log", "tasks"] {
             folder.make_dir(Path::new(part))?;
         }
         Ok(folder)
     }
 
-    /// Refuses a folder that no job script can name: Slurm reads `%` in the name of a log as a
-    /// pattern, and an option ends at its line.
-    pub(crate) fn can_be_named(&self) -> Result<(), Error> {
+    /// Refuses a folder whose path cannot be written in a job script: Slurm treats `%` in a log's
+    /// name as a pattern, and an option ends with its line.
+    pub(crate) fn check_name(&self) -> Result<(), Error> {
         let text = self.path.to_string_lossy();
         if text.contains(['%', '"', '\\']) || text.chars().any(char::is_control) {
-            let why = "a job script cannot name such a folder";
+            let why = "a job script cannot contain this path";
             return Err(Error::file("use", &self.path, &why)
-                .hint("choose one without `%`, `\"`, backslashes and control characters"));
+                .hint("choose a path without `%`, `\"`, backslashes and control characters"));
         }
         Ok(())
     }
 
-    /// Opens one.
+    /// Opens a fleet folder.
     pub fn open(path: &Path) -> Result<Self, Error> {
         if !path.join(FLEET).is_file() {
             return Err(Error::file("open", path, &"it holds no fleet.json")
@@ -76,47 +76,47 @@ impl FleetFolder {
         Ok(Self { dir: Arc::new(Dir::open(&path)?), path })
     }
 
-    /// Opens one to do what stands in it. A folder that others may write is refused unless they are
-    /// trusted.
+    /// Opens a fleet folder to run its contents. A folder that other users may write to is refused
+    /// unless they are trusted.
     pub fn open_trusted(path: &Path, trust: Trust) -> Result<Self, Error> {
-        let dir = check(path, Caller::of_sudo(), trust)?.open()?;
+        let dir = check(path, Caller::from_sudo(), trust)?.open()?;
         match dir.has_file(FLEET) {
             true => Ok(Self { path: dir.path().to_owned(), dir: Arc::new(dir) }),
-            // It says what is wrong with it.
+            // The error explains what is wrong.
             false => Self::open(path),
         }
     }
 
-    /// The directory itself, through which everything in it is made.
+    /// The directory handle through which all files in it are created.
     #[must_use]
     pub fn dir(&self) -> &Dir {
         &self.dir
     }
 
-    /// Its place.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The place of something in it.
+    /// The path of a file in it.
     pub fn file(&self, name: impl AsRef<Path>) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Where a task of a job keeps its files, relative to the folder.
+    /// The folder of a task's files for one job, relative to the fleet's folder.
     #[must_use]
-    pub fn place_of(task: usize, job: u64) -> PathBuf {
+    pub fn task_folder(task: usize, job: u64) -> PathBuf {
         PathBuf::from(format!("tasks/{task:02}/job-{job}"))
     }
 
-    /// Makes a folder in it, with those above.
+    /// Creates a folder in it, with its parents.
     pub fn make_dir(&self, name: &Path) -> Result<PathBuf, Error> {
         self.dir.make_dir(name)?;
         Ok(self.file(name))
     }
 
-    /// Replaces a file whole: a reader on another host sees the old text or the new one.
+    /// Replaces a file atomically: a reader on another host sees the old text or the new one.
     pub fn write_text(&self, name: &Path, text: &str) -> Result<(), Error> {
         Ok(self.dir.replace(name, text.as_bytes())?)
     }
@@ -138,7 +138,7 @@ impl FleetFolder {
         self.write_json(Path::new(FLEET), fleet)
     }
 
-    /// Reads `fleet.json`. One of a newer format is refused.
+    /// Reads `fleet.json`. Newer formats are refused.
     pub fn read_fleet(&self) -> Result<Fleet, Error> {
         let value: serde_json::Value = self.read_json(Path::new(FLEET))?;
         let schema = value.get("schema").and_then(serde_json::Value::as_u64);
@@ -146,20 +146,19 @@ impl FleetFolder {
             let written =
                 schema.map_or_else(|| "no schema".to_owned(), |one| format!("schema {one}"));
             return Err(Error::file("read", &self.file(FLEET), &format!("it has {written}"))
-                .hint("it was written by another version of Assay; use that one"));
+                .hint("it was written by another version of Assay; use that version"));
         }
         serde_json::from_value(value)
             .map_err(|cause| Error::file("read", &self.file(FLEET), &cause))
     }
 
-    /// What a task says of itself; `None` before it has begun, and while what there is of the file
-    /// cannot be read.
+    /// Reads a task's own record; `None` before its start, or if the file is incomplete.
     #[must_use]
     pub fn read_task(&self, task: usize, job: u64) -> Option<TaskRecord> {
-        self.read_json(&Self::place_of(task, job).join("task.json")).ok()
+        self.read_json(&Self::task_folder(task, job).join("task.json")).ok()
     }
 
-    /// The last line that a task printed, where it printed any.
+    /// The last line of a task's output, if any.
     #[must_use]
     pub fn last_line(&self, task: usize, job: u64) -> Option<String> {
         let text = self.dir.bytes(format!("log/{job}_{task}.txt"), MOST_DOCUMENT).ok()?;
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fleet_of_a_newer_format_is_refused() {
+    fn a_newer_format_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let folder = FleetFolder::create(place.path(), Trust::Checked).unwrap();
         folder.write_text(Path::new(FLEET), "{\"schema\": 9}").unwrap();
@@ -195,10 +194,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_task_has_half_written_is_not_there_yet() {
+    fn a_partially_written_task_record_is_ignored() {
         let place = tempfile::tempdir().unwrap();
         let folder = FleetFolder::create(place.path(), Trust::Checked).unwrap();
-        let at = FleetFolder::place_of(3, 17);
+        let at = FleetFolder::task_folder(3, 17);
         assert_eq!(at, Path::new("tasks/03/job-17"));
         folder.make_dir(&at).unwrap();
         assert_eq!(folder.read_task(3, 17), None);

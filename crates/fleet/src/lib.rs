@@ -1,12 +1,12 @@
-//! The same study on many hosts through Slurm, and their runs as one report.
+//! Runs one study on many hosts through Slurm and merges the runs into one report.
 //!
-//! Slurm alone decides when a task runs: this room writes a job script, submits it as one array,
-//! tells each task its node, and then reads. What a task says of itself is in files of a folder
-//! that all hosts share; what it does not say any more (its node died), Slurm does.
+//! Slurm alone decides when a task runs: this crate writes a job script, submits it as one array,
+//! assigns each task its node, and then reads the results. Tasks report in files of a shared
+//! folder; if a task stops reporting (its node died), Slurm's state is used.
 //!
 //! ```text
 //! fleet.json, job.sh -> sbatch --array -> `assay fleet task` on each host -> tasks/NN/job-J/
-//!                                              |-> turn, restore, run           |
+//!                                              |-> host lock, restore, run      |
 //!                       one report  <-  FleetMerge  <-  collect  <-------+
 //! ```
 
@@ -32,12 +32,12 @@ mod watch;
 pub use choose::{Choice, Chosen, choose};
 pub use collect::{collect, write};
 pub use conclude::{conclude, leave_open};
-pub use document::{Fleet, LeftOut, Phase, SCHEMA, Submission, Task, TaskRecord, Torn};
+pub use document::{Fleet, LeftOut, Phase, SCHEMA, SplitPromise, Submission, Task, TaskRecord};
 pub use error::Error;
 pub use folder::FleetFolder;
 pub use limit::{Limit, limit};
 pub use merge::FleetMerge;
-pub use slurm::{Node, Slurm, SlurmTask, look as look_at_slurm};
+pub use slurm::{Node, Slurm, SlurmTask, parse_all as parse_slurm_output};
 pub use state::{TaskState, states};
 pub use submit::submit;
 pub use task::{TaskEnd, carry_out};

@@ -1,49 +1,49 @@
-//! How long Slurm lets a task run, and how long before the end it says so.
+//! Slurm's time limit of a task, and the advance of its signal.
 
 use std::time::Duration;
 
-/// A limit as Slurm takes it.
+/// A time limit for sbatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     /// Minutes, Slurm's unit.
     pub minutes: u64,
-    /// SIGTERM comes this many seconds before.
+    /// SIGTERM is sent this many seconds before the limit.
     pub signal_ahead_s: u64,
 }
 
-/// What a repeat takes besides its window: disks, groups, files laid out, samples written.
+/// Time of a repeat besides its window: disks, groups, file layout, writing samples.
 const SET_UP: Duration = Duration::from_secs(60);
 
-/// Time to put a host back and write what there is. Slurm may send its signal up to a minute
-/// earlier than asked (sbatch(1), `--signal`), but never later.
+/// Time to restore the host and write results. Slurm may send its signal up to a minute earlier
+/// than requested (sbatch(1), `--signal`), but never later.
 const SIGNAL_AHEAD: Duration = Duration::from_secs(120);
 
-/// What a task takes before and after its run: reading the host, taking back what a killed run
-/// left, judging.
+/// Time of a task before and after its run: inspecting the host, restoring changes of a killed run,
+/// judging.
 const AROUND: Duration = Duration::from_secs(120);
 
-/// The limit for a plan whose windows take `windows` in all, in so many repeats, where `turns`
-/// tasks wait for each other on one host. A quarter is added to what is known, and more cannot be
-/// told: a workload's preparation may take as long as it likes (`--time-limit`).
+/// The limit for a plan whose windows take `windows` in total, over `repeats` repeats, if
+/// `tasks_per_host` tasks run one after the other. A quarter is added to the known part; unbounded
+/// parts, such as a workload's preparation, need `--time-limit`.
 #[must_use]
-pub fn limit(windows: Duration, repeats: usize, turns: usize) -> Limit {
+pub fn limit(windows: Duration, repeats: usize, tasks_per_host: usize) -> Limit {
     let repeats = u32::try_from(repeats).unwrap_or(u32::MAX);
-    let turns = u32::try_from(turns.max(1)).unwrap_or(u32::MAX);
+    let tasks_per_host = u32::try_from(tasks_per_host.max(1)).unwrap_or(u32::MAX);
     let run = windows + windows / 4 + SET_UP.saturating_mul(repeats) + AROUND;
-    of_run(run.saturating_mul(turns))
+    with_margins(run.saturating_mul(tasks_per_host))
 }
 
-/// The limit for a task that takes so long, all in all.
-fn of_run(run: Duration) -> Limit {
+/// The limit for a task of this total duration.
+fn with_margins(run: Duration) -> Limit {
     let whole = run + SIGNAL_AHEAD + Duration::from_secs(60);
     Limit { minutes: whole.as_secs().div_ceil(60), signal_ahead_s: SIGNAL_AHEAD.as_secs() }
 }
 
 impl Limit {
-    /// The limit that somebody asked for, who knows what a run takes.
+    /// The limit for a run duration given by the user.
     #[must_use]
-    pub fn asked(run: Duration) -> Self {
-        of_run(run)
+    pub fn for_run(run: Duration) -> Self {
+        with_margins(run)
     }
 }
 
@@ -52,13 +52,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_leaves_room_for_windows_set_up_and_restore() {
+    fn a_limit_includes_windows_setup_and_restore() {
         // 20 s and a quarter, 60 s of set-up, 120 s around, 120 s for the signal, 60 s for Slurm.
         assert_eq!(limit(Duration::from_secs(20), 1, 1), Limit { minutes: 7, signal_ahead_s: 120 });
         let long = limit(Duration::from_secs(3600), 3, 1);
         assert_eq!(long.minutes, (4500_u64 + 180 + 120 + 180).div_ceil(60));
         let shared = limit(Duration::from_secs(20), 1, 4);
         assert_eq!(shared.minutes, (4_u64 * (25 + 60 + 120) + 180).div_ceil(60));
-        assert_eq!(Limit::asked(Duration::from_secs(600)).minutes, 13);
+        assert_eq!(Limit::for_run(Duration::from_secs(600)).minutes, 13);
     }
 }

@@ -1,18 +1,17 @@
-//! Judgements of many hosts, taken one after the other: of each only its numbers are kept, column
-//! by column, so that thousands fit into memory.
+//! Merges the judgements of many hosts, one after the other: only the numbers of each are kept, by
+//! column, so that thousands fit into memory.
 
 use std::collections::{BTreeMap, HashMap};
 
+use assay_verdict::{
+    ComparisonJudgement, FleetComparison, FleetGroup, FleetPromise, FleetTrial, HostVerdict,
+    Judgement, PromiseJudgement, PromiseOnHost, TrialJudgement, Verdict,
+};
 use serde_json::Value;
 
 use crate::spread::{Numbers, of_amounts, of_ratios};
-use assay_verdict::ComparisonJudgement;
-use assay_verdict::{
-    FleetComparison, FleetGroup, FleetPromise, FleetTrial, HostVerdict, PromiseOnHost,
-};
-use assay_verdict::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
 
-/// What hosts have said so far.
+/// The merged results so far.
 #[derive(Debug, Default)]
 pub struct FleetMerge {
     nodes: Vec<String>,
@@ -21,7 +20,7 @@ pub struct FleetMerge {
     verdicts: Vec<(Verdict, f64)>,
 }
 
-/// One combination of factors, with a column of numbers for each thing that is compared.
+/// One combination of factors, with a column of numbers for each compared quantity.
 #[derive(Debug)]
 struct Trial {
     factors: BTreeMap<String, Value>,
@@ -41,7 +40,7 @@ struct Promise {
 }
 
 impl FleetMerge {
-    /// Takes what one host found.
+    /// Adds the result of one host.
     pub fn add(&mut self, node: &str, judgement: &Judgement) {
         let host = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         self.nodes.push(node.to_owned());
@@ -53,8 +52,8 @@ impl FleetMerge {
         }
     }
 
-    /// Takes what a run broke in whose place the host has brought another, under a name of its own. Its
-    /// numbers are in no mean, which has those of the other.
+    /// Adds the broken promises of a run that was resubmitted, under a separate name. Its numbers
+    /// are excluded from all means, which use the later run.
     pub fn add_broken(&mut self, name: &str, judgement: &Judgement) {
         for trial in judgement.trials.iter().filter(|trial| trial.verdict == Verdict::Broken) {
             self.add_trial(None, name, trial);
@@ -71,24 +70,25 @@ impl FleetMerge {
         &self.verdicts
     }
 
-    fn add_trial(&mut self, host: Option<u32>, node: &str, found: &TrialJudgement) {
-        let known = self.trials.iter().position(|trial| trial.factors == found.factors);
+    fn add_trial(&mut self, host: Option<u32>, node: &str, judged: &TrialJudgement) {
+        let known = self.trials.iter().position(|trial| trial.factors == judged.factors);
         let at = known.unwrap_or_else(|| {
             self.trials.push(Trial {
-                factors: found.factors.clone(),
-                verdict: found.verdict,
+                factors: judged.factors.clone(),
+                verdict: judged.verdict,
                 hosts: 0,
                 promises: Vec::new(),
             });
             self.trials.len() - 1
         });
         let trial = &mut self.trials[at];
-        trial.verdict = Verdict::worst([trial.verdict, found.verdict]);
+        trial.verdict = Verdict::worst([trial.verdict, judged.verdict]);
         trial.hosts += usize::from(host.is_some());
-        // A study may promise the same twice, in different margins; their order tells them apart.
-        for (number, promise) in found.promises.iter().enumerate() {
+        // A study may contain the same promise twice with different margins; their order
+        // distinguishes them.
+        for (number, promise) in judged.promises.iter().enumerate() {
             if trial.promises.len() <= number {
-                trial.promises.push(Promise::like(promise));
+                trial.promises.push(Promise::empty_like(promise));
             }
             if host.is_some() || promise.verdict == Verdict::Broken {
                 trial.promises[number].add(host, node, promise);
@@ -97,38 +97,38 @@ impl FleetMerge {
         }
     }
 
-    fn add_comparison(&mut self, node: &str, found: &ComparisonJudgement) {
+    fn add_comparison(&mut self, node: &str, judged: &ComparisonJudgement) {
         let is_same = |known: &FleetComparison| {
-            known.measure == found.measure
-                && known.group == found.group
-                && known.is == found.is
-                && known.over == found.over
-                && known.held == found.held
+            known.measure == judged.measure
+                && known.group == judged.group
+                && known.is == judged.is
+                && known.over == judged.over
+                && known.held == judged.held
         };
-        self.verdicts.push((found.verdict, found.confidence));
-        let said = HostVerdict {
+        self.verdicts.push((judged.verdict, judged.confidence));
+        let host_verdict = HostVerdict {
             node: node.to_owned(),
-            verdict: found.verdict,
-            reason: found.reason.clone(),
+            verdict: judged.verdict,
+            reason: judged.reason.clone(),
         };
         if let Some(known) = self.comparisons.iter_mut().find(|known| is_same(known)) {
-            known.verdict = Verdict::worst([known.verdict, found.verdict]);
-            known.hosts.push(said);
+            known.verdict = Verdict::worst([known.verdict, judged.verdict]);
+            known.hosts.push(host_verdict);
             return;
         }
         self.comparisons.push(FleetComparison {
-            measure: found.measure.clone(),
-            group: found.group.clone(),
-            is: found.is.clone(),
-            over: found.over.clone(),
-            held: found.held.clone(),
-            verdict: found.verdict,
+            measure: judged.measure.clone(),
+            group: judged.group.clone(),
+            is: judged.is.clone(),
+            over: judged.over.clone(),
+            held: judged.held.clone(),
+            verdict: judged.verdict,
             reason: None,
-            hosts: vec![said],
+            hosts: vec![host_verdict],
         });
     }
 
-    /// What all of them say together.
+    /// The merged result.
     #[must_use]
     pub fn finish(self) -> (Vec<FleetTrial>, Vec<FleetComparison>) {
         let nodes = self.nodes;
@@ -143,8 +143,8 @@ impl FleetMerge {
 }
 
 impl Promise {
-    /// The column heads of a promise; what the first host measured is not kept.
-    fn like(promise: &PromiseJudgement) -> Self {
+    /// The identity of a promise, without the first host's numbers.
+    fn empty_like(promise: &PromiseJudgement) -> Self {
         let like = PromiseJudgement { groups: Vec::new(), causes: Vec::new(), ..promise.clone() };
         Self {
             like,
@@ -156,20 +156,20 @@ impl Promise {
         }
     }
 
-    fn add(&mut self, host: Option<u32>, node: &str, found: &PromiseJudgement) {
-        let worst_error = found.worst_error.map(|error| error.value);
+    fn add(&mut self, host: Option<u32>, node: &str, judged: &PromiseJudgement) {
+        let worst_error = judged.worst_error.map(|error| error.value);
         self.hosts.push(PromiseOnHost {
             node: node.to_owned(),
-            verdict: found.verdict,
-            reason: found.reason.clone(),
+            verdict: judged.verdict,
+            reason: judged.reason.clone(),
             worst_error,
-            total_rate: found.total_rate,
+            total_rate: judged.total_rate,
         });
-        // Numbers of a void promise prove nothing, and so they are no part of any mean.
-        let Some(host) = host.filter(|_| found.verdict != Verdict::Void) else { return };
-        self.total_rate.extend(found.total_rate.map(|rate| (host, rate)));
+        // Numbers of a void promise prove nothing and are excluded from means.
+        let Some(host) = host.filter(|_| judged.verdict != Verdict::Void) else { return };
+        self.total_rate.extend(judged.total_rate.map(|rate| (host, rate)));
         self.worst_error.extend(worst_error.map(|error| (host, error)));
-        for group in found.groups.iter().filter(|group| group.expected_share > 0.0) {
+        for group in judged.groups.iter().filter(|group| group.expected_share > 0.0) {
             let at = *self.known.entry(group.name.clone()).or_insert_with(|| {
                 self.groups.push((group.name.clone(), Numbers::new()));
                 self.groups.len() - 1
@@ -266,13 +266,13 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_same_trial_of_several_hosts_is_one_with_the_spread_between_them() {
+    fn the_same_trial_of_several_hosts_is_merged_with_the_spread_between_them() {
         let mut merge = FleetMerge::default();
         merge.add("a", &judgement(4, Verdict::Kept, 100.0, 0.25));
         merge.add("b", &judgement(4, Verdict::Broken, 400.0, 0.5));
         merge.add("c", &judgement(8, Verdict::Kept, 7.0, 0.25));
         let (trials, _) = merge.finish();
-        assert_eq!(trials.len(), 2, "a trial that one host alone ran is a trial of its own");
+        assert_eq!(trials.len(), 2, "a trial of a single host is a separate trial");
         assert_eq!((trials[0].hosts, trials[0].verdict), (2, Verdict::Broken));
         let promise = &trials[0].promises[0];
         let rate = promise.total_rate.value().unwrap();
@@ -284,7 +284,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_was_broken_before_counts_and_its_numbers_do_not() {
+    fn earlier_broken_verdicts_count_without_their_numbers() {
         let mut merge = FleetMerge::default();
         merge.add_broken("a (job 17)", &judgement(4, Verdict::Broken, 900.0, 0.9));
         merge.add_broken("b (job 17)", &judgement(4, Verdict::Kept, 900.0, 0.9));
@@ -292,14 +292,14 @@ pub(crate) mod tests {
         let (trials, _) = merge.finish();
         assert_eq!((trials[0].hosts, trials[0].verdict), (1, Verdict::Broken));
         let promise = &trials[0].promises[0];
-        let said: Vec<_> = promise.hosts.iter().map(|host| host.node.as_str()).collect();
-        assert_eq!((promise.verdict, said), (Verdict::Broken, vec!["a (job 17)", "a"]));
+        let hosts: Vec<_> = promise.hosts.iter().map(|host| host.node.as_str()).collect();
+        assert_eq!((promise.verdict, hosts), (Verdict::Broken, vec!["a (job 17)", "a"]));
         let rate = promise.total_rate.value().unwrap();
         assert!((rate.value - 100.0).abs() < 1e-9 && rate.hosts == 1);
     }
 
     #[test]
-    fn what_proves_nothing_is_in_no_mean() {
+    fn void_promises_are_excluded_from_means() {
         let mut merge = FleetMerge::default();
         merge.add("a", &judgement(4, Verdict::Kept, 100.0, 0.25));
         merge.add("b", &judgement(4, Verdict::Void, 1.0, 0.9));

@@ -1,20 +1,20 @@
-//! The job script: readable, and all that Slurm needs to know.
+//! The job script: readable, and complete for Slurm.
 
 use assay_escape::{shell_word, slurm_word};
 
 use crate::document::Fleet;
 
-/// What the tasks carry out, and the hashes by which they know it again.
+/// The program and data of the tasks, with hashes to verify them.
 pub(crate) struct Code {
     /// The fleet's folder.
     pub(crate) folder: String,
-    /// Of what is in there (`digest.rs`).
+    /// Hash of its contents (`digest.rs`).
     pub(crate) digest: String,
-    /// Of the program, where the host that submits has it.
+    /// Hash of the program, if the submitting host has it.
     pub(crate) program: Option<String>,
 }
 
-/// The program as the script has opened it, for the shell and for what the shell starts.
+/// The program as opened by the script, for the shell and for the processes that it starts.
 const OPENED: &str = "/proc/self/fd/9";
 
 /// The script for these tasks of a fleet.
@@ -26,7 +26,7 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
         .as_ref()
         .map(|name| format!("#SBATCH --partition={}\n", slurm_word(name)))
         .unwrap_or_default();
-    // It is opened once: its name may stand for another file as soon as it was compared.
+    // Opened once: the file behind the name may be replaced after the comparison.
     let compared = code.program.as_ref().map_or_else(String::new, |hash| {
         format!(
             "exec 9<\"$program\"\n\
@@ -41,19 +41,19 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
     format!(
         "#!/bin/sh\n\
          # Written by `assay fleet run`: each task of this array runs the study {study} on one host.\n\
-         # `assay fleet task` waits for its turn on the host, takes back what a killed run has left\n\
-         # there, runs the study, and says in tasks/TASK/job-JOB/task.json how it ended.\n\
+         # `assay fleet task` waits until the host is free, restores changes of a killed run there,\n\
+         # runs the study, and records the result in tasks/TASK/job-JOB/task.json.\n\
          #SBATCH --job-name=assay-{study}\n\
          #SBATCH --array={array}\n\
          #SBATCH --nodes=1\n\
          #SBATCH --ntasks=1\n\
-         # The whole host, with its memory: what shares it with others proves nothing.\n\
+         # The whole host, with its memory: a shared host proves nothing.\n\
          #SBATCH --exclusive\n\
          #SBATCH --mem=0\n\
          #SBATCH --time={limit}\n\
-         # Ahead of the limit, to this process alone: Assay then stops and puts the host back.\n\
+         # Before the limit, to this process only: Assay then stops and restores the host.\n\
          #SBATCH --signal=B:TERM@{ahead}\n\
-         # `assay fleet resume` submits again what failed, once that has been looked at.\n\
+         # `assay fleet resume` resubmits failed tasks, once they have been examined.\n\
          #SBATCH --no-requeue\n\
          {partition}\
          #SBATCH --output=\"{folder}/log/%A_%a.txt\"\n\
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_script_says_all_that_slurm_must_know() {
+    fn the_script_contains_all_slurm_options() {
         let text = script(&fleet(), &code("/shared/a b"), &[0, 2]);
         for line in [
             "#SBATCH --array=0,2",
@@ -110,7 +110,7 @@ mod tests {
             "#SBATCH --output=\"/shared/a b/log/%A_%a.txt\"",
             "fleet='/shared/a b'",
         ] {
-            assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+            assert!(text.lines().any(|text_line| text_line == line), "{line} in\n{text}");
         }
         // sbatch stops reading options at the first command.
         let last_option = text.rfind("#SBATCH").unwrap();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_becomes_a_line_or_an_option_of_the_job() {
+    fn names_cannot_inject_lines_or_options() {
         let study = "io\ntouch /owned\n#SBATCH --uid=0".to_owned();
         let partition = Some("all\n#SBATCH --uid=0".to_owned());
         let odd = Fleet { study, partition, ..fleet() };
@@ -133,19 +133,19 @@ mod tests {
     }
 
     #[test]
-    fn the_shell_takes_it_and_says_which_program_a_host_lacks() {
+    fn the_shell_accepts_it_and_names_a_missing_program() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("job.sh");
         std::fs::write(&path, script(&fleet(), &code("/shared"), &[0])).unwrap();
         let output = std::process::Command::new("sh").arg(&path).output().unwrap();
         assert_eq!(output.status.code(), Some(4));
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains("has no program /opt/it's/assay"), "{said}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains("has no program /opt/it's/assay"), "{stderr}");
     }
 
-    /// Whoever may rename where the program lies does so as soon as it was compared.
+    /// An attacker could rename files in the program's folder after the comparison.
     #[test]
-    fn the_program_that_was_compared_is_the_one_that_is_started() {
+    fn the_verified_program_is_the_one_that_starts() {
         use std::fs::{Permissions, set_permissions, write};
         use std::os::unix::fs::PermissionsExt;
 
@@ -177,6 +177,6 @@ mod tests {
         assert_eq!(String::from_utf8(output.stdout).unwrap(), "as submitted: task\n");
         assert!(output.status.success() && !path("other").exists());
         let output = start();
-        assert_eq!(output.status.code(), Some(4), "another program is none that was submitted");
+        assert_eq!(output.status.code(), Some(4), "a program other than the submitted one");
     }
 }

@@ -1,34 +1,32 @@
-//! How much a number differs from host to host: one number a host, Student's t over the hosts.
+//! Spread of a number over hosts: one value per host, Student's t over the hosts.
 
 use assay_facts::Available;
 
 use assay_stats::over_repeats::Spread as LogSpread;
 use assay_verdict::{Extreme, Spread};
 
-/// One number a host, by the host's place in a list of nodes.
+/// One value per host, with the host's index in a list of nodes.
 pub(crate) type Numbers = Vec<(u32, f64)>;
 
 /// The geometric mean, for numbers that vary by factors.
 pub(crate) fn of_ratios(numbers: &Numbers, nodes: &[String], confidence: f64) -> Available<Spread> {
     if let Some((host, _)) = numbers.iter().find(|(_, value)| *value <= 0.0) {
         let node = &nodes[*host as usize];
-        return Available::NotAvailable(format!(
-            "on {node} it is 0, which no ratio can be made of"
-        ));
+        return Available::NotAvailable(format!("it is 0 on {node}, so no ratio can be computed"));
     }
     let logs: Vec<f64> = numbers.iter().map(|(_, value)| value.ln()).collect();
-    let spread = LogSpread::of(&logs).map(|spread| spread.interval(confidence));
+    let spread = LogSpread::from_logs(&logs).map(|spread| spread.interval(confidence));
     finish(numbers, nodes, spread)
 }
 
-/// The arithmetic mean, for numbers that may be 0 and never less.
+/// The arithmetic mean, for numbers that may be 0 but not negative.
 pub(crate) fn of_amounts(
     numbers: &Numbers,
     nodes: &[String],
     confidence: f64,
 ) -> Available<Spread> {
     let values: Vec<f64> = numbers.iter().map(|(_, value)| *value).collect();
-    let spread = LogSpread::of(&values).map(|spread| {
+    let spread = LogSpread::from_logs(&values).map(|spread| {
         let half = spread.half(confidence);
         (spread.mean, (spread.mean - half).max(0.0), spread.mean + half)
     });
@@ -45,7 +43,7 @@ fn finish(
         |(host, value): &(u32, f64)| Extreme { node: nodes[*host as usize].clone(), value: *value };
     let (lowest, highest) = (numbers.iter().min_by(by_value), numbers.iter().max_by(by_value));
     let (Some((value, low, high)), Some(lowest), Some(highest)) = (spread, lowest, highest) else {
-        return Available::NotAvailable("no host has one that proves anything".to_owned());
+        return Available::NotAvailable("no host has a conclusive value".to_owned());
     };
     let bounded = high.is_finite();
     Available::Value(Spread {
@@ -68,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn three_hosts_give_a_mean_an_interval_and_their_extremes() {
+    fn three_hosts_give_a_mean_an_interval_and_extremes() {
         let numbers = vec![(0, 90.0), (1, 100.0), (2, 1e4 / 90.0)];
         let spread = of_ratios(&numbers, &nodes(), 0.95);
         let spread = spread.value().unwrap();
@@ -81,18 +79,18 @@ mod tests {
     }
 
     #[test]
-    fn one_host_has_no_interval_and_no_host_has_nothing() {
+    fn one_host_has_no_interval_and_no_host_has_no_spread() {
         let one = of_ratios(&vec![(1, 5.0)], &nodes(), 0.95);
         let one = one.value().unwrap();
         assert_eq!((one.low, one.high, one.ratio), (None, None, Some(1.0)));
         assert_eq!(
             of_amounts(&vec![], &nodes(), 0.95).reason(),
-            Some("no host has one that proves anything")
+            Some("no host has a conclusive value")
         );
     }
 
     #[test]
-    fn a_zero_is_an_amount_but_no_ratio() {
+    fn a_zero_is_an_amount_but_has_no_ratio() {
         let numbers = vec![(0, 0.0), (1, 0.02)];
         assert!(of_ratios(&numbers, &nodes(), 0.95).reason().unwrap().contains("on a"));
         let spread = of_amounts(&numbers, &nodes(), 0.95);

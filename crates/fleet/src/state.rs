@@ -1,5 +1,4 @@
-//! Where each task is: what it says of itself counts, and where it says nothing any more, what
-//! Slurm says.
+//! The state of each task: its own record if there is a final one, otherwise Slurm's state.
 
 use std::collections::BTreeMap;
 
@@ -9,50 +8,51 @@ use crate::document::{Fleet, Phase, TaskRecord};
 use crate::folder::FleetFolder;
 use crate::slurm::{Slurm, SlurmTask};
 
-/// A task and where it is.
+/// A task and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskState {
-    /// Where.
+    /// The state.
     pub state: HostState,
-    /// Why it is there or what it does, in words.
+    /// The reason or current activity, as text.
     pub why: Option<String>,
-    /// What it says of itself.
+    /// The task's own record.
     pub record: Option<TaskRecord>,
-    /// Whether what it has to say may still be on its way: a shared file system shows a file of
-    /// another host up to a minute late (nfs(5), `acdirmax`).
+    /// Whether its record may still be delayed: a shared file system shows a file of another host
+    /// up to a minute late (nfs(5), `acdirmax`).
     pub may_change: bool,
 }
 
-/// What Slurm says of a task.
-enum Said<'s> {
+/// Slurm's information about a task.
+enum SlurmAnswer<'s> {
     Task(&'s SlurmTask),
-    /// The job is not known any more.
-    Nothing,
-    /// Slurm does not answer.
+    /// The job is no longer known.
+    Unknown,
+    /// Slurm does not respond.
     NoAnswer(&'s str),
 }
 
-/// Where all tasks of a fleet are, in their order.
+/// The states of all tasks of a fleet, in order.
 #[must_use]
 pub fn states(folder: &FleetFolder, fleet: &Fleet, slurm: &Slurm) -> Vec<TaskState> {
-    let mut asked = BTreeMap::new();
+    let mut answers = BTreeMap::new();
     let mut state = |task: usize| {
         let Some(job) = fleet.job_of(task) else { return never_submitted() };
         let record = folder.read_task(task, job);
         if record.as_ref().is_some_and(|record| record.phase == Phase::Ended) {
             return ended(record);
         }
-        let answer = asked.entry(job).or_insert_with(|| slurm.tasks(job));
-        let said = match answer {
-            Ok(tasks) => {
-                tasks.iter().find(|found| found.index == task).map_or(Said::Nothing, Said::Task)
-            }
-            Err(error) => Said::NoAnswer(&error.what),
+        let answer = answers.entry(job).or_insert_with(|| slurm.tasks(job));
+        let slurm_answer = match answer {
+            Ok(tasks) => tasks
+                .iter()
+                .find(|found| found.index == task)
+                .map_or(SlurmAnswer::Unknown, SlurmAnswer::Task),
+            Err(error) => SlurmAnswer::NoAnswer(&error.what),
         };
-        // The task may have ended between the two looks.
+        // The task may have ended between the two reads.
         let record = folder.read_task(task, job).or(record);
         let last_line = || folder.last_line(task, job);
-        of(record, &said, &last_line)
+        task_state(record, &slurm_answer, &last_line)
     };
     (0..fleet.tasks.len()).map(&mut state).collect()
 }
@@ -60,7 +60,7 @@ pub fn states(folder: &FleetFolder, fleet: &Fleet, slurm: &Slurm) -> Vec<TaskSta
 fn never_submitted() -> TaskState {
     TaskState {
         state: HostState::Lost,
-        why: Some("it was never submitted; `assay fleet resume` does that".to_owned()),
+        why: Some("not submitted; `assay fleet resume` submits it".to_owned()),
         record: None,
         may_change: false,
     }
@@ -71,27 +71,28 @@ fn ended(record: Option<TaskRecord>) -> TaskState {
     TaskState { state: HostState::Ended, why, record, may_change: false }
 }
 
-fn of(
+fn task_state(
     record: Option<TaskRecord>,
-    said: &Said<'_>,
+    slurm_answer: &SlurmAnswer<'_>,
     last_line: &dyn Fn() -> Option<String>,
 ) -> TaskState {
     if record.as_ref().is_some_and(|record| record.phase == Phase::Ended) {
         return ended(record);
     }
-    let (state, why, may_change) = match said {
-        Said::Task(task) if task.waits() => (HostState::Waiting, waits(task), true),
-        Said::Task(task) if task.lives() => (HostState::Running, phase(record.as_ref()), true),
-        Said::Task(task) => {
-            // A node that failed writes nothing any more, and a task that never began has nothing
-            // to say.
+    let (state, why, may_change) = match slurm_answer {
+        SlurmAnswer::Task(task) if task.waits() => (HostState::Waiting, waits(task), true),
+        SlurmAnswer::Task(task) if task.lives() => {
+            (HostState::Running, phase(record.as_ref()), true)
+        }
+        SlurmAnswer::Task(task) => {
+            // A failed node writes no further record, and a task that never started has none.
             let is_over = ["NODE_FAIL", "BOOT_FAIL"].contains(&task.state.as_str());
             (HostState::Lost, lost(task, last_line), !is_over && !task.node.is_empty())
         }
-        Said::Nothing => (HostState::Lost, forgotten(record.as_ref()), true),
-        Said::NoAnswer(why) => {
+        SlurmAnswer::Unknown => (HostState::Lost, forgotten(record.as_ref()), true),
+        SlurmAnswer::NoAnswer(why) => {
             let state = if record.is_some() { HostState::Running } else { HostState::Waiting };
-            (state, format!("Slurm does not answer: {why}"), true)
+            (state, format!("Slurm does not respond: {why}"), true)
         }
     };
     TaskState { state, why: Some(why), record, may_change }
@@ -100,7 +101,7 @@ fn of(
 fn waits(task: &SlurmTask) -> String {
     match task.reason.as_str() {
         "None" | "" => "in Slurm's queue".to_owned(),
-        "JobHeldUser" => "held: its submission did not come to an end".to_owned(),
+        "JobHeldUser" => "held: its submission was not completed".to_owned(),
         reason => format!("in Slurm's queue: {reason}"),
     }
 }
@@ -108,8 +109,8 @@ fn waits(task: &SlurmTask) -> String {
 fn phase(record: Option<&TaskRecord>) -> String {
     match record.map(|record| record.phase) {
         None => "starting",
-        Some(Phase::HostLock) => "waits for its turn on the host",
-        Some(Phase::Restore) => "takes back what a killed run has left",
+        Some(Phase::HostLock) => "waits until the host is free",
+        Some(Phase::Restore) => "restores changes of a killed run",
         Some(Phase::Run | Phase::Ended) => "runs the study",
     }
     .to_owned()
@@ -120,26 +121,24 @@ fn lost(task: &SlurmTask, last_line: &dyn Fn() -> Option<String>) -> String {
         "None" | "" => String::new(),
         reason => format!(" ({reason})"),
     };
-    let said = || last_line().map(|line| format!("; it said last: {line}")).unwrap_or_default();
+    let last = || last_line().map(|line| format!("; last output: {line}")).unwrap_or_default();
     match task.state.as_str() {
         "NODE_FAIL" => format!("its node failed{reason}"),
         "BOOT_FAIL" => format!("its node did not boot{reason}"),
-        "CANCELLED" if task.node.is_empty() => "it was cancelled before it began".to_owned(),
-        "CANCELLED" => format!("its job was cancelled before it could say how it ended{}", said()),
-        "TIMEOUT" => format!("it ran into Slurm's time limit and could not end in time{}", said()),
+        "CANCELLED" if task.node.is_empty() => "cancelled before it started".to_owned(),
+        "CANCELLED" => format!("its job was cancelled before it reported a result{}", last()),
+        "TIMEOUT" => format!("it reached Slurm's time limit and did not end in time{}", last()),
         "PREEMPTED" => "its job was preempted".to_owned(),
-        "OUT_OF_MEMORY" => format!("its job was killed for want of memory{}", said()),
-        "COMPLETED" => "Slurm says that it completed, but it never said how".to_owned(),
-        state => format!("Slurm says {state}{reason}{}", said()),
+        "OUT_OF_MEMORY" => format!("its job was killed because it ran out of memory{}", last()),
+        "COMPLETED" => "Slurm reports completion, but the task reported no result".to_owned(),
+        state => format!("Slurm reports {state}{reason}{}", last()),
     }
 }
 
 fn forgotten(record: Option<&TaskRecord>) -> String {
     match record {
-        None => "Slurm does not know the job, and no task of it ever began".to_owned(),
-        Some(_) => {
-            "Slurm does not know the job any more, and the task never said how it ended".to_owned()
-        }
+        None => "Slurm does not know the job, and none of its tasks ever started".to_owned(),
+        Some(_) => "Slurm no longer knows the job, and the task reported no result".to_owned(),
     }
 }
 
@@ -163,7 +162,7 @@ mod tests {
         }
     }
 
-    fn said(state: &str, node: &str, reason: &str) -> SlurmTask {
+    fn slurm_task(state: &str, node: &str, reason: &str) -> SlurmTask {
         SlurmTask {
             index: 0,
             state: state.to_owned(),
@@ -172,53 +171,60 @@ mod tests {
         }
     }
 
-    fn state(record: Option<TaskRecord>, said: &Said<'_>) -> (HostState, String, bool) {
-        let state = of(record, said, &|| Some("error: no space".to_owned()));
+    fn state(
+        record: Option<TaskRecord>,
+        slurm_answer: &SlurmAnswer<'_>,
+    ) -> (HostState, String, bool) {
+        let state = task_state(record, slurm_answer, &|| Some("error: no space".to_owned()));
         (state.state, state.why.unwrap_or_default(), state.may_change)
     }
 
     #[test]
-    fn what_a_task_says_of_its_end_counts_whatever_slurm_says() {
+    fn a_task_s_own_end_overrides_slurm_s_state() {
         for slurm in ["FAILED", "NODE_FAIL", "CANCELLED", "RUNNING"] {
-            let task = said(slurm, "a", "None");
-            assert_eq!(state(Some(record(Phase::Ended)), &Said::Task(&task)).0, HostState::Ended);
+            let task = slurm_task(slurm, "a", "None");
+            assert_eq!(
+                state(Some(record(Phase::Ended)), &SlurmAnswer::Task(&task)).0,
+                HostState::Ended
+            );
         }
-        assert_eq!(state(Some(record(Phase::Ended)), &Said::Nothing).0, HostState::Ended);
+        assert_eq!(state(Some(record(Phase::Ended)), &SlurmAnswer::Unknown).0, HostState::Ended);
     }
 
     #[test]
     fn a_task_whose_node_failed_is_lost_at_once() {
-        let task = said("NODE_FAIL", "a", "NodeDown");
-        let (found, why, may_change) = state(Some(record(Phase::Run)), &Said::Task(&task));
+        let task = slurm_task("NODE_FAIL", "a", "NodeDown");
+        let (found, why, may_change) = state(Some(record(Phase::Run)), &SlurmAnswer::Task(&task));
         assert_eq!((found, may_change), (HostState::Lost, false));
         assert_eq!(why, "its node failed (NodeDown)");
     }
 
     #[test]
-    fn a_task_that_is_over_and_silent_may_be_late() {
-        let task = said("FAILED", "a", "NonZeroExitCode");
-        let (found, why, may_change) = state(None, &Said::Task(&task));
+    fn an_ended_task_without_a_record_may_be_late() {
+        let task = slurm_task("FAILED", "a", "NonZeroExitCode");
+        let (found, why, may_change) = state(None, &SlurmAnswer::Task(&task));
         assert_eq!((found, may_change), (HostState::Lost, true));
         assert!(why.contains("FAILED (NonZeroExitCode)") && why.contains("no space"), "{why}");
-        let task = said("CANCELLED", "", "None");
-        assert_eq!(state(None, &Said::Task(&task)).1, "it was cancelled before it began");
-        assert!(!state(None, &Said::Task(&task)).2);
+        let task = slurm_task("CANCELLED", "", "None");
+        assert_eq!(state(None, &SlurmAnswer::Task(&task)).1, "cancelled before it started");
+        assert!(!state(None, &SlurmAnswer::Task(&task)).2);
     }
 
     #[test]
-    fn a_silent_slurm_loses_nobody() {
-        let (found, why, _) = state(Some(record(Phase::Run)), &Said::NoAnswer("connect failure"));
+    fn no_task_is_lost_while_slurm_does_not_respond() {
+        let (found, why, _) =
+            state(Some(record(Phase::Run)), &SlurmAnswer::NoAnswer("connect failure"));
         assert_eq!(found, HostState::Running);
         assert!(why.contains("connect failure"));
-        assert_eq!(state(None, &Said::NoAnswer("x")).0, HostState::Waiting);
+        assert_eq!(state(None, &SlurmAnswer::NoAnswer("x")).0, HostState::Waiting);
     }
 
     #[test]
-    fn waiting_and_running_are_said_in_words() {
-        let task = said("PENDING", "", "ReqNodeNotAvail, UnavailableNodes:a");
-        assert!(state(None, &Said::Task(&task)).1.contains("UnavailableNodes:a"));
-        let task = said("RUNNING", "a", "None");
-        let (found, why, _) = state(Some(record(Phase::HostLock)), &Said::Task(&task));
-        assert_eq!((found, why.as_str()), (HostState::Running, "waits for its turn on the host"));
+    fn waiting_and_running_states_are_described() {
+        let task = slurm_task("PENDING", "", "ReqNodeNotAvail, UnavailableNodes:a");
+        assert!(state(None, &SlurmAnswer::Task(&task)).1.contains("UnavailableNodes:a"));
+        let task = slurm_task("RUNNING", "a", "None");
+        let (found, why, _) = state(Some(record(Phase::HostLock)), &SlurmAnswer::Task(&task));
+        assert_eq!((found, why.as_str()), (HostState::Running, "waits until the host is free"));
     }
 }

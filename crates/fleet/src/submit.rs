@@ -1,4 +1,4 @@
-//! From a fleet to a job array in Slurm's queue.
+//! Submits a fleet as a Slurm job array.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use crate::folder::FleetFolder;
 use crate::script::{Code, script};
 use crate::slurm::Slurm;
 
-/// Submits these tasks as one array and writes that down; the number of the job.
+/// Submits these tasks as one array and records it; returns the job id.
 ///
-/// The array is submitted held, each task is told its node, and then it is let go: one array, and
-/// on each node exactly its own task, whenever Slurm finds that node free. The job stands in
-/// `fleet.json` before anything of it can run.
+/// The array is submitted held, each task is assigned its node, and then the array is released: one
+/// array, and on each node exactly its own task, as soon as Slurm finds that node free. The job is
+/// in `fleet.json` before any of its tasks can start.
 pub fn submit(
     folder: &FleetFolder,
     fleet: &mut Fleet,
     tasks: &[usize],
     slurm: &Slurm,
 ) -> Result<u64, Error> {
-    folder.can_be_named()?;
+    folder.check_name()?;
     let name = format!("job-{}.sh", fleet.submissions.len() + 1);
     let code = Code {
         folder: folder.path().display().to_string(),
@@ -41,7 +41,7 @@ pub fn submit(
         slurm.release(job)
     };
     if let Err(error) = let_go() {
-        // Nothing of it has begun: it is held.
+        // No task has started: the job is held.
         let left = slurm.cancel(job).err();
         fleet.submissions.pop();
         let _ = folder.write_fleet(fleet);
@@ -53,7 +53,7 @@ pub fn submit(
     Ok(job)
 }
 
-/// The time of the wall clock, RFC 3339, UTC.
+/// The current wall-clock time, RFC 3339, UTC.
 pub(crate) fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

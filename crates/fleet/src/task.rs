@@ -1,4 +1,4 @@
-//! What happens on one host of a fleet: `assay fleet task`, which the job script starts.
+//! Runs one task of a fleet on its host: `assay fleet task`, started by the job script.
 
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -8,81 +8,80 @@ use std::time::Duration;
 
 use assay_files::Dir;
 use assay_host::{private_state, restore_all, state_dir, unfinished};
-use assay_kernel::child::End;
+use assay_kernel::child::ExitWatch;
 use assay_kernel::{Root, signal};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::digest::{STUDY, Taken, take};
+use crate::digest::{STUDY, Submitted, read_submitted};
 use crate::document::{Fleet, Phase, SCHEMA, TaskRecord};
 use crate::error::Error;
 use crate::folder::{FleetFolder, MOST_DOCUMENT};
 use crate::host_lock;
 use crate::submit::now;
 
-/// How a task ended.
+/// The result of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskEnd {
-    /// The exit code of its run (docs/cli.md); `None` when the run was killed.
+    /// The exit code of its run (docs/cli.md); `None` if the run was killed.
     pub code: Option<i32>,
-    /// Why, where the code does not say it.
+    /// The reason, if the exit code does not show it.
     pub why: Option<String>,
-    /// Whether the host is as it was.
+    /// Whether the host was restored.
     pub restored: bool,
 }
 
 impl TaskEnd {
-    /// A task that did not come to its run.
+    /// The end of a task that did not start its run.
     fn without_a_run(code: i32, why: String, restored: bool) -> Self {
         Self { code: Some(code), why: Some(why), restored }
     }
 }
 
-/// Where a task keeps the study that it runs, below the state directory of the host.
+/// Folder of the study while it runs, below the host's state directory.
 const OWN_STUDY: &str = "fleet-study";
 
-/// The program that runs (proc_pid_exe(5)).
+/// The running program (proc_pid_exe(5)).
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// Exit codes of docs/cli.md that are given here.
+/// Exit codes of docs/cli.md used here.
 const HOST: i32 = 4;
 const RESTORE_INCOMPLETE: i32 = 6;
 const INTERRUPTED: i32 = 130;
 
-/// A task that is being carried out.
-struct Errand<'f> {
+/// A running task.
+struct RunningTask<'f> {
     folder: &'f FleetFolder,
     fleet: &'f Fleet,
-    /// The study as it was compared with what was submitted.
-    study: Taken,
+    /// The study that was verified against the submission.
+    study: Submitted,
     task: usize,
-    /// Its own folder, relative to that of the fleet.
-    place: PathBuf,
+    /// The task's folder, relative to the fleet's.
+    folder_path: PathBuf,
     record: TaskRecord,
 }
 
-/// Carries out one task of a fleet on this host: waits for its turn, takes back what a killed run
-/// has left here, runs the study, and writes down how that ended. SIGTERM, as Slurm sends it ahead
-/// of its limit, is passed on to the run, which stops and puts the host back.
+/// Runs one task of a fleet on this host: waits until the host is free, restores changes of a
+/// killed run, runs the study, and records the result. SIGTERM, which Slurm sends before its limit,
+/// is forwarded to the run, which stops and restores the host.
 ///
-/// `wanted` is the hash of what was submitted; where the folder says something else by now, nothing
-/// is started.
+/// `expected` is the hash of the submission; if the folder has changed since, nothing is started.
 pub fn carry_out(
     folder: &FleetFolder,
     task: usize,
     job: u64,
-    wanted: &str,
+    expected: &str,
 ) -> Result<TaskEnd, Error> {
     signal::note_interruptions();
     let fleet = folder.read_fleet()?;
-    let study = submitted(folder, &fleet, wanted)?;
+    let study = check_submitted(folder, &fleet, expected)?;
     if task >= fleet.tasks.len() {
         return Err(Error::new(format!(
             "the fleet has {} tasks and no task {task}",
             fleet.tasks.len()
         )));
     }
-    let place = FleetFolder::place_of(task, job);
-    folder.make_dir(&place)?;
+    let folder_path = FleetFolder::task_folder(task, job);
+    folder.make_dir(&folder_path)?;
     let record = TaskRecord {
         schema: SCHEMA,
         task,
@@ -98,78 +97,82 @@ pub fn carry_out(
         restored_first: Vec::new(),
         restored: None,
     };
-    let mut errand = Errand { folder, fleet: &fleet, study, task, place, record };
-    errand.write()?;
-    let end = errand.work().unwrap_or_else(|error| {
-        // What cannot be done on this host is this task's end and no other's.
-        let back = is_put_back().unwrap_or(false);
+    let mut task_run = RunningTask { folder, fleet: &fleet, study, task, folder_path, record };
+    task_run.write()?;
+    let end = task_run.work().unwrap_or_else(|error| {
+        // A failure on this host ends this task only.
+        let back = is_restored().unwrap_or(false);
         TaskEnd::without_a_run(HOST, error.to_string(), back)
     });
-    errand.record.phase = Phase::Ended;
-    errand.record.ended_at = Some(now());
-    errand.record.code = end.code;
-    errand.record.why.clone_from(&end.why);
-    errand.record.restored = Some(end.restored);
-    errand.write()?;
+    task_run.record.phase = Phase::Ended;
+    task_run.record.ended_at = Some(now());
+    task_run.record.code = end.code;
+    task_run.record.why.clone_from(&end.why);
+    task_run.record.restored = Some(end.restored);
+    task_run.write()?;
     Ok(end)
 }
 
-/// What the folder holds is run by root: it must be what was submitted. It is read once, so that what
-/// was compared is what is run.
-fn submitted(folder: &FleetFolder, fleet: &Fleet, wanted: &str) -> Result<Taken, Error> {
-    let taken = take(folder, fleet)?;
-    if taken.digest == wanted {
-        return Ok(taken);
+/// The folder's contents are run by root, so they must be what was submitted. They are read once:
+/// the verified contents are the ones that run.
+fn check_submitted(
+    folder: &FleetFolder,
+    fleet: &Fleet,
+    expected: &str,
+) -> Result<Submitted, Error> {
+    let submitted_now = read_submitted(folder, fleet)?;
+    if submitted_now.digest == expected {
+        return Ok(submitted_now);
     }
-    let found = &taken.digest;
+    let actual = &submitted_now.digest;
     let what = format!(
-        "{} is not what was submitted (SHA-256 {found}, the job script says {wanted})",
+        "{} differs from the submission (SHA-256 {actual}, expected {expected} by the job script)",
         folder.path().display()
     );
     Err(Error::new(what).hint(
-        "somebody has changed the study or the words of fleet.json since; look who, and submit \
-         again with `assay fleet resume`",
+        "the study or the arguments in fleet.json have changed since; find out who changed \
+         them, and submit again with `assay fleet resume`",
     ))
 }
 
-impl Errand<'_> {
+impl RunningTask<'_> {
     fn write(&self) -> Result<(), Error> {
-        self.folder.write_json(&self.place.join("task.json"), &self.record)
+        self.folder.write_json(&self.folder_path.join("task.json"), &self.record)
     }
 
-    fn enter(&mut self, phase: Phase) -> Result<(), Error> {
+    fn set_phase(&mut self, phase: Phase) -> Result<(), Error> {
         self.record.phase = phase;
         self.write()
     }
 
     fn work(&mut self) -> Result<TaskEnd, Error> {
-        // Slurm would end it then; without Slurm nobody else would.
+        // Slurm would end the task by then; without Slurm nothing else would.
         let limit = Duration::from_secs(60 * self.fleet.time_limit_min);
-        let Some(_turn) = host_lock::take(&state_dir(), limit)? else {
-            let why = "it was asked to stop before its turn came".to_owned();
+        let Some(_lock) = host_lock::acquire(&state_dir(), limit)? else {
+            let why = "stopped by a signal while waiting for the host".to_owned();
             return Ok(TaskEnd::without_a_run(INTERRUPTED, why, true));
         };
-        if !is_put_back()? {
-            self.enter(Phase::Restore)?;
+        if !is_restored()? {
+            self.set_phase(Phase::Restore)?;
             let (taken_back, complete) = restore()?;
             self.record.restored_first = taken_back;
             if !complete {
-                let why = "what a killed run left on the host could not be taken back; `assay \
-                           restore` there says why";
+                let why = "changes of a killed run on the host could not be restored; `assay \
+                           restore` there shows why";
                 return Ok(TaskEnd::without_a_run(RESTORE_INCOMPLETE, why.to_owned(), false));
             }
         }
         if let Some(name) = signal::interrupted_by() {
-            let why = format!("it got {name} before its run began");
+            let why = format!("it received {name} before its run started");
             return Ok(TaskEnd::without_a_run(INTERRUPTED, why, true));
         }
-        self.enter(Phase::Run)?;
+        self.set_phase(Phase::Run)?;
         let status = self.run()?;
         self.end(status)
     }
 
-    /// Runs the study to its end, from a folder of this host's own: the shared one may say something
-    /// else by now. This task has its turn, so that no other uses that folder.
+    /// Runs the study to its end, from a folder local to this host: the shared one may have
+    /// changed. This task holds the host lock, so no other uses that folder.
     fn run(&self) -> Result<ExitStatus, Error> {
         let state = private_state(&state_dir())?;
         state.remove_tree(OWN_STUDY)?;
@@ -181,8 +184,8 @@ impl Errand<'_> {
 
     fn run_study(&self, study: &Dir) -> Result<ExitStatus, Error> {
         let own = &self.fleet.tasks[self.task];
-        let place = self.folder.dir().dir(&self.place)?;
-        // This very program, whatever its path stands for by now.
+        let folder_path = self.folder.dir().dir(&self.folder_path)?;
+        // This very program, even if its path has been replaced.
         let mut command = Command::new(THIS_PROGRAM);
         command.arg0("assay").arg("run");
         for word in &self.fleet.arguments {
@@ -194,14 +197,14 @@ impl Errand<'_> {
         if let Some(slice) = &own.slice {
             command.arg("--slice").arg(slice);
         }
-        command.arg("--out").arg(self.folder.file(&self.place).join("run"));
+        command.arg("--out").arg(self.folder.file(&self.folder_path).join("run"));
         if self.fleet.trust_folder {
             command.arg("--trust-folder");
         }
         let child = command
             .stdin(Stdio::null())
-            .stdout(create(&place, "stdout.txt")?)
-            .stderr(create(&place, "stderr.txt")?)
+            .stdout(create(&folder_path, "stdout.txt")?)
+            .stderr(create(&folder_path, "stderr.txt")?)
             .spawn()
             .map_err(|cause| Error::new(format!("cannot start assay run: {cause}")))?;
         wait(child)
@@ -209,34 +212,34 @@ impl Errand<'_> {
 
     fn end(&self, status: ExitStatus) -> Result<TaskEnd, Error> {
         let Some(number) = status.signal() else {
-            let restored = is_put_back()?;
-            return Ok(TaskEnd { code: status.code(), why: self.why(status), restored });
+            let restored = is_restored()?;
+            return Ok(TaskEnd { code: status.code(), why: self.reason(status), restored });
         };
-        // Nobody else will come by before the next task does.
+        // No one else would restore the host before the next task.
         let (_, restored) = restore()?;
         let why = format!("its run was killed by signal {number}");
         Ok(TaskEnd { code: None, why: Some(why), restored })
     }
 
-    /// What the run said of an end that is no verdict.
-    fn why(&self, status: ExitStatus) -> Option<String> {
+    /// The error message of a run that ended without a verdict.
+    fn reason(&self, status: ExitStatus) -> Option<String> {
         let verdict = matches!(status.code(), Some(0 | 1 | 3));
         if verdict {
             return None;
         }
-        let said = self.place.join("stderr.txt");
-        let said = self.folder.dir().bytes(said, MOST_DOCUMENT).ok()?;
-        let said = String::from_utf8_lossy(&said).into_owned();
-        let lines = || said.lines().map(str::trim);
+        let stderr = self.folder_path.join("stderr.txt");
+        let stderr = self.folder.dir().bytes(stderr, MOST_DOCUMENT).ok()?;
+        let stderr = String::from_utf8_lossy(&stderr).into_owned();
+        let lines = || stderr.lines().map(str::trim);
         let error = lines().find_map(|line| line.strip_prefix("error: "));
         let last = lines().rfind(|line| !line.is_empty());
         error.or(last).map(str::to_owned)
     }
 }
 
-/// Waits for the run, and passes on the first signal that comes meanwhile.
+/// Waits for the run, and forwards the first signal received meanwhile.
 fn wait(mut child: Child) -> Result<ExitStatus, Error> {
-    let end = End::of(&child);
+    let end = ExitWatch::new(&child);
     let mut passed_on = false;
     loop {
         let status = child
@@ -246,7 +249,7 @@ fn wait(mut child: Child) -> Result<ExitStatus, Error> {
             return Ok(status);
         }
         if !passed_on && signal::interrupted_by().is_some() {
-            // The child was not waited for, so its number is still its own.
+            // The child has not been reaped, so its process id is still valid.
             let _ = kill_process(Pid::from_child(&child), Signal::TERM);
             passed_on = true;
         }
@@ -254,12 +257,12 @@ fn wait(mut child: Child) -> Result<ExitStatus, Error> {
     }
 }
 
-/// Whether no ledger of a dead run is left on this host.
-fn is_put_back() -> Result<bool, Error> {
+/// Whether this host has no ledger of a dead run.
+fn is_restored() -> Result<bool, Error> {
     Ok(unfinished(&state_dir())?.iter().all(|ledger| ledger.live))
 }
 
-/// Takes back what dead runs have left: what that was, and whether all of it is back.
+/// Restores changes left by dead runs; returns a description, and whether everything was restored.
 fn restore() -> Result<(Vec<String>, bool), Error> {
     let report = restore_all(&state_dir(), &Root::real())?;
     let taken_back = report
@@ -274,7 +277,7 @@ fn restore() -> Result<(Vec<String>, bool), Error> {
     Ok((taken_back, report.is_complete()))
 }
 
-/// A task that Slurm starts again writes anew.
+/// A task that Slurm restarts overwrites its files.
 fn create(folder: &Dir, name: &str) -> Result<File, Error> {
     folder.remove_file(name)?;
     Ok(folder.create(name)?)
@@ -299,30 +302,31 @@ mod tests {
         }
     }
 
-    /// Whoever may write in the folder of a fleet would be root on every host.
+    /// Anyone who can write to the fleet's folder would be root on every host.
     #[test]
-    fn a_task_starts_nothing_when_what_was_submitted_has_changed() {
-        let place = tempfile::tempdir().unwrap();
-        let folder = FleetFolder::create(&place.path().join("fleet"), Trust::Checked).unwrap();
+    fn a_changed_submission_starts_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = FleetFolder::create(&temp.path().join("fleet"), Trust::Checked).unwrap();
         folder.make_dir(Path::new("study")).unwrap();
         let study = Path::new("study/study.toml");
         folder.write_text(study, "as submitted").unwrap();
         let fleet = fleet();
         folder.write_fleet(&fleet).unwrap();
         let submitted = digest(&folder, &fleet).unwrap();
-        let taken = super::submitted(&folder, &folder.read_fleet().unwrap(), &submitted).unwrap();
-        // What is run is what was compared, whatever the folder says afterwards.
+        let submitted_now =
+            check_submitted(&folder, &folder.read_fleet().unwrap(), &submitted).unwrap();
+        // The verified contents run, even if the folder changes afterwards.
         folder.write_text(study, "as an attacker has it").unwrap();
-        let own = Dir::open(place.path()).unwrap().make_dir("own").unwrap();
-        taken.write(&own).unwrap();
+        let own = Dir::open(temp.path()).unwrap().make_dir("own").unwrap();
+        submitted_now.write(&own).unwrap();
         let written = std::fs::read_to_string(own.path().join(study)).unwrap();
         assert_eq!(written, "as submitted");
         folder.write_text(study, "as submitted").unwrap();
 
         let refused = || {
             let error = carry_out(&folder, 0, 7, &submitted).unwrap_err();
-            assert!(error.what.contains("is not what was submitted"), "{error}");
-            assert!(!folder.file("tasks/00").exists(), "nothing was begun");
+            assert!(error.what.contains("differs from the submission"), "{error}");
+            assert!(!folder.file("tasks/00").exists(), "nothing was started");
         };
         let more = ["--disk", "block:/dev/sdb"].map(str::to_owned);
         let changed = [
@@ -340,7 +344,7 @@ mod tests {
         folder.write_text(study, "as submitted").unwrap();
         folder.write_text(Path::new("study/beside.toml"), "one more").unwrap();
         refused();
-        // A link would be read from elsewhere, at another time with other words.
+        // A link would be read from elsewhere, later, possibly with other contents.
         folder.dir().remove_file("study/beside.toml").unwrap();
         folder.dir().remove_file(study).unwrap();
         std::os::unix::fs::symlink("/etc/hostname", folder.file(study)).unwrap();

@@ -1,4 +1,4 @@
-//! What a host is in those respects that may move a verdict, and which hosts are not alike.
+//! Host properties that may affect a verdict, and the hosts that differ in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use assay_run_folder::Manifest;
 
 use assay_verdict::{Differs, FleetHost, HostDifference};
 
-/// What the host of a run is: by name, in words that are equal where hosts are alike.
+/// The properties of a run's host, by name; alike hosts have equal text.
 #[must_use]
 pub fn traits(manifest: &Manifest) -> BTreeMap<String, String> {
     let host = &manifest.host;
@@ -75,42 +75,42 @@ fn caches(host: &HostFacts) -> String {
         format!("{count} x L{level} {kind} {} KiB", size >> 10)
     };
     let lines: Vec<String> = counted.iter().map(line).collect();
-    if lines.is_empty() { "not told by sysfs".to_owned() } else { lines.join(", ") }
+    if lines.is_empty() { "not available from sysfs".to_owned() } else { lines.join(", ") }
 }
 
-/// To a tenth of a GiB: firmware keeps some pages, not as many on every host.
+/// Rounded to a tenth of a GiB: firmware reserves a varying number of pages.
 fn memory(host: &HostFacts) -> String {
     format!("{:.1} GiB", host.memory.get() as f64 / f64::from(1 << 30))
 }
 
-/// The scheduler that each disk of the study really had.
+/// The scheduler that each disk of the study actually had.
 fn schedulers(manifest: &Manifest) -> BTreeMap<String, String> {
-    let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut schedulers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let repeats = manifest.trials.iter().flat_map(|trial| &trial.repeats);
     for queue in repeats.flat_map(|repeat| &repeat.queues) {
-        found.entry(&queue.disk).or_default().insert(&queue.scheduler_at_start);
+        schedulers.entry(&queue.disk).or_default().insert(&queue.scheduler_at_start);
     }
     let words = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join(", ");
-    found.into_iter().map(|(disk, names)| (disk.to_owned(), words(names))).collect()
+    schedulers.into_iter().map(|(disk, names)| (disk.to_owned(), words(names))).collect()
 }
 
-/// What the tools that ran say of their versions.
+/// Versions of the tools used.
 fn tools(manifest: &Manifest) -> BTreeMap<String, String> {
     let groups = manifest.trials.iter().flat_map(|trial| &trial.groups);
     let used: BTreeSet<&str> =
         groups.flat_map(|group| &group.workloads).map(|workload| workload.tool.as_str()).collect();
     used.into_iter()
         .filter_map(|name| {
-            let said = match &manifest.host.tools.get(name)?.found {
-                Available::Value(said) => said.clone(),
+            let version = match &manifest.host.tools.get(name)?.found {
+                Available::Value(version) => version.clone(),
                 Available::NotAvailable(why) => format!("not available: {why}"),
             };
-            Some((format!("tool {name}"), said))
+            Some((format!("tool {name}"), version))
         })
         .collect()
 }
 
-/// In what hosts are not alike. How most are is usual; among equals, how the first is.
+/// The properties in which hosts differ. The most frequent value is usual; among equals, the first.
 #[must_use]
 pub fn differences(hosts: &[FleetHost]) -> Vec<HostDifference> {
     let known: Vec<&FleetHost> = hosts.iter().filter(|host| !host.traits.is_empty()).collect();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_of_another_kernel_is_named_with_what_is_usual() {
+    fn a_host_with_another_kernel_is_named_with_the_usual_one() {
         let hosts = [host("a", "6.1"), host("b", "6.12"), host("c", "6.1"), host("lost", "")];
         let found = differences(&hosts);
         assert_eq!(found.len(), 1, "memory is alike: {found:?}");

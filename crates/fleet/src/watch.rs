@@ -1,4 +1,4 @@
-//! Waiting for the tasks of a fleet, and ending them.
+//! Waits for the tasks of a fleet, and cancels them.
 
 use std::time::{Duration, Instant};
 
@@ -11,55 +11,55 @@ use crate::folder::FleetFolder;
 use crate::slurm::Slurm;
 use crate::state::{TaskState, states};
 
-/// Whom the wait tells what happens.
+/// Receives progress of the wait.
 pub trait Watcher {
-    /// A task is somewhere else than before, or does something else.
+    /// The state or activity of a task has changed.
     fn task(&mut self, name: &str, state: &TaskState);
 
-    /// Called once a round with where all tasks are.
+    /// Called once per round with the states of all tasks.
     fn round(&mut self, states: &[TaskState]);
 
-    /// Anything else.
+    /// Any other message.
     fn remark(&mut self, text: &str);
 }
 
-/// How often to ask. Each round is one `squeue` a job, which even large controllers take lightly.
+/// Poll interval. Each round is one `squeue` per job, a light load even for large controllers.
 const ROUND: Duration = Duration::from_secs(1);
 
-/// How long a task may be over for Slurm before its silence counts: attributes of files are kept
-/// that long on NFS (nfs(5), `acdirmax`).
+/// How long a task without a record may have ended in Slurm before it counts as lost: NFS caches
+/// file attributes that long (nfs(5), `acdirmax`).
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long after the signal Slurm may take to end what did not end by itself.
+/// How long after the signal Slurm may take to kill the remaining processes.
 const AFTER_THE_KILL: Duration = Duration::from_secs(90);
 
-/// Waits until every task has ended or is lost. When the user interrupts, the jobs are cancelled
-/// and the hosts put back first; then the name of the signal is returned.
+/// Waits until every task has ended or is lost. If the user interrupts, the jobs are cancelled and
+/// the hosts restored first; then the name of the signal is returned.
 pub fn wait(
     folder: &FleetFolder,
     fleet: &Fleet,
     slurm: &Slurm,
     watcher: &mut dyn Watcher,
 ) -> Result<Option<&'static str>, Error> {
-    let mut course = Course { seen: vec![None; fleet.tasks.len()], stop: None };
+    let mut watch = Watch { last_seen: vec![None; fleet.tasks.len()], stop: None };
     loop {
-        let found = states(folder, fleet, slurm);
-        for (task, state) in found.iter().enumerate() {
-            course.tell(fleet, task, state, watcher);
+        let states_now = states(folder, fleet, slurm);
+        for (task, state) in states_now.iter().enumerate() {
+            watch.report_change(fleet, task, state, watcher);
         }
-        watcher.round(&found);
-        if course.is_over(&found) {
+        watcher.round(&states_now);
+        if watch.is_over(&states_now) {
             return Ok(signal::interrupted_by());
         }
         if let Some(name) = signal::interrupted_by() {
-            if course.stop.is_none() {
+            if watch.stop.is_none() {
                 watcher.remark(&format!(
-                    "{name}: the jobs are cancelled; waiting until every host is restored"
+                    "{name}: cancelling the jobs and waiting until every host is restored"
                 ));
                 cancel(fleet, slurm)?;
-                course.stop = Some(Stop { began: Instant::now(), killed: false });
+                watch.stop = Some(Stop { began: Instant::now(), killed: false });
             }
-            if course.end_by_force(fleet, slurm, watcher)? {
+            if watch.end_by_force(fleet, slurm, watcher)? {
                 return Ok(Some(name));
             }
         }
@@ -67,10 +67,10 @@ pub fn wait(
     }
 }
 
-/// What was seen of the tasks so far.
-struct Course {
-    /// The last state of each task, and since when it is like that.
-    seen: Vec<Option<(TaskState, Instant)>>,
+/// Observed task states.
+struct Watch {
+    /// The latest state of each task, and since when.
+    last_seen: Vec<Option<(TaskState, Instant)>>,
     stop: Option<Stop>,
 }
 
@@ -79,30 +79,38 @@ struct Stop {
     killed: bool,
 }
 
-impl Course {
-    fn tell(&mut self, fleet: &Fleet, task: usize, state: &TaskState, watcher: &mut dyn Watcher) {
-        let same =
-            |seen: &(TaskState, Instant)| seen.0.state == state.state && seen.0.why == state.why;
-        if self.seen[task].as_ref().is_some_and(same) {
+impl Watch {
+    fn report_change(
+        &mut self,
+        fleet: &Fleet,
+        task: usize,
+        state: &TaskState,
+        watcher: &mut dyn Watcher,
+    ) {
+        let same = |last_seen: &(TaskState, Instant)| {
+            last_seen.0.state == state.state && last_seen.0.why == state.why
+        };
+        if self.last_seen[task].as_ref().is_some_and(same) {
             return;
         }
-        self.seen[task] = Some((state.clone(), Instant::now()));
+        self.last_seen[task] = Some((state.clone(), Instant::now()));
         watcher.task(&fleet.name_of(task), state);
     }
 
-    /// Whether no task has anything left to say.
+    /// Whether all tasks have ended and reported.
     fn is_over(&self, states: &[TaskState]) -> bool {
-        states.iter().zip(&self.seen).all(|(state, seen)| match state.state {
+        states.iter().zip(&self.last_seen).all(|(state, last_seen)| match state.state {
             HostState::Ended => true,
             HostState::Lost => {
-                let silent = seen.as_ref().is_some_and(|(_, since)| since.elapsed() >= PATIENCE);
+                let silent =
+                    last_seen.as_ref().is_some_and(|(_, since)| since.elapsed() >= PATIENCE);
                 !state.may_change || silent
             }
             HostState::Waiting | HostState::Running => false,
         })
     }
 
-    /// Has Slurm end what did not end by itself in the time that it had; whether to give up.
+    /// Lets Slurm kill remaining tasks after the grace period; returns whether to give up.
     fn end_by_force(
         &mut self,
         fleet: &Fleet,
@@ -113,24 +121,24 @@ impl Course {
         let ahead = Duration::from_secs(fleet.signal_ahead_s);
         if !stop.killed && stop.began.elapsed() > ahead {
             stop.killed = true;
-            watcher.remark("not every task has ended; Slurm ends the rest now");
+            watcher.remark("some tasks have not ended; Slurm kills them now");
             for submission in &fleet.submissions {
                 slurm.cancel(submission.job)?;
             }
         }
         let gave_up = stop.began.elapsed() > ahead + AFTER_THE_KILL;
         if gave_up {
-            watcher.remark("some tasks are still there; `assay fleet status` shows which");
+            watcher.remark("some tasks still run; `assay fleet status` shows which");
         }
         Ok(gave_up)
     }
 }
 
-/// Cancels a fleet: what waits leaves the queue, and what runs is asked to stop, which it does
-/// after it has put its host back.
+/// Cancels a fleet: pending tasks leave the queue, and running ones are asked to stop, which they
+/// do after restoring their hosts.
 pub fn cancel(fleet: &Fleet, slurm: &Slurm) -> Result<(), Error> {
     for submission in &fleet.submissions {
-        slurm.forget(submission.job)?;
+        slurm.cancel_pending(submission.job)?;
         slurm.terminate(submission.job)?;
     }
     Ok(())

@@ -1,10 +1,10 @@
-//! Where inputs come from: files of this repository, those that readers meet in real life.
+//! Corpora: files of this repository of the kinds that readers encounter.
 
 use std::path::{Path, PathBuf};
 
 use assay_files::Dir;
 
-/// Files that are longer are only changed where they begin.
+/// Longer files are truncated to this length.
 const LONGEST: usize = 1 << 16;
 
 /// The root of the workspace.
@@ -12,15 +12,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What is in all files of these places that end so; `*` stands for any directory.
+/// The contents of all files in these places with this ending; `*` stands for any directory.
 pub(crate) fn load(places: &[&str], ending: &str) -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     for place in places {
-        let mut found = vec![root()];
+        let mut paths = vec![root()];
         for part in place.split('/') {
-            found = found.iter().flat_map(|path| entries(path, part)).collect();
+            paths = paths.iter().flat_map(|path| entries(path, part)).collect();
         }
-        files.extend(found.into_iter().flat_map(|path| match path.is_dir() {
+        files.extend(paths.into_iter().flat_map(|path| match path.is_dir() {
             true => entries(&path, "*"),
             false => vec![path],
         }));

@@ -1,9 +1,8 @@
-//! Every reader of what comes from outside, given damaged input: a table of targets, a mutator that
-//! draws from a seed, and a loop that catches what panics.
+//! Fuzzing of every reader of external input: a table of targets, a seeded mutator, and a loop that catches
+//! panics.
 //!
-//! It runs on the stable toolchain and without instrumented code. What stands for coverage is what a
-//! reader answers: an input with an answer that no other had is kept and changed further.
-// What a file of the corpus lacks is a failure of the test.
+//! It runs on the stable toolchain and without instrumentation. The reader's answers replace coverage: an
+//! input with a new answer is kept and mutated further.
 #![allow(clippy::expect_used)]
 
 mod corpus;
@@ -12,5 +11,5 @@ mod random;
 mod round;
 mod target;
 
-pub use round::{Found, Limits, Round};
+pub use round::{Limits, Panic, Round};
 pub use target::{TARGETS, Target};

@@ -1,5 +1,5 @@
-//! `assay-fuzz [--time SECONDS] [--only NAME] [--seed N] [--found FOLDER]`: each target for so long, in
-//! a process of its own with limits of memory and time; what it came to, a line each.
+//! `assay-fuzz [--time SECONDS] [--only NAME] [--seed N] [--found FOLDER]`: runs each target for this time,
+//! in a process of its own with limits of memory and time, and prints one line of results each.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use assay_files::Dir;
 use assay_fuzz::{Limits, Round, TARGETS, Target};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// Bytes of memory of one target.
+/// Memory limit of one target, bytes.
 const MEMORY: u64 = 4 << 30;
 
-/// Seconds for one input.
+/// Time limit of one input, seconds.
 const PATIENCE: u64 = 20;
 
-/// How a worker ends whose input took too long.
+/// Exit code of a worker whose input took too long.
 const TOO_LONG: i32 = 3;
 
-/// How one ends that has found panics.
+/// Exit code of a worker that found panics.
 const PANICS: i32 = 1;
 
 struct Words {
@@ -43,13 +43,13 @@ fn main() -> ExitCode {
     };
     let chosen = |target: &&Target| words.only.as_ref().is_none_or(|name| name == target.name);
     let targets: Vec<&Target> = TARGETS.iter().filter(chosen).collect();
-    let done: Result<Vec<bool>, String> = targets
+    let results: Result<Vec<bool>, String> = targets
         .into_iter()
         .map(|target| if words.worker { worker(target, &words) } else { supervise(target, &words) })
         .collect();
-    match done {
+    match results {
         Ok(sound) if sound.is_empty() => {
-            eprintln!("error: there is no such target\n  hint: `assay-fuzz --help` names them");
+            eprintln!("error: unknown target\n  hint: `assay-fuzz --help` names them");
             ExitCode::from(2)
         }
         Ok(sound) if sound.iter().all(|sound| *sound) => ExitCode::SUCCESS,
@@ -64,13 +64,13 @@ fn main() -> ExitCode {
 fn words() -> Option<Words> {
     let (mut time, mut only, mut seed, mut worker) = (60, None, 1, false);
     let mut found = PathBuf::from("target/fuzz");
-    let mut given = std::env::args().skip(1);
-    while let Some(word) = given.next() {
+    let mut arguments = std::env::args().skip(1);
+    while let Some(word) = arguments.next() {
         match word.as_str() {
-            "--time" => time = given.next()?.parse().ok()?,
-            "--only" => only = Some(given.next()?),
-            "--seed" => seed = given.next()?.parse().ok()?,
-            "--found" => found = PathBuf::from(given.next()?),
+            "--time" => time = arguments.next()?.parse().ok()?,
+            "--only" => only = Some(arguments.next()?),
+            "--seed" => seed = arguments.next()?.parse().ok()?,
+            "--found" => found = PathBuf::from(arguments.next()?),
             "--worker" => worker = true,
             _ => return None,
         }
@@ -78,16 +78,16 @@ fn words() -> Option<Words> {
     Some(Words { time, only, seed, found, worker })
 }
 
-/// Runs a target in a process that may be ended by a signal, and says what became of it.
+/// Runs a target in a process that may be killed by a signal, and prints the result.
 fn supervise(target: &Target, words: &Words) -> Result<bool, String> {
-    let said = |error: &dyn std::fmt::Display| error.to_string();
-    let program = std::env::current_exe().map_err(|error| said(&error))?;
+    let message = |error: &dyn std::fmt::Display| error.to_string();
+    let program = std::env::current_exe().map_err(|error| message(&error))?;
     let status = Command::new(program)
         .args(["--worker", "--only", target.name, "--time", &words.time.to_string()])
         .args(["--seed", &words.seed.to_string(), "--found"])
         .arg(&words.found)
         .status()
-        .map_err(|error| said(&error))?;
+        .map_err(|error| message(&error))?;
     if status.code().is_some_and(|code| code == 0 || code == PANICS) {
         return Ok(status.success());
     }
@@ -103,23 +103,23 @@ fn ended(status: ExitStatus) -> String {
     }
 }
 
-/// The file with the input that is being read.
+/// The file with the current input.
 fn last(target: &Target) -> PathBuf {
     PathBuf::from(format!("{}-last", target.name))
 }
 
 fn worker(target: &Target, words: &Words) -> Result<bool, String> {
-    let said = |error: &dyn std::fmt::Display| error.to_string();
-    let dir = Dir::make_all(&words.found).map_err(|error| said(&error))?;
-    dir.remove_file(last(target)).map_err(|error| said(&error))?;
-    let mut file = dir.create(last(target)).map_err(|error| said(&error))?;
+    let message = |error: &dyn std::fmt::Display| error.to_string();
+    let dir = Dir::make_all(&words.found).map_err(|error| message(&error))?;
+    dir.remove_file(last(target)).map_err(|error| message(&error))?;
+    let mut file = dir.create(last(target)).map_err(|error| message(&error))?;
     let memory = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
-    setrlimit(Resource::As, memory).map_err(|error| said(&error))?;
+    setrlimit(Resource::As, memory).map_err(|error| message(&error))?;
     let count = Arc::new(AtomicU64::new(0));
     watch(Arc::clone(&count));
     let limits = Limits { time: Duration::from_secs(words.time), executions: u64::MAX };
     let round = Round::run(target, words.seed, limits, Some(&mut file), &count);
-    dir.remove_file(last(target)).map_err(|error| said(&error))?;
+    dir.remove_file(last(target)).map_err(|error| message(&error))?;
     println!(
         "{:<12} {:>10} executions, {:>5} answers, {} panics, slowest input {:.3} s ({} bytes)",
         target.name,
@@ -129,10 +129,10 @@ fn worker(target: &Target, words: &Words) -> Result<bool, String> {
         round.slowest.as_secs_f64(),
         round.slowest_input.len()
     );
-    for (number, found) in round.panics.iter().enumerate() {
+    for (number, panic) in round.panics.iter().enumerate() {
         let name = format!("{}-panic-{number}", target.name);
-        dir.replace(&name, &found.input).map_err(|error| said(&error))?;
-        println!("  {}: {}", words.found.join(&name).display(), found.why);
+        dir.replace(&name, &panic.input).map_err(|error| message(&error))?;
+        println!("  {}: {}", words.found.join(&name).display(), panic.why);
     }
     if round.slowest > Duration::from_secs(1) {
         save(&dir, &format!("{}-slowest", target.name), &round.slowest_input, &words.found)?;
@@ -140,13 +140,13 @@ fn worker(target: &Target, words: &Words) -> Result<bool, String> {
     Ok(round.panics.is_empty())
 }
 
-fn save(dir: &Dir, name: &str, input: &[u8], place: &Path) -> Result<(), String> {
+fn save(dir: &Dir, name: &str, input: &[u8], folder: &Path) -> Result<(), String> {
     dir.replace(name, input).map_err(|error| error.to_string())?;
-    println!("  {}: the slowest", place.join(name).display());
+    println!("  {}: the slowest", folder.join(name).display());
     Ok(())
 }
 
-/// Ends the process where one input takes too long; its file stays.
+/// Ends the process when one input takes too long; its file is kept.
 fn watch(count: Arc<AtomicU64>) {
     std::thread::spawn(move || {
         let (mut before, mut since) = (0, 0);

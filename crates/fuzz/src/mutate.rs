@@ -1,11 +1,11 @@
-//! Inputs from inputs: what disks, copies and people do to files, and what attackers do.
+//! Mutates inputs: damage by disks, copies and editing, and by attackers.
 
 use crate::random::Random;
 
-/// Bytes of an input at the most.
+/// Maximum length of an input.
 pub(crate) const LONGEST: usize = 1 << 18;
 
-/// Numbers at which programs go wrong, as text.
+/// Boundary values, as text.
 const NUMBERS: [&str; 20] = [
     "0",
     "-1",
@@ -29,7 +29,7 @@ const NUMBERS: [&str; 20] = [
     "99999999999999999999999999999999999999",
 ];
 
-/// Pieces that mean something to more than one reader.
+/// Tokens that are significant to more than one reader.
 const TOKENS: [&str; 40] = [
     "\"",
     "'",
@@ -73,12 +73,12 @@ const TOKENS: [&str; 40] = [
     "\\u0000",
 ];
 
-/// What opens something within something.
+/// Tokens that open a nested structure.
 const OPENING: [&str; 8] = ["[", "{\"a\":", "(", "[[", "a.", "{", "<", "\"\\"];
 
-/// One input from the pool, changed in one to eight places.
+/// One input from the pool with one to eight mutations.
 pub(crate) fn mutated(pool: &[Vec<u8>], words: &[&str], random: &mut Random) -> Vec<u8> {
-    let mut bytes = random.of(pool).cloned().unwrap_or_default();
+    let mut bytes = random.choose(pool).cloned().unwrap_or_default();
     for _ in 0..=random.below(8) {
         change(&mut bytes, pool, words, random);
     }
@@ -99,21 +99,23 @@ fn change(bytes: &mut Vec<u8>, pool: &[Vec<u8>], words: &[&str], random: &mut Ra
             insert(bytes, at, &copy);
         }
         5 | 6 => number(bytes, at, random),
-        7 | 8 => insert(bytes, at, random.of(&TOKENS).map_or(&b""[..], |token| token.as_bytes())),
-        9 | 10 => insert(bytes, at, random.of(words).map_or(&b""[..], |word| word.as_bytes())),
+        7 | 8 => {
+            insert(bytes, at, random.choose(&TOKENS).map_or(&b""[..], |token| token.as_bytes()))
+        }
+        9 | 10 => insert(bytes, at, random.choose(words).map_or(&b""[..], |word| word.as_bytes())),
         11 => splice(bytes, at, pool, random),
         12 if random.below(4) == 0 => bytes.truncate(at),
         13 => integer(bytes, at, random),
         14 => lines(bytes, random),
         15 if random.below(64) == 0 => {
-            let opening = random.of(&OPENING).copied().unwrap_or("[");
+            let opening = random.choose(&OPENING).copied().unwrap_or("[");
             insert(bytes, at, opening.repeat(1 + random.below(50_000)).as_bytes());
         }
         _ => insert(bytes, at, &[0xff, 0xc0, 0x80][..1 + random.below(3)]),
     }
 }
 
-/// Mostly a few bytes, sometimes many.
+/// Usually a few bytes, sometimes many.
 const fn random_length(random: &mut Random) -> usize {
     1 << random.below(12)
 }
@@ -122,36 +124,36 @@ fn insert(bytes: &mut Vec<u8>, at: usize, piece: &[u8]) {
     bytes.splice(at..at, piece.iter().copied());
 }
 
-/// Another number in place of the next one in a text.
+/// Replaces the next number in a text.
 fn number(bytes: &mut Vec<u8>, at: usize, random: &mut Random) {
-    let Some(begin) = bytes[at..].iter().position(u8::is_ascii_digit).map(|found| at + found)
+    let Some(begin) = bytes[at..].iter().position(u8::is_ascii_digit).map(|offset| at + offset)
     else {
         return;
     };
     let length = bytes[begin..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let other = random.of(&NUMBERS).copied().unwrap_or("0");
+    let other = random.choose(&NUMBERS).copied().unwrap_or("0");
     bytes.splice(begin..begin + length, other.bytes());
 }
 
-/// Another integer in place of four or eight bytes.
+/// Replaces four or eight bytes by another integer.
 fn integer(bytes: &mut [u8], at: usize, random: &mut Random) {
     let edge = [0, 1, 0x7f, 0xff, 0x7fff_ffff, 0xffff_ffff, i64::MAX as u64, u64::MAX];
-    let value = random.of(&edge).copied().unwrap_or(0).wrapping_sub(random.below(3) as u64);
+    let value = random.choose(&edge).copied().unwrap_or(0).wrapping_sub(random.below(3) as u64);
     let width = if random.below(2) == 0 { 4 } else { 8 };
     for (byte, new) in bytes.iter_mut().skip(at).take(width).zip(value.to_le_bytes()) {
         *byte = new;
     }
 }
 
-/// What another input has, from here on.
+/// Replaces the rest by a part of another input.
 fn splice(bytes: &mut Vec<u8>, at: usize, pool: &[Vec<u8>], random: &mut Random) {
-    let Some(other) = random.of(pool) else { return };
+    let Some(other) = random.choose(pool) else { return };
     let from = random.below(other.len());
     bytes.truncate(at);
     bytes.extend_from_slice(&other[from..]);
 }
 
-/// A line at another place.
+/// Moves a line.
 fn lines(bytes: &mut Vec<u8>, random: &mut Random) {
     let mut all: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     let (from, to) = (random.below(all.len()), random.below(all.len()));

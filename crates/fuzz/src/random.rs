@@ -1,4 +1,4 @@
-//! Numbers from a seed: the same on every host and with every version.
+//! Random numbers from a seed, identical on every host and with every version.
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
 #[derive(Debug, Clone)]
@@ -17,12 +17,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// One below `end`; 0 where there is none.
+    /// A number below `end`; 0 if `end` is 0.
     pub(crate) const fn below(&mut self, end: usize) -> usize {
         if end == 0 { 0 } else { (self.next() % end as u64) as usize }
     }
 
-    pub(crate) fn of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+    pub(crate) fn choose<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
         all.get(self.below(all.len()))
     }
 }

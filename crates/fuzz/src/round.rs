@@ -1,4 +1,4 @@
-//! One target, again and again.
+//! Runs one target repeatedly.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -13,51 +13,51 @@ use crate::mutate::mutated;
 use crate::random::Random;
 use crate::target::Target;
 
-/// Inputs that are changed further at the most.
+/// Maximum number of inputs that are mutated further.
 const POOL: usize = 4096;
 
 thread_local! {
-    /// Where the last panic was.
-    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+    /// Location of the last panic.
+    static LOCATION: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// When a round ends.
+/// Limits of a round.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// After this time.
+    /// Maximum time.
     pub time: Duration,
-    /// After so many executions.
+    /// Maximum number of executions.
     pub executions: u64,
 }
 
-/// An input that made a reader panic.
+/// An input on which a reader panicked.
 #[derive(Debug, Clone)]
-pub struct Found {
-    /// What was read.
+pub struct Panic {
+    /// The input.
     pub input: Vec<u8>,
-    /// What the panic said.
+    /// The panic's message.
     pub why: String,
 }
 
-/// What came of a round.
+/// Results of a round.
 #[derive(Debug, Default)]
 pub struct Round {
-    /// Inputs that were read.
+    /// Number of executed inputs.
     pub executions: u64,
-    /// Different answers of the reader.
+    /// Number of different answers of the reader.
     pub answers: usize,
-    /// Inputs that made it panic, one for each place.
-    pub panics: Vec<Found>,
-    /// How long the slowest input took.
+    /// Panics, one for each location.
+    pub panics: Vec<Panic>,
+    /// Time of the slowest input.
     pub slowest: Duration,
-    /// That input.
+    /// The slowest input.
     pub slowest_input: Vec<u8>,
 }
 
 impl Round {
-    /// Runs a target. Each input is written to `before`, where there is one, before it is read, for
-    /// what no panic is: an abort, a stack that overflows, memory that ends. `count` tells others
-    /// that it goes on.
+    /// Runs a target. Each input is written to `before`, if given, before it is read, to preserve inputs that
+    /// end the process without a panic: an abort, a stack overflow, exhausted memory. `count` shows progress
+    /// to other threads.
     pub fn run(
         target: &Target,
         seed: u64,
@@ -68,13 +68,13 @@ impl Round {
         let mut random = Random::new(seed);
         let mut pool = corpus::load(target.corpus, target.ending);
         assert!(!pool.is_empty(), "{} has no corpus", target.name);
-        let (mut known, mut places) = (HashSet::new(), HashSet::new());
+        let (mut answers, mut locations) = (HashSet::new(), HashSet::new());
         let mut round = Self::default();
         let mut reader = (target.reader)();
-        let told = panic::take_hook();
+        let previous_hook = panic::take_hook();
         panic::set_hook(Box::new(|panic| {
-            let place = panic.location().map(ToString::to_string).unwrap_or_default();
-            PLACE.with_borrow_mut(|last| *last = place);
+            let location = panic.location().map(ToString::to_string).unwrap_or_default();
+            LOCATION.with_borrow_mut(|last| *last = location);
         }));
         let begun = Instant::now();
         let first: Vec<Vec<u8>> = pool.clone();
@@ -93,34 +93,34 @@ impl Round {
                 (round.slowest, round.slowest_input) = (took, input.clone());
             }
             match read {
-                Ok(answer) if known.insert(answer) && pool.len() < POOL => pool.push(input),
+                Ok(answer) if answers.insert(answer) && pool.len() < POOL => pool.push(input),
                 Ok(_) => {}
                 Err(panic) => {
-                    let place = PLACE.take();
-                    if places.insert(place.clone()) {
-                        let why = format!("{} at {place}", said(&*panic));
-                        round.panics.push(Found { input, why });
+                    let location = LOCATION.take();
+                    if locations.insert(location.clone()) {
+                        let why = format!("{} at {location}", message(&*panic));
+                        round.panics.push(Panic { input, why });
                     }
                 }
             }
         }
-        panic::set_hook(told);
-        round.answers = known.len();
+        panic::set_hook(previous_hook);
+        round.answers = answers.len();
         round
     }
 }
 
-/// What cannot be kept only makes an abort harder to find.
+/// Errors are ignored: they only make an abort harder to reproduce.
 fn keep(file: &mut std::fs::File, input: &[u8]) {
     let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(input));
 }
 
-fn said(panic: &(dyn std::any::Any + Send)) -> String {
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
 
-/// A text without what differs from one input to the next.
+/// A text without numbers, which differ from one input to the next.
 pub(crate) fn without_numbers(text: &str) -> String {
     let kept = text.chars().take(160).filter(|sign| !sign.is_ascii_digit());
     kept.collect()

@@ -1,21 +1,21 @@
-//! The readers: what each is called, where its inputs come from, and how it is called.
+//! The fuzz targets: name, corpus, and reader of each.
 
 mod documents;
 mod outcomes;
 mod samples;
 mod texts;
 
-/// One reader. It answers with a number that is the same for inputs of which it says the same.
+/// One reader. Its answer is a number that is equal for inputs with the same outcome.
 pub struct Target {
     /// Its name, `--only NAME`.
     pub name: &'static str,
     /// Its corpus: files and folders of this repository.
     pub corpus: &'static [&'static str],
-    /// How the names of its files end.
+    /// Ending of the corpus files' names.
     pub ending: &'static str,
-    /// Words of its format.
+    /// Tokens of its format.
     pub words: &'static [&'static str],
-    /// Makes it ready.
+    /// Creates the reader.
     pub reader: fn() -> Reader,
 }
 
@@ -24,7 +24,7 @@ pub(crate) type Reader = Box<dyn FnMut(&[u8]) -> u64>;
 
 const FAULTS: &str = "crates/test-support/faults";
 
-/// All of them.
+/// All targets.
 pub const TARGETS: [Target; 24] = [
     Target {
         name: "study",
@@ -256,10 +256,10 @@ pub const TARGETS: [Target; 24] = [
     },
 ];
 
-/// What an answer is about, whatever numbers are in it.
-fn answer(said: &dyn std::fmt::Display) -> u64 {
+/// Hash of an outcome, ignoring numbers in it.
+fn answer(outcome: &dyn std::fmt::Display) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
-    crate::round::without_numbers(&said.to_string()).hash(&mut hasher);
+    crate::round::without_numbers(&outcome.to_string()).hash(&mut hasher);
     hasher.finish()
 }

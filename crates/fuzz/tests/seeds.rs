@@ -1,5 +1,4 @@
-//! Every reader for a moment, with the same inputs each time: what `make fuzz` does for as long as
-//! one likes.
+//! Every target for a short time with reproducible inputs; `make fuzz` runs them for any time.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
@@ -12,38 +11,38 @@ use assay_fuzz::{Limits, Round, TARGETS};
 use assay_judge::judge;
 use assay_run_folder::{Column, Run, SampleStream, Table};
 
-/// So many inputs of a seed, or as many as can be had in this time on a busy host.
+/// This many inputs of a seed, or as many as fit into this time on a busy host.
 const LIMITS: Limits = Limits { time: Duration::from_secs(2), executions: 4_000 };
 
 #[test]
-fn no_reader_panics_at_what_the_seed_gives() {
+fn no_reader_panics_on_the_inputs_of_the_seed() {
     for target in &TARGETS {
         let round = Round::run(target, 1, LIMITS, None, &Arc::new(AtomicU64::new(0)));
         println!("{}: {} executions, slowest {:?}", target.name, round.executions, round.slowest);
         assert!(round.executions > 0, "{} read nothing", target.name);
-        if let Some(found) = round.panics.first() {
+        if let Some(panic) = round.panics.first() {
             panic!(
                 "{} panics: {}\ninput: {:?}",
                 target.name,
-                found.why,
-                String::from_utf8_lossy(&found.input)
+                panic.why,
+                String::from_utf8_lossy(&panic.input)
             );
         }
     }
 }
 
 #[test]
-fn every_target_has_a_name_of_its_own() {
+fn names_of_targets_are_unique() {
     let names: std::collections::BTreeSet<&str> =
         TARGETS.iter().map(|target| target.name).collect();
     assert_eq!(names.len(), TARGETS.len());
 }
 
-/// Inputs that only Assay writes, as it writes them today: `ASSAY_BLESS=1` writes them anew.
+/// Inputs in formats that only Assay writes, in their current version: `ASSAY_BLESS=1` rewrites them.
 #[test]
-fn the_corpora_that_assay_writes_are_of_today() {
+fn corpora_in_assay_s_own_formats_are_current() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let table = |from: u64| Table {
         source: "io".to_owned(),
         time_ns: (from..from + 20).collect(),
@@ -57,10 +56,10 @@ fn the_corpora_that_assay_writes_are_of_today() {
             .to_vec(),
     };
     let names = ["read_bytes", "write_bytes"].map(str::to_owned);
-    let mut stream = SampleStream::create(place.path(), "io", &names).unwrap();
+    let mut stream = SampleStream::create(folder.path(), "io", &names).unwrap();
     [1, 100, 200].into_iter().for_each(|from| stream.append(&table(from)).unwrap());
     stream.finish().unwrap();
-    let stream = std::fs::read(place.path().join("io.arrows")).unwrap();
+    let stream = std::fs::read(folder.path().join("io.arrows")).unwrap();
     let run = Run::load(&here.join("../test-support/faults/one-cpu")).unwrap();
     let verdict = serde_json::to_vec_pretty(&judge(&run.manifest, &run.samples)).unwrap();
     for (name, bytes) in [("arrow/io.arrows", stream), ("verdict/one-cpu.json", verdict)] {
@@ -68,8 +67,8 @@ fn the_corpora_that_assay_writes_are_of_today() {
         if std::env::var_os("ASSAY_BLESS").is_some() {
             std::fs::write(&path, &bytes).unwrap();
         }
-        let known = std::fs::read(&path).unwrap();
+        let committed = std::fs::read(&path).unwrap();
         let bless = "ASSAY_BLESS=1 cargo test -p assay-fuzz";
-        assert!(known == bytes, "{name} is another by now: {bless}");
+        assert!(committed == bytes, "{name} is outdated: {bless}");
     }
 }

@@ -1,5 +1,5 @@
-//! Changes a host in every way that Assay knows, says so, and waits to be killed: the other half
-//! of the kill tests in `tests/host/real_kernel`.
+//! Makes every kind of change that Assay supports, prints `ready`, and waits to be killed: the child
+//! process of the kill tests in `tests/host/real_kernel`.
 //!
 //! ```text
 //! prepare_and_wait STATE_DIR WORK_DIR GROUP
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Makes a group with a group inside and a process that outlives this one.
+/// Creates a group with a group inside and a process that outlives this one.
 fn enter_group(root: &Root, ledger: &mut Ledger, group: &Path) -> Result<(), Box<dyn Error>> {
     let inner = group.join("inner");
     ledger.make_group(root, group)?;

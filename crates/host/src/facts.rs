@@ -1,5 +1,5 @@
-//! Reads what a host is. A file that this host lacks makes one fact unavailable, never the
-//! whole.
+//! Gathers facts about a host. A file that this host lacks makes one fact unavailable, and the rest are
+//! still gathered.
 
 mod cgroup;
 mod cpus;
@@ -16,7 +16,7 @@ mod tools;
 pub use knobs::{kernel, knobs};
 pub(crate) use null_blk::NULLB;
 pub use system::machine;
-pub use tools::look_for;
+pub use tools::locate_tools;
 
 use assay_facts::{Disk, HostFacts, Node};
 use assay_kernel::{Error, Root};
@@ -55,7 +55,7 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
     })
 }
 
-/// The whole disk with these device numbers; `None` when they belong to a partition.
+/// The whole disk with these device numbers; `None` if they belong to a partition.
 pub(crate) fn disk_by_numbers(root: &Root, major: u32, minor: u32) -> Option<Disk> {
     disks::disks(root).into_iter().find(|disk| (disk.major, disk.minor) == (major, minor))
 }

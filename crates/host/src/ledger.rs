@@ -1,5 +1,5 @@
-//! The ledger: every change of the host is written down, with the value found, before it is
-//! made, so that it can be taken back even after SIGKILL at any instant (docs/safety.md).
+//! The ledger: every change of the host is written down, with the previous value, before it is made, so
+//! that the host can be restored even after SIGKILL at any moment (docs/safety.md).
 
 mod allowed;
 mod change;
@@ -16,8 +16,8 @@ mod loop_device;
 mod make;
 mod queue;
 mod recovery;
+mod restore_change;
 mod setting;
-mod undo;
 mod v1_mount;
 
 use std::path::{Path, PathBuf};
@@ -28,8 +28,8 @@ use assay_kernel::{Error, Root, process};
 pub use change::{Area, Change};
 pub use disk::DiskIdentity;
 pub(crate) use disk::whole_disk;
-pub use group::{is_frozen, why_it_lives};
-pub use line::{Damaged, look};
+pub use group::{describe_survivor, is_frozen};
+pub use line::{Damaged, count_changes};
 pub use loop_device::LoopDevice;
 pub use recovery::{LedgerRestore, RestoreReport, Unfinished, restore_all, set_aside, unfinished};
 
@@ -37,7 +37,7 @@ use crash_point::crash_point;
 use journal::Journal;
 use line::{FORMAT, Header};
 
-/// The changes of one run. While it lives its file is locked; when the process ends without
+/// The changes of one run. Its file is locked while this value lives; if the process ends without
 /// [`Ledger::finish`], the file stays for `assay restore`.
 #[derive(Debug)]
 pub struct Ledger {
@@ -49,27 +49,27 @@ pub struct Ledger {
 struct Entry {
     number: u32,
     change: Change,
-    /// Which directory or file it made, where that is known.
+    /// Device and inode of the directory or file it created, where known.
     made: Option<Identity>,
-    /// The boot in which it was made; `None` for this one.
+    /// The boot in which it was made; `None` for the present one.
     boot: Option<String>,
     restored: Option<Result<(), Error>>,
 }
 
-/// A point in the ledger to which changes can be taken back.
+/// A position in the ledger to which changes can be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark(usize);
 
-/// One change for the record of a run.
+/// One change, for the record of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeReport {
-    /// The change in words.
+    /// A description of the change.
     pub what: String,
-    /// The value found, where there is one.
+    /// The previous value, if any.
     pub before: Option<String>,
-    /// The value set, where there is one.
+    /// The new value, if any.
     pub set: Option<String>,
-    /// `None` while it stands, else whether taking it back succeeded.
+    /// `None` while the change is in force, else the result of restoring it.
     pub restored: Option<Result<(), Error>>,
 }
 
@@ -84,8 +84,8 @@ impl ChangeReport {
     }
 }
 
-/// Where ledgers are kept: `ASSAY_STATE`, or /var/lib/assay, which survives a reboot; for users
-/// other than root `$XDG_STATE_HOME/assay`, by default `~/.local/state/assay`.
+/// The directory of ledgers: `ASSAY_STATE`, or /var/lib/assay, which survives a reboot; for users other
+/// than root `$XDG_STATE_HOME/assay`, by default `~/.local/state/assay`.
 #[must_use]
 pub fn state_dir() -> PathBuf {
     let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -102,15 +102,15 @@ pub fn state_dir() -> PathBuf {
 }
 
 impl Ledger {
-    /// Opens the ledger of a new run below `state_dir`. Refuses while another run lives and
-    /// when an earlier one left changes behind, since what is found now would then be taken
-    /// for what the host's owner had set.
+    /// Opens the ledger of a new run below `state_dir`. Refuses while another run is active and when an
+    /// earlier one left changes behind, since the present values would then be mistaken for the owner's
+    /// settings.
     pub fn begin(state_dir: &Path, run_id: &str) -> Result<Self, Error> {
         let directory = recovery::directory(state_dir);
         make_directories(state_dir)?;
         let path = directory.join(format!("{}.jsonl", checked_name(run_id)?));
-        // Until the ledger has its name and its lock, no other run may look for it.
-        let _gate = lock::LockGuard::close(&directory)?;
+        // Until the ledger has its name and its lock, no other run may search for it.
+        let _lock = lock::LockGuard::acquire(&directory)?;
         recovery::refuse_if_any(state_dir)?;
         let header = Header {
             format: FORMAT,
@@ -120,7 +120,7 @@ impl Ledger {
             boot: boot_id(&Root::real()),
         };
         let journal = Journal::create(&path, header).map_err(|error| {
-            let hint = "ASSAY_STATE names another place for ledgers; it must survive a reboot";
+            let hint = "ASSAY_STATE sets another directory for ledgers; it must survive a reboot";
             error.with_hint(hint)
         })?;
         Ok(Self::over(journal, Vec::new()))
@@ -136,13 +136,13 @@ impl Ledger {
         self.journal.path()
     }
 
-    /// This point, for [`Ledger::restore_to`].
+    /// The present position, for [`Ledger::restore_to`].
     #[must_use]
     pub fn mark(&self) -> Mark {
         Mark(self.entries.len())
     }
 
-    /// All changes of this run in the order of their making.
+    /// All changes of this run in the order they were made.
     #[must_use]
     pub fn changes(&self) -> Vec<ChangeReport> {
         self.entries
@@ -151,30 +151,34 @@ impl Ledger {
             .collect()
     }
 
-    /// Takes every change back, the last one first. One that cannot be taken back does not stop
-    /// the others; the errors are returned and kept for [`Ledger::changes`].
+    /// Restores every change, the last one first. A failure does not stop the others; the errors are
+    /// returned and kept for [`Ledger::changes`].
     pub fn restore(&mut self, root: &Root) -> Vec<Error> {
         self.restore_to(root, Mark(0))
     }
 
-    /// Takes back the changes made since `mark`.
+    /// Restores the changes made since `mark`.
     pub fn restore_to(&mut self, root: &Root, mark: Mark) -> Vec<Error> {
-        self.take_back(mark, |entry| undo::undo(root, &entry.change, entry.made))
+        self.restore_entries(mark, |entry| restore_change::restore(root, &entry.change, entry.made))
     }
 
-    /// What fails is tried once more at the end: it may have hung on something that has gone
-    /// since, as an attribute hangs on its loop device.
-    fn take_back(&mut self, mark: Mark, undo: impl Fn(&Entry) -> Result<(), Error>) -> Vec<Error> {
-        if self.pass(mark, &undo).is_empty() { Vec::new() } else { self.pass(mark, &undo) }
+    /// Failures are retried once at the end: something that has been removed since may have blocked
+    /// them, as a loop device's attributes depend on the device.
+    fn restore_entries(
+        &mut self,
+        mark: Mark,
+        restore: impl Fn(&Entry) -> Result<(), Error>,
+    ) -> Vec<Error> {
+        if self.pass(mark, &restore).is_empty() { Vec::new() } else { self.pass(mark, &restore) }
     }
 
-    fn pass(&mut self, mark: Mark, undo: &impl Fn(&Entry) -> Result<(), Error>) -> Vec<Error> {
+    fn pass(&mut self, mark: Mark, restore: &impl Fn(&Entry) -> Result<(), Error>) -> Vec<Error> {
         let mut errors = Vec::new();
         for index in (mark.0.min(self.entries.len())..self.entries.len()).rev() {
             if matches!(self.entries[index].restored, Some(Ok(()))) {
                 continue;
             }
-            let result = self.take_back_one(index, undo);
+            let result = self.restore_one_entry(index, restore);
             if let Err(error) = &result {
                 errors.push(error.clone());
             }
@@ -183,20 +187,20 @@ impl Ledger {
         errors
     }
 
-    fn take_back_one(
+    fn restore_one_entry(
         &mut self,
         index: usize,
-        undo: &impl Fn(&Entry) -> Result<(), Error>,
+        restore: &impl Fn(&Entry) -> Result<(), Error>,
     ) -> Result<(), Error> {
         crash_point()?;
-        undo(&self.entries[index])?;
-        // Only a note: a full disk must not make a change that is back count as one that stands.
-        // Without the note it is taken back once more, which does nothing.
+        restore(&self.entries[index])?;
+        // Only a note: a full disk must not make a restored change count as one in force. Without the
+        // note it is restored once more, which has no effect.
         let _ = self.journal.back(self.entries[index].number);
         Ok(())
     }
 
-    /// Removes the ledger's file if every change is back, and says whether that was so.
+    /// Removes the ledger's file if every change was restored, and returns whether that was so.
     pub fn finish(self) -> Result<bool, Error> {
         if !self.entries.iter().all(|entry| matches!(entry.restored, Some(Ok(())))) {
             return Ok(false);
@@ -204,7 +208,7 @@ impl Ledger {
         self.journal.remove().map(|()| true)
     }
 
-    /// Writes `change` down, then makes it.
+    /// Writes `change` to the ledger, then makes it.
     fn record<T>(
         &mut self,
         change: Change,
@@ -220,7 +224,7 @@ impl Ledger {
         result
     }
 
-    /// Writes changes down that are about to be made, and returns when they are on the disk.
+    /// Writes down changes that are about to be made, and returns once they are on disk.
     fn intend(&mut self, changes: Vec<Change>) -> Result<(), Error> {
         crash_point()?;
         let next = self.entries.last().map_or(0, |entry| entry.number + 1);
@@ -237,8 +241,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes down which directory or file the last change has made; on the disk before anything
-    /// is put into it.
+    /// Writes down the identity of the directory or file that the last change created; on disk before
+    /// anything is put into it.
     fn note_made(&mut self, identity: Identity) -> Result<(), Error> {
         let Some(entry) = self.entries.last_mut() else { return Ok(()) };
         self.journal.made(entry.number, identity)?;
@@ -246,7 +250,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Strikes the last entry out: the kernel refused it as a whole.
+    /// Removes the last entry: the kernel refused the whole change.
     fn forget_last(&mut self) -> Result<(), Error> {
         if let Some(entry) = self.entries.pop() {
             self.journal.back(entry.number)?;
@@ -255,18 +259,18 @@ impl Ledger {
     }
 }
 
-/// Identifies the time since the last boot; empty where the kernel does not tell.
+/// Identifies the current boot; empty where the kernel does not provide an id.
 fn boot_id(root: &Root) -> String {
     root.read_trimmed("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
-/// What stands in a ledger is done by root: nobody else may have written it. Nobody is trusted here
-/// who may be trusted with a run folder.
-fn check_owner(state_dir: &Path, place: &Path) -> Result<Checked, Error> {
-    assay_files::check(place, None, Trust::Checked).map_err(|error| {
+/// Root carries out what a ledger contains, so nobody else may have written it. Stricter than for run
+/// folders: `--trust-folder` has no effect here.
+fn check_owner(state_dir: &Path, directory: &Path) -> Result<Checked, Error> {
+    assay_files::check(directory, None, Trust::Checked).map_err(|error| {
         let hint = format!(
-            "{}: what a ledger says is done by root, so that it must be root's alone: name another \
-             directory with ASSAY_STATE, or look into this one and make it yours (`chown`, `chmod \
+            "{}: root carries out what a ledger contains, so that nobody else may write it: set another \
+             directory with ASSAY_STATE, or inspect this one and make it yours (`chown`, `chmod \
              go-w`)",
             error.cause
         );
@@ -277,19 +281,19 @@ fn check_owner(state_dir: &Path, place: &Path) -> Result<Checked, Error> {
 fn checked_name(run_id: &str) -> Result<&str, Error> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:+".contains(c);
     if run_id.is_empty() || run_id.starts_with('.') || !run_id.chars().all(plain) {
-        let hint = "a run id is made of letters, digits and `-_.:+`";
+        let hint = "a run id consists of letters, digits and `-_.:+`";
         return Err(Error::unexpected("begin a ledger for", Path::new(run_id), hint));
     }
     Ok(run_id)
 }
 
-/// Makes the directory of ledgers, for its owner alone.
+/// Creates the directory of ledgers, accessible to its owner only.
 fn make_directories(state_dir: &Path) -> Result<(), Error> {
     drop(private_state(state_dir)?);
     let path = &recovery::directory(state_dir);
-    let made = check_owner(state_dir, path)?.make_private().and_then(|dir| dir.keep_to_owner());
+    let made = check_owner(state_dir, path)?.make_private().and_then(|dir| dir.restrict_to_owner());
     made.map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
-    // The new directories themselves must be on the disk before a ledger in them counts.
+    // The new directories themselves must be on disk before a ledger in them counts.
     for directory in path.ancestors().take(3).filter(|directory| directory.is_dir()) {
         journal::sync_directory(directory)?;
     }
@@ -298,20 +302,20 @@ fn make_directories(state_dir: &Path) -> Result<(), Error> {
 
 const ELSEWHERE: &str = "set ASSAY_STATE to a directory that can be written and survives a reboot";
 
-/// The state directory, made where it is missing, in which only its owner can change anything. One
-/// that an older version has made for all to read becomes its owner's alone.
+/// The state directory, created where it is missing, writable by its owner only. One that an older
+/// version made readable for all is restricted to its owner.
 pub fn private_state(state_dir: &Path) -> Result<Dir, Error> {
     let made = check_owner(state_dir, state_dir)?.make_private();
     let dir = made.map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
-    // Another name may be that of a directory which others have to read, such as a home.
+    // A directory of another name may have to be readable by others, such as a home.
     if state_dir.ends_with("assay") {
-        dir.keep_to_owner()?;
+        dir.restrict_to_owner()?;
     }
     Ok(dir)
 }
 
-/// Opens a file of the state directory whose lock means something, and lets only its owner open it:
-/// who can open it can hold the lock.
+/// Opens a lock file in the state directory and lets only its owner open it: anyone who can open it can
+/// hold the lock.
 pub fn lock_file(state: &Dir, name: &str) -> Result<std::fs::File, Error> {
     let file = state.append(name).map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
     lock::keep_to_owner(&file, &state.path().join(name))?;

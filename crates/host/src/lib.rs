@@ -1,8 +1,8 @@
-//! The machine under test: what it is, whether it can do what is asked, and every change made to
-//! it, written down before it is made.
+//! The machine under test: its facts, its fitness for a study, and every change made to it, recorded
+//! before it is made.
 //!
-//! This room starts no workloads. It runs a few programs of the system (`mkfs`, `blkid`,
-//! `sfdisk`) to prepare scratch disks, and asks programs for their versions.
+//! This crate starts no workloads. It runs a few system programs (`mkfs`, `blkid`, `sfdisk`) to prepare
+//! scratch disks, and queries program versions.
 
 mod command;
 mod facts;
@@ -13,7 +13,7 @@ pub mod ledger;
 pub mod scratch;
 
 pub use command::find as find_program;
-pub use facts::{gather, kernel, knobs, look_for, machine};
+pub use facts::{gather, kernel, knobs, locate_tools, machine};
 pub use ledger::{
     ChangeReport, Ledger, Unfinished, lock_file, private_state, restore_all, set_aside, state_dir,
     unfinished,

@@ -1,4 +1,4 @@
-//! What every study needs of a host, what was seen, and what to do about it.
+//! Requirements of studies on a host: what was observed, and what to do about it.
 
 use assay_facts::{Available, Disk, Hierarchy, HostFacts, Requirement, Tool};
 
@@ -10,7 +10,7 @@ pub fn requirements(facts: &HostFacts) -> Vec<Requirement> {
     list.push(pressure(facts));
     list.push(bfq(facts));
     list.push(loop_devices(facts));
-    // Partitions work without sfdisk, so its absence keeps nobody from anything.
+    // Partitions work without sfdisk, so it is not required.
     let needed = facts.tools.iter().filter(|(name, _)| *name != "sfdisk");
     list.extend(needed.map(|(name, program)| tool(name, program)));
     list
@@ -30,7 +30,7 @@ fn requirement(
     }
 }
 
-/// What needs root whatever was delegated. Groups are told of controller by controller.
+/// What needs root regardless of delegation. Groups are listed by controller.
 fn root(facts: &HostFacts) -> Requirement {
     let (observed, met) = match &facts.root {
         Available::Value(()) => ("root of this machine".to_owned(), true),
@@ -44,12 +44,13 @@ fn root(facts: &HostFacts) -> Requirement {
 
 fn controller(facts: &HostFacts, name: &str) -> Requirement {
     let what = format!("cgroup controller {name}");
-    let (observed, met) = match facts.cgroup.controllers.get(name).map(|found| &found.hierarchy) {
-        Some(Hierarchy::V1(mount)) => (format!("cgroup v1 at {}", mount.display()), true),
-        Some(Hierarchy::V2(mount)) => (format!("cgroup v2 at {}", mount.display()), true),
-        Some(Hierarchy::Absent(why)) => (why.clone(), false),
-        None => ("unknown to this kernel".to_owned(), false),
-    };
+    let (observed, met) =
+        match facts.cgroup.controllers.get(name).map(|controller| &controller.hierarchy) {
+            Some(Hierarchy::V1(mount)) => (format!("cgroup v1 at {}", mount.display()), true),
+            Some(Hierarchy::V2(mount)) => (format!("cgroup v2 at {}", mount.display()), true),
+            Some(Hierarchy::Absent(why)) => (why.clone(), false),
+            None => ("unknown to this kernel".to_owned(), false),
+        };
     match facts.cgroup.bases.get(name) {
         Some(Available::Value(base)) => {
             let observed = format!("{observed}, groups in {}", base.display());
@@ -75,7 +76,7 @@ fn pressure(facts: &HostFacts) -> Requirement {
         Available::NotAvailable(why) => (why.clone(), false),
     };
     let remedy = "boot with psi=1 on a kernel with CONFIG_PSI; without it some causes of a missed \
-                  share cannot be told apart";
+                  share cannot be distinguished";
     requirement("pressure stall information", observed, met, remedy)
 }
 
@@ -96,7 +97,7 @@ fn loop_devices(facts: &HostFacts) -> Requirement {
     let free = loops.iter().filter(|disk| disk.backing_file.is_none()).count();
     let observed = format!("{} loop devices, {free} of them free", loops.len());
     let remedy = "modprobe loop, or give the study a blank disk or a directory instead";
-    // A kernel with the driver makes new devices on demand, so one that is in use is enough.
+    // A kernel with the driver adds devices on demand, so one in use is enough.
     requirement("loop devices", observed, !loops.is_empty(), remedy)
 }
 
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_not_met_has_a_remedy() {
+    fn every_unmet_requirement_has_a_remedy() {
         let list = requirements(&facts_of_an_empty_tree());
         assert!(list.iter().all(|line| !line.met), "{list:?}");
         assert!(list.iter().all(|line| line.remedy.is_some()));
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_met_needs_no_remedy() {
+    fn a_met_requirement_has_no_remedy() {
         let mut facts = facts_of_an_empty_tree();
         facts.schedulers = vec!["bfq".to_owned(), "none".to_owned()];
         facts.root = Available::Value(());

@@ -1,4 +1,4 @@
-//! Scratch disks: where the I/O of a study goes, made afresh for it and taken back afterwards.
+//! Scratch disks: the targets of a study's I/O, created for it and restored afterwards.
 
 mod block;
 mod directory;
@@ -18,24 +18,24 @@ use crate::Ledger;
 
 pub use spec::{Format, Progress, ScratchDisk, ScratchSpec, Source};
 
-/// What preparing a disk may ask of its caller.
+/// Callbacks used while a disk is prepared.
 pub(crate) struct Caller<'c> {
-    /// Says whether the user wants to stop.
+    /// Returns whether the user wants to stop.
     pub(crate) stop: &'c dyn Fn() -> bool,
-    /// Is told how far it is.
+    /// Receives the progress.
     pub(crate) progress: &'c mut dyn FnMut(Progress),
 }
 
-/// A disk before it is partitioned and set.
+/// A disk before it is partitioned and its queue is set.
 struct Base {
     device: String,
     node: PathBuf,
     notes: Vec<String>,
 }
 
-/// Makes the scratch disk that `spec` asks for. Everything made goes through `ledger`; after an
-/// error what was made so far is still in it, for [`Ledger::restore`]. `stop` is asked many
-/// times a second while much is written.
+/// Creates the scratch disk described by `spec`. Everything goes through `ledger`; after an error the
+/// changes made so far are still in it, for [`Ledger::restore`]. `stop` is polled many times a second
+/// during long writes.
 pub fn set_up(
     root: &Root,
     ledger: &mut Ledger,
@@ -48,8 +48,8 @@ pub fn set_up(
     Ok(disk)
 }
 
-/// Makes the disk without setting its queue, which [`set_queue`] may then do several times, each
-/// time after the ledger has taken the time before back.
+/// Creates the disk without setting its queue; [`set_queue`] may then be called several times, each
+/// time after the ledger has restored the previous settings.
 pub fn make(
     root: &Root,
     ledger: &mut Ledger,
@@ -68,7 +68,7 @@ pub fn make(
     Ok(disk)
 }
 
-/// Sets scheduler and queue attributes of a disk that [`make`] has made; nothing for a directory.
+/// Sets scheduler and queue attributes of a disk created by [`make`]; does nothing for a directory.
 pub fn set_queue(
     root: &Root,
     ledger: &mut Ledger,
@@ -108,7 +108,7 @@ fn describe(root: &Root, base: Base) -> Result<ScratchDisk, Error> {
     let sectors: u64 = root
         .read_trimmed(&path)?
         .parse()
-        .map_err(|_| Error::unexpected("read", &path, "a number of sectors was expected"))?;
+        .map_err(|_| Error::unexpected("read", &path, "expected a number of sectors"))?;
     Ok(ScratchDisk {
         device: base.device,
         major: numbers.major,
@@ -130,8 +130,8 @@ fn lay_out(
     caller: &mut Caller<'_>,
 ) -> Result<(), Error> {
     let areas = partitions::plan(spec, disk.size)?;
-    let lasting = matches!(spec.source, Source::Block { .. });
-    if lasting && (!areas.is_empty() || spec.format != Format::None) {
+    let is_persistent = matches!(spec.source, Source::Block { .. });
+    if is_persistent && (!areas.is_empty() || spec.format != Format::None) {
         block::note_signatures(root, ledger, disk, &areas)?;
     }
     if !areas.is_empty() {
@@ -146,7 +146,7 @@ fn lay_out(
     Ok(())
 }
 
-/// An error when the user wants to stop.
-fn go_on(stop: &dyn Fn() -> bool, path: &Path) -> Result<(), Error> {
+/// Fails if the user wants to stop.
+fn check_stop(stop: &dyn Fn() -> bool, path: &Path) -> Result<(), Error> {
     if stop() { Err(Error::unexpected("prepare", path, "interrupted")) } else { Ok(()) }
 }

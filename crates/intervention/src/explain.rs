@@ -1,10 +1,10 @@
-//! From a run of interventions to a sentence that a person can act on.
+//! Evaluates a run of interventions: which causes are confirmed or refuted, in one sentence.
 //!
-//! The trials of such a run differ in one thing each from the first, which is unchanged, and took
-//! turns with it. A change that takes the error away, or surely lessens it, confirms the causes
-//! that it was to test; one that leaves it where it was refutes them. Every cause says before the
-//! run what each change should do to the error; one that is wrong about a change contradicts what
-//! else speaks for it.
+//! Each trial of such a run (an arm) differs in one thing from the first, which is unchanged; arms
+//! are interleaved round by round. A change that removes the error, or significantly reduces it,
+//! confirms the causes that it tests; one that leaves the error where it was refutes them. Before
+//! the run every cause predicts what each change does to the error; a wrong prediction contradicts
+//! other evidence for the cause.
 
 mod effect;
 mod effect_inputs;
@@ -26,113 +26,113 @@ use effect_inputs::EffectInputs;
 pub use follows::Follows;
 pub use predicted_effect::{Expect, Prediction};
 pub use rounds::{FRESH, Rounds};
-pub use score::Scored;
+pub use score::ScoredPrediction;
 
 /// One trial of the run of interventions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arm {
-    /// Name of the intervention, `unchanged` for the first.
+    /// Name of the intervention; `unchanged` for the first.
     pub name: String,
     /// What was changed, as text.
     pub change: String,
-    /// What to write into a study to have it for good.
+    /// Lines for the study file that make the change permanent.
     pub remedy: Option<String>,
     /// Codes of the causes that it tests.
     pub tests: Vec<String>,
-    /// How many times what it was the thing is that was changed; 1 where that has no meaning.
+    /// Factor by which the changed quantity grew; 1 where that has no meaning.
     pub times: f64,
-    /// Its trial in the judgement; or why it could not be tried.
+    /// Index of its trial in the judgement, or why it could not be tried.
     pub trial: Result<usize, String>,
 }
 
-/// What one intervention did.
+/// Result of one intervention.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArmResult {
     /// Name of the intervention.
     pub name: String,
     /// What was changed.
     pub change: String,
-    /// What became of the error.
+    /// Its effect on the error.
     pub effect: Effect,
-    /// The largest relative error with it.
+    /// Largest relative error under the change.
     pub error: Option<Interval>,
-    /// What is left of the error round by round, where each repeat has one and there are two.
+    /// Remaining error round by round, where each repeat has an error and there are two or more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Rounds>,
-    /// Whether fresh rounds of it and of the unchanged trial alone showed the same again; nothing
-    /// where there were none.
+    /// Whether fresh rounds of only this arm and the unchanged trial reproduced the effect; absent
+    /// without fresh rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<bool>,
-    /// The rate of all groups together as a part of that of the unchanged trial.
+    /// Total rate of all groups relative to the unchanged trial.
     pub throughput: Option<f64>,
-    /// What the law of each cause that it tests predicts for it.
+    /// Predictions of the causes that it tests.
     pub predicted: String,
-    /// What every cause said of it before it was tried, and whether that was right.
+    /// Every cause's prediction made before the run, and whether it was right.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub laws: Vec<Scored>,
+    pub laws: Vec<ScoredPrediction>,
     /// Codes of the causes that it tests.
     pub tests: Vec<String>,
-    /// Why it is void or was not tried; the verdict's reason else.
+    /// Why it is void or was not tried; otherwise the reason of the verdict.
     pub reason: String,
 }
 
-/// What the interventions say of a cause.
+/// Conclusion about a cause after all interventions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
-    /// A gate failed in the unchanged trial as well.
+    /// A validity check failed in the unchanged trial as well.
     Proven,
-    /// An intervention that was to help did, did so again in fresh rounds, and nothing else speaks
-    /// against it.
+    /// An intervention expected to help did, and did so again in fresh rounds; no evidence against
+    /// it.
     Confirmed,
-    /// An intervention that was to help did, and another did what this cause does not allow.
+    /// An intervention expected to help did, but another had an effect that this cause excludes.
     Contradicted,
-    /// Every intervention that was to help left the error where it was.
+    /// Every intervention expected to help left the error where it was.
     Refuted,
-    /// Nothing that was tried tells.
+    /// Inconclusive.
     Open,
 }
 
 /// One cause after the interventions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Explained {
+pub struct CauseFinding {
     /// Its code.
     pub code: String,
-    /// What is said of it.
+    /// The conclusion.
     pub finding: Finding,
-    /// The interventions that say so, or the gate's evidence.
+    /// The interventions that support it, or the evidence of the failed check.
     pub evidence: Vec<String>,
 }
 
 /// `explain.json`, schema 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// Version of this format.
+    /// Format version.
     pub schema: u32,
-    /// The study.
+    /// Study name.
     pub study: String,
-    /// What is promised, `io.bytes`.
+    /// Measure of the promise, `io.bytes`.
     pub measure: String,
     /// The margin.
     pub within: f64,
-    /// The error of the unchanged trial, measured again.
+    /// Error of the unchanged trial, measured again.
     pub unchanged: Option<Interval>,
-    /// The verdict on the unchanged trial.
+    /// Verdict on the unchanged trial.
     pub verdict: Verdict,
-    /// Every intervention, in the order in which they were tried.
+    /// Every intervention, in the order tried.
     pub arms: Vec<ArmResult>,
     /// Causes, proven and confirmed ones first.
-    pub causes: Vec<Explained>,
-    /// Whether the error went with the weights when they were exchanged.
+    pub causes: Vec<CauseFinding>,
+    /// Whether the error followed the weights when they were exchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<Follows>,
-    /// What it all comes to.
+    /// Summary.
     pub sentence: String,
 }
 
 impl Explanation {
-    /// Whether more rounds would add nothing: a cause is known, or nothing came back to be
-    /// explained. What is proven of the trial may follow from a cause that is open.
+    /// Whether more rounds would add nothing: a cause is known, or the error did not recur. A
+    /// proven cause that may follow from others settles nothing by itself.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         let confirmed = self.causes.iter().filter(|cause| cause.finding == Finding::Confirmed);
@@ -141,7 +141,7 @@ impl Explanation {
             || self.causes.first().is_some_and(|cause| rank(cause) == 0)
     }
 
-    /// The change that helped most and was not tried again by itself yet.
+    /// The most effective change without fresh rounds so far.
     #[must_use]
     pub fn winner(&self) -> Option<&str> {
         let helped = self
@@ -156,24 +156,24 @@ impl Explanation {
 }
 
 impl ArmResult {
-    /// Whether it took the error away or lessened it.
+    /// Whether it removed or reduced the error.
     fn is_of_use(&self) -> bool {
         matches!(self.effect, Effect::Cured | Effect::Lessened)
     }
 
-    /// Whether fresh rounds showed that again. Without them nothing is confirmed.
+    /// Whether fresh rounds reproduced the effect; without them nothing is confirmed.
     fn is_confirmed(&self) -> bool {
         self.is_of_use() && self.confirmed == Some(true)
     }
 }
 
-/// The change that exchanges weights, by name.
+/// Name of the intervention that exchanges weights.
 pub const PERMUTE: &str = "permute";
 
-/// Rounds in which a winner ran beside the unchanged trial alone.
+/// Rounds in which only the most effective change and the unchanged trial ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fresh {
-    /// The change.
+    /// Name of the intervention.
     pub arm: String,
     /// The first of [`FRESH`] rounds, counted from 1.
     pub from: usize,
@@ -185,14 +185,14 @@ impl Fresh {
     }
 }
 
-/// Why a cause cannot be behind this promise of a trial, whatever is tried; `None` where it can.
+/// Why a cause cannot explain this promise of a trial, whatever is tried; `None` where it can.
 #[must_use]
 pub fn excluded(code: &str, trial: &TrialRecord, judged: &PromiseJudgement) -> Option<String> {
-    EffectInputs::of(trial, judged).excludes(code)
+    EffectInputs::new(trial, judged).excludes(code)
 }
 
-/// What each cause that the arms test says of each of them: to be written down before they are
-/// tried. `trial` is the one that is explained, and `judged` its promise.
+/// Predictions of each tested cause for each arm, recorded before the arms run. `trial` is the
+/// trial to be explained, `judged` its promise.
 #[must_use]
 pub fn predict(trial: &TrialRecord, judged: &PromiseJudgement, arms: &[Arm]) -> Vec<Prediction> {
     let mut codes: Vec<String> = Vec::new();
@@ -201,27 +201,28 @@ pub fn predict(trial: &TrialRecord, judged: &PromiseJudgement, arms: &[Arm]) -> 
             codes.push(code.clone());
         }
     }
-    predicted_effect::all(&EffectInputs::of(trial, judged), arms, &codes)
+    predicted_effect::all(&EffectInputs::new(trial, judged), arms, &codes)
 }
 
-/// What an explanation starts from.
+/// What is to be explained.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'q> {
-    /// The promise's place in the trial.
+    /// Index of the promise in the trial.
     pub promise: usize,
-    /// Whether it was broken when it was judged first.
+    /// Whether the first judgement called it broken.
     pub was_broken: bool,
-    /// How often the question may be asked while rounds become more; 1 when their number is given.
+    /// Number of interim looks planned while rounds are added; 1 when the number of rounds is
+    /// fixed.
     pub looks: usize,
-    /// Rounds that winners were confirmed in.
+    /// Rounds that confirmed a change.
     pub fresh: &'q [Fresh],
-    /// Causes of the run that is explained, the most likely first.
+    /// Suspected causes of the explained run, most likely first.
     pub suspects: &'q [Cause],
-    /// What was said of the arms before they were tried.
+    /// Predictions made before the arms ran.
     pub predictions: &'q [Prediction],
 }
 
-/// Explains a promise. The first arm is the unchanged one.
+/// Explains a promise. The first arm is the unchanged trial.
 #[must_use]
 pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> Option<Explanation> {
     let judged = |arm: &Arm| {
@@ -231,28 +232,28 @@ pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> O
     };
     let (first, others) = arms.split_first()?;
     let base = Base { judged: judged(first)?, was_broken: question.was_broken };
-    let rounds = compared(&base, question, others, &judged);
+    let rounds = compare_rounds(&base, question, others, &judged);
     let results: Vec<ArmResult> = others
         .iter()
         .zip(rounds)
         .map(|(arm, rounds)| {
             let mut result = result(arm, &base, judged(arm).map(|judged| judged.promise), rounds);
-            let said = question.predictions.iter().filter(|one| one.arm == arm.name);
-            let of = |one| {
+            let predictions = question.predictions.iter().filter(|one| one.arm == arm.name);
+            let score = |one| {
                 let within = base.judged.promise.within;
-                Scored::of(one, base.size(), within, result.error, result.rounds)
+                ScoredPrediction::new(one, base.size(), within, result.error, result.rounds)
             };
-            result.laws = if base.is_bad() { said.map(of).collect() } else { Vec::new() };
-            again(result, &base, question, judged(arm))
+            result.laws = if base.is_bad() { predictions.map(score).collect() } else { Vec::new() };
+            apply_fresh_rounds(result, &base, question, judged(arm))
         })
         .collect();
     let exchanged = others.iter().find(|arm| arm.name == PERMUTE).and_then(judged);
     let follows = exchanged
         .filter(|_| base.is_bad())
-        .and_then(|after| follows::of(base.judged.promise, after.promise));
+        .and_then(|after| follows::compare(base.judged.promise, after.promise));
     let base = base.judged.promise;
     let causes = causes(base, question.suspects, &results);
-    let sentence = sentence::of(base, &results, &causes, others);
+    let sentence = sentence::summary(base, &results, &causes, others);
     Some(Explanation {
         schema: 1,
         study: judgement.study.clone(),
@@ -263,13 +264,13 @@ pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> O
         arms: results,
         causes,
         follows,
-        sentence: format!("{sentence}{}", sentence::of_follows(follows)),
+        sentence: format!("{sentence}{}", sentence::follows_sentence(follows)),
     })
 }
 
-/// Every change's rounds beside those of the unchanged trial, fresh ones left out, each as sure as
-/// all of them together must be.
-fn compared<'j>(
+/// Compares each change with the unchanged trial round by round, fresh rounds excluded, at a
+/// confidence corrected for the number of changes.
+fn compare_rounds<'j>(
     base: &Base<'j>,
     question: Question<'_>,
     arms: &[Arm],
@@ -285,20 +286,22 @@ fn compared<'j>(
             judged(arm).map(|judged| base.pairs(&judged, |round| !fresh(round))).unwrap_or_default()
         })
         .collect();
-    // What tests no cause confirms none.
-    let asked: Vec<usize> = (0..arms.len()).filter(|arm| !arms[*arm].tests.is_empty()).collect();
-    let chances: Vec<f64> = asked.iter().map(|arm| rounds::chance(&pairs[*arm], within)).collect();
+    // Arms that test no cause are not corrected for: they confirm none.
+    let tested_arms: Vec<usize> =
+        (0..arms.len()).filter(|arm| !arms[*arm].tests.is_empty()).collect();
+    let chances: Vec<f64> =
+        tested_arms.iter().map(|arm| rounds::chance(&pairs[*arm], within)).collect();
     let allowed = rounds::allowed(&chances, question.looks);
     let of = |(arm, pairs): (usize, &rounds::Pairs)| {
-        let place = asked.iter().position(|asked| *asked == arm);
-        let wrong = place.map_or(rounds::allowed(&[1.0], question.looks)[0], |at| allowed[at]);
-        Rounds::of(pairs, within, wrong)
+        let index = tested_arms.iter().position(|tested| *tested == arm);
+        let wrong = index.map_or(rounds::allowed(&[1.0], question.looks)[0], |at| allowed[at]);
+        Rounds::from_pairs(pairs, within, wrong)
     };
     pairs.iter().enumerate().map(of).collect()
 }
 
-/// What fresh rounds say of a winner. One that they do not show again is open.
-fn again(
+/// Applies the fresh rounds of a change. An effect that they do not reproduce becomes open.
+fn apply_fresh_rounds(
     mut result: ArmResult,
     base: &Base<'_>,
     question: Question<'_>,
@@ -333,7 +336,7 @@ fn result(
     };
     let reason = match (&arm.trial, judged) {
         (Err(why), _) => why.clone(),
-        (Ok(_), None) => "it was not judged".to_owned(),
+        (Ok(_), None) => "not judged".to_owned(),
         (Ok(_), Some(judged)) => judged.reason.clone(),
     };
     let throughput = judged.and_then(|judged| {
@@ -355,18 +358,18 @@ fn result(
     }
 }
 
-/// What the law of each cause says of the intervention, from the catalogue.
+/// Predictions from the catalogue for the causes that the intervention tests.
 fn predicted(tests: &[String]) -> String {
     let laws = tests.iter().filter_map(|code| Some((code, cause_entry(code)?.confirm)));
     let each: Vec<String> = laws.map(|(code, law)| format!("{code}: {law}")).collect();
-    if each.is_empty() { "no suspect predicts a change".to_owned() } else { each.join(" ") }
+    if each.is_empty() { "no suspected cause predicts a change".to_owned() } else { each.join(" ") }
 }
 
-fn causes(base: &PromiseJudgement, suspects: &[Cause], results: &[ArmResult]) -> Vec<Explained> {
-    let mut found: Vec<Explained> = Vec::new();
-    // What a gate proves again needs no intervention.
+fn causes(base: &PromiseJudgement, suspects: &[Cause], results: &[ArmResult]) -> Vec<CauseFinding> {
+    let mut found: Vec<CauseFinding> = Vec::new();
+    // A cause that a failed check proves needs no intervention.
     if base.verdict == Verdict::Void {
-        found.extend(base.causes.iter().map(|cause| Explained {
+        found.extend(base.causes.iter().map(|cause| CauseFinding {
             code: cause.code.clone(),
             finding: Finding::Proven,
             evidence: cause.evidence.clone(),
@@ -377,16 +380,16 @@ fn causes(base: &PromiseJudgement, suspects: &[Cause], results: &[ArmResult]) ->
     codes.extend(results.iter().flat_map(|arm| arm.tests.iter().map(String::as_str)));
     for code in codes {
         if code != "C-UNKNOWN" && !found.iter().any(|known| known.code == code) {
-            found.push(tested(code, results));
+            found.push(explain_cause(code, results));
         }
     }
     found.sort_by_key(rank);
     found
 }
 
-/// First what explains most. A queue that ran dry is proven of the trial by itself, and is what a
-/// confirmed cause does to it: without the cause it went as well.
-fn rank(cause: &Explained) -> u8 {
+/// Sort order of causes, best explanation first. A queue that ran dry is proven by the trial itself
+/// but is often an effect of a confirmed cause: it disappears with that cause.
+fn rank(cause: &CauseFinding) -> u8 {
     match cause.finding {
         Finding::Proven if may_follow_from_others(&cause.code) => 2,
         Finding::Proven => 0,
@@ -397,7 +400,7 @@ fn rank(cause: &Explained) -> u8 {
     }
 }
 
-fn tested(code: &str, results: &[ArmResult]) -> Explained {
+fn explain_cause(code: &str, results: &[ArmResult]) -> CauseFinding {
     let arms: Vec<&ArmResult> =
         results.iter().filter(|arm| arm.tests.iter().any(|test| test == code)).collect();
     let helped = |arm: &&&ArmResult| arm.is_confirmed();
@@ -415,14 +418,14 @@ fn tested(code: &str, results: &[ArmResult]) -> Explained {
         Finding::Open
     };
     let evidence = match arms.is_empty() {
-        true => vec!["nothing that was tried tests it".to_owned()],
-        false => arms.iter().map(|arm| sentence::of_tested(code, arm)).collect(),
+        true => vec!["no intervention that ran tests it".to_owned()],
+        false => arms.iter().map(|arm| sentence::tested_arm_sentence(code, arm)).collect(),
     };
     let evidence = match finding {
         Finding::Contradicted => [evidence, wrong].concat(),
         _ => evidence,
     };
-    Explained { code: code.to_owned(), finding, evidence }
+    CauseFinding { code: code.to_owned(), finding, evidence }
 }
 
 #[cfg(test)]
@@ -430,8 +433,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_intervention_confirms_comes_before_what_it_did_to_the_trial() {
-        let one = |code: &str, finding| Explained {
+    fn a_confirmed_cause_ranks_before_its_effects() {
+        let one = |code: &str, finding| CauseFinding {
             code: code.to_owned(),
             finding,
             evidence: Vec::new(),

@@ -1,17 +1,17 @@
-//! What to change next, and what it came to: which change takes a promise's error away (`explain`),
-//! and which setting keeps it at the highest throughput (`tune`).
+//! Which change to try next, and what the results show: `explain` finds the change that removes a
+//! promise's error, `tune` the setting that keeps it at the highest throughput.
 //!
-//! Runs are started elsewhere and judged by `judge`; here stands which of them to make, and what
-//! their verdicts say together. Like a judgement it is a pure function of what was recorded.
+//! Runs are started elsewhere and judged by `assay-judge`; this crate plans them and combines their
+//! verdicts. Like a judgement it is a pure function of what was recorded.
 
 mod explain;
 mod tune;
 
 pub use explain::{
-    Arm, ArmResult, Effect, Expect, Explained, Explanation, FRESH, Finding, Follows, Fresh,
-    PERMUTE, Prediction, Question, Rounds, Scored, excluded, explain, predict,
+    Arm, ArmResult, CauseFinding, Effect, Expect, Explanation, FRESH, Finding, Follows, Fresh,
+    PERMUTE, Prediction, Question, Rounds, ScoredPrediction, excluded, explain, predict,
 };
 pub use tune::{
-    Assessment, Budget, Field, Measured, Move, NotTried, Outcome, Search, SettingResult, Tried,
-    Tuned, Tuning, frontier, rate_ratio, tuning,
+    Assessment, Budget, Measured, Move, NotTried, Outcome, Search, SearchRun, SettingPool,
+    SettingResult, TriedSetting, Tuning, frontier, rate_ratio, tuning,
 };

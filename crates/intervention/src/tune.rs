@@ -1,9 +1,9 @@
-//! Which setting keeps a promise at the highest throughput: the search, and what it came to.
+//! Search for the setting that keeps a promise at the highest throughput, and its result.
 //!
-//! Settings are tried in short repeats, in turns with the setting as it is. Each rung keeps those
-//! that look best and gives them more repeats (successive halving; Karnin, Koren and Somekh 2013,
-//! Jamieson and Talwalkar 2016). Whoever looks at many settings and takes the best takes a lucky
-//! one, so the best few are measured again, and only that data says what they keep.
+//! Settings are tried in short repeats, interleaved with the unchanged setting. Each rung keeps the
+//! best ones and gives them more repeats (successive halving; Karnin, Koren and Somekh 2013,
+//! Jamieson and Talwalkar 2016). The best of many measured settings is partly a lucky one, so the
+//! best few are measured again, and only the fresh data decides.
 
 mod assessment;
 mod conclude;
@@ -15,35 +15,35 @@ use serde::{Deserialize, Serialize};
 use assay_verdict::{Interval, Verdict};
 
 pub use assessment::{Assessment, frontier};
-pub use conclude::{Tried, Tuned, rate_ratio, tuning};
-pub use search::{Budget, Field, Move, Search};
+pub use conclude::{SearchRun, TriedSetting, rate_ratio, tuning};
+pub use search::{Budget, Move, Search, SettingPool};
 
-/// What a search came to.
+/// Result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Fresh repeats of a setting keep the promise.
     Found,
-    /// Every setting that this host allows breaks it, each by its interval.
+    /// Every setting available on this host breaks it, each by its interval.
     NoneKeeps,
     /// Neither is shown.
     Undecided,
 }
 
-/// What repeats of a setting showed.
+/// Measurements of one setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Repeats that count.
     pub repeats: usize,
-    /// Seconds of window, all repeats together.
+    /// Seconds of window over all repeats.
     pub window_s: f64,
-    /// The verdict on all promises of the trial.
+    /// Verdict on all promises of the trial.
     pub verdict: Verdict,
-    /// The largest relative error of any group, of the promise that is farthest from its margin.
+    /// Largest relative error of any group, of the promise farthest from its margin.
     pub error: Option<Interval>,
-    /// The rate of all groups together, of the first promise's measure.
+    /// Total rate of all groups, of the first promise's measure.
     pub rate: Option<f64>,
-    /// The verdict's reason.
+    /// Reason of the verdict.
     pub reason: String,
 }
 
@@ -52,21 +52,21 @@ pub struct Measured {
 pub struct SettingResult {
     /// Its name: `unchanged`, `max-budget=64`, or several joined by ` + `.
     pub name: String,
-    /// What it changes, in words.
+    /// The change in words.
     pub change: String,
-    /// How many things it changes.
+    /// Number of things it changes.
     pub changes: usize,
-    /// What to write into the study to have it; empty for the study as it is.
+    /// Lines to write into the study; empty for the study as it is.
     pub lines: Vec<String>,
-    /// What the search saw of it: the data that chose.
+    /// Measurements of the search, which chose the finalists.
     pub search: Option<Measured>,
-    /// After which rung it was left out; `None` for what was confirmed or still there at the end.
+    /// Rung after which it was dropped; `None` for finalists and settings never dropped.
     pub left_out_after: Option<u32>,
-    /// What fresh repeats showed, which took no part in the choice.
+    /// Measurements of the confirmation, independent of the choice.
     pub confirmation: Option<Measured>,
-    /// Its rate over that of the unchanged setting, by pairs of fresh repeats.
+    /// Its rate relative to the unchanged setting, by pairs of fresh repeats.
     pub rate_ratio: Option<Interval>,
-    /// Its error over that of the unchanged setting, both from fresh repeats.
+    /// Its error relative to the unchanged setting, both from fresh repeats.
     pub error_ratio: Option<Interval>,
     /// Whether no other setting has a smaller error and a higher rate.
     pub on_frontier: bool,
@@ -79,7 +79,7 @@ pub struct NotTried {
     pub name: String,
     /// Why.
     pub why: String,
-    /// Whether it was for want of time: then nothing is said of it.
+    /// Whether time ran out: then nothing is known about it.
     pub for_time: bool,
 }
 
@@ -94,23 +94,23 @@ pub struct Tuning {
     pub measure: String,
     /// Its margin.
     pub within: f64,
-    /// The confidence of the intervals of the search.
+    /// Confidence of the intervals of the search.
     pub search_confidence: f64,
-    /// That of the confirmation, which is stricter the more settings were confirmed.
+    /// Confidence of the confirmation, stricter the more settings were confirmed.
     pub confirmation_confidence: f64,
-    /// What it came to.
+    /// The outcome.
     pub outcome: Outcome,
-    /// The name of the setting that was chosen.
+    /// Name of the chosen setting.
     pub chosen: Option<String>,
-    /// The study's own lines for it.
+    /// The study lines of the chosen setting.
     pub lines: Vec<String>,
-    /// Every setting that was tried, `unchanged` first.
+    /// Every setting tried, `unchanged` first.
     pub settings: Vec<SettingResult>,
-    /// Those that were not.
+    /// Settings that were not tried.
     pub not_tried: Vec<NotTried>,
     /// Whether the search was ended early.
     pub ended_early: bool,
-    /// What it all comes to.
+    /// Summary.
     pub sentence: String,
 }
 
@@ -123,7 +123,7 @@ impl Tuning {
 }
 
 impl SettingResult {
-    /// The fresh data where there is any, else that of the search.
+    /// The fresh measurements where there are any, otherwise those of the search.
     #[must_use]
     pub fn best_data(&self) -> Option<&Measured> {
         self.confirmation.as_ref().or(self.search.as_ref())

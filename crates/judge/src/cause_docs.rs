@@ -1,5 +1,5 @@
-//! The catalogue of causes: what each code means, how it shows, what would confirm it, what helps,
-//! and where it is known from. docs/reference/causes.md is written from it.
+//! The catalogue of causes: meaning, fingerprint, confirmation, remedy and source of each code.
+//! docs/reference/causes.md is generated from it.
 
 mod disk;
 mod elsewhere;
@@ -9,16 +9,16 @@ mod schedulers;
 
 use std::fmt::Write as _;
 
-/// How a cause is found.
+/// How a cause is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundBy {
-    /// This validity gate fails, which proves it.
+    /// This validity check fails, which proves the cause.
     ValidityCheck(&'static str),
-    /// What was recorded fits; only an intervention proves it.
+    /// The record fits; only an intervention proves it.
     Suspicion,
-    /// Read from the kernel, and no suspicion.
+    /// Read directly from the kernel.
     Observed,
-    /// Nothing else is left.
+    /// No other cause fits.
     Rest,
 }
 
@@ -27,23 +27,23 @@ pub enum FoundBy {
 pub struct CauseEntry {
     /// Stable code, `C-REQUEST-POOL`.
     pub code: &'static str,
-    /// What happens, one sentence.
+    /// What happens, in one sentence.
     pub what: &'static str,
-    /// How it is found.
+    /// How it is detected.
     pub found_by: FoundBy,
-    /// What it leaves in the data.
+    /// Its traces in the data.
     pub fingerprint: &'static str,
-    /// What to change so that the error moves if this is the cause, and how far it should.
+    /// What to change to test it, and how far the error should move.
     pub confirm: &'static str,
     /// The interventions of `assay explain` that test it, by name.
     pub tests: &'static [&'static str],
-    /// What to do about it.
+    /// How to fix it.
     pub remedy: &'static str,
-    /// Where it is known from.
+    /// Reference.
     pub source: &'static str,
 }
 
-/// All causes: of disks, of CPUs, and of runs in general.
+/// All causes, of disks, CPUs, placement and runs in general.
 #[must_use]
 pub fn catalogue() -> Vec<&'static CauseEntry> {
     let parts = [
@@ -56,7 +56,7 @@ pub fn catalogue() -> Vec<&'static CauseEntry> {
     parts.into_iter().flatten().collect()
 }
 
-/// The entry of a code.
+/// The catalogue entry of a code.
 #[must_use]
 pub fn cause_entry(code: &str) -> Option<&'static CauseEntry> {
     catalogue().into_iter().find(|entry| entry.code == code)
@@ -67,15 +67,17 @@ pub fn cause_entry(code: &str) -> Option<&'static CauseEntry> {
 pub fn causes_page() -> String {
     let mut page = String::from(
         "# Causes\n\nWhat a broken or void promise may be due to, by the codes of verdict.json. \
-         This page is written from\n`crates/judge/src/catalogue`; `ASSAY_BLESS=1 cargo test -p \
-         assay-judge` writes it again.\n\nA failed gate *proves* its cause. A *suspicion* fits \
+         This page is generated from\n`crates/judge/src/cause_docs`; `ASSAY_BLESS=1 cargo test -p \
+         assay-judge` writes it again.\n\nA failed validity check *proves* its cause. A *suspicion* fits \
          what was recorded; `assay explain RUN` tests it by changing\none thing at a time.\n",
     );
     for entry in catalogue() {
         let found = match entry.found_by {
-            FoundBy::ValidityCheck(gate) => format!("proven by the gate `{gate}`"),
+            FoundBy::ValidityCheck(validity) => {
+                format!("proven by the validity check `{validity}`")
+            }
             FoundBy::Suspicion => "a suspicion".to_owned(),
-            FoundBy::Observed => "seen in what the kernel shows".to_owned(),
+            FoundBy::Observed => "read from the kernel's own record".to_owned(),
             FoundBy::Rest => "when nothing else is left".to_owned(),
         };
         let tests: Vec<String> = entry.tests.iter().map(|name| format!("`{name}`")).collect();
@@ -99,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cause_has_all_its_parts_and_a_code_of_its_own() {
+    fn every_cause_is_complete_and_has_a_unique_code() {
         let all = catalogue();
         for entry in &all {
             assert!(entry.code.starts_with("C-"), "{}", entry.code);

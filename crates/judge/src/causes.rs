@@ -1,18 +1,18 @@
 //! Why a promise was broken, or why it could not be judged.
 //!
-//! A failed gate proves its cause: the gate's condition is what makes the number mean anything.
-//! Everything else is a suspicion and is worded as one; proof is an intervention. A suspicion says
-//! what every group would get if it were the cause, and is as strong as that is what was seen: a
-//! setting that may break shares is none by itself. Where no suspicion is more than weak, the
-//! cause is unknown, and what was looked at is listed.
+//! A failed validity check proves its cause: without the check's condition the number means
+//! nothing. Everything else is a suspicion and is worded as one; only an intervention proves it. A
+//! suspicion predicts every group's share under its cause, and its strength is how well that fits
+//! the measurement: a setting that may break shares is no suspicion by itself. Where all suspicions
+//! are weak, the cause is unknown, and what was examined is listed.
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_verdict::Measure;
 
 use crate::cpus::Shared;
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
-use assay_verdict::Measure;
 pub(crate) use assay_verdict::Strength;
 use assay_verdict::{Cause, Verdict};
 
@@ -38,16 +38,16 @@ mod tag_cap;
 mod translated;
 mod waker;
 
-/// What one suspicion came to.
+/// Result of examining one cause.
 pub(crate) enum Suspicion {
     /// It fits, and how well.
     Fits(Cause, Strength),
-    /// It was looked at and does not fit: why.
+    /// It does not fit, and why.
     RuledOut(String),
-    /// It was looked at and may still be: what speaks for and against it, and how to test it.
+    /// It remains possible: evidence for and against, and how to test it.
     Open(String),
-    /// It could not be looked at: why.
-    NotSeen(String),
+    /// It could not be examined, and why.
+    NotExamined(String),
 }
 
 /// Causes of a broken or void promise, proven ones first.
@@ -60,13 +60,13 @@ pub(crate) fn find(
 ) -> Vec<Cause> {
     match (verdict, numbers) {
         (Verdict::Void, _) => {
-            let gates = subject.gates.iter();
-            let failed = gates.filter(|gate| gate.scope.concerns(measure, &promise.is));
+            let checks = subject.checks.iter();
+            let failed = checks.filter(|validity| validity.scope.concerns(measure, &promise.is));
             let mut causes: Vec<Cause> =
                 failed.filter_map(crate::checks::ValidityCheck::cause).collect();
             let own = numbers.is_some_and(|numbers| own_demand::explains(subject, numbers));
             causes.sort_by_key(|cause| consequence(&cause.code, own));
-            // Every gate passed and there is a number: the limit was not reached.
+            // All checks passed and there is a number: the limit was not reached.
             if let (true, Some(numbers)) = (causes.is_empty(), numbers) {
                 causes.extend(never_bound::cause(subject, promise, measure, numbers));
             }
@@ -78,27 +78,28 @@ pub(crate) fn find(
     }
 }
 
-/// What leaves a promise of shares undecided by itself. No broken promise is due to it, since the
-/// interval of a share covers it.
+/// Why a promise of shares is undecided: the run is too short. It never explains a broken promise,
+/// since the interval of a share covers it.
 fn too_short(promise: &PromiseRecord, measure: Measure, numbers: &Numbers) -> Vec<Cause> {
     let shares = matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal);
-    let turn_s = match measure.is_cpu() {
+    let slice_s = match measure.is_cpu() {
         true => short_run::TICK_S,
-        false => short_run::TURN_OF_BFQ_S,
+        false => short_run::BFQ_SLICE_S,
     };
     let timed = measure.is_cpu() || measure.is_io();
-    let found = (shares && timed).then(|| short_run::find(numbers, turn_s, promise.within));
+    let found = (shares && timed).then(|| short_run::find(numbers, slice_s, promise.within));
     found.flatten().into_iter().collect()
 }
 
-/// Gates that often fail because of what another gate shows stand behind it: the page cache keeps
-/// the CPUs busy, busy CPUs let the queue of the disk run dry, and either moves shares. Who has no CPU
-/// cannot ask for a disk, unless `own_demand` explains every group's share.
+/// Sort order of failed checks; those that often follow from another failure come after it. The
+/// page cache keeps the CPUs busy, busy CPUs let the disk queue run dry, and either moves shares.
+/// Without CPU time a group cannot submit I/O, unless `own_demand` explains every group's share.
 fn consequence(code: &str, own_demand: bool) -> u8 {
     match code {
-        // A disk without a scheduler of its own has not the one that is needed.
+        // A stacked disk has no scheduler of its own, hence not the needed one.
         "C-STACKED" => 0,
-        // What the page cache keeps back, or root writes out, is missing in the groups' own bytes.
+        // Bytes held in the page cache, or written out by root, are missing in the groups'
+        // counters.
         "C-DISK-OTHERS" => 2,
         "C-DEMAND" if own_demand => 3,
         "C-CPU" => 4,
@@ -110,19 +111,18 @@ fn consequence(code: &str, own_demand: bool) -> u8 {
     }
 }
 
-/// Whether a cause that a gate proves is often what another one does to the queue.
+/// Whether a cause proven by a check is often only an effect of another cause on the queue.
 #[must_use]
 pub fn may_follow_from_others(code: &str) -> bool {
     code == "C-NOT-BACKLOGGED"
 }
 
-/// Causes of a broken promise on what workloads say of themselves: what the whole host went
-/// through.
+/// Causes of a broken promise on workload metrics: conditions of the whole host.
 pub(crate) fn of_metric(subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<Cause> {
     ranked(Vec::new(), of_memory(subject, promise, None))
 }
 
-/// Memory that was taken, or had to be made free: by whom, and at whose cost.
+/// Memory taken by DAMON, and reclaim.
 fn of_memory(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
@@ -138,30 +138,30 @@ fn suspected(
     measure: Measure,
     numbers: &Numbers,
 ) -> Vec<Cause> {
-    let looked_at: Vec<String> = subject
-        .gates
+    let examined: Vec<String> = subject
+        .checks
         .iter()
-        .filter(|gate| gate.scope.concerns(measure, &promise.is))
-        .filter_map(|gate| {
-            let (code, _) = gate.proves?;
-            Some(format!("ruled out {code}: {}", gate.check.evidence))
+        .filter(|validity| validity.scope.concerns(measure, &promise.is))
+        .filter_map(|validity| {
+            let (code, _) = validity.proves?;
+            Some(format!("ruled out {code}: {}", validity.check.evidence))
         })
         .collect();
-    ranked(looked_at, suspicions(subject, promise, measure, numbers))
+    ranked(examined, suspicions(subject, promise, measure, numbers))
 }
 
-/// Suspicions that fit, strongest first; where none does, what was looked at.
-fn ranked(mut looked_at: Vec<String>, suspicions: Vec<Suspicion>) -> Vec<Cause> {
+/// Suspicions that fit, strongest first; where none does, what was examined.
+fn ranked(mut examined: Vec<String>, suspicions: Vec<Suspicion>) -> Vec<Cause> {
     let mut found: Vec<(Cause, Strength)> = Vec::new();
     for suspicion in suspicions {
         match suspicion {
             Suspicion::Fits(cause, strength) => found.push((cause, strength)),
-            Suspicion::RuledOut(why) => looked_at.push(format!("ruled out {why}")),
-            Suspicion::Open(why) => looked_at.push(format!("not ruled out {why}")),
-            Suspicion::NotSeen(why) => looked_at.push(format!("not looked at {why}")),
+            Suspicion::RuledOut(why) => examined.push(format!("ruled out {why}")),
+            Suspicion::Open(why) => examined.push(format!("not ruled out {why}")),
+            Suspicion::NotExamined(why) => examined.push(format!("not examined {why}")),
         }
     }
-    // Those of the same strength stay in the order in which they were looked at.
+    // A stable sort: equally strong ones keep the order of examination.
     found.sort_by_key(|(_, strength)| std::cmp::Reverse(*strength));
     let known = found.first().is_some_and(|(_, strength)| *strength > Strength::Weak);
     let mut causes: Vec<Cause> = found
@@ -172,7 +172,7 @@ fn ranked(mut looked_at: Vec<String>, suspicions: Vec<Suspicion>) -> Vec<Cause> 
         let unknown = Cause {
             code: "C-UNKNOWN".to_owned(),
             summary: "none of the known causes fits what was recorded".to_owned(),
-            evidence: looked_at,
+            evidence: examined,
             strength: None,
         };
         causes.insert(0, unknown);
@@ -180,8 +180,8 @@ fn ranked(mut looked_at: Vec<String>, suspicions: Vec<Suspicion>) -> Vec<Cause> 
     causes
 }
 
-/// Suspicions in the order of how much they explain. Most are about shares of a disk and of CPU
-/// time; memory that had to be made free may be behind any promise.
+/// Suspicions in the order of how much they explain. Most concern shares of a disk or of CPU time;
+/// memory reclaim may affect any promise.
 fn suspicions(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
@@ -204,7 +204,7 @@ fn suspicions(
     let mut found: Vec<Suspicion> =
         translated::suspect(subject, promise, numbers).into_iter().collect();
     if measure.is_cpu() {
-        let shared = Shared::of(subject.host, subject.trial, repeat.record).ok().flatten();
+        let shared = Shared::in_repeat(subject.host, subject.trial, repeat.record).ok().flatten();
         found.extend(shared.map(|shared| cpu_imbalance::suspect(repeat, &shared, numbers)));
         found.push(infeasible::suspect(numbers));
         found.append(&mut of_memory);
@@ -213,7 +213,7 @@ fn suspicions(
     found.extend(foreign_writes::suspect(subject, repeat, numbers));
     for queue in Queue::all(subject.trial, repeat) {
         match queue {
-            Err(why) => found.push(Suspicion::NotSeen(format!("the queue: {why}"))),
+            Err(why) => found.push(Suspicion::NotExamined(format!("the queue: {why}"))),
             Ok(queue) => {
                 found.extend(of_queue(subject, (&queue, repeat), measure, numbers, promise));
             }
@@ -223,7 +223,7 @@ fn suspicions(
     found
 }
 
-/// What the scheduler of a disk may have done, and the disk itself.
+/// Suspicions about the scheduler of a disk and the disk itself.
 fn of_queue(
     subject: &Subject<'_>,
     (queue, repeat): (&Queue, &Repeat<'_>),

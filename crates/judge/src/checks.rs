@@ -1,8 +1,8 @@
-//! Validity gates: conditions without which a number means nothing.
+//! Validity checks: conditions without which a number means nothing.
 //!
-//! A gate that fails makes the promises it concerns void. Where the evidence that a gate needs
-//! is missing, the gate says so; whether that voids a promise depends on whether the number can
-//! be believed without it, which stands at each gate.
+//! A failed check makes the promises it concerns void. Where the evidence for a check is missing,
+//! the check reports that; whether it voids a promise depends on whether the number is credible
+//! without it, as documented at each check.
 
 pub(crate) mod backlogged;
 mod clock;
@@ -35,44 +35,43 @@ mod writes;
 
 use assay_facts::HostFacts;
 use assay_run_folder::{PromiseRecord, RelationRecord, TrialRecord};
+use assay_verdict::wording::count;
+use assay_verdict::{Cause, Check, Measure};
 
 use crate::cpus::Shared;
 use crate::expected;
 use crate::repeat::Repeat;
-use assay_verdict::Measure;
-use assay_verdict::wording::count;
-use assay_verdict::{Cause, Check};
 
 pub(crate) use repeats::{Entry, Selection, unseen};
 
-/// Which promises a failed gate makes void.
+/// Which promises a failed check makes void.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// Every promise of the trial.
     All,
-    /// Those about counters that were sampled, and not about what workloads say of themselves.
+    /// Those about sampled counters, not those about workload metrics.
     Sampled,
-    /// Those about shares, of whatever it is.
+    /// Those about shares of any resource.
     Shares,
     /// Those about the disk.
     Io,
-    /// Those about the disk that mean something only while groups compete for it.
+    /// Those about the disk that are meaningful only while groups compete for it.
     IoShares,
-    /// Those about CPU time that mean something only while groups compete for it.
+    /// Those about CPU time that are meaningful only while groups compete for it.
     CpuShares,
-    /// Those that a CPU quota is had in full, which mean something only while there is room.
+    /// Those that a CPU quota can be used in full, meaningful only while there is room.
     CpuQuotas,
-    /// Those that a group keeps its memory, which mean something only while memory is short.
+    /// Memory protections, meaningful only while memory is short.
     MemoryProtections,
 }
 
 impl Scope {
-    /// Whether a promise of this kind is concerned.
+    /// Whether it includes a promise of this kind.
     pub(crate) fn concerns(self, measure: Measure, relation: &RelationRecord) -> bool {
         use RelationRecord::{AtLeast, AtLeastKnob, AtMost, AtMostKnob, Equal, Proportional};
-        // A limit holds or not whether or not others want the resource.
+        // A limit holds or not, whether or not others compete for the resource.
         let competes = !matches!(relation, AtMost(_) | AtMostKnob(_));
-        // The only knob that bounds CPU time is a quota, which competes with nobody.
+        // The only knob that bounds CPU time is a quota, which involves no competition.
         let quota = matches!(relation, AtLeastKnob(_));
         let protects = matches!(relation, AtLeast(_) | AtLeastKnob(_));
         match self {
@@ -87,19 +86,19 @@ impl Scope {
     }
 }
 
-/// A check, whom it concerns, and what it proves when it fails.
+/// A check, the promises it concerns, and the cause that its failure proves.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ValidityCheck {
-    /// What stands in the verdict.
+    /// The entry in the verdict.
     pub(crate) check: Check,
-    /// Which promises it makes void when it fails.
+    /// Promises that become void when it fails.
     pub(crate) scope: Scope,
-    /// The cause that a failure proves: code and summary.
+    /// The cause proven by a failure: code and summary.
     pub(crate) proves: Option<(&'static str, &'static str)>,
 }
 
 impl ValidityCheck {
-    /// The proven cause of a failed gate.
+    /// The proven cause, if the check failed.
     pub(crate) fn cause(&self) -> Option<Cause> {
         let (code, summary) = self.proves.filter(|_| !self.check.ok)?;
         Some(Cause {
@@ -111,12 +110,12 @@ impl ValidityCheck {
     }
 }
 
-/// What a gate found in one repeat.
+/// Result of a check in one repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
     /// Whether the condition holds.
     pub(crate) ok: bool,
-    /// What was seen, with numbers.
+    /// The evidence, with numbers.
     pub(crate) evidence: String,
 }
 
@@ -125,43 +124,43 @@ impl Finding {
         Self { ok, evidence: evidence.into() }
     }
 
-    /// Both conditions, where there is a second one.
+    /// Combines two findings: both must hold.
     fn and(self, other: Option<Self>) -> Self {
         let Some(other) = other else { return self };
         Self::new(self.ok && other.ok, format!("{}; {}", self.evidence, other.evidence))
     }
 
-    /// The evidence is missing, and without it the number cannot be believed.
+    /// Missing evidence, without which the number is not credible.
     fn missing(why: &str) -> Self {
         Self::new(false, format!("not available: {why}"))
     }
 
-    /// The evidence is missing, but the number stands on its own.
-    pub(crate) fn spared(why: &str) -> Self {
+    /// Missing evidence, without which the number is still credible.
+    pub(crate) fn unverified(why: &str) -> Self {
         Self::new(true, format!("not available: {why}"))
     }
 }
 
-/// What the gates look at.
+/// Inputs of the checks.
 #[derive(Clone, Copy)]
 pub(crate) struct Evidence<'r> {
-    /// The machine.
+    /// Facts about the host.
     pub(crate) host: &'r HostFacts,
     /// The trial.
     pub(crate) trial: &'r TrialRecord,
-    /// Requests a second that iocost was told the disk does; `None` where it was not told, or told
-    /// different things in different trials.
-    pub(crate) told_iops: Option<f64>,
+    /// Requests a second that iocost was configured with; `None` where it was not configured, or
+    /// differently in different trials.
+    pub(crate) configured_iops: Option<f64>,
     /// Names of the measured groups.
     pub(crate) groups: &'r [&'r str],
-    /// Measures and relations of its promises.
+    /// Measures and relations of the trial's promises.
     pub(crate) promises: &'r [(Measure, &'r RelationRecord)],
-    /// The repeats that are judged.
+    /// The judged repeats.
     pub(crate) repeats: &'r [Repeat<'r>],
 }
 
 impl Evidence<'_> {
-    /// Shares of the disk that follow from the knob of the first promise about them.
+    /// Disk shares by the knob of the first promise about them.
     pub(crate) fn io_shares(&self, repeat: &Repeat<'_>) -> Option<Vec<f64>> {
         let mut knobs = self.promises.iter().filter_map(|(measure, relation)| match relation {
             RelationRecord::Proportional(knob) if measure.is_io() => Some(knob),
@@ -170,20 +169,20 @@ impl Evidence<'_> {
         self.divided_by(repeat, knobs.next()?)
     }
 
-    /// Shares that follow from a knob, whatever is promised.
+    /// Shares by a knob, whatever is promised.
     pub(crate) fn divided_by(&self, repeat: &Repeat<'_>, knob: &str) -> Option<Vec<f64>> {
         let shares = expected::proportional(repeat.record, self.groups, knob, None).ok()?;
         Some(shares.iter().map(|expected| expected.share).collect())
     }
 
-    /// What a promise of shares gives each group, as far as the repeat's knobs tell.
+    /// Promised shares, as far as the repeat's knobs define them.
     pub(crate) fn promised(
         &self,
         repeat: &Repeat<'_>,
         promise: &PromiseRecord,
     ) -> Option<Vec<expected::Expected>> {
         let shared = match promise.measure.as_str() {
-            "cpu.time" => Shared::of(self.host, self.trial, repeat.record).ok().flatten(),
+            "cpu.time" => Shared::in_repeat(self.host, self.trial, repeat.record).ok().flatten(),
             _ => None,
         };
         match &promise.is {
@@ -195,16 +194,16 @@ impl Evidence<'_> {
         }
     }
 
-    /// What a group got of what a promise of such a measure gives it, as a share or at least, and the
-    /// margin.
+    /// What a group got relative to its promise for such a measure (a share or a lower bound), and
+    /// the margin.
     fn part_of_promise(
         &self,
         repeat: &Repeat<'_>,
         promise: &PromiseRecord,
         group: usize,
-        is_meant: fn(Measure) -> bool,
+        selects: fn(Measure) -> bool,
     ) -> Option<(f64, f64)> {
-        let measure = Measure::parse(&promise.measure).filter(|measure| is_meant(*measure))?;
+        let measure = Measure::parse(&promise.measure).filter(|measure| selects(*measure))?;
         let grid = repeat.grid(measure).ok()?;
         let totals = grid.totals();
         let (got, promised) = match promise.is {
@@ -222,81 +221,80 @@ impl Evidence<'_> {
     }
 }
 
-/// Passes a trial through all gates. Gates that concern no promise of the trial are left out.
+/// Runs all checks on a trial. Checks that concern none of its promises are left out.
 pub(crate) fn all(evidence: &Evidence<'_>, selection: &Selection<'_>) -> Vec<ValidityCheck> {
-    let mut gates = vec![selection.gate()];
-    gates.extend(oom::gate(evidence.trial));
+    let mut checks = vec![selection.check()];
+    checks.extend(oom::check(evidence.trial));
     if evidence.repeats.is_empty() {
-        return gates;
+        return checks;
     }
-    gates.push(workloads::gate(evidence));
-    gates.push(knobs::gate(evidence));
-    gates.extend(settings::gate(evidence));
-    gates.extend(scheduler::gate(evidence));
-    gates.extend(single_group::gate(evidence));
-    gates.extend(level::gate(evidence));
+    checks.push(workloads::check(evidence));
+    checks.push(knobs::check(evidence));
+    checks.extend(settings::check(evidence));
+    checks.extend(scheduler::check(evidence));
+    checks.extend(single_group::check(evidence));
+    checks.extend(level::check(evidence));
     if evidence.any_promise(Scope::IoShares) {
-        gates.extend(stacked::gate(evidence));
-        gates.extend(priority::of_io(evidence));
-        gates.extend(io_limit::gate(evidence));
-        gates.push(backlogged::gate(evidence));
-        gates.push(demand::gate(evidence));
-        gates.push(cpu::spare(evidence));
-        gates.push(quota::gate(evidence, Scope::IoShares));
+        checks.extend(stacked::check(evidence));
+        checks.extend(priority::of_io(evidence));
+        checks.extend(io_limit::check(evidence));
+        checks.push(backlogged::check(evidence));
+        checks.push(demand::check(evidence));
+        checks.push(cpu::spare(evidence));
+        checks.push(quota::check(evidence, Scope::IoShares));
     }
     if evidence.any_promise(Scope::CpuShares) {
-        gates.extend(sched_ext::gate(evidence));
-        gates.extend(priority::of_cpu(evidence));
-        gates.push(cpu::saturated(evidence));
-        gates.push(demand::of_cpu(evidence));
-        gates.push(quota::gate(evidence, Scope::CpuShares));
+        checks.extend(sched_ext::check(evidence));
+        checks.extend(priority::of_cpu(evidence));
+        checks.push(cpu::saturated(evidence));
+        checks.push(demand::of_cpu(evidence));
+        checks.push(quota::check(evidence, Scope::CpuShares));
     }
     if evidence.any_promise(Scope::CpuQuotas) {
-        gates.push(cpu::room(evidence));
+        checks.push(cpu::room(evidence));
     }
     if evidence.any_promise(Scope::MemoryProtections) {
-        gates.push(memory::gate(evidence));
+        checks.push(memory::check(evidence));
     }
     if evidence.any_promise(Scope::Io) {
-        gates.push(writes::gate(evidence));
-        gates.push(page_cache::gate(evidence));
+        checks.push(writes::check(evidence));
+        checks.push(page_cache::check(evidence));
     }
-    gates.extend(exogenous(evidence));
-    gates.extend(swap::gate(evidence));
-    gates.push(start::gate(evidence));
-    gates.push(of_time(evidence));
-    gates
+    checks.extend(external_checks(evidence));
+    checks.extend(swap::check(evidence));
+    checks.push(start::check(evidence));
+    checks.push(window_check(evidence));
+    checks
 }
 
-/// What came over the machine from outside, whatever the groups did: nothing that a repeat shows
-/// of the groups decides whether it happened. Swapping is not of these: it may be the groups' own
-/// memory that is swapped.
-fn exogenous(evidence: &Evidence<'_>) -> Vec<ValidityCheck> {
-    let mut gates = Vec::new();
+/// Checks of external disturbances, independent of the groups: nothing in a repeat's own results
+/// influences them. Swapping is excluded, since the groups' own memory may be what is swapped.
+fn external_checks(evidence: &Evidence<'_>) -> Vec<ValidityCheck> {
+    let mut checks = Vec::new();
     if evidence.any_promise(Scope::IoShares) {
-        gates.push(steal::gate(evidence));
-        gates.push(neighbours::gate(evidence));
+        checks.push(steal::check(evidence));
+        checks.push(neighbours::check(evidence));
     }
     if evidence.any_promise(Scope::CpuShares) {
-        gates.push(others::gate(evidence));
+        checks.push(others::check(evidence));
     }
-    gates.extend(clock::gate(evidence));
-    gates
+    checks.extend(clock::check(evidence));
+    checks
 }
 
-/// Repeats that something from outside has spoilt, by number with what it was, where most repeats
-/// of the trial were spared: those can do without them. The groups had no part in it; what such a
-/// repeat shows against a promise is held against it nevertheless.
-pub(crate) fn spoilt(evidence: &Evidence<'_>) -> Vec<(usize, String)> {
+/// Repeats disturbed from outside, by number with the reason, provided most repeats of the trial
+/// were not: the trial can do without them. The groups had no part in it; a breach in such a repeat
+/// still counts against the promise.
+pub(crate) fn disturbed(evidence: &Evidence<'_>) -> Vec<(usize, String)> {
     let found: Vec<(usize, String)> = evidence
         .repeats
         .iter()
         .filter_map(|repeat| {
             let alone = Evidence { repeats: std::slice::from_ref(repeat), ..*evidence };
-            let failed: Vec<String> = exogenous(&alone)
+            let failed: Vec<String> = external_checks(&alone)
                 .into_iter()
-                .filter(|gate| !gate.check.ok)
-                .map(|gate| format!("`{}`: {}", gate.check.check, gate.check.evidence))
+                .filter(|validity| !validity.check.ok)
+                .map(|validity| format!("`{}`: {}", validity.check.check, validity.check.evidence))
                 .collect();
             (!failed.is_empty()).then(|| (repeat.number, failed.join("; ")))
         })
@@ -304,13 +302,13 @@ pub(crate) fn spoilt(evidence: &Evidence<'_>) -> Vec<(usize, String)> {
     if 2 * found.len() < evidence.repeats.len() { found } else { Vec::new() }
 }
 
-/// The gate that a repeat can be asked while it still runs.
-pub(crate) fn of_time(evidence: &Evidence<'_>) -> ValidityCheck {
-    window::gate(evidence)
+/// The check that can be evaluated while a repeat is still running.
+pub(crate) fn window_check(evidence: &Evidence<'_>) -> ValidityCheck {
+    window::check(evidence)
 }
 
-/// Asks one question of every repeat. The condition must hold in each of them.
-pub(crate) fn of_each_repeat(
+/// Evaluates a check in every repeat; it must hold in each.
+pub(crate) fn each_repeat(
     check: &str,
     evidence: &Evidence<'_>,
     find: impl Fn(&Repeat<'_>) -> Finding,
@@ -318,7 +316,7 @@ pub(crate) fn of_each_repeat(
     let found: Vec<(usize, Finding)> =
         evidence.repeats.iter().map(|repeat| (repeat.number, find(repeat))).collect();
     let ok = found.iter().all(|(_, finding)| finding.ok);
-    // Of a failure, the repeats that failed matter; else all say the same or nearly so.
+    // On failure, list the repeats that failed; otherwise all are nearly the same.
     let shown: Vec<&(usize, Finding)> =
         found.iter().filter(|(_, finding)| finding.ok == ok).collect();
     let first = shown.first().map(|(_, finding)| finding.evidence.clone()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Which CPUs the measured groups share, how many threads want them, and what became of their time.
+//! The CPUs that the measured groups share, their threads, and where the CPU time went.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,24 @@ use assay_units::CpuSet;
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
 
-/// The counters of a CPU that add up to all of its time.
+/// Counters of a CPU that add up to all of its time.
 const ALL: [&str; 8] =
     ["user_ns", "nice_ns", "system_ns", "idle_ns", "iowait_ns", "irq_ns", "softirq_ns", "steal_ns"];
 
-/// What the measured groups compete for, and how much each of them could use.
+/// The CPUs that the measured groups compete for, and how much each group can use.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shared {
     /// The CPUs that every measured group may use.
     pub(crate) set: CpuSet,
-    /// Threads of each measured group that want a CPU at once; absent where that is not known.
+    /// Concurrent threads of each measured group; absent where unknown.
     pub(crate) threads: BTreeMap<String, u32>,
 }
 
 impl Shared {
     /// The CPUs of the measured groups in one repeat; `None` where they were not recorded, as in
-    /// runs of older versions. Groups that may use different CPUs compete on some and not on
-    /// others, so that no share of the whole follows from their weights: an error.
-    pub(crate) fn of(
+    /// runs of older versions. An error where groups may use different CPUs: they compete on some
+    /// only, so that no shares follow from their weights.
+    pub(crate) fn in_repeat(
         host: &HostFacts,
         trial: &TrialRecord,
         record: &RepeatRecord,
@@ -52,7 +52,7 @@ impl Shared {
         Ok(shared.filter(|shared| !shared.set.is_empty()))
     }
 
-    /// How many CPUs there are.
+    /// Number of CPUs.
     pub(crate) fn count(&self) -> f64 {
         self.set.len() as f64
     }
@@ -63,13 +63,13 @@ impl Shared {
         format!("{word} {}", self.set)
     }
 
-    /// The CPUs that a group could keep busy by itself: as many as it has threads.
+    /// The CPUs that a group can keep busy alone: as many as it has threads.
     pub(crate) fn demand(&self, group: &str) -> f64 {
         self.threads.get(group).map_or(self.count(), |n| f64::from(*n).min(self.count()))
     }
 }
 
-/// The CPUs that a group could use; without a cpuset those of the program that started it.
+/// The CPUs that a group may use; without a cpuset those of the program that started it.
 fn usable(host: &HostFacts, record: &RepeatRecord, group: &str) -> Result<CpuSet, String> {
     match record.cpus.get(group) {
         Some(Available::NotAvailable(why)) => {
@@ -82,22 +82,21 @@ fn usable(host: &HostFacts, record: &RepeatRecord, group: &str) -> Result<CpuSet
     }
 }
 
-/// Threads of all workloads of a group; `None` when one of them does not say.
+/// Threads of all workloads of a group; `None` where one is unknown.
 fn threads(group: &GroupRecord) -> Option<u32> {
     group.workloads.iter().map(|workload| workload.threads).sum()
 }
 
-/// Where the time of some CPUs went, as parts of it.
+/// Use of some CPUs' time, as parts of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spent {
-    /// Nothing to run. Time in `iowait` is idle time in which a task of that CPU waits for a
-    /// disk; the CPU was free.
+    /// Idle. `iowait` is idle time in which a task of that CPU waits for a disk; the CPU was free.
     pub(crate) idle: f64,
     /// Taken by the hypervisor.
     pub(crate) steal: f64,
 }
 
-/// Time of these CPUs over the judged window; of all CPUs of the host where no set is given.
+/// Use of these CPUs over the judged window; of all CPUs of the host without a set.
 pub(crate) fn spent(repeat: &Repeat<'_>, set: Option<&CpuSet>) -> Result<Spent, String> {
     let (source, subjects) = match set {
         Some(set) if repeat.table("cpus").is_ok() => {
@@ -120,22 +119,22 @@ pub(crate) fn spent(repeat: &Repeat<'_>, set: Option<&CpuSet>) -> Result<Spent, 
     Ok(Spent { idle: grown(&["idle_ns", "iowait_ns"])? / all, steal: grown(&["steal_ns"])? / all })
 }
 
-/// Where the time of one CPU went, as parts of it.
+/// Use of one CPU's time, as parts of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct One {
     /// `cpu3`.
     pub(crate) name: String,
-    /// Nothing to run.
+    /// Idle.
     pub(crate) idle: f64,
     /// In the kernel, interrupts included.
     pub(crate) kernel: f64,
-    /// In interrupts and what they leave to be done at once.
+    /// In interrupts and softirqs.
     pub(crate) interrupts: f64,
     /// Taken by the hypervisor.
     pub(crate) steal: f64,
 }
 
-/// Every CPU of the host by itself over the judged window; `None` where they were not sampled.
+/// Use of every CPU of the host over the judged window; `None` where not sampled.
 pub(crate) fn each(repeat: &Repeat<'_>) -> Option<Vec<One>> {
     let names = &repeat.tables.iter().find(|table| table.source == "cpus")?.subjects;
     let table = repeat.table("cpus").ok()?;
@@ -154,7 +153,7 @@ pub(crate) fn each(repeat: &Repeat<'_>) -> Option<Vec<One>> {
 }
 
 /// The part of one CPU's time that all groups of the trial used; `None` where the kernel does not
-/// count groups by CPU (cgroup v2).
+/// count groups per CPU (cgroup v2).
 pub(crate) fn used_on(trial: &TrialRecord, repeat: &Repeat<'_>, cpu: &str) -> Option<f64> {
     let table = repeat.table("cpu_split").ok()?;
     let column = format!("{cpu}_ns");
@@ -181,7 +180,7 @@ pub(crate) fn others(
 pub(crate) fn used(trial: &TrialRecord, repeat: &Repeat<'_>) -> Result<f64, String> {
     let table = repeat.table("cpu")?;
     let mut sum = 0.0;
-    // The counter of an outer group holds those of the groups inside it, on v1 and v2 alike.
+    // The counter of an outer group includes the groups inside it, on v1 and v2 alike.
     for group in trial.groups.iter().filter(|group| !group.name.contains('/')) {
         let (grown, seconds) = repeat.grown(&table, &group.name, &["usage_ns"])?;
         sum += grown * 1e-9 / seconds;

@@ -1,34 +1,36 @@
-//! Promises across trials: one level of a factor against another.
+//! Promises across trials: levels of a factor compared with each other.
 //!
-//! Trials are compared repeat by repeat: the order within a repeat is random, so that a host that
-//! drifts moves both sides of a pair alike, and what they differ by is the level. Intervals are
-//! Student's t on the logarithms of these ratios.
+//! Trials are compared repeat by repeat: the order within a repeat is random, so that a drift of
+//! the host affects both sides of a pair alike and only the level differs. Intervals are Student's
+//! t on the logarithms of these ratios.
 
 use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, TrialRecord};
+use assay_stats::over_repeats::{Spread, confidence_to_break, needed_of_all};
+use assay_verdict::wording::{self, number, together};
+use assay_verdict::{ComparisonJudgement, LevelJudgement, PairJudgement, Verdict};
 
 use crate::metric::is_latency;
-use crate::trial_value::{Found, Numbers};
-use assay_stats::over_repeats::{Spread, needed_of_all, to_accuse};
-use assay_verdict::Verdict;
-use assay_verdict::wording::{self, number, together};
-use assay_verdict::{ComparisonJudgement, LevelJudgement, PairJudgement};
+use crate::trial_value::{Numbers, TrialValues};
 
 mod sentence;
 
-/// A trial and what it gave.
+/// A trial with its values.
 #[derive(Clone, Copy)]
-pub(crate) struct Given<'r> {
+pub(crate) struct TrialInput<'r> {
     /// The trial.
     pub(crate) trial: &'r TrialRecord,
-    /// Its numbers.
-    pub(crate) found: &'r Found,
+    /// Its values.
+    pub(crate) found: &'r TrialValues,
 }
 
-/// Judges one promise across trials, once for every combination of the factors that it holds.
-pub(crate) fn judge(promise: &ComparisonRecord, given: &[Given<'_>]) -> Vec<ComparisonJudgement> {
+/// Judges one promise across trials, once for every combination of the factors held constant.
+pub(crate) fn judge(
+    promise: &ComparisonRecord,
+    inputs: &[TrialInput<'_>],
+) -> Vec<ComparisonJudgement> {
     let over = promise.is.over();
     let mut held: Vec<Levels> = Vec::new();
-    for one in given {
+    for one in inputs {
         let levels = without(&one.trial.factors, &over);
         if !held.contains(&levels) {
             held.push(levels);
@@ -36,7 +38,7 @@ pub(crate) fn judge(promise: &ComparisonRecord, given: &[Given<'_>]) -> Vec<Comp
     }
     held.into_iter()
         .map(|held| {
-            let here: Vec<Given<'_>> = given
+            let here: Vec<TrialInput<'_>> = inputs
                 .iter()
                 .copied()
                 .filter(|one| without(&one.trial.factors, &over) == held)
@@ -46,7 +48,7 @@ pub(crate) fn judge(promise: &ComparisonRecord, given: &[Given<'_>]) -> Vec<Comp
         .collect()
 }
 
-/// The levels of the factors that are among these, or that are not.
+/// The levels of factors whose names are (or are not) among `names`.
 fn split(factors: &Levels, names: &[String], among: bool) -> Levels {
     let some = factors.iter().filter(|(name, _)| names.contains(name) == among);
     some.map(|(name, level)| (name.clone(), level.clone())).collect()
@@ -60,22 +62,22 @@ fn only(factors: &Levels, names: &[String]) -> Levels {
     split(factors, names, true)
 }
 
-/// One level with its numbers, or why it has none.
+/// One level with its values.
 struct Level {
     factors: Levels,
-    found: Found,
+    found: TrialValues,
 }
 
 fn judge_one(
     promise: &ComparisonRecord,
     over: &[String],
     held: Levels,
-    given: &[Given<'_>],
+    inputs: &[TrialInput<'_>],
 ) -> ComparisonJudgement {
-    let levels = levels(&promise.is, over, given);
+    let levels = levels(&promise.is, over, inputs);
     let which = pairs_of(&promise.is, levels.len());
-    let allowed = Allowed::of(&promise.is);
-    let sure = to_accuse(promise.confidence, which.len());
+    let allowed = Allowed::new(&promise.is);
+    let sure = confidence_to_break(promise.confidence, which.len());
     let pairs: Vec<Pair> =
         which.iter().map(|(of, to)| Pair::new(promise, &levels[*of], &levels[*to], sure)).collect();
     let verdict = match pairs.is_empty() {
@@ -106,12 +108,17 @@ fn judge_one(
     }
 }
 
-/// The levels in the order of the trials; for a ratio first what is divided, then what divides.
-fn levels(is: &AcrossRecord, over: &[String], given: &[Given<'_>]) -> Vec<Level> {
+/// The levels in the order of the trials; for a ratio first the numerator, then the denominator.
+fn levels(is: &AcrossRecord, over: &[String], inputs: &[TrialInput<'_>]) -> Vec<Level> {
     let find = |wanted: &Levels| -> Level {
-        let found = given.iter().find(|one| only(&one.trial.factors, over) == *wanted);
+        let found = inputs.iter().find(|one| only(&one.trial.factors, over) == *wanted);
         let found = found.map_or_else(
-            || Found::nothing(format!("no trial of this run has {}", wording::levels(wanted))),
+            || {
+                TrialValues::missing(format!(
+                    "no trial of this run has {}",
+                    wording::levels(wanted)
+                ))
+            },
             |one| one.found.clone(),
         );
         Level { factors: wanted.clone(), found }
@@ -119,13 +126,13 @@ fn levels(is: &AcrossRecord, over: &[String], given: &[Given<'_>]) -> Vec<Level>
     match is {
         AcrossRecord::Ratio { of, to, .. } => vec![find(of), find(to)],
         AcrossRecord::Equal { .. } => {
-            given.iter().map(|one| find(&only(&one.trial.factors, over))).collect()
+            inputs.iter().map(|one| find(&only(&one.trial.factors, over))).collect()
         }
     }
 }
 
-/// Which levels are divided by which: with `all` each by every earlier one, so that the first of
-/// the study is never divided.
+/// Index pairs (numerator, denominator): with `all` each level is divided by every earlier one, so
+/// that the first of the study is never divided.
 fn pairs_of(is: &AcrossRecord, levels: usize) -> Vec<(usize, usize)> {
     match is {
         AcrossRecord::Ratio { .. } => vec![(0, 1)],
@@ -138,7 +145,7 @@ fn pairs_of(is: &AcrossRecord, levels: usize) -> Vec<(usize, usize)> {
     }
 }
 
-/// What a ratio may be.
+/// Allowed range of a ratio.
 #[derive(Clone, Copy)]
 struct Allowed {
     low: f64,
@@ -146,8 +153,8 @@ struct Allowed {
 }
 
 impl Allowed {
-    /// For `equal` the same whichever side is divided by the other.
-    fn of(is: &AcrossRecord) -> Self {
+    /// For `equal` symmetric in both sides.
+    fn new(is: &AcrossRecord) -> Self {
         match is {
             AcrossRecord::Ratio { at_least, at_most, .. } => {
                 Self { low: at_least.unwrap_or(0.0), high: at_most.unwrap_or(f64::INFINITY) }
@@ -158,28 +165,28 @@ impl Allowed {
         }
     }
 
-    /// How far a logarithm is from the nearer edge; negative beyond it.
+    /// Distance of a logarithm from the nearer bound; negative outside.
     fn room(self, log: f64) -> f64 {
         (log - self.low.ln()).min(self.high.ln() - log)
     }
 }
 
-/// One level against another.
+/// One level compared with another.
 struct Pair {
     of: Levels,
     to: Levels,
-    /// Ratios over the repeats that both sides have; or why there are none.
+    /// Ratios over the repeats that both sides have, or why there are none.
     spread: Result<Spread, String>,
-    /// Point estimate, low and high; `None` where there is no spread.
+    /// Estimate, low and high; `None` where there is no spread.
     interval: Option<(f64, f64, f64)>,
     verdict: Verdict,
-    /// Why it is not kept although its interval lies within.
+    /// Why it is not kept although its interval lies within the range.
     objection: Option<String>,
 }
 
 impl Pair {
     fn new(promise: &ComparisonRecord, of: &Level, to: &Level, sure: f64) -> Self {
-        let (allowed, confidence) = (Allowed::of(&promise.is), promise.confidence);
+        let (allowed, confidence) = (Allowed::new(&promise.is), promise.confidence);
         let spread = logs(of, to).and_then(|logs| {
             Spread::of_ratios(&logs, is_latency(&promise.measure)).ok_or_else(|| {
                 let both = format!(
@@ -221,8 +228,8 @@ impl Pair {
     }
 }
 
-/// Kept by the interval of this pair, broken only by one that holds for all pairs at once: see
-/// [`crate::margin`] for why.
+/// Kept by the interval of this pair, broken only by the interval that holds for all pairs at once;
+/// [`crate::decide`] explains why.
 fn decide(spread: &Spread, allowed: Allowed, confidence: f64, sure: f64) -> Verdict {
     let (_, low, high) = spread.interval(confidence);
     let (_, low_of_all, high_of_all) = spread.interval(sure);
@@ -235,12 +242,12 @@ fn decide(spread: &Spread, allowed: Allowed, confidence: f64, sure: f64) -> Verd
     }
 }
 
-/// Why nothing is kept however well all that counts was: repeats of either side that nobody has seen,
-/// and those that were left out on one and whose ratio was not what is promised.
+/// Why missing is kept despite the counted repeats: unobserved repeats of either side, and repeats
+/// left out on one side whose ratio was outside the range.
 fn objection(of: &Level, to: &Level, allowed: Allowed) -> Option<String> {
     let unseen = [of, to].into_iter().filter_map(|level| {
         let (why, name) = (level.found.unseen.as_ref()?, wording::levels(&level.factors));
-        Some(format!("what is missing under {name} may have been another: {why}"))
+        Some(format!("the missing part under {name} may have differed: {why}"))
     });
     let all = |level: &Level| {
         let counted = level.found.numbers.iter().flatten().map(|one| (*one, false));
@@ -265,8 +272,8 @@ fn logs(of: &Level, to: &Level) -> Result<Vec<(f64, f64)>, String> {
         let found = level.found.numbers.as_ref().map_err(|why| format!("under {name}: {why}"))?;
         match found.iter().find(|(_, value)| !value.is_finite() || *value <= 0.0) {
             Some((number, value)) => Err(format!(
-                "under {name}: the measure is {value} in repeat {number}, and nothing can be \
-                 divided by it or compared with it as a ratio"
+                "under {name}: the measure is {value} in repeat {number}, which has no \
+                 ratio"
             )),
             None => Ok(found.clone()),
         }

@@ -1,22 +1,21 @@
-//! Everything that is computed for a promise whose data are there.
+//! All statistics of a promise whose data is available.
 
-use crate::decide::{Offence, Side};
-use crate::expected::Expected;
-use crate::observed;
-use crate::states;
-use assay_stats::Grid;
 use assay_stats::batches::{self, Quantity, Within};
-use assay_stats::over_repeats::to_accuse;
+use assay_stats::over_repeats::confidence_to_break;
 use assay_stats::pooled::{Estimate, combine};
-use assay_stats::proportion;
-use assay_stats::spans::{self, Spans};
+use assay_stats::spans::Spans;
+use assay_stats::{Grid, proportion, spans};
 use assay_verdict::{Interval, Observation, SpansJudgement, Verdict, WorstSpan};
 
-/// What the numbers are of.
-pub(crate) struct Asked<'a> {
+use crate::decide::{Deviation, Side};
+use crate::expected::Expected;
+use crate::{observed, states};
+
+/// Input: the promise and its data.
+pub(crate) struct PromiseData<'a> {
     /// Names of the groups, in the order of the study.
     pub(crate) names: Vec<String>,
-    /// What was promised of each, as a share or a rate.
+    /// Promised share or rate of each group.
     pub(crate) expected: Vec<Expected>,
     pub(crate) quantity: Quantity,
     pub(crate) side: Side,
@@ -24,7 +23,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) within: f64,
     /// Confidence of the intervals.
     pub(crate) confidence: f64,
-    /// Spans in which the promise is to hold.
+    /// Spans in which the promise should hold.
     pub(crate) every: Option<assay_run_folder::EveryRecord>,
     pub(crate) repeats: Vec<Observed<'a>>,
 }
@@ -32,11 +31,11 @@ pub(crate) struct Asked<'a> {
 /// One measure in one repeat.
 #[derive(Clone, Copy)]
 pub(crate) struct Observed<'a> {
-    /// Which repeat, from 1.
+    /// Number of the repeat, from 1.
     pub(crate) number: usize,
-    /// All that was observed.
+    /// All observed data.
     pub(crate) observed: &'a Grid,
-    /// The window that is judged.
+    /// The judged window.
     pub(crate) judged: &'a Grid,
 }
 
@@ -44,54 +43,53 @@ pub(crate) struct Observed<'a> {
 pub(crate) struct Numbers {
     /// Names, in the order of the study.
     pub(crate) names: Vec<String>,
-    /// What was promised of each group, as a share or a rate.
+    /// Promised share or rate of each group.
     pub(crate) expected: Vec<Expected>,
-    /// What runs like these will give.
+    /// Values expected of runs like these.
     pub(crate) seen: Vec<Estimate>,
-    /// How far that is from the promise.
-    pub(crate) offences: Vec<Offence>,
-    /// The largest error of any group in each repeat by itself.
+    /// Distances from the promise.
+    pub(crate) deviations: Vec<Deviation>,
+    /// The largest error of any group in each repeat.
     pub(crate) errors: Vec<f64>,
-    /// The measure per second, each group.
+    /// The measure per second, by group.
     pub(crate) rates: Vec<f64>,
-    /// Seconds of window, all repeats together.
+    /// Seconds of window over all repeats.
     pub(crate) window_s: f64,
-    /// Repeats.
+    /// Number of repeats.
     pub(crate) repeats: usize,
-    /// What was seen in all seconds; `None` where only totals are known.
+    /// Observation over all seconds; `None` where only totals are known.
     pub(crate) was: Option<Observation>,
-    /// The same of each group.
+    /// The same by group.
     pub(crate) facts: Vec<Interval>,
     /// The span in which each group was furthest off.
     pub(crate) worst_spans: Vec<Option<WorstSpan>>,
-    /// What is promised of spans.
+    /// Result of a promise about spans.
     pub(crate) spans: Option<SpansJudgement>,
-    /// What is said of the spans of each group; empty where nothing is promised of spans.
+    /// Verdicts on each group's spans; empty without a promise about spans.
     pub(crate) span_verdicts: Vec<Option<Verdict>>,
-    /// Why the states that the run moved between leave open what runs like these give.
+    /// Why the states of the run leave the expected values open.
     pub(crate) unsettled: Option<String>,
-    /// Seconds that the group with the longest memory remembers, in the repeat where that is longest.
+    /// Autocorrelation time in seconds: the longest over groups and repeats.
     pub(crate) memory_s: f64,
 }
 
-/// A window holds so many times its memory, at least, or its own noise cannot be known from it.
+/// Minimum length of a window in autocorrelation times; with less its own noise is unknown.
 const MEMORIES: f64 = 20.0;
 
 impl Numbers {
-    /// Whether each window is long beside what it remembers.
-    pub(crate) fn remembers_little(&self) -> bool {
+    /// Whether the windows are long compared with the autocorrelation time.
+    pub(crate) fn has_short_memory(&self) -> bool {
         self.memory_s * MEMORIES * self.repeats as f64 <= self.window_s
     }
 
-    /// Whether the noise of the only window cannot be known from itself, so that no interval is
-    /// given.
+    /// Whether the noise of the only window is unknown, so that no interval is given.
     pub(crate) fn is_unbounded(&self, verdict: Verdict) -> bool {
-        self.repeats == 1 && verdict != Verdict::Broken && !self.remembers_little()
+        self.repeats == 1 && verdict != Verdict::Broken && !self.has_short_memory()
     }
 }
 
-impl Asked<'_> {
-    /// Computes the numbers; the error says what is missing.
+impl PromiseData<'_> {
+    /// Computes the numbers; the error names what is missing.
     pub(crate) fn numbers(self) -> Result<Numbers, String> {
         let shares: Vec<f64> = self.expected.iter().map(|expected| expected.share).collect();
         let mut within: Vec<Within> = Vec::with_capacity(self.repeats.len());
@@ -99,14 +97,14 @@ impl Asked<'_> {
         for repeat in &self.repeats {
             let found = batches::of_repeat(repeat.judged, self.quantity);
             within.push(found.ok_or_else(|| {
-                format!("no measured group got anything in repeat {}", repeat.number)
+                format!("the measured groups have a total of zero in repeat {}", repeat.number)
             })?);
             memory_s = memory_s.max(batches::memory_s(repeat.judged, self.quantity));
         }
         let seen = combine(&within, self.quantity, &shares, self.confidence);
-        let offences = seen.iter().zip(&shares);
-        let offences = offences.map(|(seen, share)| Offence::new(seen, *share, self.side));
-        let offences: Vec<Offence> = offences.collect();
+        let deviations = seen.iter().zip(&shares);
+        let deviations = deviations.map(|(seen, share)| Deviation::new(seen, *share, self.side));
+        let deviations: Vec<Deviation> = deviations.collect();
         let spans = self.spans();
         let facts = observed::facts(&self);
         let states = states::find(&self, &spans);
@@ -126,25 +124,25 @@ impl Asked<'_> {
             names: self.names,
             expected: self.expected,
             seen,
-            offences,
+            deviations,
             memory_s,
         })
     }
 
-    /// All observed seconds of each repeat in spans: of the promised length, else of the usual one.
+    /// All observed seconds of each repeat, divided into spans of the promised or default length.
     pub(crate) fn spans(&self) -> Vec<Vec<Spans>> {
         let shares: Vec<f64> = self.expected.iter().map(|expected| expected.share).collect();
         let every = self.every.map_or(spans::USUAL_S, |every| every.span_s);
-        let of = |repeat: &Observed<'_>| Spans::of(repeat.observed, self.quantity, &shares, every);
+        let of = |repeat: &Observed<'_>| Spans::new(repeat.observed, self.quantity, &shares, every);
         self.repeats.iter().map(of).collect()
     }
 
-    /// How far outside of the promise these repeats were as a fact, if they were.
+    /// How far these repeats were outside the promise as a fact, if they were.
     pub(crate) fn broken(&self) -> Option<String> {
         observed::broken(self)
     }
 
-    /// The largest error of any group over one grid, of its totals alone.
+    /// The largest error of any group's total over one grid.
     pub(crate) fn error(&self, grid: &Grid) -> f64 {
         let whole = self.quantity.whole(grid);
         let each = grid.totals().iter().zip(&self.expected);
@@ -171,15 +169,15 @@ impl Asked<'_> {
         (0..self.names.len()).map(of_group).collect()
     }
 
-    /// Kept where every group holds in so many of the spans, by its own interval; broken where one
-    /// does not, by an interval that holds for all groups at once. Spans of another length than was
-    /// promised say neither.
+    /// Kept where every group holds in the promised part of the spans, by its own interval; broken
+    /// where one does not, by an interval that holds for all groups at once. Spans of another
+    /// length than promised are undecided.
     fn judge_spans(&self, spans: &[Vec<Spans>]) -> Option<(SpansJudgement, Vec<Option<Verdict>>)> {
         let every = self.every?;
         let every_s = spans::length_s(spans, every.span_s)?;
         let error = |times: f64| self.side.error(times, 1.0);
         let groups = self.names.len();
-        let all = to_accuse(self.confidence, groups);
+        let all = confidence_to_break(self.confidence, groups);
         let held = |group: usize, sure: f64| {
             let counted: Vec<_> =
                 spans.iter().map(|repeat| repeat[group].held(error, self.within)).collect();

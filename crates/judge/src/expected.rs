@@ -1,45 +1,45 @@
-//! What share each group was promised.
+//! The share promised to each group.
 //!
-//! From knob values *read back*, over the measured groups that ran: a share means a part of what
-//! those groups got together. Nested groups compete with their siblings only, so that the share
-//! of `a/b` is the part of `a` among the top groups times the part of `b` within `a`. Of CPU time
-//! no group is promised more than its threads can use.
+//! Derived from knob values *read back*, over the measured groups that ran: a share is a part of
+//! what those groups got together. Nested groups compete with their siblings only, so the share of
+//! `a/b` is the part of `a` among the top groups times the part of `b` within `a`. Of CPU time no
+//! group is promised more than its threads can use.
 
 use std::collections::BTreeMap;
 
 use assay_run_folder::RepeatRecord;
+use assay_stats::water_fill::water_fill;
 
 use crate::cpus::Shared;
 use crate::knob_value;
 use crate::repeat::Repeat;
-use assay_stats::water_fill::water_fill;
 
-/// A group's knob and its share.
+/// A group's knob and its share or bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Expected {
     /// The knob as read back, where the promise refers to one.
     pub(crate) knob: Option<f64>,
-    /// The share that follows, and shares of all groups add up to 1; or a bound.
+    /// The resulting share (those of all groups add up to 1), or a bound.
     pub(crate) share: f64,
-    /// The share that the weights alone would give, where the group cannot use that much or gets
-    /// more because another cannot.
+    /// The share by the weights alone, where the group cannot use that much, or gets more because
+    /// another cannot.
     pub(crate) by_weight: Option<f64>,
 }
 
 impl Expected {
-    /// A share or a bound that no weight stands behind.
+    /// A share or a bound without a weight.
     pub(crate) const fn plain(knob: Option<f64>, share: f64) -> Self {
         Self { knob, share, by_weight: None }
     }
 }
 
-/// Equal shares, however groups are nested. Where the groups share CPUs, no group is promised more
-/// than its threads can use.
+/// Equal shares, however groups are nested. On shared CPUs no group is promised more than its
+/// threads can use.
 pub(crate) fn equal(groups: &[&str], shared: Option<&Shared>) -> Vec<Expected> {
     let even = 1.0 / groups.len().max(1) as f64;
     let demand = |group: &&str| (1.0, shared.map_or(f64::INFINITY, |shared| shared.demand(group)));
-    let wanted: Vec<(f64, f64)> = groups.iter().map(demand).collect();
-    let parts = water_fill(shared.map_or(1.0, Shared::count), &wanted);
+    let demands: Vec<(f64, f64)> = groups.iter().map(demand).collect();
+    let parts = water_fill(shared.map_or(1.0, Shared::count), &demands);
     let whole: f64 = parts.iter().sum();
     let expected = |part: f64| {
         let share = part / whole;
@@ -49,8 +49,8 @@ pub(crate) fn equal(groups: &[&str], shared: Option<&Shared>) -> Vec<Expected> {
     parts.into_iter().map(expected).collect()
 }
 
-/// Shares that follow a knob. Where the groups share CPUs, no group is promised more than its
-/// threads can use. The error names a group whose knob cannot be used.
+/// Shares proportional to a knob. On shared CPUs no group is promised more than its threads can
+/// use. The error names a group whose knob is unusable.
 pub(crate) fn proportional(
     record: &RepeatRecord,
     groups: &[&str],
@@ -61,7 +61,7 @@ pub(crate) fn proportional(
     by_weight.divide("", groups, 1.0)?;
     let mut feasible = Division::new(record, knob, shared);
     feasible.divide("", groups, shared.map_or(1.0, Shared::count))?;
-    // Where the threads are fewer than the CPUs, the parts are less than the whole.
+    // With fewer threads than CPUs the parts add up to less than the whole.
     let whole: f64 = feasible.parts.values().sum();
     let found = groups.iter().map(|group| {
         let share = feasible.parts.get(*group)? / whole;
@@ -85,15 +85,15 @@ pub(crate) fn bounds(
     let bound = |group: &&str| {
         let bound = knob_value::number(record, group, knob)?;
         if bound <= 0.0 {
-            return Err(format!("`{knob}` of `{group}` reads 0, which bounds nothing"));
+            return Err(format!("`{knob}` of `{group}` reads 0, which is not a bound"));
         }
         Ok(Expected::plain(Some(bound), bound))
     };
     groups.iter().map(bound).collect()
 }
 
-/// The amount of dirty memory that `setting` comes to, as the kernel computed it: the mean over the
-/// repeats. The setting is of the host, so that it bounds each group alike.
+/// The threshold of dirty memory that results from `setting`, as computed by the kernel: the mean
+/// over the repeats. It is a host setting and bounds each group alike.
 pub(crate) fn threshold(
     repeats: &[Repeat<'_>],
     groups: usize,
@@ -116,12 +116,12 @@ pub(crate) fn threshold(
     Ok(vec![Expected::plain(Some(mean), mean); groups])
 }
 
-/// Whether a promise's bound is an amount of dirty memory that follows from this setting.
+/// Whether this setting bounds the amount of dirty memory.
 pub(crate) fn is_dirty_setting(name: &str) -> bool {
     name.starts_with("vm.dirty_")
 }
 
-/// Parts of a whole as they are handed out from the top groups down.
+/// Division of a whole from the top groups down.
 struct Division<'r> {
     record: &'r RepeatRecord,
     knob: &'r str,
@@ -135,8 +135,7 @@ impl<'r> Division<'r> {
         Self { record, knob, shared, parts: BTreeMap::new(), weights: BTreeMap::new() }
     }
 
-    /// Divides `whole` among the groups directly below `parent`, and what each of them gets among
-    /// the groups below it.
+    /// Divides `whole` among the groups directly below `parent`, and recursively below them.
     fn divide(&mut self, parent: &str, groups: &[&str], whole: f64) -> Result<(), String> {
         let mut children: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for group in groups.iter().copied().filter(|group| *group != parent) {
@@ -147,7 +146,7 @@ impl<'r> Division<'r> {
         }
         if groups.contains(&parent) {
             return Err(format!(
-                "`{parent}` runs workloads of its own beside its inner groups, which no knob \
+                "`{parent}` runs workloads itself next to its inner groups, which no knob \
                  divides"
             ));
         }
@@ -168,14 +167,14 @@ impl<'r> Division<'r> {
         Ok(())
     }
 
-    /// How much these groups could use together.
+    /// How much these groups can use together.
     fn demand(&self, groups: &[&str]) -> f64 {
         let Some(shared) = self.shared else { return f64::INFINITY };
         groups.iter().map(|group| shared.demand(group)).sum()
     }
 }
 
-/// Weights of siblings. An only child needs none: it gets all that its parent gets.
+/// Weights of siblings. An only child needs none: it gets everything its parent gets.
 fn sibling_weights(
     record: &RepeatRecord,
     knob: &str,
@@ -260,7 +259,7 @@ mod tests {
         let error = shares(&[("a", "100")], &["a", "b"]).unwrap_err();
         assert_eq!(error, "`io.weight` of `b` was not read back");
         let error = shares(&[("a", "100"), ("b", "max")], &["a", "b"]).unwrap_err();
-        assert!(error.contains("`b` reads `max`, which is no number"), "{error}");
+        assert!(error.contains("`b` reads `max`, which is not a number"), "{error}");
     }
 
     #[test]

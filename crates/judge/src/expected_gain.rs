@@ -1,13 +1,13 @@
-//! What the bandwidths between nodes expect of a memory placement.
+//! Gain of a memory placement expected from the bandwidths between nodes.
 //!
-//! Closed form: threads of node `c` do the part `w_c` of the work, and of the pages the part `p_m` is
-//! on node `m`, which all threads use alike. While the program moves `T` bytes a second, node `m`
-//! gives `T p_m`, at most `B_mm`; and of that `w_c T p_m` goes to node `c`, at most `B_cm`. Memory
-//! alone lets it have the largest `T` under which all of these hold. With threads on one node this is
-//! `B_cm` for memory bound to `m`, and twice the smaller bandwidth for two nodes in turn, so that
-//! interleaving wins over local memory only where the far bandwidth is more than half of the near
-//! one. A program that waits for memory for the part `m` of its time gains `S = 1 / (1 - m + m / r)`
-//! of a ratio `r`, and so `m = (1 - 1 / S) / (1 - 1 / r)` (Amdahl 1967).
+//! Closed form: threads of node `c` do the part `w_c` of the work, and the part `p_m` of the pages,
+//! used by all threads alike, is on node `m`. While the program moves `T` bytes a second, node `m`
+//! delivers `T p_m`, at most `B_mm`; and `w_c T p_m` of it goes to node `c`, at most `B_cm`. Memory
+//! alone allows the largest `T` for which all of these hold. With threads on one node this is
+//! `B_cm` for memory bound to `m`, and twice the smaller bandwidth for two interleaved nodes, so
+//! interleaving beats local memory only where the far bandwidth is more than half of the near one.
+//! A program that is memory-bound for the part `m` of its time gains `S = 1 / (1 - m + m / r)` from
+//! a ratio `r`, and so `m = (1 - 1 / S) / (1 - 1 / r)` (Amdahl 1967).
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use assay_run_folder::{Manifest, PlacementReading, TrialRecord};
 
 use assay_verdict::ExpectedGain;
 
-/// A ratio below this says nothing of how much a program waits for memory.
+/// A ratio closer to 1 than this does not show how memory-bound a program is.
 const LEAST_DIFFERENCE: f64 = 0.02;
 
 /// Parts by node.
@@ -29,11 +29,11 @@ type Bandwidths = BTreeMap<(u16, u16), f64>;
 pub(crate) struct Gain<'g, 'r> {
     /// `WORKLOAD.METRIC`.
     pub(crate) measure: &'g str,
-    /// The trial that is divided.
+    /// The trial of the numerator.
     pub(crate) of: &'r TrialRecord,
-    /// The trial that divides.
+    /// The trial of the denominator.
     pub(crate) to: &'r TrialRecord,
-    /// The ratio that was measured.
+    /// The measured ratio.
     pub(crate) measured: Option<f64>,
 }
 
@@ -68,8 +68,8 @@ fn ratio(manifest: &Manifest, gain: &Gain<'_, '_>, workload: &str) -> Result<f64
     Ok(rate(gain.of)? / rate(gain.to)?)
 }
 
-/// What the workload `bandwidth` of this run has measured between nodes, the geometric mean over
-/// everything that it said.
+/// Bandwidths between nodes measured by the workload `bandwidth` of this run, the geometric mean
+/// over its results.
 fn bandwidths(manifest: &Manifest) -> Result<Bandwidths, String> {
     let mut logs: BTreeMap<(u16, u16), Vec<f64>> = BTreeMap::new();
     let repeats = manifest.trials.iter().flat_map(|trial| &trial.repeats);
@@ -96,7 +96,7 @@ fn pair_of(metric: &str) -> Option<(u16, u16)> {
     Some((cpus.parse().ok()?, memory.parse().ok()?))
 }
 
-/// Where threads ran and pages lay, as they were seen in all repeats together.
+/// Where threads ran and pages lay, over all repeats.
 fn shares(trial: &TrialRecord, workload: &str, host: &HostFacts) -> Result<(Parts, Parts), String> {
     let suffix = format!(".{workload}");
     let readings = trial.repeats.iter().flat_map(|repeat| &repeat.placements);
@@ -119,7 +119,7 @@ fn shares(trial: &TrialRecord, workload: &str, host: &HostFacts) -> Result<(Part
 fn normal(mut parts: Parts, what: &str) -> Result<Parts, String> {
     let sum: f64 = parts.values().sum();
     if sum <= 0.0 {
-        return Err(format!("{what} not seen"));
+        return Err(format!("{what} not recorded"));
     }
     parts.values_mut().for_each(|part| *part /= sum);
     Ok(parts)
@@ -134,7 +134,7 @@ fn largest(bandwidths: &Bandwidths, threads: &Parts, pages: &Parts) -> Result<f6
     };
     let mut most = f64::INFINITY;
     for (memory, part) in pages.iter().filter(|(_, part)| **part > 0.0) {
-        // A node without CPUs has no bandwidth of its own to be known.
+        // The local bandwidth of a node without CPUs is unknown.
         most = most.min(of(*memory, *memory).unwrap_or(f64::INFINITY) / part);
         for (cpus, work) in threads.iter().filter(|(_, work)| **work > 0.0) {
             most = most.min(of(*cpus, *memory)? / (part * work));
@@ -143,7 +143,7 @@ fn largest(bandwidths: &Bandwidths, threads: &Parts, pages: &Parts) -> Result<f6
     Ok(most)
 }
 
-/// The part of its time for which a program waits for memory, that gains `measured` where memory
+/// The part of its time for which a program is memory-bound, if it gains `measured` where memory
 /// alone would gain `ratio`; `None` where no part explains it.
 fn part(measured: f64, ratio: f64) -> Option<f64> {
     if (ratio - 1.0).abs() < LEAST_DIFFERENCE {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_part_explains_and_what_does_not_differ_has_none() {
+    fn contradicting_or_equal_ratios_give_no_part() {
         assert_eq!(part(3.0, 2.0), None);
         assert_eq!(part(0.9, 2.0), None);
         assert_eq!(part(1.0, 1.01), None);
@@ -212,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn metrics_of_pairs_are_told_from_others() {
+    fn metrics_of_node_pairs_are_parsed() {
         assert_eq!(pair_of("node0_node12_read_bytes_per_s"), Some((0, 12)));
         assert_eq!(pair_of("node0_node1_load_ns"), None);
         assert_eq!(pair_of("copy_bytes_per_s"), None);
     }
 
     #[test]
-    fn a_pair_that_nobody_measured_is_said() {
+    fn an_unmeasured_pair_is_named() {
         let near_only = Bandwidths::from([((0, 0), 100.0)]);
         let why = largest(&near_only, &parts(&ONE), &parts(&HALVES)).unwrap_err();
         assert!(why.contains("node 0 to the memory of node 1"), "{why}");

@@ -1,9 +1,9 @@
-//! A verdict on numbers that somebody else measured: amounts over time, or only totals.
+//! Verdicts on numbers measured outside of Assay: amounts over time, or only totals.
 //!
-//! Nothing was set up here and nothing was watched, so that much of what makes a verdict sound
-//! cannot be checked: which weights were in force, whether the disk was what the groups waited
-//! for. What the numbers themselves tell is checked, the rest is said to be unknown, and where
-//! totals alone leave open how far chance reaches, the verdict is undecided.
+//! Nothing was set up or watched here, so much of what makes a verdict sound cannot be checked:
+//! which weights were in force, whether the disk was the bottleneck. What the numbers themselves
+//! show is checked, the rest is reported as unknown, and where totals alone leave the scatter open,
+//! the verdict is undecided.
 
 mod checks;
 mod series;
@@ -12,21 +12,21 @@ mod totals;
 use std::collections::BTreeMap;
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_verdict::{Cause, Check, Judgement, PromiseJudgement, TrialJudgement, Verdict};
 
 use crate::estimates::Numbers;
 use crate::expected::Expected;
 use crate::promise::{self, Statement};
-use assay_verdict::{Cause, Check, Judgement, PromiseJudgement, TrialJudgement, Verdict};
 
-/// Numbers from elsewhere, and what they were to be.
+/// External numbers and their promise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExternalData {
-    /// What the judgement is called, such as the names of the files.
+    /// Title of the judgement, such as the names of the files.
     pub title: String,
-    /// `io.bytes`, `io.ios`, or `amount` for what Assay does not know.
+    /// `io.bytes`, `io.ios`, or `amount` for unknown measures.
     pub measure: String,
-    /// Who was to get what.
-    pub groups: Vec<OutsideGroup>,
+    /// The groups and their weights.
+    pub groups: Vec<ExternalGroup>,
     /// The margin, a fraction of the expected share.
     pub within: f64,
     /// Confidence of the intervals.
@@ -35,68 +35,68 @@ pub struct ExternalData {
 
 /// One group.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OutsideGroup {
+pub struct ExternalGroup {
     /// Its name.
     pub name: String,
-    /// Its weight as the user gives it; above 0.
+    /// Its weight, given by the user; above 0.
     pub weight: f64,
-    /// What it got.
+    /// The amounts it got.
     pub amounts: Amounts,
-    /// What else is known of it.
-    pub facts: OutsideFacts,
+    /// Other known facts.
+    pub facts: ExternalFacts,
 }
 
-/// What a group got.
+/// The amounts a group got.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Amounts {
-    /// Cumulative amounts by nanoseconds on a clock that all groups share, in order of time.
+    /// Cumulative amounts by nanoseconds on a common clock, in order of time.
     Series(Vec<(u64, f64)>),
     /// One total.
     Total {
         /// In units of the measure.
         amount: f64,
-        /// Seconds in which it came together.
+        /// Duration in seconds.
         seconds: f64,
-        /// How the rate varied within them, where that was recorded.
+        /// Scatter of the rate, where recorded.
         scatter: Option<Scatter>,
     },
 }
 
-/// How a rate varied: mean and standard deviation of readings that each cover some time.
+/// Scatter of a rate: mean and standard deviation of readings over fixed intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scatter {
     /// Mean of the readings, in units of the measure per second.
     pub mean: f64,
     /// Their standard deviation.
     pub deviation: f64,
-    /// How many.
+    /// Number of readings.
     pub readings: f64,
 }
 
-/// What a tool told of a group beyond its amount; all of it optional.
+/// Facts reported by a tool about a group in addition to its amount; all optional.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct OutsideFacts {
-    /// Why its numbers are not to be believed.
+pub struct ExternalFacts {
+    /// Why its numbers are invalid.
     pub failure: Option<String>,
-    /// Seconds since any common epoch at which it began.
+    /// Start in seconds since any common epoch.
     pub began_s: Option<f64>,
-    /// Seconds since the same epoch at which it ended.
+    /// End in seconds since the same epoch.
     pub ended_s: Option<f64>,
     /// Requests that it kept outstanding on average, by Little's law.
     pub outstanding: Option<f64>,
-    /// Requests that it was told to keep outstanding.
+    /// Requests that it was configured to keep outstanding.
     pub wanted: Option<f64>,
-    /// An option that holds its rate back, as text.
+    /// An option that limits its rate, as text.
     pub paced: Option<String>,
-    /// Whether it passed the page cache by.
+    /// Whether it bypassed the page cache.
     pub direct: Option<bool>,
-    /// The disk that it used, and the mean number of requests in its queue.
+    /// The disk used, and the mean number of requests in its queue.
     pub disk: Option<(String, f64)>,
 }
 
-/// Judges whether shares followed the weights. The judgement has one trial and one promise.
+/// Judges whether shares follow the weights. The judgement has one trial and one promise.
 #[must_use]
-pub fn judge_outside(outside: &ExternalData) -> Judgement {
+pub fn judge_external(outside: &ExternalData) -> Judgement {
     let promise = PromiseRecord {
         measure: outside.measure.clone(),
         is: RelationRecord::Proportional("weight".to_owned()),
@@ -135,31 +135,31 @@ pub fn judge_outside(outside: &ExternalData) -> Judgement {
         guest: None,
         caveat: Some(
             "measured elsewhere: whether these weights were in force, and whether anything else \
-             was going on, cannot be checked"
+             was running, cannot be checked"
                 .to_owned(),
         ),
     }
 }
 
-/// Numbers with what they rest on.
-struct Found {
+/// Numbers with their evidence.
+struct ExternalNumbers {
     numbers: Numbers,
     warm_up_s: f64,
-    /// The gates that ask how much time there is, and whether it is all alike.
+    /// Checks of the window's length and completeness.
     checks: Vec<Check>,
-    /// What the intervals assume, for people.
+    /// Assumption of the intervals, as text.
     assumption: Option<String>,
-    /// Whether anything is known of how the amounts vary.
+    /// Whether the scatter is known.
     known: bool,
 }
 
-fn numbers(outside: &ExternalData) -> Result<Found, String> {
+fn numbers(outside: &ExternalData) -> Result<ExternalNumbers, String> {
     if let Some(group) =
         outside.groups.iter().find(|group| group.weight.is_nan() || group.weight <= 0.0)
     {
         return Err(format!("the weight of `{}` is {}", group.name, group.weight));
     }
-    let is_series = |group: &OutsideGroup| matches!(group.amounts, Amounts::Series(_));
+    let is_series = |group: &ExternalGroup| matches!(group.amounts, Amounts::Series(_));
     if outside.groups.iter().all(is_series) {
         series::numbers(outside)
     } else {
@@ -167,10 +167,10 @@ fn numbers(outside: &ExternalData) -> Result<Found, String> {
     }
 }
 
-/// What each group was to get.
+/// The share expected of each group.
 fn expected(outside: &ExternalData) -> Vec<Expected> {
     let all: f64 = outside.groups.iter().map(|group| group.weight).sum();
-    let share = |group: &OutsideGroup| Expected::plain(Some(group.weight), group.weight / all);
+    let share = |group: &ExternalGroup| Expected::plain(Some(group.weight), group.weight / all);
     outside.groups.iter().map(share).collect()
 }
 
@@ -178,7 +178,7 @@ fn decide(
     outside: &ExternalData,
     promise: &PromiseRecord,
     checks: &[Check],
-    found: Result<Found, String>,
+    found: Result<ExternalNumbers, String>,
 ) -> PromiseJudgement {
     let failed: Vec<String> = checks
         .iter()
@@ -192,15 +192,15 @@ fn decide(
             return promise::document(promise, None, Statement::void(reason));
         }
     };
-    let mut said = match failed.is_empty() {
+    let mut statement = match failed.is_empty() {
         true => promise::of_numbers(promise, &found.numbers, None),
         false => Statement::void(failed.join("; ")),
     };
-    let verdict = said.verdict;
+    let verdict = statement.verdict;
     if let Some(assumption) = found.assumption.filter(|_| verdict != Verdict::Void) {
-        said.reason = format!("{}; {assumption}", said.reason);
+        statement.reason = format!("{}; {assumption}", statement.reason);
     }
-    let mut judged = promise::document(promise, Some(&found.numbers), said);
+    let mut judged = promise::document(promise, Some(&found.numbers), statement);
     if !found.known {
         (judged.needs_s, judged.needs_repeats) = (None, None);
     }
@@ -208,16 +208,16 @@ fn decide(
     judged
 }
 
-/// Gates that failed are causes; nothing else can be looked at from here.
+/// Failed checks are causes; nothing else can be examined here.
 fn causes(outside: &ExternalData, verdict: Verdict, checks: &[Check]) -> Vec<Cause> {
     match verdict {
         Verdict::Void => checks.iter().filter_map(checks::cause).collect(),
         Verdict::Broken => vec![Cause {
             code: "C-UNKNOWN".to_owned(),
-            summary: "what was recorded does not tell why".to_owned(),
+            summary: "the recorded data does not show why".to_owned(),
             evidence: vec![format!(
                 "of {} groups only amounts are known, not the scheduler, the request pool or the \
-                 CPUs; run the same load as a study (`assay run io-weight`) to be told",
+                 CPUs; run the same load as a study (`assay run io-weight`) to find out",
                 outside.groups.len()
             )],
             strength: None,

@@ -1,7 +1,7 @@
-//! Facts: what a reader must know beside the numbers, and what decides nothing by itself.
+//! Facts: context for the numbers that decides nothing by itself.
 //!
-//! Whether a setting breaks shares is seen in the shares, whether a limit bound is part of what was
-//! measured: neither can make a promise void, and neither stands among the gates.
+//! Whether a setting breaks shares shows in the shares, and whether a limit bound is part of the
+//! measurement: neither can void a promise, so neither is a validity check.
 
 mod feasible;
 mod heuristics;
@@ -10,9 +10,10 @@ mod limit;
 mod pool;
 mod throttled;
 
+use assay_verdict::Fact;
+
 use crate::checks::{Evidence, Finding, Scope};
 use crate::repeat::Repeat;
-use assay_verdict::Fact;
 
 /// All facts of a trial that concern one of its promises.
 pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Fact> {
@@ -35,12 +36,8 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Fact> {
     facts
 }
 
-/// One question to every repeat.
-fn of_each_repeat(
-    fact: &str,
-    evidence: &Evidence<'_>,
-    find: impl Fn(&Repeat<'_>) -> Finding,
-) -> Fact {
-    let told = crate::checks::of_each_repeat(fact, evidence, find);
-    Fact { fact: told.check, evidence: told.evidence }
+/// Collects a fact from every repeat.
+fn each_repeat(fact: &str, evidence: &Evidence<'_>, find: impl Fn(&Repeat<'_>) -> Finding) -> Fact {
+    let check = crate::checks::each_repeat(fact, evidence, find);
+    Fact { fact: check.check, evidence: check.evidence }
 }

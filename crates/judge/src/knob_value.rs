@@ -1,12 +1,12 @@
-//! Comparing what was written with what the kernel shows.
+//! Compares written values with what the kernel shows.
 
 use assay_facts::Available;
-pub(crate) use assay_knob::holds as same;
+pub(crate) use assay_knob::matches_written as same;
 use assay_knob::numeric_reading;
 use assay_run_folder::{Reading, RepeatRecord};
 
-/// Whether a queue attribute holds what was asked: `0` and `0`, but also `none` within
-/// `[none] mq-deadline`, as some attributes show all choices.
+/// Whether a queue attribute matches_written the requested value: `0` and `0`, but also `none` within `[none]
+/// mq-deadline`, as some attributes show all choices.
 pub(crate) fn attribute_holds(asked: &str, shown: &str) -> bool {
     let (asked, shown) = (asked.trim(), shown.trim());
     let numbers = (asked.parse::<f64>(), shown.parse::<f64>());
@@ -20,7 +20,7 @@ pub(crate) fn find<'r>(record: &'r RepeatRecord, group: &str, knob: &str) -> Opt
     record.knobs.iter().find(|reading| reading.group == group && reading.knob == knob)
 }
 
-/// The number that a knob held at the start of a repeat. The error says why there is none.
+/// The number that a knob held at the start of a repeat, or why there is none.
 pub(crate) fn number(record: &RepeatRecord, group: &str, knob: &str) -> Result<f64, String> {
     let reading = find(record, group, knob)
         .ok_or_else(|| format!("`{knob}` of `{group}` was not read back"))?;
@@ -35,7 +35,11 @@ pub(crate) fn number(record: &RepeatRecord, group: &str, knob: &str) -> Result<f
                 .ok_or_else(|| format!("`cpu.shares` of `{group}` reads `{}`", text.trim()))
         }
         Available::Value(text) => numeric_reading(&reading.file, text).ok_or_else(|| {
-            format!("`{}` of `{group}` reads `{}`, which is no number", reading.file, text.trim())
+            format!(
+                "`{}` of `{group}` reads `{}`, which is not a number",
+                reading.file,
+                text.trim()
+            )
         }),
     }
 }
@@ -44,13 +48,13 @@ pub(crate) fn number(record: &RepeatRecord, group: &str, knob: &str) -> Result<f
 /// kernel/sched/core.c).
 const WEIGHT_OF_SHARE: f64 = 100.0 / 1024.0;
 
-/// Whether a weight of the study is shares on this host: readers get it back as the weight that
-/// they wrote, where shares hold it exactly.
+/// Whether the study's weight is stored as shares on this host: it is converted back to the weight
+/// written, where shares hold it exactly.
 fn is_weight_in_shares(reading: &Reading) -> bool {
     reading.knob == "cpu.weight" && reading.file == "cpu.shares"
 }
 
-/// CPUs that a v1 quota grants: the quota by the period, which is in a file of its own.
+/// CPUs granted by a v1 quota: the quota divided by the period, which has its own file.
 fn v1_quota(reading: &Reading, quota: &str) -> Result<f64, String> {
     let group = &reading.group;
     let period = match reading.also.get("cpu.cfs_period_us") {

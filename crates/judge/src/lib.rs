@@ -1,13 +1,12 @@
-//! Run -> [`Judgement`]: statistics, promises, validity gates and causes.
+//! Judges a run: statistics, promises, validity checks and causes.
 //!
-//! A pure function: it reads no host and no clock, and the same run with the same version gives
-//! the same judgement, byte for byte. How a verdict is reached, with formulas and sources, is
-//! told for users in `docs/judging.md`.
+//! A pure function: it reads no host and no clock, and the same run with the same version gives the
+//! same judgement, byte for byte. `docs/judging.md` documents the method with formulas and sources.
 //!
 //! ```text
 //! samples -> common window -> 100 ms grid -> warm-up cut -> means of repeats -> intervals
 //!                                                 |                              |
-//!                                     validity gates, causes  ---------->  verdict
+//!                                     validity checks, causes  --------->  verdict
 //! ```
 
 mod bfq_request_cap;
@@ -43,16 +42,16 @@ mod workload_metrics;
 
 use assay_run_folder::{Manifest, Table};
 use assay_verdict::{ComparisonJudgement, Judgement, TrialJudgement, Verdict, wrong_by_chance};
-use cross_trial::Given;
-use trial_value::Found;
+use cross_trial::TrialInput;
+use trial_value::TrialValues;
 
-pub use bfq_request_cap::{Cap, OF_WRITERS, of_groups as caps_of, request_cap};
+pub use bfq_request_cap::{Cap, WRITER_PART, group_caps, request_cap};
 pub use cause_docs::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
 pub use causes::may_follow_from_others;
-pub use causes::short_run::{TICK_S, TURN_OF_BFQ_S};
+pub use causes::short_run::{BFQ_SLICE_S, TICK_S};
 
 pub use external_data::{
-    Amounts, ExternalData, OutsideFacts, OutsideGroup, Scatter, judge_outside,
+    Amounts, ExternalData, ExternalFacts, ExternalGroup, Scatter, judge_external,
 };
 pub use interim_looks::{InterimLook, InterimLooks, is_enough, look};
 pub use metric::is_latency as metric_is_latency;
@@ -61,9 +60,9 @@ pub use metric::is_latency as metric_is_latency;
 /// entry, or one without tables, is a repeat whose samples are lost.
 pub type Samples = [Vec<Vec<Table>>];
 
-/// Judges one trial by itself, as soon as its repeats are over: what it comes to under
-/// [`judge`], as long as no later trial changes what the run knows of its disk. `samples` are
-/// those of its repeats. `None` when the run has no such trial.
+/// Judges one trial as soon as its repeats are over: the same result as in [`judge`], unless a
+/// later trial changes what the run knows about its disk. `samples` are those of its repeats.
+/// `None` when the run has no such trial.
 #[must_use]
 pub fn judge_one(
     manifest: &Manifest,
@@ -72,46 +71,46 @@ pub fn judge_one(
 ) -> Option<TrialJudgement> {
     let trial = manifest.trials.get(number)?;
     let so_far = so_far(manifest);
-    Some(trial::judge_trial(&so_far, trial, samples, &trial_value::of_run(manifest)).0)
+    Some(trial::judge_trial(&so_far, trial, samples, &trial_value::requests_of_run(manifest)).0)
 }
 
-/// Judges a run that still goes on by what there is of it: repeats to come are none that it lacks.
+/// Judges a run in progress by its data so far; repeats to come do not count as missing.
 #[must_use]
 pub fn judge_so_far(manifest: &Manifest, samples: &Samples) -> Judgement {
     judge(&so_far(manifest), samples)
 }
 
-/// A record that does not say that its run is over is taken for one that was cut off.
+/// A manifest whose run is not over would count as cut off.
 fn so_far(manifest: &Manifest) -> Manifest {
     Manifest { restored: Some(true), ..manifest.clone() }
 }
 
-/// Judges a run that is over, whether it was ended or ended by itself.
+/// Judges a run that is over, early or not.
 #[must_use]
 pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
-    let wanted = trial_value::of_run(manifest);
-    let (trials, found): (Vec<TrialJudgement>, Vec<Vec<Found>>) = manifest
+    let requests = trial_value::requests_of_run(manifest);
+    let (trials, found): (Vec<TrialJudgement>, Vec<Vec<TrialValues>>) = manifest
         .trials
         .iter()
         .enumerate()
         .map(|(number, trial)| {
             let samples = samples.get(number).map_or(&[][..], Vec::as_slice);
-            trial::judge_trial(manifest, trial, samples, &wanted)
+            trial::judge_trial(manifest, trial, samples, &requests)
         })
         .unzip();
-    let given = |index: usize| -> Vec<Given<'_>> {
+    let inputs = |index: usize| -> Vec<TrialInput<'_>> {
         let trials = manifest.trials.iter().zip(&found);
-        trials.map(|(trial, found)| Given { trial, found: &found[index] }).collect()
+        trials.map(|(trial, found)| TrialInput { trial, found: &found[index] }).collect()
     };
     let comparisons: Vec<ComparisonJudgement> = manifest
         .comparisons
         .iter()
         .enumerate()
-        .flat_map(|(index, promise)| cross_trial::judge(promise, &given(index)))
+        .flat_map(|(index, promise)| cross_trial::judge(promise, &inputs(index)))
         .collect();
     let first = manifest.comparisons.len();
     let references = manifest.references.iter().enumerate();
-    // A trial without a promise of its own says nothing by itself.
+    // A trial without a promise has no verdict of its own.
     let promising = trials.iter().filter(|trial| !trial.promises.is_empty());
     let verdicts = promising.map(|trial| trial.verdict);
     let promises = trials.iter().flat_map(|trial| &trial.promises);
@@ -123,7 +122,9 @@ pub fn judge(manifest: &Manifest, samples: &Samples) -> Judgement {
         study: manifest.study.clone(),
         verdict: Verdict::worst(verdicts.chain(comparisons.iter().map(|one| one.verdict))),
         references: references
-            .map(|(index, reference)| reference::beside(manifest, reference, &given(first + index)))
+            .map(|(index, reference)| {
+                reference::compare(manifest, reference, &inputs(first + index))
+            })
             .collect(),
         trials,
         comparisons,

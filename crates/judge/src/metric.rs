@@ -1,18 +1,18 @@
-//! What workloads say of themselves: one number an instance and repeat.
+//! Workload metrics: one number per instance and repeat.
 //!
-//! A metric is the workload's own sum over its whole run, from its release to its end, warm-up
-//! included; it has no samples. Only repeats against each other tell how sure it is.
+//! A metric is the workload's own result over its whole run, from its release to its end, warm-up
+//! included; it has no samples. Only the scatter between repeats shows its precision.
 
 use assay_run_folder::{GroupRecord, TrialRecord, WorkloadRecord, WorkloadResult};
-
-use crate::repeat::Repeat;
 use assay_verdict::Measure;
 use assay_verdict::wording::some_of;
 
-/// Names of metrics that are listed before the rest is only counted.
+use crate::repeat::Repeat;
+
+/// Number of metrics listed by name.
 const NAMED: usize = 16;
 
-/// A measure that is a workload's own: `WORKLOAD.METRIC`.
+/// A workload metric as a measure: `WORKLOAD.METRIC`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Metric<'m> {
     workload: &'m str,
@@ -22,12 +22,12 @@ pub(crate) struct Metric<'m> {
 /// The values of a metric in one trial.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Values {
-    /// The groups that run the workload, one entry an instance.
+    /// Groups that run the workload, one entry per instance.
     pub(crate) groups: Vec<String>,
     /// For each repeat in which every instance has a value: its number from 1, and the values in
     /// the order of the groups, all above 0.
     pub(crate) rows: Vec<(usize, Vec<f64>)>,
-    /// Repeats without, with the reason.
+    /// Repeats without a value, with the reason.
     pub(crate) left_out: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ pub fn is_latency(measure: &str) -> bool {
 }
 
 impl Values {
-    /// Of each repeat the logarithm of the geometric mean over all instances.
+    /// The logarithm of the geometric mean over all instances, for each repeat.
     pub(crate) fn mean_logs(&self) -> impl Iterator<Item = (usize, f64)> {
         self.rows.iter().map(|(repeat, row)| {
             let sum: f64 = row.iter().map(|value| value.ln()).sum();
@@ -48,14 +48,14 @@ impl Values {
 }
 
 impl<'m> Metric<'m> {
-    /// Parts the measure at its first dot.
+    /// Splits the measure at its first dot.
     pub(crate) fn parse(measure: &'m str) -> Option<Self> {
         let (workload, name) = measure.split_once('.')?;
         Some(Self { workload, name })
     }
 
-    /// Its values in these repeats of a trial, for the groups that `counts` accepts. The error
-    /// says why there is none.
+    /// Its values in these repeats of a trial, for the groups that `counts` accepts, or why there
+    /// are none.
     pub(crate) fn values(
         self,
         trial: &TrialRecord,
@@ -127,22 +127,18 @@ impl<'m> Metric<'m> {
         if value.is_finite() && value > 0.0 {
             return Ok(value);
         }
-        Err(format!(
-            "`{}` of `{}` is {value}, of which there is no logarithm",
-            self.name, workload.name
-        ))
+        Err(format!("`{}` of `{}` is {value}, which has no logarithm", self.name, workload.name))
     }
 }
 
-/// The workload's name in the study: the record puts the group's path in front of it.
+/// The workload's name in the study, without the group's path that the record prepends.
 fn own_name<'w>(group: &GroupRecord, workload: &'w WorkloadRecord) -> &'w str {
     let path = group.name.replace('/', ".");
     let own = workload.name.strip_prefix(&path).and_then(|rest| rest.strip_prefix('.'));
     own.unwrap_or(&workload.name)
 }
 
-/// A number of a result by its name: one of its metrics, or a latency such as `read_mean_ns` or
-/// `read_p99.9_ns`.
+/// A value by name: a metric, or a latency such as `read_mean_ns` or `read_p99.9_ns`.
 fn of_result(result: &WorkloadResult, name: &str) -> Option<f64> {
     if let Some(value) = result.metrics.get(name) {
         return Some(*value);
@@ -157,8 +153,8 @@ fn of_result(result: &WorkloadResult, name: &str) -> Option<f64> {
     })
 }
 
-/// The numbers of a trial's workloads that are worth comparing between runs, as
-/// `WORKLOAD.METRIC`: all metrics, and of latencies mean, median and the 99th percentile.
+/// Workload metrics to compare between runs, as `WORKLOAD.METRIC`: all metrics, and of latencies
+/// mean, median and 99th percentile.
 pub(crate) fn comparable(trial: &TrialRecord) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for group in &trial.groups {
@@ -237,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_can_be_listed() {
+    fn available_metrics_are_listed() {
         assert_eq!(listed(&names(&result())), "`read_iops`, `read_mean_ns`, `read_p99.9_ns`");
         assert_eq!(listed(&[]), "none");
         let many: Vec<String> = (0..20).map(|number| format!("m{number}")).collect();

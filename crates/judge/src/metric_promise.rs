@@ -1,31 +1,29 @@
-//! One promise about what workloads say of themselves, in one trial.
+//! A promise about workload metrics in one trial.
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
-
-use crate::causes;
-use crate::checks::{Scope, ValidityCheck};
-use crate::decide::{self, Offence, Side};
-use crate::metric::{self, Metric, Values};
-use crate::placement;
-use crate::promise::{self, Statement, Subject};
-use crate::reason;
-use crate::repeat::Repeat;
-use assay_stats::over_repeats::{Spread, needed_of_all, to_accuse};
+use assay_stats::over_repeats::{Spread, confidence_to_break, needed_of_all};
 use assay_stats::pooled::Estimate;
 use assay_verdict::wording::{count, few, margin as margin_text, number, percent, some_of};
 use assay_verdict::{Cause, GroupJudgement, PromiseJudgement, Verdict};
 
-/// Why a record of before, when studies could ask for it, has no verdict.
+use crate::checks::{Scope, ValidityCheck};
+use crate::decide::{self, Deviation, Side};
+use crate::metric::{self, Metric, Values};
+use crate::promise::{self, Statement, Subject};
+use crate::repeat::Repeat;
+use crate::{causes, placement, reason};
+
+/// Reason for a void verdict on records of older studies that combined `every` with a metric.
 const NO_SPANS: &str = "`every` asks for spans, and a workload reports one number a repeat";
 
 /// One group under the promise.
-struct Seen {
+struct GroupEstimate {
     name: String,
     expected: f64,
     estimate: Estimate,
-    offence: Offence,
+    deviation: Deviation,
     spread: Spread,
-    /// Its error in each repeat.
+    /// Errors by repeat.
     errors: Vec<f64>,
 }
 
@@ -39,7 +37,7 @@ pub(crate) fn judge(
     let values = metric.values(subject.trial, subject.repeats, |_| true);
     let seen = values.as_ref().map_err(Clone::clone).and_then(|values| seen(promise, values));
     let (verdict, reason) = match (&seen, &values) {
-        _ if !failed.is_empty() => (Verdict::Void, reason::of_gates(&failed)),
+        _ if !failed.is_empty() => (Verdict::Void, reason::failed_checks(&failed)),
         _ if promise.every.is_some() => (Verdict::Void, NO_SPANS.to_owned()),
         (Err(why), _) => (Verdict::Void, format!("there is no number to judge: {why}")),
         (Ok(seen), Ok(values)) => decide(promise, seen, values),
@@ -54,11 +52,11 @@ pub(crate) fn judge(
         _ => (Some(verdict), verdict, reason),
     };
     let seen = seen.unwrap_or_default();
-    // Without a value of every repeat nobody knows which repeat an error belongs to.
+    // If a repeat lacks a value, errors cannot be assigned to repeats.
     let complete = values.is_ok_and(|values| values.left_out.is_empty());
-    let offences: Vec<Offence> = seen.iter().map(|group| group.offence).collect();
+    let deviations: Vec<Deviation> = seen.iter().map(|group| group.deviation).collect();
     PromiseJudgement {
-        worst_error: decide::worst(&offences),
+        worst_error: decide::worst(&deviations),
         errors: if complete { largest_errors(&seen) } else { Vec::new() },
         needs_repeats: (verdict == Verdict::Undecided).then(|| needed(promise, &seen)).flatten(),
         groups: seen.iter().map(|group| document(group, promise.within, verdict)).collect(),
@@ -67,7 +65,7 @@ pub(crate) fn judge(
     }
 }
 
-/// How far outside of the promise one repeat was, if it was.
+/// How far one repeat was outside the promise, if it was.
 fn broken(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
@@ -76,37 +74,37 @@ fn broken(
 ) -> Option<String> {
     let values = metric.values(subject.trial, std::slice::from_ref(repeat), |_| true).ok()?;
     let seen = seen(promise, &values).ok()?;
-    let worst = seen.iter().max_by(|a, b| a.offence.value.total_cmp(&b.offence.value))?;
-    let off = worst.offence.value;
+    let worst = seen.iter().max_by(|a, b| a.deviation.value.total_cmp(&b.deviation.value))?;
+    let off = worst.deviation.value;
     (off > promise.within).then(|| format!("`{}` was off by {}", worst.name, percent(off)))
 }
 
 /// The largest error of any group in each repeat.
-fn largest_errors(seen: &[Seen]) -> Vec<f64> {
+fn largest_errors(seen: &[GroupEstimate]) -> Vec<f64> {
     let repeats = seen.iter().map(|group| group.errors.len()).min().unwrap_or(0);
     let largest = |repeat: usize| seen.iter().map(|group| group.errors[repeat]).fold(0.0, f64::max);
     (0..repeats).map(largest).collect()
 }
 
-/// What failed gates prove; of a broken promise, what the places and the whole host went through.
+/// Causes proven by failed checks; for a broken promise also those of placement and the host.
 fn causes_of(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
     failed: &[&ValidityCheck],
     verdict: Verdict,
 ) -> Vec<Cause> {
-    let proven = failed.iter().filter_map(|gate| gate.cause());
+    let proven = failed.iter().filter_map(|validity| validity.cause());
     if verdict != Verdict::Broken {
         return proven.collect();
     }
-    // What is known of the places needs no search for what else it may have been.
+    // A known cause in the placement makes the search for others unnecessary.
     match placement::blind(subject, &promise.measure) {
         Some(blind) => proven.chain([blind]).collect(),
         None => proven.chain(causes::of_metric(subject, promise)).collect(),
     }
 }
 
-fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<Seen>, String> {
+fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<GroupEstimate>, String> {
     let (side, bound) = match &promise.is {
         RelationRecord::AtMost(bound) => (Side::Above, Some(*bound)),
         RelationRecord::AtLeast(bound) => (Side::Below, Some(*bound)),
@@ -115,11 +113,11 @@ fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<Seen>, String> {
         | RelationRecord::Placed
         | RelationRecord::AtMostKnob(_)
         | RelationRecord::AtLeastKnob(_) => {
-            return Err("no knob divides or bounds what a workload says of itself".to_owned());
+            return Err("no knob divides or bounds a workload metric".to_owned());
         }
     };
     if bound.is_some_and(|bound| !bound.is_finite() || bound <= 0.0) {
-        return Err("a bound that is no positive number cannot be judged".to_owned());
+        return Err("a bound must be a positive number".to_owned());
     }
     if bound.is_none() && values.groups.len() < 2 {
         return Err(format!("`{}` alone is equal to itself", values.groups[0]));
@@ -128,15 +126,15 @@ fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<Seen>, String> {
         Some(bound) => (bound, logs(values)),
         None => relative(values),
     };
-    let sure = to_accuse(promise.confidence, values.groups.len());
+    let sure = confidence_to_break(promise.confidence, values.groups.len());
     let is_latency = metric::is_latency(&promise.measure);
     let each = values.groups.iter().zip(&logs).filter_map(|(name, logs)| {
         let spread = Spread::of_numbers(logs, is_latency)?;
         let (half, broken) = (spread.half(promise.confidence), spread.half(sure));
         let estimate = Estimate::of_log(spread.mean, half, broken);
-        let offence = Offence::new(&estimate, expected, side);
+        let deviation = Deviation::new(&estimate, expected, side);
         let errors = logs.iter().map(|log| side.error(log.exp(), expected)).collect();
-        Some(Seen { name: name.clone(), expected, estimate, offence, spread, errors })
+        Some(GroupEstimate { name: name.clone(), expected, estimate, deviation, spread, errors })
     });
     Ok(each.collect())
 }
@@ -147,8 +145,8 @@ fn logs(values: &Values) -> Vec<Vec<f64>> {
     (0..values.groups.len()).map(of).collect()
 }
 
-/// The geometric mean over all groups and repeats, and each group's logarithms about the mean of
-/// its own repeat: what moves all groups from one repeat to the next moves none of them apart.
+/// The geometric mean over all groups and repeats, and each group's logarithms relative to the mean
+/// of the repeat: changes from repeat to repeat that affect all groups cancel.
 fn relative(values: &Values) -> (f64, Vec<Vec<f64>>) {
     let means: Vec<f64> = values.mean_logs().map(|(_, log)| log).collect();
     let overall = means.iter().sum::<f64>() / means.len().max(1) as f64;
@@ -159,16 +157,16 @@ fn relative(values: &Values) -> (f64, Vec<Vec<f64>>) {
     (overall.exp(), (0..values.groups.len()).map(of).collect())
 }
 
-fn decide(promise: &PromiseRecord, seen: &[Seen], values: &Values) -> (Verdict, String) {
-    let found = Verdict::worst(seen.iter().map(|group| group.offence.verdict(promise.within)));
-    // A repeat without the number may be the one in which a group got nothing at all.
+fn decide(promise: &PromiseRecord, seen: &[GroupEstimate], values: &Values) -> (Verdict, String) {
+    let found = Verdict::worst(seen.iter().map(|group| group.deviation.verdict(promise.within)));
+    // In a repeat without the number a group may have got nothing at all.
     let verdict = match found {
         Verdict::Kept if !values.left_out.is_empty() => Verdict::Undecided,
         found => found,
     };
-    let reach = |group: &&Seen| match verdict {
-        Verdict::Broken => group.offence.low,
-        _ => group.offence.high,
+    let reach = |group: &&GroupEstimate| match verdict {
+        Verdict::Broken => group.deviation.low,
+        _ => group.deviation.high,
     };
     let Some(decisive) = seen.iter().max_by(|a, b| reach(a).total_cmp(&reach(b))) else {
         return (Verdict::Void, "no group has a number".to_owned());
@@ -180,7 +178,12 @@ fn decide(promise: &PromiseRecord, seen: &[Seen], values: &Values) -> (Verdict, 
     (verdict, reason)
 }
 
-fn sentence(promise: &PromiseRecord, group: &Seen, groups: usize, verdict: Verdict) -> String {
+fn sentence(
+    promise: &PromiseRecord,
+    group: &GroupEstimate,
+    groups: usize,
+    verdict: Verdict,
+) -> String {
     let repeats = group.spread.count;
     let Estimate { value, low, high, .. } = group.estimate;
     let promised = match promise.is {
@@ -192,7 +195,7 @@ fn sentence(promise: &PromiseRecord, group: &Seen, groups: usize, verdict: Verdi
     if !group.spread.is_known() {
         let few = few(repeats);
         return format!(
-            "{what}, {promised}: {few} nothing of how far others would be from it; set `repeats` to \
+            "{what}, {promised}: {few} nothing about the scatter; set `repeats` to \
              3 or more under [design]"
         );
     }
@@ -218,14 +221,14 @@ fn sentence(promise: &PromiseRecord, group: &Seen, groups: usize, verdict: Verdi
 }
 
 /// The repeats that would probably decide.
-fn needed(promise: &PromiseRecord, seen: &[Seen]) -> Option<usize> {
+fn needed(promise: &PromiseRecord, seen: &[GroupEstimate]) -> Option<usize> {
     let open =
-        seen.iter().filter(|group| group.offence.verdict(promise.within) == Verdict::Undecided);
+        seen.iter().filter(|group| group.deviation.verdict(promise.within) == Verdict::Undecided);
     needed_of_all(open.map(|group| (group.spread, room(promise, group))), promise.confidence)
 }
 
-/// How far the estimate is from the edge of the margin, as a logarithm; negative beyond it.
-fn room(promise: &PromiseRecord, group: &Seen) -> f64 {
+/// Distance of the estimate from the edge of the margin, as a logarithm; negative outside.
+fn room(promise: &PromiseRecord, group: &GroupEstimate) -> f64 {
     let edge = |factor: f64| (group.expected * factor).ln();
     let above = edge(1.0 + promise.within) - group.spread.mean;
     let below = group.spread.mean - edge(1.0 - promise.within);
@@ -236,7 +239,7 @@ fn room(promise: &PromiseRecord, group: &Seen) -> f64 {
     }
 }
 
-fn document(group: &Seen, within: f64, verdict: Verdict) -> GroupJudgement {
+fn document(group: &GroupEstimate, within: f64, verdict: Verdict) -> GroupJudgement {
     GroupJudgement {
         name: group.name.clone(),
         knob: None,
@@ -248,7 +251,7 @@ fn document(group: &Seen, within: f64, verdict: Verdict) -> GroupJudgement {
         rate: group.estimate.value,
         verdict: match verdict {
             Verdict::Void => Verdict::Void,
-            _ => group.offence.verdict(within),
+            _ => group.deviation.verdict(within),
         },
         was: None,
         worst_span: None,

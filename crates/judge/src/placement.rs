@@ -1,39 +1,40 @@
-//! Promises that threads are on their CPUs and pages on their nodes.
+//! Promises that threads run on their CPUs and pages lie on their nodes.
 //!
-//! Nothing is divided here: each workload with a place stands for itself. Of threads the engine has
-//! looked several times a second which CPU each ran on last; threads of one look are seen at the
-//! same moment and count as one observation. [`pages`] has pages. Repeats are the unit here as well.
+//! Nothing is divided here: each workload with a placement counts separately. The runner records
+//! several times a second on which CPU each thread ran last; threads in one look are observed at
+//! the same moment and count as one observation. [`pages`] covers pages. Repeats are the unit here
+//! too.
 
 mod blind;
 mod causes;
 mod pages;
 
 use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord, PromiseRecord};
+use assay_stats::over_repeats::confidence_to_break;
+use assay_stats::proportion::{self, Counted};
+use assay_verdict::wording::{count, margin, percent};
+use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 
 use crate::checks::Scope;
 use crate::promise::Subject;
 use crate::reason;
 use crate::repeat::Repeat;
-use assay_stats::over_repeats::to_accuse;
-use assay_stats::proportion::{self, Counted};
-use assay_verdict::wording::{count, margin, percent};
-use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 
 pub(crate) use blind::blind;
 
-/// What is said to be in its place.
+/// PlacementMeasure is placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum PlacementMeasure {
     /// Samples of threads.
     Threads,
     /// Bytes of anonymous memory.
     Pages,
-    /// Bytes of files that it has mapped, its programs and libraries left out.
+    /// Bytes of mapped files, without programs and libraries.
     FilePages,
 }
 
-impl What {
-    /// The measure of that name in a study.
+impl PlacementMeasure {
+    /// The measure of this name in a study.
     pub(crate) fn parse(measure: &str) -> Option<Self> {
         match measure {
             "threads" => Some(Self::Threads),
@@ -44,22 +45,22 @@ impl What {
     }
 }
 
-/// One workload with a place, as all repeats saw it.
-pub(crate) struct Seen<'r> {
-    /// What was asked.
+/// One workload with a placement, over all repeats.
+pub(crate) struct PlacedWorkload<'r> {
+    /// The requested placement.
     pub(crate) asked: &'r PlacementRecord,
-    /// What was seen, one entry a repeat, with what the host counted meanwhile.
+    /// One entry per repeat: the placement reading, and the host's counters.
     pub(crate) readings: Vec<(&'r PlacementReading, Option<&'r NodeCounts>)>,
-    /// What each repeat counted.
+    /// Counts of each repeat.
     counted: Vec<Counted>,
-    /// The share in its place.
+    /// The part that is in place.
     pub(crate) share: Interval,
-    /// The same by an interval that holds for all workloads at once.
+    /// The same, with an interval that holds for all workloads at once.
     surely: Interval,
 }
 
-impl Seen<'_> {
-    /// Kept by its own interval, broken by one that holds for all. One repeat has neither.
+impl PlacedWorkload<'_> {
+    /// Kept by its own interval, broken by one that holds for all. One repeat decides neither.
     fn verdict(&self, within: f64) -> Verdict {
         let least = 1.0 - within;
         match () {
@@ -70,7 +71,7 @@ impl Seen<'_> {
     }
 }
 
-/// Judges a promise of the relation `placed`.
+/// Judges a promise with the relation `placed`.
 pub(crate) fn judge(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
@@ -78,13 +79,13 @@ pub(crate) fn judge(
 ) -> PromiseJudgement {
     let void =
         |reason: String| PromiseJudgement { verdict: Verdict::Void, reason, ..document.clone() };
-    let Some(what) = What::parse(&promise.measure) else {
-        return void(format!("`{}` has no place", promise.measure));
+    let Some(what) = PlacementMeasure::parse(&promise.measure) else {
+        return void(format!("`{}` has no placement", promise.measure));
     };
     let failed = subject.failed(|scope| scope == Scope::All);
     if !failed.is_empty() {
-        let causes = failed.iter().filter_map(|gate| gate.cause()).collect();
-        return PromiseJudgement { causes, ..void(reason::of_gates(&failed)) };
+        let causes = failed.iter().filter_map(|validity| validity.cause()).collect();
+        return PromiseJudgement { causes, ..void(reason::failed_checks(&failed)) };
     }
     let seen = match look(subject, promise, what, subject.repeats) {
         Ok(seen) => seen,
@@ -96,7 +97,7 @@ pub(crate) fn judge(
     let one_repeat = subject.repeats.len() < 2;
     if one_repeat && worst == Verdict::Undecided {
         reason.push_str(
-            "; one repeat shows its own window and no other: three or more tell what others give",
+            "; one repeat shows only its own window; three or more show what to expect of others",
         );
     }
     let was = was(subject.repeats, &seen, promise.within);
@@ -122,14 +123,15 @@ pub(crate) fn judge(
         ..document
     };
     if worst == Verdict::Broken {
-        let broken = |one: &&Seen<'_>| one.verdict(promise.within) == Verdict::Broken;
+        let broken = |one: &&PlacedWorkload<'_>| one.verdict(promise.within) == Verdict::Broken;
         judged.causes = causes::find(seen.iter().find(broken), what);
     }
     judged
 }
 
-/// What was, of the workload that was furthest from its place: all looks, and all bytes, were counted.
-fn was(repeats: &[Repeat<'_>], seen: &[Seen<'_>], within: f64) -> Option<Observation> {
+/// The observation about the workload that was worst placed: all looks, and all bytes, were
+/// counted.
+fn was(repeats: &[Repeat<'_>], seen: &[PlacedWorkload<'_>], within: f64) -> Option<Observation> {
     let worst = seen.iter().min_by(|a, b| a.share.value.total_cmp(&b.share.value))?;
     let least = 1.0 - within;
     let kept = |repeat: &usize| {
@@ -152,24 +154,23 @@ fn exactly(value: f64) -> Interval {
     Interval { value, low: value, high: value }
 }
 
-/// Every placed workload of a measured group in these repeats; the error says why nothing can be
-/// shown.
+/// Every placed workload of a measured group in these repeats, or why nothing can be shown.
 fn look<'r>(
     subject: &Subject<'r>,
     promise: &PromiseRecord,
-    what: What,
+    what: PlacementMeasure,
     repeats: &[Repeat<'r>],
-) -> Result<Vec<Seen<'r>>, String> {
+) -> Result<Vec<PlacedWorkload<'r>>, String> {
     if repeats.is_empty() {
         return Err("no repeat can be judged".to_owned());
     }
     let placed = subject.trial.placements.iter();
     let measured = placed.filter(|record| subject.groups.contains(&record.group.as_str()));
-    let seen: Vec<Seen<'r>> = measured
+    let seen: Vec<PlacedWorkload<'r>> = measured
         .map(|asked| one(subject, promise, (what, asked), repeats))
         .collect::<Result<_, _>>()?;
     match seen.is_empty() {
-        true => Err("no workload of a measured group has a place".to_owned()),
+        true => Err("no workload of a measured group has a placement".to_owned()),
         false => Ok(seen),
     }
 }
@@ -177,58 +178,70 @@ fn look<'r>(
 fn one<'r>(
     subject: &Subject<'r>,
     promise: &PromiseRecord,
-    (what, asked): (What, &'r PlacementRecord),
+    (what, asked): (PlacementMeasure, &'r PlacementRecord),
     repeats: &[Repeat<'r>],
-) -> Result<Seen<'r>, String> {
+) -> Result<PlacedWorkload<'r>, String> {
     possible(subject, what, asked)?;
     let mut readings = Vec::new();
     for repeat in repeats {
         let record = repeat.record;
         let reading = record.placements.iter().find(|one| one.workload == asked.workload);
         let reading = reading.ok_or_else(|| {
-            format!("`{}` was not looked at in repeat {}", asked.workload, repeat.number)
+            format!("`{}` was not recorded in repeat {}", asked.workload, repeat.number)
         })?;
         readings.push((reading, record.nodes.as_ref()));
     }
     let why = |why: String| format!("`{}`: {why}", asked.workload);
     let counted = match what {
-        What::Threads => {
+        PlacementMeasure::Threads => {
             let each = readings.iter().zip(repeats);
             let each = each.map(|((reading, _), repeat)| threads(reading, repeat));
             each.collect::<Result<Vec<_>, _>>().map_err(why)?
         }
-        What::Pages | What::FilePages => pages::counted(what, asked, &readings).map_err(why)?,
+        PlacementMeasure::Pages | PlacementMeasure::FilePages => {
+            pages::counted(what, asked, &readings).map_err(why)?
+        }
     };
     let share = |confidence: f64| {
         let share = proportion::over_repeats(&counted, confidence);
-        share.ok_or_else(|| why("none of its threads was seen".to_owned()))
+        share.ok_or_else(|| why("none of its threads was recorded".to_owned()))
     };
-    let all = to_accuse(promise.confidence, subject.trial.placements.len());
+    let all = confidence_to_break(promise.confidence, subject.trial.placements.len());
     let (share, surely) = (share(promise.confidence)?, share(all)?);
-    Ok(Seen { asked, readings, counted, share, surely })
+    Ok(PlacedWorkload { asked, readings, counted, share, surely })
 }
 
-/// A place that is the whole machine proves nothing.
-fn possible(subject: &Subject<'_>, what: What, asked: &PlacementRecord) -> Result<(), String> {
+/// A placement that allows the whole machine proves nothing.
+fn possible(
+    subject: &Subject<'_>,
+    what: PlacementMeasure,
+    asked: &PlacementRecord,
+) -> Result<(), String> {
     let name = &asked.workload;
     match (what, &asked.cpus) {
-        (What::Threads, None) => Err(format!("the place of `{name}` names no CPUs")),
-        (What::Threads, Some(cpus)) if subject.host.cpus.allowed.is_subset(cpus) => Err(format!(
-            "`{name}` may run on all CPUs there are: its threads could be nowhere else"
-        )),
-        (What::Pages | What::FilePages, _) if subject.host.memory_nodes.len() < 2 => {
-            Err("the host has one node with memory: pages could be nowhere else".to_owned())
+        (PlacementMeasure::Threads, None) => {
+            Err(format!("the placement of `{name}` names no CPUs"))
+        }
+        (PlacementMeasure::Threads, Some(cpus)) if subject.host.cpus.allowed.is_subset(cpus) => {
+            Err(format!(
+                "`{name}` may run on all CPUs of the host: its threads cannot be elsewhere"
+            ))
+        }
+        (PlacementMeasure::Pages | PlacementMeasure::FilePages, _)
+            if subject.host.memory_nodes.len() < 2 =>
+        {
+            Err("the host has one node with memory: pages cannot be elsewhere".to_owned())
         }
         _ => Ok(()),
     }
 }
 
-/// Looks of one repeat depend on each other, since a thread stays where it is for a while: repeats
-/// tell how much. What lasts less than a second is not told from chance. A repeat in which nobody
-/// saw a thread may have been the one in which all were elsewhere.
+/// Looks within a repeat are correlated, since a thread stays where it is for a while; the repeats
+/// show how much. Durations below a second cannot be told from chance. A repeat without a recorded
+/// thread may be the one in which all were elsewhere.
 fn threads(reading: &PlacementReading, repeat: &Repeat<'_>) -> Result<Counted, String> {
     if reading.samples == 0 {
-        return Err(format!("none of its threads was seen in repeat {}", repeat.number));
+        return Err(format!("none of its threads was recorded in repeat {}", repeat.number));
     }
     Ok(Counted {
         held: reading.on_cpus as f64,
@@ -238,12 +251,12 @@ fn threads(reading: &PlacementReading, repeat: &Repeat<'_>) -> Result<Counted, S
     })
 }
 
-fn worst_error(seen: &[Seen<'_>]) -> Option<Interval> {
+fn worst_error(seen: &[PlacedWorkload<'_>]) -> Option<Interval> {
     let worst = seen.iter().min_by(|a, b| a.share.value.total_cmp(&b.share.value))?.share;
     Some(Interval { value: 1.0 - worst.value, low: 1.0 - worst.high, high: 1.0 - worst.low })
 }
 
-fn row(seen: &Seen<'_>, within: f64) -> GroupJudgement {
+fn row(seen: &PlacedWorkload<'_>, within: f64) -> GroupJudgement {
     GroupJudgement {
         name: seen.asked.workload.clone(),
         knob: None,
@@ -259,7 +272,12 @@ fn row(seen: &Seen<'_>, within: f64) -> GroupJudgement {
     }
 }
 
-fn sentence(seen: &[Seen<'_>], what: What, promise: &PromiseRecord, worst: Verdict) -> String {
+fn sentence(
+    seen: &[PlacedWorkload<'_>],
+    what: PlacementMeasure,
+    promise: &PromiseRecord,
+    worst: Verdict,
+) -> String {
     let deciding = seen
         .iter()
         .filter(|one| one.verdict(promise.within) == worst)
@@ -268,17 +286,18 @@ fn sentence(seen: &[Seen<'_>], what: What, promise: &PromiseRecord, worst: Verdi
     let Interval { value, low, high } = one.share;
     let (name, sure) = (&one.asked.workload, percent(promise.confidence));
     let (subject, place) = match what {
-        What::Threads => {
+        PlacementMeasure::Threads => {
             let looks: u64 = one.readings.iter().map(|(reading, _)| reading.looks).sum();
             let cpus = one.asked.cpus.as_ref().map(ToString::to_string).unwrap_or_default();
             let looks = count(usize::try_from(looks).unwrap_or(usize::MAX), "look");
             (format!("samples of threads of `{name}` ({looks})"), format!("on the CPUs {cpus}"))
         }
-        What::Pages | What::FilePages => {
-            let kind = if what == What::Pages { "anonymous pages" } else { "pages of files" };
+        PlacementMeasure::Pages | PlacementMeasure::FilePages => {
+            let kind =
+                if what == PlacementMeasure::Pages { "anonymous pages" } else { "pages of files" };
             let policy = one.asked.memory.as_ref().map(ToString::to_string);
             let policy = policy.unwrap_or_else(|| "first touch on its CPUs".to_owned());
-            (format!("{kind} of `{name}`"), format!("where `{policy}` puts them"))
+            (format!("{kind} of `{name}`"), format!("where `{policy}` places them"))
         }
     };
     format!(

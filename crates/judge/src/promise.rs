@@ -8,7 +8,7 @@ use crate::checks::{Scope, ValidityCheck, window};
 use crate::cpus::Shared;
 use crate::decide::{self, Side};
 pub(crate) use crate::estimates::Numbers;
-use crate::estimates::{Asked, Observed};
+use crate::estimates::{Observed, PromiseData};
 use crate::expected::{self, Expected};
 use crate::metric::Metric;
 use crate::metric_promise;
@@ -25,54 +25,60 @@ use assay_verdict::Measure;
 use assay_verdict::wording::together;
 use assay_verdict::{GroupJudgement, Interval, PromiseJudgement, Verdict};
 
-/// What all promises of a trial are judged from.
+/// Inputs of all promises of a trial.
 pub(crate) struct Subject<'r> {
     /// The machine.
     pub(crate) host: &'r HostFacts,
-    /// Requests a second that iocost was told the disk does.
-    pub(crate) told_iops: Option<f64>,
+    /// Requests a second that iocost was configured with.
+    pub(crate) configured_iops: Option<f64>,
     /// The trial.
     pub(crate) trial: &'r TrialRecord,
     /// Names of the measured groups.
     pub(crate) groups: &'r [&'r str],
-    /// The repeats that are judged.
+    /// The judged repeats.
     pub(crate) repeats: &'r [Repeat<'r>],
-    /// Those that do not count, as far as they were seen.
+    /// Repeats that do not count, as far as they have samples.
     pub(crate) left_out: &'r [Repeat<'r>],
-    /// What was checked.
-    pub(crate) gates: &'r [ValidityCheck],
-    /// The part of a promise's error that its intervals may spend: 1 unless the data chose when to
-    /// stop.
+    /// The validity checks.
+    pub(crate) checks: &'r [ValidityCheck],
+    /// The part of a promise's error probability available to its intervals: 1 unless the data
+    /// decided when to stop.
     pub(crate) part: f64,
-    /// Which repeats nobody has seen, and why.
+    /// Unobserved repeats, and why.
     pub(crate) unseen: Option<&'r str>,
 }
 
 impl Subject<'_> {
-    /// The checks that failed and concern something.
+    /// The failed checks with a concerned scope.
     pub(crate) fn failed(&self, concerns: impl Fn(Scope) -> bool) -> Vec<&ValidityCheck> {
-        self.gates.iter().filter(|gate| !gate.check.ok && concerns(gate.scope)).collect()
+        self.checks
+            .iter()
+            .filter(|validity| !validity.check.ok && concerns(validity.scope))
+            .collect()
     }
 
-    /// Whether every check that concerns it holds.
+    /// Passes if every check with a concerned scope holds.
     pub(crate) fn passes(&self, concerns: impl Fn(Scope) -> bool) -> Result<(), String> {
         let failed = self.failed(concerns);
-        if failed.is_empty() { Ok(()) } else { Err(reason::of_gates(&failed)) }
+        if failed.is_empty() { Ok(()) } else { Err(reason::failed_checks(&failed)) }
     }
 
-    /// Repeats that do not count and were seen for long enough to tell something.
-    pub(crate) fn seen_and_left_out(&self) -> impl Iterator<Item = &Repeat<'_>> {
+    /// Repeats that do not count but have a sufficiently long window.
+    pub(crate) fn left_out_with_samples(&self) -> impl Iterator<Item = &Repeat<'_>> {
         self.left_out.iter().filter(|one| one.window_s() >= window::LEAST_S)
     }
 
-    /// Why nothing is kept however well all that counts was: what nobody has seen may have been worse,
-    /// and a repeat that was left out is no less a fact. `broken` says how one was, if it was.
+    /// Why a promise is not kept despite the counted repeats: unobserved repeats may have broken
+    /// it, and a repeat that was left out is still a fact. `broken` describes the breach of a
+    /// repeat, if any.
     pub(crate) fn objection(
         &self,
         broken: impl Fn(&Repeat<'_>) -> Option<String>,
     ) -> Option<String> {
-        let unseen = self.unseen.map(|why| format!("what is missing may have been broken: {why}"));
-        let left_out = self.seen_and_left_out().filter_map(|repeat| {
+        let unseen = self
+            .unseen
+            .map(|why| format!("the promise may have been broken in the missing part: {why}"));
+        let left_out = self.left_out_with_samples().filter_map(|repeat| {
             let number = repeat.number;
             Some(format!("repeat {number}, which is left out, was broken: {}", broken(repeat)?))
         });
@@ -80,7 +86,7 @@ impl Subject<'_> {
     }
 }
 
-/// Judges one promise. Numbers are shown wherever there are any, also under a void verdict.
+/// Judges one promise. Available numbers are reported under a void verdict, too.
 pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {
     if promise.is == RelationRecord::Placed {
         let empty = document(promise, None, Statement::void(String::new()));
@@ -90,61 +96,56 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
         if let Some(metric) = Metric::parse(&promise.measure) {
             return metric_promise::judge(subject, promise, metric);
         }
-        let why = format!("no source of samples gives the measure `{}`", promise.measure);
+        let why = format!("no sample source provides the measure `{}`", promise.measure);
         return document(promise, None, Statement::void(why));
     };
     let failed = subject.failed(|scope| scope.concerns(measure, &promise.is));
     let numbers = numbers(subject, promise, measure);
-    let said = match &numbers {
-        _ if !failed.is_empty() => Statement::void(reason::of_gates(&failed)),
+    let statement = match &numbers {
+        _ if !failed.is_empty() => Statement::void(reason::failed_checks(&failed)),
         Err(why) => Statement::void(format!("there is no number to judge: {why}")),
         Ok(numbers) => decide(subject, promise, measure, numbers),
     };
-    let verdict = said.verdict;
-    let mut judged = document(promise, numbers.as_ref().ok(), said);
+    let verdict = statement.verdict;
+    let mut judged = document(promise, numbers.as_ref().ok(), statement);
     judged.causes = causes::find(subject, promise, measure, numbers.as_ref().ok(), verdict);
     judged
 }
 
-/// What is said of a promise.
+/// Verdict on a promise, with its reason.
 pub(crate) struct Statement {
     /// The verdict.
     pub(crate) verdict: Verdict,
-    /// What runs like these will give; `None` where nothing was judged.
+    /// Verdict expected of runs like these; `None` where nothing was judged.
     pub(crate) will_be: Option<Verdict>,
     /// Why.
     pub(crate) reason: String,
 }
 
 impl Statement {
-    /// Nothing can be shown.
+    /// A void verdict.
     pub(crate) fn void(reason: String) -> Self {
         Self { verdict: Verdict::Void, will_be: None, reason }
     }
 }
 
-/// What the numbers of a promise give to a look, whatever was checked. Void where there is no
-/// number yet, with the reason.
-pub(crate) fn looked(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {
+/// Preliminary result of a promise for an interim look, regardless of the checks. Void where there
+/// is no number yet, with the reason.
+pub(crate) fn preliminary(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {
     let Some(measure) = Measure::parse(&promise.measure) else {
-        return document(
-            promise,
-            None,
-            Statement::void("known when the repeat is over".to_owned()),
-        );
+        return document(promise, None, Statement::void("available after the repeat".to_owned()));
     };
     match numbers(subject, promise, measure) {
         Err(why) => document(promise, None, Statement::void(why)),
         Ok(numbers) => {
-            let said = decide(subject, promise, measure, &numbers);
-            document(promise, Some(&numbers), said)
+            let statement = decide(subject, promise, measure, &numbers);
+            document(promise, Some(&numbers), statement)
         }
     }
 }
 
-/// Whether a promise is known as well as it needs to be: the interval of every group is at most as
-/// wide as the margin. Which verdict it gives is not asked. Spans are not known before all of them
-/// were seen.
+/// Whether a promise is precise enough: the interval of every group is at most as wide as the
+/// margin, regardless of the verdict. Spans need the whole window.
 pub(crate) fn is_precise(subject: &Subject<'_>, promise: &PromiseRecord) -> bool {
     let numbers = Measure::parse(&promise.measure)
         .and_then(|measure| numbers(subject, promise, measure).ok());
@@ -153,35 +154,36 @@ pub(crate) fn is_precise(subject: &Subject<'_>, promise: &PromiseRecord) -> bool
             let narrow = |seen: &Estimate| {
                 seen.value > 0.0 && seen.high - seen.low <= promise.within * seen.value
             };
-            numbers.seen.iter().all(narrow) && (numbers.repeats > 1 || numbers.remembers_little())
+            numbers.seen.iter().all(narrow) && (numbers.repeats > 1 || numbers.has_short_memory())
         })
 }
 
-/// The verdict that numbers alone give.
+/// The verdict by the numbers alone.
 ///
-/// Several repeats say what runs like these will give, and that is the verdict; but what was seen to
-/// be broken is never kept. One repeat is a fact about its own window: broken where its mean is
-/// outside of the margin by more than the counters' grain and more than its own noise, else
-/// undecided.
+/// Several repeats show what to expect of runs like these, and that is the verdict; but a promise
+/// observed to be broken is never kept. One repeat is a fact about its own window: broken where its
+/// mean is outside the margin by more than the counters' grain and more than its own noise,
+/// otherwise undecided.
 pub(crate) fn of_numbers(
     promise: &PromiseRecord,
     numbers: &Numbers,
     objection: Option<&str>,
 ) -> Statement {
-    let on_average = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(promise.within)));
+    let on_average =
+        Verdict::worst(numbers.deviations.iter().map(|one| one.verdict(promise.within)));
     let in_spans = numbers.spans.as_ref().map(|spans| spans.verdict);
     let found = Verdict::worst([on_average].into_iter().chain(in_spans));
     let was = numbers.was.as_ref();
-    // Where shares remember for long beside the window, its own noise is not known, and a window that
-    // is outside says that it was, and no more.
+    // Where the autocorrelation time is long compared with the window, its noise is unknown, and a
+    // window outside the margin is only a fact about itself.
     let in_fact =
-        was.is_none_or(|was| was.verdict == Verdict::Broken) && numbers.remembers_little();
+        was.is_none_or(|was| was.verdict == Verdict::Broken) && numbers.has_short_memory();
     let forbidden = was
         .is_some_and(|was| was.verdict == Verdict::Broken || was.in_warm_up.is_some())
         || objection.is_some();
     let will_be = match found {
         _ if numbers.repeats < 2 => Verdict::Undecided,
-        // How long runs stay in a state is not known of runs that hardly met it.
+        // How long runs stay in a state is unknown if they were hardly in it.
         Verdict::Kept if numbers.unsettled.is_some() => Verdict::Undecided,
         found => found,
     };
@@ -196,15 +198,15 @@ pub(crate) fn of_numbers(
     Statement { verdict, will_be: Some(will_be), reason }
 }
 
-/// The verdict that the numbers give, once every gate has passed.
+/// The verdict by the numbers, once every check has passed.
 fn decide(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
     measure: Measure,
     numbers: &Numbers,
 ) -> Statement {
-    let found = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(promise.within)));
-    // That a quota never bound is counted by the kernel and needs no interval.
+    let found = Verdict::worst(numbers.deviations.iter().map(|one| one.verdict(promise.within)));
+    // The kernel counts how often a quota bound, which needs no interval.
     let idle = match (&promise.is, found) {
         (RelationRecord::AtMostKnob(knob), Verdict::Kept | Verdict::Undecided) => {
             untouched(subject, measure, numbers, knob)
@@ -220,14 +222,14 @@ fn decide(
         }
         _ => None,
     });
-    // A mean that stays clear of a limit hides the spans that did not.
+    // A mean that stays clear of a limit may hide spans that did not.
     let exceeded = numbers.spans.as_ref().is_some_and(|spans| spans.held.value < spans.promised);
     match idle.filter(|_| !exceeded) {
         Some(why) => Statement::void(why),
         None => {
             let objection = subject.objection(|repeat| {
                 let alone = std::slice::from_ref(repeat);
-                asked(subject, promise, measure, alone).ok()?.broken()
+                promise_data(subject, promise, measure, alone).ok()?.broken()
             });
             of_numbers(promise, numbers, objection.as_deref())
         }
@@ -239,16 +241,16 @@ fn numbers(
     promise: &PromiseRecord,
     measure: Measure,
 ) -> Result<Numbers, String> {
-    asked(subject, promise, measure, subject.repeats)?.numbers()
+    promise_data(subject, promise, measure, subject.repeats)?.numbers()
 }
 
-/// What is asked of some of the repeats.
-fn asked<'s>(
+/// Estimation input of a promise for some of the repeats.
+fn promise_data<'s>(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
     measure: Measure,
     repeats: &'s [Repeat<'_>],
-) -> Result<Asked<'s>, String> {
+) -> Result<PromiseData<'s>, String> {
     let first = repeats.first().ok_or("no repeat can be judged")?;
     let (quantity, side, expected) = match &promise.is {
         RelationRecord::Proportional(knob) => {
@@ -257,7 +259,7 @@ fn asked<'s>(
                 expected::proportional(first.record, subject.groups, knob, shared.as_ref())?;
             (Quantity::Share, Side::Both, expected)
         }
-        RelationRecord::Placed => return Err("threads and pages have no grid".to_owned()),
+        RelationRecord::Placed => return Err("threads and pages have no time series".to_owned()),
         RelationRecord::Equal => {
             let shared = shared(subject, measure, first)?;
             (Quantity::Share, Side::Both, expected::equal(subject.groups, shared.as_ref()))
@@ -280,13 +282,13 @@ fn asked<'s>(
         }
     };
     if let Some(zero) = expected.iter().position(|expected| expected.share <= 0.0) {
-        return Err(format!("nothing was promised to `{}`", subject.groups[zero]));
+        return Err(format!("the promised share of `{}` is zero", subject.groups[zero]));
     }
     let observed = repeats.iter().map(|repeat| {
         let (observed, judged) = (repeat.observed(measure)?, repeat.grid(measure)?);
         Ok(Observed { number: repeat.number, observed, judged })
     });
-    Ok(Asked {
+    Ok(PromiseData {
         names: subject.groups.iter().map(|name| (*name).to_owned()).collect(),
         expected,
         quantity,
@@ -298,7 +300,7 @@ fn asked<'s>(
     })
 }
 
-/// What the groups divide: one disk, or CPUs that all of them may use.
+/// The shared resource: one disk, or CPUs that all groups may use.
 fn shared(
     subject: &Subject<'_>,
     measure: Measure,
@@ -306,12 +308,12 @@ fn shared(
 ) -> Result<Option<Shared>, String> {
     one_disk(subject, measure)?;
     match measure.is_cpu() {
-        true => Shared::of(subject.host, subject.trial, repeat.record),
+        true => Shared::in_repeat(subject.host, subject.trial, repeat.record),
         false => Ok(None),
     }
 }
 
-/// Shares of different disks cannot be compared: each is divided by itself.
+/// Shares of different disks cannot be compared: each is divided separately.
 fn one_disk(subject: &Subject<'_>, measure: Measure) -> Result<(), String> {
     if !measure.is_io() {
         return Ok(());
@@ -322,7 +324,7 @@ fn one_disk(subject: &Subject<'_>, measure: Measure) -> Result<(), String> {
     disks.dedup();
     if disks.len() > 1 {
         return Err(format!(
-            "the measured groups use different disks ({}), each of which is divided by itself",
+            "the measured groups use different disks ({}), which are divided separately",
             disks.join(", ")
         ));
     }
@@ -331,14 +333,12 @@ fn one_disk(subject: &Subject<'_>, measure: Measure) -> Result<(), String> {
 
 fn bounds(groups: usize, bound: f64) -> Result<Vec<Expected>, String> {
     if !bound.is_finite() || bound <= 0.0 {
-        return Err(format!(
-            "a bound of {bound} per second cannot be judged as a fraction of itself"
-        ));
+        return Err(format!("a bound of {bound} per second has no relative error"));
     }
     Ok(vec![Expected::plain(None, bound); groups])
 }
 
-/// A limit that holds because nobody came near it was not tested; one such group is enough.
+/// A limit that no group came near was not tested; one such group is enough.
 fn never_bound(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
@@ -354,7 +354,7 @@ fn never_bound(
         .map(|index| not_bound(subject, measure, numbers, knob, index))
 }
 
-/// A quota that ran out in no period bound nobody, whatever was used.
+/// A quota that ran out in no period did not bind, whatever the use.
 fn untouched(
     subject: &Subject<'_>,
     measure: Measure,
@@ -369,12 +369,12 @@ fn untouched(
         .map(|index| not_bound(subject, measure, numbers, knob, index))
 }
 
-/// Periods in which the quota of a group ran out, all repeats together; `None` where one of them
-/// has no counter.
+/// Periods in which the quota of a group ran out, over all repeats; `None` where one of them has no
+/// counter.
 fn throttled(subject: &Subject<'_>, name: &str) -> Option<f64> {
     let each = subject.repeats.iter().map(|repeat| {
         let table = repeat.table("throttle").ok()?;
-        Some(throttle::of(&table, repeat, name)?.throttled)
+        Some(throttle::counts(&table, repeat, name)?.throttled)
     });
     each.sum()
 }
@@ -391,7 +391,7 @@ fn not_bound(
     reason::never_bound_group(measure, name, knob, limit, numbers.rates[index], periods)
 }
 
-/// A promise as it stands in the judgement, without its causes.
+/// The document of a promise, without its causes.
 pub(crate) fn document(
     promise: &PromiseRecord,
     numbers: Option<&Numbers>,
@@ -425,7 +425,7 @@ pub(crate) fn document(
     }
 }
 
-/// The relation's name and what it refers to, as a study file writes them.
+/// The relation's name and what it refers to, as in a study file.
 pub(crate) fn relation(relation: &RelationRecord) -> (&'static str, Option<String>) {
     match relation {
         RelationRecord::Proportional(knob) => ("proportional", Some(knob.clone())),
@@ -444,21 +444,21 @@ fn jain_index(numbers: &Numbers) -> Option<f64> {
     jain::weighted(&shares, &expected)
 }
 
-/// Repeats that say something of others, at least.
+/// Minimum number of repeats suggested.
 const FEWEST: usize = 3;
 
-/// Repeats that would probably decide.
+/// The repeats that would probably decide.
 fn needed_repeats(numbers: &Numbers, within: f64) -> Option<usize> {
-    let found = Verdict::worst(numbers.offences.iter().map(|one| one.verdict(within)));
+    let found = Verdict::worst(numbers.deviations.iter().map(|one| one.verdict(within)));
     if numbers.repeats > 1 && found != Verdict::Undecided {
         return None;
     }
-    let needed = (decide::needs(&numbers.offences, within)? * numbers.repeats as f64).ceil();
+    let needed = (decide::needs(&numbers.deviations, within)? * numbers.repeats as f64).ceil();
     (needed <= MOST_REPEATS as f64).then(|| (needed as usize).max(FEWEST))
 }
 
 fn worst_error(numbers: &Numbers, verdict: Verdict) -> Option<Interval> {
-    let worst = decide::worst(&numbers.offences)?;
+    let worst = decide::worst(&numbers.deviations)?;
     match numbers.is_unbounded(verdict) {
         true => Some(Interval { low: 0.0, high: f64::INFINITY, ..worst }),
         false => Some(worst),
@@ -469,7 +469,7 @@ fn groups(numbers: &Numbers, within: f64, verdict: Verdict) -> Vec<GroupJudgemen
     let unbounded = numbers.is_unbounded(verdict);
     let own = |index: usize| {
         let in_spans = numbers.span_verdicts.get(index).copied().flatten();
-        Verdict::worst([numbers.offences[index].verdict(within)].into_iter().chain(in_spans))
+        Verdict::worst([numbers.deviations[index].verdict(within)].into_iter().chain(in_spans))
     };
     let each = numbers.names.iter().zip(&numbers.expected).zip(&numbers.seen);
     each.zip(&numbers.rates)
@@ -485,8 +485,8 @@ fn groups(numbers: &Numbers, within: f64, verdict: Verdict) -> Vec<GroupJudgemen
             rate: *rate,
             verdict: match verdict {
                 Verdict::Void => Verdict::Void,
-                // One repeat says nothing of others for any group, and is broken only where its window
-                // was outside as a fact.
+                // With one repeat no group's verdict extends to other runs; it is broken only where
+                // its window was outside as a fact.
                 _ if numbers.repeats < 2
                     && (verdict != Verdict::Broken || own(index) == Verdict::Kept) =>
                 {

@@ -1,49 +1,49 @@
-//! What the queue of a scratch disk looked like during a repeat.
+//! Queue of a scratch disk during a repeat.
 //!
-//! Two of the numbers in /proc/diskstats mean different things. `weighted_ms` grows by each
-//! request's whole life, from the moment it is allocated in the pool of the scheduler: divided
-//! by wall time it is the mean queue, `aqu-sz` of sar and iostat. `in_flight` counts, since
-//! a926c7afffcc (5.10), only the requests that were *dispatched* to the device, until kernels of
-//! 2025 went back to all of them. By Little's law both have the same mean where they count the
-//! same, which is how the two meanings are told apart here, without asking for a version.
+//! Two of the columns in /proc/diskstats mean different things. `weighted_ms` covers each request's
+//! whole life, from its allocation in the pool of the scheduler: divided by wall time it is the
+//! mean queue, `aqu-sz` of sar and iostat. `in_flight` counts, since a926c7afffcc (5.10), only the
+//! requests *dispatched* to the device, until kernels of 2025 returned to all of them. By Little's
+//! law both have the same mean where they count the same, which distinguishes the two meanings here
+//! without a kernel version.
 
 use assay_run_folder::{GroupRecord, IoClass, QueueReading, TrialRecord};
-
-use crate::repeat::Repeat;
 use assay_stats::series::{self, unwrapped};
 
-/// Below this part of the mean queue, `in_flight` cannot have counted waiting requests.
+use crate::repeat::Repeat;
+
+/// Below this part of the mean queue, `in_flight` cannot include waiting requests.
 const COUNTS_WAITING: f64 = 0.7;
 
-/// A disk during one repeat.
+/// A disk in one repeat.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Queue {
-    /// The study's name of the disk.
+    /// Disk name in the study.
     pub(crate) disk: String,
-    /// The kernel's name.
+    /// Device name.
     pub(crate) device: String,
-    /// Active scheduler at the start.
+    /// Scheduler active at the start.
     pub(crate) scheduler: Option<String>,
-    /// Requests that the pool of the scheduler holds.
+    /// Size of the scheduler's request pool.
     pub(crate) nr_requests: Option<f64>,
-    /// Measured groups that use the disk.
+    /// Number of measured groups that use the disk.
     pub(crate) groups: usize,
-    /// Requests that all workloads on the disk together keep outstanding; `None` when one of
-    /// them does not say.
+    /// Requests that all workloads on the disk together keep outstanding; `None` when one of them
+    /// is unknown.
     pub(crate) outstanding: Option<f64>,
-    /// The same with sequential workloads counted as one request each: what they have waiting
-    /// in the scheduler merges, and 32 outstanding become one long request until their turn.
+    /// The same with sequential workloads counted as one request each: their waiting requests merge
+    /// in the scheduler, and 32 outstanding become one long request.
     pub(crate) least_waiting: Option<f64>,
     /// Mean number of requests between allocation and completion.
     pub(crate) mean_queue: Result<f64, String>,
-    /// Readings of `in_flight` within the window.
+    /// `in_flight` readings within the window.
     pub(crate) in_flight: Result<Vec<f64>, String>,
-    /// Part of the time in which the device had work.
+    /// Part of the time in which the device was busy.
     pub(crate) busy: Option<f64>,
 }
 
 impl Queue {
-    /// Every disk that a measured group uses. The error says what is missing of a disk.
+    /// Every disk that a measured group uses, or what is missing for it.
     pub(crate) fn all(trial: &TrialRecord, repeat: &Repeat<'_>) -> Vec<Result<Self, String>> {
         let mut names: Vec<&str> = Vec::new();
         for group in trial.groups.iter().filter(|group| is_measured(group)) {
@@ -52,16 +52,16 @@ impl Queue {
                 _ => {}
             }
         }
-        names.iter().map(|disk| Self::of(trial, repeat, disk)).collect()
+        names.iter().map(|disk| Self::new(trial, repeat, disk)).collect()
     }
 
-    fn of(trial: &TrialRecord, repeat: &Repeat<'_>, disk: &str) -> Result<Self, String> {
+    fn new(trial: &TrialRecord, repeat: &Repeat<'_>, disk: &str) -> Result<Self, String> {
         let reading = reading(repeat, disk);
         let recorded = trial.disks.iter().find(|record| record.name == disk);
         let device = reading
             .map(|reading| reading.device.clone())
             .or_else(|| recorded.and_then(|record| record.device.clone()))
-            .ok_or_else(|| format!("disk `{disk}` has no block device whose queue can be seen"))?;
+            .ok_or_else(|| format!("disk `{disk}` has no block device with a queue"))?;
         let uses = |group: &&GroupRecord| disk_of(trial, group) == Some(disk);
         let nr_requests = reading
             .and_then(|reading| reading.at_start.get("nr_requests"))
@@ -88,7 +88,7 @@ impl Queue {
         Some(values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    /// Whether `in_flight` counts requests that wait in the scheduler as well.
+    /// Whether `in_flight` includes requests waiting in the scheduler.
     pub(crate) fn counts_waiting(&self) -> bool {
         match (self.mean_in_flight(), &self.mean_queue) {
             (Some(seen), Ok(queue)) => seen >= COUNTS_WAITING * queue,
@@ -104,20 +104,20 @@ impl Queue {
         Some(below as f64 / values.len() as f64)
     }
 
-    /// Requests that are in the queue at once while no workload holds back: what they keep
-    /// outstanding after merging, at least one for each group, as far as the pool holds them.
+    /// Requests in the queue while no workload limits itself: what they keep outstanding after
+    /// merging, at least one for each group, limited by the pool.
     pub(crate) fn capacity(&self) -> f64 {
         let wanted = self.least_waiting.unwrap_or(self.groups as f64);
         wanted.min(self.nr_requests.unwrap_or(f64::INFINITY))
     }
 }
 
-/// Whether promises are judged over a group: it is measured and something runs in it.
+/// Whether promises include a group: it is measured and runs workloads.
 pub(crate) fn is_measured(group: &GroupRecord) -> bool {
     group.measured && !group.workloads.is_empty()
 }
 
-/// The disk of a group; the only disk of the trial where the group names none.
+/// The disk of a group; by default the only disk of the trial.
 pub(crate) fn disk_of<'t>(trial: &'t TrialRecord, group: &'t GroupRecord) -> Option<&'t str> {
     match (&group.disk, trial.disks.as_slice()) {
         (Some(disk), _) => Some(disk),
@@ -126,7 +126,7 @@ pub(crate) fn disk_of<'t>(trial: &'t TrialRecord, group: &'t GroupRecord) -> Opt
     }
 }
 
-/// The reading of a disk's queue in a repeat.
+/// The recorded queue attributes of a disk in a repeat.
 pub(crate) fn reading<'r>(repeat: &Repeat<'r>, disk: &str) -> Option<&'r QueueReading> {
     repeat.record.queues.iter().find(|queue| queue.disk == disk)
 }

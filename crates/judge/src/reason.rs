@@ -1,21 +1,22 @@
-//! The one sentence that says why a promise has its verdict.
+//! The sentence that explains the verdict of a promise.
 
 use assay_run_folder::{EveryRecord, PromiseRecord, RelationRecord};
+use assay_stats::spans;
+use assay_verdict::wording::{count, margin, number, percent, rate};
+use assay_verdict::{Interval, Measure, Observation, SpansJudgement, Verdict};
 
 use crate::checks::ValidityCheck;
 use crate::estimates::Numbers;
-use assay_stats::spans;
-use assay_verdict::Measure;
-use assay_verdict::wording::{count, margin, number, percent, rate};
-use assay_verdict::{Interval, Observation, SpansJudgement, Verdict};
 
-/// Void: every gate that failed, with its evidence.
-pub(crate) fn of_gates(failed: &[&ValidityCheck]) -> String {
-    let each = failed.iter().map(|gate| format!("`{}`: {}", gate.check.check, gate.check.evidence));
+/// Void: every failed check with its evidence.
+pub(crate) fn failed_checks(failed: &[&ValidityCheck]) -> String {
+    let each = failed
+        .iter()
+        .map(|validity| format!("`{}`: {}", validity.check.check, validity.check.evidence));
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// Void: a limit that nobody reached was not tested.
+/// Void: a limit that no group reached was not tested.
 pub(crate) fn never_bound(
     numbers: &Numbers,
     measure: Measure,
@@ -53,8 +54,8 @@ pub(crate) fn never_bound_group(
     )
 }
 
-/// Kept, broken or undecided: the group that decides and its numbers, then what was seen. `found` is
-/// what the intervals of the means say, and `verdict` what is said at the end.
+/// Kept, broken or undecided: the deciding group and its numbers, then the observation. `found` is
+/// the verdict by the intervals of the means, `verdict` the final one.
 pub(crate) fn of_numbers(
     promise: &PromiseRecord,
     measure: Measure,
@@ -78,7 +79,7 @@ pub(crate) fn of_numbers(
     }
     if numbers.repeats < 2 && verdict != Verdict::Broken {
         parts.push(
-            "one repeat shows its own window and no other: three or more tell what others give"
+            "one repeat shows only its own window; three or more show what to expect of others"
                 .to_owned(),
         );
     }
@@ -90,12 +91,12 @@ pub(crate) fn of_numbers(
     parts.join("; ")
 }
 
-/// One window whose own noise is not known: a number has no interval, and no confidence.
+/// One window with unknown noise: a number without an interval.
 fn of_window(numbers: &Numbers, (decisive, what): (usize, String)) -> String {
     format!(
-        "{what} {}, off by {}, and its own noise is not known",
+        "{what} {}, off by {}, and its noise is unknown",
         over(numbers),
-        percent(numbers.offences[decisive].value)
+        percent(numbers.deviations[decisive].value)
     )
 }
 
@@ -112,7 +113,7 @@ fn of_means(
     (decisive, what): (usize, String),
     found: Verdict,
 ) -> String {
-    let offence = &numbers.offences[decisive];
+    let deviation = &numbers.deviations[decisive];
     let (sure, within) = (percent(promise.confidence), margin(promise.within));
     let groups = count(numbers.names.len(), "group");
     let of = over(numbers);
@@ -120,25 +121,25 @@ fn of_means(
         Verdict::Kept => format!(
             "all of {groups} are within {within} of what was promised {of}: {what}, off by {} and \
              at most {} with {sure} confidence",
-            percent(offence.value),
-            percent(offence.high)
+            percent(deviation.value),
+            percent(deviation.high)
         ),
         Verdict::Broken => format!(
             "{what} {of}, off by {} and at least {} with {sure} confidence over all of {groups}, \
              where {within} was promised",
-            percent(offence.value),
-            percent(offence.low)
+            percent(deviation.value),
+            percent(deviation.low)
         ),
         Verdict::Undecided | Verdict::Void => {
-            let high = match offence.high {
+            let high = match deviation.high {
                 high if high < 100.0 => percent(high),
                 _ => "any amount".to_owned(),
             };
             format!(
                 "{what} {of}, off by {} and anything from {} to {high} with {sure} confidence, \
                  which leaves open whether it is within {within}",
-                percent(offence.value),
-                percent(offence.low),
+                percent(deviation.value),
+                percent(deviation.low),
             )
         }
     }
@@ -164,7 +165,7 @@ fn of_spans(spans: &SpansJudgement, every: Option<EveryRecord>) -> String {
     }
 }
 
-/// What was seen in all seconds together.
+/// The observation over all seconds.
 pub(crate) fn of_fact(was: &Observation, within: f64) -> String {
     let off = format!("`{}` was off by {}", was.group, percent(was.error.value));
     let said = match was.verdict {
@@ -179,40 +180,40 @@ pub(crate) fn of_fact(was: &Observation, within: f64) -> String {
     format!("{said} over all {:.1} s observed{of}", was.seconds)
 }
 
-/// What was seen: the fact, and what a mean hides.
+/// The observation, and what a mean hides.
 fn was(promise: &PromiseRecord, numbers: &Numbers) -> Vec<String> {
     let Some(was) = &numbers.was else { return Vec::new() };
     let mut parts = vec![of_fact(was, promise.within)];
     parts.extend(was.in_warm_up.clone());
     if let Some(states) = &was.states {
         parts.push(format!(
-            "it moved between two states: `{}` had {:.2} times what was promised for {:.1} s and \
+            "it moved between two states: `{}` had {:.2} times its promise for {:.1} s and \
              {:.2} times for {:.1} s",
             states.group, states.times[0], states.seconds[0], states.times[1], states.seconds[1]
         ));
     }
-    if numbers.repeats < 2 && !numbers.remembers_little() {
+    if numbers.repeats < 2 && !numbers.has_short_memory() {
         parts.push(format!(
-            "shares remember {:.1} s, and the window is too short beside that for its own noise to \
-             be known",
+            "shares are correlated over {:.1} s, and the window is too short for that to \
+             estimate its own noise",
             numbers.memory_s
         ));
     }
     parts
 }
 
-/// The group on which the verdict rests: the surest offender of a broken promise, else the one
-/// whose interval reaches furthest.
+/// The group that decides the verdict: the most significant breach of a broken promise, otherwise
+/// the group whose interval reaches furthest.
 fn decisive(numbers: &Numbers, within: f64, verdict: Verdict) -> Option<usize> {
     let reach = |index: &usize| {
-        let offence = &numbers.offences[*index];
-        if verdict == Verdict::Broken { offence.low } else { offence.high }
+        let deviation = &numbers.deviations[*index];
+        if verdict == Verdict::Broken { deviation.low } else { deviation.high }
     };
     let open = |index: &usize| {
         verdict != Verdict::Undecided
-            || numbers.offences[*index].verdict(within) == Verdict::Undecided
+            || numbers.deviations[*index].verdict(within) == Verdict::Undecided
     };
-    (0..numbers.offences.len()).filter(open).max_by(|a, b| reach(a).total_cmp(&reach(b)))
+    (0..numbers.deviations.len()).filter(open).max_by(|a, b| reach(a).total_cmp(&reach(b)))
 }
 
 /// `task1 got 7.4 % of what all got (promised 3.3 %)`.
@@ -228,14 +229,14 @@ fn seen(promise: &PromiseRecord, measure: Measure, numbers: &Numbers, index: usi
         }
         RelationRecord::AtLeast(_)
         | RelationRecord::AtLeastKnob(_)
-        // Has sentences of its own.
+        // Has its own sentences.
         | RelationRecord::Placed => {
             format!("`{name}` got {}, promised {}", rate(measure, seen), rate(measure, expected))
         }
     }
 }
 
-/// A share with as many digits as the smallest of 128 groups needs.
+/// A share with enough digits for the smallest of 128 groups.
 fn share(value: f64) -> String {
     if value < 0.01 { format!("{:.3} %", 100.0 * value) } else { format!("{:.2} %", 100.0 * value) }
 }

@@ -1,36 +1,36 @@
-//! Numbers of others beside ours. Shown, and never judged: theirs come from another machine.
+//! Published numbers next to ours. Never judged: they come from other machines.
 
 use assay_run_folder::{Levels, Manifest, ReferenceRecord, TrialRecord};
+use assay_verdict::{ExpectedGain, ReferenceJudgement};
 
-use crate::cross_trial::{Given, of_level};
+use crate::cross_trial::{TrialInput, of_level};
 use crate::expected_gain::{self, Gain};
 use crate::metric::is_latency;
 use crate::trial_value::Numbers;
-use assay_verdict::{ExpectedGain, ReferenceJudgement};
 
-/// Confidence of the intervals of ours.
+/// Confidence of our intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// Sets ours beside a number: one entry for each trial with the levels that it belongs to.
-pub(crate) fn beside(
+/// Adds our measurements to a reference: one entry for each trial with its levels.
+pub(crate) fn compare(
     manifest: &Manifest,
     reference: &ReferenceRecord,
-    given: &[Given<'_>],
+    inputs: &[TrialInput<'_>],
 ) -> ReferenceJudgement {
-    let belongs = |one: &&Given<'_>| {
+    let belongs = |one: &&TrialInput<'_>| {
         let factors = &one.trial.factors;
         reference.under.iter().all(|(name, level)| factors.get(name) == Some(level))
     };
     let (mut ours, mut expected) = (Vec::new(), Vec::new());
     let measure = reference.measure.as_deref().unwrap_or_default();
-    for one in given.iter().filter(|_| reference.measure.is_some()).filter(belongs) {
+    for one in inputs.iter().filter(|_| reference.measure.is_some()).filter(belongs) {
         let factors = one.trial.factors.clone();
         if reference.to.is_empty() {
             let is_latency = is_latency(measure);
             ours.push(of_level(factors, &one.found.numbers, is_latency, CONFIDENCE));
             continue;
         }
-        let other = other_side(one.trial, &reference.to, given);
+        let other = other_side(one.trial, &reference.to, inputs);
         let ratios = ratios(&one.found.numbers, other, &reference.to);
         let level = of_level(factors, &ratios, false, CONFIDENCE);
         expected.extend(other.and_then(|other| {
@@ -39,7 +39,7 @@ pub(crate) fn beside(
         }));
         ours.push(level);
     }
-    // One that has an expectation only here and there would not be known whose it is.
+    // With an expectation for only some entries it would be unclear which they belong to.
     if expected.len() != ours.len() {
         expected = Vec::<ExpectedGain>::new();
     }
@@ -57,19 +57,19 @@ pub(crate) fn beside(
     }
 }
 
-/// The trial that differs from this one by these levels alone.
+/// The trial that differs from this one only by these levels.
 fn other_side<'g, 'r>(
     trial: &TrialRecord,
     to: &Levels,
-    given: &'g [Given<'r>],
-) -> Option<&'g Given<'r>> {
+    inputs: &'g [TrialInput<'r>],
+) -> Option<&'g TrialInput<'r>> {
     let mut wanted = trial.factors.clone();
     wanted.extend(to.clone());
-    given.iter().find(|one| one.trial.factors == wanted)
+    inputs.iter().find(|one| one.trial.factors == wanted)
 }
 
-/// Ratios repeat by repeat, as promises across trials compare.
-fn ratios(of: &Numbers, to: Option<&Given<'_>>, levels: &Levels) -> Numbers {
+/// Ratios repeat by repeat, as for promises across trials.
+fn ratios(of: &Numbers, to: Option<&TrialInput<'_>>, levels: &Levels) -> Numbers {
     let named = || {
         let texts = levels.iter().map(|(name, level)| format!("{name} = {level}"));
         texts.collect::<Vec<_>>().join(" and ")

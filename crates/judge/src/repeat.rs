@@ -1,44 +1,41 @@
-//! One repeat as it is judged: its record, its samples, its window.
+//! One repeat with its record, samples and window.
 
 use assay_run_folder::{RepeatRecord, Table, TrialRecord, WarmUpRecord};
-
-use crate::sorted::{self, Sorted};
-use assay_stats::Grid;
 use assay_stats::batches::Quantity;
-use assay_stats::series;
-use assay_stats::warm_up;
+use assay_stats::{Grid, series, warm_up};
 use assay_verdict::Measure;
 
-/// A repeat with the window that its numbers stand for.
+use crate::sorted::{self, Sorted};
+
+/// A repeat with its judged window.
 pub(crate) struct Repeat<'r> {
-    /// Its place in the manifest, counted from 1 as users do.
+    /// Index in the manifest, counted from 1.
     pub(crate) number: usize,
-    /// What happened.
+    /// Its record.
     pub(crate) record: &'r RepeatRecord,
     /// Its samples.
     pub(crate) tables: &'r [Table],
-    /// Where the judged window starts: the common start and the warm-up after it.
+    /// Start of the judged window: the common start plus the warm-up.
     pub(crate) start_ns: u64,
-    /// Where it ends.
+    /// End of the judged window.
     pub(crate) end_ns: u64,
-    /// Seconds that were cut.
+    /// Seconds of warm-up.
     pub(crate) warm_up_s: f64,
-    /// Each measure that a promise is about.
+    /// Grids of the measures with a promise.
     grids: Vec<(Measure, Result<Grids, String>)>,
 }
 
 /// One measure in one repeat.
 struct Grids {
-    /// All that was observed: what the data calls a warm-up is part of it, and what was recorded
-    /// after the look that ended the repeat.
+    /// All observed data, including warm-up and what was recorded after the look that ended the
+    /// repeat.
     observed: Grid,
-    /// The window that is judged.
+    /// The judged window.
     judged: Grid,
 }
 
 impl<'r> Repeat<'r> {
-    /// Finds the window and resamples every measure that a promise is about; of shares where the
-    /// second says so.
+    /// Determines the window and resamples every measure with a promise, as the given quantity.
     pub(crate) fn new(
         number: usize,
         trial: &TrialRecord,
@@ -50,14 +47,14 @@ impl<'r> Repeat<'r> {
         let common = record.released_ns.max(record.all_released_ns);
         let end = record.stopped_ns.max(common);
         let length_s = (end - common) as f64 * 1e-9;
-        // What the study leaves out was never promised; what the data leaves out was.
-        let told_s = match trial.warm_up {
+        // A warm-up fixed by the study was never promised; one determined from the data was.
+        let fixed_s = match trial.warm_up {
             WarmUpRecord::Seconds(seconds) => seconds.clamp(0.0, length_s),
             WarmUpRecord::Auto => 0.0,
         };
-        let from = common + (told_s * 1e9) as u64;
+        let from = common + (fixed_s * 1e9) as u64;
         let until = record.looks.and_then(|looks| looks.judged_until_ns);
-        let mut warm_up_s = told_s;
+        let mut warm_up_s = fixed_s;
         let mut grids = Vec::new();
         for &(measure, quantity) in measures {
             let resampled = |until| resample(record, tables, measure, groups, from, until);
@@ -86,30 +83,30 @@ impl<'r> Repeat<'r> {
     fn grids(&self, measure: Measure) -> Result<&Grids, String> {
         let found = self.grids.iter().find(|(wanted, _)| *wanted == measure);
         found.map_or_else(
-            || Err("it was not resampled".to_owned()),
+            || Err("not resampled".to_owned()),
             |(_, grids)| grids.as_ref().map_err(Clone::clone),
         )
     }
 
-    /// The round that it was part of, counted from 1: a trial that rested for some rounds has
-    /// fewer repeats than there were rounds, and samples bear the number of the round.
+    /// The round it was part of, counted from 1: a trial that was skipped in some rounds has fewer
+    /// repeats than rounds, and samples are named by round.
     pub(crate) fn round(&self) -> usize {
         let of_samples = self.record.samples.rsplit_once("-repeat-");
         let counted = of_samples.and_then(|(_, number)| number.parse::<usize>().ok());
         counted.map_or(self.number, |from_zero| from_zero + 1)
     }
 
-    /// A measure on the judged window, or why it is missing.
+    /// A measure over the judged window, or why it is missing.
     pub(crate) fn grid(&self, measure: Measure) -> Result<&Grid, String> {
         self.grids(measure).map(|grids| &grids.judged)
     }
 
-    /// A measure in all seconds that were observed, or why it is missing.
+    /// A measure over all observed seconds, or why it is missing.
     pub(crate) fn observed(&self, measure: Measure) -> Result<&Grid, String> {
         self.grids(measure).map(|grids| &grids.observed)
     }
 
-    /// A measure that nothing is promised about, on the same window as those that are.
+    /// A measure without a promise, over the same window as the others.
     pub(crate) fn resampled(&self, measure: Measure, groups: &[&str]) -> Result<Grid, String> {
         match self.grids.iter().any(|(known, _)| *known == measure) {
             true => self.grid(measure).cloned(),
@@ -119,21 +116,21 @@ impl<'r> Repeat<'r> {
         }
     }
 
-    /// Seconds of the judged window that samples cover.
+    /// Seconds of the judged window covered by samples.
     pub(crate) fn window_s(&self) -> f64 {
         let covered =
             self.grids.iter().filter_map(|(_, grids)| Some(grids.as_ref().ok()?.judged.seconds()));
         covered.reduce(f64::min).unwrap_or((self.end_ns - self.start_ns) as f64 * 1e-9)
     }
 
-    /// The table of a source, or why this host has none.
+    /// The table of a source, or why it is missing.
     pub(crate) fn table(&self, source: &str) -> Result<Sorted<'r>, String> {
         Sorted::find(self.tables, source)
             .ok_or_else(|| why_missing(self.record, self.tables, source))
     }
 
-    /// How much the sum of these counters of one subject grew over the judged window, and over how
-    /// many seconds of it.
+    /// Growth of the sum of these counters of one subject over the judged window, and the seconds
+    /// it covers.
     pub(crate) fn growth(
         &self,
         source: &str,
@@ -143,7 +140,7 @@ impl<'r> Repeat<'r> {
         self.grown(&self.table(source)?, subject, columns)
     }
 
-    /// The same of a table at hand.
+    /// The same for a known table.
     pub(crate) fn grown(
         &self,
         table: &Sorted<'_>,
@@ -177,7 +174,7 @@ fn resample(
     let source = measure.source();
     let table = Sorted::find(tables, source).ok_or_else(|| why_missing(record, tables, source))?;
     sorted::resample(&table, measure, groups, from_ns, to_ns).map_err(|missing| {
-        // The sampler's own reason for a missing column says more than that it is missing.
+        // The sampler's reason for a missing column is more informative.
         let reasons = &record.not_available;
         let known = measure.columns().iter().find_map(|name| {
             reasons.get(&format!("{source}.{name}")).or_else(|| reasons.get(source))

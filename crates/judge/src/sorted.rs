@@ -6,15 +6,15 @@ use assay_stats::{Grid, Series};
 
 use assay_verdict::Measure;
 
-/// A table whose rows have been sorted by subject once. Asking a [`Table`] for each subject in
-/// turn would read all rows once a group, which at 128 groups is most of the work of a judgement.
+/// A table whose rows are sorted by subject once. Reading a [`Table`] for each subject would scan
+/// all rows once per group, which at 128 groups dominates the judgement.
 pub(crate) struct Sorted<'t> {
     table: &'t Table,
     rows: Vec<Vec<u32>>,
 }
 
 impl<'t> Sorted<'t> {
-    /// Sorts the rows of the table of that source; `None` when there is no such table.
+    /// Sorts the rows of the table of this source; `None` when there is no such table.
     pub(crate) fn find(tables: &'t [Table], source: &str) -> Option<Self> {
         let table = tables.iter().find(|table| table.source == source)?;
         let mut rows = vec![Vec::new(); table.subjects.len()];
@@ -26,13 +26,13 @@ impl<'t> Sorted<'t> {
         Some(Self { table, rows })
     }
 
-    /// Where the table comes from.
+    /// Source of the table.
     pub(crate) fn source(&self) -> &'t str {
         &self.table.source
     }
 
-    /// The sum of some counters of one subject. Rows in which one of them could not be read are
-    /// left out. The error says what is missing.
+    /// The sum of some counters of one subject. Rows with an unreadable counter are left out. The
+    /// error names what is missing.
     pub(crate) fn sum(&self, subject: &str, columns: &[&str]) -> Result<Series, String> {
         let source = &self.table.source;
         let index = self.table.subjects.iter().position(|name| name == subject);

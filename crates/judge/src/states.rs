@@ -1,43 +1,44 @@
-//! A run that moves between two states has a mean that no second of it ever had.
+//! Two states of a run, whose mean describes neither.
 
-use crate::estimates::Asked;
 use assay_stats::spans::Spans;
 use assay_verdict::States;
 use assay_verdict::wording::count;
 
-/// A span in which a group got next to nothing counts as this much of its share.
+use crate::estimates::PromiseData;
+
+/// Lower limit of a span's relative share.
 const LEAST: f64 = 0.05;
 
-/// Spans of each state, at least.
+/// Minimum number of spans in each state.
 const LEAST_SPANS: usize = 2;
 
-/// The part of one repeat's spans that each state has, at least: a state that a single repeat was
-/// in for so long is one, however many other repeats there are.
+/// Minimum part of one repeat's spans in each state: a state in which a single repeat was for so
+/// long counts, however many other repeats there are.
 const LEAST_PART: f64 = 0.05;
 
-/// States are this many standard deviations of what is left within them apart.
+/// Minimum distance of states in standard deviations within them.
 const APART: f64 = 4.0;
 
-/// Changes from one state to the other, as a part of what independent spans would have, at most.
+/// Maximum number of changes between states, relative to independent spans.
 const FEW_CHANGES: f64 = 0.5;
 
-/// Repeats that were in both states and say how long runs stay in each, at least.
+/// Minimum number of repeats with both states, to know how long runs stay in each.
 const FEWEST_REPEATS: usize = 3;
 
-/// The two states of each group that has some over all its repeats, further apart than the margin;
+/// The two states of each group that has them over all its repeats, further apart than the margin;
 /// the spans are `[repeat][group]`.
-pub(crate) fn find(asked: &Asked<'_>, spans: &[Vec<Spans>]) -> Vec<States> {
+pub(crate) fn find(data: &PromiseData<'_>, spans: &[Vec<Spans>]) -> Vec<States> {
     let of_group = |(group, name): (usize, &String)| {
         let repeats: Vec<&Spans> = spans.iter().filter_map(|repeat| repeat.get(group)).collect();
-        of_group(&repeats, name, asked.within)
+        of_group(&repeats, name, data.within)
     };
-    asked.names.iter().enumerate().filter_map(of_group).collect()
+    data.names.iter().enumerate().filter_map(of_group).collect()
 }
 
-/// The clearest of them, those of which one is outside of the promise first.
-pub(crate) fn clearest(asked: &Asked<'_>, found: &[States]) -> Option<States> {
+/// The clearest states, preferring those of which one is outside the promise.
+pub(crate) fn clearest(data: &PromiseData<'_>, found: &[States]) -> Option<States> {
     let apart = |one: &States| (one.times[1] / one.times[0]).ln();
-    let rank = |one: &States| (has_one_outside(asked, one), apart(one));
+    let rank = |one: &States| (has_one_outside(data, one), apart(one));
     let clearest = found.iter().max_by(|a, b| {
         let (a, b) = (rank(a), rank(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
@@ -45,20 +46,20 @@ pub(crate) fn clearest(asked: &Asked<'_>, found: &[States]) -> Option<States> {
     clearest.cloned()
 }
 
-fn has_one_outside(asked: &Asked<'_>, states: &States) -> bool {
-    states.times.iter().any(|times| asked.side.error(*times, 1.0) > asked.within)
+fn has_one_outside(data: &PromiseData<'_>, states: &States) -> bool {
+    states.times.iter().any(|times| data.side.error(*times, 1.0) > data.within)
 }
 
-/// Why states of any group leave open what runs like these give: one of them breaks the promise, and
-/// how much of it a run has is known of too few repeats. A repeat that was in one state alone says
-/// nothing of it: the next may be in the other from its beginning to its end.
-pub(crate) fn unsettled(asked: &Asked<'_>, found: &[States]) -> Option<String> {
-    let repeats = asked.repeats.len();
+/// Why states of any group leave open what to expect of runs like these: one of them breaks the
+/// promise, and too few repeats show how much of it a run has. A repeat that was in one state only
+/// shows nothing of that: the next may be in the other throughout.
+pub(crate) fn unsettled(data: &PromiseData<'_>, found: &[States]) -> Option<String> {
+    let repeats = data.repeats.len();
     let settled = |one: &States| one.repeats == repeats && repeats >= FEWEST_REPEATS;
-    let open = found.iter().find(|one| has_one_outside(asked, one) && !settled(one))?;
+    let open = found.iter().find(|one| has_one_outside(data, one) && !settled(one))?;
     Some(format!(
-        "one of the two states of `{}` is outside of the promise, and {} of {} were in both, where \
-         all of {FEWEST_REPEATS} or more tell how much of it a run has",
+        "one of the two states of `{}` is outside the promise, and {} of {} were in both; \
+         all of {FEWEST_REPEATS} or more must be to show how much of it a run has",
         open.group,
         open.repeats,
         count(repeats, "repeat")
@@ -101,7 +102,7 @@ fn of_group(repeats: &[&Spans], name: &str, within: f64) -> Option<States> {
     })
 }
 
-/// Sorted values in two parts, so that the squares within them are least.
+/// Partition of sorted values in two with the least sum of squares within.
 struct Split {
     below: usize,
     edge: f64,
@@ -147,14 +148,14 @@ mod tests {
         1.0 + [0.03, -0.02, 0.01, -0.03, 0.02][second % 5]
     }
 
-    /// 40 seconds, of which the first ones had so many times the share.
+    /// 40 seconds, of which the first ones had this multiple of the share.
     fn stepped(times: f64, seconds: usize) -> Spans {
         let times = (0..40).map(|at| Some(ripple(at) * if at < seconds { times } else { 1.0 }));
         Spans { times: times.collect(), length_s: 1.0 }
     }
 
     #[test]
-    fn two_states_are_told_with_the_time_spent_in_each() {
+    fn two_states_are_reported_with_their_durations() {
         let found =
             find_in((0..45).map(|at| ripple(at) * if at < 22 { 2.0 } else { 1.0 })).unwrap();
         assert_eq!(found.seconds, [23.0, 22.0]);
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn more_repeats_never_hide_a_state_that_one_was_in() {
+    fn more_repeats_do_not_hide_a_state_of_one() {
         let spans = |twice: usize| stepped(2.0, twice);
         let (moved, steady) = (spans(5), spans(0));
         let repeats: Vec<&Spans> = std::iter::once(&moved).chain([&steady; 9]).collect();
@@ -173,10 +174,10 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_one_repeat_met_is_not_hidden_by_a_clearer_one_of_another_group() {
+    fn a_clearer_state_of_another_group_hides_nothing() {
         let grid = Grid::default();
         let observed = |number| Observed { number, observed: &grid, judged: &grid };
-        let asked = Asked {
+        let data = PromiseData {
             names: vec!["a".to_owned(), "b".to_owned()],
             expected: vec![Expected::plain(None, 0.5); 2],
             quantity: Quantity::Share,
@@ -187,16 +188,16 @@ mod tests {
             repeats: (1..=3).map(observed).collect(),
         };
         let repeat = |of_b: usize| vec![stepped(1.2, 4), stepped(1.18, of_b)];
-        let all = find(&asked, &[repeat(3), repeat(0), repeat(0)]);
-        assert_eq!(clearest(&asked, &all).map(|one| one.group), Some("a".to_owned()));
-        let open = unsettled(&asked, &all).unwrap();
+        let all = find(&data, &[repeat(3), repeat(0), repeat(0)]);
+        assert_eq!(clearest(&data, &all).map(|one| one.group), Some("a".to_owned()));
+        let open = unsettled(&data, &all).unwrap();
         assert!(open.contains("of `b`") && open.contains("1 of 3 repeats"), "{open}");
-        let all = find(&asked, &[repeat(3), repeat(3), repeat(3)]);
-        assert_eq!((all.len(), unsettled(&asked, &all)), (2, None));
+        let all = find(&data, &[repeat(3), repeat(3), repeat(3)]);
+        assert_eq!((all.len(), unsettled(&data, &all)), (2, None));
     }
 
     #[test]
-    fn noise_and_turns_are_no_states() {
+    fn noise_and_alternation_are_not_states() {
         assert_eq!(find_in((0..45).map(ripple)), None);
         let turns = (0..45).map(|at| ripple(at) * if at % 2 == 0 { 2.0 } else { 1.0 });
         assert_eq!(find_in(turns), None);

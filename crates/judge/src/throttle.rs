@@ -1,4 +1,4 @@
-//! How a CPU quota bound during a repeat.
+//! How often a CPU quota bound during a repeat.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use crate::sorted::Sorted;
 /// Periods of a quota over the judged window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Throttled {
-    /// Periods in which the group had anything to run.
+    /// Periods in which the group was runnable.
     pub(crate) periods: f64,
-    /// Those in which it ran out of quota.
+    /// Periods in which it ran out of quota.
     pub(crate) throttled: f64,
 }
 
@@ -20,13 +20,13 @@ impl fmt::Display for Throttled {
     }
 }
 
-/// What a group's quota did; `None` for a group without a quota or without counters.
-pub(crate) fn of(table: &Sorted<'_>, repeat: &Repeat<'_>, group: &str) -> Option<Throttled> {
+/// Counts of a group's quota; `None` for a group without a quota or counters.
+pub(crate) fn counts(table: &Sorted<'_>, repeat: &Repeat<'_>, group: &str) -> Option<Throttled> {
     let grown = |column| Some(repeat.grown(table, group, &[column]).ok()?.0);
     Some(Throttled { periods: grown("periods")?, throttled: grown("throttled_periods")? })
 }
 
-/// Names of the groups around the run's own that bear a quota.
+/// Names of the groups around the run's own that have a quota.
 pub(crate) fn above(repeat: &Repeat<'_>) -> Vec<String> {
     let table = repeat.tables.iter().find(|table| table.source == "throttle");
     let subjects = table.map_or(&[][..], |table| &table.subjects);

@@ -1,54 +1,51 @@
-//! One trial: its repeats, its gates, its promises.
+//! One trial: its repeats, checks and promises.
 
 use assay_run_folder::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
+use assay_stats::batches::Quantity;
+use assay_verdict::{Fact, Measure, TrialJudgement, Verdict};
 
 use crate::checks::{self, Entry, Evidence, Selection, ValidityCheck};
-use crate::facts;
-use crate::interim_looks;
 use crate::promise::{self, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
-use crate::trial_value::{Found, PLAIN, Wanted};
-use crate::workload_metrics;
-use assay_stats::batches::Quantity;
-use assay_verdict::Measure;
-use assay_verdict::{Fact, TrialJudgement, Verdict};
+use crate::trial_value::{PLAIN, TrialValues, ValueRequest};
+use crate::{facts, interim_looks, workload_metrics};
 
-/// What the run wrote into io.cost.model, if it was always the same (Documentation/admin-guide/
-/// cgroup-v2.rst: `rrandiops` is the rate of random reads).
-fn told_iops(manifest: &Manifest) -> Option<f64> {
+/// The rate configured in io.cost.model, if it was always the same
+/// (Documentation/admin-guide/cgroup-v2.rst: `rrandiops` is the rate of random reads).
+fn configured_iops(manifest: &Manifest) -> Option<f64> {
     let models = manifest.changes.iter().filter(|change| change.what.ends_with("/io.cost.model"));
-    let told: Vec<f64> = models
+    let configured: Vec<f64> = models
         .filter_map(|change| {
             let mut words = change.set.as_deref()?.split_whitespace();
             words.find_map(|word| word.strip_prefix("rrandiops="))?.parse().ok()
         })
         .collect();
-    told.first().copied().filter(|first| told.iter().all(|other| other == first))
+    configured.first().copied().filter(|first| configured.iter().all(|other| other == first))
 }
 
-/// A trial with its repeats on their windows and everything checked: what numbers are taken from.
+/// A trial with its windows and checks, the input of all numbers.
 pub(crate) struct Prepared<'r> {
     manifest: &'r Manifest,
     trial: &'r TrialRecord,
     groups: Vec<&'r str>,
-    /// Repeats that count.
+    /// Number of repeats that count.
     pub(crate) counted: usize,
     repeats: Vec<Repeat<'r>>,
     left_out: Vec<Repeat<'r>>,
-    gates: Vec<ValidityCheck>,
+    checks: Vec<ValidityCheck>,
     facts: Vec<Fact>,
     unseen: Option<String>,
 }
 
 impl<'r> Prepared<'r> {
-    /// Sorts the repeats out, finds their windows and passes them through the gates, for the
-    /// promises of the trial and for what is wanted besides.
+    /// Selects the repeats, determines their windows and runs the checks, for the promises of the
+    /// trial and for the values needed by comparisons.
     pub(crate) fn new(
         manifest: &'r Manifest,
         trial: &'r TrialRecord,
         samples: &'r [Vec<Table>],
-        wanted: &[Wanted<'_>],
+        requests: &[ValueRequest<'_>],
     ) -> Self {
         let measured = trial.groups.iter().filter(|group| is_measured(group));
         let groups: Vec<&str> = measured.map(|group| group.name.as_str()).collect();
@@ -57,61 +54,62 @@ impl<'r> Prepared<'r> {
             .iter()
             .filter_map(|promise| Some((Measure::parse(&promise.measure)?, &promise.is)))
             .collect();
-        promises.extend(wanted.iter().filter_map(|wanted| Some((wanted.sampled()?, &PLAIN))));
+        promises.extend(requests.iter().filter_map(|requests| Some((requests.sampled()?, &PLAIN))));
         let mut selection = Selection::new(trial, samples);
         let prepare = |entries: &[Entry<'r>]| prepare(trial, entries, &groups, &promises);
         let repeats = prepare(&selection.judged);
         let base = Evidence {
             host: &manifest.host,
             trial,
-            told_iops: told_iops(manifest),
+            configured_iops: configured_iops(manifest),
             groups: &groups,
             promises: &promises,
             repeats: &[],
         };
-        let spoilt = checks::spoilt(&Evidence { repeats: &repeats, ..base });
-        selection.leave_out(&spoilt);
-        let is_spoilt =
-            |repeat: &Repeat<'_>| spoilt.iter().any(|(other, _)| *other == repeat.number);
-        let (mut left_out, repeats): (Vec<_>, Vec<_>) = repeats.into_iter().partition(is_spoilt);
+        let disturbed = checks::disturbed(&Evidence { repeats: &repeats, ..base });
+        selection.leave_out(&disturbed);
+        let is_disturbed =
+            |repeat: &Repeat<'_>| disturbed.iter().any(|(other, _)| *other == repeat.number);
+        let (mut left_out, repeats): (Vec<_>, Vec<_>) = repeats.into_iter().partition(is_disturbed);
         left_out.extend(prepare(&selection.cut_short));
         let evidence = Evidence { repeats: &repeats, ..base };
-        let gates = checks::all(&evidence, &selection);
+        let checks = checks::all(&evidence, &selection);
         let facts = facts::all(&evidence);
         let (counted, unseen) = (selection.counted, checks::unseen(manifest, trial));
-        Self { manifest, trial, groups, counted, repeats, left_out, gates, facts, unseen }
+        Self { manifest, trial, groups, counted, repeats, left_out, checks, facts, unseen }
     }
 
-    /// What all promises of the trial are judged from.
+    /// Inputs of all promises of the trial.
     pub(crate) fn subject(&self) -> Subject<'_> {
         Subject {
             host: &self.manifest.host,
-            told_iops: told_iops(self.manifest),
+            configured_iops: configured_iops(self.manifest),
             trial: self.trial,
             groups: &self.groups,
             repeats: &self.repeats,
             left_out: &self.left_out,
-            gates: &self.gates,
+            checks: &self.checks,
             part: interim_looks::part_of(self.trial),
             unseen: self.unseen.as_deref(),
         }
     }
 }
 
-/// Judges one combination of factors, and finds what comparisons with other trials want of it.
+/// Judges one combination of factors, and collects the values needed by comparisons with other
+/// trials.
 pub(crate) fn judge_trial(
     manifest: &Manifest,
     trial: &TrialRecord,
     samples: &[Vec<Table>],
-    wanted: &[Wanted<'_>],
-) -> (TrialJudgement, Vec<Found>) {
-    let prepared = Prepared::new(manifest, trial, samples, wanted);
+    requests: &[ValueRequest<'_>],
+) -> (TrialJudgement, Vec<TrialValues>) {
+    let prepared = Prepared::new(manifest, trial, samples, requests);
     let subject = prepared.subject();
     let repeats = &prepared.repeats;
     let records: Vec<_> = repeats.iter().map(|repeat| repeat.record).collect();
     let judged: Vec<_> =
         trial.promises.iter().map(|promise| promise::judge_promise(&subject, promise)).collect();
-    let found = wanted.iter().map(|wanted| wanted.find(&subject)).collect();
+    let found = requests.iter().map(|requests| requests.find(&subject)).collect();
     let judgement = TrialJudgement {
         factors: trial.factors.clone(),
         verdict: Verdict::worst(judged.iter().map(|promise| promise.verdict)),
@@ -121,14 +119,14 @@ pub(crate) fn judge_trial(
         warm_up_s: repeats.iter().map(|repeat| repeat.warm_up_s).fold(0.0, f64::max),
         observer_cpu: observer_cpu(repeats),
         workloads: workload_metrics::figures(trial, &records),
-        validity: prepared.gates.iter().map(|gate| gate.check.clone()).collect(),
+        validity: prepared.checks.iter().map(|validity| validity.check.clone()).collect(),
         facts: prepared.facts.clone(),
         rounds: repeats.iter().map(Repeat::round).collect(),
     };
     (judgement, found)
 }
 
-/// These repeats on their windows.
+/// Repeats with their windows.
 pub(crate) fn prepare<'r>(
     trial: &TrialRecord,
     entries: &[Entry<'r>],
@@ -144,7 +142,7 @@ pub(crate) fn prepare<'r>(
         .collect()
 }
 
-/// Each measure once; what is promised as a share anywhere is cut as one.
+/// Each measure once; one that is promised as a share anywhere is cut as a share.
 pub(crate) fn measures(promises: &[(Measure, &RelationRecord)]) -> Vec<(Measure, Quantity)> {
     let mut measures: Vec<(Measure, Quantity)> = Vec::new();
     for (measure, relation) in promises {
@@ -159,8 +157,8 @@ pub(crate) fn measures(promises: &[(Measure, &RelationRecord)]) -> Vec<(Measure,
     measures
 }
 
-/// CPU seconds of sampling, of reading knobs again and of looking at what there is per second, in
-/// cores, over all judged repeats.
+/// CPU seconds of sampling, of re-reading knobs and of listing processes per second, in cores, over
+/// all judged repeats.
 fn observer_cpu(repeats: &[Repeat<'_>]) -> f64 {
     let beside = |record: &RepeatRecord| {
         record.watch.map_or(0.0, |watch| watch.cpu_s) + record.shown_cpu_s.unwrap_or(0.0)

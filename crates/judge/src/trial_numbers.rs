@@ -1,8 +1,10 @@
-//! Each number of one trial, repeat by repeat: what runs are compared by.
+//! The measures of one trial to be compared, repeat by repeat.
 
 use assay_run_folder::{Manifest, RelationRecord};
 use assay_stats::Grid;
 use assay_stats::batches::Quantity as Estimand;
+use assay_verdict::Measure;
+use assay_verdict::wording::together;
 
 use crate::Samples;
 use crate::checks::Scope;
@@ -11,10 +13,8 @@ use crate::promise::Subject;
 use crate::repeat::Repeat;
 use crate::trial::Prepared;
 use crate::trial_value::{self, PLAIN};
-use assay_verdict::Measure;
-use assay_verdict::wording::together;
 
-/// What every comparison looks at, beside what the study promises something about.
+/// Measures of every comparison, in addition to those with a promise.
 const ALWAYS: [Measure; 4] =
     [Measure::IoBytes, Measure::IoIos, Measure::CpuTime, Measure::MemoryCurrent];
 
@@ -34,39 +34,39 @@ pub struct TrialNumber {
     pub measure: String,
     /// `rate`, `share`, `amount`, `number`.
     pub of: &'static str,
-    /// The one group that it is about.
+    /// The group, if it is about one.
     pub group: Option<String>,
-    /// Whether the study promises something about it, or the user asked for it.
+    /// Whether the study promises something about it, or the user selected it.
     pub decides: bool,
-    /// A number a repeat that counts, or why there is none.
+    /// One number per counted repeat, or why there is none.
     pub found: Result<Vec<RepeatLog>, String>,
-    /// Of repeats that were left out, as far as they have one.
+    /// Numbers of repeats that were left out, where available.
     pub left_out: Vec<RepeatLog>,
-    /// Which repeats nobody has seen, and why.
+    /// Unobserved repeats, and why.
     pub unseen: Option<String>,
 }
 
-/// Everything of a trial, in the order in which it is to be shown.
+/// All quantities of a trial, in display order.
 #[must_use]
 pub fn of_trial(
     manifest: &Manifest,
     samples: &Samples,
     number: usize,
-    asked: &[String],
+    selected: &[String],
 ) -> Vec<TrialNumber> {
     let trial = &manifest.trials[number];
     let samples = samples.get(number).map_or(&[][..], Vec::as_slice);
-    // The same windows as in the verdict: what nothing is promised about must not move them.
-    let wanted = trial_value::of_run(manifest);
-    let prepared = Prepared::new(manifest, trial, samples, &wanted);
+    // The same windows as in the verdict: measures without a promise must not move them.
+    let requests = trial_value::requests_of_run(manifest);
+    let prepared = Prepared::new(manifest, trial, samples, &requests);
     let subject = prepared.subject();
     let promised = |measure: &str| {
         trial.promises.iter().any(|promise| promise.measure == measure)
             || manifest.comparisons.iter().any(|promise| promise.measure == measure)
-            || asked.iter().any(|asked| asked == measure)
+            || selected.iter().any(|selected| selected == measure)
     };
     let mut found = Vec::new();
-    for measure in measures(&subject, asked) {
+    for measure in measures(&subject, selected) {
         found.extend(of_samples(&subject, measure, promised(measure.name())));
     }
     for name in metric::comparable(trial) {
@@ -75,8 +75,8 @@ pub fn of_trial(
         }
     }
     let known: Vec<String> = found.iter().map(|one| one.measure.clone()).collect();
-    for name in asked.iter().filter(|name| !known.contains(name)) {
-        let why = "no sample and no workload of this trial gives it".to_owned();
+    for name in selected.iter().filter(|name| !known.contains(name)) {
+        let why = "neither the samples nor the workloads of this trial have it".to_owned();
         let blank = blank(name, "number", None, true);
         found.push(TrialNumber { found: Err(why), ..blank });
     }
@@ -87,9 +87,9 @@ pub fn of_trial(
     found
 }
 
-fn measures(subject: &Subject<'_>, asked: &[String]) -> Vec<Measure> {
+fn measures(subject: &Subject<'_>, selected: &[String]) -> Vec<Measure> {
     let promised = subject.trial.promises.iter().map(|promise| promise.measure.as_str());
-    let named = promised.chain(asked.iter().map(String::as_str)).filter_map(Measure::parse);
+    let named = promised.chain(selected.iter().map(String::as_str)).filter_map(Measure::parse);
     let mut all: Vec<Measure> = Vec::new();
     for measure in named.chain(ALWAYS) {
         if !all.contains(&measure) {
@@ -143,13 +143,13 @@ struct Levels {
 }
 
 impl TrialNumber {
-    /// With the numbers of one group.
+    /// Fills in the numbers of one group.
     fn with(mut self, levels: &Result<Levels, String>, group: usize) -> Self {
         match levels {
             Err(why) => self.found = Err(why.clone()),
             Ok(levels) => {
                 self.found = numbers(&levels.counted, group);
-                // Nothing at all has no logarithm, and is as far from everything as can be.
+                // Zero has no finite logarithm, and differs from everything.
                 let of = |(repeat, levels): &(usize, Vec<f64>)| RepeatLog {
                     repeat: *repeat,
                     log: levels[group].ln(),
@@ -177,13 +177,16 @@ fn levels(
         let grid = if together { grid.together() } else { grid };
         let whole = estimand.whole(&grid);
         if grid.totals().iter().sum::<f64>() <= 0.0 {
-            return Err(format!("no measured group got anything in repeat {}", repeat.number));
+            return Err(format!(
+                "the measured groups have a total of zero in repeat {}",
+                repeat.number
+            ));
         }
         Ok((repeat.number, grid.totals().iter().map(|total| total / whole).collect()))
     };
     Ok(Levels {
         counted: subject.repeats.iter().map(of).collect::<Result<_, String>>()?,
-        left_out: subject.seen_and_left_out().filter_map(|repeat| of(repeat).ok()).collect(),
+        left_out: subject.left_out_with_samples().filter_map(|repeat| of(repeat).ok()).collect(),
     })
 }
 
@@ -191,12 +194,12 @@ fn levels(
 fn numbers(repeats: &[(usize, Vec<f64>)], group: usize) -> Result<Vec<RepeatLog>, String> {
     let of = |(repeat, levels): &(usize, Vec<f64>)| match levels[group] {
         level if level > 0.0 => Ok(RepeatLog { repeat: *repeat, log: level.ln() }),
-        _ => Err(format!("it got nothing in repeat {repeat}, of which there is no ratio")),
+        _ => Err(format!("it is zero in repeat {repeat}, so there is no ratio")),
     };
     repeats.iter().map(of).collect()
 }
 
-/// The geometric mean over the instances of a workload.
+/// Geometric mean over the instances of a workload.
 fn of_workloads(
     subject: &Subject<'_>,
     name: &str,
@@ -208,12 +211,12 @@ fn of_workloads(
     match subject.passes(|scope| scope == Scope::All).and_then(|()| of(subject.repeats)) {
         Err(why) => TrialNumber { found: Err(why), ..blank },
         Ok(values) => {
-            let left_out = subject.seen_and_left_out();
+            let left_out = subject.left_out_with_samples();
             let left_out = left_out.filter_map(|repeat| of(std::slice::from_ref(repeat)).ok());
             TrialNumber {
                 found: Ok(means(&values)),
                 left_out: left_out.flat_map(|values| means(&values)).collect(),
-                // Whoever gave no number may have been the slowest.
+                // An instance without a number may have been the slowest.
                 unseen: together(values.left_out.into_iter()),
                 ..blank
             }

@@ -1,20 +1,20 @@
-//! The one number of a trial and repeat that is compared with other trials.
+//! Per-repeat value of a trial, used by cross-trial promises and references.
 
 use assay_run_folder::{Manifest, RelationRecord};
+use assay_verdict::Measure;
 
 use crate::checks::Scope;
 use crate::metric::Metric;
 use crate::promise::Subject;
 use crate::repeat::Repeat;
-use assay_verdict::Measure;
 
-/// A total that is compared needs nobody to compete for it, just as a limit does not: the gates
-/// that concern a limit concern it.
+/// Relation of a plain total: like a limit it needs no competition, so the checks for a limit
+/// apply.
 pub(crate) static PLAIN: RelationRecord = RelationRecord::AtMost(f64::INFINITY);
 
-/// What is wanted of every trial.
+/// A value needed of every trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wanted<'m> {
+pub(crate) struct ValueRequest<'m> {
     measure: &'m str,
     group: Option<&'m str>,
 }
@@ -22,75 +22,77 @@ pub(crate) struct Wanted<'m> {
 /// Numbers by repeat, counted from 1; or why there are none.
 pub(crate) type Numbers = Result<Vec<(usize, f64)>, String>;
 
-/// What a trial gives.
+/// The values of a trial.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct TrialValues {
     /// Of the repeats that count.
     pub(crate) numbers: Numbers,
-    /// Of those that do not, as far as they have one.
+    /// Of the others, where available.
     pub(crate) left_out: Vec<(usize, f64)>,
-    /// Which repeats nobody has seen, and why.
+    /// Unobserved repeats, and why.
     pub(crate) unseen: Option<String>,
 }
 
-impl Found {
-    /// Nothing, for this reason.
-    pub(crate) fn nothing(why: String) -> Self {
+impl TrialValues {
+    /// No values, for this reason.
+    pub(crate) fn missing(why: String) -> Self {
         Self { numbers: Err(why), left_out: Vec::new(), unseen: None }
     }
 }
 
-/// Everything that comparisons and references of a run want, in their order: first all of the
-/// comparisons, then all of the references.
-pub(crate) fn of_run(manifest: &Manifest) -> Vec<Wanted<'_>> {
-    let comparisons = manifest.comparisons.iter().map(|comparison| Wanted {
+/// The values needed by comparisons and references of a run, in their order: first those of the
+/// comparisons, then those of the references.
+pub(crate) fn requests_of_run(manifest: &Manifest) -> Vec<ValueRequest<'_>> {
+    let comparisons = manifest.comparisons.iter().map(|comparison| ValueRequest {
         measure: &comparison.measure,
         group: comparison.group.as_deref(),
     });
-    let references = manifest.references.iter().map(|reference| Wanted {
-        // A reference without a measure wants nothing, and nothing is what an empty name gives.
+    let references = manifest.references.iter().map(|reference| ValueRequest {
+        // A reference without a measure needs no value; an empty name has none.
         measure: reference.measure.as_deref().unwrap_or_default(),
         group: reference.group.as_deref(),
     });
     comparisons.chain(references).collect()
 }
 
-impl Wanted<'_> {
-    /// The measure of the samples that it needs, if it is not a workload's own.
+impl ValueRequest<'_> {
+    /// The sampled measure that it needs, unless it is a workload metric.
     pub(crate) fn sampled(&self) -> Option<Measure> {
         Measure::parse(self.measure)
     }
 
     /// Its numbers in one trial.
-    pub(crate) fn find(&self, subject: &Subject<'_>) -> Found {
+    pub(crate) fn find(&self, subject: &Subject<'_>) -> TrialValues {
         let of = |repeat| self.of_repeats(subject, std::slice::from_ref(repeat)).ok();
         let numbers = self.passed(subject).and_then(|()| self.of_repeats(subject, subject.repeats));
-        let silent = numbers.as_ref().ok().and_then(|found| self.silent(subject, found));
+        let without_value =
+            numbers.as_ref().ok().and_then(|found| self.without_value(subject, found));
         let unseen: Vec<String> =
-            subject.unseen.map(str::to_owned).into_iter().chain(silent).collect();
-        Found {
+            subject.unseen.map(str::to_owned).into_iter().chain(without_value).collect();
+        TrialValues {
             numbers,
             left_out: subject.left_out.iter().filter_map(of).flatten().collect(),
             unseen: (!unseen.is_empty()).then(|| unseen.join("; ")),
         }
     }
 
-    /// Repeats that count and gave no such number: whoever is cut off at the end is the slowest.
-    fn silent(&self, subject: &Subject<'_>, found: &[(usize, f64)]) -> Option<String> {
+    /// Counted repeats without the number: an instance that is cut off at the end is the slowest.
+    fn without_value(&self, subject: &Subject<'_>, found: &[(usize, f64)]) -> Option<String> {
         let has = |number: usize| found.iter().any(|(given, _)| *given == number);
-        let silent = subject.repeats.iter().map(|repeat| repeat.number).filter(|one| !has(*one));
-        let silent: Vec<String> = silent.map(|number| number.to_string()).collect();
-        let repeats = if silent.len() == 1 { "repeat" } else { "repeats" };
-        (!silent.is_empty())
-            .then(|| format!("{repeats} {} gave no `{}`", silent.join(", "), self.measure))
+        let without_value =
+            subject.repeats.iter().map(|repeat| repeat.number).filter(|one| !has(*one));
+        let without_value: Vec<String> = without_value.map(|number| number.to_string()).collect();
+        let repeats = if without_value.len() == 1 { "repeat" } else { "repeats" };
+        (!without_value.is_empty())
+            .then(|| format!("{repeats} {} have no `{}`", without_value.join(", "), self.measure))
     }
 
-    /// Whether every gate that concerns it is passed.
+    /// Passes if every check that concerns it holds.
     fn passed(&self, subject: &Subject<'_>) -> Result<(), String> {
         match (self.sampled(), Metric::parse(self.measure)) {
             (Some(measure), _) => subject.passes(|scope| scope.concerns(measure, &PLAIN)),
             (None, Some(_)) => subject.passes(|scope| scope == Scope::All),
-            (None, None) => Err(format!("nothing gives the measure `{}`", self.measure)),
+            (None, None) => Err(format!("no source provides the measure `{}`", self.measure)),
         }
     }
 
@@ -98,11 +100,11 @@ impl Wanted<'_> {
         match (self.sampled(), Metric::parse(self.measure)) {
             (Some(measure), _) => self.of_samples(subject, repeats, measure),
             (None, Some(metric)) => self.of_workloads(subject, repeats, metric),
-            (None, None) => Err(format!("nothing gives the measure `{}`", self.measure)),
+            (None, None) => Err(format!("no source provides the measure `{}`", self.measure)),
         }
     }
 
-    /// What the measured groups got together per second, or held on average.
+    /// Total rate of the measured groups, or the average amount held.
     fn of_samples(
         &self,
         subject: &Subject<'_>,
@@ -123,7 +125,7 @@ impl Wanted<'_> {
         repeats.iter().map(rate).collect()
     }
 
-    /// The geometric mean over the instances: of a metric nobody knows whether it can be added.
+    /// The geometric mean over the instances, since metrics may not be additive.
     fn of_workloads(
         &self,
         subject: &Subject<'_>,
@@ -134,7 +136,7 @@ impl Wanted<'_> {
         Ok(values.mean_logs().map(|(number, log)| (number, log.exp())).collect())
     }
 
-    /// Whether a group counts: it is the one that is named, or a member of a group of that name.
+    /// Whether a group counts: it is the named one, or a member of a group of that name.
     fn counts(&self, group: &str) -> bool {
         let Some(named) = self.group else { return true };
         let own = group.rsplit('/').next().unwrap_or(group);
@@ -144,7 +146,7 @@ impl Wanted<'_> {
 
     fn no_group(&self) -> String {
         match self.group {
-            Some(group) => format!("no measured group of this trial is called `{group}`"),
+            Some(group) => format!("no measured group of this trial is named `{group}`"),
             None => "no group of this trial is measured".to_owned(),
         }
     }

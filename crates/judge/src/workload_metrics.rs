@@ -1,16 +1,16 @@
-//! What workloads said of themselves, over the repeats that count.
+//! Workload metrics over the repeats that count.
 
 use assay_run_folder::{GroupRecord, RepeatRecord, TrialRecord, WorkloadRecord, WorkloadResult};
 
 use assay_verdict::{Figure, WorkloadMetrics};
 
-/// One entry a workload that has said anything.
+/// One entry for each workload with metrics or findings.
 pub(crate) fn figures(trial: &TrialRecord, repeats: &[&RepeatRecord]) -> Vec<WorkloadMetrics> {
     let all = trial
         .groups
         .iter()
         .flat_map(|group| group.workloads.iter().map(move |workload| (group, workload)));
-    let all = all.map(|(group, workload)| of(group, workload, repeats));
+    let all = all.map(|(group, workload)| metrics_of(group, workload, repeats));
     all.filter(|figures| {
         let WorkloadMetrics { metrics, not_available, findings, .. } = figures;
         !metrics.is_empty() || !not_available.is_empty() || !findings.is_empty()
@@ -18,7 +18,7 @@ pub(crate) fn figures(trial: &TrialRecord, repeats: &[&RepeatRecord]) -> Vec<Wor
     .collect()
 }
 
-fn of(
+fn metrics_of(
     group: &GroupRecord,
     workload: &WorkloadRecord,
     repeats: &[&RepeatRecord],
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_gathered_over_repeats_and_findings_told_once() {
+    fn metrics_are_averaged_and_findings_are_unique() {
         let figures = figures_of(&[result(Some(1.0)), result(None), result(Some(3.0))]);
         assert_eq!(figures.metrics["ops_per_s"].repeats, [1.0, 3.0]);
         assert_eq!(figures.findings, ["one node"]);

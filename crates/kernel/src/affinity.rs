@@ -1,4 +1,4 @@
-//! Which CPUs a thread may run on, and on which it ran last.
+//! CPU affinity of threads, and the CPU on which they last ran.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,22 +6,22 @@ use std::path::PathBuf;
 use crate::error::Error;
 use crate::root::Root;
 
-/// CPUs that a mask has room for: NR_CPUS is at most 8192. A mask shorter than the kernel's own is
-/// refused (EINVAL), as glibc's of 1024 is on large machines.
-const MOST: usize = 8192;
+/// Number of CPUs in a mask: NR_CPUS is at most 8192. A mask shorter than the kernel's own is refused
+/// (EINVAL), as glibc's of 1024 is on large machines.
+const MAX_CPUS: usize = 8192;
 
-type Mask = [u64; MOST / 64];
+type Mask = [u64; MAX_CPUS / 64];
 
 /// Binds the calling thread, and threads that it starts from then on, to these CPUs
 /// (sched_setaffinity(2)).
 pub fn bind_self(cpus: &[u16]) -> Result<(), Error> {
-    let mut mask: Mask = [0; MOST / 64];
+    let mut mask: Mask = [0; MAX_CPUS / 64];
     for cpu in cpus {
         if let Some(word) = mask.get_mut(usize::from(*cpu) / 64) {
             *word |= 1 << (cpu % 64);
         }
     }
-    // SAFETY: the mask lives through the call and is as long as the call is told; 0 is this thread.
+    // SAFETY: the mask lives through the call and its length is passed; 0 is this thread.
     let answer = unsafe {
         libc::syscall(libc::SYS_sched_setaffinity, 0, size_of::<Mask>(), &raw const mask)
     };
@@ -33,35 +33,35 @@ pub fn bind_self(cpus: &[u16]) -> Result<(), Error> {
     Err(Error::new("sched_setaffinity", &path, &cause).with_value(&format!("{cpus:?}")))
 }
 
-/// The CPUs that a thread may run on, its cpuset applied (sched_getaffinity(2)).
-pub fn of(pid: u32) -> Result<Vec<u16>, Error> {
+/// The CPUs that a thread may run on, with its cpuset applied (sched_getaffinity(2)).
+pub fn allowed_cpus(pid: u32) -> Result<Vec<u16>, Error> {
     let path = PathBuf::from(format!("/proc/{pid}"));
     let id = i32::try_from(pid)
         .ok()
         .filter(|id| *id > 0)
         .ok_or_else(|| Error::unexpected("sched_getaffinity", &path, "no such process id"))?;
-    let mut mask: Mask = [0; MOST / 64];
-    // SAFETY: the kernel writes no more than the length that it is told, which is the mask's.
+    let mut mask: Mask = [0; MAX_CPUS / 64];
+    // SAFETY: the kernel writes no more than the length passed, which is the mask's.
     let answer =
         unsafe { libc::syscall(libc::SYS_sched_getaffinity, id, size_of::<Mask>(), &raw mut mask) };
     if answer < 0 {
         return Err(Error::new("sched_getaffinity", &path, &io::Error::last_os_error()));
     }
     let is_set = |cpu: &u16| mask[usize::from(*cpu) / 64] >> (cpu % 64) & 1 == 1;
-    Ok((0..MOST as u16).filter(is_set).collect())
+    Ok((0..MAX_CPUS as u16).filter(is_set).collect())
 }
 
-/// The CPU that a process ran on last: field 39 of /proc/PID/stat (proc_pid_stat(5)).
+/// The CPU on which a process last ran: field 39 of /proc/PID/stat (proc_pid_stat(5)).
 #[must_use]
 pub fn last_cpu(root: &Root, pid: u32) -> Option<u16> {
     last_cpu_at(root, &format!("/proc/{pid}"))
 }
 
-/// The same of the process or thread whose folder this is, `/proc/PID/task/TID`.
+/// The same for the process or thread with this folder, `/proc/PID/task/TID`.
 #[must_use]
 pub fn last_cpu_at(root: &Root, folder: &str) -> Option<u16> {
     let stat = root.read(format!("{folder}/stat")).ok()?;
-    // The command name stands in parentheses and may hold blanks; after it comes field 3.
+    // The command name is in parentheses and may contain blanks; field 3 follows it.
     stat.rsplit_once(')')?.1.split_whitespace().nth(39 - 3)?.parse().ok()
 }
 
@@ -70,13 +70,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bound_thread_runs_where_it_was_bound() {
+    fn a_bound_thread_runs_on_its_cpu() {
         std::thread::spawn(|| {
-            let allowed = of(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+            let allowed =
+                allowed_cpus(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
             let last = *allowed.last().unwrap();
             bind_self(&[last]).unwrap();
             let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-            assert_eq!(of(tid).unwrap(), [last]);
+            assert_eq!(allowed_cpus(tid).unwrap(), [last]);
             assert_eq!(last_cpu(&Root::real(), tid), Some(last));
         })
         .join()
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn field_39_is_found_behind_a_name_with_blanks_and_parentheses() {
+    fn field_39_is_found_after_a_name_with_blanks_and_parentheses() {
         let tree = tempfile::tempdir().unwrap();
         let folder = tree.path().join("proc/7");
         std::fs::create_dir_all(&folder).unwrap();

@@ -1,44 +1,44 @@
-//! An allocator that counts, for tests which prove that something allocates nothing: such a test
-//! makes it its global allocator.
+//! A counting allocator for tests that prove that something does not allocate: such a test sets it as
+//! its global allocator.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// Without a destructor and with a constant beginning, so that reading it allocates nothing.
-    static MADE: Cell<u64> = const { Cell::new(0) };
+    /// Without a destructor and const-initialised, so that reading it does not allocate.
+    static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, which counts how often each thread asks for memory.
+/// The system's allocator, counting the allocations of each thread.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Counting;
+pub struct CountingAllocator;
 
-/// How often the calling thread has asked for memory, or for more of it.
+/// Number of allocations and reallocations of the calling thread.
 #[must_use]
-pub fn made() -> u64 {
-    MADE.with(Cell::get)
+pub fn count() -> u64 {
+    COUNT.with(Cell::get)
 }
 
-fn count() {
-    MADE.with(|made| made.set(made.get() + 1));
+fn increment() {
+    COUNT.with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: every call goes to the system's allocator with its arguments unchanged.
-unsafe impl GlobalAlloc for Counting {
+// SAFETY: every call is forwarded to the system's allocator with its arguments unchanged.
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `alloc`, which is the same there.
+        increment();
+        // SAFETY: the caller upholds the contract of `alloc`, which is the same there.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`, which is the same there.
+        // SAFETY: the caller upholds the contract of `dealloc`, which is the same there.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps the contract of `realloc`, which is the same there.
+        increment();
+        // SAFETY: the caller upholds the contract of `realloc`, which is the same there.
         unsafe { System.realloc(memory, layout, size) }
     }
 }

@@ -1,5 +1,5 @@
-//! Memory that a load generator works on: anonymous pages of its own, whose size is known to the
-//! byte and whose huge pages are asked for or forbidden.
+//! Memory of load generators: anonymous pages of an exactly known size, with huge pages requested or
+//! forbidden.
 
 use std::io;
 use std::marker::PhantomData;
@@ -12,21 +12,21 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use crate::error::Error;
 
-/// What the kernel is told about transparent huge pages for a piece of memory (madvise(2)).
-/// What it made of it is read from `AnonHugePages`: the host may forbid them.
+/// Advice to the kernel about transparent huge pages (madvise(2)). The result is visible in
+/// `AnonHugePages`: the host may forbid them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HugePages {
-    /// Nothing: the host's setting decides.
+    /// No advice: the host's setting decides.
     #[default]
     System,
-    /// `MADV_HUGEPAGE`: wanted, where the host does not say `never`.
-    Wanted,
-    /// `MADV_NOHUGEPAGE`: not even where the host says `always`.
+    /// `MADV_HUGEPAGE`: use them, unless the host says `never`.
+    Advise,
+    /// `MADV_NOHUGEPAGE`: avoid them, even if the host says `always`.
     Never,
 }
 
 mod plain {
-    /// Types for which all bits zero is a value and which own nothing.
+    /// Types for which all-zero bits are a valid value and that own nothing.
     pub trait Plain: Copy + Send + Sync + 'static {}
     impl Plain for u8 {}
     impl Plain for u32 {}
@@ -37,8 +37,8 @@ mod plain {
 }
 use plain::Plain;
 
-/// A slice of zeroes in a mapping of its own. Pages come into being when they are first touched,
-/// on the memory node of the CPU that touches them, and are given back on drop.
+/// A slice of zeroes in a mapping of its own. Pages are allocated at first touch, on the memory node of
+/// the touching CPU, and released on drop.
 #[derive(Debug)]
 pub struct Pages<T: Plain> {
     start: NonNull<T>,
@@ -47,20 +47,20 @@ pub struct Pages<T: Plain> {
     owns: PhantomData<T>,
 }
 
-// SAFETY: the mapping belongs to this value alone, and `T` is plain data.
+// SAFETY: the mapping belongs to this value only, and `T` is plain data.
 unsafe impl<T: Plain> Send for Pages<T> {}
 // SAFETY: shared access gives `&[T]` only.
 unsafe impl<T: Plain> Sync for Pages<T> {}
 
 impl<T: Plain> Pages<T> {
-    /// `len` zeroes. Fails where the address space or the overcommit policy does not allow it;
-    /// that there is memory behind it is not promised (proc_sys_vm(5), `overcommit_memory`).
+    /// `len` zeroes. Fails where the address space or the overcommit policy does not allow it; success
+    /// does not guarantee that there is memory for it (proc_sys_vm(5), `overcommit_memory`).
     pub fn zeroed(len: usize, huge: HugePages) -> Result<Self, Error> {
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| too_large(len))?;
         let mapped = up_to_pages(bytes.max(1)).ok_or_else(|| too_large(len))?;
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no memory
-        // that anybody has.
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no existing
+        // memory.
         let start = unsafe { mmap_anonymous(std::ptr::null_mut(), mapped, protection, flags) }
             .map_err(|cause| {
                 Error::new("map", Path::new("anonymous memory"), &cause.into())
@@ -72,38 +72,41 @@ impl<T: Plain> Pages<T> {
         Ok(pages)
     }
 
-    /// A kernel without transparent huge pages answers EINVAL; nothing is lost then, and what was
-    /// obtained is read from `AnonHugePages`.
+    /// A kernel without transparent huge pages returns EINVAL, which is harmless; the result is visible
+    /// in `AnonHugePages`.
     fn advise(&self, huge: HugePages) {
         let advice = match huge {
             HugePages::System => return,
-            HugePages::Wanted => Advice::LinuxHugepage,
+            HugePages::Advise => Advice::LinuxHugepage,
             HugePages::Never => Advice::LinuxNoHugepage,
         };
-        // SAFETY: these advices change how the mapping is backed, never what it holds, and the
-        // range is exactly this mapping.
+        // SAFETY: this advice changes how the mapping is backed, never its contents, and the range is
+        // exactly this mapping.
         let _ = unsafe { madvise(self.start.as_ptr().cast(), self.mapped, advice) };
     }
 
-    /// Keeps the first `len` items and gives whole pages behind them back. Longer than it is, it
-    /// stays as it is.
+    /// Keeps the first `len` items and releases whole pages after them. Does nothing if it is not
+    /// longer than that.
     pub fn shrink(&mut self, len: usize) {
         let len = len.min(self.len);
-        let Some(kept) = up_to_pages((len * size_of::<T>()).max(1)) else { return };
-        if kept < self.mapped {
-            // SAFETY: the tail of this mapping begins at a page, and no item below `len` lies in
-            // it; `&mut self` proves that nobody looks at it.
-            let gone = unsafe {
-                munmap(self.start.as_ptr().cast::<u8>().add(kept).cast(), self.mapped - kept)
+        let Some(kept_bytes) = up_to_pages((len * size_of::<T>()).max(1)) else { return };
+        if kept_bytes < self.mapped {
+            // SAFETY: the tail of this mapping begins at a page boundary and contains no item below
+            // `len`; `&mut self` proves that there are no other references to it.
+            let unmapped = unsafe {
+                munmap(
+                    self.start.as_ptr().cast::<u8>().add(kept_bytes).cast(),
+                    self.mapped - kept_bytes,
+                )
             };
-            if gone.is_ok() {
-                self.mapped = kept;
+            if unmapped.is_ok() {
+                self.mapped = kept_bytes;
             }
         }
         self.len = len;
     }
 
-    /// Bytes of address space that it takes.
+    /// Size of the mapping in bytes.
     #[must_use]
     pub fn mapped_bytes(&self) -> usize {
         self.mapped
@@ -128,26 +131,26 @@ impl<T: Plain> DerefMut for Pages<T> {
 
 impl<T: Plain> Drop for Pages<T> {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's own and ends with it.
+        // SAFETY: the mapping belongs to this value and ends with it.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.mapped) };
     }
 }
 
-/// A slice as atomics, for as long as it is borrowed (`AtomicU32::from_mut_slice` is unstable).
+/// A slice as atomics, while it is borrowed (`AtomicU32::from_mut_slice` is unstable).
 pub fn shared_u32(slice: &mut [u32]) -> &[AtomicU32] {
     // SAFETY: `AtomicU32` has the size and the alignment of `u32` (its documentation), and the
     // unique borrow excludes accesses that are not atomic.
     unsafe { &*(std::ptr::from_mut(slice) as *const [AtomicU32]) }
 }
 
-/// The bits of numbers of single precision as atomics.
+/// The bits of single-precision numbers as atomics.
 pub fn shared_f32_bits(slice: &mut [f32]) -> &[AtomicU32] {
     const { assert!(align_of::<f32>() == align_of::<AtomicU32>()) };
     // SAFETY: as above; `f32` has the size of `u32`, and all bits are a value of both.
     unsafe { &*(std::ptr::from_mut(slice) as *const [AtomicU32]) }
 }
 
-/// The same for words of 64 bits.
+/// The same for 64-bit words.
 pub fn shared_u64(slice: &mut [u64]) -> &[AtomicU64] {
     const { assert!(align_of::<AtomicU64>() == align_of::<u64>(), "a 64-bit target") };
     // SAFETY: as above; the alignment is checked at compile time.
@@ -175,8 +178,8 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     #[test]
-    fn pages_are_zero_and_hold_what_is_written() {
-        let mut pages = Pages::<u64>::zeroed(10_000, HugePages::Wanted).unwrap();
+    fn pages_are_zero_and_keep_what_is_written() {
+        let mut pages = Pages::<u64>::zeroed(10_000, HugePages::Advise).unwrap();
         assert!(pages.iter().all(|word| *word == 0));
         pages[9_999] = 7;
         shared_u64(&mut pages)[0].store(5, Ordering::Relaxed);
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn shrinking_gives_the_tail_back_and_keeps_the_head() {
+    fn shrinking_releases_the_tail_and_keeps_the_head() {
         let mut pages = Pages::<u32>::zeroed(1 << 20, HugePages::Never).unwrap();
         pages.fill(3);
         pages.shrink(1000);
@@ -197,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn no_items_are_an_empty_slice() {
+    fn zero_items_are_an_empty_slice() {
         let mut pages = Pages::<[u32; 2]>::zeroed(0, HugePages::System).unwrap();
         assert!(pages.is_empty());
         pages.shrink(0);
@@ -205,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_there_are_addresses_is_an_error_with_the_size() {
+    fn more_than_the_address_space_is_an_error_with_the_size() {
         let error = Pages::<u64>::zeroed(usize::MAX / 16, HugePages::System).unwrap_err();
         assert!(error.is(rustix::io::Errno::NOMEM), "{error}");
         assert!(error.to_string().contains("anonymous memory"), "{error}");

@@ -1,4 +1,4 @@
-//! Block devices by number, and opening them so that nobody else can be using them.
+//! Block devices by number, and opening them exclusively.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -12,12 +12,12 @@ use crate::error::Error;
 pub struct Numbers {
     /// The driver's number.
     pub major: u32,
-    /// The device's number below it.
+    /// The minor number.
     pub minor: u32,
 }
 
 impl Numbers {
-    fn of(device: u64) -> Self {
+    fn from_dev(device: u64) -> Self {
         Self { major: rustix::fs::major(device), minor: rustix::fs::minor(device) }
     }
 }
@@ -28,27 +28,26 @@ impl std::fmt::Display for Numbers {
     }
 }
 
-/// The numbers of the block device that the node at `path` stands for; an error when it is not
-/// a block device.
+/// The numbers of the block device with the node at `path`; an error if it is not a block device.
 pub fn numbers(path: &Path) -> Result<Numbers, Error> {
-    let found = fs::metadata(path).map_err(|cause| Error::new("stat", path, &cause))?;
-    if !found.file_type().is_block_device() {
+    let metadata = fs::metadata(path).map_err(|cause| Error::new("stat", path, &cause))?;
+    if !metadata.file_type().is_block_device() {
         return Err(Error::unexpected("use", path, "it is not a block device"));
     }
-    Ok(Numbers::of(found.rdev()))
+    Ok(Numbers::from_dev(metadata.rdev()))
 }
 
-/// The numbers of the block device that is open.
+/// The numbers of the open block device.
 pub fn numbers_of(disk: &File, path: &Path) -> Result<Numbers, Error> {
-    let found = disk.metadata().map_err(|cause| Error::new("stat", path, &cause))?;
-    if !found.file_type().is_block_device() {
+    let metadata = disk.metadata().map_err(|cause| Error::new("stat", path, &cause))?;
+    if !metadata.file_type().is_block_device() {
         return Err(Error::unexpected("use", path, "it is not a block device"));
     }
-    Ok(Numbers::of(found.rdev()))
+    Ok(Numbers::from_dev(metadata.rdev()))
 }
 
-/// Which disk is open, as the kernel counts disks that came and media that changed
-/// (BLKGETDISKSEQ, Linux 5.15); `None` where it does not say.
+/// The kernel's sequence number of the open disk, counting added disks and media changes
+/// (BLKGETDISKSEQ, Linux 5.15); `None` where it is not available.
 #[must_use]
 pub fn diskseq(disk: &File) -> Option<u64> {
     const BLKGETDISKSEQ: libc::c_ulong =
@@ -59,14 +58,14 @@ pub fn diskseq(disk: &File) -> Option<u64> {
     (answer == 0).then_some(number)
 }
 
-/// The numbers of the device that holds the file system in which `path` lies (`st_dev`).
+/// The numbers of the device that holds the file system of `path` (`st_dev`).
 pub fn holding(path: &Path) -> Result<Numbers, Error> {
-    let found = fs::metadata(path).map_err(|cause| Error::new("stat", path, &cause))?;
-    Ok(Numbers::of(found.dev()))
+    let metadata = fs::metadata(path).map_err(|cause| Error::new("stat", path, &cause))?;
+    Ok(Numbers::from_dev(metadata.dev()))
 }
 
-/// Opens a block device for reading and writing with O_EXCL: the kernel answers EBUSY when it,
-/// or for a disk one of its partitions, is mounted, swapped to or part of another device.
+/// Opens a block device for reading and writing with O_EXCL: fails with EBUSY if it, or one of its
+/// partitions, is mounted, used as swap or part of another device.
 pub fn open_exclusive(path: &Path) -> Result<File, Error> {
     OpenOptions::new()
         .read(true)
@@ -81,13 +80,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_regular_file_is_no_block_device() {
+    fn a_regular_file_is_not_a_block_device() {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(numbers(file.path()).is_err());
     }
 
     #[test]
-    fn a_file_and_its_directory_lie_on_the_same_device() {
+    fn a_file_and_its_directory_are_on_the_same_device() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("file");
         fs::write(&file, "").unwrap();

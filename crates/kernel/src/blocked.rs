@@ -1,11 +1,11 @@
-//! What keeps a process from going on, as far as it can be seen from outside.
+//! Describes what blocks a process, as far as it is visible from outside.
 
 use std::path::PathBuf;
 
 use crate::process::state;
 use crate::root::Root;
 
-/// System calls whose first argument is a descriptor and that wait for what is behind it.
+/// System calls whose first argument is a descriptor and that wait for its file.
 const ON_A_DESCRIPTOR: &[libc::c_long] = &[
     libc::SYS_read,
     libc::SYS_write,
@@ -26,11 +26,11 @@ const ON_A_DESCRIPTOR: &[libc::c_long] = &[
     libc::SYS_openat,
 ];
 
-/// A process in words: `pid, state D, in wait_on_page, at /mnt/file`.
+/// Describes a process: `state D, waits in wait_on_page, for /mnt/file`.
 #[must_use]
 pub fn describe(root: &Root, pid: u32) -> String {
     let mut words = format!("state {}", state(root, pid).unwrap_or('?'));
-    // "0" is a process that does not wait, or one that this process may not look at.
+    // "0" is a process that does not wait, or one that this process may not inspect.
     let waits = root.read_trimmed(format!("/proc/{pid}/wchan")).unwrap_or_default();
     if !waits.is_empty() && waits != "0" {
         words += &format!(", waits in {waits}");
@@ -41,7 +41,7 @@ pub fn describe(root: &Root, pid: u32) -> String {
     words
 }
 
-/// The file of the system call that the process waits in (/proc/PID/syscall).
+/// The file of the system call in which the process waits (/proc/PID/syscall).
 fn file(root: &Root, pid: u32) -> Option<PathBuf> {
     let text = root.read(format!("/proc/{pid}/syscall")).ok()?;
     let descriptor = descriptor(&text)?;
@@ -73,23 +73,26 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_waits_for_a_pipe_says_so() {
+    fn a_process_waiting_for_a_pipe_is_described() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
         let child = child.as_mut().unwrap();
         let root = Root::real();
-        let mut said = String::new();
+        let mut description = String::new();
         for _ in 0..500 {
-            said = describe(&root, child.id());
-            // Just after it was woken it is in the list of those that run.
-            if said.starts_with("state S") && said.contains("pipe:") {
+            description = describe(&root, child.id());
+            // Just after waking up it is listed as running.
+            if description.starts_with("state S") && description.contains("pipe:") {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        // Who may not trace others sees the state alone.
-        let may_look = rustix::process::geteuid().is_root();
-        assert!(said.starts_with("state S") && (said.contains("for pipe:") || !may_look), "{said}");
+        // Without permission to trace others only the state is visible.
+        let may_trace = rustix::process::geteuid().is_root();
+        assert!(
+            description.starts_with("state S") && (description.contains("for pipe:") || !may_trace),
+            "{description}"
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 /// From linux/bpf.h.
 const BPF_PROG_LOAD: libc::c_long = 5;
 
-/// The beginning of `union bpf_attr` for BPF_PROG_LOAD; the kernel takes what is left out as 0.
+/// The start of `union bpf_attr` for BPF_PROG_LOAD; the kernel takes omitted fields as 0.
 #[repr(C)]
 struct Load {
     kind: u32,
@@ -21,11 +21,11 @@ struct Load {
     flags: u32,
 }
 
-/// Loads a program of this type (`BPF_PROG_TYPE_*`), given as instructions of 8 bytes each. It
-/// lives until the descriptor and whatever it was attached to are gone.
+/// Loads a program of this type (`BPF_PROG_TYPE_*`), given as instructions of 8 bytes each. It exists
+/// until its descriptor and attachments are gone.
 pub(crate) fn load(kind: u32, program: &[u64]) -> io::Result<OwnedFd> {
     let descriptor = call(BPF_PROG_LOAD, &plain(kind, program))?;
-    // SAFETY: BPF_PROG_LOAD has just returned this descriptor, and nobody else knows it.
+    // SAFETY: BPF_PROG_LOAD has just returned this descriptor, and it is not used elsewhere.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
 }
 
@@ -44,7 +44,7 @@ fn plain(kind: u32, program: &[u64]) -> Load {
     }
 }
 
-/// The same as far as BPF_PROG_TYPE_TRACING needs it.
+/// The same, extended as far as BPF_PROG_TYPE_TRACING needs it.
 #[repr(C)]
 struct LoadTraced {
     plain: Load,
@@ -63,8 +63,8 @@ struct LoadTraced {
     padding: u32,
 }
 
-/// Loads a program of this type that is attached as `attach` (`BPF_TRACE_*`) to the kernel's
-/// function of this type number.
+/// Loads a program of this type to be attached as `attach` (`BPF_TRACE_*`) to the kernel function with
+/// this BTF id.
 pub(crate) fn load_with(
     kind: u32,
     attach: u32,
@@ -88,13 +88,13 @@ pub(crate) fn load_with(
         padding: 0,
     };
     let descriptor = call(BPF_PROG_LOAD, &request)?;
-    // SAFETY: BPF_PROG_LOAD has just returned this descriptor, and nobody else knows it.
+    // SAFETY: BPF_PROG_LOAD has just returned this descriptor, and it is not used elsewhere.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
 }
 
-/// One command of bpf(2) with the beginning of `union bpf_attr` that belongs to it.
+/// Calls bpf(2) with one command and the start of its `union bpf_attr`.
 pub(crate) fn call<T>(command: libc::c_long, request: &T) -> io::Result<libc::c_long> {
-    // SAFETY: `request` has the layout that `command` expects and its true size, and all that it
+    // SAFETY: `request` has the layout that `command` expects and its true size, and everything it
     // points to lives through the call.
     let result = unsafe {
         libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(request), size_of::<T>())

@@ -1,12 +1,12 @@
-//! Programs of eBPF put together from instructions (Documentation/bpf/standardization/
-//! instruction-set.rst), with jumps to names.
+//! A small assembler for eBPF (Documentation/bpf/standardization/instruction-set.rst), with labels for
+//! jumps.
 
-/// Registers: what a program or a helper answers, the first argument, the frame.
-pub(crate) const ANSWER: u8 = 0;
-pub(crate) const FIRST: u8 = 1;
-pub(crate) const FRAME: u8 = 10;
+/// Registers: return value, first argument, frame pointer.
+pub(crate) const R0: u8 = 0;
+pub(crate) const R1: u8 = 1;
+pub(crate) const R10: u8 = 10;
 
-/// What the 64-bit constant of [`Code::address`] stands for (`src_reg`, linux/bpf.h).
+/// The meaning of the 64-bit constant of [`Code::address`] (`src_reg`, linux/bpf.h).
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Address {
     /// The value of an array map with one element, by its descriptor.
@@ -15,7 +15,7 @@ pub(crate) enum Address {
     Map(i32),
 }
 
-/// Operation codes: class, operation, size.
+/// Opcodes: class, operation, size.
 const LOADS: [(u32, u8); 4] = [(1, 0x71), (2, 0x69), (4, 0x61), (8, 0x79)];
 const LOAD_CONSTANT: u8 = 0x18;
 const STORE: u8 = 0x7b;
@@ -30,17 +30,17 @@ const JUMP_IF_BELOW: u8 = 0xa5;
 const JUMP: u8 = 0x05;
 const CALL: u8 = 0x85;
 
-/// What is called is a function of the kernel and no helper (`BPF_PSEUDO_KFUNC_CALL`).
+/// The callee is a kernel function and not a helper (`BPF_PSEUDO_KFUNC_CALL`).
 const OF_KERNEL: u8 = 2;
 const EXIT: u8 = 0x95;
 
-/// A program in the making.
+/// A program being assembled.
 #[derive(Debug, Default)]
 pub(crate) struct Code {
     words: Vec<u64>,
     jumps: Vec<(usize, &'static str)>,
     labels: Vec<(&'static str, usize)>,
-    /// Whether an offset has no room in an instruction.
+    /// Whether an offset does not fit into an instruction.
     is_too_far: bool,
 }
 
@@ -54,7 +54,7 @@ impl Code {
         );
     }
 
-    /// An offset as an instruction holds it.
+    /// An offset as encoded in an instruction.
     fn near(&mut self, offset: i64) -> i16 {
         i16::try_from(offset).unwrap_or_else(|_| {
             self.is_too_far = true;
@@ -115,49 +115,49 @@ impl Code {
         self.push(MULTIPLY_NUMBER, to, 0, 0, number);
     }
 
-    /// Goes on at the name if the register is 0.
+    /// Jumps to the label if the register is 0.
     pub(crate) fn jump_if_zero(&mut self, register: u8, to: &'static str) {
         self.jump(JUMP_IF_EQUAL, register, 0, to);
     }
 
-    /// Goes on at the name if the register is this number or more.
+    /// Jumps to the label if the register is at least this number.
     pub(crate) fn jump_if_at_least(&mut self, register: u8, number: i32, to: &'static str) {
         self.jump(JUMP_IF_AT_LEAST, register, number, to);
     }
 
-    /// Goes on at the name if the register is below this number.
+    /// Jumps to the label if the register is below this number.
     pub(crate) fn jump_if_below(&mut self, register: u8, number: i32, to: &'static str) {
         self.jump(JUMP_IF_BELOW, register, number, to);
     }
 
-    /// Goes on at the name.
-    pub(crate) fn go_on(&mut self, to: &'static str) {
+    /// Jumps to the label.
+    pub(crate) fn jump_to(&mut self, to: &'static str) {
         self.jump(JUMP, 0, 0, to);
     }
 
-    /// What follows has this name.
+    /// Defines a label for the next instruction.
     pub(crate) fn label(&mut self, name: &'static str) {
         self.labels.push((name, self.words.len()));
     }
 
-    /// Calls a helper of linux/bpf.h, with its arguments in the registers 1 to 5.
+    /// Calls a helper of linux/bpf.h, with its arguments in registers 1 to 5.
     pub(crate) fn call(&mut self, helper: i32) {
         self.push(CALL, 0, 0, 0, helper);
     }
 
-    /// Calls the function of the kernel that has this type number, as a helper is called.
+    /// Calls the kernel function with this BTF id, in the same way as a helper.
     pub(crate) fn call_kernel(&mut self, function: u32) {
         self.push(CALL, 0, OF_KERNEL, 0, function as i32);
     }
 
-    /// Ends with this answer.
+    /// Returns this value.
     pub(crate) fn exit(&mut self, answer: i32) {
-        self.set(ANSWER, answer);
+        self.set(R0, answer);
         self.push(EXIT, 0, 0, 0, 0);
     }
 
-    /// The program. A jump to a name that nothing has goes nowhere, which the kernel refuses; it
-    /// refuses no instructions at all, too, and that is what an offset without room makes.
+    /// The program. A jump to an undefined label has an invalid target, which the kernel refuses; it
+    /// also refuses an empty program, which is the result if an offset does not fit.
     pub(crate) fn finish(mut self) -> Vec<u64> {
         for (at, name) in std::mem::take(&mut self.jumps) {
             let target = self.labels.iter().find(|(label, _)| *label == name);
@@ -174,13 +174,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jumps_go_to_their_names_forwards_and_backwards() {
+    fn jumps_reach_their_labels_forwards_and_backwards() {
         let mut code = Code::default();
-        code.set(FIRST, 0);
+        code.set(R1, 0);
         code.label("again");
-        code.add_number(FIRST, 1);
-        code.jump_if_zero(ANSWER, "end");
-        code.jump_if_below(FIRST, 9, "again");
+        code.add_number(R1, 1);
+        code.jump_if_zero(R0, "end");
+        code.jump_if_below(R1, 9, "again");
         code.label("end");
         code.exit(0);
         let words = code.finish();
@@ -190,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_that_has_no_room_makes_no_program() {
+    fn an_offset_that_does_not_fit_gives_no_program() {
         let mut far = Code::default();
-        far.load(8, FIRST, FRAME, 40_000);
+        far.load(8, R1, R10, 40_000);
         far.exit(0);
         assert!(far.finish().is_empty());
         let mut far = Code::default();
-        far.go_on("end");
-        (0..40_000).for_each(|_| far.set(FIRST, 0));
+        far.jump_to("end");
+        (0..40_000).for_each(|_| far.set(R1, 0));
         far.label("end");
         far.exit(0);
         assert!(far.finish().is_empty());

@@ -1,6 +1,6 @@
-//! Iterators of eBPF (Documentation/bpf/bpf_iterators.rst; 5.8): the kernel walks over things of a
-//! kind, and a program of ours writes a record of each into memory that this process reads. One
-//! system call begins a walk and one does it, however many things there are.
+//! eBPF iterators (Documentation/bpf/bpf_iterators.rst; 5.8): the kernel walks over objects of one
+//! kind, and a program of ours writes a record of each into memory that this process reads. One system
+//! call begins a walk and one performs it, however many objects there are.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use crate::bpf::{call, load_with};
-use crate::bpf_code::{ANSWER, Address, Code, FIRST, FRAME};
+use crate::bpf_code::{Address, Code, R0, R1, R10};
 use crate::error::Error;
 use crate::mapped_array::MappedArray;
 
@@ -18,14 +18,14 @@ const BPF_TRACE_ITER: u32 = 28;
 const BPF_LINK_CREATE: libc::c_long = 28;
 const BPF_ITER_CREATE: libc::c_long = 33;
 
-/// Where the kernel shows its types.
+/// The kernel's own types (BTF).
 pub(crate) const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// The first words of the memory: how many records there are, and whether there was no room. Then
-/// come what the program is to know, and the records.
+/// The first words of the memory: the number of records, and whether there was not enough room. The
+/// input table of the program follows, then the records.
 const HEAD: usize = 2;
 
-/// Where in the memory stands what the program is to know, bytes.
+/// Offset of the program's input table in the memory, in bytes.
 pub(crate) const TABLE: i32 = 8 * HEAD as i32;
 
 /// `union bpf_attr` for BPF_LINK_CREATE of an iterator.
@@ -47,12 +47,12 @@ struct Create {
     flags: u32,
 }
 
-/// `union bpf_iter_link_info`: what an iterator is limited to (6.1).
+/// `union bpf_iter_link_info`: the scope of an iterator (6.1).
 #[repr(C, align(8))]
 pub(crate) struct Limit([u32; 4]);
 
 impl Limit {
-    /// A group and all groups inside it, a group before those inside it.
+    /// A group and all its descendants, parents before children.
     pub(crate) fn directory(directory: &OwnedFd) -> Self {
         const BPF_CGROUP_ITER_DESCENDANTS_PRE: u32 = 2;
         Self([BPF_CGROUP_ITER_DESCENDANTS_PRE, directory.as_raw_fd() as u32, 0, 0])
@@ -64,54 +64,54 @@ impl Limit {
     }
 }
 
-/// How the things are gone over.
+/// How a program iterates.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Way {
-    /// The kernel calls the program for each.
-    Called,
-    /// The kernel calls it once, and it goes over them in a loop of its own.
+pub(crate) enum Iteration {
+    /// The kernel calls the program once per object.
+    PerObject,
+    /// The kernel calls it once, and it iterates in a loop of its own.
     Loop(Functions),
 }
 
-/// Functions of the kernel that a loop is made of, by their type numbers
-/// (Documentation/bpf/kfuncs.rst, "open-coded iterators"; 6.7 has one over tasks).
+/// Kernel functions for such a loop, by their BTF ids (Documentation/bpf/kfuncs.rst, "open-coded
+/// iterators"; 6.7 has one over tasks).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Functions {
     pub(crate) new: u32,
     pub(crate) next: u32,
     pub(crate) destroy: u32,
-    /// Bytes of what they keep in the frame.
+    /// Bytes of their state in the frame.
     pub(crate) state: i32,
-    /// What `new` is told.
+    /// The flags passed to `new`.
     pub(crate) flags: i32,
 }
 
-/// Registers of the frame that [`BpfIterator::open`] puts around a program: the thing that is
-/// described, and where its record goes.
-pub(crate) const THING: u8 = 7;
+/// Registers set up by the frame that [`BpfIterator::open`] puts around a program: the current object,
+/// and the address of its record.
+pub(crate) const OBJECT: u8 = 7;
 pub(crate) const RECORD: u8 = 9;
-/// The memory.
+/// The address of the memory.
 pub(crate) const MEMORY: u8 = 8;
 /// The context, which a program may overwrite.
 const CONTEXT: u8 = 6;
 
-/// An iterator that stays loaded.
+/// A loaded iterator.
 #[derive(Debug)]
 pub(crate) struct BpfIterator {
     memory: MappedArray,
     link: OwnedFd,
     _program: OwnedFd,
-    /// Where the first record is, and the words of each.
+    /// Index of the first record, and the words per record.
     first: usize,
     width: usize,
 }
 
 impl BpfIterator {
-    /// Loads an iterator with room for so many records of so many words. `target` is the type
-    /// number of the kernel's iterator; `table` is for the program
-    /// to read; `body` writes a record of [`THING`] to [`RECORD`].
+    /// Loads an iterator for up to `room` records of `width` words each. `target` is the BTF id of the
+    /// kernel's iterator; `table` is input of the program; `body` writes a record of [`OBJECT`] to
+    /// [`RECORD`].
     pub(crate) fn open(
-        (target, way): (u32, Way),
+        (target, iteration): (u32, Iteration),
         limit: Option<&Limit>,
         table: &[u64],
         (width, room): (usize, usize),
@@ -121,7 +121,7 @@ impl BpfIterator {
         let mut memory = MappedArray::new(first + width * room)
             .map_err(|cause| explain("make memory for an iterator of", &cause))?;
         memory.fill(HEAD, table);
-        let code = framed(memory.descriptor(), way, first, (width, room), body);
+        let code = framed(memory.descriptor(), iteration, first, (width, room), body);
         let program = load_with(BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, target, &code)
             .map_err(|cause| explain("load an iterator with", &cause))?;
         let link = Link {
@@ -135,7 +135,7 @@ impl BpfIterator {
         };
         let link =
             call(BPF_LINK_CREATE, &link).map_err(|cause| explain("link an iterator of", &cause))?;
-        // SAFETY: BPF_LINK_CREATE has just returned this descriptor, and nobody else knows it.
+        // SAFETY: BPF_LINK_CREATE has just returned this descriptor, and it is not used elsewhere.
         let link = unsafe { OwnedFd::from_raw_fd(link as i32) };
         Ok(Self { memory, link, _program: program, first, width })
     }
@@ -145,7 +145,7 @@ impl BpfIterator {
         let request = Create { link: self.link.as_raw_fd() as u32, flags: 0 };
         let opened = call(BPF_ITER_CREATE, &request)
             .map_err(|cause| explain("begin an iterator of", &cause))?;
-        // SAFETY: BPF_ITER_CREATE has just returned this descriptor, and nobody else knows it.
+        // SAFETY: BPF_ITER_CREATE has just returned this descriptor, and it is not used elsewhere.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(opened as i32) });
         self.memory
             .run(HEAD, || drive(file))
@@ -162,48 +162,48 @@ impl BpfIterator {
     }
 }
 
-/// Reads to the end: the program writes elsewhere, so nothing is ever read.
+/// Reads to the end: the program writes its output elsewhere, so the file is always empty.
 fn drive(mut file: File) -> io::Result<()> {
     let mut nothing = [0; 64];
     loop {
         match file.read(&mut nothing) {
             Ok(0) => return Ok(()),
             Ok(_) => {}
-            // The kernel rests after a million things (kernel/bpf/bpf_iter.c).
+            // The kernel pauses after a million objects (kernel/bpf/bpf_iter.c).
             Err(cause) if matches!(cause.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => {}
             Err(cause) => return Err(cause),
         }
     }
 }
 
-/// The program around `body`: the context holds `struct bpf_iter_meta *` and the thing, which is
-/// null after the last.
+/// The program around `body`: the context holds `struct bpf_iter_meta *` and the object, which is null
+/// after the last.
 fn framed(
     map: i32,
-    way: Way,
+    iteration: Iteration,
     first: usize,
     shape: (usize, usize),
     body: impl FnOnce(&mut Code),
 ) -> Vec<u64> {
     let mut code = Code::default();
-    code.copy(CONTEXT, FIRST);
-    code.load(8, THING, CONTEXT, 8);
-    code.jump_if_zero(THING, "end");
+    code.copy(CONTEXT, R1);
+    code.load(8, OBJECT, CONTEXT, 8);
+    code.jump_if_zero(OBJECT, "end");
     code.address(MEMORY, Address::MapValue(map));
-    if let Way::Loop(functions) = way {
+    if let Iteration::Loop(functions) = iteration {
         begin_loop(&mut code, &functions);
     }
     begin_record(&mut code, first, shape);
     body(&mut code);
-    if let Way::Loop(_) = way {
-        code.go_on("next");
+    if let Iteration::Loop(_) = iteration {
+        code.jump_to("next");
     } else {
-        code.go_on("end");
+        code.jump_to("end");
     }
     code.label("full");
-    code.set(FIRST, 1);
-    code.store(MEMORY, 8, FIRST);
-    if let Way::Loop(functions) = way {
+    code.set(R1, 1);
+    code.store(MEMORY, 8, R1);
+    if let Iteration::Loop(functions) = iteration {
         code.label("last");
         state(&mut code, &functions);
         code.call_kernel(functions.destroy);
@@ -213,7 +213,7 @@ fn framed(
     code.finish()
 }
 
-/// Up to where there is a thing to describe.
+/// The start of the loop, up to the point where there is an object to describe.
 fn begin_loop(code: &mut Code, functions: &Functions) {
     state(code, functions);
     code.set(2, 0);
@@ -222,19 +222,19 @@ fn begin_loop(code: &mut Code, functions: &Functions) {
     code.label("next");
     state(code, functions);
     code.call_kernel(functions.next);
-    code.jump_if_zero(ANSWER, "last");
-    code.copy(THING, ANSWER);
+    code.jump_if_zero(R0, "last");
+    code.copy(OBJECT, R0);
 }
 
 fn state(code: &mut Code, functions: &Functions) {
-    code.copy(FIRST, FRAME);
-    code.add_number(FIRST, -functions.state);
+    code.copy(R1, R10);
+    code.add_number(R1, -functions.state);
 }
 
-/// The next record that is free. How many there are is kept in memory and in no register, since
-/// the kernel would follow its value through every turn of a loop.
+/// Allocates the next free record. The count is kept in memory and not in a register, since the
+/// verifier would track its value through every iteration of a loop.
 fn begin_record(code: &mut Code, first: usize, (width, room): (usize, usize)) {
-    const COUNT: u8 = FIRST;
+    const COUNT: u8 = R1;
     const OFFSET: u8 = 2;
     code.load(8, COUNT, MEMORY, 0);
     code.jump_if_at_least(COUNT, room as i32, "full");

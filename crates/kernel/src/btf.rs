@@ -1,6 +1,6 @@
-//! The types of the running kernel, from /sys/kernel/btf/vmlinux (Documentation/bpf/btf.rst):
-//! where a field lies in its structure, and the number of a function's type. This is how a program
-//! of ours finds the fields of a task on any kernel, without headers and without a compiler.
+//! The types of the running kernel, from /sys/kernel/btf/vmlinux (Documentation/bpf/btf.rst): the
+//! offset of a field in its structure, and the BTF id of a function. With it our programs find the
+//! fields of a task on any kernel, without headers and without a compiler.
 
 use std::path::Path;
 
@@ -8,27 +8,27 @@ use crate::bpf_iterator::TYPES;
 use crate::error::Error;
 use crate::root::Root;
 
-/// One table of types, as the kernel shows it.
+/// A parsed BTF table.
 pub(crate) struct Btf<'b> {
     types: &'b [u8],
     names: &'b [u8],
-    /// Where the description of each type begins in `types`; type 0 is `void` and has none.
-    places: Vec<usize>,
+    /// Offset of each type's description in `types`; type 0 is `void` and has none.
+    offsets: Vec<usize>,
 }
 
-/// Where a field lies.
+/// The location of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Field {
-    /// Bytes from the beginning of the outermost structure.
+    /// Bytes from the start of the outermost structure.
     pub(crate) offset: u32,
-    /// The number of its type.
+    /// The id of its type.
     pub(crate) kind: u32,
 }
 
 const MAGIC: u16 = 0xeb9f;
-/// Bytes of `struct btf_type`.
+/// Size of `struct btf_type`.
 const HEAD: usize = 12;
-/// Bytes of `struct btf_member`.
+/// Size of `struct btf_member`.
 const MEMBER: usize = 12;
 
 const STRUCT: u32 = 4;
@@ -40,7 +40,7 @@ const FUNC: u32 = 12;
 const TYPE_TAG: u32 = 18;
 const POINTER: u32 = 2;
 
-/// What is said where the running kernel's table has no type, field or function of this name.
+/// The error for a type, field or function that the running kernel's table lacks.
 pub(crate) fn lacks(what: &str) -> Error {
     Error::unexpected("find", Path::new(TYPES), format!("it has no {what}"))
 }
@@ -49,7 +49,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Bytes that follow the head of a type of this kind with so many parts.
+/// Size of the data after the header of a type of this kind with `parts` parts.
 fn tail(kind: u32, parts: usize) -> Option<usize> {
     Some(match kind {
         1 | 14 | 17 => 4,
@@ -62,16 +62,16 @@ fn tail(kind: u32, parts: usize) -> Option<usize> {
 }
 
 impl<'b> Btf<'b> {
-    /// The table of the running kernel, read into `buffer`. The error says that the kernel shows
-    /// none (CONFIG_DEBUG_INFO_BTF), or one that [`Btf::parse`] does not understand.
+    /// The table of the running kernel, read into `buffer`. Fails if the kernel has none
+    /// (CONFIG_DEBUG_INFO_BTF), or one that [`Btf::parse`] does not support.
     pub(crate) fn read(root: &Root, buffer: &'b mut Vec<u8>) -> Result<Self, Error> {
         let types = Path::new(TYPES);
-        let kept = root.keep(types)?;
-        let bytes = kept.read(buffer).map_err(|cause| Error::new("read", types, &cause))?;
-        Self::parse(bytes).ok_or_else(|| lacks("table of types that this understands"))
+        let file = root.open_reread(types)?;
+        let bytes = file.read(buffer).map_err(|cause| Error::new("read", types, &cause))?;
+        Self::parse(bytes).ok_or_else(|| lacks("type table in a supported format"))
     }
 
-    /// Understands the table; `None` for what is none, or has kinds of types that are newer than this.
+    /// Parses the table; `None` if it is not one, or contains unknown kinds of types.
     pub(crate) fn parse(bytes: &'b [u8]) -> Option<Self> {
         let magic = u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?);
         if magic != MAGIC {
@@ -85,14 +85,14 @@ impl<'b> Btf<'b> {
         };
         let types = part(types_at?, types_len?)?;
         let names = part(names_at?, names_len?)?;
-        let mut places = vec![0];
+        let mut offsets = vec![0];
         let mut at = 0;
         while at < types.len() {
-            places.push(at);
+            offsets.push(at);
             let info = word(types, at + 4)?;
             at += HEAD + tail(info >> 24 & 0x1f, (info & 0xffff) as usize)?;
         }
-        Some(Self { types, names, places })
+        Some(Self { types, names, offsets })
     }
 
     fn name(&self, at: u32) -> &'b [u8] {
@@ -100,36 +100,37 @@ impl<'b> Btf<'b> {
         rest.split(|byte| *byte == 0).next().unwrap_or_default()
     }
 
-    /// Kind, parts and `size_or_type` of a type, and where its parts begin.
+    /// Kind, number of parts and `size_or_type` of a type, and the offset of its parts.
     fn head(&self, kind: u32) -> Option<(u32, usize, u32, usize)> {
-        let at = *self.places.get(kind as usize).filter(|_| kind > 0)?;
+        let at = *self.offsets.get(kind as usize).filter(|_| kind > 0)?;
         let info = word(self.types, at + 4)?;
         let size = word(self.types, at + 8)?;
         Some((info >> 24 & 0x1f, (info & 0xffff) as usize, size, at + HEAD))
     }
 
-    fn find(&self, wanted: u32, name: &str) -> Option<u32> {
-        (1..self.places.len() as u32).find(|kind| {
-            let at = self.places[*kind as usize];
-            let is = word(self.types, at + 4).is_some_and(|info| info >> 24 & 0x1f == wanted);
+    fn find(&self, kind_to_find: u32, name: &str) -> Option<u32> {
+        (1..self.offsets.len() as u32).find(|kind| {
+            let at = self.offsets[*kind as usize];
+            let is = word(self.types, at + 4).is_some_and(|info| info >> 24 & 0x1f == kind_to_find);
             is && word(self.types, at).is_some_and(|at| self.name(at) == name.as_bytes())
         })
     }
 
-    /// The number of the function of that name.
+    /// The id of the function of this name.
     pub(crate) fn function(&self, name: &str) -> Option<u32> {
         self.find(FUNC, name)
     }
 
-    /// The number of the structure of that name.
+    /// The id of the structure of this name.
     pub(crate) fn structure(&self, name: &str) -> Option<u32> {
         self.find(STRUCT, name)
     }
 
-    /// The value of a constant of some enumeration.
+    /// The value of an enumerator.
     pub(crate) fn constant(&self, name: &str) -> Option<i32> {
-        (1..self.places.len() as u32).find_map(|kind| {
-            let (_, parts, _, at) = self.head(kind).filter(|(found, ..)| *found == ENUM)?;
+        (1..self.offsets.len() as u32).find_map(|kind| {
+            let (_, parts, _, at) =
+                self.head(kind).filter(|(entry_kind, ..)| *entry_kind == ENUM)?;
             (0..parts).map(|part| at + part * 8).find_map(|at| {
                 let is = self.name(word(self.types, at)?) == name.as_bytes();
                 if is { word(self.types, at + 4).map(|value| value as i32) } else { None }
@@ -137,21 +138,21 @@ impl<'b> Btf<'b> {
         })
     }
 
-    /// A field by its path, `se.sum_exec_runtime`; members without a name are looked into.
+    /// A field by its path, `se.sum_exec_runtime`; anonymous members are searched.
     pub(crate) fn field(&self, structure: u32, path: &str) -> Option<Field> {
-        let mut found = Field { offset: 0, kind: structure };
+        let mut field = Field { offset: 0, kind: structure };
         for name in path.split('.') {
-            let inner = self.member(self.plain(found.kind)?, name.as_bytes(), 0)?;
-            found = Field { offset: found.offset + inner.offset, kind: inner.kind };
+            let inner = self.member(self.plain(field.kind)?, name.as_bytes(), 0)?;
+            field = Field { offset: field.offset + inner.offset, kind: inner.kind };
         }
-        Some(found)
+        Some(field)
     }
 
-    /// The type behind names and qualifiers.
+    /// The type without typedefs and qualifiers.
     fn plain(&self, mut kind: u32) -> Option<u32> {
         for _ in 0..32 {
-            let (found, _, inner, _) = self.head(kind)?;
-            if !(TYPEDEF..=RESTRICT).contains(&found) && found != TYPE_TAG {
+            let (qualifier, _, inner, _) = self.head(kind)?;
+            if !(TYPEDEF..=RESTRICT).contains(&qualifier) && qualifier != TYPE_TAG {
                 return Some(kind);
             }
             kind = inner;
@@ -166,23 +167,23 @@ impl<'b> Btf<'b> {
         }
         (0..parts).find_map(|part| {
             let at = at + part * MEMBER;
-            let called = self.name(word(self.types, at)?);
-            // With bit fields the upper bits hold their width, which none that is wanted has.
+            let member_name = self.name(word(self.types, at)?);
+            // With bit fields the upper bits hold the width; none of the fields we need is one.
             let offset = (word(self.types, at + 8)? & 0x00ff_ffff) / 8;
             let kind = word(self.types, at + 4)?;
-            if called == name {
+            if member_name == name {
                 return Some(Field { offset, kind });
             }
-            let inner = called.is_empty().then(|| self.plain(kind)).flatten()?;
-            let found = self.member(inner, name, depth + 1)?;
-            Some(Field { offset: offset + found.offset, ..found })
+            let inner = member_name.is_empty().then(|| self.plain(kind)).flatten()?;
+            let nested = self.member(inner, name, depth + 1)?;
+            Some(Field { offset: offset + nested.offset, ..nested })
         })
     }
 
-    /// Bytes of a plain type; `None` for what has no size of its own.
+    /// Size of a type in bytes; `None` if it has no size of its own.
     pub(crate) fn size(&self, kind: u32) -> Option<u32> {
-        let (found, _, size, _) = self.head(self.plain(kind)?)?;
-        match found {
+        let (kind, _, size, _) = self.head(self.plain(kind)?)?;
+        match kind {
             POINTER => Some(8),
             1 | STRUCT | UNION | 6 | 16 | 19 => Some(size),
             _ => None,
@@ -198,8 +199,9 @@ mod tests {
     fn table() -> Vec<u8> {
         let names = b"\0u32\0u64\0in\0x\0y\0out\0a\0b\0f\0";
         let at = |name: &str| {
-            let wanted: Vec<u8> = [b"\0", name.as_bytes(), b"\0"].concat();
-            names.windows(wanted.len()).position(|window| window == wanted).unwrap() as u32 + 1
+            let terminated: Vec<u8> = [b"\0", name.as_bytes(), b"\0"].concat();
+            names.windows(terminated.len()).position(|window| window == terminated).unwrap() as u32
+                + 1
         };
         let mut types: Vec<u32> = Vec::new();
         types.extend([at("u32"), 1 << 24, 4, 32]);
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_found_through_structures_with_and_without_names() {
+    fn fields_are_found_in_named_and_anonymous_structures() {
         let bytes = table();
         let btf = Btf::parse(&bytes).unwrap();
         let out = btf.structure("out").unwrap();
@@ -232,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_is_cut_or_foreign_is_none() {
+    fn a_truncated_or_foreign_table_is_rejected() {
         let bytes = table();
         for end in 0..bytes.len() {
             assert!(Btf::parse(&bytes[..end]).is_none(), "{end} bytes");

@@ -1,6 +1,6 @@
-//! Events of cgroup v1's memory controller: an eventfd(2) that is registered through
-//! `cgroup.event_control` (Documentation/admin-guide/cgroup-v1/memcg_test.rst and memory.rst, 9
-//! "Memory thresholds" and 10 "OOM Control").
+//! Events of cgroup v1's memory controller: an eventfd(2) registered through `cgroup.event_control`
+//! (Documentation/admin-guide/cgroup-v1/memcg_test.rst and memory.rst, 9 "Memory thresholds" and 10
+//! "OOM Control").
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -12,7 +12,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use crate::error::Error;
 use crate::root::Root;
 
-/// A registered event; it stands as long as the value lives.
+/// A registered event, until it is dropped.
 #[derive(Debug)]
 pub struct MemoryEvent {
     event: OwnedFd,
@@ -20,9 +20,8 @@ pub struct MemoryEvent {
 }
 
 impl MemoryEvent {
-    /// Asks to be told of what happens to `file` of the group directory `group`:
-    /// `memory.usage_in_bytes` with a threshold in bytes as `arguments`, or
-    /// `memory.oom_control` without any.
+    /// Registers an event of `file` in the group directory `group`: `memory.usage_in_bytes` with a
+    /// threshold in bytes as `arguments`, or `memory.oom_control` without any.
     pub fn register(root: &Root, group: &Path, file: &str, arguments: &str) -> Result<Self, Error> {
         let path = group.join(file);
         let opened =
@@ -34,7 +33,7 @@ impl MemoryEvent {
         Ok(Self { event, _file: opened })
     }
 
-    /// Waits until it happens, and says whether it did within `limit`.
+    /// Waits for the event; returns whether it occurred within `limit`.
     pub fn wait(&self, limit: Duration) -> Result<bool, Error> {
         let mut polled = [PollFd::new(&self.event, PollFlags::IN)];
         let limit = Timespec {

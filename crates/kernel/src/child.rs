@@ -1,4 +1,4 @@
-//! Waiting for a child, and what children have used.
+//! Waiting for a child process, and resource usage of children.
 
 use std::os::fd::OwnedFd;
 use std::process::Child;
@@ -7,47 +7,47 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-/// Tells when a process has ended, by a pidfd (Linux 5.3); without one by looking often.
+/// Waits for the exit of a process, by a pidfd (Linux 5.3), or else by polling.
 #[derive(Debug)]
-pub struct End(Option<OwnedFd>);
+pub struct ExitWatch(Option<OwnedFd>);
 
-/// How long to sleep between looks at a child of which the kernel gives no descriptor.
-const LOOK: Duration = Duration::from_millis(5);
+/// Polling interval for a child without a pidfd.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-impl End {
-    /// The end of this child, which must not have been waited for yet.
+impl ExitWatch {
+    /// Watches this child, which must not have been reaped yet.
     #[must_use]
-    pub fn of(child: &Child) -> Self {
+    pub fn new(child: &Child) -> Self {
         Self(pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok())
     }
 
-    /// Returns when the process has ended, when a signal has come in between, or when `limit`
-    /// has passed; which of these, the caller finds out by looking.
+    /// Returns when the process has ended, on a signal, or when `limit` has passed; the caller must
+    /// check which.
     pub fn wait(&self, limit: Duration) {
         let Some(descriptor) = &self.0 else {
-            std::thread::sleep(limit.min(LOOK));
+            std::thread::sleep(limit.min(POLL_INTERVAL));
             return;
         };
         let limit = Timespec {
             tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(limit.subsec_nanos()),
         };
-        // EINTR and an early return both mean: look again.
+        // EINTR and an early return both mean: check again.
         let _ = poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&limit));
     }
 }
 
-/// What all children that this process has waited for have used, with those that they have waited
-/// for (getrusage(2), RUSAGE_CHILDREN).
+/// Resource usage of all reaped children of this process and their reaped descendants (getrusage(2),
+/// RUSAGE_CHILDREN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ChildrenUsage {
     /// CPU time in user mode, microseconds.
     pub user_us: u64,
     /// CPU time in the kernel, microseconds.
     pub system_us: u64,
-    /// Bytes that had to come from a disk.
+    /// Bytes read from a disk.
     pub read_bytes: u64,
-    /// Bytes that were made dirty or written to a disk.
+    /// Bytes dirtied or written to a disk.
     pub write_bytes: u64,
 }
 
@@ -55,7 +55,7 @@ pub struct ChildrenUsage {
 /// right by nine).
 const BLOCK: u64 = 512;
 
-/// Reads what children have used; zeros where the kernel does not tell.
+/// Reads the usage of children; zeros where the kernel does not provide it.
 #[must_use]
 pub fn children_usage() -> ChildrenUsage {
     // SAFETY: a zeroed rusage is a valid one and lives through the call.
@@ -82,23 +82,23 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn the_end_of_a_child_is_seen_at_once_and_its_time_is_counted() {
+    fn the_exit_of_a_child_is_noticed_immediately_and_its_time_counted() {
         let before = children_usage();
         let script = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
         let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
-        let (end, begun) = (End::of(&child), Instant::now());
+        let (end, begun) = (ExitWatch::new(&child), Instant::now());
         while child.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(60) {
             end.wait(Duration::from_secs(30));
         }
-        assert!(begun.elapsed() < Duration::from_secs(25), "the end was not seen");
+        assert!(begun.elapsed() < Duration::from_secs(25), "the exit was not noticed");
         let after = children_usage();
         assert!(after.user_us + after.system_us > before.user_us + before.system_us);
     }
 
     #[test]
-    fn waiting_ends_at_its_limit() {
+    fn waiting_ends_at_the_limit() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        End::of(&child).wait(Duration::from_millis(10));
+        ExitWatch::new(&child).wait(Duration::from_millis(10));
         assert!(child.try_wait().unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();

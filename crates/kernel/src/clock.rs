@@ -10,8 +10,8 @@ pub fn monotonic_ns() -> u64 {
     nanoseconds(ClockId::Monotonic)
 }
 
-/// CLOCK_BOOTTIME, by which the kernel says when a thread was started: CLOCK_MONOTONIC and the time
-/// for which the machine was suspended.
+/// CLOCK_BOOTTIME, used by the kernel for start times of threads: CLOCK_MONOTONIC plus the time for
+/// which the machine was suspended.
 #[must_use]
 pub fn boottime_ns() -> u64 {
     nanoseconds(ClockId::Boottime)
@@ -23,9 +23,8 @@ pub fn thread_cpu_ns() -> u64 {
     nanoseconds(ClockId::ThreadCPUTime)
 }
 
-/// CPU time that a process has used, all its threads together, living and ended
-/// (clock_getcpuclockid(3)); `None` when it is gone. What a running thread has used since the last
-/// tick of its CPU may still be missing.
+/// CPU time of a process, over all threads, running and ended (clock_getcpuclockid(3)); `None` when it
+/// is gone. The time of a running thread since the last tick of its CPU may be missing.
 #[must_use]
 pub fn process_cpu_ns(pid: u32) -> Option<u64> {
     let pid = libc::pid_t::try_from(pid).ok()?;
@@ -42,8 +41,7 @@ pub fn process_cpu_ns(pid: u32) -> Option<u64> {
     Some(u64::try_from(time.tv_sec).ok()? * 1_000_000_000 + u64::try_from(time.tv_nsec).ok()?)
 }
 
-/// CPU time of this process in user mode and in the kernel, all its threads together
-/// (getrusage(2)).
+/// CPU time of this process in user mode and in the kernel, over all threads (getrusage(2)).
 #[must_use]
 pub fn own_cpu_ns() -> (u64, u64) {
     // SAFETY: a zeroed rusage is a valid one, and it lives through the call, which cannot fail for
@@ -60,18 +58,18 @@ pub fn own_cpu_ns() -> (u64, u64) {
     (ns(usage.ru_utime), ns(usage.ru_stime))
 }
 
-/// CPU time that one thread has used: the first field of /proc/PID/task/TID/schedstat
-/// (Documentation/scheduler/sched-stats.rst). `None` where it is gone, or the kernel keeps no
-/// such file (CONFIG_SCHED_INFO).
+/// CPU time of one thread: the first field of /proc/PID/task/TID/schedstat
+/// (Documentation/scheduler/sched-stats.rst). `None` if the thread is gone, or the kernel lacks the
+/// file (CONFIG_SCHED_INFO).
 #[must_use]
 pub fn thread_of_process_cpu_ns(root: &Root, pid: u32, tid: u32) -> Option<u64> {
     let text = root.read(format!("/proc/{pid}/task/{tid}/schedstat")).ok()?;
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// How long the threads of a process have been ready to run and waited for a CPU: the second
-/// field of /proc/PID/task/TID/schedstat, added up over those that live
-/// (Documentation/scheduler/sched-stats.rst). `None` as above.
+/// Time for which the running threads of a process were runnable and waited for a CPU: the sum of the
+/// second fields of /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst). `None` as
+/// above.
 #[must_use]
 pub fn process_wait_ns(root: &Root, pid: u32) -> Option<u64> {
     let threads = root.list(format!("/proc/{pid}/task")).ok()?;

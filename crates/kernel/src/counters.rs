@@ -1,17 +1,17 @@
-//! Parsers of the counter files that are read many times a second. They take what a
-//! [`KeptFile`](crate::KeptFile) returned, allocate nothing, and give `None` for what is not there.
+//! Parsers of the counter files that are read many times a second. They parse the bytes returned by a
+//! [`RereadFile`](crate::RereadFile), do not allocate, and return `None` for missing values.
 
 /// Cumulative I/O of a group on one device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadWrite {
-    /// Reads: bytes or requests, as the file counts.
+    /// Reads: bytes or requests, depending on the file.
     pub read: u64,
-    /// Writes: bytes or requests, as the file counts.
+    /// Writes: bytes or requests, depending on the file.
     pub write: u64,
 }
 
-/// The part of `blkio.*.io_service_bytes` or `io_serviced` (cgroup v1) about `device` (`7:0`).
-/// A device that has seen no I/O of the group has no line, which means zero and not absence
+/// The counters of `device` (`7:0`) in `blkio.*.io_service_bytes` or `io_serviced` (cgroup v1). A
+/// device without I/O of the group has no line, which means zero and not absence
 /// (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
 #[must_use]
 pub fn blkio(text: &[u8], device: &str) -> ReadWrite {
@@ -27,8 +27,8 @@ pub fn blkio(text: &[u8], device: &str) -> ReadWrite {
     counts
 }
 
-/// The part of `io.stat` (cgroup v2) about `device`: bytes, then requests. A device without I/O
-/// has no line (Documentation/admin-guide/cgroup-v2.rst).
+/// The counters of `device` in `io.stat` (cgroup v2): bytes, then requests. A device without I/O has no
+/// line (Documentation/admin-guide/cgroup-v2.rst).
 #[must_use]
 pub fn io_stat(text: &[u8], device: &str) -> (ReadWrite, ReadWrite) {
     let (mut bytes, mut requests) = (ReadWrite::default(), ReadWrite::default());
@@ -44,15 +44,14 @@ pub fn io_stat(text: &[u8], device: &str) -> (ReadWrite, ReadWrite) {
     (bytes, requests)
 }
 
-/// The value behind `key` in a file of `key value` lines (`cpu.stat`, `memory.stat`).
+/// The value of `key` in a file of `key value` lines (`cpu.stat`, `memory.stat`).
 #[must_use]
 pub fn keyed(text: &[u8], key: &str) -> Option<u64> {
     lines(text).find_map(|line| number(line.strip_prefix(key.as_bytes())?.strip_prefix(b" ")?))
 }
 
-/// The amounts by node behind `key` in a `memory.numa_stat`, `values[i]` of node `i`: pages on
-/// cgroup v1 (`anon=12 N0=4 N1=8`), bytes on v2 (`anon N0=16384 N1=32768`).
-/// Returns whether there is such a line.
+/// The amounts by node of `key` in a `memory.numa_stat`, `values[i]` of node `i`: pages on cgroup v1
+/// (`anon=12 N0=4 N1=8`), bytes on v2 (`anon N0=16384 N1=32768`). Returns whether there is such a line.
 pub fn on_nodes(text: &[u8], key: &str, values: &mut [Option<u64>]) -> bool {
     values.fill(None);
     let line = lines(text).find_map(|line| {
@@ -71,16 +70,15 @@ pub fn on_nodes(text: &[u8], key: &str, values: &mut [Option<u64>]) -> bool {
     true
 }
 
-/// `total=` microseconds behind `some` or `full` in a pressure file
-/// (Documentation/accounting/psi.rst).
+/// `total=` microseconds of `some` or `full` in a pressure file (Documentation/accounting/psi.rst).
 #[must_use]
 pub fn pressure(text: &[u8], kind: &str) -> Option<u64> {
     let line = lines(text).find_map(|line| line.strip_prefix(kind.as_bytes()))?;
     line.split(|byte| *byte == b' ').find_map(|field| number(field.strip_prefix(b"total=")?))
 }
 
-/// The first `N` numbers of a line, after `label` if it has one: `/sys/block/X/stat`, or the
-/// `cpu` line of /proc/stat. `None` when there are fewer.
+/// The first `N` numbers of a line, after `label` if it has one: `/sys/block/X/stat`, or the `cpu` line
+/// of /proc/stat. `None` if there are fewer.
 #[must_use]
 pub fn fields<const N: usize>(text: &[u8], label: &str) -> Option<[u64; N]> {
     let line = lines(text).find_map(|line| line.strip_prefix(label.as_bytes()))?;
@@ -92,7 +90,7 @@ pub fn fields<const N: usize>(text: &[u8], label: &str) -> Option<[u64; N]> {
     Some(values)
 }
 
-/// A file that is one number.
+/// A file that contains a single number.
 #[must_use]
 pub fn number(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
@@ -114,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blkio_counts_one_device_and_takes_no_line_for_zero() {
+    fn blkio_counts_one_device_and_a_missing_line_as_zero() {
         let text = b"7:0 Read 4096\n7:0 Write 512\n7:0 Total 4608\n254:0 Read 9\nTotal 4617\n";
         assert_eq!(blkio(text, "7:0"), ReadWrite { read: 4096, write: 512 });
         assert_eq!(blkio(text, "7:1"), ReadWrite::default());
@@ -123,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn io_stat_reads_keys_in_any_order_and_passes_over_new_ones() {
+    fn io_stat_reads_keys_in_any_order_and_skips_unknown_ones() {
         let text = b"8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0\n\
                      259:0 cost.usage=7 rbytes=10 wbytes=20 rios=30 wios=40 dbytes=0 dios=0\n";
         let (bytes, requests) = io_stat(text, "259:0");
@@ -162,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_need_all_that_were_asked_for() {
+    fn fields_require_the_full_count() {
         assert_eq!(fields::<3>(b"  1 2 3 4\n", ""), Some([1, 2, 3]));
         assert_eq!(fields::<2>(b"cpu  10 20 30\ncpu0 1 2 3\n", "cpu "), Some([10, 20]));
         assert_eq!(fields::<5>(b"1 2 3", ""), None);

@@ -1,6 +1,6 @@
-//! Many reads of one file under way at once from one thread, past the page cache: Linux's own
-//! asynchronous I/O (io_setup(2), io_submit(2), io_getevents(2)). To an I/O scheduler that keeps
-//! a queue for each process they are one queue, which reads by several threads are not.
+//! Concurrent direct reads of one file from one thread, by Linux's own asynchronous I/O (io_setup(2),
+//! io_submit(2), io_getevents(2)). For an I/O scheduler with a queue per process they form one queue,
+//! which reads by several threads do not.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,11 +12,11 @@ use crate::error::Error;
 
 // include/uapi/linux/aio_abi.h.
 const IOCB_CMD_PREAD: u16 = 0;
-/// Direct I/O wants memory and places at multiples of the device's block size, at most a page.
+/// Direct I/O requires buffers and offsets aligned to the device's block size, at most a page.
 const ALIGNMENT: usize = 4096;
 
-/// `struct iocb`, in the byte order of little-endian machines and, as far as it is used here, of
-/// others too: `key` and `rw_flags` are 0.
+/// `struct iocb`, in little-endian layout and, as far as it is used here, that of others too: `key` and
+/// `rw_flags` are 0.
 #[repr(C)]
 #[derive(Clone, Default)]
 struct Request {
@@ -44,13 +44,13 @@ struct Event {
     result2: i64,
 }
 
-/// A file that is open for direct reads of blocks of one size.
+/// A file opened for direct reads of blocks of one size.
 #[derive(Debug)]
 pub struct DirectReads {
     path: PathBuf,
     file: File,
     context: libc::c_ulong,
-    /// The kernel writes here until a read has ended; only `start` and the end of `self` care.
+    /// The kernel writes here until a read has ended; only `start` and `drop` need to consider that.
     memory: Vec<u8>,
     block: usize,
     /// Slots that the kernel may write to.
@@ -58,7 +58,7 @@ pub struct DirectReads {
 }
 
 impl DirectReads {
-    /// Opens `path` for at most `depth` reads of `block` bytes at once.
+    /// Opens `path` for up to `depth` concurrent reads of `block` bytes.
     pub fn open(path: &Path, block: usize, depth: usize) -> Result<Self, Error> {
         let file = OpenOptions::new()
             .read(true)
@@ -66,8 +66,8 @@ impl DirectReads {
             .open(path)
             .map_err(|cause| Error::new("open", path, &cause))?;
         let mut context: libc::c_ulong = 0;
-        // SAFETY: the kernel writes the new context's number to where the second argument points,
-        // which lives through the call.
+        // SAFETY: the kernel writes the new context's number to the second argument, which lives
+        // through the call.
         let answer =
             unsafe { libc::syscall(libc::SYS_io_setup, depth as libc::c_long, &raw mut context) };
         if answer != 0 {
@@ -77,35 +77,35 @@ impl DirectReads {
         Ok(Self { path: path.to_owned(), file, context, memory, block, busy: vec![false; depth] })
     }
 
-    /// Starts a read at `offset`, a multiple of the block, into place `slot`, below the depth, where
-    /// no read is under way.
+    /// Starts a read at `offset`, a multiple of the block size, into `slot`, which must be below the
+    /// depth and free.
     pub fn start(&mut self, slot: usize, offset: u64) -> Result<(), Error> {
         if self.busy.get(slot) == Some(&true) {
-            let hint = format!("a read into slot {slot} is under way");
+            let hint = format!("a read into slot {slot} is in progress");
             return Err(Error::unexpected("read", &self.path, hint));
         }
         let first = self.memory.as_ptr().align_offset(ALIGNMENT) + slot * self.block;
         if slot >= self.busy.len() || first + self.block > self.memory.len() {
             return Err(Error::unexpected("read", &self.path, format!("there is no slot {slot}")));
         }
-        // A pointer alone, since the kernel may be writing into the other slots.
-        let place = self.memory.as_mut_ptr().wrapping_add(first);
+        // Only a pointer, since the kernel may be writing into the other slots.
+        let buffer = self.memory.as_mut_ptr().wrapping_add(first);
         let request = Request {
             data: slot as u64,
             opcode: IOCB_CMD_PREAD,
             file: self.file.as_raw_fd().cast_unsigned(),
-            buffer: place as u64,
+            buffer: buffer as u64,
             length: self.block as u64,
             offset: offset.cast_signed(),
             ..Request::default()
         };
         let list = [&raw const request];
-        // SAFETY: the kernel copies the list and the request during the call. It writes into this
-        // slot until the read has ended: `memory` is never moved, no reference into the slot is
-        // made meanwhile (it is busy), and the end of `self` waits for all reads before it is freed.
-        let taken =
+        // SAFETY: the kernel copies the list and the request during the call. It writes into this slot
+        // until the read has ended: `memory` is never moved, no reference into the slot is made
+        // meanwhile (it is busy), and `drop` waits for all reads before it is freed.
+        let submitted =
             unsafe { libc::syscall(libc::SYS_io_submit, self.context, 1_i64, list.as_ptr()) };
-        if taken != 1 {
+        if submitted != 1 {
             return Err(Error::new("io_submit", &self.path, &io::Error::last_os_error()));
         }
         if let Some(busy) = self.busy.get_mut(slot) {
@@ -116,8 +116,8 @@ impl DirectReads {
 
     /// Waits until at least one read has ended, and returns the slots of all that have.
     pub fn ended(&mut self) -> Result<Vec<usize>, Error> {
-        let under_way = self.busy.iter().filter(|busy| **busy).count();
-        let mut events = vec![Event::default(); under_way.max(1)];
+        let in_progress = self.busy.iter().filter(|busy| **busy).count();
+        let mut events = vec![Event::default(); in_progress.max(1)];
         // SAFETY: the kernel writes at most as many events as the list is long; no time limit.
         let count = unsafe {
             libc::syscall(
@@ -155,8 +155,8 @@ impl DirectReads {
 
 impl Drop for DirectReads {
     fn drop(&mut self) {
-        // SAFETY: io_destroy waits until the kernel no longer writes into `memory`, which is freed
-        // after it.
+        // SAFETY: io_destroy waits until the kernel no longer writes to `memory`, which is freed
+        // afterwards.
         unsafe {
             libc::syscall(libc::SYS_io_destroy, self.context);
         }
@@ -168,22 +168,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_structures_have_the_sizes_of_the_kernel_s_header() {
+    fn the_structures_have_the_sizes_of_the_kernels_header() {
         assert_eq!(size_of::<Request>(), 64);
         assert_eq!(size_of::<Event>(), 32);
     }
 
     #[test]
-    fn reads_end_where_they_began_and_one_beyond_the_end_is_an_error() {
+    fn reads_complete_in_their_slots_and_one_beyond_the_end_is_an_error() {
         let file = tempfile::NamedTempFile::new_in(".").unwrap();
         std::fs::write(file.path(), vec![7; 4 * ALIGNMENT]).unwrap();
-        // A file system without direct I/O (some tmpfs) has nothing to be tested.
+        // A file system without direct I/O (some tmpfs) cannot be tested.
         let Ok(mut reads) = DirectReads::open(file.path(), ALIGNMENT, 4) else { return };
         for slot in 0..4 {
             reads.start(slot, (slot * ALIGNMENT) as u64).unwrap();
         }
-        // Whether a read has ended only `ended` says, so that this one is refused without a race.
-        assert!(reads.start(2, 0).unwrap_err().to_string().contains("under way"));
+        // Only `ended` marks a read as completed, so this one is refused without a race.
+        assert!(reads.start(2, 0).unwrap_err().to_string().contains("in progress"));
         let mut ended = Vec::new();
         while ended.len() < 4 {
             ended.extend(reads.ended().unwrap());

@@ -1,4 +1,4 @@
-//! What went wrong at the door to the kernel: operation, path, value, errno and a hint.
+//! Errors of kernel operations: operation, path, value, errno and a hint.
 
 use std::fmt;
 use std::io;
@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 pub struct Error {
     /// The verb: `read`, `write`, `mkdir`, `LOOP_CONFIGURE`.
     pub operation: &'static str,
-    /// What it was done to.
+    /// What it was applied to.
     pub path: PathBuf,
-    /// What was to be written, where the operation writes.
+    /// The value to write, for write operations.
     pub value: Option<String>,
-    /// The kernel's answer.
+    /// The error number returned by the kernel.
     pub errno: Option<i32>,
     /// What to do about it.
     pub hint: Option<String>,
 }
 
 impl Error {
-    /// An operation on `path` that ended in `cause`.
+    /// An operation on `path` that failed with `cause`.
     #[must_use]
     pub fn new(operation: &'static str, path: &Path, cause: &io::Error) -> Self {
         Self {
@@ -28,18 +28,18 @@ impl Error {
             path: path.to_owned(),
             value: None,
             errno: cause.raw_os_error(),
-            // An error that the standard library made itself has no errno but says something.
+            // An error made by the standard library itself has a message but no errno.
             hint: cause.raw_os_error().is_none().then(|| cause.to_string()),
         }
     }
 
-    /// An operation that found something other than it needs, without an errno.
+    /// An operation that met an unexpected state, without an errno.
     #[must_use]
     pub fn unexpected(operation: &'static str, path: &Path, hint: impl Into<String>) -> Self {
         Self { operation, path: path.to_owned(), value: None, errno: None, hint: Some(hint.into()) }
     }
 
-    /// The same, with the value that was to be written.
+    /// The same, with the value to write.
     #[must_use]
     pub fn with_value(mut self, value: &str) -> Self {
         self.value = Some(value.trim_end().to_owned());
@@ -53,7 +53,7 @@ impl Error {
         self
     }
 
-    /// Whether the kernel answered with this error number.
+    /// Whether this was the error number.
     #[must_use]
     pub fn is(&self, errno: rustix::io::Errno) -> bool {
         self.errno == Some(errno.raw_os_error())

@@ -1,5 +1,5 @@
-//! Counts of an event of perf on some CPUs, of everybody or of one control group
-//! (perf_event_open(2), PERF_FLAG_PID_CGROUP).
+//! Counts of a perf event on some CPUs, for all tasks or one control group (perf_event_open(2),
+//! PERF_FLAG_PID_CGROUP).
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,10 +12,10 @@ use crate::root::Root;
 
 // include/uapi/linux/perf_event.h.
 const PERF_FLAG_PID_CGROUP: libc::c_ulong = 4;
-/// In place of a task: whoever runs on the CPU.
-const EVERYBODY: libc::c_int = -1;
+/// In place of a task: all tasks on the CPU.
+const ALL_TASKS: libc::c_int = -1;
 
-/// An event as perf_event_open(2) knows it.
+/// An event in terms of perf_event_open(2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
     kind: u32,
@@ -23,54 +23,54 @@ pub struct Event {
 }
 
 impl Event {
-    /// Cycles of a CPU that does not rest.
+    /// Cycles of a CPU that is not idle.
     pub const CYCLES: Self = Self { kind: 0, config: 0 };
-    /// Instructions that came to their end.
+    /// Retired instructions.
     pub const INSTRUCTIONS: Self = Self { kind: 0, config: 1 };
-    /// Accesses to the last cache, as the kernel maps them for this CPU.
+    /// Accesses to the last-level cache, as mapped by the kernel for this CPU.
     pub const CACHE_REFERENCES: Self = Self { kind: 0, config: 2 };
-    /// Those that the last cache could not serve.
+    /// Misses of the last-level cache.
     pub const CACHE_MISSES: Self = Self { kind: 0, config: 3 };
-    /// Nanoseconds that tasks ran; counted by the kernel itself.
+    /// Run time of tasks in nanoseconds; counted in software.
     pub const TASK_CLOCK: Self = Self { kind: 1, config: 1 };
-    /// Faults of pages; counted by the kernel itself, so that every machine has it.
+    /// Page faults; counted in software, so that every machine has it.
     pub const PAGE_FAULTS: Self = Self { kind: 1, config: 2 };
-    /// Changes from one task to the next; counted by the kernel itself.
+    /// Context switches; counted in software.
     pub const CONTEXT_SWITCHES: Self = Self { kind: 1, config: 3 };
 
     /// An event of the PMU whose `type` below /sys/bus/event_source/devices is `kind`
     /// (Documentation/ABI/testing/sysfs-bus-event_source-devices-events).
     #[must_use]
-    pub const fn of_pmu(kind: u32, config: u64) -> Self {
+    pub const fn from_pmu(kind: u32, config: u64) -> Self {
         Self { kind, config }
     }
 }
 
-/// One event, added up over some CPUs.
+/// One event, summed over some CPUs.
 #[derive(Debug)]
 pub struct EventCount {
-    of: PathBuf,
-    lanes: Vec<Lane>,
+    target_path: PathBuf,
+    counters: Vec<CpuCounter>,
 }
 
-/// The event on one CPU. A CPU with fewer counters than events lends each for a part of the time;
-/// what was counted then stands for the whole time since the reading before.
+/// The event on one CPU. A CPU with fewer counters than events multiplexes them; the count is then
+/// scaled to the whole time since the previous reading.
 #[derive(Debug)]
-struct Lane {
-    counter: File,
-    /// Count, time enabled and time on the hardware, at the last reading.
+struct CpuCounter {
+    file: File,
+    /// Count, time enabled and time running, at the previous reading.
     before: [u64; 3],
     total: u64,
 }
 
 impl EventCount {
-    /// Opens the event for everybody on these CPUs.
-    pub fn of_everybody(event: Event, cpus: &[u16]) -> Result<Self, Error> {
-        Self::open(event, EVERYBODY, 0, Path::new("all tasks"), cpus)
+    /// Opens the event for all tasks on these CPUs.
+    pub fn system_wide(event: Event, cpus: &[u16]) -> Result<Self, Error> {
+        Self::open(event, ALL_TASKS, 0, Path::new("all tasks"), cpus)
     }
 
     /// Opens it for the tasks of a group: its directory on v2, or in v1's perf_event hierarchy.
-    pub fn of_group(root: &Root, event: Event, group: &Path, cpus: &[u16]) -> Result<Self, Error> {
+    pub fn for_group(root: &Root, event: Event, group: &Path, cpus: &[u16]) -> Result<Self, Error> {
         let directory =
             File::open(root.resolve(group)).map_err(|cause| Error::new("open", group, &cause))?;
         Self::open(event, directory.as_raw_fd(), PERF_FLAG_PID_CGROUP, group, cpus)
@@ -80,54 +80,55 @@ impl EventCount {
         event: Event,
         target: libc::c_int,
         flags: libc::c_ulong,
-        of: &Path,
+        target_path: &Path,
         cpus: &[u16],
     ) -> Result<Self, Error> {
-        let lane = |cpu: &u16| {
-            let counter = open_timed((event.kind, event.config), target, (*cpu).into(), flags)?;
-            Ok(Lane { counter, before: [0; 3], total: 0 })
+        let counter = |cpu: &u16| {
+            let file = open_timed((event.kind, event.config), target, (*cpu).into(), flags)?;
+            Ok(CpuCounter { file, before: [0; 3], total: 0 })
         };
-        let lanes = cpus.iter().map(lane).collect::<io::Result<_>>().map_err(|cause| {
-            Error::new("perf_event_open", of, &cause)
+        let counters = cpus.iter().map(counter).collect::<io::Result<_>>().map_err(|cause| {
+            Error::new("perf_event_open", target_path, &cause)
                 .with_hint("it needs CAP_PERFMON, and for groups a kernel with CONFIG_CGROUP_PERF")
         })?;
-        Ok(Self { of: of.to_owned(), lanes })
+        Ok(Self { target_path: target_path.to_owned(), counters })
     }
 
-    /// How many descriptors it keeps.
+    /// Number of open descriptors.
     #[must_use]
     pub const fn descriptors(&self) -> usize {
-        self.lanes.len()
+        self.counters.len()
     }
 
-    /// How often the event happened since it was opened. Never less than at the reading before.
+    /// Number of events since it was opened. Never decreases.
     pub fn read(&mut self) -> Result<u64, Error> {
         let mut sum = 0_u64;
-        for lane in &mut self.lanes {
-            let total =
-                lane.read().map_err(|cause| Error::new("read the events of", &self.of, &cause))?;
+        for counter in &mut self.counters {
+            let total = counter
+                .read()
+                .map_err(|cause| Error::new("read the events of", &self.target_path, &cause))?;
             sum = sum.saturating_add(total);
         }
         Ok(sum)
     }
 }
 
-impl Lane {
+impl CpuCounter {
     fn read(&mut self) -> io::Result<u64> {
         let mut record = [0; 24];
-        self.counter.read_exact(&mut record)?;
+        self.file.read_exact(&mut record)?;
         let mut now = [0; 3];
         for (value, bytes) in now.iter_mut().zip(record.chunks_exact(8)) {
             *value = bytes.try_into().map_or(0, u64::from_ne_bytes);
         }
-        self.total = self.total.saturating_add(share(self.before, now));
+        self.total = self.total.saturating_add(scaled(self.before, now));
         self.before = now;
         Ok(self.total)
     }
 }
 
-/// What was counted between two readings, for the whole time between them.
-fn share(before: [u64; 3], now: [u64; 3]) -> u64 {
+/// The count between two readings, scaled to the whole time between them.
+fn scaled(before: [u64; 3], now: [u64; 3]) -> u64 {
     let [count, enabled, running] =
         std::array::from_fn(|at| u128::from(now[at].saturating_sub(before[at])));
     if running == 0 {
@@ -141,19 +142,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_that_was_counted_for_half_of_the_time_counts_twice() {
-        assert_eq!(share([100, 10, 10], [300, 50, 30]), 400);
-        assert_eq!(share([0; 3], [7, 10, 10]), 7);
+    fn a_count_over_half_of_the_time_is_doubled() {
+        assert_eq!(scaled([100, 10, 10], [300, 50, 30]), 400);
+        assert_eq!(scaled([0; 3], [7, 10, 10]), 7);
     }
 
     #[test]
-    fn an_event_that_never_had_a_counter_happened_as_often_as_is_known() {
-        assert_eq!(share([5, 10, 4], [5, 90, 4]), 0);
+    fn without_time_on_a_counter_the_count_stays_unchanged() {
+        assert_eq!(scaled([5, 10, 4], [5, 90, 4]), 0);
     }
 
     #[test]
-    fn counts_what_happens_on_a_cpu_or_says_why_not() {
-        match EventCount::of_everybody(Event::CONTEXT_SWITCHES, &[0]) {
+    fn context_switches_are_counted_or_the_reason_is_given() {
+        match EventCount::system_wide(Event::CONTEXT_SWITCHES, &[0]) {
             Ok(mut count) => {
                 let first = count.read().unwrap();
                 assert!(count.read().unwrap() >= first);
@@ -164,10 +165,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_group_is_an_error_with_its_path() {
+    fn a_directory_that_is_not_a_group_is_an_error_with_its_path() {
         let directory = tempfile::tempdir().unwrap();
-        let error = EventCount::of_group(&Root::real(), Event::PAGE_FAULTS, directory.path(), &[0])
-            .unwrap_err();
+        let error =
+            EventCount::for_group(&Root::real(), Event::PAGE_FAULTS, directory.path(), &[0])
+                .unwrap_err();
         assert_eq!(error.path, directory.path());
     }
 }

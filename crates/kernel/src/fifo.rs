@@ -9,7 +9,7 @@ use rustix::fs::{Mode, Uid};
 
 use crate::error::Error;
 
-/// A FIFO that this process reads without ever waiting.
+/// A FIFO that this process reads without blocking.
 #[derive(Debug)]
 pub struct Fifo {
     file: File,
@@ -17,47 +17,48 @@ pub struct Fifo {
     partial: String,
 }
 
-/// Reads of one call.
-const MOST_READS: usize = 16;
+/// Maximum number of reads per call.
+const MAX_READS: usize = 16;
 
-/// Bytes of a line that is not at its end; longer ones are nobody's who speaks to us.
-const LONGEST_LINE: usize = 4096;
+/// Maximum length of an unfinished line; our peers send no longer ones.
+const MAX_LINE: usize = 4096;
 
-/// What is kept of such a line: its end may be what somebody who speaks to us has begun to say.
-const KEPT: usize = 64;
+/// What is kept of such a line: its end may be the start of a message from a peer.
+const KEPT_TAIL: usize = 64;
 
 impl Fifo {
-    /// Makes the FIFO and opens it. It is opened for writing too, so that reading never ends
-    /// just because no writer is there at the moment.
+    /// Creates the FIFO and opens it. It is opened for writing too, so that it never reaches end of
+    /// file just because there is no writer at the moment.
     pub fn make(folder: &Path, name: &str) -> Result<Self, Error> {
         Self::make_in(&Dir::open(folder)?, name)
     }
 
-    /// The same in a folder that is open.
+    /// The same in an open folder.
     pub fn make_in(folder: &Dir, name: &str) -> Result<Self, Error> {
         let file = folder.make_fifo(name)?;
         Ok(Self { file, path: folder.path().join(name), partial: String::new() })
     }
 
-    /// Gives it to this user, who alone can write into it from here on, besides root.
+    /// Makes this user its owner, who is then, besides root, the only one who can write to it.
     pub fn give_to(&self, uid: u32) -> Result<(), Error> {
-        let done = rustix::fs::fchmod(&self.file, Mode::RUSR | Mode::WUSR);
-        done.and_then(|()| rustix::fs::fchown(&self.file, Some(Uid::from_raw(uid)), None))
+        let result = rustix::fs::fchmod(&self.file, Mode::RUSR | Mode::WUSR);
+        result
+            .and_then(|()| rustix::fs::fchown(&self.file, Some(Uid::from_raw(uid)), None))
             .map_err(|errno| Error::new("chown", &self.path, &errno.into()))
     }
 
-    /// Lets other users write into it.
+    /// Lets other users write to it.
     pub fn let_others_write(&self) -> Result<(), Error> {
         let mode = Mode::from_raw_mode(0o622);
         rustix::fs::fchmod(&self.file, mode)
             .map_err(|errno| Error::new("chmod", &self.path, &errno.into()))
     }
 
-    /// Whole lines that have come since the last call.
+    /// Complete lines received since the last call.
     pub fn lines(&mut self) -> Result<Vec<String>, Error> {
         let mut buffer = [0; 4096];
-        // Whoever may write could keep one busy for ever.
-        for _ in 0..MOST_READS {
+        // A writer could keep us busy for ever.
+        for _ in 0..MAX_READS {
             match self.file.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => self.partial.push_str(&String::from_utf8_lossy(&buffer[..count])),
@@ -69,8 +70,8 @@ impl Fifo {
         let end = self.partial.rfind('\n').map_or(0, |at| at + 1);
         let rest = self.partial.split_off(end);
         let whole = std::mem::replace(&mut self.partial, rest);
-        if self.partial.len() > LONGEST_LINE {
-            let mut from = self.partial.len() - KEPT;
+        if self.partial.len() > MAX_LINE {
+            let mut from = self.partial.len() - KEPT_TAIL;
             while !self.partial.is_char_boundary(from) {
                 from += 1;
             }
@@ -86,10 +87,10 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn only_whole_lines_are_handed_out() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("gate");
-        let mut fifo = Fifo::make(place.path(), "gate").unwrap();
+    fn only_complete_lines_are_returned() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("gate");
+        let mut fifo = Fifo::make(temp.path(), "gate").unwrap();
         assert!(fifo.lines().unwrap().is_empty());
         let mut writer = File::options().write(true).open(&path).unwrap();
         writer.write_all(b"12\n34").unwrap();
@@ -100,18 +101,18 @@ mod tests {
     }
 
     #[test]
-    fn of_a_line_without_end_the_last_is_kept() {
-        let place = tempfile::tempdir().unwrap();
-        let mut fifo = Fifo::make(place.path(), "gate").unwrap();
-        let path = place.path().join("gate");
+    fn the_end_of_an_unfinished_line_is_kept() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut fifo = Fifo::make(temp.path(), "gate").unwrap();
+        let path = temp.path().join("gate");
         let mut writer = File::options().write(true).open(path).unwrap();
         for _ in 0..5 {
             writer.write_all("\u{e4}x\u{20ac}".repeat(1000).as_bytes()).unwrap();
             assert!(fifo.lines().unwrap().is_empty());
-            assert!(fifo.partial.len() <= KEPT, "{}", fifo.partial.len());
+            assert!(fifo.partial.len() <= KEPT_TAIL, "{}", fifo.partial.len());
         }
-        // Who speaks to us is read in two parts.
-        writer.write_all(&b"x".repeat(LONGEST_LINE)).unwrap();
+        // A message of a peer arrives in two parts.
+        writer.write_all(&b"x".repeat(MAX_LINE)).unwrap();
         writer.write_all(b"at 12").unwrap();
         assert!(fifo.lines().unwrap().is_empty());
         writer.write_all(b"3\n").unwrap();

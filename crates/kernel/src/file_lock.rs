@@ -1,9 +1,8 @@
-//! Locks on files that end with their holder, taken by none that may only read the file, and never
-//! waited for without end.
+//! File locks that end with their holder, require write access, and are waited for only up to a limit.
 //!
-//! They are locks of an open file description (fcntl(2), F_OFD_SETLK): only a descriptor for
-//! writing can take one, while flock(2) takes any. A lock for reading still stands in the way of one
-//! for writing, so a file to be locked must not be readable for others either.
+//! They are locks of an open file description (fcntl(2), F_OFD_SETLK): only a descriptor for writing
+//! can take one, while flock(2) works on any. A lock for reading still blocks one for writing, so a
+//! lock file must not be readable for others either.
 
 use std::fs::File;
 use std::io;
@@ -18,18 +17,18 @@ use crate::error::Error;
 use crate::process::name;
 use crate::root::Root;
 
-/// How often a lock that is held is asked for again.
-const LOOK: Duration = Duration::from_millis(20);
+/// Polling interval for a lock held by another process.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Locks `file`, open for writing, if nobody else has; says whether it is locked now. The lock ends
-/// when the last descriptor of this opening is closed, in particular with the process.
+/// Locks `file`, open for writing, unless it is locked already; returns whether it is locked now. The
+/// lock ends when the last descriptor of this opening is closed, in particular with the process.
 pub fn try_lock(file: &File, path: &Path) -> Result<bool, Error> {
     // SAFETY: a zeroed flock is a valid one: from the start, of any length.
-    let mut wanted: libc::flock = unsafe { std::mem::zeroed() };
-    wanted.l_type = libc::F_WRLCK as libc::c_short;
-    wanted.l_whence = libc::SEEK_SET as libc::c_short;
+    let mut request: libc::flock = unsafe { std::mem::zeroed() };
+    request.l_type = libc::F_WRLCK as libc::c_short;
+    request.l_whence = libc::SEEK_SET as libc::c_short;
     // SAFETY: the structure is read within the call, and the descriptor is that of an open file.
-    let answer = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const wanted) };
+    let answer = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const request) };
     if answer == 0 {
         return Ok(true);
     }
@@ -40,46 +39,46 @@ pub fn try_lock(file: &File, path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// The same, asking again until `limit` has passed; who holds it then is named.
+/// The same, retrying until `limit` has passed; the error then names the holder.
 pub fn lock_within(file: &File, path: &Path, limit: Duration) -> Result<(), Error> {
     let end = Instant::now() + limit;
     while !try_lock(file, path)? {
         if Instant::now() >= end {
             let holder = holder(&Root::real(), file);
-            let hint = format!("waited for {limit:?}: {}", holder.unwrap_or_else(nobody_seen));
+            let hint = format!("waited for {limit:?}: {}", holder.unwrap_or_else(unknown_holder));
             return Err(Error::unexpected("lock", path, hint));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }
 
-fn nobody_seen() -> String {
-    "another process holds the lock, and none is seen to from here".to_owned()
+fn unknown_holder() -> String {
+    "another process holds the lock, but it is not visible from here".to_owned()
 }
 
-/// Who holds a lock on `file`, in words: process, name and start. Looks at all descriptors of all
-/// processes that this one may look at (/proc/PID/fdinfo), so it is for errors alone.
+/// Describes the process that holds a lock on `file`. Inspects all descriptors of all processes that
+/// this one may inspect (/proc/PID/fdinfo), so use it only for error messages.
 #[must_use]
 pub fn holder(root: &Root, file: &File) -> Option<String> {
-    let found = file.metadata().ok()?;
-    let (device, inode) = (found.dev(), found.ino());
-    let place = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
+    let metadata = file.metadata().ok()?;
+    let (device, inode) = (metadata.dev(), metadata.ino());
+    let lock_id = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
     let own = std::process::id();
     let processes = root.list("/proc").ok()?;
     let ids = processes.iter().filter_map(|entry| entry.parse::<u32>().ok());
-    let mut holders = ids.filter(|pid| *pid != own && holds(root, *pid, &place));
+    let mut holders = ids.filter(|pid| *pid != own && holds(root, *pid, &lock_id));
     holders.next().map(|pid| format!("{} holds the lock", name(root, pid)))
 }
 
-fn holds(root: &Root, pid: u32, place: &str) -> bool {
+fn holds(root: &Root, pid: u32, lock_id: &str) -> bool {
     let descriptors = root.list(format!("/proc/{pid}/fdinfo")).unwrap_or_default();
     descriptors.iter().any(|descriptor| {
         let text = root.read(format!("/proc/{pid}/fdinfo/{descriptor}")).unwrap_or_default();
         let mut locks = text.lines().filter(|line| line.starts_with("lock:"));
         locks.any(|line| {
-            // flock(2) is another kind of lock and stands in nobody's way.
-            !line.contains(" FLOCK ") && line.split_whitespace().any(|word| word == place)
+            // flock(2) is another kind of lock and does not conflict.
+            !line.contains(" FLOCK ") && line.split_whitespace().any(|word| word == lock_id)
         })
     })
 }
@@ -103,18 +102,18 @@ mod tests {
     }
 
     #[test]
-    fn who_may_only_read_takes_no_lock() {
+    fn a_read_only_descriptor_cannot_lock() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let reader = File::open(file.path()).unwrap();
         assert!(try_lock(&reader, file.path()).is_err());
         rustix::fs::flock(&reader, rustix::fs::FlockOperation::LockExclusive).unwrap();
-        assert!(try_lock(&open(file.path()), file.path()).unwrap(), "flock stands in no way");
+        assert!(try_lock(&open(file.path()), file.path()).unwrap(), "flock does not conflict");
     }
 
     #[test]
-    fn a_wait_ends_and_names_the_holder() {
+    fn a_timeout_names_the_holder() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        // A lock of the shell's own would be one of flock; perl asks for one of a process.
+        // A lock of the shell's own would be one of flock; perl takes a POSIX one.
         let script = "open(F, '+<', $ARGV[0]); my $l = pack('s s x4 q q i x4', 1, 0, 0, 0, 0); \
                       fcntl(F, 6, $l) or die; $| = 1; print \"held\\n\"; sleep 100";
         let mut child = std::process::Command::new("perl")

@@ -1,5 +1,5 @@
-//! What the standard library does not say of files: free space, and locks that end with their
-//! holder.
+//! File system operations missing in the standard library: free space, write access, flock(2) and
+//! sync(2).
 
 use std::fs::File;
 use std::path::Path;
@@ -10,32 +10,32 @@ use rustix::io::Errno;
 
 use crate::error::Error;
 
-/// Bytes that an unprivileged writer may still fill in the file system at `path`.
+/// Bytes available to an unprivileged writer in the file system at `path`.
 pub fn free_space(path: &Path) -> Result<u64, Error> {
-    let found: StatVfs =
+    let stat: StatVfs =
         statvfs(path).map_err(|cause| Error::new("statvfs", path, &cause.into()))?;
-    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-/// Whether this process, with the rights that count for what it does, may write to the file or
-/// make entries in the directory. A read-only mount counts as no, also for root.
+/// Whether this process, with its effective ids, may write to the file or create entries in the
+/// directory. A read-only mount counts as no, also for root.
 #[must_use]
 pub fn may_write(path: &Path) -> bool {
     accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// Locks `file` (flock(2)) and waits for it as long as it takes. The lock ends when the last
-/// descriptor of this opening is closed, in particular with the process.
+/// Locks `file` (flock(2)), waiting as long as necessary. The lock ends when the last descriptor of
+/// this opening is closed, in particular with the process.
 pub fn lock(file: &File, path: &Path) -> Result<(), Error> {
     loop {
         match flock(file, FlockOperation::LockExclusive) {
             Err(Errno::INTR) => {}
-            done => return done.map_err(|cause| Error::new("lock", path, &cause.into())),
+            result => return result.map_err(|cause| Error::new("lock", path, &cause.into())),
         }
     }
 }
 
-/// Locks `file` if nobody else has; says whether it is locked now.
+/// Locks `file` unless it is locked already; returns whether it is locked now.
 pub fn try_lock(file: &File, path: &Path) -> Result<bool, Error> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
@@ -44,18 +44,18 @@ pub fn try_lock(file: &File, path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Writes every dirty page of the host to its disk (sync(2)) and says whether that was done before
-/// `goes_on` said no. One disk that hangs makes sync(2) hang: then its thread is left behind.
+/// Writes every dirty page of the host to its disk (sync(2)); returns whether it finished before
+/// `goes_on` returned false. One hanging disk makes sync(2) hang: then its thread is abandoned.
 #[must_use]
 pub fn sync_all(mut goes_on: impl FnMut(Duration) -> bool) -> bool {
-    const LOOK: Duration = Duration::from_millis(20);
+    const POLL_INTERVAL: Duration = Duration::from_millis(20);
     let begun = Instant::now();
-    let done = std::thread::spawn(rustix::fs::sync);
-    while !done.is_finished() {
+    let thread = std::thread::spawn(rustix::fs::sync);
+    while !thread.is_finished() {
         if !goes_on(begun.elapsed()) {
             return false;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     true
 }
@@ -76,18 +76,18 @@ mod tests {
     }
 
     #[test]
-    fn a_sync_that_takes_too_long_is_left_behind() {
+    fn a_sync_that_takes_too_long_is_abandoned() {
         assert!(sync_all(|_| true));
-        let mut looks = 0;
+        let mut polls = 0;
         let in_time = sync_all(|_| {
-            looks += 1;
+            polls += 1;
             false
         });
-        assert_eq!(in_time, looks == 0);
+        assert_eq!(in_time, polls == 0);
     }
 
     #[test]
-    fn free_space_of_a_directory_is_that_of_its_file_system() {
+    fn free_space_is_that_of_the_file_system() {
         let directory = tempfile::tempdir().unwrap();
         assert!(free_space(directory.path()).unwrap() > 0);
         assert!(free_space(Path::new("/nonexistent")).is_err());

@@ -1,20 +1,20 @@
-//! Processes that a process makes of itself, without a program of their own.
+//! fork(2) without exec.
 
 use std::path::Path;
 
 use crate::error::Error;
 
-/// Which of the two a process is after fork(2).
+/// The two sides of fork(2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forked {
-    /// The one that was there; with the id of the new one.
+    /// The original process, with the id of the child.
     Parent(u32),
-    /// The new one.
+    /// The new process.
     Child,
 }
 
-/// Makes a copy of the calling process (fork(2)). Only for a process with one thread: in the
-/// copy of another one, locks that other threads held would never be opened again.
+/// Copies the calling process (fork(2)). Only for a process with one thread: in the copy of another
+/// one, locks that other threads held would never be released.
 pub fn fork() -> Result<Forked, Error> {
     let path = Path::new("/proc/self");
     if threads_of_self() != Some(1) {
@@ -28,15 +28,15 @@ pub fn fork() -> Result<Forked, Error> {
     }
 }
 
-/// Ends the calling process without running anything that was to run at its end, as a forked
-/// child must: what the parent's end would write is the parent's to write.
-pub fn end_at_once(code: i32) -> ! {
+/// Ends the calling process without running exit handlers, as a forked child must: buffered output
+/// belongs to the parent.
+pub fn exit_immediately(code: i32) -> ! {
     // SAFETY: _exit(2) takes any code and touches no memory.
     unsafe { libc::_exit(code) }
 }
 
-/// From now on children of this process vanish when they end, and need not be waited for.
-pub fn forget_children() {
+/// From now on children of this process are reaped automatically when they end.
+pub fn auto_reap_children() {
     // SAFETY: SIG_IGN is a valid disposition for SIGCHLD (sigaction(2), "SA_NOCLDWAIT").
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_IGN);

@@ -1,6 +1,6 @@
-//! Whether this machine counts cache misses and memory traffic: a PMU for perf_event_open(2), and
-//! resctrl for monitoring of caches and memory bandwidth (Documentation/filesystems/resctrl.rst).
-//! Virtual machines mostly have neither.
+//! Availability of hardware counters for cache misses and memory traffic: a PMU for perf_event_open(2),
+//! and resctrl for monitoring of caches and memory bandwidth (Documentation/filesystems/resctrl.rst).
+//! Most virtual machines have neither.
 
 use crate::perf_event::open;
 use crate::root::Root;
@@ -9,7 +9,7 @@ use crate::root::Root;
 const PERF_TYPE_HARDWARE: u32 = 0;
 const PERF_COUNT_HW_CACHE_MISSES: u64 = 3;
 
-/// Whether cache misses of this thread can be counted; otherwise why not.
+/// Whether cache misses of this thread can be counted, or why not.
 pub fn pmu() -> Result<(), String> {
     let Err(cause) = open((PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES), 0, -1, 0) else {
         return Ok(());
@@ -30,7 +30,7 @@ pub fn pmu() -> Result<(), String> {
     })
 }
 
-/// Whether resctrl is mounted and monitors; otherwise why not.
+/// Whether resctrl is mounted and monitors, or why not.
 pub fn resctrl(root: &Root) -> Result<(), String> {
     if root.exists("/sys/fs/resctrl/info/L3_MON") {
         return Ok(());
@@ -50,14 +50,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pmu_is_there_or_the_reason_names_the_call() {
+    fn the_pmu_exists_or_the_reason_names_the_call() {
         if let Err(reason) = pmu() {
             assert!(reason.contains("perf_event_open"), "{reason}");
         }
     }
 
     #[test]
-    fn each_state_of_resctrl_has_its_own_reason() {
+    fn each_state_of_resctrl_has_its_reason() {
         let tree = tempfile::tempdir().unwrap();
         let root = Root::at(tree.path());
         assert!(resctrl(&root).unwrap_err().contains("CONFIG_X86_CPU_RESCTRL"));

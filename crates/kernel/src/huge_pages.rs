@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// Anonymous private memory in huge pages. It is given back when the value goes away.
+/// Anonymous private memory in huge pages, released on drop.
 #[derive(Debug)]
 pub struct HugePages {
     address: *mut u8,
@@ -13,19 +13,20 @@ pub struct HugePages {
 }
 
 impl HugePages {
-    /// Maps `count` huge pages of `page` bytes, a power of two. `reserve` makes the kernel set
-    /// them aside now, so that a lack shows here (ENOMEM) and not as SIGBUS at the first touch.
+    /// Maps `count` huge pages of `page` bytes, a power of two. `reserve` makes the kernel reserve them
+    /// now, so that a shortage shows here (ENOMEM) and not as SIGBUS at the first touch.
     pub fn map(page: usize, count: usize, reserve: bool) -> Result<Self, Error> {
         let path = Path::new("huge pages");
         if !page.is_power_of_two() || count == 0 {
-            return Err(Error::unexpected("mmap", path, "a page's size is a power of two"));
+            return Err(Error::unexpected("mmap", path, "a page size must be a power of two"));
         }
-        let length = page.checked_mul(count).ok_or_else(|| {
-            Error::unexpected("mmap", path, "more than the address space can hold")
-        })?;
+        let length = page
+            .checked_mul(count)
+            .ok_or_else(|| Error::unexpected("mmap", path, "larger than the address space"))?;
         let size = page.trailing_zeros().cast_signed() << libc::MAP_HUGE_SHIFT;
-        let kept = if reserve { 0 } else { libc::MAP_NORESERVE };
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB | size | kept;
+        let reservation = if reserve { 0 } else { libc::MAP_NORESERVE };
+        let flags =
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB | size | reservation;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping at an address that the kernel chooses touches no other memory.
         let address = unsafe { libc::mmap(std::ptr::null_mut(), length, access, flags, -1, 0) };
@@ -36,12 +37,12 @@ impl HugePages {
         Ok(Self { address: address.cast(), page, count })
     }
 
-    /// Writes into one of the pages; a number beyond the last does nothing. The kernel answers
-    /// the first touch of a page that it cannot give with SIGBUS, which ends the process.
+    /// Writes to one of the pages; a number beyond the last has no effect. If the kernel cannot provide
+    /// the page, the first touch raises SIGBUS, which ends the process.
     pub fn touch(&mut self, number: usize) {
         if number < self.count {
-            // SAFETY: the place is inside the mapping, which lives as long as `self` and belongs
-            // to it alone.
+            // SAFETY: the address is inside the mapping, which lives as long as `self` and belongs only
+            // to it.
             unsafe { self.address.add(number * self.page).write_volatile(1) };
         }
     }
@@ -49,7 +50,7 @@ impl HugePages {
 
 impl Drop for HugePages {
     fn drop(&mut self) {
-        // SAFETY: this is the whole mapping that `map` has made, and nobody uses it any more.
+        // SAFETY: this is the whole mapping created by `map`, and nothing uses it any more.
         unsafe {
             libc::munmap(self.address.cast(), self.page * self.count);
         }
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_mapped_is_an_error_and_no_mapping() {
+    fn an_impossible_mapping_is_an_error() {
         assert!(HugePages::map(3 << 20, 1, true).is_err());
         assert!(HugePages::map(2 << 20, 0, true).is_err());
         let error = HugePages::map(2 << 20, 1 << 30, true).unwrap_err();

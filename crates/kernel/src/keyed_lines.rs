@@ -1,12 +1,12 @@
-//! Many keys of one file in one pass: /proc/vmstat, /proc/meminfo, a node's `meminfo` and
+//! Reads many keys of one file in one pass: /proc/vmstat, /proc/meminfo, a node's `meminfo` and
 //! `numastat`, `memory.stat`.
 //!
-//! Looking for each key from the beginning compares every line with every key. Kernels write their
-//! lines always in the same order, so keys that stand in that order are met one after the other.
+//! Searching for each key from the start compares every line with every key. Kernels always write their
+//! lines in the same order, so keys in that order are met one after the other.
 
 use crate::counters::number;
 
-/// The key of a line and what stands behind it. A node's `meminfo` puts `Node 0` before each key;
+/// Splits a line into its key and the rest. A node's `meminfo` puts `Node 0` before each key;
 /// /proc/meminfo ends keys with a colon, /proc/vmstat does not.
 fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
     if let Some(colon) = line.iter().position(|byte| *byte == b':') {
@@ -17,44 +17,45 @@ fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&line[..blank], &line[blank + 1..]))
 }
 
-/// The number at the beginning of the rest of a line, whatever unit follows it.
+/// The number at the start of the rest of a line, whatever unit follows it.
 fn value(rest: &[u8]) -> Option<u64> {
     let rest = rest.trim_ascii_start();
     number(rest.split(u8::is_ascii_whitespace).next()?)
 }
 
-/// The keys of these that `text` has, in the order in which it has them, as indices.
+/// The indices of those keys that `text` contains, in the order of `text`.
 #[must_use]
 pub fn order(text: &[u8], keys: &[&str]) -> Vec<usize> {
     let lines = text.split(|byte| *byte == b'\n').filter_map(split);
-    lines.filter_map(|(key, _)| keys.iter().position(|wanted| wanted.as_bytes() == key)).fold(
+    lines.filter_map(|(key, _)| keys.iter().position(|candidate| candidate.as_bytes() == key)).fold(
         Vec::new(),
-        |mut found, index| {
-            // A key that comes twice is the first of both.
-            if !found.contains(&index) {
-                found.push(index);
+        |mut indices, index| {
+            // Of a repeated key the first counts.
+            if !indices.contains(&index) {
+                indices.push(index);
             }
-            found
+            indices
         },
     )
 }
 
-/// The values of some keys, `values[i]` of `keys[i]`; `None` for what is not there or no number.
-/// `order` is what [`order`] said of an earlier text of the same file. Where this text has another
-/// order, what was passed over is looked for once more, so that only time is lost.
+/// The values of some keys, `values[i]` of `keys[i]`; `None` for missing or non-numeric ones. `order`
+/// is the result of [`order`] for an earlier text of the same file. If this text has another order,
+/// skipped keys are searched again, which only costs time.
 pub fn read(text: &[u8], keys: &[&str], order: &[usize], values: &mut [Option<u64>]) {
     values.fill(None);
-    let mut wanted = order.iter().filter_map(|index| Some((*index, keys.get(*index)?.as_bytes())));
-    let mut next = wanted.next();
+    let mut expected =
+        order.iter().filter_map(|index| Some((*index, keys.get(*index)?.as_bytes())));
+    let mut next = expected.next();
     for line in text.split(|byte| *byte == b'\n') {
         let Some((index, key)) = next else { return };
-        if let Some((found, rest)) = split(line)
-            && found == key
+        if let Some((line_key, rest)) = split(line)
+            && line_key == key
         {
             if let Some(slot) = values.get_mut(index) {
                 *slot = value(rest);
             }
-            next = wanted.next();
+            next = expected.next();
         }
     }
     if next.is_some() {
@@ -65,8 +66,8 @@ pub fn read(text: &[u8], keys: &[&str], order: &[usize], values: &mut [Option<u6
 fn read_in_any_order(text: &[u8], keys: &[&str], values: &mut [Option<u64>]) {
     for (key, slot) in keys.iter().zip(values) {
         let mut lines = text.split(|byte| *byte == b'\n').filter_map(split);
-        let found = lines.find(|(found, _)| *found == key.as_bytes());
-        *slot = found.and_then(|(_, rest)| value(rest));
+        let line = lines.find(|(line_key, _)| *line_key == key.as_bytes());
+        *slot = line.and_then(|(_, rest)| value(rest));
     }
 }
 
@@ -103,19 +104,19 @@ mod tests {
     }
 
     #[test]
-    fn a_text_in_another_order_is_read_all_the_same() {
+    fn a_text_in_another_order_is_read_correctly() {
         let keys = ["a", "b", "c"];
         let order = order(b"a 1\nb 2\nc 3\n", &keys);
         let mut values = [None; 3];
         read(b"c 30\nb 20\na 10\n", &keys, &order, &mut values);
         assert_eq!(values, [Some(10), Some(20), Some(30)]);
         read(b"b 5\n", &keys, &order, &mut values);
-        assert_eq!(values, [None, Some(5), None], "what is gone is not the value before");
+        assert_eq!(values, [None, Some(5), None], "a missing key does not keep its previous value");
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_as_one_by_one(
+        fn any_bytes_are_read_as_if_key_by_key(
             text in proptest::collection::vec(
                 proptest::sample::select(b"ab:\n 019k".to_vec()), 0..80),
             other in proptest::collection::vec(
@@ -126,10 +127,10 @@ mod tests {
             read_in_any_order(&text, &keys, &mut slow);
             read(&text, &keys, &order(&text, &keys), &mut fast);
             prop_assert_eq!(fast, slow);
-            // An order learnt from another text costs time and no value that it promises.
-            let learnt = order(&other, &keys);
-            read(&text, &keys, &learnt, &mut fast);
-            for index in learnt {
+            // An order from another text costs time but gives no wrong value.
+            let other_order = order(&other, &keys);
+            read(&text, &keys, &other_order, &mut fast);
+            for index in other_order {
                 prop_assert_eq!(fast[index], slow[index]);
             }
         }

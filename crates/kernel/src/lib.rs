@@ -1,5 +1,5 @@
-//! The only door to the kernel: reads and writes of its files below a [`Root`], parsers of what
-//! they say, and the system calls that the standard library lacks. It decides nothing.
+//! The only access to the kernel: reads and writes of its files below a [`Root`], parsers of their
+//! contents, and system calls missing in the standard library. Makes no decisions.
 #![allow(unsafe_code)]
 
 mod bpf;
@@ -60,5 +60,5 @@ pub mod tc;
 pub mod tc_classifier;
 
 pub use error::Error;
-pub use reread_file::KeptFile;
+pub use reread_file::RereadFile;
 pub use root::Root;

@@ -68,11 +68,11 @@ fn control(operation: &'static str, request: libc::c_ulong, number: u32) -> Resu
     check(operation, &node(number), answer)
 }
 
-/// Attaches `image` to the free loop device at `device` with this logical block size in bytes,
-/// its reads and writes by-passing the page cache of the image where `direct` asks for it.
+/// Attaches `image` to the free loop device at `device` with this logical block size in bytes; `direct`
+/// requests that it bypass the page cache of the image.
 ///
-/// A file system that cannot do direct I/O makes the kernel fall back silently, so the caller
-/// reads `loop/dio` back. Needs Linux 5.8; EBUSY when the device is attached already.
+/// On a file system without direct I/O the kernel falls back silently, so the caller must check
+/// `loop/dio`. Needs Linux 5.8; EBUSY when the device is attached already.
 pub fn configure(device: &Path, image: &File, direct: bool, block_size: u32) -> Result<(), Error> {
     let file = open("open", device)?;
     let mut config = LoopConfig {
@@ -82,8 +82,8 @@ pub fn configure(device: &Path, image: &File, direct: bool, block_size: u32) -> 
         reserved: [0; 8],
     };
     config.info.flags = if direct { LO_FLAGS_DIRECT_IO } else { 0 };
-    // SAFETY: `config` has the layout of `struct loop_config`, is only read by the kernel, and
-    // lives through the call.
+    // SAFETY: `config` has the layout of `struct loop_config`, is only read by the kernel, and lives
+    // through the call.
     let answer = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_CONFIGURE as _, &raw const config) };
     check("LOOP_CONFIGURE", device, answer)
 }
@@ -106,21 +106,21 @@ const fn empty_info() -> LoopInfo {
     }
 }
 
-/// Device and inode of the file that is attached to `device`, whatever its name is by now; ENXIO
-/// when nothing is.
+/// Device and inode of the file attached to `device`, whatever its name is by now; ENXIO when nothing
+/// is attached.
 pub fn backing(device: &Path) -> Result<(u64, u64), Error> {
     let file = File::open(device).map_err(|cause| Error::new("open", device, &cause))?;
     let mut info = empty_info();
-    // SAFETY: `info` has the layout of `struct loop_info64`, which the kernel fills, and lives
-    // through the call.
+    // SAFETY: `info` has the layout of `struct loop_info64`, which the kernel fills, and lives through
+    // the call.
     let answer = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_GET_STATUS64 as _, &raw mut info) };
     check("LOOP_GET_STATUS64", device, answer)?;
     Ok((info.device, info.inode))
 }
 
-/// Detaches the image from `device`. While others hold the device open the kernel only promises
-/// to detach it with the last close, so the caller waits until `loop/backing_file` is gone.
-/// ENXIO when nothing is attached.
+/// Detaches the image from `device`. While others hold the device open the kernel only schedules the
+/// detach for the last close, so the caller must wait until `loop/backing_file` is gone. ENXIO when
+/// nothing is attached.
 pub fn detach(device: &Path) -> Result<(), Error> {
     let file = open("open", device)?;
     // SAFETY: LOOP_CLR_FD ignores its argument.
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_structures_have_the_sizes_of_the_kernel_s_header() {
+    fn the_structures_have_the_sizes_of_the_kernels_header() {
         assert_eq!(size_of::<LoopInfo>(), 232);
         assert_eq!(size_of::<LoopConfig>(), 304);
     }

@@ -1,5 +1,5 @@
-//! Memory that a program of eBPF writes and this process reads without a system call: an array map
-//! with one element, mapped (BPF_F_MMAPABLE, 5.5).
+//! Memory that an eBPF program writes and this process reads without a system call: an array map with
+//! one element, mapped (BPF_F_MMAPABLE, 5.5).
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -13,7 +13,7 @@ const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_MAP_TYPE_PERCPU_ARRAY: u32 = 6;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
 
-/// The beginning of `union bpf_attr` for BPF_MAP_CREATE.
+/// The start of `union bpf_attr` for BPF_MAP_CREATE.
 #[repr(C)]
 struct Create {
     kind: u32,
@@ -28,11 +28,11 @@ pub(crate) fn for_each_cpu() -> io::Result<OwnedFd> {
     let kind = BPF_MAP_TYPE_PERCPU_ARRAY;
     let request = Create { kind, key_size: 4, value_size: 8, entries: 1, flags: 0 };
     let descriptor = call(BPF_MAP_CREATE, &request)?;
-    // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and nobody else knows it.
+    // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and it is not used elsewhere.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
 }
 
-/// The memory. Programs that were loaded with it keep it as long as they live.
+/// The mapped memory. Programs loaded with it keep it alive.
 #[derive(Debug)]
 pub(crate) struct MappedArray {
     map: OwnedFd,
@@ -40,11 +40,11 @@ pub(crate) struct MappedArray {
     words: usize,
 }
 
-// SAFETY: the memory belongs to this value alone, and is unmapped once, by whoever drops it.
+// SAFETY: the memory belongs to this value only, and is unmapped once, on drop.
 unsafe impl Send for MappedArray {}
 
 impl MappedArray {
-    /// So many words of 8 bytes, all 0.
+    /// `words` words of 8 bytes, all 0.
     pub(crate) fn new(words: usize) -> io::Result<Self> {
         let value_size = u32::try_from(words * 8).map_err(|_| io::ErrorKind::InvalidInput)?;
         let request = Create {
@@ -55,9 +55,10 @@ impl MappedArray {
             flags: BPF_F_MMAPABLE,
         };
         let descriptor = call(BPF_MAP_CREATE, &request)?;
-        // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and nobody else knows it.
+        // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and it is not used elsewhere.
         let map = unsafe { OwnedFd::from_raw_fd(descriptor as i32) };
-        // SAFETY: a new mapping, at an address of the kernel's choice, of memory that the map has.
+        // SAFETY: a new mapping, at an address of the kernel's choice, of memory that belongs to the
+        // map.
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -75,15 +76,15 @@ impl MappedArray {
         Ok(Self { map, start, words })
     }
 
-    /// The map, for programs that write it.
+    /// The map, for programs that write to it.
     pub(crate) fn descriptor(&self) -> i32 {
         self.map.as_raw_fd()
     }
 
-    /// What is in it. Programs write only while somebody with `&mut` of this makes them run.
+    /// Its contents. Programs write only while they are run through a `&mut` of this value.
     pub(crate) fn words(&self) -> &[u64] {
-        // SAFETY: the mapping has so many words, is aligned to a page, and lives as long as self;
-        // the only writers run within calls of `run`, which has it exclusively.
+        // SAFETY: the mapping has `words` words, is page-aligned, and lives as long as self; the only
+        // writers run within calls of `run`, which has exclusive access.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
     }
 
@@ -94,7 +95,7 @@ impl MappedArray {
         words.iter_mut().skip(at).zip(values).for_each(|(word, value)| *word = *value);
     }
 
-    /// Sets the first words to 0, and lets `run` make programs write.
+    /// Sets the first words to 0, then calls `run`, in which programs write.
     pub(crate) fn run<T>(&mut self, head: usize, run: impl FnOnce() -> T) -> T {
         // SAFETY: as in `words`, and `&mut self` excludes all other users here.
         let words = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.words) };
@@ -105,7 +106,7 @@ impl MappedArray {
 
 impl Drop for MappedArray {
     fn drop(&mut self) {
-        // SAFETY: the mapping of `new`, which nobody uses any more.
+        // SAFETY: the mapping of `new`, which nothing uses any more.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.words * 8) };
     }
 }

@@ -8,8 +8,8 @@ use rustix::mount::{MountFlags, UnmountFlags};
 
 use crate::error::Error;
 
-/// Mounts the file system of type `kind` on the block device `source` at `target`, without
-/// set-user-id programs, devices or access times: reading must not write.
+/// Mounts the file system of type `kind` on the block device `source` at `target`, without set-user-id
+/// programs, devices or access times: reading must not write.
 pub fn mount(source: &Path, target: &Path, kind: &str) -> Result<(), Error> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;
     rustix::mount::mount(source, target, kind, flags, None).map_err(|cause| {
@@ -17,8 +17,8 @@ pub fn mount(source: &Path, target: &Path, kind: &str) -> Result<(), Error> {
     })
 }
 
-/// Mounts a cgroup v1 hierarchy with this controller (its v1 name) at `target`: the one that has
-/// it, or a new one. EBUSY where another hierarchy uses it.
+/// Mounts a cgroup v1 hierarchy with this controller (its v1 name) at `target`: the existing one, or a
+/// new one. EBUSY if another hierarchy uses the controller.
 pub fn mount_v1(controller: &str, target: &Path) -> Result<(), Error> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     let wrong = |cause: io::Error| Error::new("mount", target, &cause).with_value(controller);
@@ -27,7 +27,7 @@ pub fn mount_v1(controller: &str, target: &Path) -> Result<(), Error> {
         .map_err(|cause| wrong(cause.into()))
 }
 
-/// Unmounts what is mounted at `target`; EBUSY while a process uses it, EINVAL when nothing is.
+/// Unmounts the file system at `target`; EBUSY while a process uses it, EINVAL when nothing is mounted.
 pub fn unmount(target: &Path) -> Result<(), Error> {
     rustix::mount::unmount(target, UnmountFlags::NOFOLLOW)
         .map_err(|cause| Error::new("unmount", target, &cause.into()))
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unmounting_what_is_not_mounted_is_an_error_with_its_path() {
+    fn unmounting_an_unmounted_path_is_an_error_with_its_path() {
         let directory = tempfile::tempdir().unwrap();
         let error = unmount(directory.path()).unwrap_err();
         // EPERM for a user that is not root.

@@ -1,4 +1,4 @@
-//! On which nodes single pages of any process are (move_pages(2) without a destination).
+//! The NUMA nodes of single pages of any process (move_pages(2) without a destination).
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,23 +7,23 @@ use std::path::PathBuf;
 use crate::error::Error;
 use crate::root::Root;
 
-/// Returns when the lock of the process's address space was free, or the process is gone. [`query`] waits
-/// for it where no signal arrives; this does so where SIGKILL ends it, so that a process which holds the lock
+/// Waits until the lock of the process's address space is free, or the process is gone. [`query`] waits
+/// for it uninterruptibly; this wait can be ended by SIGKILL, so that a process which holds the lock
 /// for ever does not keep this one from ending.
 pub fn await_lock(root: &Root, pid: u32) {
     let maps = File::open(root.resolve(format!("/proc/{pid}/numa_maps")));
-    // The first byte is enough, and the kernel walks the tables of the first mapping alone for it.
+    // One byte is enough; for it the kernel walks only the page tables of the first mapping.
     let _ = maps.and_then(|mut maps| maps.read(&mut [0]));
 }
 
-/// Asks for the node of each of these addresses of a process. `nodes[i]` becomes the node, or a
-/// negative error number: `-ENOENT` where no page is present, `-EFAULT` for the zero page or a
-/// hole. Nothing is moved. It needs the right to read the process as a debugger does (4.13).
+/// Queries the node of each of these addresses of a process. `nodes[i]` becomes the node, or a negative
+/// error number: `-ENOENT` where no page is present, `-EFAULT` for the zero page or a hole. Nothing is
+/// moved. Needs ptrace read access to the process (4.13).
 pub fn query(pid: u32, addresses: &[u64], nodes: &mut [i32]) -> Result<(), Error> {
     let count = addresses.len().min(nodes.len());
     // SAFETY: both arrays hold `count` items and live through the call; without an array of
-    // destinations the kernel only writes into `nodes`. Addresses are of the other process and
-    // are never followed here.
+    // destinations the kernel only writes to `nodes`. The addresses belong to the other process and are
+    // never dereferenced here.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_move_pages,
@@ -53,7 +53,7 @@ mod tests {
     use crate::anonymous_memory::{HugePages, Pages, page_size};
 
     #[test]
-    fn a_page_that_was_touched_has_a_node_and_one_that_was_not_has_none() {
+    fn a_touched_page_has_a_node_and_an_untouched_one_has_none() {
         let mut pages = Pages::<u8>::zeroed(64 * page_size(), HugePages::Never).unwrap();
         pages[0] = 1;
         let first = pages.as_ptr() as u64;
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_gone_is_an_error_with_its_id() {
+    fn a_missing_process_is_an_error_with_its_id() {
         let error = query(0x3fff_fffe, &[4096], &mut [0]).unwrap_err();
         assert!(error.to_string().contains("/proc/1073741822"), "{error}");
     }

@@ -1,5 +1,5 @@
-//! Namespaces of a process's own, which go when it ends (namespaces(7)). For processes that do
-//! something to mounts or network devices that nobody else is to see.
+//! Private namespaces of a process, which end with it (namespaces(7)), for processes that change mounts
+//! or network devices without being visible to others.
 
 use std::fs::File;
 use std::io;
@@ -10,32 +10,32 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use crate::error::Error;
 use crate::root::Root;
 
-/// Gives the calling process mounts of its own, with an empty tmpfs at `place`.
-pub fn own_mounts(place: &Path) -> Result<(), Error> {
+/// Gives the calling process mounts of its own, with an empty tmpfs at `target`.
+pub fn own_mounts(target: &Path) -> Result<(), Error> {
     unshare(libc::CLONE_NEWNS, "a mount namespace")?;
     let wrong =
         |path: &Path, cause: rustix::io::Errno| Error::new("mount", path, &io::Error::from(cause));
-    // Without this, mounts made here would show up outside too (mount_namespaces(7)).
+    // Without this, mounts made here would also appear outside (mount_namespaces(7)).
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).map_err(|cause| wrong(Path::new("/"), cause))?;
-    mount("none", place, "tmpfs", MountFlags::NOSUID, None).map_err(|cause| wrong(place, cause))
+    mount("none", target, "tmpfs", MountFlags::NOSUID, None).map_err(|cause| wrong(target, cause))
 }
 
-/// Gives the calling process a network of its own, with a loopback device that is down and no
-/// other. Its cgroups stay as they are.
+/// Gives the calling process a private network with only a loopback device, which is down. Its cgroups
+/// do not change.
 pub fn own_network() -> Result<(), Error> {
     unshare(libc::CLONE_NEWNET, "a network namespace")
 }
 
-/// The network that the calling process is in, for requests that name one by descriptor.
+/// The calling process's network namespace, for requests that refer to one by descriptor.
 pub fn network(root: &Root) -> Result<File, Error> {
     let path = Path::new("/proc/self/ns/net");
     File::open(root.resolve(path)).map_err(|cause| Error::new("open", path, &cause))
 }
 
 fn unshare(flags: i32, what: &str) -> Result<(), Error> {
-    // SAFETY: unshare(2) takes flags by value; neither flag used here affects memory or
-    // descriptors of this process.
+    // SAFETY: unshare(2) takes flags by value; neither flag used here affects memory or descriptors of
+    // this process.
     if unsafe { libc::unshare(flags) } == 0 {
         return Ok(());
     }

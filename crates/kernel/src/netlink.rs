@@ -1,5 +1,5 @@
-//! Requests to the kernel's network configuration by netlink (netlink(7), rtnetlink(7)): the few
-//! that Assay needs, without a package that may be missing.
+//! Requests to the kernel's network configuration by netlink (netlink(7), rtnetlink(7)): the few that
+//! Assay needs, without depending on a tool that may be missing.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
 use crate::error::Error;
 
-/// Kinds of replies and flags of requests (linux/netlink.h).
+/// Reply types and request flags (linux/netlink.h).
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLM_F_REQUEST: u16 = 1;
@@ -21,18 +21,18 @@ const HEADER: usize = 16;
 /// `struct nlattr` without its value.
 const ATTRIBUTE: usize = 4;
 
-/// The body of a request: the fixed part that its type wants, then attributes.
+/// The body of a request: the fixed part of its type, then attributes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Body(Vec<u8>);
 
 impl Body {
-    /// Begins with the fixed part.
+    /// Starts with the fixed part.
     #[must_use]
     pub fn new(fixed: &[u8]) -> Self {
         Self(fixed.to_vec())
     }
 
-    /// With one more attribute.
+    /// Appends an attribute.
     #[must_use]
     pub fn with(mut self, kind: u16, value: &[u8]) -> Self {
         let length = (ATTRIBUTE + value.len()) as u16;
@@ -43,37 +43,37 @@ impl Body {
         self
     }
 
-    /// With an attribute that holds a number.
+    /// Appends an attribute with a number.
     #[must_use]
     pub fn number(self, kind: u16, value: u32) -> Self {
         self.with(kind, &value.to_ne_bytes())
     }
 
-    /// With an attribute that holds text and a zero.
+    /// Appends an attribute with text and a terminating zero.
     #[must_use]
     pub fn text(self, kind: u16, value: &str) -> Self {
         self.with(kind, &[value.as_bytes(), &[0]].concat())
     }
 
-    /// With an attribute that holds attributes.
+    /// Appends an attribute that contains attributes.
     #[must_use]
     pub fn nested(self, kind: u16, inside: &Self) -> Self {
         self.with(kind, &inside.0)
     }
 }
 
-/// Everything in netlink begins at a multiple of four bytes.
+/// Everything in netlink is aligned to four bytes.
 const fn padded(length: usize) -> usize {
     length.next_multiple_of(4)
 }
 
 /// The value of the first attribute of this kind among `attributes`.
 #[must_use]
-pub fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
+pub fn attribute(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
     while let Some((head, _)) = attributes.split_at_checked(ATTRIBUTE) {
         let length = usize::from(u16::from_ne_bytes([head[0], head[1]]));
         let value = attributes.get(ATTRIBUTE..length)?;
-        if u16::from_ne_bytes([head[2], head[3]]) == wanted {
+        if u16::from_ne_bytes([head[2], head[3]]) == kind {
             return Some(value);
         }
         attributes = attributes.get(padded(length)..).unwrap_or_default();
@@ -81,36 +81,36 @@ pub fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     None
 }
 
-/// A socket to the network configuration of the network namespace in which it was opened.
+/// An rtnetlink socket in the network namespace in which it was opened.
 #[derive(Debug)]
 pub struct Route(OwnedFd);
 
 impl Route {
-    /// Opens one.
+    /// Opens a socket.
     pub fn open() -> Result<Self, Error> {
-        // Without a protocol, which is 0: NETLINK_ROUTE.
+        // Protocol 0 is NETLINK_ROUTE.
         let (family, kind) = (AddressFamily::NETLINK, SocketType::RAW);
         rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)
             .map(Self)
             .map_err(|cause| Error::new("open", Path::new("rtnetlink"), &cause.into()))
     }
 
-    /// Asks for a change (`RTM_*`) and waits for the answer. `what` names it in an error.
+    /// Requests a change (`RTM_*`) and waits for the reply. `what` names it in an error.
     pub fn change(&self, what: &'static str, kind: u16, body: &Body) -> Result<(), Error> {
-        self.ask(what, kind, NLM_F_ACK, body).map(|_| ())
+        self.request(what, kind, NLM_F_ACK, body).map(|_| ())
     }
 
-    /// The same for something that must not exist yet.
+    /// The same for an object that must not exist yet.
     pub fn add(&self, what: &'static str, kind: u16, body: &Body) -> Result<(), Error> {
-        self.ask(what, kind, NLM_F_ACK | NLM_F_CREATE_NEW, body).map(|_| ())
+        self.request(what, kind, NLM_F_ACK | NLM_F_CREATE_NEW, body).map(|_| ())
     }
 
-    /// Asks for all things of a kind: a message for each, without its header.
+    /// Lists all objects of a kind: one message for each, without its header.
     pub fn list(&self, what: &'static str, kind: u16, body: &Body) -> Result<Vec<Vec<u8>>, Error> {
-        self.ask(what, kind, NLM_F_DUMP, body)
+        self.request(what, kind, NLM_F_DUMP, body)
     }
 
-    fn ask(
+    fn request(
         &self,
         what: &'static str,
         kind: u16,
@@ -121,13 +121,13 @@ impl Route {
         let request = message(kind, NLM_F_REQUEST | flags, body);
         rustix::net::send(&self.0, &request, SendFlags::empty())
             .map_err(|cause| wrong(cause.into()))?;
-        let mut found = Vec::new();
+        let mut messages = Vec::new();
         let mut buffer = vec![0; 64 << 10];
         loop {
             let (length, _) = rustix::net::recv(&self.0, &mut buffer[..], RecvFlags::empty())
                 .map_err(|cause| wrong(cause.into()))?;
-            if read(&buffer[..length], &mut found).map_err(wrong)? {
-                return Ok(found);
+            if read(&buffer[..length], &mut messages).map_err(wrong)? {
+                return Ok(messages);
             }
         }
     }
@@ -138,14 +138,15 @@ fn message(kind: u16, flags: u16, body: &Body) -> Vec<u8> {
     message.extend(((HEADER + body.0.len()) as u32).to_ne_bytes());
     message.extend(kind.to_ne_bytes());
     message.extend(flags.to_ne_bytes());
-    // Sequence number and port: one request at a time needs neither.
+    // Sequence number and port id: not needed with one request at a time.
     message.extend([0; 8]);
     message.extend(&body.0);
     message
 }
 
-/// Takes messages out of what was received. Whether the answer is complete; an error if it is one.
-fn read(mut received: &[u8], found: &mut Vec<Vec<u8>>) -> io::Result<bool> {
+/// Extracts messages from received data. Returns whether the reply is complete; fails if it is an
+/// error.
+fn read(mut received: &[u8], messages: &mut Vec<Vec<u8>>) -> io::Result<bool> {
     let short = || io::Error::from(io::ErrorKind::UnexpectedEof);
     while !received.is_empty() {
         let (head, _) = received.split_at_checked(HEADER).ok_or_else(short)?;
@@ -160,7 +161,7 @@ fn read(mut received: &[u8], found: &mut Vec<Vec<u8>>) -> io::Result<bool> {
                     code => Err(io::Error::from_raw_os_error(-code)),
                 };
             }
-            _ => found.push(body.to_vec()),
+            _ => messages.push(body.to_vec()),
         }
         received = received.get(padded(length)..).unwrap_or_default();
     }
@@ -172,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_are_padded_and_found_again() {
+    fn attributes_are_padded_and_can_be_found() {
         let inside = Body::default().number(7, 0x0102_0304);
         let body = Body::new(&[9; 4]).text(1, "htb").nested(2, &inside).with(3, &[5]);
         assert_eq!(body.0.len(), 4 + 8 + 12 + 8);
@@ -186,16 +187,16 @@ mod tests {
     }
 
     #[test]
-    fn answers_end_with_an_agreement_a_refusal_or_done() {
-        let answer = |kind: u16, code: i32| message(kind, 0, &Body::new(&code.to_ne_bytes()));
-        let mut found = Vec::new();
-        assert!(read(&answer(NLMSG_ERROR, 0), &mut found).unwrap());
-        let refused = read(&answer(NLMSG_ERROR, -17), &mut found).unwrap_err();
+    fn replies_end_with_an_acknowledgement_an_error_or_done() {
+        let reply = |kind: u16, code: i32| message(kind, 0, &Body::new(&code.to_ne_bytes()));
+        let mut messages = Vec::new();
+        assert!(read(&reply(NLMSG_ERROR, 0), &mut messages).unwrap());
+        let refused = read(&reply(NLMSG_ERROR, -17), &mut messages).unwrap_err();
         assert_eq!(refused.raw_os_error(), Some(17));
-        let two = [answer(40, 1), answer(40, 2)].concat();
-        assert!(!read(&two, &mut found).unwrap());
-        assert!(read(&answer(NLMSG_DONE, 0), &mut found).unwrap());
-        assert_eq!(found.len(), 2);
-        assert!(read(&two[..10], &mut found).is_err());
+        let two = [reply(40, 1), reply(40, 2)].concat();
+        assert!(!read(&two, &mut messages).unwrap());
+        assert!(read(&reply(NLMSG_DONE, 0), &mut messages).unwrap());
+        assert_eq!(messages.len(), 2);
+        assert!(read(&two[..10], &mut messages).is_err());
     }
 }

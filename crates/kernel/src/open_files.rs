@@ -1,27 +1,27 @@
-//! How many files this process may have open (setrlimit(2), RLIMIT_NOFILE).
+//! The limit on open files of this process (setrlimit(2), RLIMIT_NOFILE).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// What the soft limit was before it was raised; 0 while it is as it was.
+/// The soft limit before it was raised; 0 if it was not.
 static BEFORE: AtomicU64 = AtomicU64::new(0);
 
 /// Raises the soft limit to the hard one: many groups, sources and CPUs take a descriptor each.
-/// What this process starts in groups begins with what was there before, since programs that use
-/// select(2) break beyond 1024.
+/// Programs started in groups get the previous limit, since programs that use select(2) break beyond
+/// 1024.
 pub fn raise_limit() {
-    let found = getrlimit(Resource::Nofile);
-    let Some(current) = found.current else { return };
-    let mut wanted = found;
-    wanted.current = found.maximum;
-    // Where that is refused, all that is lost is what needs so many.
-    if found.current != found.maximum && setrlimit(Resource::Nofile, wanted).is_ok() {
+    let limit = getrlimit(Resource::Nofile);
+    let Some(current) = limit.current else { return };
+    let mut raised = limit;
+    raised.current = limit.maximum;
+    // If it is refused, only what needs many descriptors is unavailable.
+    if limit.current != limit.maximum && setrlimit(Resource::Nofile, raised).is_ok() {
         BEFORE.store(current, Ordering::SeqCst);
     }
 }
 
-/// Sets the limit found in a child. System calls only, for between fork and exec.
+/// Restores the previous limit in a child. System calls only, for use between fork and exec.
 pub(crate) fn restore_limit() {
     let before = BEFORE.load(Ordering::SeqCst);
     if before > 0 {

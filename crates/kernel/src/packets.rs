@@ -1,5 +1,5 @@
-//! Packets that nobody answers, sent on one network device (packet(7)): they reach the device's
-//! queue as any other packet of the process does, and need neither addresses nor routes.
+//! Unanswered packets sent on one network device (packet(7)): they pass through the device's queue like
+//! any other packet of the process, but need neither addresses nor routes.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -9,18 +9,17 @@ use rustix::net::netdevice;
 
 use crate::error::Error;
 
-/// A type of Ethernet frames that is set aside for local experiments (IEEE 802, 0x88b5).
+/// An EtherType reserved for local experiments (IEEE 802, 0x88b5).
 const TYPE: u16 = 0x88b5;
-/// As long as the shortest Ethernet frame.
+/// The length of the shortest Ethernet frame.
 const PAYLOAD: [u8; 46] = [0; 46];
 
-/// A sender in the network namespace in which it was opened, and in the group in which the
-/// process is.
+/// A sender in the network namespace in which it was opened, and in the control group of the process.
 #[derive(Debug)]
 pub struct Packets(OwnedFd);
 
 impl Packets {
-    /// Opens one that hears nothing (protocol 0). Needs CAP_NET_RAW.
+    /// Opens a socket that receives nothing (protocol 0). Needs CAP_NET_RAW.
     pub fn open() -> Result<Self, Error> {
         let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
         // SAFETY: socket(2) takes three numbers.
@@ -29,17 +28,17 @@ impl Packets {
             let cause = io::Error::last_os_error();
             return Err(Error::new("open", Path::new("packet socket"), &cause));
         }
-        // SAFETY: socket(2) has just returned this descriptor, and nobody else knows it.
+        // SAFETY: socket(2) has just returned this descriptor, and it is not used elsewhere.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(descriptor) }))
     }
 
-    /// The number of a device of the sender's namespace.
+    /// The index of a device in the sender's namespace.
     pub fn device(&self, name: &str) -> Result<u32, Error> {
         netdevice::name_to_index(&self.0, name)
             .map_err(|cause| Error::new("find network device", Path::new(name), &cause.into()))
     }
 
-    /// Sends one packet to everybody on this device.
+    /// Broadcasts one packet on this device.
     pub fn send(&self, device: u32) -> Result<(), Error> {
         // SAFETY: all fields of sockaddr_ll are numbers, for which zeros are valid.
         let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };

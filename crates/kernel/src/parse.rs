@@ -1,4 +1,4 @@
-//! Pure parsers of what kernel files and a few system files say.
+//! Pure parsers of kernel files and a few system files.
 
 pub mod buddy;
 pub mod cgroups;

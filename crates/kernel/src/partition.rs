@@ -1,4 +1,4 @@
-//! Partitions told to the kernel directly, without a table that it would have to understand.
+//! Adds and removes partitions in the kernel directly, independently of partition tables.
 
 use std::fs::File;
 use std::io;
@@ -30,19 +30,19 @@ struct Argument {
     data: *mut Partition,
 }
 
-/// Makes partition `number` of `disk`, with start and length in bytes (multiples of 512).
-/// EBUSY when it exists or overlaps another.
+/// Adds partition `number` of `disk`, with start and length in bytes (multiples of 512). EBUSY if it
+/// exists or overlaps another.
 pub fn add(disk: &Path, number: u32, start: u64, length: u64) -> Result<(), Error> {
-    tell("BLKPG_ADD_PARTITION", BLKPG_ADD_PARTITION, disk, number, start, length)
+    blkpg("BLKPG_ADD_PARTITION", BLKPG_ADD_PARTITION, disk, number, start, length)
 }
 
-/// Makes the kernel forget partition `number` of `disk`; its content stays. ENXIO when there is
-/// none, EBUSY while it is open or mounted.
+/// Removes partition `number` of `disk` from the kernel; the data stays. ENXIO if it does not exist,
+/// EBUSY while it is open or mounted.
 pub fn remove(disk: &Path, number: u32) -> Result<(), Error> {
-    tell("BLKPG_DEL_PARTITION", BLKPG_DEL_PARTITION, disk, number, 0, 0)
+    blkpg("BLKPG_DEL_PARTITION", BLKPG_DEL_PARTITION, disk, number, 0, 0)
 }
 
-fn tell(
+fn blkpg(
     name: &'static str,
     operation: i32,
     disk: &Path,
@@ -69,7 +69,7 @@ fn tell(
         data: &raw mut partition,
     };
     // SAFETY: both structures have the layout of the kernel's header, `data` points to a live
-    // `Partition` of the stated length, and both outlive the call.
+    // `Partition` of the given length, and both outlive the call.
     let answer = unsafe { libc::ioctl(file.as_raw_fd(), BLKPG as _, &raw const argument) };
     if answer < 0 { Err(wrong(&io::Error::last_os_error())) } else { Ok(()) }
 }
@@ -79,13 +79,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_structures_have_the_sizes_of_the_kernel_s_header() {
+    fn the_structures_have_the_sizes_of_the_kernels_header() {
         assert_eq!(size_of::<Partition>(), 152);
         assert_eq!(size_of::<Argument>(), 12 + 4 + size_of::<usize>());
     }
 
     #[test]
-    fn a_file_that_is_no_disk_is_refused_with_the_partition_s_number() {
+    fn a_file_that_is_not_a_disk_is_refused_with_the_partition_number() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = remove(file.path(), 3).unwrap_err();
         assert!(error.is(rustix::io::Errno::NOTTY), "{error}");

@@ -9,7 +9,7 @@ const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
 const PERF_FORMAT_TOTAL_TIME_ENABLED: u64 = 1;
 const PERF_FORMAT_TOTAL_TIME_RUNNING: u64 = 2;
 
-/// The first form of `struct perf_event_attr`, which every kernel takes.
+/// The first version of `struct perf_event_attr`, which every kernel accepts.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -25,9 +25,9 @@ struct Attributes {
     config1: u64,
 }
 
-/// Opens the event `config` of the type `kind`. What `target` is depends on `flags`: a task (0 is
-/// this thread), or with PERF_FLAG_PID_CGROUP the descriptor of a group's directory. A `cpu` of -1
-/// stands for any. The descriptor is closed on exec.
+/// Opens the event `config` of type `kind`. Depending on `flags`, `target` is a task (0 is this
+/// thread), or with PERF_FLAG_PID_CGROUP the descriptor of a group's directory. A `cpu` of -1 means
+/// any. The descriptor is closed on exec.
 pub(crate) fn open(
     event: (u32, u64),
     target: libc::c_int,
@@ -37,8 +37,8 @@ pub(crate) fn open(
     open_with(event, target, cpu, flags, 0)
 }
 
-/// The same, read as three numbers: the count, the nanoseconds it was enabled, and those of them
-/// in which a counter of the hardware was its own.
+/// The same, read as three numbers: the count, the nanoseconds it was enabled, and the nanoseconds it
+/// was running on a hardware counter.
 pub(crate) fn open_timed(
     event: (u32, u64),
     target: libc::c_int,
@@ -58,8 +58,8 @@ fn open_with(
 ) -> io::Result<File> {
     let size = size_of::<Attributes>() as u32;
     let attributes = Attributes { kind, size, config, read_format, ..Attributes::default() };
-    // SAFETY: `attributes` has the layout and the size that it claims and lives through the call;
-    // the other arguments are numbers, -1 being no group of events.
+    // SAFETY: `attributes` has the layout and the size that it claims and lives through the call; the
+    // other arguments are numbers, -1 being no event group.
     let descriptor = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,
@@ -73,7 +73,7 @@ fn open_with(
     if descriptor < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: perf_event_open has just returned this descriptor, and nobody else knows it.
+    // SAFETY: perf_event_open has just returned this descriptor, and it is not used elsewhere.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor as i32) }))
 }
 

@@ -1,16 +1,16 @@
-//! Where a process runs and where its memory comes from, set between fork and exec: the policy of a
-//! thread, its CPUs and its mode of huge pages are kept over exec and inherited by all threads and
-//! children (sched_setaffinity(2), set_mempolicy(2), PR_SET_THP_DISABLE(2const)).
+//! CPU and memory placement of a process, set between fork and exec: the memory policy of a thread, its
+//! CPUs and its huge page mode are kept over exec and inherited by all threads and children
+//! (sched_setaffinity(2), set_mempolicy(2), PR_SET_THP_DISABLE(2const)).
 
 use std::fmt;
 use std::io;
 
 use assay_units::{CpuSet, MemoryPolicy};
 
-/// What a process is given before it runs. The default leaves everything as it is inherited.
+/// The placement applied to a process before exec. The default keeps everything inherited.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// The CPUs that it may run on.
+    /// The CPUs it may run on.
     pub cpus: Option<CpuSet>,
     /// Its memory policy.
     pub memory: Option<MemoryPolicy>,
@@ -18,20 +18,19 @@ pub struct Placement {
     pub huge_pages: Option<HugePageMode>,
 }
 
-/// What a process may have of transparent huge pages. Nothing per process gives more than the
-/// setting of the host does.
+/// Limits the use of transparent huge pages. No per-process mode allows more than the host's setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HugePageMode {
-    /// As the host says, whatever the parent has.
+    /// The host's setting, whatever the parent has.
     Default,
-    /// Only where it asks for them with madvise(2), since 6.18.
+    /// Only where requested with madvise(2), since 6.18.
     Advised,
     /// None, since 3.15.
     Never,
 }
 
 impl Placement {
-    /// Whether anything is given.
+    /// Whether anything is set.
     #[must_use]
     pub const fn is_any(&self) -> bool {
         self.cpus.is_some() || self.memory.is_some() || self.huge_pages.is_some()
@@ -39,9 +38,9 @@ impl Placement {
 
     pub(crate) fn prepared(&self) -> Prepared {
         Prepared {
-            cpus: self.cpus.as_ref().map(Mask::of),
+            cpus: self.cpus.as_ref().map(Mask::new),
             memory: self.memory.as_ref().map(|policy| {
-                let nodes = policy.nodes().map(Mask::of);
+                let nodes = policy.nodes().map(Mask::new);
                 (mode(policy), nodes)
             }),
             huge_pages: self.huge_pages,
@@ -85,15 +84,15 @@ const fn mode(policy: &MemoryPolicy) -> libc::c_int {
 /// Bits of a mask: NR_CPUS and MAX_NUMNODES are at most 8192 and 1024 on x86-64 and arm64.
 const BITS: usize = 8192;
 
-/// The nodes that fit into the kernel's mask. It refuses bits beyond its own only if they are set.
+/// The number of nodes passed to the kernel. It refuses bits beyond its own mask only if they are set.
 const NODES: usize = 1024;
 
-/// A set of small numbers as the kernel takes it.
+/// A set of ids as a kernel bit mask.
 #[derive(Debug, Clone)]
 struct Mask([u64; BITS / 64]);
 
 impl Mask {
-    fn of(ids: &assay_units::IdSet) -> Self {
+    fn new(ids: &assay_units::IdSet) -> Self {
         let mut mask = Self([0; BITS / 64]);
         for id in ids.iter() {
             if let Some(word) = mask.0.get_mut(usize::from(id) / 64) {
@@ -104,7 +103,7 @@ impl Mask {
     }
 }
 
-/// A placement in the form that needs no memory to be applied.
+/// A placement in a form that can be applied without allocating.
 #[derive(Debug, Clone)]
 pub(crate) struct Prepared {
     cpus: Option<Mask>,
@@ -116,22 +115,22 @@ pub(crate) struct Prepared {
 const EXCEPT_ADVISED: libc::c_ulong = 2;
 
 impl Prepared {
-    /// Applies it to the calling thread. Makes nothing but system calls, so that it may be called
-    /// between fork and exec.
+    /// Applies it to the calling thread. Makes only system calls, so it may be called between fork and
+    /// exec.
     pub(crate) fn apply(&self) -> io::Result<()> {
         if let Some(cpus) = &self.cpus {
-            // SAFETY: the mask lives through the call and is as long as the call is told.
+            // SAFETY: the mask lives through the call and its length is passed.
             checked(unsafe {
                 libc::syscall(libc::SYS_sched_setaffinity, 0, BITS / 8, cpus.0.as_ptr())
             })?;
         }
         if let Some((mode, nodes)) = &self.memory {
             let (mask, bits) = match nodes {
-                // The kernel reads one bit less than it is told (set_mempolicy(2), BUGS).
+                // The kernel reads one bit less than the number passed (set_mempolicy(2), BUGS).
                 Some(nodes) => (nodes.0.as_ptr(), NODES + 1),
                 None => (std::ptr::null(), 0),
             };
-            // SAFETY: the mask lives through the call and has more bits than the call is told.
+            // SAFETY: the mask lives through the call and has more bits than the number passed.
             checked(unsafe { libc::syscall(libc::SYS_set_mempolicy, *mode, mask, bits) })?;
         }
         if let Some(mode) = self.huge_pages {
@@ -141,7 +140,7 @@ impl Prepared {
                 HugePageMode::Never => (1, 0),
             };
             let none: libc::c_ulong = 0;
-            // SAFETY: PR_SET_THP_DISABLE takes numbers alone.
+            // SAFETY: PR_SET_THP_DISABLE takes only numbers.
             let answer =
                 unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, disable, flags, none, none) };
             checked(i64::from(answer))?;
@@ -161,8 +160,8 @@ mod tests {
     use crate::process::Membership;
     use std::process::{Command, Stdio};
 
-    /// What a child says that was started with this placement and prints `file` of its own.
-    fn said(placement: Placement, file: &str) -> String {
+    /// The contents of `file` as read by a child started with this placement.
+    fn read_in_child(placement: Placement, file: &str) -> String {
         let groups = Membership::open(&Root::real(), &[]).unwrap();
         let mut command = Command::new("cat");
         command.arg(file).stdout(Stdio::piped());
@@ -172,14 +171,14 @@ mod tests {
 
     #[test]
     fn a_child_has_its_cpus_and_its_huge_pages_from_its_first_instruction() {
-        let own = crate::affinity::of(std::process::id()).unwrap();
+        let own = crate::affinity::allowed_cpus(std::process::id()).unwrap();
         let last = *own.last().unwrap();
         let placement = Placement {
             cpus: Some([last].into_iter().collect()),
             huge_pages: Some(HugePageMode::Never),
             ..Placement::default()
         };
-        let status = said(placement, "/proc/self/status");
+        let status = read_in_child(placement, "/proc/self/status");
         let value = |key| crate::parse::keyed::colon(&status, key);
         assert_eq!(value("Cpus_allowed_list"), Some(last.to_string().as_str()));
         // Shown since 5.0.
@@ -194,14 +193,14 @@ mod tests {
         for policy in ["local", "bind:0", "interleave:0", "preferred:0"] {
             let policy: MemoryPolicy = policy.parse().unwrap();
             let placement = Placement { memory: Some(policy.clone()), ..Placement::default() };
-            let maps = said(placement, "/proc/self/numa_maps");
+            let maps = read_in_child(placement, "/proc/self/numa_maps");
             let shown = format!(" {} ", policy.as_kernel_shows());
             assert!(maps.contains(&shown), "{policy}: {maps}");
         }
     }
 
     #[test]
-    fn a_place_that_is_not_there_is_an_error_that_names_it() {
+    fn an_impossible_placement_is_an_error_that_names_it() {
         let groups = Membership::open(&Root::real(), &[]).unwrap();
         let nowhere = Placement { cpus: Some("8000".parse().unwrap()), ..Placement::default() };
         let error = groups.placed(nowhere).spawn(&mut Command::new("true")).unwrap_err();

@@ -1,32 +1,32 @@
-//! Loads that wait for each other: a ring of pointers, each in a cache line of its own.
+//! Dependent loads: a ring of pointers, each in its own cache line.
 //!
-//! The address of a load is the value of the one before, unchanged: an index would have to be
-//! scaled and added first, which costs a cycle of four or five where the first cache answers.
+//! The address of a load is the value of the previous one, unchanged: an index would have to be scaled
+//! and added first, which costs one cycle of the four or five that an L1 hit takes.
 
 use std::hint::black_box;
 
 use crate::anonymous_memory::Pages;
 
-/// Bytes from one place of a ring to the next: the size of a cache line on x86-64 and on most
-/// arm64 machines.
+/// Distance of the elements of a ring in bytes: the size of a cache line on x86-64 and on most arm64
+/// machines.
 pub const LINE: usize = 64;
-/// Words of a line.
+/// Words per line.
 const WORDS: usize = LINE / size_of::<u64>();
-/// Loads between two looks at the counter.
+/// Loads between two checks of the counter.
 const UNROLLED: usize = 64;
-/// Rings begin at the size of a huge page, so that huge pages can stand behind all of them.
+/// Rings are aligned to the size of a huge page, so that they can be backed entirely by huge pages.
 const ALIGNMENT: usize = 2 << 20;
 
-/// Memory for rings of up to a number of lines.
+/// Memory for rings of up to a certain number of lines.
 #[derive(Debug)]
 pub struct Arena {
     words: Pages<u64>,
-    /// The first word at [`ALIGNMENT`].
+    /// Index of the first word aligned to [`ALIGNMENT`].
     first: usize,
     lines: usize,
 }
 
-/// A ring that was linked; walking it reads nothing but its own lines.
+/// A linked ring; walking it reads only its own lines.
 #[derive(Debug)]
 pub struct Ring<'a> {
     start: *const u64,
@@ -43,14 +43,13 @@ impl Arena {
         let mut words = Pages::<u64>::zeroed(words, huge)?;
         let first = words.as_ptr().align_offset(ALIGNMENT).min(words.len());
         let lines = lines.min((words.len() - first) / WORDS);
-        // Memory that was never written is one page of zeroes that all share.
+        // Memory that was never written is backed by one shared zero page.
         words[first..first + lines * WORDS].fill(1);
         Ok(Self { words, first, lines })
     }
 
-    /// Links the lines that `next` tells into a ring: `next[i]` is the line that follows line `i`.
-    /// `None` where it names a line that is not below `next.len()`, or more lines are wanted than
-    /// there are.
+    /// Links lines into a ring: `next[i]` is the line that follows line `i`. `None` if it contains a
+    /// line not below `next.len()`, or is longer than the arena.
     pub fn link(&mut self, next: &[u32]) -> Option<Ring<'_>> {
         let count = next.len();
         if count == 0 || count > self.lines || next.iter().any(|line| *line as usize >= count) {
@@ -63,32 +62,32 @@ impl Arena {
             self.words[self.first + line * WORDS] = address as u64;
         }
         let start = self.words[self.first..].as_ptr();
-        // Exposed, so that addresses read from memory may be followed.
+        // Exposed, so that addresses read from memory may be dereferenced.
         let _ = start.expose_provenance();
         Some(Ring { start, arena: self })
     }
 }
 
-// SAFETY: `start` leads into the arena, which the ring alone may use for as long as it lives.
+// SAFETY: `start` points into the arena, which only the ring may use while it lives.
 unsafe impl Send for Ring<'_> {}
 
 impl Ring<'_> {
-    /// Does at least `loads` loads, each at the address that the one before has read; goes on
-    /// where the last walk has ended. Returns how many it did.
-    #[inline] // It is then compiled as its caller is: without optimisation it would time the stack.
+    /// Performs at least `loads` loads, each at the address read by the previous one, continuing where
+    /// the last walk ended. Returns the number of loads.
+    #[inline] // Compiled with its caller's options: without optimisation it would measure stack accesses.
     pub fn walk(&mut self, loads: u64) -> u64 {
         debug_assert!(self.arena.lines > 0, "a ring has lines");
         let rounds = loads.div_ceil(UNROLLED as u64);
         let mut at = self.start;
         for _ in 0..rounds {
             for _ in 0..UNROLLED {
-                // SAFETY: `start` and every word that `link` has written are addresses of the
-                // first words of lines of the arena, which `link` has written too; the arena is
-                // borrowed for as long as the ring lives, so nobody has changed them.
+                // SAFETY: `start` and every word that `link` has written are addresses of the first
+                // words of lines of the arena, which `link` has written too; the arena is borrowed
+                // while the ring lives, so nothing else has changed them.
                 at = std::ptr::with_exposed_provenance(unsafe { *at } as usize);
             }
         }
-        // Whoever could drop the last address could drop all loads.
+        // Without this the compiler could remove the last address, and with it all loads.
         self.start = black_box(at);
         rounds * UNROLLED as u64
     }
@@ -99,7 +98,7 @@ mod tests {
     use super::*;
     use crate::anonymous_memory::HugePages;
 
-    /// The line where a ring stands.
+    /// The current line of a ring.
     fn line(ring: &Ring<'_>) -> usize {
         let base = ring.arena.words[ring.arena.first..].as_ptr().addr();
         (ring.start.addr() - base) / LINE
@@ -117,17 +116,17 @@ mod tests {
     }
 
     #[test]
-    fn what_would_lead_out_of_the_memory_is_not_linked() {
+    fn a_ring_that_leaves_the_arena_is_refused() {
         let mut arena = Arena::new(4, HugePages::System).unwrap();
-        assert!(arena.link(&[1, 2, 3, 4]).is_none(), "line 4 is behind the ring");
+        assert!(arena.link(&[1, 2, 3, 4]).is_none(), "line 4 is beyond the ring");
         assert!(arena.link(&[1, 2, 3, 4, 0]).is_none(), "five lines in memory for four");
         assert!(arena.link(&[]).is_none());
         assert!(arena.link(&[1, 2, 3, 0]).is_some());
     }
 
     #[test]
-    fn rings_begin_at_a_huge_page() {
-        let arena = Arena::new(1 << 16, HugePages::Wanted).unwrap();
+    fn rings_are_aligned_to_huge_pages() {
+        let arena = Arena::new(1 << 16, HugePages::Advise).unwrap();
         assert!(arena.words[arena.first..].as_ptr().addr().is_multiple_of(ALIGNMENT));
     }
 }

@@ -1,4 +1,4 @@
-//! Kernel files that wake a poller: `cgroup.events` and triggers of pressure files.
+//! Kernel files that notify pollers: `cgroup.events` and triggers of pressure files.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::error::Error;
 use crate::root::Root;
 
-/// A kernel file that is waited on with poll(2) and POLLPRI.
+/// A kernel file to wait on with poll(2) and POLLPRI.
 #[derive(Debug)]
 pub struct WakeFile {
     path: PathBuf,
@@ -18,7 +18,7 @@ pub struct WakeFile {
 }
 
 impl WakeFile {
-    /// Opens a file whose change the kernel announces, such as `cgroup.events`
+    /// Opens a file whose changes the kernel notifies, such as `cgroup.events`
     /// (Documentation/admin-guide/cgroup-v2.rst, "[Un]populated Notification").
     pub fn open(root: &Root, path: &Path) -> Result<Self, Error> {
         let file =
@@ -26,8 +26,8 @@ impl WakeFile {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Registers a trigger such as `some 100000 500000` on a pressure file; it stands as long as
-    /// the value lives (Documentation/accounting/psi.rst, "Monitoring for pressure thresholds").
+    /// Registers a trigger such as `some 100000 500000` on a pressure file, until the value is dropped
+    /// (Documentation/accounting/psi.rst, "Monitoring for pressure thresholds").
     pub fn trigger(root: &Root, path: &Path, trigger: &str) -> Result<Self, Error> {
         let mut file = File::options()
             .read(true)
@@ -39,7 +39,7 @@ impl WakeFile {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Reads the file from its beginning. The kernel announces changes after the last read.
+    /// Reads the file from its start. The kernel notifies changes since the last read.
     pub fn read(&mut self) -> Result<String, Error> {
         let mut text = String::new();
         self.file
@@ -49,7 +49,7 @@ impl WakeFile {
         Ok(text)
     }
 
-    /// Waits until the kernel announces something, and says whether it did so within `limit`.
+    /// Waits for a notification; returns whether it came within `limit`.
     pub fn wait(&self, limit: Duration) -> Result<bool, Error> {
         let mut polled = [PollFd::new(&self.file, PollFlags::PRI)];
         let limit = Timespec {

@@ -1,18 +1,18 @@
-//! How a thread is scheduled: its policy, its nice value, and its I/O class.
+//! Scheduling of a thread: its policy, its nice value, and its I/O class.
 
 use std::path::PathBuf;
 
 use crate::error::Error;
 use crate::root::Root;
 
-/// `IOPRIO_WHO_PROCESS` (include/uapi/linux/ioprio.h); a thread's id names the thread alone.
+/// `IOPRIO_WHO_PROCESS` (include/uapi/linux/ioprio.h); a thread id refers to that thread only.
 const WHO_PROCESS: libc::c_int = 1;
 
-/// The class stands in the upper three of sixteen bits.
+/// The class is in the upper three of sixteen bits.
 const CLASS_SHIFT: u32 = 13;
 
-/// The I/O class that a thread asked for (ioprio_get(2)): `none` where it asked for nothing, and is
-/// served as best effort.
+/// The I/O class set for a thread (ioprio_get(2)): `none` if none was set, and it is served as best
+/// effort.
 pub fn io_class(thread: u32) -> Result<&'static str, Error> {
     let path = || PathBuf::from(format!("/proc/{thread}"));
     let id = libc::c_int::try_from(thread)
@@ -40,7 +40,7 @@ pub fn cpu_policy(root: &Root, thread: u32) -> Option<(&'static str, i32)> {
 }
 
 fn policy_of(stat: &str) -> Option<(&'static str, i32)> {
-    // The command name stands in parentheses and may hold blanks; after it comes field 3.
+    // The command name is in parentheses and may contain blanks; field 3 follows it.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let nice = fields.nth(19 - 3)?.parse().ok()?;
     let policy = match fields.nth(41 - 20)?.parse::<u32>().ok()? {
@@ -75,10 +75,11 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_has_the_class_that_it_was_given() {
+    fn a_thread_has_the_class_that_was_set() {
         std::thread::spawn(|| {
             let id = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-            // SAFETY: ioprio_set takes three integers; 0 is the calling thread, which is this test's.
+            // SAFETY: ioprio_set takes three integers; 0 is the calling thread, which belongs to this
+            // test.
             let set =
                 unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, 3 << CLASS_SHIFT) };
             assert_eq!(set, 0);

@@ -1,14 +1,14 @@
-//! Less than root for what is started: another user, and nothing that was open here.
+//! Dropping privileges of started programs: another user, and no inherited descriptors.
 
 use std::io;
 
 use crate::error::Error;
 use crate::root::Root;
 
-/// Whose rights a started program has.
+/// The user that a started program runs as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
-    /// The user.
+    /// The user id.
     pub uid: u32,
     /// Its main group.
     pub gid: u32,
@@ -21,8 +21,8 @@ pub struct User {
 }
 
 impl User {
-    /// The user that `text` means: a name, a number, or `uid:gid`. Names are those of /etc/passwd
-    /// and /etc/group; a number needs no entry there.
+    /// Finds the user `text`: a name, a number, or `uid:gid`. Names are those of /etc/passwd and
+    /// /etc/group; a number needs no entry there.
     pub fn find(root: &Root, text: &str) -> Result<Self, Error> {
         let passwd = root.read("/etc/passwd")?;
         let groups = root.read("/etc/group").unwrap_or_default();
@@ -32,23 +32,24 @@ impl User {
         })
     }
 
-    /// Whether this is who this process is already, without root, who alone can become somebody else.
+    /// Whether this process runs as this user already, and is not root: only root can become another
+    /// user.
     #[must_use]
     pub fn is_this_process(&self) -> bool {
         self.uid != 0 && rustix::process::geteuid().as_raw() == self.uid
     }
 
-    /// Gives up everything else, for ever: this user, its groups, none of the caller's keys, and no more
-    /// rights by programs that set them (prctl(2), PR_SET_NO_NEW_PRIVS). System calls only, for between
-    /// fork and exec.
-    pub(crate) fn become_it(&self) -> io::Result<()> {
+    /// Irreversibly becomes this user: its groups, none of the caller's keys, and no privileges from
+    /// set-uid programs (prctl(2), PR_SET_NO_NEW_PRIVS). System calls only, for use between fork and
+    /// exec.
+    pub(crate) fn become_user(&self) -> io::Result<()> {
         if self.is_this_process() {
-            // SAFETY: it takes numbers.
+            // SAFETY: takes only numbers.
             return unsafe { checked(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into()) };
         }
-        // SAFETY: the list lives through the call and is as long as the call is told; the others
-        // take numbers. Called by number because in a process of many threads the C library would
-        // speak to threads that a child does not have.
+        // SAFETY: the list lives through the call and its length is passed; the others take numbers.
+        // Raw system calls, because the C library would signal threads that a forked child does not
+        // have.
         unsafe {
             checked(libc::syscall(libc::SYS_setgroups, self.groups.len(), self.groups.as_ptr()))?;
             checked(libc::syscall(libc::SYS_setresgid, self.gid, self.gid, self.gid))?;
@@ -63,26 +64,26 @@ fn checked(answer: libc::c_long) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Begins a session keyring that holds nothing. The one that this process was started in lasts as long
-/// as anybody is in it, and whoever is in it may use its keys, whatever user that is (session-keyring(7)).
+/// Starts an empty session keyring. The inherited one exists as long as any process uses it, and all
+/// its processes may use its keys, whatever their user (session-keyring(7)).
 fn leave_keys() -> io::Result<()> {
     const GET_KEYRING_ID: libc::c_long = 0;
     const JOIN_SESSION_KEYRING: libc::c_long = 1;
     const SESSION_KEYRING: libc::c_long = -3;
     const WITHOUT_NAME: libc::c_long = 0;
     let keyctl = |operation: libc::c_long, of: libc::c_long| -> io::Result<()> {
-        // SAFETY: it takes numbers, of which 0 stands for no name and for "make none".
+        // SAFETY: takes only numbers, of which 0 means no name and "do not create".
         match unsafe { libc::syscall(libc::SYS_keyctl, operation, of, WITHOUT_NAME) } {
             id if id >= 0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     };
-    let is = |done: &io::Result<()>, errno| {
-        done.as_ref().is_err_and(|cause| cause.raw_os_error() == Some(errno))
+    let is = |result: &io::Result<()>, errno| {
+        result.as_ref().is_err_and(|cause| cause.raw_os_error() == Some(errno))
     };
     let joined = keyctl(JOIN_SESSION_KEYRING, WITHOUT_NAME);
     // A kernel without keys, or a container's filter that refuses every such call with EPERM, which the
-    // kernel never answers to this question: what is started could not reach a key either.
+    // kernel never returns for this query: started programs could not access a key either.
     let are_none = is(&joined, libc::ENOSYS)
         || is(&joined, libc::EPERM) && is(&keyctl(GET_KEYRING_ID, SESSION_KEYRING), libc::EPERM);
     if are_none { Ok(()) } else { joined }
@@ -93,7 +94,7 @@ fn find(passwd: &str, groups: &str, text: &str) -> Option<User> {
         Some((user, group)) => (user, Some(group.parse::<u32>().ok()?)),
         None => (text, None),
     };
-    // For setresuid(2) the largest number stands for "no change".
+    // For setresuid(2) the largest number means "no change".
     if group == Some(u32::MAX) || user.parse() == Ok(u32::MAX) {
         return None;
     }
@@ -111,7 +112,7 @@ fn find(passwd: &str, groups: &str, text: &str) -> Option<User> {
     let gid = group.or(own).unwrap_or(uid);
     let name = entry.as_ref().map(|fields| fields[0].to_owned());
     let mut all = vec![gid];
-    // Another group was asked for instead of all that the user has.
+    // An explicit group replaces all groups of the user.
     if let (Some(name), None) = (&name, group) {
         all.extend(memberships(groups, name).filter(|other| *other != gid));
     }
@@ -126,12 +127,12 @@ fn memberships<'g>(groups: &'g str, user: &'g str) -> impl Iterator<Item = u32> 
     })
 }
 
-/// Lets the kernel close everything but standard input, output and error at exec
-/// (close_range(2), 5.11; one by one before). System calls only.
+/// Marks everything but standard input, output and error to be closed at exec (close_range(2), 5.11;
+/// one by one before). System calls only.
 pub(crate) fn close_the_rest_at_exec() {
     const FIRST: libc::c_uint = 3;
     const CLOEXEC: libc::c_uint = 4;
-    /// More than a shell or a service manager ever hands down.
+    /// More than a shell or a service manager ever passes down.
     const LAST: libc::c_int = 4096;
     // SAFETY: descriptors are only marked, and closed when nothing of this program is left.
     unsafe {
@@ -158,13 +159,13 @@ mod tests {
 
     #[test]
     fn a_user_is_a_name_a_number_or_a_pair() {
-        let found = |text| find(PASSWD, GROUPS, text);
-        let bench = found("bench").unwrap();
+        let find_user = |text| find(PASSWD, GROUPS, text);
+        let bench = find_user("bench").unwrap();
         assert_eq!((bench.uid, bench.gid, bench.groups.clone()), (1001, 1002, vec![1002, 6]));
-        assert_eq!(found("1001").unwrap(), bench);
-        let pair = found("1001:7").unwrap();
+        assert_eq!(find_user("1001").unwrap(), bench);
+        let pair = find_user("1001:7").unwrap();
         assert_eq!((pair.uid, pair.gid, pair.groups), (1001, 7, vec![7]));
-        let without_entry = found("4242").unwrap();
+        let without_entry = find_user("4242").unwrap();
         assert_eq!((without_entry.gid, without_entry.name), (4242, None));
         for wrong in [
             "nobody-here",
@@ -177,13 +178,13 @@ mod tests {
             "4294967295:1",
             "1:4294967295",
         ] {
-            assert_eq!(found(wrong), None, "{wrong}");
+            assert_eq!(find_user(wrong), None, "{wrong}");
         }
     }
 
-    /// Root's session may hold what opens encrypted disks and network file systems.
+    /// Root's session may hold keys of encrypted disks and network file systems.
     #[test]
-    fn what_runs_as_another_user_has_none_of_root_s_keys() {
+    fn a_program_of_another_user_has_none_of_roots_keys() {
         const SESSION_KEYRING: libc::c_long = -3;
         const UNLINK: libc::c_long = 9;
         if !rustix::process::geteuid().is_root() || !Path::new("/proc/keys").exists() {
@@ -192,8 +193,8 @@ mod tests {
         let name = format!("assay-test-{}", std::process::id());
         let text = CString::new(name.clone()).unwrap();
         let (kind, secret) = (c"user", b"secret");
-        // SAFETY: the texts end with a zero and live through the call, and so do the bytes, as many as it
-        // is told.
+        // SAFETY: the texts are zero-terminated and live through the call, and so do the bytes, whose
+        // number is passed.
         let key = unsafe {
             libc::syscall(
                 libc::SYS_add_key,
@@ -211,16 +212,16 @@ mod tests {
         let listed = |user: Option<User>| {
             let mut command = Command::new("cat");
             command.arg("/proc/keys").stdout(Stdio::piped());
-            let membership = Membership::open(&Root::real(), &[]).unwrap().owned_by(user);
+            let membership = Membership::open(&Root::real(), &[]).unwrap().run_as(user);
             let output = membership.spawn(&mut command).unwrap().wait_with_output().unwrap();
             assert!(output.status.success());
             String::from_utf8_lossy(&output.stdout).contains(&name)
         };
         let nobody = User { uid: 65534, gid: 65534, groups: vec![65534], name: None, home: None };
         let (own, others) = (listed(None), listed(Some(nobody)));
-        // SAFETY: it takes numbers.
+        // SAFETY: takes only numbers.
         unsafe { libc::syscall(libc::SYS_keyctl, UNLINK, key, SESSION_KEYRING) };
-        assert!(own, "a workload of root's own keeps them");
+        assert!(own, "a workload run by root keeps them");
         assert!(!others, "{name} is listed");
     }
 }

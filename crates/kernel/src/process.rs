@@ -1,5 +1,5 @@
-//! Processes that are inside their control groups before they run a single instruction of their
-//! own program.
+//! Starting processes inside their control groups, from the first instruction of their program;
+//! signals, and process state.
 
 use std::fs::File;
 use std::io;
@@ -17,8 +17,8 @@ use crate::privileges::{self, User};
 use crate::root::Root;
 use crate::{open_files, signal};
 
-/// The `cgroup.procs` files of the groups that a process is to be born into, opened beforehand:
-/// one on cgroup v2, one a hierarchy on v1.
+/// The open `cgroup.procs` files of the groups in which a process is to be started: one on cgroup v2,
+/// one per hierarchy on v1.
 #[derive(Debug)]
 pub struct Membership {
     files: Vec<(PathBuf, File)>,
@@ -43,48 +43,48 @@ impl Membership {
             .map(|files| Self { files, placement: Placement::default(), user: None })
     }
 
-    /// The same, with CPUs, memory policy and huge pages for what is started.
+    /// The same, with a placement for the started process.
     #[must_use]
     pub fn placed(self, placement: Placement) -> Self {
         Self { placement, ..self }
     }
 
-    /// The same, with what is started as this user, and never more than it.
+    /// The same, starting processes as this user, without a way to gain privileges.
     #[must_use]
-    pub fn owned_by(self, user: Option<User>) -> Self {
+    pub fn run_as(self, user: Option<User>) -> Self {
         Self { user, ..self }
     }
 
-    /// The user that what is started runs as, if not this process's own.
+    /// The user of started processes, if it is not this process's own.
     #[must_use]
     pub fn user(&self) -> Option<&User> {
         self.user.as_ref()
     }
 
-    /// Starts `command` inside the groups and in a process group of its own, so that a Ctrl-C at
-    /// the terminal reaches Assay alone, which then ends the workloads in order. Nothing that is
-    /// open here goes with it but its standard input, output and error.
+    /// Starts `command` inside the groups and in a process group of its own, so that a Ctrl-C at the
+    /// terminal reaches only Assay, which then ends the workloads in order. It inherits no descriptors
+    /// but standard input, output and error.
     ///
-    /// The child writes `0`, which stands for itself, into each `cgroup.procs` between fork and
-    /// exec: this works on v1 and v2 alike, where clone3(CLONE_INTO_CGROUP) knows only v2.
+    /// The child writes `0`, which means itself, to each `cgroup.procs` between fork and exec: this
+    /// works on v1 and v2 alike, while clone3(CLONE_INTO_CGROUP) supports only v2.
     pub fn spawn(&self, command: &mut Command) -> Result<Child, Error> {
         let user = self.user.clone();
-        // Who is somebody else must not be able to type into our terminal (TIOCSTI): a session of
-        // its own has none. It is a process group as well.
+        // Another user must not be able to inject input into our terminal (TIOCSTI): a new session has
+        // no terminal. It is a process group as well.
         let command = if user.is_some() { command } else { command.process_group(0) };
         self.start(command, move || {
             signal::restore_defaults();
             if let Some(user) = &user {
                 rustix::process::setsid()?;
-                user.become_it()?;
+                user.become_user()?;
             }
             privileges::close_the_rest_at_exec();
             Ok(())
         })
     }
 
-    /// Starts `command` inside the groups and in the process group of its parent, so that it may
-    /// read from the terminal, and a Ctrl-C reaches both.
+    /// Starts `command` inside the groups and in the process group of its parent, so that it may read
+    /// from the terminal, and a Ctrl-C reaches both.
     pub fn spawn_in_foreground(&self, command: &mut Command) -> Result<Child, Error> {
         self.start(command, || Ok(()))
     }
@@ -95,24 +95,24 @@ impl Membership {
         then: impl Fn() -> io::Result<()> + Send + Sync + 'static,
     ) -> Result<Child, Error> {
         let program = PathBuf::from(command.get_program());
-        // The caller may start the command once more when `self` is gone: the descriptors are the
-        // command's own.
+        // The caller may start the command again after `self` is dropped, so the command owns its
+        // descriptors.
         let files = self.files.iter().map(|(_, file)| file.try_clone());
         let files: Vec<File> =
             files.collect::<io::Result<_>>().map_err(|cause| self.explain(&program, &cause))?;
-        let place = self.placement.prepared();
+        let placement = self.placement.prepared();
         let enter = move || {
             for file in &files {
                 if rustix::io::write(file, b"0")? != 1 {
                     return Err(io::ErrorKind::WriteZero.into());
                 }
             }
-            // After that: a cpuset that a process enters gives it its own CPUs and nodes.
-            place.apply()?;
+            // Placement comes after that: entering a cpuset sets the process's CPUs and nodes.
+            placement.apply()?;
             open_files::restore_limit();
             then()
         };
-        // SAFETY: `enter` allocates nothing and makes only system calls.
+        // SAFETY: `enter` does not allocate and makes only system calls.
         unsafe { command.pre_exec(enter) };
         command.spawn().map_err(|cause| self.explain(&program, &cause))
     }
@@ -124,13 +124,13 @@ impl Membership {
             _ => {
                 let groups: Vec<String> =
                     self.files.iter().map(|(path, _)| path.display().to_string()).collect();
-                let place = match self.placement.is_any() {
+                let placement = match self.placement.is_any() {
                     true => format!(" and to be placed on {}", self.placement),
                     false => String::new(),
                 };
                 let user = self.user.as_ref().map(|user| format!(" as user {}", user.uid));
                 let user = user.unwrap_or_default();
-                error.with_hint(format!("it was to enter {}{place}{user}", groups.join(", ")))
+                error.with_hint(format!("it was to enter {}{placement}{user}", groups.join(", ")))
             }
         }
     }
@@ -142,14 +142,14 @@ pub fn send(pid: u32, signal: Signal) -> Result<(), Error> {
     kill_process(id, signal).map_err(|cause| Error::new("signal", &path, &cause.into()))
 }
 
-/// Sends `signal` to every process of the process group that `pid` leads, as a terminal does.
+/// Sends `signal` to every process of the process group led by `pid`, as a terminal does.
 pub fn send_to_group(pid: u32, signal: Signal) -> Result<(), Error> {
     let (id, path) = identified(pid)?;
     kill_process_group(id, signal).map_err(|cause| Error::new("signal", &path, &cause.into()))
 }
 
-/// Sends `signal` to the process of this id if `is_meant` still says that it is the one when nobody
-/// else can have the id any more (pidfd_open(2), 5.3; an older kernel leaves a tiny gap).
+/// Sends `signal` to the process with this id if `is_meant` confirms it at a time when the id can no
+/// longer be reused (pidfd_open(2), 5.3; older kernels leave a tiny race).
 pub fn send_if(pid: u32, signal: Signal, is_meant: impl FnOnce() -> bool) -> Result<(), Error> {
     let (id, path) = identified(pid)?;
     match pidfd_open(id, PidfdFlags::empty()) {
@@ -173,25 +173,25 @@ fn identified(pid: u32) -> Result<(Pid, PathBuf), Error> {
     Ok((id, path))
 }
 
-/// Stops this process until somebody sends it SIGCONT.
+/// Stops this process until it receives SIGCONT.
 pub fn stop_self() -> Result<(), Error> {
     send(std::process::id(), Signal::STOP)
 }
 
-/// Lets a stopped process go on.
-pub fn continue_one(pid: u32) -> Result<(), Error> {
+/// Continues a stopped process.
+pub fn continue_process(pid: u32) -> Result<(), Error> {
     send(pid, Signal::CONT)
 }
 
-/// Lets the kernel kill this process when the thread that started it ends (prctl(2),
-/// PR_SET_PDEATHSIG). Children of this process do not inherit it.
+/// Makes the kernel kill this process when the thread that started it ends (prctl(2),
+/// PR_SET_PDEATHSIG). Not inherited by children.
 pub fn die_with_parent() -> Result<(), Error> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|cause| Error::new("prctl", Path::new("/proc/self"), &cause.into()))
 }
 
-/// From now on processes below this one whose parent ends become its own children, so that whoever
-/// follows the tree of its children loses none (prctl(2), PR_SET_CHILD_SUBREAPER; 3.4).
+/// From now on orphaned descendants become children of this process, so that following the tree of its
+/// children finds them all (prctl(2), PR_SET_CHILD_SUBREAPER; 3.4).
 pub fn adopt_orphans() -> Result<(), Error> {
     let own = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(own))
@@ -201,18 +201,18 @@ pub fn adopt_orphans() -> Result<(), Error> {
 /// The state letter of a process (`R`, `S`, `T`, ...), or `None` when it is gone.
 pub fn state(root: &Root, pid: u32) -> Option<char> {
     let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
-    // The command name stands in parentheses and may itself contain any of them.
+    // The command name is in parentheses and may itself contain parentheses.
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
-/// When a process began, in ticks since the boot (field 22 of proc_pid_stat(5)): with its id it
-/// names one process for as long as the host runs. `None` when it is gone.
+/// The start time of a process, in ticks since boot (field 22 of proc_pid_stat(5)): together with its
+/// id it identifies a process uniquely until the next boot. `None` when it is gone.
 pub fn started(root: &Root, pid: u32) -> Option<u64> {
     let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// A process as a person looks for it: `process 812 (fio), started 14:03:11 UTC`.
+/// A process for messages: `process 812 (fio), started 14 s ago`.
 #[must_use]
 pub fn name(root: &Root, pid: u32) -> String {
     let name = root.read_trimmed(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -231,10 +231,10 @@ pub fn parent(root: &Root, pid: u32) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Runs `body` with the calling thread at the lowest real-time priority, so that a burst of
-/// wake-ups that it causes cannot preempt it half-way. Where the host forbids that (no
-/// CAP_SYS_NICE, a group without real-time budget) the body runs all the same.
-pub fn undisturbed<T>(body: impl FnOnce() -> T) -> T {
+/// Runs `body` with the calling thread at the lowest real-time priority, so that a burst of wake-ups
+/// that it causes cannot preempt it half-way. Where the host does not allow that (no CAP_SYS_NICE, a
+/// group without real-time budget) the body runs without it.
+pub fn with_real_time_priority<T>(body: impl FnOnce() -> T) -> T {
     let raised = set_policy(libc::SCHED_FIFO, 1);
     let result = body();
     if raised {
@@ -252,11 +252,11 @@ pub fn become_real_time() -> Result<(), Error> {
     Err(Error::new("sched_setscheduler", Path::new("/proc/self"), &cause))
 }
 
-/// By its number, because musl's `sched_setscheduler` only says ENOSYS: POSIX means a process by it,
-/// and the kernel a thread.
+/// A raw system call, because musl's `sched_setscheduler` only returns ENOSYS: POSIX defines it for
+/// processes, the kernel for threads.
 fn set_policy(policy: i32, priority: i32) -> bool {
-    // `struct sched_param` of include/uapi/linux/sched/types.h has this one member.
+    // `struct sched_param` of include/uapi/linux/sched/types.h has only this member.
     let parameters: libc::c_int = priority;
-    // SAFETY: pid 0 is the calling thread, and `parameters` is read within the call only.
+    // SAFETY: pid 0 is the calling thread, and `parameters` is read only within the call.
     unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameters) == 0 }
 }

@@ -1,4 +1,4 @@
-//! Where the kernel's files are looked for.
+//! The root directory of kernel files: the host's, or that of a fake tree.
 
 use std::fs;
 use std::io::{self, Write};
@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::reread_file::KeptFile;
+use crate::reread_file::RereadFile;
 
-/// A directory below which /proc, /sys and /dev are looked for: `/` on a host, a fake tree in a
-/// test. Every path given to its methods is absolute as the host knows it.
+/// The directory that contains /proc, /sys and /dev: `/` on a host, a fake tree in a test. Every path
+/// passed to its methods is absolute, as on the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root(PathBuf);
 
@@ -20,26 +20,26 @@ impl Root {
         Self(PathBuf::from("/"))
     }
 
-    /// A tree that stands in for a host.
+    /// A fake host tree.
     #[must_use]
     pub fn at(directory: &Path) -> Self {
         Self(directory.to_owned())
     }
 
-    /// Whether this is the host itself, where system calls make sense.
+    /// Whether this is the host itself, where system calls apply.
     #[must_use]
     pub fn is_real(&self) -> bool {
         self.0 == Path::new("/")
     }
 
-    /// The place in this tree that stands for `path` on the host.
+    /// The path in this tree for `path` on the host.
     pub fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.0.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// The whole file as text. Bytes that are not UTF-8 are replaced, since kernel files may
-    /// carry names that users chose.
+    /// The whole file as text. Bytes that are not UTF-8 are replaced, since kernel files may contain
+    /// names chosen by users.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<String, Error> {
         let path = path.as_ref();
         fs::read(self.resolve(path))
@@ -47,13 +47,13 @@ impl Root {
             .map_err(|cause| Error::new("read", path, &cause))
     }
 
-    /// The file's text without white space at its ends.
+    /// The file's text, trimmed.
     pub fn read_trimmed(&self, path: impl AsRef<Path>) -> Result<String, Error> {
         self.read(path).map(|text| text.trim().to_owned())
     }
 
-    /// Writes `value` with one write(2), as interface files demand. The file must exist: a
-    /// misspelt attribute is an error and never a new file.
+    /// Writes `value` with one write(2), as interface files require. The file must exist: a misspelt
+    /// attribute is an error and never creates a file.
     pub fn write(&self, path: impl AsRef<Path>, value: &str) -> Result<(), Error> {
         let path = path.as_ref();
         let wrong = |cause: &io::Error| Error::new("write", path, cause).with_value(value);
@@ -67,24 +67,24 @@ impl Root {
             return Err(Error::unexpected(
                 "write",
                 path,
-                "the kernel took only a part of the value",
+                "the kernel accepted only a part of the value",
             )
             .with_value(value));
         }
         Ok(())
     }
 
-    /// Whether there is something at `path`.
+    /// Whether `path` exists.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.resolve(path).exists()
     }
 
-    /// Whether there is a directory at `path`.
+    /// Whether `path` is a directory.
     pub fn is_directory(&self, path: impl AsRef<Path>) -> bool {
         self.resolve(path).is_dir()
     }
 
-    /// The permission bits of the file at `path`, without those of its kind.
+    /// The permission bits of the file at `path`.
     pub fn mode(&self, path: impl AsRef<Path>) -> Result<u32, Error> {
         let path = path.as_ref();
         fs::metadata(self.resolve(path))
@@ -105,8 +105,8 @@ impl Root {
         Ok(names)
     }
 
-    /// Names of the directories in a directory, sorted. The kernel says of each entry what it is,
-    /// so that a group with dozens of interface files costs no look at each of them.
+    /// Names of the subdirectories of a directory, sorted. The kernel returns the type of each entry,
+    /// so a group with dozens of interface files needs no stat of each.
     pub fn directories(&self, path: impl AsRef<Path>) -> Result<Vec<String>, Error> {
         let path = path.as_ref();
         let wrong = |cause: &io::Error| Error::new("list", path, cause);
@@ -121,7 +121,7 @@ impl Root {
         Ok(names)
     }
 
-    /// Makes one directory; its parent must exist.
+    /// Creates one directory; its parent must exist.
     pub fn make_dir(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         fs::create_dir(self.resolve(path)).map_err(|cause| Error::new("mkdir", path, &cause))
@@ -133,10 +133,10 @@ impl Root {
         fs::remove_dir(self.resolve(path)).map_err(|cause| Error::new("rmdir", path, &cause))
     }
 
-    /// Opens a file to be read again and again.
-    pub fn keep(&self, path: impl AsRef<Path>) -> Result<KeptFile, Error> {
+    /// Opens a file for repeated reading.
+    pub fn open_reread(&self, path: impl AsRef<Path>) -> Result<RereadFile, Error> {
         let path = path.as_ref();
-        KeptFile::open(&self.resolve(path)).map_err(|cause| Error::new("open", path, &cause))
+        RereadFile::open(&self.resolve(path)).map_err(|cause| Error::new("open", path, &cause))
     }
 }
 
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_misspelt_attribute_is_an_error_and_never_a_new_file() {
+    fn a_misspelt_attribute_is_an_error_and_creates_no_file() {
         let tree = tempfile::tempdir().unwrap();
         let root = Root::at(tree.path());
         let error = root.write("/sys/block/loop0/queue/shceduler", "bfq").unwrap_err();

@@ -5,29 +5,29 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 static CTRL_C: AtomicU32 = AtomicU32::new(0);
 
-/// What asks this process to end.
-const ENDS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+/// Signals that request the end of this process.
+const TERMINATION: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 extern "C" fn note(signal: i32) {
-    // The first signal is the one that is reported; stores are all that is allowed here.
+    // Only the first signal is reported; only atomic operations are allowed here.
     let _ = RECEIVED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
     if signal == libc::SIGINT {
         CTRL_C.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are noted instead of ending the process. System
-/// calls that wait are interrupted (no SA_RESTART), so that loops see the note at once. Of these,
-/// one that was ignored when the program began stays ignored: nohup(1) ignores SIGHUP, and a shell
-/// SIGINT and SIGQUIT for what it starts in the background.
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are recorded instead of ending the process. Blocking
+/// system calls are interrupted (no SA_RESTART), so that loops notice immediately. A signal that was
+/// ignored when the program began stays ignored (except SIGTERM): nohup(1) ignores SIGHUP, and a shell
+/// SIGINT and SIGQUIT for background processes.
 pub fn note_interruptions() {
-    for signal in ENDS {
-        // SAFETY: a zeroed sigaction is a valid one, both structures live through the calls, and
-        // `note` only stores to atomics.
+    for signal in TERMINATION {
+        // SAFETY: a zeroed sigaction is a valid one, both structures live through the calls, and `note`
+        // only stores to atomics.
         unsafe {
-            let mut found: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal, std::ptr::null(), &raw mut found);
-            if found.sa_sigaction == libc::SIG_IGN && signal != libc::SIGTERM {
+            let mut current: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &raw mut current);
+            if current.sa_sigaction == libc::SIG_IGN && signal != libc::SIGTERM {
                 continue;
             }
             let mut action: libc::sigaction = std::mem::zeroed();
@@ -37,7 +37,7 @@ pub fn note_interruptions() {
     }
 }
 
-/// The name of the signal that asked this process to stop, if one has.
+/// The name of the signal that requested the end of this process, if any.
 #[must_use]
 pub fn interrupted_by() -> Option<&'static str> {
     match RECEIVED.load(Ordering::SeqCst) {
@@ -49,25 +49,24 @@ pub fn interrupted_by() -> Option<&'static str> {
     }
 }
 
-/// Whether SIGINT has come a second time: the user does not want to wait for what others still
-/// write. A closed terminal sends other signals, and some of them twice, so that those do not
-/// count.
+/// Whether SIGINT has been received a second time: the user does not want to wait for anything. Other
+/// signals do not count, since a closing terminal sends some of them twice.
 #[must_use]
-pub fn insisted() -> bool {
+pub fn interrupted_twice() -> bool {
     CTRL_C.load(Ordering::SeqCst) > 1
 }
 
-/// What workloads begin with: Assay ends them with these signals, also where it was itself started
-/// by a shell that ignores them. SIGHUP stays as it was found: under nohup(1) workloads survive the
-/// terminal as Assay does. Async-signal-safe, for between fork and exec.
+/// Restores the default actions of the signals with which Assay ends workloads, even if Assay was
+/// itself started by a shell that ignores them. SIGHUP is not changed: under nohup(1) workloads survive
+/// the terminal as Assay does. Async-signal-safe, for use between fork and exec.
 pub(crate) fn restore_defaults() {
     set_default(&[libc::SIGINT, libc::SIGTERM, libc::SIGQUIT]);
 }
 
-/// Ignores none of the signals that ask this process to end, whatever it was started with, so that
-/// programs that it starts can be tested with them.
+/// Stops ignoring the signals that request the end of this process, so that programs it starts can be
+/// tested with them.
 pub fn ignore_none() {
-    set_default(&ENDS);
+    set_default(&TERMINATION);
 }
 
 fn set_default(signals: &[libc::c_int]) {

@@ -1,25 +1,25 @@
-//! Signals for a command that this process has started: noted here, to be passed on to it.
+//! Recording of signals, to be forwarded to a command that this process has started.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::Signal;
 
-/// Signals that someone sent to this process alone, as bits by number.
+/// Signals sent only to this process, as bits by number.
 static SENT: AtomicU32 = AtomicU32::new(0);
 
-/// Signals that the terminal sent to its whole foreground process group, as bits by number.
+/// Signals sent by the terminal to its whole foreground process group, as bits by number.
 static FROM_TERMINAL: AtomicU32 = AtomicU32::new(0);
 
-/// `si_code` of a signal that the kernel itself sent (sigaction(2)).
+/// `si_code` of a signal sent by the kernel itself (sigaction(2)).
 const SI_KERNEL: i32 = 0x80;
 
-/// What is passed on: the ways to ask a command to end, and those it may give a meaning of its own.
-const PASSED_ON: [Signal; 6] =
+/// The signals that are forwarded: termination signals, and those that a command may define itself.
+const FORWARDED: [Signal; 6] =
     [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2];
 
 extern "C" fn note(signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo_t; stores to atomics are all that
-    // happens, and these are async-signal-safe.
+    // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo_t; only atomic stores happen, which are
+    // async-signal-safe.
     let code = unsafe { info.as_ref() }.map_or(0, |info| info.si_code);
     let noted = if code == SI_KERNEL { &FROM_TERMINAL } else { &SENT };
     noted.fetch_or(bit(signal), Ordering::SeqCst);
@@ -29,17 +29,17 @@ fn bit(signal: i32) -> u32 {
     u32::try_from(signal).ok().and_then(|number| 1u32.checked_shl(number)).unwrap_or(0)
 }
 
-/// From now on SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are noted instead of ending
-/// this process. One that is ignored already stays ignored (nohup(1)), for the command too. A
-/// command that is started later begins with the usual actions, since execve(2) resets handlers.
+/// From now on SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are recorded instead of ending
+/// this process. An ignored signal stays ignored (nohup(1)), for the command too. A command started
+/// later has the default actions, since execve(2) resets handlers.
 pub fn note_signals() {
-    for signal in PASSED_ON {
-        // SAFETY: a zeroed sigaction is a valid one, both structures live through the calls, and
-        // `note` has the signature that SA_SIGINFO asks for.
+    for signal in FORWARDED {
+        // SAFETY: a zeroed sigaction is a valid one, both structures live through the calls, and `note`
+        // has the signature that SA_SIGINFO requires.
         unsafe {
-            let mut found: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal.as_raw(), std::ptr::null(), &mut found);
-            if found.sa_sigaction == libc::SIG_IGN {
+            let mut current: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal.as_raw(), std::ptr::null(), &mut current);
+            if current.sa_sigaction == libc::SIG_IGN {
                 continue;
             }
             let mut action: libc::sigaction = std::mem::zeroed();
@@ -51,39 +51,39 @@ pub fn note_signals() {
     }
 }
 
-/// Signals noted since the last call.
+/// Signals received since the last call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Noted {
-    /// Sent to this process alone, so that only this process can pass them on.
+pub struct ReceivedSignals {
+    /// Sent only to this process, so that only this process can forward them.
     pub sent: Vec<Signal>,
-    /// Sent by the terminal (Ctrl-C, Ctrl-\, hang-up) to all processes in its foreground; a
-    /// command that shares the process group has received them too.
+    /// Sent by the terminal (Ctrl-C, Ctrl-\, hang-up) to all processes in its foreground; a command in
+    /// the same process group has received them too.
     pub from_terminal: Vec<Signal>,
 }
 
-impl Noted {
-    /// Whether there is none.
+impl ReceivedSignals {
+    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty() && self.from_terminal.is_empty()
     }
 
-    /// The first that asks for an end: any but SIGUSR1 and SIGUSR2.
+    /// The first termination signal: any but SIGUSR1 and SIGUSR2.
     #[must_use]
-    pub fn end(&self) -> Option<Signal> {
+    pub fn termination(&self) -> Option<Signal> {
         let all = self.sent.iter().chain(&self.from_terminal);
         all.copied().find(|signal| *signal != Signal::USR1 && *signal != Signal::USR2)
     }
 }
 
-/// Takes the notes.
+/// Returns and clears the received signals.
 #[must_use]
-pub fn take() -> Noted {
+pub fn take() -> ReceivedSignals {
     let list = |noted: &AtomicU32| {
         let bits = noted.swap(0, Ordering::SeqCst);
-        PASSED_ON.into_iter().filter(|signal| bits & bit(signal.as_raw()) != 0).collect()
+        FORWARDED.into_iter().filter(|signal| bits & bit(signal.as_raw()) != 0).collect()
     };
-    Noted { sent: list(&SENT), from_terminal: list(&FROM_TERMINAL) }
+    ReceivedSignals { sent: list(&SENT), from_terminal: list(&FROM_TERMINAL) }
 }
 
 #[cfg(test)]
@@ -91,11 +91,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_sent_to_this_process_is_noted_once() {
+    fn a_signal_sent_to_this_process_is_reported_once() {
         note_signals();
         let own = rustix::process::getpid();
         rustix::process::kill_process(own, Signal::USR1).unwrap();
-        // A signal to a process of many threads may reach another thread a little later.
+        // A signal to a process of many threads may reach another thread slightly later.
         let mut noted = take();
         for _ in 0..1000 {
             if !noted.is_empty() {
@@ -105,7 +105,7 @@ mod tests {
             noted = take();
         }
         assert_eq!(noted.sent, [Signal::USR1]);
-        assert_eq!(noted.end(), None);
+        assert_eq!(noted.termination(), None);
         assert!(take().is_empty());
     }
 }

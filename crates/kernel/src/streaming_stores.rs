@@ -1,22 +1,22 @@
-//! Loops over arrays whose results go past the caches (non-temporal stores): a line that will be
-//! written whole is not read first, and what is in the caches stays there.
+//! Loops over arrays with non-temporal stores, which bypass the caches: a line that is written
+//! completely is not read first, and cached data is not evicted.
 //!
-//! They are those of x86-64's own baseline, 16 bytes each; the processor gathers four of them to a
-//! line before it writes, so that wider ones write no faster to memory.
+//! They use the 16-byte stores of x86-64's baseline; the processor combines four of them into a line
+//! before it writes, so that wider ones write no faster to memory.
 
-/// Why this processor's stores past the caches cannot be used, where that is so. The loops below
-/// then store as usual, which is not what was asked for.
+/// Why non-temporal stores are not available on this processor, if so. The loops below then use
+/// ordinary stores, which is not what was requested.
 #[must_use]
 pub fn not_available() -> Option<&'static str> {
     if cfg!(target_arch = "x86_64") {
         None
     } else {
-        Some("stores past the caches are written for x86-64 alone")
+        Some("non-temporal stores are implemented for x86-64 only")
     }
 }
 
-/// `into[i] = of(one[i], other[i])` as far as all three reach. Another thread sees the results
-/// after the next synchronisation with this one, as with usual stores.
+/// `into[i] = of(one[i], other[i])` up to the length of the shortest. Other threads see the results
+/// after the next synchronisation with this one, as with ordinary stores.
 #[inline]
 pub fn store(into: &mut [f64], one: &[f64], other: &[f64], of: impl Fn(f64, f64) -> f64) {
     let len = into.len().min(one.len()).min(other.len());
@@ -33,16 +33,16 @@ pub fn store(into: &mut [f64], one: &[f64], other: &[f64], of: impl Fn(f64, f64)
     fence();
 }
 
-/// Numbers of a cache line.
+/// Numbers per cache line.
 const LINE: usize = 8;
 
 fn plain(into: &mut [f64], one: &[f64], other: &[f64], of: &impl Fn(f64, f64) -> f64) {
-    for ((place, one), other) in into.iter_mut().zip(one).zip(other) {
-        *place = of(*one, *other);
+    for ((slot, one), other) in into.iter_mut().zip(one).zip(other) {
+        *slot = of(*one, *other);
     }
 }
 
-/// `into` begins at a line.
+/// `into` is aligned to a line.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn whole_line(
@@ -56,9 +56,9 @@ fn whole_line(
     let (pairs, _) = into.as_chunks_mut::<2>();
     for (at, pair) in pairs.iter_mut().enumerate() {
         let (low, high) = (2 * at, 2 * at + 1);
-        // SAFETY: SSE2 belongs to x86-64; `pair` is 16 bytes at a multiple of 16, since `into`
-        // begins at a line, and nobody else has it. `store` ends with the fence that these
-        // stores need before others may look.
+        // SAFETY: SSE2 belongs to x86-64; `pair` is 16 bytes at a multiple of 16, since `into` is
+        // aligned to a line, and is not shared. `store` ends with the fence that these stores need
+        // before others may read.
         unsafe {
             let value = _mm_set_pd(of(one[high], other[high]), of(one[low], other[low]));
             _mm_stream_pd(pair.as_mut_ptr(), value);
@@ -77,7 +77,7 @@ fn whole_line(
     plain(into, one, other, of);
 }
 
-/// These stores are ordered with no others before it.
+/// Orders these stores before later ones.
 #[inline(always)]
 fn fence() {
     #[cfg(target_arch = "x86_64")]
@@ -105,17 +105,17 @@ mod tests {
                     &other[range.clone()],
                     |one, other| one + 3.0 * other,
                 );
-                for (at, found) in into.iter().enumerate() {
+                for (at, value) in into.iter().enumerate() {
                     let expected =
                         if range.contains(&at) { at as f64 + 1.5 * at as f64 } else { -1.0 };
-                    assert_eq!(*found, expected, "{at} of {range:?}");
+                    assert_eq!(*value, expected, "{at} of {range:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn the_shortest_array_says_how_far() {
+    fn the_shortest_array_sets_the_length() {
         let mut into = [0.0; 20];
         store(&mut into, &[1.0; 12], &[1.0; 17], |one, other| one + other);
         assert_eq!(into.iter().sum::<f64>(), 24.0);

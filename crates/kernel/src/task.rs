@@ -1,31 +1,31 @@
-//! What /proc/PID/task/TID says of one thread, for readers that ask many times a second
-//! (proc_pid_stat(5), Documentation/scheduler/sched-stats.rst). Nothing here allocates.
+//! Parsers of /proc/PID/task/TID for one thread, for use many times a second (proc_pid_stat(5),
+//! Documentation/scheduler/sched-stats.rst). They do not allocate.
 
 use crate::counters::number;
 
-/// The fields of `stat` that a sampler follows.
+/// The fields of `stat` needed by samplers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat<'t> {
-    /// The command name, without its parentheses. It may hold blanks and parentheses itself.
+    /// The command name, without its parentheses. It may contain blanks and parentheses itself.
     pub name: &'t [u8],
     /// The state letter: `R`, `S`, `D`, `T`, `Z` and others.
     pub state: u8,
     /// The parent of the process.
     pub parent: u32,
-    /// Faults that needed no disk.
+    /// Page faults without disk I/O.
     pub minor_faults: u64,
-    /// Faults that did.
+    /// Page faults with disk I/O.
     pub major_faults: u64,
     /// Threads of the process.
     pub threads: u64,
-    /// When it was started, clock ticks after boot: with its id it names a thread for ever.
+    /// Start time in clock ticks after boot: together with the id it identifies a thread uniquely.
     pub started: u64,
-    /// The CPU that it ran on last.
+    /// The CPU on which it last ran.
     pub cpu: u16,
 }
 
-/// Fields of `stat` by the numbers of the manual page; the state is field 3 and comes first
-/// behind the name.
+/// Fields of `stat` by the numbers of the manual page; the state is field 3 and the first after the
+/// name.
 const STATE: usize = 3;
 const PARENT: usize = 4;
 const MINOR_FAULTS: usize = 10;
@@ -34,9 +34,9 @@ const THREADS: usize = 20;
 const STARTED: usize = 22;
 const CPU: usize = 39;
 
-const WANTED: [usize; 6] = [PARENT, MINOR_FAULTS, MAJOR_FAULTS, THREADS, STARTED, CPU];
+const NEEDED: [usize; 6] = [PARENT, MINOR_FAULTS, MAJOR_FAULTS, THREADS, STARTED, CPU];
 
-/// Reads a `stat` file; `None` when it is cut short or is none.
+/// Parses a `stat` file; `None` if it is truncated or malformed.
 #[must_use]
 pub fn stat(text: &[u8]) -> Option<Stat<'_>> {
     let open = text.iter().position(|byte| *byte == b'(')?;
@@ -44,17 +44,17 @@ pub fn stat(text: &[u8]) -> Option<Stat<'_>> {
     let name = text.get(open + 1..close)?;
     let mut values = [0_u64; CPU + 1];
     let mut state = 0;
-    // What a parenthesis ends that no blank follows is a damaged line, and no name.
+    // A closing parenthesis without a following blank means a damaged line.
     let words = text.get(close + 1..)?.strip_prefix(b" ")?.split(|byte| *byte == b' ');
     for (field, word) in (STATE..).zip(words) {
         if field == STATE {
             let [letter @ b'A'..=b'z'] = word else { return None };
             state = *letter;
         } else {
-            // Some fields are negative, such as tpgid; none of those that are wanted is.
+            // Some fields are negative, such as tpgid, but none of those needed.
             values[field] = match number(word) {
                 Some(value) => value,
-                None if WANTED.contains(&field) => return None,
+                None if NEEDED.contains(&field) => return None,
                 None => 0,
             };
         }
@@ -74,18 +74,18 @@ pub fn stat(text: &[u8]) -> Option<Stat<'_>> {
     None
 }
 
-/// What `schedstat` counts of a thread.
+/// The counters in `schedstat` of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SchedStat {
-    /// Nanoseconds on a CPU. What a running thread has used since the last tick may be missing.
+    /// Nanoseconds on a CPU. The time of a running thread since the last tick may be missing.
     pub run_ns: u64,
-    /// Nanoseconds for which it was ready to run and waited.
+    /// Nanoseconds for which it was runnable and waited.
     pub wait_ns: u64,
-    /// How often it was put on a CPU.
+    /// Number of times it was scheduled.
     pub slices: u64,
 }
 
-/// Reads a `schedstat` file.
+/// Parses a `schedstat` file.
 #[must_use]
 pub fn schedstat(text: &[u8]) -> Option<SchedStat> {
     let [run_ns, wait_ns, slices] = crate::counters::fields::<3>(text, "")?;
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_cut_is_none() {
+    fn a_truncated_line_is_rejected() {
         let text = line("x");
         let end = text.find(" 39").unwrap();
         for cut in 0..end {
@@ -124,8 +124,8 @@ mod tests {
 
     #[test]
     fn schedstat_needs_all_three_numbers() {
-        let found = schedstat(b"119959 2360268 2\n").unwrap();
-        assert_eq!((found.run_ns, found.wait_ns, found.slices), (119_959, 2_360_268, 2));
+        let parsed = schedstat(b"119959 2360268 2\n").unwrap();
+        assert_eq!((parsed.run_ns, parsed.wait_ns, parsed.slices), (119_959, 2_360_268, 2));
         assert_eq!(schedstat(b"1 2\n"), None);
     }
 
@@ -133,8 +133,8 @@ mod tests {
     fn the_running_kernel_agrees_with_both_parsers() {
         let root = crate::Root::real();
         let text = root.read("/proc/thread-self/stat").unwrap();
-        let found = stat(text.as_bytes()).unwrap();
-        assert!(found.threads >= 1 && found.started > 0, "{found:?}");
-        assert_eq!(found.state, b'R');
+        let parsed = stat(text.as_bytes()).unwrap();
+        assert!(parsed.threads >= 1 && parsed.started > 0, "{parsed:?}");
+        assert_eq!(parsed.state, b'R');
     }
 }

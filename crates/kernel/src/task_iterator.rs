@@ -1,7 +1,7 @@
-//! All threads of the machine in one read: an iterator of eBPF over tasks
-//! (Documentation/bpf/bpf_iterators.rst; 5.8). The kernel writes a record a thread straight from
-//! its own structures into memory that is shared with it; /proc writes text for each thread, which
-//! costs it ten times as much.
+//! All threads of the machine in one read: an eBPF iterator over tasks
+//! (Documentation/bpf/bpf_iterators.rst; 5.8). The kernel writes a record per thread directly from its
+//! own structures into shared memory; /proc formats text for each thread, which costs ten times as
+//! much.
 //!
 //! The numbers are those of /proc/PID/task/TID/stat and schedstat, from the same fields.
 
@@ -10,17 +10,17 @@ mod layout;
 use std::path::Path;
 
 use crate::bpf_code::Code;
-use crate::bpf_iterator::{BpfIterator, Functions, Limit, TYPES, Way};
+use crate::bpf_iterator::{BpfIterator, Functions, Iteration, Limit, TYPES};
 use crate::btf::{Btf, lacks};
 use crate::error::Error;
 use crate::root::Root;
 use layout::{Layout, WORDS, describe};
 
-/// Room for so many threads of the machine at first, and at the most.
+/// Initial and maximum capacity, in threads.
 const ROOM: usize = 8 * 1024;
-const MOST_ROOM: usize = 32 * 1024;
+const MAX_ROOM: usize = 32 * 1024;
 
-/// One thread at one instant.
+/// One thread at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Task {
     /// Thread id.
@@ -29,21 +29,21 @@ pub struct Task {
     pub pid: u32,
     /// Process id of the parent.
     pub parent: u32,
-    /// The CPU that it runs on or ran on last.
+    /// The CPU on which it runs or last ran.
     pub cpu: u16,
     /// The state letter, as /proc gives it.
     pub state: u8,
-    /// When it was started, nanoseconds after boot; in ticks it is field 22 of `stat`.
+    /// Start time in nanoseconds after boot; in ticks it is field 22 of `stat`.
     pub started_ns: u64,
     /// Nanoseconds on a CPU.
     pub run_ns: u64,
-    /// Nanoseconds for which it was ready to run and waited.
+    /// Nanoseconds for which it was runnable and waited.
     pub wait_ns: u64,
-    /// How often it was moved to another CPU.
+    /// Number of migrations to another CPU.
     pub migrations: u64,
-    /// Faults that needed no disk.
+    /// Page faults without disk I/O.
     pub minor_faults: u64,
-    /// Faults that did.
+    /// Page faults with disk I/O.
     pub major_faults: u64,
     /// The command name, padded with zeros.
     pub name: [u8; 16],
@@ -56,8 +56,8 @@ impl Task {
         self.name.split(|byte| *byte == 0).next().unwrap_or_default()
     }
 
-    /// The thread that a record is about.
-    fn of(record: &[u64]) -> Option<Self> {
+    /// Parses a record.
+    fn parse(record: &[u64]) -> Option<Self> {
         let record: &[u64; WORDS] = record.try_into().ok()?;
         let mut name = [0; 16];
         name[..8].copy_from_slice(&record[WORDS - 2].to_ne_bytes());
@@ -79,14 +79,20 @@ impl Task {
     }
 }
 
-fn load(layout: &Layout, target: u32, way: Way, room: usize) -> Result<BpfIterator, Error> {
-    // A loop is run once, for whatever thread; the first of this process lives as long as it.
-    let limit = matches!(way, Way::Loop(_)).then(|| Limit::thread(std::process::id()));
+fn load(
+    layout: &Layout,
+    target: u32,
+    iteration: Iteration,
+    room: usize,
+) -> Result<BpfIterator, Error> {
+    // A loop is run once, for an arbitrary thread; the main thread of this process exists as long as
+    // the process.
+    let limit = matches!(iteration, Iteration::Loop(_)).then(|| Limit::thread(std::process::id()));
     let describe = |code: &mut Code| describe(code, layout);
-    BpfIterator::open((target, way), limit.as_ref(), &[], (WORDS, room), describe)
+    BpfIterator::open((target, iteration), limit.as_ref(), &[], (WORDS, room), describe)
 }
 
-/// The loop over all threads, where the kernel has one.
+/// The loop over all threads, if the kernel has one.
 fn functions(btf: &Btf<'_>) -> Option<Functions> {
     const BPF_TASK_ITER_ALL_THREADS: &str = "BPF_TASK_ITER_ALL_THREADS";
     let state = btf.size(btf.structure("bpf_iter_task")?)?;
@@ -99,7 +105,7 @@ fn functions(btf: &Btf<'_>) -> Option<Functions> {
     })
 }
 
-/// The letter of a state as fs/proc/array.c finds it: the highest bit of those that are reported.
+/// The letter of a state as computed in fs/proc/array.c: from the highest of the reported bits.
 fn state(state: u32, exit: u32) -> u8 {
     const IDLE: u32 = 0x402;
     const RTLOCK: u32 = 0x1000;
@@ -116,54 +122,53 @@ fn state(state: u32, exit: u32) -> u8 {
     letters.get(highest).copied().unwrap_or(b'?')
 }
 
-/// An iterator that stays loaded. Loading it takes some milliseconds, since the kernel's types are
-/// read once.
+/// A loaded iterator. Loading it takes some milliseconds, since the kernel's types have to be read.
 #[derive(Debug)]
 pub struct TaskIterator {
-    walker: BpfIterator,
+    iterator: BpfIterator,
     layout: Layout,
     target: u32,
-    way: Way,
+    iteration: Iteration,
     room: usize,
 }
 
 impl TaskIterator {
-    /// Loads the iterator and proves that it shows this thread as /proc does. The error says what
-    /// is missing: rights, a kernel with types (CONFIG_DEBUG_INFO_BTF) and eBPF, or this process
-    /// is in a pid namespace of its own, where ids of tasks are others.
+    /// Loads the iterator and verifies that it shows this thread as /proc does. The error says what is
+    /// missing: privileges, a kernel with types (CONFIG_DEBUG_INFO_BTF) and eBPF, or the initial pid
+    /// namespace, because in others task ids differ.
     pub fn open(root: &Root) -> Result<Self, Error> {
         let mut buffer = Vec::new();
         let btf = Btf::read(root, &mut buffer)?;
-        let layout = Layout::of(&btf).map_err(lacks)?;
+        let layout = Layout::new(&btf).map_err(lacks)?;
         let target = btf.function("bpf_iter_task").ok_or_else(|| lacks("bpf_iter_task"))?;
-        // The kernel finds each task anew by its id where it calls the program for each, which
-        // costs as much as all the rest; its lists of tasks it only shows to a loop.
+        // When the kernel calls the program for each task, it looks each task up by its id, which costs
+        // as much as all the rest; it exposes its lists of tasks only to a loop.
         let looped = functions(&btf)
-            .and_then(|functions| Self::with(layout, target, Way::Loop(functions)).ok());
+            .and_then(|functions| Self::with(layout, target, Iteration::Loop(functions)).ok());
         match looped {
             Some(iterator) => Ok(iterator),
-            None => Self::with(layout, target, Way::Called),
+            None => Self::with(layout, target, Iteration::PerObject),
         }
     }
 
-    fn with(layout: Layout, target: u32, way: Way) -> Result<Self, Error> {
-        let walker = load(&layout, target, way, ROOM)?;
-        let mut iterator = Self { walker, layout, target, way, room: ROOM };
-        iterator.prove()?;
+    fn with(layout: Layout, target: u32, iteration: Iteration) -> Result<Self, Error> {
+        let bpf = load(&layout, target, iteration, ROOM)?;
+        let mut iterator = Self { iterator: bpf, layout, target, iteration, room: ROOM };
+        iterator.verify()?;
         Ok(iterator)
     }
 
-    /// Whether the kernel goes over its lists of tasks (6.7) instead of over ids.
+    /// Whether the kernel iterates over its lists of tasks (6.7) instead of over ids.
     #[must_use]
     pub const fn goes_over_lists(&self) -> bool {
-        matches!(self.way, Way::Loop(_))
+        matches!(self.iteration, Iteration::Loop(_))
     }
 
-    fn prove(&mut self) -> Result<(), Error> {
+    fn verify(&mut self) -> Result<(), Error> {
         let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         let pid = std::process::id();
-        let seen = |task: Task| task.tid == own && task.pid == pid && task.state == b'R';
-        if self.read()?.any(seen) {
+        let is_own = |task: Task| task.tid == own && task.pid == pid && task.state == b'R';
+        if self.read()?.any(is_own) {
             return Ok(());
         }
         Err(Error::unexpected(
@@ -173,18 +178,18 @@ impl TaskIterator {
         ))
     }
 
-    /// Reads all threads of the machine. On a machine with more threads than there is room for,
-    /// the room is doubled, up to 32,768 threads, beyond which this is an error.
+    /// Reads all threads of the machine. If the machine has more threads than the capacity, the
+    /// capacity is doubled, up to 32,768 threads, beyond which this is an error.
     pub fn read(&mut self) -> Result<impl Iterator<Item = Task> + '_, Error> {
-        while !self.walker.walk()? {
+        while !self.iterator.walk()? {
             self.room *= 2;
-            if self.room > MOST_ROOM {
-                let why = format!("this machine has more than {MOST_ROOM} threads");
+            if self.room > MAX_ROOM {
+                let why = format!("this machine has more than {MAX_ROOM} threads");
                 return Err(Error::unexpected("use an iterator over", Path::new(TYPES), why));
             }
-            self.walker = load(&self.layout, self.target, self.way, self.room)?;
+            self.iterator = load(&self.layout, self.target, self.iteration, self.room)?;
         }
-        Ok(self.walker.records().filter_map(Task::of))
+        Ok(self.iterator.records().filter_map(Task::parse))
     }
 }
 
@@ -202,7 +207,7 @@ mod tests {
         assert_eq!(state(0x8000, 0), b'D', "frozen");
     }
 
-    /// Both ways where the kernel has them, or the reason why there is none.
+    /// Both kinds of iteration if the kernel supports them, or none if there is a reason.
     fn iterators() -> Vec<TaskIterator> {
         let first = match TaskIterator::open(&Root::real()) {
             Ok(iterator) => iterator,
@@ -213,23 +218,23 @@ mod tests {
         };
         let other = first
             .goes_over_lists()
-            .then(|| TaskIterator::with(first.layout, first.target, Way::Called).unwrap());
+            .then(|| TaskIterator::with(first.layout, first.target, Iteration::PerObject).unwrap());
         [Some(first), other].into_iter().flatten().collect()
     }
 
     #[test]
-    fn a_kernel_that_has_a_loop_over_tasks_takes_ours() {
+    fn a_kernel_with_task_loops_accepts_ours() {
         let Some(iterator) = iterators().into_iter().next() else { return };
         let mut buffer = Vec::new();
         let btf = Btf::read(&Root::real(), &mut buffer).unwrap();
         if let Some(functions) = functions(&btf) {
-            let loaded = load(&iterator.layout, iterator.target, Way::Loop(functions), 9);
+            let loaded = load(&iterator.layout, iterator.target, Iteration::Loop(functions), 9);
             assert!(iterator.goes_over_lists(), "{loaded:?}");
         }
     }
 
     #[test]
-    fn both_ways_show_the_threads_of_this_process() {
+    fn both_iterations_show_the_threads_of_this_process() {
         let own = std::process::id();
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let ended = std::sync::Arc::new(std::sync::Mutex::new(ended));
@@ -252,10 +257,11 @@ mod tests {
     }
 
     #[test]
-    fn more_threads_than_there_is_room_for_are_shown_in_a_second_walk() {
+    fn threads_beyond_the_capacity_are_read_in_a_second_walk() {
         for mut iterator in iterators() {
             let whole = iterator.read().unwrap().count();
-            iterator.walker = load(&iterator.layout, iterator.target, iterator.way, 3).unwrap();
+            iterator.iterator =
+                load(&iterator.layout, iterator.target, iterator.iteration, 3).unwrap();
             iterator.room = 3;
             let again = iterator.read().unwrap().count();
             assert!(whole > 3 && again * 2 > whole, "{whole} {again}");
@@ -263,20 +269,20 @@ mod tests {
     }
 
     #[test]
-    fn a_sleeping_thread_has_the_numbers_that_proc_gives_it() {
+    fn a_sleeping_thread_has_the_numbers_of_proc() {
         let root = Root::real();
         for mut iterator in iterators() {
-            let (tell, told) = std::sync::mpsc::channel();
+            let (sender, receiver) = std::sync::mpsc::channel();
             let (end, ended) = std::sync::mpsc::channel::<()>();
             let thread = std::thread::Builder::new().name("assay asleep".to_owned());
             let thread = thread.spawn(move || {
-                tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+                sender.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
                 let _ = ended.recv();
             });
-            let tid = told.recv().unwrap();
+            let tid = receiver.recv().unwrap();
             std::thread::sleep(std::time::Duration::from_millis(50));
-            let found = iterator.read().unwrap().find(|task| task.tid == tid);
-            let found = found.unwrap();
+            let task = iterator.read().unwrap().find(|task| task.tid == tid);
+            let task = task.unwrap();
             let folder = format!("/proc/self/task/{tid}");
             let text = root.read(format!("{folder}/stat")).unwrap();
             let stat = crate::task::stat(text.as_bytes()).unwrap();
@@ -284,11 +290,11 @@ mod tests {
             let sched = crate::task::schedstat(text.as_bytes()).unwrap();
             drop(end);
             thread.unwrap().join().unwrap();
-            assert_eq!((found.name(), found.pid), (&b"assay asleep"[..], std::process::id()));
-            assert_eq!((found.state, found.cpu, found.parent), (stat.state, stat.cpu, stat.parent));
-            assert_eq!((found.run_ns, found.wait_ns), (sched.run_ns, sched.wait_ns));
+            assert_eq!((task.name(), task.pid), (&b"assay asleep"[..], std::process::id()));
+            assert_eq!((task.state, task.cpu, task.parent), (stat.state, stat.cpu, stat.parent));
+            assert_eq!((task.run_ns, task.wait_ns), (sched.run_ns, sched.wait_ns));
             // Ticks of 10 ms, as /proc shows them (USER_HZ).
-            assert_eq!(found.started_ns / 10_000_000, stat.started);
+            assert_eq!(task.started_ns / 10_000_000, stat.started);
         }
     }
 }

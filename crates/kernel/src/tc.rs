@@ -1,5 +1,5 @@
-//! Network devices whose packets are sorted into classes and counted (tc(8), tc-htb(8)), by the
-//! kernel's own interface.
+//! Traffic control by rtnetlink: network devices whose packets are classified and counted (tc(8),
+//! tc-htb(8)).
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
@@ -29,26 +29,26 @@ const TCA_BPF_FD: u16 = 6;
 const TCA_BPF_NAME: u16 = 7;
 
 const ROOT: u32 = 0xffff_ffff;
-/// The queue of a device that [`divide`] sorts into classes, `1:` in the words of tc(8).
+/// The root queue of a device set up by [`divide`], `1:` in the notation of tc(8).
 const QUEUE: u32 = 0x1_0000;
-/// Where packets go that nobody sorts: `1:ff`.
-const REST: u32 = QUEUE | 0xff;
-/// A gigabit a second in bytes: no packet waits.
+/// The class of unclassified packets: `1:ff`.
+const DEFAULT: u32 = QUEUE | 0xff;
+/// One gigabit per second in bytes: no packet waits.
 const RATE: u32 = 125_000_000;
 
-/// How packets are sorted by the class of their sender's group.
+/// How packets are classified by their sender's group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sorter {
+pub enum Classifier {
     /// The classifier `cgroup` (tc-cgroup(8)).
     Cgroup,
-    /// An eBPF program that asks for the same class.
+    /// An eBPF program that looks up the same class.
     Program,
 }
 
-/// Packets counted on a device.
+/// Packet counts of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Counted {
-    /// In each class that was asked for, in that order.
+pub struct PacketCounts {
+    /// In each requested class, in that order.
     pub classes: Vec<u32>,
     /// In none of them.
     pub rest: u32,
@@ -63,14 +63,14 @@ fn link(device: u32, flags: u32, changed: u32) -> Body {
     Body::new(&fixed)
 }
 
-/// Switches a device on.
+/// Brings a device up.
 pub fn bring_up(route: &Route, device: u32) -> Result<(), Error> {
     let up = libc::IFF_UP as u32;
     route.change("switch on a network device", RTM_NEWLINK, &link(device, up, up))
 }
 
-/// Makes two devices that are each other's far end: one in the namespace of `route`, the other in
-/// the namespace `outside`. When either goes, and it goes with its namespace, so does the other.
+/// Creates a veth pair: one device in the namespace of `route`, the other in the namespace `outside`.
+/// When either disappears, at the latest with its namespace, so does the other.
 pub fn make_pair(
     route: &Route,
     name: &str,
@@ -95,68 +95,71 @@ fn control(device: u32, handle: u32, parent: u32, info: u32) -> Body {
     Body::new(&fixed)
 }
 
-/// Gives a device a queue with these classes, each with room for everything. A packet whose
-/// priority is the number of a class goes there (tc-htb(8), "Classification"); what nobody sorts
-/// goes to a class of its own.
+/// Gives a device a queue with these classes, each with ample bandwidth. A packet whose priority is the
+/// number of a class goes there (tc-htb(8), "Classification"); unclassified packets go to a default
+/// class.
 pub fn divide(route: &Route, device: u32, classes: &[u32]) -> Result<(), Error> {
-    // struct tc_htb_glob: version, rate2quantum, class for the rest, debug, direct packets.
-    let settings: Vec<u8> = [3, 10, REST, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+    // struct tc_htb_glob: version, rate2quantum, default class, debug, direct packets.
+    let settings: Vec<u8> = [3, 10, DEFAULT, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
     let queue = control(device, QUEUE, ROOT, 0)
         .text(TCA_KIND, "htb")
         .nested(TCA_OPTIONS, &Body::default().with(TCA_HTB_INIT, &settings));
     route.add("divide the queue of a network device", RTM_NEWQDISC, &queue)?;
-    for class in classes.iter().chain([&REST]) {
-        let made = control(device, *class, QUEUE, 0)
+    for class in classes.iter().chain([&DEFAULT]) {
+        let request = control(device, *class, QUEUE, 0)
             .text(TCA_KIND, "htb")
             .nested(TCA_OPTIONS, &Body::default().with(TCA_HTB_PARMS, &class_settings()));
-        route.add("make a class of packets", RTM_NEWTCLASS, &made)?;
+        route.add("make a class of packets", RTM_NEWTCLASS, &request)?;
     }
     Ok(())
 }
 
 /// `struct tc_htb_opt`.
 fn class_settings() -> Vec<u8> {
-    // struct tc_ratespec with the link layer of Ethernet, which spares a table of rates.
+    // struct tc_ratespec with the link layer of Ethernet, which avoids a table of rates.
     let mut rate = vec![0, 1, 0, 0, 0, 0, 0, 0];
     rate.extend(RATE.to_ne_bytes());
     let mut settings = [rate.clone(), rate].concat();
-    // buffer and cbuffer in ticks of 64 ns, a quantum in bytes, level and priority.
+    // buffer and cbuffer in ticks of 64 ns, quantum in bytes, level and priority.
     for number in [15_625_u32, 15_625, 60_000, 0, 0] {
         settings.extend(number.to_ne_bytes());
     }
     settings
 }
 
-/// Lets the class of the sender's group say where a packet goes. Says by which means; the error
-/// is that of the second where the kernel has neither.
+/// Classifies packets by the class of the sender's group. Returns the means; the error is that of the
+/// second where the kernel supports neither.
 pub fn sort_by_group(
     route: &Route,
     device: u32,
     program: impl FnOnce() -> Result<OwnedFd, Error>,
-) -> Result<Sorter, Error> {
+) -> Result<Classifier, Error> {
     const EVERY_PROTOCOL: u32 = (libc::ETH_P_ALL as u16).to_be() as u32;
     let first = || control(device, 1, QUEUE, 1 << 16 | EVERY_PROTOCOL);
     let cgroup = first().text(TCA_KIND, "cgroup").nested(TCA_OPTIONS, &Body::default());
     let what = "sort packets by group";
     if route.add(what, RTM_NEWTFILTER, &cgroup).is_ok() {
-        return Ok(Sorter::Cgroup);
+        return Ok(Classifier::Cgroup);
     }
     let program = program()?;
     let options =
         Body::default().number(TCA_BPF_FD, program.as_raw_fd() as u32).text(TCA_BPF_NAME, "assay");
     let bpf = first().text(TCA_KIND, "bpf").nested(TCA_OPTIONS, &options);
     route.add(what, RTM_NEWTFILTER, &bpf)?;
-    Ok(Sorter::Program)
+    Ok(Classifier::Program)
 }
 
-/// How many packets a divided device has sent by now.
-pub fn counted(route: &Route, device: u32, classes: &[u32]) -> Result<Counted, Error> {
+/// The number of packets that a divided device has sent so far.
+pub fn packet_counts(route: &Route, device: u32, classes: &[u32]) -> Result<PacketCounts, Error> {
     let all = route.list("count packets", RTM_GETTCLASS, &control(device, 0, 0, 0))?;
     let known: Vec<(u32, u32)> = all.iter().filter_map(|message| class_of(message)).collect();
-    let of = |class: u32| {
+    let packets_of = |class: u32| {
         known.iter().find(|(known, _)| *known == class).map_or(0, |(_, packets)| *packets)
     };
-    Ok(Counted { classes: classes.iter().map(|class| of(*class)).collect(), rest: of(REST) })
+    Ok(PacketCounts {
+        classes: classes.iter().map(|class| packets_of(*class)).collect(),
+        rest: packets_of(DEFAULT),
+    })
 }
 
 /// The number of a class and its packets, from one message of a list.
@@ -164,7 +167,7 @@ fn class_of(message: &[u8]) -> Option<(u32, u32)> {
     let word = |bytes: &[u8], at: usize| {
         bytes.get(at..at + 4)?.first_chunk().map(|word| u32::from_ne_bytes(*word))
     };
-    // struct tcmsg has the handle at 8; struct tc_stats the packets behind 8 bytes of bytes.
+    // struct tcmsg has the handle at 8; struct tc_stats the packets after 8 bytes of byte count.
     let packets = word(attribute(message.get(20..)?, TCA_STATS)?, 8)?;
     Some((word(message, 8)?, packets))
 }
@@ -174,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_have_the_size_that_the_kernel_asks_for() {
+    fn settings_have_the_size_that_the_kernel_requires() {
         assert_eq!(class_settings().len(), 44);
     }
 

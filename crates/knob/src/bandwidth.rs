@@ -1,19 +1,19 @@
 //! CPU bandwidth: a quota in each period.
 
-/// Shortest CFS quota and period the kernel takes, in microseconds
-/// (kernel/sched/core.c: min_cfs_quota_period).
+/// Shortest CFS quota and period that the kernel accepts, in microseconds (kernel/sched/core.c:
+/// min_cfs_quota_period).
 const SHORTEST_PERIOD_US: u64 = 1_000;
 
-/// Longest CFS period the kernel takes, in microseconds (max_cfs_quota_period).
+/// Longest CFS period that the kernel accepts, in microseconds (max_cfs_quota_period).
 const LONGEST_PERIOD_US: u64 = 1_000_000;
 
 /// The period of a new group, in microseconds.
 const DEFAULT_PERIOD_US: u64 = 100_000;
 
-/// Longest quota the kernel takes, in microseconds (kernel/sched/sched.h: MAX_BW).
+/// Longest quota that the kernel accepts, in microseconds (kernel/sched/sched.h: MAX_BW).
 const LONGEST_QUOTA_US: u64 = (1 << 44) - 1;
 
-/// Quota (`None` for no limit) and period of a `cpu.max` text, both in microseconds.
+/// Parses a `cpu.max` text into quota (`None` for no limit) and period, both in microseconds.
 pub(crate) fn cpu_bandwidth(value: &str) -> Option<(Option<u64>, u64)> {
     let mut words = value.split_whitespace();
     let quotas = SHORTEST_PERIOD_US..=LONGEST_QUOTA_US;
@@ -26,8 +26,8 @@ pub(crate) fn cpu_bandwidth(value: &str) -> Option<(Option<u64>, u64)> {
     (words.next().is_none() && periods.contains(&period)).then_some((quota, period))
 }
 
-/// The text for the kernel. `50 %` is half of one CPU, `200 %` is two CPUs. A share for which
-/// the usual period would make the quota too short gets the longest period.
+/// Normalizes a value for the kernel. `50 %` is half of one CPU, `200 %` is two CPUs. If the
+/// default period made the quota too short, the longest period is used.
 pub(crate) fn normal(value: &str) -> Option<String> {
     let Some(percent) = value.trim_end().strip_suffix('%') else {
         return cpu_bandwidth(value).map(|_| value.to_owned());
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentage_is_one_of_a_single_cpu() {
+    fn a_percentage_is_relative_to_one_cpu() {
         for (percent, text) in [
             ("50%", "50000 100000"),
             ("50 %", "50000 100000"),
@@ -58,8 +58,8 @@ mod tests {
         ] {
             assert_eq!(normal(percent).as_deref(), Some(text));
         }
-        for nonsense in ["0%", "0.05%", "-5%", "%", "half%", "nan%", "inf%", "1e30%"] {
-            assert_eq!(normal(nonsense), None, "{nonsense}");
+        for invalid in ["0%", "0.05%", "-5%", "%", "half%", "nan%", "inf%", "1e30%"] {
+            assert_eq!(normal(invalid), None, "{invalid}");
         }
     }
 }

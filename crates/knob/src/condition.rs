@@ -1,103 +1,104 @@
-//! What must hold besides the value for a write to be taken, or to mean what it says.
+//! Side conditions of interface files: what must hold for a write to be accepted or to have an
+//! effect.
 
 use std::fmt;
 
 /// A side condition of an interface file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// v1: both lists of a cpuset must be set before a process may enter.
+    /// v1: both lists of a cpuset must be set before a process can enter.
     BeforeProcesses,
-    /// The list must lie within that of the group above.
+    /// The list must be a subset of that of the parent group.
     WithinParentList,
-    /// A share of CPU time above that of the group above is refused on v1.
+    /// v1: quota per period may not exceed that of the parent group.
     QuotaWithinParent,
-    /// The burst may be as long as the quota at most.
+    /// The burst may not exceed the quota.
     BurstWithinQuota,
-    /// The sum over siblings must fit into the group above.
+    /// The sum over siblings must fit into the budget of the parent group.
     RealTimeWithinParent,
-    /// Memory and swap together: written after the limit on memory, and never below it.
+    /// Memory plus swap: written after the limit on memory, and never below it.
     MemoryAndSwapAfterLimit,
-    /// A group with processes enables no domain controller for its children, and the reverse.
+    /// A group with processes cannot enable domain controllers for its children, and vice versa.
     NoInternalProcesses,
     /// A controller is enabled from the top down and disabled from the bottom up.
     EnabledAbove,
-    /// A group becomes threaded once and for all.
+    /// A group becomes threaded permanently.
     OneWay,
-    /// Threads move only within the threads of one process's domain.
+    /// Threads move only within the threaded domain of their process.
     WithinThreadedDomain,
     /// Stored, and without effect until `io.cost.qos` enables iocost for the device.
     NeedsIoCost,
     /// Stored, and without effect unless bfq serves the device.
     NeedsBfq,
-    /// Names whole disks by their numbers; a device that is not there is refused.
+    /// Names whole disks by their numbers; a missing device is refused.
     WholeDisks,
-    /// Direct and synchronous I/O only: writeback is charged to the root group on v1.
+    /// Direct and synchronous I/O only: on v1 writeback is charged to the root group.
     DirectWritesOnly,
-    /// The last holder of a rule decides, so the order of rules counts.
+    /// The last matching rule decides, so the order of rules matters.
     RulesInOrder,
-    /// v1: refused while a group exists below.
+    /// v1: refused while the group has children.
     NoChildren,
     /// A weight reads 0 and is refused while `cpu.idle` is 1.
     NotWhileIdle,
-    /// Refused by the kernel's answer EBUSY when it cannot reclaim that much.
+    /// Refused with EBUSY if the kernel cannot reclaim enough memory.
     ReclaimsFirst,
-    /// A partition is valid only with CPUs of its own below a valid partition.
+    /// A partition is valid only with exclusive CPUs below a valid partition.
     ValidPartition,
     /// Whole huge pages of the size in the file's name.
     WholeHugePages,
 }
 
 impl fmt::Display for Condition {
-    /// A whole sentence without its full stop.
+    /// A sentence without its full stop.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::BeforeProcesses => {
                 "on v1 both `cpuset.cpus` and `cpuset.mems` must be set before a process enters \
                  (ENOSPC)"
             }
-            Self::WithinParentList => "the list must lie within that of the group above",
+            Self::WithinParentList => "the list must be a subset of that of the parent group",
             Self::QuotaWithinParent => {
-                "on v1 the quota per period may not be above that of the group above (EINVAL)"
+                "on v1 the quota per period may not exceed that of the parent group (EINVAL)"
             }
-            Self::BurstWithinQuota => "not above the quota (EINVAL)",
+            Self::BurstWithinQuota => "may not exceed the quota (EINVAL)",
             Self::RealTimeWithinParent => {
-                "the groups inside must fit into the budget of the group above (EINVAL, EBUSY)"
+                "the children must fit into the budget of the parent group (EINVAL, EBUSY)"
             }
             Self::MemoryAndSwapAfterLimit => {
-                "written after `memory.limit_in_bytes`, and not below it (EINVAL)"
+                "must be written after `memory.limit_in_bytes` and may not be below it (EINVAL)"
             }
             Self::NoInternalProcesses => {
-                "a group that holds processes enables no domain controller for its children, and \
-                 one that does admits no process (EBUSY); the root is exempt"
+                "a group with processes cannot enable domain controllers for its children, and \
+                 a group that has enabled one accepts no process (EBUSY); the root is exempt"
             }
             Self::EnabledAbove => {
-                "a controller must be enabled in the group above first (ENOENT), and is disabled \
-                 in the groups below first (EBUSY)"
+                "a controller must first be enabled in the parent group (ENOENT), and first be disabled \
+                 in the children (EBUSY)"
             }
             Self::OneWay => {
-                "only `threaded` may be written, and it is never taken back; the parent must be \
-                 threaded, or free of domain controllers (EOPNOTSUPP)"
+                "only `threaded` can be written, and it is permanent; the parent must be \
+                 threaded, or have no domain controllers (EOPNOTSUPP)"
             }
             Self::WithinThreadedDomain => {
-                "threads move only between groups of one threaded domain (EOPNOTSUPP)"
+                "threads can move only between groups of one threaded domain (EOPNOTSUPP)"
             }
             Self::NeedsIoCost => {
-                "without effect until `io.cost.qos` of the root enables iocost for the device"
+                "has no effect until `io.cost.qos` of the root enables iocost for the device"
             }
-            Self::NeedsBfq => "without effect unless the scheduler bfq serves the device",
-            Self::WholeDisks => "names whole disks, by numbers that exist (ENODEV)",
+            Self::NeedsBfq => "has no effect unless the device uses the scheduler bfq",
+            Self::WholeDisks => "takes the numbers of existing whole disks (ENODEV)",
             Self::DirectWritesOnly => {
-                "on v1 buffered writes are charged to the root group and pass unlimited"
+                "on v1 buffered writes are charged to the root group and are not limited"
             }
-            Self::RulesInOrder => "rules are applied in the order of writing",
-            Self::NoChildren => "refused while there are groups inside (EBUSY)",
+            Self::RulesInOrder => "rules are applied in the order in which they are written",
+            Self::NoChildren => "refused while the group has children (EBUSY)",
             Self::NotWhileIdle => "reads 0 and is refused while `cpu.idle` is 1 (EINVAL)",
             Self::ReclaimsFirst => {
-                "a limit below the use reclaims first; v1 answers EBUSY where that fails, v2 kills"
+                "a limit below the usage reclaims first; if that fails, v1 returns EBUSY and v2 kills"
             }
             Self::ValidPartition => {
-                "becomes valid only with CPUs of its own below a valid partition, and reads \
-                 `root invalid (reason)` otherwise"
+                "valid only with exclusive CPUs below a valid partition; otherwise it reads \
+                 `root invalid (reason)`"
             }
             Self::WholeHugePages => "rounded down to whole huge pages of the size in the name",
         })

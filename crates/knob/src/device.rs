@@ -6,8 +6,8 @@ use assay_units::Bytes;
 
 use crate::range::{bytes_or_max, microseconds};
 
-/// Stands in a value for the `MAJ:MIN` of the group's disk, which is known only when the disk
-/// exists; the engine fills it in.
+/// Placeholder in a value for the `MAJ:MIN` of the group's disk, which is known only when the disk
+/// exists; the runner replaces it.
 pub const PLACEHOLDER: &str = "{device}";
 
 /// One key of a value for a disk.
@@ -15,11 +15,11 @@ pub const PLACEHOLDER: &str = "{device}";
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// What stands behind the `=`.
+    /// The type of its value.
     pub kind: KeyKind,
 }
 
-/// What stands behind a key.
+/// The type of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
     /// Bytes per second, also with a unit, or `max`.
@@ -67,7 +67,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// Whether this is a pair of device numbers.
+/// Whether this is a pair of device numbers, or the placeholder.
 pub(crate) fn is_device(word: &str) -> bool {
     word == PLACEHOLDER
         || word.split_once(':').is_some_and(|(major, minor)| {
@@ -75,7 +75,7 @@ pub(crate) fn is_device(word: &str) -> bool {
         })
 }
 
-/// The device, or the placeholder where the value names none, and the rest.
+/// Splits a value into the device, or the placeholder if it names none, and the rest.
 pub(crate) fn split(value: &str) -> (&str, &str) {
     match value.split_once(char::is_whitespace) {
         Some((device, rest)) if is_device(device) => (device, rest.trim()),
@@ -85,13 +85,13 @@ pub(crate) fn split(value: &str) -> (&str, &str) {
 
 /// A weight for all disks or for one.
 pub(crate) fn weight(value: &str, low: i64, high: i64) -> Option<String> {
-    let holds = |text: &str| text.parse::<i64>().ok().filter(|w| (low..=high).contains(w));
+    let parse = |text: &str| text.parse::<i64>().ok().filter(|w| (low..=high).contains(w));
     match value.split_once(char::is_whitespace) {
-        None => holds(value).map(|weight| weight.to_string()),
-        Some(("default", weight)) => holds(weight.trim()).map(|weight| format!("default {weight}")),
+        None => parse(value).map(|weight| weight.to_string()),
+        Some(("default", weight)) => parse(weight.trim()).map(|weight| format!("default {weight}")),
         Some((device, rest)) if is_device(device) => {
             let rest = rest.trim();
-            (rest == "default" || holds(rest).is_some()).then(|| format!("{device} {rest}"))
+            (rest == "default" || parse(rest).is_some()).then(|| format!("{device} {rest}"))
         }
         Some(_) => None,
     }
@@ -107,21 +107,21 @@ pub(crate) fn number(value: &str, high: u64, is_bytes: bool) -> Option<String> {
 /// Keys with values for one disk; each key at most once, and at least one.
 pub(crate) fn keys(value: &str, known: &[Key]) -> Option<String> {
     let (device, rest) = split(value);
-    let mut seen: Vec<&str> = Vec::new();
+    let mut present: Vec<&str> = Vec::new();
     let mut written = vec![device.to_owned()];
     for pair in pairs(rest) {
         let (name, value) = pair.split_once('=')?;
         let key = known.iter().find(|key| key.name == name)?;
-        if seen.contains(&key.name) {
+        if present.contains(&key.name) {
             return None;
         }
-        seen.push(key.name);
+        present.push(key.name);
         written.push(format!("{name}={}", key.normal(value.trim())?));
     }
-    (!seen.is_empty()).then(|| written.join(" "))
+    (!present.is_empty()).then(|| written.join(" "))
 }
 
-/// `key=value` texts. A unit may stand apart from its number: `rbps=10 MiB wbps=max`.
+/// Splits into `key=value` texts. A unit may be separated from its number: `rbps=10 MiB wbps=max`.
 fn pairs(text: &str) -> Vec<String> {
     let mut pairs: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

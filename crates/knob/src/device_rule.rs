@@ -1,15 +1,15 @@
-//! Rules about devices: which a group may read, write and make.
+//! Device rules: which devices a group may read, write and create.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
 
-/// What kinds of device a rule is about.
+/// Kinds of devices of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceKind {
-    /// Block and character devices alike, whatever their numbers: `a`.
+    /// Block and character devices with any numbers: `a`.
     All,
     /// Block devices: `b`.
     Block,
@@ -17,26 +17,26 @@ pub enum DeviceKind {
     Character,
 }
 
-/// One rule as v1's `devices.allow` and `devices.deny` take it, `c 1:3 rwm`
+/// A rule in the format of v1's `devices.allow` and `devices.deny`, `c 1:3 rwm`
 /// (Documentation/admin-guide/cgroup-v1/devices.rst). On v2 a device program decides instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DeviceRule {
-    /// What kinds of device.
+    /// The kinds of devices.
     pub kind: DeviceKind,
     /// The major number; `None` stands for `*`.
     pub major: Option<u32>,
     /// The minor number; `None` stands for `*`.
     pub minor: Option<u32>,
-    /// Whether it is about opening for reading.
+    /// Whether it applies to opening for reading.
     pub read: bool,
-    /// Whether it is about opening for writing.
+    /// Whether it applies to opening for writing.
     pub write: bool,
-    /// Whether it is about making device files.
+    /// Whether it applies to creating device files.
     pub mknod: bool,
 }
 
 impl DeviceRule {
-    /// The rules of a value, with commas or semicolons between them; `None` if one is no rule.
+    /// Parses the rules of a value, separated by commas or semicolons; `None` if one is invalid.
     #[must_use]
     pub fn parse_all(value: &str) -> Option<Vec<Self>> {
         value.split([',', ';']).map(|rule| rule.parse().ok()).collect()
@@ -85,24 +85,24 @@ fn number(text: &str) -> Result<Option<u32>, ()> {
 }
 
 impl fmt::Display for DeviceRule {
-    /// As the kernel takes it.
+    /// In the kernel's format.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
-            // The kernel looks at nothing behind an `a`.
+            // The kernel ignores everything after an `a`.
             DeviceKind::All => return f.write_str("a"),
             DeviceKind::Block => 'b',
             DeviceKind::Character => 'c',
         };
         let number = |number: Option<u32>| number.map_or("*".to_owned(), |n| n.to_string());
         write!(f, "{kind} {}:{} ", number(self.major), number(self.minor))?;
-        for (is_meant, letter) in [(self.read, "r"), (self.write, "w"), (self.mknod, "m")] {
-            f.write_str(if is_meant { letter } else { "" })?;
+        for (is_set, letter) in [(self.read, "r"), (self.write, "w"), (self.mknod, "m")] {
+            f.write_str(if is_set { letter } else { "" })?;
         }
         Ok(())
     }
 }
 
-/// The rules in the kernel's spelling, with commas between them.
+/// The rules in the kernel's format, separated by commas.
 pub(crate) fn normal(value: &str) -> Option<String> {
     let rules = DeviceRule::parse_all(value)?;
     Some(rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
@@ -113,14 +113,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_read_as_the_kernel_takes_them() {
-        for (text, shown) in [
+    fn rules_are_normalized_to_the_kernel_s_format() {
+        for (text, normalized) in [
             ("a", "a"),
             ("a *:* rwm", "a"),
             ("c 1:3 mr", "c 1:3 rm"),
             ("b 8:* w, c *:* m", "b 8:* w, c *:* m"),
         ] {
-            assert_eq!(normal(text).as_deref(), Some(shown), "{text}");
+            assert_eq!(normal(text).as_deref(), Some(normalized), "{text}");
         }
         for text in ["", "c", "c 1:3", "c 1 rwm", "c 1:3 x", "d 1:3 r", "c 1:3 r,", "a 1:3 r"] {
             assert_eq!(normal(text), None, "{text}");

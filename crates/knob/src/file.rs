@@ -1,4 +1,4 @@
-//! Where an interface file exists, and who may do what with it.
+//! Interface files of one version of the interface: groups that show them, mode, kernel versions.
 
 use serde::Serialize;
 
@@ -7,16 +7,16 @@ use crate::kernel_version::KernelVersion;
 /// The groups of a hierarchy that show a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
-    /// Every group, the root as well.
+pub enum GroupScope {
+    /// Every group, including the root.
     Everywhere,
-    /// Every group but the root.
+    /// Every group except the root.
     Inside,
-    /// The root alone.
+    /// Only the root.
     RootOnly,
 }
 
-/// What root may do with a file.
+/// Access mode of a file for root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -40,40 +40,40 @@ impl Mode {
     }
 }
 
-/// A file under its own name on one version of the interface.
+/// An interface file on one version of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct File {
     /// The groups that show it.
-    pub place: Place,
-    /// The first kernel whose root shows it too, where groups inside showed it before.
+    pub scope: GroupScope,
+    /// The first kernel whose root shows it too, if other groups showed it before.
     pub in_root_since: Option<KernelVersion>,
-    /// What root may do with it.
+    /// Its access mode.
     pub mode: Mode,
-    /// The first kernel in which it may be written, where that is later than the file itself.
+    /// The first kernel in which it is writable, if later than the file itself.
     pub writable_since: Option<KernelVersion>,
-    /// Whether its mode bits differ between kernels for no reason that a user would notice.
+    /// Whether its mode bits differ between kernels without a noticeable effect.
     pub mode_varies: bool,
-    /// Whether it belongs to the owner of a delegated subtree: in /sys/kernel/cgroup/delegate, or
-    /// handed over by every delegating program on v1.
+    /// Whether it belongs to the owner of a delegated subtree: listed in
+    /// /sys/kernel/cgroup/delegate, or handed over by every delegating program on v1.
     pub is_delegatable: bool,
-    /// Whether every group shows it, with its controller enabled or not.
+    /// Whether every group shows it, even without its controller enabled.
     pub is_core: bool,
     /// The first kernel that has it.
     pub since: KernelVersion,
-    /// The first kernel that has it no more.
+    /// The first kernel without it.
     pub until: Option<KernelVersion>,
-    /// What it reads in a new group; `None` where that depends on host or time.
+    /// What it reads in a new group; `None` if that depends on host or time.
     pub default: Option<&'static str>,
-    /// The option that the kernel must be built with, besides the controller's own.
+    /// The configuration option that it needs, in addition to the controller's own.
     pub config: Option<&'static str>,
-    /// What else must hold for the file to be shown, as a clause.
+    /// A further condition for the file to be shown, as a clause.
     pub needs: Option<&'static str>,
 }
 
 impl File {
     const fn new(mode: Mode, since: KernelVersion) -> Self {
         Self {
-            place: Place::Everywhere,
+            scope: GroupScope::Everywhere,
             in_root_since: None,
             mode,
             writable_since: None,
@@ -88,31 +88,31 @@ impl File {
         }
     }
 
-    /// Why a kernel of this version has no such file, as a clause that follows "is", or `None` if
-    /// it has.
+    /// The reason why a kernel of this version has no such file, as a clause that follows "is", or
+    /// `None` if it has one.
     #[must_use]
     pub fn why_not_in(&self, kernel: KernelVersion) -> Option<String> {
         if kernel < self.since {
             let since = self.since;
-            return Some(format!("there since Linux {since} only, and this kernel is {kernel}"));
+            return Some(format!("available since Linux {since}, but this kernel is {kernel}"));
         }
         let until = self.until.filter(|until| kernel >= *until)?;
-        Some(format!("gone since Linux {until}, and this kernel is {kernel}"))
+        Some(format!("removed in Linux {until}, and this kernel is {kernel}"))
     }
 
-    /// Whether the root of a hierarchy, or a group inside, shows it under a kernel of this
-    /// version; an unknown version is taken for the newest.
+    /// Whether the root of a hierarchy, or any other group, shows it under a kernel of this
+    /// version; an unknown version is treated as the newest.
     #[must_use]
     pub fn is_shown(&self, in_root: bool, kernel: Option<KernelVersion>) -> bool {
-        let came_to_root = |since: KernelVersion| kernel.is_none_or(|kernel| kernel >= since);
-        match self.place {
-            Place::Everywhere => !in_root || self.in_root_since.is_none_or(came_to_root),
-            Place::Inside => !in_root,
-            Place::RootOnly => in_root,
+        let root_shows_it = |since: KernelVersion| kernel.is_none_or(|kernel| kernel >= since);
+        match self.scope {
+            GroupScope::Everywhere => !in_root || self.in_root_since.is_none_or(root_shows_it),
+            GroupScope::Inside => !in_root,
+            GroupScope::RootOnly => in_root,
         }
     }
 
-    /// The mode bits under a kernel of this version; `None` where they differ between kernels.
+    /// The mode bits under a kernel of this version; `None` if they differ between kernels.
     #[must_use]
     pub fn mode_bits(&self, kernel: KernelVersion) -> Option<u32> {
         let is_writable = self.writable_since.is_some_and(|since| kernel >= since);
@@ -121,11 +121,11 @@ impl File {
     }
 
     pub(crate) const fn inside(self) -> Self {
-        Self { place: Place::Inside, ..self }
+        Self { scope: GroupScope::Inside, ..self }
     }
 
     pub(crate) const fn root_only(self) -> Self {
-        Self { place: Place::RootOnly, ..self }
+        Self { scope: GroupScope::RootOnly, ..self }
     }
 
     pub(crate) const fn in_root_since(self, major: u16, minor: u16) -> Self {
@@ -165,32 +165,32 @@ impl File {
     }
 }
 
-/// A file that is read and written, since a release of two numbers.
+/// A file that can be read and written, since a release with two numbers.
 pub(crate) const fn read_write(major: u16, minor: u16) -> File {
     File::new(Mode::ReadWrite, KernelVersion::new(major, minor))
 }
 
-/// A file that is only read.
+/// A file that can only be read.
 pub(crate) const fn read_only(major: u16, minor: u16) -> File {
     File::new(Mode::Read, KernelVersion::new(major, minor))
 }
 
-/// A file that is only written.
+/// A file that can only be written.
 pub(crate) const fn write_only(major: u16, minor: u16) -> File {
     File::new(Mode::Write, KernelVersion::new(major, minor))
 }
 
-/// A file that is read and written, since a release 2.6.x.
+/// A file that can be read and written, since a release 2.6.x.
 pub(crate) const fn old_read_write(patch: u16) -> File {
     File::new(Mode::ReadWrite, KernelVersion::two_six(patch))
 }
 
-/// A file that is only read, since a release 2.6.x.
+/// A file that can only be read, since a release 2.6.x.
 pub(crate) const fn old_read_only(patch: u16) -> File {
     File::new(Mode::Read, KernelVersion::two_six(patch))
 }
 
-/// A file that is only written, since a release 2.6.x.
+/// A file that can only be written, since a release 2.6.x.
 pub(crate) const fn old_write_only(patch: u16) -> File {
     File::new(Mode::Write, KernelVersion::two_six(patch))
 }

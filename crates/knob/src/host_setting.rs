@@ -1,9 +1,9 @@
 //! Settings of the whole machine that a study may vary: sysctls and transparent huge pages.
 //!
-//! Only what stands in this table can be set. A name that the kernel knows and the table does not
-//! is refused as well, although the file exists: some sysctls cannot be taken back
-//! (`kernel.modules_disabled` stays 1 until the next boot), some act when they are written
-//! (`vm.compact_memory`), and some can make the machine unusable (`vm.overcommit_memory`).
+//! Only the settings in this table can be set. Others are refused even if the kernel has them: some
+//! sysctls cannot be restored (`kernel.modules_disabled` stays 1 until the next boot), some act
+//! when they are written (`vm.compact_memory`), and some can make the machine unusable
+//! (`vm.overcommit_memory`).
 
 mod reference;
 mod table;
@@ -16,15 +16,15 @@ use crate::range::ValueRange;
 pub use reference::settings_reference;
 pub use table::host_settings;
 
-/// What else changes when a setting is written.
+/// A side effect of writing a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SideEffect {
     /// Nothing.
     None,
-    /// The kernel zeroes the setting of this name: of the two only one counts
-    /// (`dirty_ratio_handler` and its like in mm/page-writeback.c).
+    /// The kernel zeroes the setting of this name: only one of the two is in effect
+    /// (`dirty_ratio_handler` and similar handlers in mm/page-writeback.c).
     Zeroes(&'static str),
-    /// The kernel computes the setting of this file anew (`set_recommended_min_free_kbytes` in
+    /// The kernel recomputes the setting in this file (`set_recommended_min_free_kbytes` in
     /// mm/khugepaged.c).
     Recomputes(&'static str),
 }
@@ -35,24 +35,24 @@ pub struct HostSetting {
     /// Its name in a study: a sysctl with its dots, or `thp.` and the path below
     /// /sys/kernel/mm/transparent_hugepage.
     pub name: &'static str,
-    /// The file, absolute as the host knows it.
+    /// The absolute path of its file.
     pub path: &'static str,
-    /// The values it takes.
+    /// The values it accepts.
     pub range: ValueRange,
-    /// What its number counts; empty for words and switches.
+    /// The unit of its number; empty for words and switches.
     pub unit: &'static str,
     /// The first kernel that has it.
     pub since: KernelVersion,
-    /// The option that the kernel needs, if it is not always there.
+    /// The configuration option that it needs, if any.
     pub config: Option<&'static str>,
-    /// What else changes when it is written.
+    /// The side effect of writing it.
     pub effect: SideEffect,
-    /// One line about it.
+    /// A one-line description.
     pub about: &'static str,
 }
 
 impl HostSetting {
-    /// `value` as it is written for the kernel, or why it does not fit and what fits instead.
+    /// Normalizes `value` for the kernel, or returns why it is invalid and what is valid.
     pub fn normal(&self, value: &str) -> Result<String, String> {
         self.range
             .normal(value)
@@ -68,30 +68,30 @@ impl HostSetting {
         }
     }
 
-    /// Whether it is a sysctl, as against one of transparent huge pages.
+    /// Whether it is a sysctl, rather than a setting of transparent huge pages.
     #[must_use]
     pub fn is_sysctl(&self) -> bool {
         !self.name.starts_with(THP)
     }
 
-    /// Its name in the table of the study that it belongs to.
+    /// Its key in the `sysctls` or `thp` table of a study.
     #[must_use]
     pub fn key(&self) -> &'static str {
         self.name.strip_prefix(THP).unwrap_or(self.name)
     }
 }
 
-/// What names of settings of transparent huge pages begin with.
+/// Prefix of the names of transparent huge page settings.
 pub const THP: &str = "thp.";
 
-/// The setting of that name.
+/// Finds a setting by name.
 #[must_use]
 pub fn host_setting(name: &str) -> Option<&'static HostSetting> {
     host_settings().iter().find(|setting| setting.name == name)
 }
 
-/// The setting whose name is closest to `name`, if one is close. Slashes count as dots, as
-/// sysctl(8) takes both.
+/// The setting whose name is closest to `name`, if one is close. Slashes count as dots, because
+/// sysctl(8) accepts both.
 #[must_use]
 pub fn suggest_host_setting(name: &str) -> Option<&'static HostSetting> {
     let dotted = if name.starts_with(THP) { name.to_owned() } else { name.replace('/', ".") };
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rivals_name_each_other() {
+    fn rivals_are_mutual() {
         let rivals: Vec<&HostSetting> =
             host_settings().iter().filter(|setting| setting.rival().is_some()).collect();
         assert_eq!(rivals.len(), 4);
@@ -115,18 +115,18 @@ mod tests {
     }
 
     #[test]
-    fn names_and_files_belong_together() {
+    fn names_and_paths_agree() {
         for setting in host_settings() {
-            let place = match setting.is_sysctl() {
+            let path = match setting.is_sysctl() {
                 true => format!("/proc/sys/{}", setting.name.replace('.', "/")),
                 false => format!("/sys/kernel/mm/transparent_hugepage/{}", setting.key()),
             };
-            assert_eq!(setting.path, place);
+            assert_eq!(setting.path, path);
         }
     }
 
     #[test]
-    fn values_are_checked_and_brought_into_the_kernel_s_form() {
+    fn values_are_checked_and_normalized() {
         let normal = |name: &str, value: &str| host_setting(name).unwrap().normal(value).ok();
         assert_eq!(normal("vm.dirty_bytes", "16 MiB").as_deref(), Some("16777216"));
         assert_eq!(normal("vm.dirty_bytes", "0").as_deref(), Some("0"));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_met_with_the_name_that_was_meant() {
+    fn a_misspelt_name_is_recognized() {
         let meant = |name: &str| suggest_host_setting(name).map(|setting| setting.name);
         assert_eq!(meant("vm.dirty_rato"), Some("vm.dirty_ratio"));
         assert_eq!(meant("vm/dirty_ratio"), Some("vm.dirty_ratio"));

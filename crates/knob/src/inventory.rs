@@ -1,78 +1,79 @@
-//! Which interface files a host has: the table held against what its hierarchies show.
+//! Which interface files a host has: compares the table with the mounted hierarchies.
 
 use std::collections::BTreeSet;
 
 use assay_facts::{Available, CORE, CgroupLayout, Hierarchy};
 use serde::Serialize;
 
-use crate::file::{File, Place};
+use crate::file::{File, GroupScope};
 use crate::kernel_version::KernelVersion;
 use crate::knob::{Counterpart, Knob, Role};
 use crate::table::all;
 use crate::translate::Version;
 
-/// What decides beside the hierarchies which files a kernel has.
+/// Properties of the kernel that decide which files it has.
 #[derive(Debug, Clone, Default)]
 pub struct Kernel {
-    /// Its version; `None` when its release cannot be read as one.
+    /// Its version; `None` if its release cannot be parsed.
     pub version: Option<KernelVersion>,
-    /// Its configuration as text (`CONFIG_X=y`), where it can be read.
+    /// Its configuration as text (`CONFIG_X=y`), if readable.
     pub config: Option<String>,
-    /// Its huge page sizes as they are spelt in file names, `2MB`.
+    /// Its huge page sizes as spelt in file names, such as `2MB`.
     pub huge_page_sizes: Vec<String>,
 }
 
-/// One mounted hierarchy and the files seen in it.
+/// A mounted hierarchy and the files in it.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct MountedHierarchy {
     /// Its version.
     pub version: Version,
-    /// Its controllers by v2 name; on v2 those that it offers.
+    /// Its controllers by v2 name; on v2 the available ones.
     pub controllers: BTreeSet<String>,
     /// Files of its root group.
     pub in_root: BTreeSet<String>,
-    /// Files of some group below, if there is one, and the controllers at work in that group.
+    /// Files of some other group, if there is one, and the controllers enabled in that group.
     pub in_group: Option<(BTreeSet<String>, BTreeSet<String>)>,
 }
 
-/// How it is known that a file is there.
+/// Evidence that a file exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Known {
-    /// It was seen.
+pub enum Evidence {
+    /// The file was seen.
     Seen,
-    /// The table says so of this kernel; there was no group to look into.
+    /// According to the table this kernel has it; there was no group in which to look.
     ByTheTable,
 }
 
 /// One interface file on one host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KnobFact {
-    /// Its name, with the huge page size of this host in its place.
+    /// Its name, with the huge page size of this host filled in.
     pub name: String,
     /// Its controller by v2 name; `cgroup` for the files of every group.
     pub controller: &'static str,
     /// The version of the hierarchy that has it, or would have it.
     pub version: Version,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
-    /// Whether the host has it, or why not.
-    pub state: Available<Known>,
+    /// Whether the host has it, or the reason why not.
+    pub state: Available<Evidence>,
 }
 
-/// A file that the table claims for a group of a hierarchy.
+/// A file that a group should have according to the table.
 #[derive(Debug, Clone)]
-pub struct Claim {
-    /// Its name, with the huge page size in its place.
+pub struct ExpectedFile {
+    /// Its name, with the huge page size filled in.
     pub name: String,
-    /// Its entry.
+    /// Its entry in the table.
     pub knob: &'static Knob,
-    /// Its file of that version.
+    /// Its file on this version of the interface.
     pub file: &'static File,
 }
 
 impl Kernel {
-    /// Why the table says that this kernel has no such file; `None` if it should have it.
+    /// The reason why, according to the table, this kernel has no such file; `None` if it should
+    /// have it.
     #[must_use]
     pub fn why_not(&self, file: &File) -> Option<String> {
         let too_old = self.version.and_then(|version| file.why_not_in(version));
@@ -88,7 +89,7 @@ impl Kernel {
         self.config.as_ref().is_some_and(|config| !config.lines().any(is_set))
     }
 
-    /// The names of an entry on this host: one for each huge page size, else its own.
+    /// The names of an entry on this host: one per huge page size, otherwise its own name.
     fn names(&self, knob: &Knob) -> Vec<String> {
         if knob.is_pattern() {
             return self.huge_page_sizes.iter().map(|size| knob.name_for(size)).collect();
@@ -97,59 +98,67 @@ impl Kernel {
     }
 }
 
-/// The files that the table claims for the root, or for a group below, of a hierarchy with these
-/// controllers at work. Of the version of the kernel only the groups that show a file depend on it.
+/// The files that the root group, or another group, of a hierarchy with these controllers should
+/// have according to the table. The kernel version matters only for the groups that show a file.
 #[must_use]
-pub fn claims(
+pub fn expected_files(
     version: Version,
     controllers: &BTreeSet<String>,
     is_root: bool,
     kernel: &Kernel,
-) -> Vec<Claim> {
-    let mut found = Vec::new();
+) -> Vec<ExpectedFile> {
+    let mut files = Vec::new();
     for knob in all() {
         let Some(file) = knob.file(version) else { continue };
         let is_here = file.is_shown(is_root, kernel.version);
-        // The root of v2 shows what is for the root alone, and counters, of every controller.
+        // The root of v2 shows root-only files, and counters, of every controller.
         if is_here && (file.is_core || controllers.contains(knob.controller)) {
-            found.extend(kernel.names(knob).into_iter().map(|name| Claim { name, knob, file }));
+            files.extend(kernel.names(knob).into_iter().map(|name| ExpectedFile {
+                name,
+                knob,
+                file,
+            }));
         }
     }
-    found
+    files
 }
 
-/// Files that kernels show and the table leaves out on purpose: how they begin, and why.
-const LEFT_OUT: &[(&str, &str)] = &[
-    ("memory.shown_ram_in_bytes", "an addition of one provider of virtual machines"),
-    ("debug.", "the controller `debug` is for those who work on control groups themselves"),
-    ("cgroup.__DEBUG__.", "shown under cgroup_debug only"),
-    ("cpuset.__DEBUG__.", "shown under cgroup_debug only"),
-    ("blkio.bfq.", "counters of bfq's own developers (CONFIG_BFQ_CGROUP_DEBUG)"),
+/// Files of some kernels that the table omits on purpose: prefix and reason.
+const OMITTED: &[(&str, &str)] = &[
+    ("memory.shown_ram_in_bytes", "an addition of one cloud provider"),
+    ("debug.", "the controller `debug` is for developers of control groups"),
+    ("cgroup.__DEBUG__.", "shown only with cgroup_debug"),
+    ("cpuset.__DEBUG__.", "shown only with cgroup_debug"),
+    ("blkio.bfq.", "counters for developers of bfq (CONFIG_BFQ_CGROUP_DEBUG)"),
 ];
 
-/// Why a file that a kernel shows is not in the table, if that is on purpose.
+/// The reason why a file is omitted from the table on purpose, if it is.
 #[must_use]
-pub fn left_out(name: &str) -> Option<&'static str> {
-    LEFT_OUT.iter().find(|(begins, _)| name.starts_with(begins)).map(|(_, why)| *why)
+pub fn omission_reason(name: &str) -> Option<&'static str> {
+    OMITTED.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, why)| *why)
 }
 
-/// Every entry of the table on this host, once for each version that has a file of that name
-/// here, or with the reason why neither has.
+/// Every entry of the table on this host, once for each version that has a file of that name here,
+/// or with the reason why no version has.
 #[must_use]
-pub fn inventory(layout: &CgroupLayout, kernel: &Kernel, shown: &[Shown]) -> Vec<KnobFact> {
+pub fn inventory(
+    layout: &CgroupLayout,
+    kernel: &Kernel,
+    shown: &[MountedHierarchy],
+) -> Vec<KnobFact> {
     let mut facts = Vec::new();
     for knob in all() {
         for name in kernel.names(knob) {
-            facts.extend(of_name(layout, kernel, shown, knob, &name));
+            facts.extend(facts_for(layout, kernel, shown, knob, &name));
         }
     }
     facts
 }
 
-fn of_name(
+fn facts_for(
     layout: &CgroupLayout,
     kernel: &Kernel,
-    shown: &[Shown],
+    shown: &[MountedHierarchy],
     knob: &'static Knob,
     name: &str,
 ) -> Vec<KnobFact> {
@@ -163,45 +172,56 @@ fn of_name(
     let mut facts: Vec<KnobFact> = Vec::new();
     for version in [Version::V2, Version::V1] {
         let Some(file) = knob.file(version) else { continue };
-        let home = shown.iter().find(|shown| {
+        let hierarchy = shown.iter().find(|shown| {
             let serves = shown.controllers.contains(knob.controller);
             shown.version == version && (file.is_core || serves)
         });
-        if let Some(home) = home {
-            facts.push(fact(version, state(kernel, home, name, knob, file)));
+        if let Some(hierarchy) = hierarchy {
+            facts.push(fact(version, state(kernel, hierarchy, name, knob, file)));
         }
     }
     if facts.is_empty() {
         let version = if knob.v2.is_some() { Version::V2 } else { Version::V1 };
-        facts.push(fact(version, Available::NotAvailable(no_home(layout, knob, version))));
+        facts.push(fact(
+            version,
+            Available::NotAvailable(reason_for_absence(layout, knob, version)),
+        ));
     }
     facts
 }
 
-fn state(kernel: &Kernel, home: &Shown, name: &str, knob: &Knob, file: &File) -> Available<Known> {
-    let in_group = home.in_group.as_ref();
-    if home.in_root.contains(name) || in_group.is_some_and(|(files, _)| files.contains(name)) {
-        return Available::Value(Known::Seen);
+fn state(
+    kernel: &Kernel,
+    hierarchy: &MountedHierarchy,
+    name: &str,
+    knob: &Knob,
+    file: &File,
+) -> Available<Evidence> {
+    let in_group = hierarchy.in_group.as_ref();
+    if hierarchy.in_root.contains(name) || in_group.is_some_and(|(files, _)| files.contains(name)) {
+        return Available::Value(Evidence::Seen);
     }
     if let Some(why) = kernel.why_not(file) {
         return Available::NotAvailable(why);
     }
-    let looked = match file.place {
-        Place::RootOnly => true,
-        Place::Everywhere | Place::Inside => in_group.is_some_and(|(_, controllers)| {
-            file.is_core || home.version == Version::V1 || controllers.contains(knob.controller)
+    let was_examined = match file.scope {
+        GroupScope::RootOnly => true,
+        GroupScope::Everywhere | GroupScope::Inside => in_group.is_some_and(|(_, controllers)| {
+            file.is_core
+                || hierarchy.version == Version::V1
+                || controllers.contains(knob.controller)
         }),
     };
-    match (looked, file.needs) {
-        (false, _) => Available::Value(Known::ByTheTable),
-        (true, Some(needs)) => Available::NotAvailable(format!("shown only when {needs}")),
+    match (was_examined, file.needs) {
+        (false, _) => Available::Value(Evidence::ByTheTable),
+        (true, Some(needs)) => Available::NotAvailable(format!("shown only if {needs}")),
         (true, None) => Available::NotAvailable("this kernel does not show it".to_owned()),
     }
 }
 
-/// Why no hierarchy here has a file of that version.
-fn no_home(layout: &CgroupLayout, knob: &Knob, version: Version) -> String {
-    let hierarchy = layout.controllers.get(knob.controller).map(|found| &found.hierarchy);
+/// The reason why no hierarchy here has a file of that version.
+fn reason_for_absence(layout: &CgroupLayout, knob: &Knob, version: Version) -> String {
+    let hierarchy = layout.controllers.get(knob.controller).map(|controller| &controller.hierarchy);
     match (version, hierarchy) {
         (Version::V2, _) if knob.controller == CORE => "cgroup2 is not mounted".to_owned(),
         (Version::V1, _) if knob.controller == CORE => "no v1 hierarchy is mounted".to_owned(),

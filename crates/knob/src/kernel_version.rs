@@ -1,10 +1,9 @@
-//! Versions of the kernel, so that a host can be compared with the table.
+//! Kernel versions, for comparing a host with the table.
 
 use std::fmt;
 
-/// A release of Linux: `6.1`, or `2.6.24` from the time of three numbers. What follows the numbers
-/// (`-18-amd64`) and the patch level of later releases say nothing about interface files and are
-/// not kept.
+/// A release of Linux: `6.1`, or `2.6.24` for old releases with three numbers. Suffixes
+/// (`-18-amd64`) and patch levels of later releases do not affect interface files and are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KernelVersion {
     major: u16,
@@ -13,7 +12,7 @@ pub struct KernelVersion {
 }
 
 impl KernelVersion {
-    /// A release of two numbers.
+    /// A release with two numbers.
     #[must_use]
     pub const fn new(major: u16, minor: u16) -> Self {
         Self { major, minor, patch: 0 }
@@ -25,8 +24,8 @@ impl KernelVersion {
         Self { major: 2, minor: 6, patch }
     }
 
-    /// The version in a release as `uname -r` prints it, `6.1.0-18-amd64`; `None` when it does
-    /// not begin with two numbers.
+    /// Parses a release as printed by `uname -r`, such as `6.1.0-18-amd64`; `None` if it does not
+    /// begin with two numbers.
     #[must_use]
     pub fn parse(release: &str) -> Option<Self> {
         let mut numbers = release.split(|c: char| !c.is_ascii_digit());
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_uname_prints() {
+    fn parses_the_output_of_uname() {
         for (release, version) in [
             ("6.1.0-18-amd64", KernelVersion::new(6, 1)),
             ("6.18.44-fc-v669", KernelVersion::new(6, 18)),
@@ -62,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn later_releases_are_greater_as_numbers_and_not_as_text() {
+    fn releases_are_compared_as_numbers() {
         assert!(KernelVersion::new(6, 12) > KernelVersion::new(6, 2));
         assert!(KernelVersion::new(3, 0) > KernelVersion::two_six(39));
     }

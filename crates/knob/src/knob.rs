@@ -1,43 +1,43 @@
-//! One interface file: what it is for, its range, and whether a value fits.
+//! Interface files: role, range, and checks of values.
 
 pub(crate) mod build;
 
 use serde::Serialize;
 
 use crate::condition::Condition;
-use crate::file::{File, Place};
+use crate::file::{File, GroupScope};
 use crate::kernel_version::KernelVersion;
 use crate::range::ValueRange;
 use crate::translate::Version;
 
-/// The hierarchies that know a knob, under this name or another.
+/// The versions of the interface that have a knob, under this name or another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Home {
-    /// Named as on cgroup v2, or the same on both; v1 has files of the same meaning.
+pub enum SupportedVersions {
+    /// Both; files of the other version have the same meaning.
     Both,
-    /// Only on v1, under this name.
+    /// Only v1.
     V1Only,
-    /// Only on v2.
+    /// Only v2.
     V2Only,
 }
 
-/// What a file is for.
+/// The role of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// It keeps what is written: a study may set it.
     Setting,
-    /// It tells what the kernel did, or what holds.
+    /// It reports counters or state.
     Reading,
-    /// Something happens when it is written; nothing is kept that could be read back as written.
+    /// Writing it triggers an action; the value cannot be read back.
     Action,
 }
 
-/// What the number in a knob counts.
+/// The unit of a knob's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// A share relative to the siblings; no unit.
+    /// A weight relative to the siblings; no unit.
     Weight,
     /// Bytes.
     Bytes,
@@ -53,11 +53,11 @@ pub enum Unit {
     Microseconds,
     /// Nanoseconds.
     Nanoseconds,
-    /// Ticks of the clock that user space sees, 100 in a second (USER_HZ).
+    /// Ticks of the user-space clock, 100 per second (USER_HZ).
     Ticks,
-    /// Hundredths.
+    /// Percent.
     Percent,
-    /// How often, or how many.
+    /// A count.
     Count,
     /// Off and on.
     Switch,
@@ -67,72 +67,73 @@ pub enum Unit {
     Table,
 }
 
-/// What there is on the other version of the interface.
+/// The counterpart of a file on the other version of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counterpart {
     /// The file of the same name.
     SameName,
-    /// These files mean the same, alone or together.
+    /// Files that together have the same meaning.
     Files(&'static [&'static str]),
-    /// No file: other means do it.
+    /// No file; something else has the same effect.
     Means(&'static str),
-    /// Nothing, because.
+    /// None, with the reason.
     Nothing(&'static str),
 }
 
 /// One interface file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Knob {
-    /// Its name in a group's directory. `<size>` stands for a huge page size as in `2MB`.
+    /// Its name in a group's directory. `<size>` is a placeholder for a huge page size such as
+    /// `2MB`.
     pub name: &'static str,
     /// Its controller by v2 name (`io`, not `blkio`); `cgroup` for the files of every group.
     pub controller: &'static str,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
-    /// What its number counts.
+    /// The unit of its value.
     pub unit: Unit,
-    /// The values it takes; [`ValueRange::Text`] for a file that is only read.
+    /// The values it accepts; [`ValueRange::Text`] for a file that is only read.
     pub range: ValueRange,
     /// The file of this name on cgroup v2.
     pub v2: Option<File>,
     /// The file of this name on v1.
     pub v1: Option<File>,
-    /// What there is on the other version.
+    /// Its counterpart on the other version.
     pub counterpart: Counterpart,
-    /// What else must hold.
+    /// Side conditions.
     pub conditions: &'static [Condition],
-    /// One line about it.
+    /// A one-line description.
     pub about: &'static str,
 }
 
 impl Knob {
-    /// `value` as it is written for the kernel, or why it does not fit and what fits instead.
+    /// Normalizes `value` for the kernel, or returns why it is invalid and what is valid.
     pub fn normal(&self, value: &str) -> Result<String, String> {
         self.range.normal(value).ok_or_else(|| {
-            let unit = misread(value).map(|what| format!(", which is {what}")).unwrap_or_default();
+            let unit =
+                other_unit(value).map(|what| format!(", which is {what}")).unwrap_or_default();
             format!("`{}` takes {}, not `{}`{unit}", self.name, self.range, value.trim())
         })
     }
 
-    /// Whether `value` fits, or why not and what to write instead.
+    /// Checks that `value` is valid.
     pub fn check(&self, value: &str) -> Result<(), String> {
         self.normal(value).map(|_| ())
     }
 
-    /// The hierarchies that know it.
+    /// The versions of the interface that have it.
     #[must_use]
-    pub const fn home(&self) -> Home {
+    pub const fn supported_versions(&self) -> SupportedVersions {
         match (self.v2.is_some(), self.v1.is_some(), self.counterpart) {
             (true, true, _)
             | (true, false, Counterpart::Files(_))
-            | (false, true, Counterpart::Means(_)) => Home::Both,
-            (true, false, _) => Home::V2Only,
-            (false, _, _) => Home::V1Only,
+            | (false, true, Counterpart::Means(_)) => SupportedVersions::Both,
+            (true, false, _) => SupportedVersions::V2Only,
+            (false, _, _) => SupportedVersions::V1Only,
         }
     }
 
-    /// Whether a study may set it on its groups: a setting that groups besides the root have, and
-    /// that Assay does not see to itself.
+    /// Whether a study may set it on its groups: a setting that is not only in the root.
     #[must_use]
     pub fn is_for_groups(&self) -> bool {
         self.role == Role::Setting && !self.is_root_only()
@@ -141,7 +142,7 @@ impl Knob {
     /// Whether only the root of a hierarchy has the file.
     #[must_use]
     pub fn is_root_only(&self) -> bool {
-        [self.v1, self.v2].into_iter().flatten().all(|file| file.place == Place::RootOnly)
+        [self.v1, self.v2].into_iter().flatten().all(|file| file.scope == GroupScope::RootOnly)
     }
 
     /// The file of this name on a version of the interface.
@@ -153,7 +154,7 @@ impl Knob {
         }
     }
 
-    /// What it reads in a new group; `None` where that depends on host or time.
+    /// What it reads in a new group; `None` if that depends on host or time.
     #[must_use]
     pub fn default(&self) -> Option<&'static str> {
         self.v2.or(self.v1).and_then(|file| file.default)
@@ -165,20 +166,19 @@ impl Knob {
         self.v2.or(self.v1).map(|file| file.since)
     }
 
-    /// Whether the name holds a place for a huge page size.
+    /// Whether the name contains the placeholder for a huge page size.
     #[must_use]
     pub fn is_pattern(&self) -> bool {
         self.name.contains(SIZE)
     }
 
-    /// The name with a huge page size in its place.
+    /// The name with a huge page size filled in.
     #[must_use]
     pub fn name_for(&self, size: &str) -> String {
         self.name.replace(SIZE, size)
     }
 
-    /// The huge page size in `name` if that is a name of this pattern: `2MB` of
-    /// `hugetlb.2MB.max`.
+    /// The huge page size in `name` if it matches this pattern: `2MB` in `hugetlb.2MB.max`.
     #[must_use]
     pub fn size_in<'n>(&self, name: &'n str) -> Option<&'n str> {
         let (before, after) = self.name.split_once(SIZE)?;
@@ -190,11 +190,11 @@ impl Knob {
     }
 }
 
-/// Stands in a name for a huge page size, spelt as the kernel does: `64KB`, `2MB`, `1GB`.
+/// Placeholder in a name for a huge page size, spelt as in the kernel: `64KB`, `2MB`, `1GB`.
 pub(crate) const SIZE: &str = "<size>";
 
-/// What a value looks like that does not fit: usually its unit was that of another knob.
-fn misread(value: &str) -> Option<&'static str> {
+/// The unit of an invalid value: usually it is that of another knob.
+fn other_unit(value: &str) -> Option<&'static str> {
     let value = value.trim();
     if value.ends_with('%') {
         return Some("a percentage");

@@ -1,8 +1,8 @@
-//! Knobs: the interface files that divide a machine, their ranges, and what each becomes on the
-//! hierarchy and the scheduler that a host really has.
+//! Knobs: interface files of control groups, their ranges, and their translation for the hierarchy
+//! and the scheduler of a host.
 //!
-//! A study names a knob by its cgroup v2 name, or by its v1 name where v2 has no counterpart.
-//! This room turns that into the file and the text to write; it opens no file itself.
+//! A study names a knob by its cgroup v2 name, or by its v1 name if v2 has no counterpart. This
+//! crate translates it into the file and the text to write; it opens no file itself.
 
 mod bandwidth;
 mod condition;
@@ -23,16 +23,19 @@ mod translate;
 pub use condition::Condition;
 pub use device::{Key, KeyKind, PLACEHOLDER};
 pub use device_rule::{DeviceKind, DeviceRule};
-pub use file::{File, Mode, Place};
+pub use file::{File, GroupScope, Mode};
 pub use host_setting::{
     HostSetting, SideEffect, THP, host_setting, host_settings, settings_reference,
     suggest_host_setting,
 };
-pub use inventory::{Claim, Kernel, KnobFact, Known, Shown, claims, inventory, left_out};
+pub use inventory::{
+    Evidence, ExpectedFile, Kernel, KnobFact, MountedHierarchy, expected_files, inventory,
+    omission_reason,
+};
 pub use kernel_version::KernelVersion;
-pub use knob::{Counterpart, Home, Knob, Role, Unit};
+pub use knob::{Counterpart, Knob, Role, SupportedVersions, Unit};
 pub use range::ValueRange;
-pub use reading::{holds, numeric_reading};
+pub use reading::{matches_written, numeric_reading};
 pub use reference::reference;
 pub use table::{all, find, suggest};
 pub use translate::{

@@ -1,25 +1,25 @@
-//! Values for things with names (adapters, resources, interfaces), and classes of traffic.
+//! Values for named things (adapters, resources, interfaces), and classes of traffic.
 
 use crate::range::bytes_or_max;
 
-/// `NAME KEY=NUMBER ...`, each key at most once, and at least one.
+/// Normalizes `NAME KEY=NUMBER ...`, each key at most once, and at least one.
 pub(crate) fn keys(value: &str, known: &[&str]) -> Option<String> {
     let mut words = value.split_whitespace();
     let name = words.next().filter(|name| !name.contains('='))?;
-    let mut seen: Vec<&str> = Vec::new();
+    let mut present: Vec<&str> = Vec::new();
     for word in words {
         let (key, number) = word.split_once('=')?;
         let is_number = number == "max" || number.parse::<u32>().is_ok();
-        if !is_number || !known.contains(&key) || seen.contains(&key) {
+        if !is_number || !known.contains(&key) || present.contains(&key) {
             return None;
         }
-        seen.push(key);
+        present.push(key);
     }
     let words: Vec<&str> = value.split_whitespace().skip(1).collect();
-    (!seen.is_empty()).then(|| format!("{name} {}", words.join(" ")))
+    (!present.is_empty()).then(|| format!("{name} {}", words.join(" ")))
 }
 
-/// `NAME NUMBER`.
+/// Normalizes `NAME NUMBER`.
 pub(crate) fn number(value: &str, is_bytes: bool, may_be_max: bool) -> Option<String> {
     let (name, number) = value.split_once(char::is_whitespace)?;
     let number = number.trim();
@@ -33,7 +33,7 @@ pub(crate) fn number(value: &str, is_bytes: bool, may_be_max: bool) -> Option<St
     Some(format!("{name} {written}"))
 }
 
-/// The number of a class: the file reads in decimal, so it is written so, and both compare.
+/// The number of a traffic class in decimal, the format in which the file reads.
 pub(crate) fn class_id(value: &str) -> Option<String> {
     let hexadecimal = |text: &str| u32::from_str_radix(text, 16).ok();
     if let Some(digits) = value.strip_prefix("0x") {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_class_has_three_spellings_and_one_number() {
+    fn three_spellings_of_a_class_have_one_number() {
         for text in ["0x100001", "10:1", "1048577"] {
             assert_eq!(class_id(text).as_deref(), Some("1048577"), "{text}");
         }
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn named_values_need_their_name_and_known_keys() {
+    fn named_values_need_a_name_and_known_keys() {
         let known = &["hca_handle", "hca_object"];
         assert!(keys("mlx4_0 hca_handle=2 hca_object=max", known).is_some());
         for text in ["hca_handle=2", "mlx4_0", "mlx4_0 handles=2", "mlx4_0 hca_handle=many"] {

@@ -1,4 +1,4 @@
-//! Which values a knob takes, and how each is written for the kernel.
+//! Ranges of values, and their normal form for the kernel.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use crate::device;
 use crate::device_rule;
 use crate::named;
 
-/// Which values a knob takes.
+/// The values that a knob accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueRange {
-    /// A whole number between these, both included.
+    /// A whole number in this range, inclusive.
     Integer {
         /// The smallest.
         low: i64,
         /// The largest.
         high: i64,
     },
-    /// The same, or `max`.
+    /// A whole number in this range, or `max`.
     IntegerOrMax {
         /// The smallest.
         low: i64,
@@ -32,23 +32,23 @@ pub enum ValueRange {
     Words(&'static [&'static str]),
     /// An amount of data, or `max`.
     BytesOrMax,
-    /// An amount of data from here on, or 0.
+    /// An amount of data of at least `low`, or 0.
     BytesOrZero {
         /// The smallest besides 0.
         low: u64,
     },
-    /// The same, where v1 spells `max` as `-1`.
+    /// An amount of data, or `max`, which v1 spells `-1`.
     BytesOrMinusOne,
-    /// An amount of data, and `swappiness=` with 0 to 200 or `max` after it if wanted.
+    /// An amount of data, optionally followed by `swappiness=` with 0 to 200 or `max`.
     Reclaim,
-    /// Microseconds between these, as a number or as a duration with its unit.
+    /// Microseconds in this range, as a number or as a duration with its unit.
     Microseconds {
         /// The smallest.
         low: u64,
         /// The largest.
         high: u64,
     },
-    /// The same, or `-1` for no bound.
+    /// Microseconds in this range, or `-1` for no bound.
     MicrosecondsOrMinusOne {
         /// The smallest.
         low: u64,
@@ -68,35 +68,35 @@ pub enum ValueRange {
         /// The largest.
         high: i64,
     },
-    /// `[MAJ:MIN] NUMBER`: a number for one disk; 0 takes it back.
+    /// `[MAJ:MIN] NUMBER`: a number for one disk; 0 removes it.
     DeviceNumber {
         /// The largest.
         high: u64,
-        /// Whether the number is an amount of data, so that units are taken.
+        /// Whether the number is an amount of data, so that units are accepted.
         is_bytes: bool,
     },
     /// `[MAJ:MIN] KEY=VALUE ...` for one disk.
     DeviceKeys(&'static [device::Key]),
-    /// `NAME KEY=NUMBER ...` for something that has a name; a number may be `max`.
+    /// `NAME KEY=NUMBER ...` for a named thing; a number may be `max`.
     NamedKeys(&'static [&'static str]),
-    /// `NAME NUMBER` for something that has a name.
+    /// `NAME NUMBER` for a named thing.
     NamedNumber {
-        /// Whether the number is an amount of data, so that units are taken.
+        /// Whether the number is an amount of data, so that units are accepted.
         is_bytes: bool,
         /// Whether it may be `max`.
         may_be_max: bool,
     },
     /// A class of network traffic, `0xAAAABBBB`, `AAAA:BBBB` in hexadecimal, or the number.
     ClassId,
-    /// Rules about devices, `c 1:3 rwm`, with commas between several.
+    /// Device rules such as `c 1:3 rwm`, separated by commas.
     DeviceRules,
-    /// Any text; the kernel alone knows.
+    /// Any text; only the kernel can check it.
     Text,
 }
 
 impl ValueRange {
-    /// `value` as it is written for the kernel, or `None` if it is not in the range. Values for
-    /// one disk that name none begin with [`device::PLACEHOLDER`].
+    /// Normalizes `value` for the kernel, or returns `None` if it is invalid. Values for one disk
+    /// that name none begin with [`device::PLACEHOLDER`].
     #[must_use]
     pub fn normal(&self, value: &str) -> Option<String> {
         let value = value.trim();
@@ -113,7 +113,7 @@ impl ValueRange {
                 .map(|bytes| bytes.get().to_string()),
             Self::BytesOrMinusOne => match bytes_or_max(value) {
                 Some(text) if text == "max" => Some("-1".to_owned()),
-                // What an unlimited file reads, 2^63 less a page, may be written back.
+                // The value of an unlimited file, 2^63 less a page, may be written back.
                 None if value == "-1" || value.parse::<u64>().is_ok() => Some(value.to_owned()),
                 other => other,
             },
@@ -141,7 +141,7 @@ impl ValueRange {
         }
     }
 
-    /// Whether a value of this range is one number, so that shares can follow it.
+    /// Whether a value of this range is a single number, so that shares can be proportional to it.
     #[must_use]
     pub const fn is_number(&self) -> bool {
         matches!(
@@ -195,13 +195,13 @@ fn switch(value: &str) -> Option<String> {
     }
 }
 
-/// The kernel takes two decimals (kernel/sched/core.c: capacity_from_percent).
+/// The kernel accepts two decimals (kernel/sched/core.c: capacity_from_percent).
 fn percent(value: &str) -> Option<String> {
     let number: f64 = value.trim_end_matches('%').trim_end().parse().ok()?;
     (0.0..=100.0).contains(&number).then(|| format!("{number:.2}"))
 }
 
-/// memory.reclaim takes swappiness since 6.8, and `max` for it since 6.16.
+/// memory.reclaim accepts swappiness since 6.8, and `max` for it since 6.16.
 fn reclaim(value: &str) -> Option<String> {
     let (amount, swappiness) = match value.split_once(" swappiness=") {
         Some((amount, swappiness)) => (amount, Some(swappiness)),
@@ -235,7 +235,7 @@ impl fmt::Display for ValueRange {
                 f.write_str("an amount of data such as `64 MiB`, or `max`, which v1 spells `-1`")
             }
             Self::Reclaim => f.write_str(
-                "an amount of data such as `64 MiB`, and `swappiness=0..200` after it if wanted",
+                "an amount of data such as `64 MiB`, optionally followed by `swappiness=0..200`",
             ),
             Self::Microseconds { low, high } => {
                 write!(f, "microseconds from {low} to {high}, or a duration such as `10 ms`")
@@ -264,7 +264,7 @@ impl fmt::Display for ValueRange {
             }
             Self::DeviceKeys(keys) => {
                 let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
-                write!(f, "`{}` for the group's disk, or `MAJ:MIN` before it", keys.join(" "))
+                write!(f, "`{}` for the group's disk, or with `MAJ:MIN` before it", keys.join(" "))
             }
             Self::NamedKeys(keys) => {
                 let keys: Vec<String> =
@@ -277,9 +277,9 @@ impl fmt::Display for ValueRange {
                 write!(f, "`NAME {number}{max}`")
             }
             Self::ClassId => f.write_str("a traffic class such as `0x100001` or `10:1`"),
-            Self::DeviceRules => f.write_str(
-                "rules such as `c 1:3 rwm` or `b 8:* r` or `a`, with commas between several",
-            ),
+            Self::DeviceRules => {
+                f.write_str("rules such as `c 1:3 rwm`, `b 8:* r` or `a`, separated by commas")
+            }
             Self::Text => f.write_str("any text"),
         }
     }

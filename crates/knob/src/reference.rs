@@ -1,59 +1,59 @@
-//! docs/reference/knobs.md, made from the table.
+//! docs/reference/knobs.md, generated from the table.
 
 use std::fmt::Write;
 
-use crate::file::{File, Place};
+use crate::file::{File, GroupScope};
 use crate::knob::{Counterpart, Knob, Role};
 use crate::table::all;
 use crate::translate::Version;
 
-/// The controllers in the order of the page: v2 name, and what there is to say of each.
+/// The controllers in the order of the page: v2 name and description.
 const CONTROLLERS: &[(&str, &str)] = &[
     (
         "cgroup",
-        "Files of every group, whatever its controllers. On v1 each hierarchy has its own. On v2 \
-         domain controllers (memory, io, hugetlb, rdma, misc, dmem) divide processes, and only \
+        "Files of every group, independent of its controllers. On v1 each hierarchy has its own. On v2 \
+         domain controllers (memory, io, hugetlb, rdma, misc, dmem) apply to whole processes, and only \
          threaded ones (cpu, cpuset, pids, perf_event) work in threaded groups.",
     ),
     ("cpu", "CPU time. Threaded on v2."),
-    ("cpuacct", "CPU time used, v1 only: on v2 `cpu.stat` of every group has it."),
+    ("cpuacct", "CPU time used; v1 only: on v2 it is in `cpu.stat` of every group."),
     ("cpuset", "CPUs and memory nodes. Threaded on v2."),
     ("memory", "Memory and swap. A domain controller on v2."),
     ("io", "Block I/O; `blkio` on v1. A domain controller on v2."),
-    ("pids", "Numbers of processes and threads. Threaded on v2."),
+    ("pids", "The number of processes and threads. Threaded on v2."),
     (
         "hugetlb",
         "Huge pages. `<size>` is one of the sizes of the machine as in `2MB`, `1GB`, `64KB`. A \
          domain controller on v2.",
     ),
-    ("devices", "Which devices may be opened and made. On v2 there is no file."),
-    ("freezer", "Stopping a group, v1 only: on v2 `cgroup.freeze` of every group does it."),
-    ("net_cls", "Classes of packets, v1 only."),
-    ("net_prio", "Priorities of packets, v1 only."),
+    ("devices", "Devices that may be opened and created. On v2 there is no file."),
+    ("freezer", "Freezing a group; v1 only: on v2 it is `cgroup.freeze` of every group."),
+    ("net_cls", "Traffic classes; v1 only."),
+    ("net_prio", "Traffic priorities; v1 only."),
     ("rdma", "RDMA adapters. A domain controller on v2."),
-    ("misc", "Resources that come in numbers. A domain controller on v2."),
+    ("misc", "Countable resources. A domain controller on v2."),
     ("dmem", "Memory of devices. A domain controller on v2."),
 ];
 
 const HEAD: &str = "\
 # Knobs: the interface files of control groups
 
-This page is made from the table that `assay host`, the checks of study files and the writing of knobs work with
-(`crates/knob/src/table/`). `ASSAY_BLESS=1 cargo test -p assay-knob` writes it.
+This page is generated from the table that `assay host`, the checks of study files and the writing of knobs use
+(`crates/knob/src/table/`). `ASSAY_BLESS=1 cargo test -p assay-knob` updates it.
 
-A study names a knob by its v2 name, or by its v1 name where v2 has none, and the plan says which file that is on a
-host. Where both columns hold a name, the value is translated and the plan says how. `assay host` says which of these
+A study names a knob by its v2 name, or by its v1 name if v2 has none, and the plan shows the file on a
+host. If both columns have a name, the value is translated as the plan shows. `assay host` lists which of these
 files a host has, and why it lacks the others; `assay host --knobs-check` compares this table with a new group in
 every mounted hierarchy.
 
-- **kind**: a *setting* keeps what is written, and only these are knobs of a study. A *reading* tells something. An
-  *action* makes something happen.
-- **reads**: what the file reads in a new group; a dash where that depends on the host.
+- **kind**: a *setting* keeps what is written, and only settings are knobs of a study. A *reading* reports something. An
+  *action* is triggered by writing.
+- **reads**: what the file reads in a new group; a dash if that depends on the host.
 - **since**: the first kernel that has the file under this name.
-- *root only* and *not in the root* say which groups show the file. *Delegatable* files belong to the owner of a
-  delegated subtree; all others are for root, whoever owns the group.
-- Values for one disk (`MAJ:MIN ...`) may leave the numbers out in a study: the disk of the group is meant.
-- Options (`CONFIG_...`) are those that the kernel needs besides the controller's own.
+- *root only* and *not in the root*: the groups that show the file. *Delegatable* files belong to the owner of a
+  delegated subtree; all others are for root only, regardless of the owner of the group.
+- Values for one disk (`MAJ:MIN ...`) may omit the numbers in a study: they then apply to the disk of the group.
+- Options (`CONFIG_...`) are those that the kernel needs in addition to the controller's own.
 ";
 
 /// The page as Markdown.
@@ -69,14 +69,14 @@ pub fn reference() -> String {
         conditions(&mut page, &knobs);
     }
     page.push_str(
-        "\n## perf_event\n\nNo files. A group stands for its processes when counters are opened \
-         for it (perf_event_open(2), PERF_FLAG_PID_CGROUP); on v2 every group does, without being \
+        "\n## perf_event\n\nNo files. A group represents its processes when counters are opened \
+         for it (perf_event_open(2), PERF_FLAG_PID_CGROUP); on v2 every group can be used, without being \
          enabled.\n",
     );
     page
 }
 
-/// Entries with a file on v2, or those with one on v1 only.
+/// Writes the table of entries with a file on v2, or of those on v1 only.
 fn table(page: &mut String, knobs: &[&Knob], version: Version) {
     let rows: Vec<&&Knob> =
         knobs.iter().filter(|knob| knob.v2.is_some() == (version == Version::V2)).collect();
@@ -146,7 +146,7 @@ fn reads(file: &File) -> String {
 fn since(knob: &Knob, file: &File, version: Version) -> String {
     let mut text = file.since.to_string();
     if let Some(until) = file.until {
-        let _ = write!(text, ", gone in {until}");
+        let _ = write!(text, ", removed in {until}");
     }
     let other = knob.v1.filter(|_| version == Version::V2);
     if let Some(other) = other.filter(|other| other.since != file.since) {
@@ -155,20 +155,20 @@ fn since(knob: &Knob, file: &File, version: Version) -> String {
     text
 }
 
-/// What it is for, where it is, what it needs, and why there is no counterpart.
+/// Description, groups that show it, requirements, and why there is no counterpart.
 fn remarks(knob: &Knob, file: &File) -> String {
     let mut parts = vec![knob.about.to_owned()];
-    match file.place {
-        Place::Everywhere => {
+    match file.scope {
+        GroupScope::Everywhere => {
             if let Some(since) = file.in_root_since {
                 parts.push(format!("in the root since {since}"));
             }
         }
-        Place::Inside => parts.push("not in the root".to_owned()),
-        Place::RootOnly => parts.push("root only".to_owned()),
+        GroupScope::Inside => parts.push("not in the root".to_owned()),
+        GroupScope::RootOnly => parts.push("root only".to_owned()),
     }
     match (file.needs, file.config) {
-        (Some(needs), _) => parts.push(format!("there when {needs}")),
+        (Some(needs), _) => parts.push(format!("shown if {needs}")),
         (None, Some(config)) => parts.push(config.to_owned()),
         (None, None) => {}
     }
@@ -179,18 +179,18 @@ fn remarks(knob: &Knob, file: &File) -> String {
     parts.join("; ").replace('|', "\\|")
 }
 
-/// Side conditions, each once with the files that it is about.
+/// Side conditions, each once with its files.
 fn conditions(page: &mut String, knobs: &[&Knob]) {
-    let mut seen = Vec::new();
+    let mut unique = Vec::new();
     for condition in knobs.iter().flat_map(|knob| knob.conditions) {
-        if !seen.contains(condition) {
-            seen.push(*condition);
+        if !unique.contains(condition) {
+            unique.push(*condition);
         }
     }
-    if !seen.is_empty() {
+    if !unique.is_empty() {
         page.push('\n');
     }
-    for condition in seen {
+    for condition in unique {
         let about: Vec<String> = knobs
             .iter()
             .filter(|knob| knob.conditions.contains(&condition))

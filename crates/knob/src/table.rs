@@ -1,8 +1,8 @@
-//! The table of interface files, one entry a file, by controller. A new file is one entry; a
-//! setting needs a rule in `translate` only if v1 knows it under another name.
+//! The table of interface files, one entry per file, by controller. A new file is one entry; a
+//! setting needs a rule in `translate` only if v1 has it under another name.
 //!
 //! Sources: Documentation/admin-guide/cgroup-v2.rst, Documentation/admin-guide/cgroup-v1/ and
-//! Documentation/block/bfq-iosched.rst of the kernel; what these leave open was looked up in the
+//! Documentation/block/bfq-iosched.rst of the kernel; anything they leave open was looked up in the
 //! kernel's `struct cftype` tables and compared with running kernels (`assay host --knobs-check`).
 
 mod blkio;
@@ -48,8 +48,8 @@ pub fn all() -> &'static [Knob] {
     &ALL
 }
 
-/// The entry of the file of that name. Names with a huge page size, `hugetlb.2MB.max`, have
-/// theirs with `<size>` in its place.
+/// Finds the entry of a file by name. Names with a huge page size, such as `hugetlb.2MB.max`, match
+/// the entry with `<size>`.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Knob> {
     all().iter().find(|knob| {

@@ -1,8 +1,8 @@
-//! From the name in a study to the file on this host.
+//! Translation of knobs from a study to the files of a host.
 
 mod cpu;
 mod devices;
-mod home;
+mod hierarchy;
 mod io;
 mod memory;
 mod throttle;
@@ -21,24 +21,24 @@ use crate::table::{find, suggest};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Version {
-    /// One hierarchy a controller.
+    /// One hierarchy per controller, or several.
     V1,
-    /// One hierarchy for all.
+    /// One hierarchy for all controllers.
     V2,
 }
 
-/// A file of the hierarchy's root that must be set for a knob to have any effect.
+/// A file in the hierarchy's root that must be set for a knob to have an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RootSetting {
     /// The file, `io.cost.qos`.
     pub file: String,
-    /// What to write, where `{device}` stands for the disk's `MAJOR:MINOR`.
+    /// The value to write, with `{device}` for the disk's `MAJOR:MINOR`.
     pub value_template: String,
 }
 
 impl RootSetting {
-    /// What takes the setting back: iocost is switched off, and its model is the kernel's own
-    /// again (Documentation/admin-guide/cgroup-v2.rst, io.cost.model: `ctrl=auto`).
+    /// The value that restores the setting: it disables iocost, or returns to the kernel's own
+    /// model (Documentation/admin-guide/cgroup-v2.rst, io.cost.model: `ctrl=auto`).
     #[must_use]
     pub fn inverse(&self, device: &str) -> String {
         let value = if self.file == "io.cost.model" { "ctrl=auto" } else { "enable=0" };
@@ -46,59 +46,60 @@ impl RootSetting {
     }
 }
 
-/// A knob as this host knows it.
+/// A knob translated for a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Translation {
-    /// The version of the hierarchy that holds the controller.
+    /// The version of the hierarchy with the controller.
     pub version: Version,
-    /// The controller by v2 name, as the facts of a host name it; [`CORE`] for the files of every
-    /// group on v2.
+    /// The controller by v2 name, as in the facts of a host; [`CORE`] for the files of every group
+    /// on v2.
     pub controller: String,
     /// The interface file in the group's directory.
     pub file: String,
-    /// What to write into it. [`PLACEHOLDER`] stands for the `MAJOR:MINOR` of the group's disk.
+    /// The value to write. [`PLACEHOLDER`] stands for the `MAJOR:MINOR` of the group's disk.
     pub written: String,
-    /// Further files of the group with their values, to be written after `file`.
+    /// Further files of the group with their values, written after `file`.
     pub also: Vec<(String, String)>,
-    /// What a reader should know of the translation, if anything.
+    /// A note about the translation for readers, if any.
     pub note: Option<String>,
-    /// For a knob that only one scheduler or controller obeys: `bfq`, `iocost` or `cfq`.
+    /// The only scheduler or controller that implements the knob, if there is one: `bfq`, `iocost`
+    /// or `cfq`.
     pub obeyed_by: Option<String>,
-    /// What must be set at the root of the hierarchy.
+    /// Settings at the root of the hierarchy.
     pub root_settings: Vec<RootSetting>,
-    /// Rules for an eBPF device program, in order. Where there are any, nothing is written into
-    /// `file`, which cgroup v2 does not have: the program must be attached to the group.
+    /// Rules for an eBPF device program, in order. If there are any, nothing is written to `file`,
+    /// which cgroup v2 does not have: the program must be attached to the group.
     pub device_rules: Vec<DeviceDecision>,
-    /// Knobs of a group are written in ascending order of this, and as given where it is equal.
+    /// Knobs of a group are written in ascending order of rank; equal ranks keep the given order.
     pub rank: u8,
 }
 
 /// One rule for a device program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DeviceDecision {
-    /// Whether the rule allows, or denies.
+    /// Whether the rule allows or denies.
     pub allow: bool,
-    /// What it is about.
+    /// The devices and accesses.
     pub rule: DeviceRule,
 }
 
 pub use assay_facts::CORE;
 
-/// Why a knob cannot be set on this host.
+/// The reason why a knob cannot be set on this host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Untranslatable {
     /// The reason, as a sentence fragment.
     pub reason: String,
-    /// What to do about it.
+    /// How to remedy it.
     pub remedy: String,
 }
 
-/// The queue of the disk that a group uses.
+/// The queue of a group's disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskQueue {
-    /// The scheduler that is active while the study runs.
+    /// The scheduler that is active during the study.
     pub scheduler: String,
-    /// Requests per second that it completes, where that is known beforehand.
+    /// Requests per second that it completes, if known in advance.
     pub iops: Option<u32>,
 }
 
@@ -126,7 +127,7 @@ impl Translation {
         Self { obeyed_by: Some(scheduler.to_owned()), ..self }
     }
 
-    /// Whether a value waits for the numbers of the group's disk.
+    /// Whether a value contains the placeholder for the group's disk.
     #[must_use]
     pub fn needs_device(&self) -> bool {
         self.written.contains(PLACEHOLDER)
@@ -145,7 +146,7 @@ impl Translation {
             .collect()
     }
 
-    /// Why a kernel of this release lacks a file that is to be written, or `None` if it has all.
+    /// The reason why a kernel of this release lacks a file to be written, or `None` if it has all.
     #[must_use]
     pub fn why_not_in(&self, release: &str) -> Option<Untranslatable> {
         let kernel = KernelVersion::parse(release)?;
@@ -154,12 +155,12 @@ impl Translation {
         let why = lacking
             .filter_map(|(name, file)| Some(format!("`{name}` is {}", file.why_not_in(kernel)?)))
             .next()?;
-        Some(Untranslatable::new(why, "leave the knob out, or run on a kernel that has it"))
+        Some(Untranslatable::new(why, "remove the knob, or run on a kernel that has it"))
     }
 }
 
-/// A sum cannot be set below its part, a burst not above its quota, and a partition needs CPUs;
-/// a group is frozen last.
+/// The order of writing: a sum cannot be set below its part, a burst not above its quota, and a
+/// partition needs CPUs; a group is frozen last.
 fn rank(file: &str) -> u8 {
     match file {
         "memory.memsw.limit_in_bytes"
@@ -186,8 +187,7 @@ impl std::fmt::Display for Untranslatable {
 
 impl std::error::Error for Untranslatable {}
 
-/// The file and the text that set `knob` to `value` on a host of this layout, for groups whose
-/// workloads use `disk`.
+/// Translates `knob = value` for a host with this layout and for groups whose workloads use `disk`.
 pub fn translate(
     knob: &str,
     value: &str,
@@ -195,13 +195,13 @@ pub fn translate(
     disk: Option<&DiskQueue>,
 ) -> Result<Translation, Untranslatable> {
     let name = knob;
-    let knob = known(name)?;
+    let knob = find_knob(name)?;
     let normal = knob
         .normal(value)
         .map_err(|reason| Untranslatable::new(reason, format!("write {}", knob.range)))?;
-    let (version, controller) = home::of(knob, layout)?;
+    let (version, controller) = hierarchy::find(knob, layout)?;
     let value = normal.as_str();
-    let mut found = match knob.name {
+    let mut translation = match knob.name {
         "io.weight" => io::weight(knob, value, version, disk),
         "io.bfq.weight" | "blkio.bfq.weight" => io::bfq_weight(knob, value, version, disk),
         "blkio.weight" => io::cfq_weight(knob, value, disk),
@@ -213,18 +213,18 @@ pub fn translate(
         "devices.allow" | "devices.deny" => devices::rules(knob, value, version),
         _ => Ok(renamed(knob, name, value, version)),
     }?;
-    found.controller = controller;
-    if found.needs_device() && disk.is_none() {
+    translation.controller = controller;
+    if translation.needs_device() && disk.is_none() {
         return Err(Untranslatable::new(
-            format!("`{name} = {value}` is for one disk, and these groups use none"),
+            format!("`{name} = {value}` is for one disk, but these groups use none"),
             "begin the value with the `MAJ:MIN` of a disk, or give the groups a disk",
         ));
     }
-    Ok(found)
+    Ok(translation)
 }
 
-/// A knob whose value is the same everywhere, under the name that this version has for it. Only
-/// `max` is spelt otherwise on v1, and the kernel rounds amounts of memory.
+/// Translates a knob whose value is the same on both versions, using the name on this version. Only
+/// `max` is spelt differently on v1, and the kernel rounds amounts of memory.
 fn renamed(knob: &Knob, name: &str, value: &str, version: Version) -> Translation {
     let size = knob.size_in(name).unwrap_or_default();
     let file = match (knob.file(version), knob.counterpart) {
@@ -238,19 +238,19 @@ fn renamed(knob: &Knob, name: &str, value: &str, version: Version) -> Translatio
     Translation::new(version, knob, &file, value)
 }
 
-/// v1's freezer is told words.
+/// Translates for v1's freezer, which takes words.
 fn freezer(knob: &Knob, value: &str) -> Translation {
     let word = if value == "1" { "FROZEN" } else { "THAWED" };
     Translation::new(Version::V1, knob, "freezer.state", word)
 }
 
-fn known(name: &str) -> Result<&'static Knob, Untranslatable> {
+fn find_knob(name: &str) -> Result<&'static Knob, Untranslatable> {
     find(name).ok_or_else(|| {
         let remedy = suggest(name).map_or_else(
-            || "see docs/reference/knobs.md for the knobs there are".to_owned(),
+            || "see docs/reference/knobs.md for all knobs".to_owned(),
             |meant| format!("did you mean `{meant}`?"),
         );
-        Untranslatable::new(format!("`{name}` is no knob that is known"), remedy)
+        Untranslatable::new(format!("unknown knob `{name}`"), remedy)
     })
 }
 

@@ -1,6 +1,6 @@
-//! The page in the documentation is the one that the table makes.
+//! The pages in the documentation match the tables.
 
-// The functions that tests share are outside of what clippy takes for tests.
+// Clippy does not recognize functions shared by tests as tests.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;

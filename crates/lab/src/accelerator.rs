@@ -1,4 +1,4 @@
-//! Whether KVM can run a guest here, or only looks as if it could.
+//! Detects whether KVM can actually run a guest here.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::spec::Accelerator;
 
-/// What runs a guest's processors.
+/// How a guest's processors are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Runs {
+pub(crate) enum CpuMode {
     Kvm,
     Emulation,
 }
 
-impl Runs {
+impl CpuMode {
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Kvm => "kvm",
@@ -24,24 +24,26 @@ impl Runs {
     }
 }
 
-/// Long enough for QEMU to set up a machine that it does not start.
+/// Long enough for QEMU to create a machine without starting it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Decides for what was asked.
-pub(crate) fn choose(asked: Accelerator, qemu: &Path) -> Result<Runs, Error> {
-    match asked {
-        Accelerator::Emulation => Ok(Runs::Emulation),
-        Accelerator::Auto => Ok(if probe(qemu).is_ok() { Runs::Kvm } else { Runs::Emulation }),
-        Accelerator::Kvm => probe(qemu).map(|()| Runs::Kvm).map_err(|why| {
+/// Resolves the requested accelerator.
+pub(crate) fn choose(requested: Accelerator, qemu: &Path) -> Result<CpuMode, Error> {
+    match requested {
+        Accelerator::Emulation => Ok(CpuMode::Emulation),
+        Accelerator::Auto => {
+            Ok(if probe(qemu).is_ok() { CpuMode::Kvm } else { CpuMode::Emulation })
+        }
+        Accelerator::Kvm => probe(qemu).map(|()| CpuMode::Kvm).map_err(|why| {
             Error::new(format!("KVM does not work here: {why}"))
-                .hint("leave --accelerator out, or write --accelerator tcg for emulation")
+                .hint("omit --accelerator, or use --accelerator tcg for emulation")
         }),
     }
 }
 
-/// Sets up a paused machine with the host's processor and ends it again. /dev/kvm and even
-/// KVM_CREATE_VM are not enough: inside other virtual machines the processor's registers may not
-/// be settable, which shows when QEMU sets them for the first time.
+/// Creates a paused machine with the host's processor and ends it. /dev/kvm and even KVM_CREATE_VM
+/// are not sufficient: inside other virtual machines some processor registers may not be settable,
+/// which shows when QEMU first sets them.
 fn probe(qemu: &Path) -> Result<(), String> {
     let mut child = Command::new(qemu)
         .args(["-accel", "kvm", "-cpu", "host", "-machine", "q35", "-m", "64", "-nodefaults"])
@@ -52,35 +54,35 @@ fn probe(qemu: &Path) -> Result<(), String> {
         .spawn()
         .map_err(|cause| format!("cannot start {}: {cause}", qemu.display()))?;
     if let Some(mut monitor) = child.stdin.take() {
-        // A machine that could not be set up does not listen; its exit status tells.
+        // A machine that could not be created does not read commands; its exit status shows it.
         let _ = monitor.write_all(b"quit\n");
     }
     let began = Instant::now();
     loop {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => return Err(last_words(child, &status.to_string())),
+            Ok(Some(status)) => return Err(error_line(child, &status.to_string())),
             Ok(None) if began.elapsed() < PATIENCE => {
                 std::thread::sleep(Duration::from_millis(20));
             }
             Ok(None) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err("QEMU did not answer".to_owned());
+                return Err("QEMU did not respond".to_owned());
             }
             Err(cause) => return Err(cause.to_string()),
         }
     }
 }
 
-fn last_words(mut child: std::process::Child, status: &str) -> String {
+fn error_line(mut child: std::process::Child, status: &str) -> String {
     use std::io::Read;
-    let mut said = String::new();
+    let mut stderr = String::new();
     if let Some(mut errors) = child.stderr.take() {
-        let _ = errors.read_to_string(&mut said);
+        let _ = errors.read_to_string(&mut stderr);
     }
-    let line = said.lines().find(|line| line.contains("rror") || line.contains("KVM"));
-    line.or_else(|| said.lines().last()).map_or_else(
+    let line = stderr.lines().find(|line| line.contains("rror") || line.contains("KVM"));
+    line.or_else(|| stderr.lines().last()).map_or_else(
         || format!("QEMU ended with {status}"),
         |line| line.trim_start_matches("qemu-system-x86_64: ").to_owned(),
     )
@@ -90,7 +92,7 @@ fn last_words(mut child: std::process::Child, status: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Stands in for QEMU.
+    /// A script in place of QEMU.
     fn program(text: &str) -> tempfile::TempPath {
         use std::os::unix::fs::PermissionsExt;
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -101,14 +103,14 @@ mod tests {
     }
 
     #[test]
-    fn kvm_is_taken_where_a_machine_can_be_set_up_and_emulation_elsewhere() {
+    fn kvm_is_used_if_a_machine_can_be_created_and_emulation_otherwise() {
         let works = program("read line; [ \"$line\" = quit ]");
-        assert_eq!(choose(Accelerator::Auto, &works), Ok(Runs::Kvm));
+        assert_eq!(choose(Accelerator::Auto, &works), Ok(CpuMode::Kvm));
         let fails =
             program("echo 'qemu-system-x86_64: error: failed to set MSR 0x10a' >&2; exit 1");
-        assert_eq!(choose(Accelerator::Auto, &fails), Ok(Runs::Emulation));
+        assert_eq!(choose(Accelerator::Auto, &fails), Ok(CpuMode::Emulation));
         let error = choose(Accelerator::Kvm, &fails).unwrap_err().to_string();
         assert!(error.contains("failed to set MSR 0x10a") && error.contains("tcg"), "{error}");
-        assert_eq!(choose(Accelerator::Emulation, &fails), Ok(Runs::Emulation));
+        assert_eq!(choose(Accelerator::Emulation, &fails), Ok(CpuMode::Emulation));
     }
 }

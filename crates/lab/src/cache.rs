@@ -1,4 +1,4 @@
-//! Where the lab keeps kernels, and the files of guests while they run.
+//! The lab's cache of kernels, and the files of running guests.
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -10,17 +10,17 @@ use assay_kernel::{Root, file_lock, signal};
 
 use crate::error::Error;
 
-/// A folder of the lab's own.
+/// A folder owned by the lab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache(PathBuf);
 
-/// Names that QEMU's and virtme-run's options take apart at other characters.
+/// Characters allowed in paths; QEMU's and virtme-run's options split at others.
 const PLAIN: &str = "_+-./";
 
-/// How long another lab is waited for: to fetch a kernel over a slow network takes minutes.
+/// How long to wait for another lab: fetching a kernel over a slow network takes minutes.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
-/// How often it is looked whether the other one is done, and whether the user still wants to wait.
+/// Poll interval for the other lab and for an interruption by the user.
 const LOOK: Duration = Duration::from_millis(200);
 
 impl Cache {
@@ -37,14 +37,15 @@ impl Cache {
         Self(path.to_owned())
     }
 
-    /// Its folder, which need not exist yet.
+    /// Its path, which need not exist yet.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Makes a folder in it, with those above, and says where it is, without links. One that others can
-    /// change is refused: what lies in there is unpacked, started and booted, as root where root calls.
+    /// Creates a folder in it, with its parents, and returns its path without symbolic links. A
+    /// folder that other users can change is refused: its contents are unpacked, started and
+    /// booted, as root if the caller is root.
     pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, Error> {
         let path = self.0.join(name);
         let made = assay_files::check(&path, None, Trust::Checked).and_then(Checked::make);
@@ -52,17 +53,17 @@ impl Cache {
         if is_plain(&path) {
             return Ok(path);
         }
-        Err(Error::new(format!("QEMU cannot be told of a folder named {}", path.display()))
-            .hint("choose letters, digits and `_+-.` for ASSAY_LAB_CACHE"))
+        Err(Error::new(format!("QEMU options cannot contain the folder path {}", path.display()))
+            .hint("use only letters, digits and `_+-.` in ASSAY_LAB_CACHE"))
     }
 
-    /// Waits until no other lab works on the cache's kernels, and keeps them out meanwhile.
+    /// Locks the cache's kernels, after waiting for any other lab.
     pub(crate) fn lock(&self) -> Result<File, Error> {
         self.lock_within(PATIENCE)
     }
 
-    /// The same with another limit. The file is its owner's alone, and so is the lock: nobody else can keep
-    /// a lab waiting.
+    /// The same with another time limit. Only the owner may open the file, so no other user can
+    /// keep a lab waiting.
     fn lock_within(&self, limit: Duration) -> Result<File, Error> {
         let kernels = self.folder("kernels")?;
         let path = kernels.join("lock");
@@ -80,26 +81,26 @@ impl Cache {
             };
             let holder = file_lock::holder(&Root::real(), &file);
             let holder = holder.unwrap_or_else(|| "another process holds the lock".to_owned());
-            let what = format!("another lab works on {}: {why}: {holder}", kernels.display());
-            return Err(Error::new(what).hint("wait until it is done, or end it"));
+            let what = format!("another lab is using {}: {why}: {holder}", kernels.display());
+            return Err(Error::new(what).hint("wait until it has finished, or end it"));
         }
         Ok(file)
     }
 }
 
-/// Why a folder cannot be had: the system's answer, or that it is not safe to use.
+/// The error for an unusable folder: it cannot be created, or is not safe.
 fn not_usable(path: &Path, error: &assay_files::Error) -> Error {
     if error.cause.raw_os_error().is_some() {
-        return Error::new(format!("cannot make {}: {error}", path.display()))
-            .hint("name a folder that can be made with ASSAY_LAB_CACHE");
+        return Error::new(format!("cannot create {}: {error}", path.display()))
+            .hint("set ASSAY_LAB_CACHE to a folder that can be created");
     }
     Error::new(format!("{} is not used: {}", path.display(), error.cause)).hint(
-        "make it yours and root's alone (`chown`, `chmod go-w`), or name another folder with \
-         ASSAY_LAB_CACHE",
+        "make it writable only by you and root (`chown`, `chmod go-w`), or set ASSAY_LAB_CACHE to \
+         another folder",
     )
 }
 
-/// Who may only read a file can lock it for reading, which would keep everybody else waiting.
+/// Read permission suffices for a read lock, which would block everyone else.
 fn keep_to_owner(file: &File) -> std::io::Result<()> {
     match file.metadata()?.permissions().mode() & 0o077 {
         0 => Ok(()),
@@ -107,7 +108,7 @@ fn keep_to_owner(file: &File) -> std::io::Result<()> {
     }
 }
 
-/// Whether a path can stand in an option of QEMU or virtme-run.
+/// Whether a path may be used in an option of QEMU or virtme-run.
 pub(crate) fn is_plain(path: &Path) -> bool {
     path.to_str()
         .is_some_and(|text| text.chars().all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c)))
@@ -125,7 +126,7 @@ mod tests {
     use crate::shared_dir::SharedDir;
 
     #[test]
-    fn a_cache_that_qemu_cannot_be_told_of_is_refused_with_the_remedy() {
+    fn a_path_that_qemu_options_cannot_contain_is_refused_with_a_remedy() {
         let place = tempfile::tempdir().unwrap();
         assert!(Cache::at(&place.path().join("fine-1")).folder("kernels").unwrap().is_dir());
         let error = Cache::at(&place.path().join("a,b")).folder("kernels").unwrap_err();
@@ -133,15 +134,15 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_cannot_be_made_is_refused_with_the_remedy() {
+    fn a_cache_that_cannot_be_created_is_refused_with_a_remedy() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = Cache::at(file.path()).folder("kernels").unwrap_err();
-        assert!(error.what.contains("cannot make"), "{error}");
+        assert!(error.what.contains("cannot create"), "{error}");
     }
 
-    /// What is put there is unpacked as root: whoever can exchange a name there has the whole host.
+    /// Its contents are unpacked as root: anyone who can replace a file there controls the host.
     #[test]
-    fn a_cache_that_others_can_change_is_not_used() {
+    fn a_cache_that_other_users_can_change_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let cache = Cache::at(place.path());
         let kernels = cache.folder("kernels").unwrap();
@@ -154,20 +155,20 @@ mod tests {
             open(0o755);
         }
         fs::set_permissions(place.path(), Permissions::from_mode(0o777)).unwrap();
-        assert!(SharedDir::create(&cache).is_err(), "nor for the files of guests");
+        assert!(SharedDir::create(&cache).is_err(), "also for guests' files");
         fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
         drop(cache.lock().unwrap());
     }
 
     #[test]
-    fn who_may_only_read_the_lock_of_the_cache_delays_nobody() {
+    fn a_reader_of_the_lock_file_delays_nobody() {
         let place = tempfile::tempdir().unwrap();
         let cache = Cache::at(place.path());
         drop(cache.lock().unwrap());
         let path = place.path().join("kernels/lock");
         let mode = || path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(), 0o600);
-        // As an older version left it, with somebody who has it open.
+        // As created by an older version, and held open by another user.
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         let reader = File::open(&path).unwrap();
         assert!(filesystem::try_lock(&reader, &path).unwrap());
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_for_the_cache_ends_and_names_the_holder() {
+    fn waiting_for_the_cache_is_limited_and_names_the_holder() {
         let place = tempfile::tempdir().unwrap();
         let cache = Cache::at(place.path());
         drop(cache.lock().unwrap());

@@ -1,13 +1,13 @@
-//! What the console of a guest tells of its end.
+//! Reads the reason for a guest's end from its console log.
 
 use std::fs::File;
 use std::io::{Read, Result, Seek, SeekFrom};
 use std::path::Path;
 
-/// Lines of a console that an error shows.
+/// Number of console lines shown in an error.
 const SHOWN: usize = 12;
 
-/// Bytes at the end of a console that are read; the guest decides how long it is.
+/// Number of bytes read from the end of a console; the guest controls its length.
 const MOST: u64 = 1 << 20;
 
 /// The end of a log.
@@ -32,7 +32,7 @@ pub(crate) fn tail(log: &Path, more: &str) -> Vec<String> {
     lines[lines.len().saturating_sub(SHOWN)..].to_vec()
 }
 
-/// Why the guest ended, as far as its console says so.
+/// The reason for the guest's end, if its console shows it.
 pub(crate) fn cause(log: &Path) -> Option<String> {
     let text = plain(&end_of(log).ok()?);
     let line = text.lines().find(|line| {
@@ -40,11 +40,11 @@ pub(crate) fn cause(log: &Path) -> Option<String> {
             .iter()
             .any(|sign| line.contains(sign))
     })?;
-    // A console line begins with its time in brackets.
+    // A console line begins with a time in brackets.
     Some(line.split_once("] ").map_or(line, |(_, rest)| rest).trim().to_owned())
 }
 
-/// Only what can be printed, so that a guest's console cannot play with the terminal.
+/// Removes non-printable characters, so that a guest's console cannot control the terminal.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| *c == '\n' || *c == '\t' || !c.is_control()).collect()
 }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tail_is_short_and_plain_and_a_panic_is_found() {
+    fn the_tail_is_short_and_plain_and_contains_the_panic() {
         let log = tempfile::NamedTempFile::new().unwrap();
         let mut text: String =
             (0..40).map(|line| format!("[    {line}.0] line {line}\r\n")).collect();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_console_without_end_the_last_is_read() {
+    fn only_the_end_of_a_long_console_is_read() {
         use std::io::Write;
         let mut log = tempfile::NamedTempFile::new().unwrap();
         log.write_all(b"[ 1.0] Kernel panic - long ago\n").unwrap();

@@ -1,25 +1,25 @@
-//! Why a guest could not be had, or did not do what it was told.
+//! Errors of guests and of the lab.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A failure of the lab itself; what a command in the guest returns is no failure of the lab.
+/// A failure of the lab itself; a failed command in the guest is not one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// What went wrong, as a sentence fragment.
     pub what: String,
     /// What to do about it.
     pub hint: Option<String>,
-    /// The console of the guest, once there was one.
+    /// The guest's console, if there was one.
     pub console: Option<Console>,
 }
 
-/// What a guest said before it failed.
+/// The end of a guest's console.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Console {
-    /// Where the whole log is kept.
+    /// Path of the whole log.
     pub log: PathBuf,
-    /// Its last lines.
+    /// The last lines.
     pub tail: Vec<String>,
 }
 
@@ -36,15 +36,15 @@ impl Error {
         Self { console: Some(console), ..self }
     }
 
-    /// A file operation on the host that failed.
+    /// A failed file operation on the host.
     pub(crate) fn file(verb: &str, path: &std::path::Path, cause: &std::io::Error) -> Self {
         let error = Self::new(format!("cannot {verb} {}: {cause}", path.display()));
         match cause.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-                error.hint("free space there, or name another folder with ASSAY_LAB_CACHE")
+                error.hint("free space there, or set ASSAY_LAB_CACHE to another folder")
             }
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
-                error.hint("run it as root, or name a folder that you own with ASSAY_LAB_CACHE")
+                error.hint("run as root, or set ASSAY_LAB_CACHE to a folder that you own")
             }
             _ => error,
         }

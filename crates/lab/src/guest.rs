@@ -1,4 +1,4 @@
-//! A guest from its start to its end.
+//! Runs a guest from boot to power-off.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,174 +8,173 @@ use assay_kernel::signal;
 use assay_run_folder::Guest;
 use assay_units::Bytes;
 
-use crate::accelerator::{self, Runs};
+use crate::accelerator::{self, CpuMode};
 use crate::cache::{Cache, is_plain};
 use crate::console;
 use crate::error::{Console, Error};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::process::{self, Process, Sound};
-use crate::script::{self, Shown};
+use crate::process::{self, OutputChunk, Process};
+use crate::script::{self, ReadOnlyMount};
 use crate::shared_dir::SharedDir;
 use crate::spec::{Accelerator, GuestSpec};
 use crate::tool::{self, Tools};
 
-/// What is to be done in a guest.
+/// A command to run in a guest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Errand {
-    /// The command, word by word. No shell looks at it.
-    pub command: Vec<Word>,
-    /// Its working directory; root's home where the guest has no such directory.
+pub struct GuestTask {
+    /// The command's arguments. No shell interprets them.
+    pub command: Vec<Argument>,
+    /// Its working directory; root's home if the guest has no such directory.
     pub directory: Option<PathBuf>,
-    /// Its environment besides PATH, HOME and what the lab sets.
+    /// Its environment, besides PATH, HOME and the lab's variables.
     pub environment: Vec<(String, String)>,
-    /// Folders of the host at other places in the guest, read-only.
-    pub shown: Vec<Shown>,
-    /// What is copied out of the guest when the command has ended.
-    pub back: Option<Back>,
-    /// The size of a disk of its own behind [`crate::WORK`], formatted with ext4, where images
-    /// of scratch disks find room; without one that folder is in the guest's memory.
+    /// Host folders mounted read-only in the guest.
+    pub mounts: Vec<ReadOnlyMount>,
+    /// Folder to copy from the guest when the command has ended.
+    pub results: Option<Results>,
+    /// Size of a disk for [`crate::WORK`], formatted with ext4, for images of scratch disks;
+    /// without it that folder is in the guest's memory.
     pub work: Option<Bytes>,
 }
 
-/// A word of a command in a guest.
+/// An argument of a command in a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Word {
-    /// As it stands.
+pub enum Argument {
+    /// Literal text.
     Text(String),
-    /// `block:` and the device node that the disk with this number, from 1, has in the guest.
+    /// `block:` and the guest's device node of the disk with this number, counted from 1.
     Disk(usize),
 }
 
-/// Results that a guest leaves.
+/// Results to copy from a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Back {
-    /// A folder of the guest.
+pub struct Results {
+    /// Folder in the guest.
     pub from: String,
-    /// The folder of the host that its regular files are copied to.
+    /// Folder on the host, to which its regular files are copied.
     pub to: PathBuf,
 }
 
-/// How a command in a guest ended.
+/// The result of a command in a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// Its exit code; 128 and the signal's number after a signal, as shells say it.
+    /// Its exit code; after a signal, 128 plus its number, as in shells.
     pub code: i32,
     /// The guest.
     pub guest: Guest,
-    /// From the start of QEMU until the command began.
+    /// Time from the start of QEMU to the start of the command.
     pub boot: Duration,
-    /// From then until the guest was gone.
+    /// Time from then until the guest ended.
     pub command: Duration,
-    /// The signal that ended the guest at the user's wish.
+    /// The signal with which the user ended the guest.
     pub interrupted: Option<&'static str>,
 }
 
-/// Someone who listens to a guest.
+/// Receives output of a guest.
 pub trait Watcher {
     /// Bytes of the command's standard output.
     fn output(&mut self, bytes: &[u8]);
     /// Bytes of its standard error.
     fn errors(&mut self, bytes: &[u8]);
-    /// Something that the lab itself has to say.
+    /// A message from the lab itself.
     fn remark(&mut self, text: &str);
 }
 
-/// How often the lab looks at the clock, the guest's files and the user's wishes.
+/// Poll interval for the clock, the guest's files and interruptions by the user.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A boot takes 12 s under emulation on an idle machine, and many times that on a busy one.
+/// A boot takes 12 s under emulation on an idle machine, and much longer on a busy one.
 const BOOT: Duration = Duration::from_secs(600);
 
-/// How long a guest may take to power off once its command has ended.
+/// Time limit for powering off after the command has ended.
 const POWER_OFF: Duration = Duration::from_secs(60);
 
-/// The most that is brought back of a guest, whose root decides how much it leaves and how long the files
-/// say that they are.
+/// Size limit of copied results, since the guest's root controls their number and apparent size.
 const RESULTS: Budget = Budget { bytes: 4 << 30, names: 100_000 };
 
-/// What is kept of standard error for the message of a failure.
-const REMEMBERED: usize = 4096;
+/// Bytes of standard error kept for error messages.
+const KEPT_STDERR: usize = 4096;
 
-/// Whether this host can run guests at all: the programs are there. The error says what is
-/// missing and how to get it.
+/// Checks that this host has the programs to run guests. The error names what is missing and how to
+/// install it.
 pub fn ready(cache: &Cache) -> Result<(), Error> {
     Tools::find(cache).map(|_| ())
 }
 
-/// Boots a guest, runs the errand in it, and ends it.
+/// Boots a guest, runs the task in it, and ends it.
 pub fn run(
     spec: &GuestSpec,
-    errand: &Errand,
+    task: &GuestTask,
     cache: &Cache,
     watcher: &mut dyn Watcher,
 ) -> Result<Ended, Error> {
-    let prepared = Prepared::new(spec, errand, cache, watcher)?;
+    let prepared = Prepared::new(spec, task, cache, watcher)?;
     let ended = prepared.attempt(prepared.runs, watcher);
     match ended {
-        // Inside other virtual machines KVM may fail at some instruction long after it began.
+        // Inside other virtual machines KVM may fail at some instruction long after the start.
         Err(failure)
-            if prepared.runs == Runs::Kvm
+            if prepared.runs == CpuMode::Kvm
                 && spec.accelerator == Accelerator::Auto
                 && !failure.reached =>
         {
             let why = failure.error.what.lines().next().unwrap_or_default().to_owned();
-            watcher.remark(&format!("KVM does not work here ({why}); going on with emulation"));
-            prepared.attempt(Runs::Emulation, watcher).map_err(|failure| failure.error)
+            watcher.remark(&format!("KVM does not work here ({why}); continuing with emulation"));
+            prepared.attempt(CpuMode::Emulation, watcher).map_err(|failure| failure.error)
         }
         ended => ended.map_err(|failure| failure.error),
     }
 }
 
-/// Boots a guest for a person at the terminal, who ends it with `exit` or Ctrl-D.
+/// Boots an interactive guest, ended with `exit` or Ctrl-D.
 pub fn shell(
     spec: &GuestSpec,
-    errand: &Errand,
+    task: &GuestTask,
     cache: &Cache,
     watcher: &mut dyn Watcher,
 ) -> Result<i32, Error> {
-    let prepared = Prepared::new(spec, errand, cache, watcher)?;
-    let exchange = SharedDir::create(cache)?;
-    let disks = Files::make(&exchange, spec, errand)?;
+    let prepared = Prepared::new(spec, task, cache, watcher)?;
+    let shared = SharedDir::create(cache)?;
+    let disks = Files::make(&shared, spec, task)?;
     let guest = prepared.guest(prepared.runs);
-    exchange.put("init", script::INIT)?;
-    exchange.put("settings", &script::settings(spec, errand, &guest.text()))?;
-    exchange.put("shell", SHELL)?;
-    exchange.make_executable("shell")?;
+    shared.put("init", script::INIT)?;
+    shared.put("settings", &script::settings(spec, task, &guest.text()))?;
+    shared.put("shell", SHELL)?;
+    shared.make_executable("shell")?;
     watcher.remark(&format!("booting {}; `exit` ends it", guest.line()));
-    let arguments = prepared.machine(&exchange, &disks, prepared.runs, true).arguments();
+    let arguments = prepared.machine(&shared, &disks, prepared.runs, true).arguments();
     let status =
         process::at_the_terminal(&prepared.tools.virtme, &prepared.tools.qemu, &arguments)?;
-    if exchange.said("reached").is_none() {
-        return Err(Failure::of("the guest did not come up", &exchange, "", false).error);
+    if shared.read("reached").is_none() {
+        return Err(Failure::new("the guest did not come up", &shared, "", false).error);
     }
     Ok(status.code().unwrap_or(1))
 }
 
-/// What virtme starts as the user's shell: the lab's init step, then a shell that can be used.
+/// The user's shell in virtme: the lab's init step, then an interactive shell.
 const SHELL: &str = "#!/bin/bash\ninteractive=yes\n. /run/assay/lab/init\n\
                      [ -f /run/assay/lab/notes ] && cat /run/assay/lab/notes\nexec bash -i\n";
 
-/// Everything that is known before a guest's folder is made.
+/// Everything determined before a guest's folder is created.
 struct Prepared<'p> {
     spec: &'p GuestSpec,
-    errand: &'p Errand,
+    task: &'p GuestTask,
     cache: &'p Cache,
     tools: Tools,
     kernel: Kernel,
-    runs: Runs,
-    /// Those of the errand, and its directory.
-    shown: Vec<Shown>,
+    runs: CpuMode,
+    /// The mounts of the task, and its directory.
+    mounts: Vec<ReadOnlyMount>,
 }
 
-/// Files of the host behind a guest's disks.
+/// Image files of a guest's disks on the host.
 struct Files {
     disks: Vec<(usize, PathBuf)>,
     swap: Option<PathBuf>,
     work: Option<PathBuf>,
 }
 
-/// A failed attempt, and whether the guest had come up by then.
+/// A failed attempt, and whether the guest had booted.
 struct Failure {
     error: Error,
     reached: bool,
@@ -184,23 +183,24 @@ struct Failure {
 impl<'p> Prepared<'p> {
     fn new(
         spec: &'p GuestSpec,
-        errand: &'p Errand,
+        task: &'p GuestTask,
         cache: &'p Cache,
         watcher: &mut dyn Watcher,
     ) -> Result<Self, Error> {
         spec.check().map_err(Error::new)?;
-        if let Some(shown) = errand.shown.iter().find(|shown| !is_plain(&shown.host)) {
-            let what = format!("QEMU cannot be told of a folder named {}", shown.host.display());
-            return Err(Error::new(what).hint("choose letters, digits and `_+-.` for its path"));
+        if let Some(mount) = task.mounts.iter().find(|mount| !is_plain(&mount.host)) {
+            let what =
+                format!("QEMU options cannot contain the folder path {}", mount.host.display());
+            return Err(Error::new(what).hint("use only letters, digits and `_+-.` in its path"));
         }
         let tools = Tools::find(cache)?;
         let kernel = Kernel::provide(&spec.kernel, cache, false, &mut |text| watcher.remark(text))?;
         let runs = accelerator::choose(spec.accelerator, &tools.qemu)?;
-        let shown = errand.shown.iter().cloned().chain(script::directory(errand)).collect();
-        Ok(Self { spec, errand, cache, tools, kernel, runs, shown })
+        let mounts = task.mounts.iter().cloned().chain(script::directory(task)).collect();
+        Ok(Self { spec, task, cache, tools, kernel, runs, mounts })
     }
 
-    fn guest(&self, runs: Runs) -> Guest {
+    fn guest(&self, runs: CpuMode) -> Guest {
         Guest {
             kernel: self.kernel.release.clone(),
             layout: self.spec.layout.word().to_owned(),
@@ -211,18 +211,18 @@ impl<'p> Prepared<'p> {
 
     fn machine<'m>(
         &'m self,
-        exchange: &'m SharedDir,
+        shared: &'m SharedDir,
         files: &'m Files,
-        runs: Runs,
+        runs: CpuMode,
         interactive: bool,
     ) -> Machine<'m> {
         Machine {
             spec: self.spec,
             kernel: &self.kernel,
             runs,
-            share: exchange.share(),
-            console: exchange.console(),
-            shown: &self.shown,
+            share: shared.share(),
+            console: shared.console(),
+            mounts: &self.mounts,
             disks: &files.disks,
             swap: files.swap.as_deref(),
             work: files.work.as_deref(),
@@ -230,61 +230,61 @@ impl<'p> Prepared<'p> {
         }
     }
 
-    /// One guest, from its folder to its exit code.
-    fn attempt(&self, runs: Runs, watcher: &mut dyn Watcher) -> Result<Ended, Failure> {
-        let exchange = SharedDir::create(self.cache)?;
-        let files = Files::make(&exchange, self.spec, self.errand)?;
+    /// Runs one guest, from its folder to its exit code.
+    fn attempt(&self, runs: CpuMode, watcher: &mut dyn Watcher) -> Result<Ended, Failure> {
+        let shared = SharedDir::create(self.cache)?;
+        let files = Files::make(&shared, self.spec, self.task)?;
         let guest = self.guest(runs);
-        exchange.put("init", script::INIT)?;
-        exchange.put("settings", &script::settings(self.spec, self.errand, &guest.text()))?;
-        exchange.put("command", &script::command(&self.errand.command))?;
+        shared.put("init", script::INIT)?;
+        shared.put("settings", &script::settings(self.spec, self.task, &guest.text()))?;
+        shared.put("command", &script::command(&self.task.command))?;
         watcher.remark(&format!("booting {}", guest.line()));
-        let arguments = self.machine(&exchange, &files, runs, false).arguments();
+        let arguments = self.machine(&shared, &files, runs, false).arguments();
         let process = Process::start(&self.tools.virtme, &self.tools.qemu, &arguments)?;
-        let mut visit = Visit {
-            exchange: &exchange,
+        let mut running = RunningGuest {
+            shared: &shared,
             process,
             limit: self.spec.timeout,
             began: Instant::now(),
             ready: None,
-            said: String::new(),
+            stderr: String::new(),
         };
-        let interrupted = visit.accompany(watcher)?;
+        let interrupted = running.wait_for_end(watcher)?;
         let code = match interrupted {
             Some(_) => 130,
-            None => visit.code()?,
+            None => running.code()?,
         };
-        self.bring_back(&exchange, interrupted.is_some(), watcher)?;
-        let boot = visit.ready.unwrap_or_else(|| visit.began.elapsed());
+        self.copy_results(&shared, interrupted.is_some(), watcher)?;
+        let boot = running.ready.unwrap_or_else(|| running.began.elapsed());
         Ok(Ended {
             code,
             guest,
             boot,
-            command: visit.began.elapsed().saturating_sub(boot),
+            command: running.began.elapsed().saturating_sub(boot),
             interrupted,
         })
     }
 
-    /// What the guest has left is any tree that its root could make on this host's file system. Of a guest
-    /// that the user has ended it comes back all the same, unless the user insists.
-    fn bring_back(
+    /// Copies the results. Their tree is controlled by the guest's root. Results of a guest that
+    /// the user ended are copied as well, unless the user interrupts again.
+    fn copy_results(
         &self,
-        exchange: &SharedDir,
+        shared: &SharedDir,
         was_interrupted: bool,
         watcher: &mut dyn Watcher,
     ) -> Result<(), Error> {
-        let Some(back) = &self.errand.back else { return Ok(()) };
-        let Some(from) = exchange.results() else { return Ok(()) };
+        let Some(results) = &self.task.results else { return Ok(()) };
+        let Some(from) = shared.results() else { return Ok(()) };
         let stop = || match was_interrupted {
-            true => signal::insisted(),
+            true => signal::interrupted_twice(),
             false => signal::interrupted_by().is_some(),
         };
-        let left_out = Dir::open(&back.to)?.copy_in(&from, RESULTS, &stop)?;
+        let left_out = Dir::open(&results.to)?.copy_in(&from, RESULTS, &stop)?;
         if let Some(first) = left_out.first() {
             let first = first.strip_prefix(from.path()).unwrap_or(first);
             watcher.remark(&format!(
-                "note: {} things that the guest has left are no regular files and stay there, {} \
-                 among them",
+                "note: {} results of the guest are not regular files and were not copied, such as \
+                 {}",
                 left_out.len(),
                 first.display()
             ));
@@ -294,45 +294,45 @@ impl<'p> Prepared<'p> {
 }
 
 impl Files {
-    fn make(exchange: &SharedDir, spec: &GuestSpec, errand: &Errand) -> Result<Self, Error> {
+    fn make(shared: &SharedDir, spec: &GuestSpec, task: &GuestTask) -> Result<Self, Error> {
         let mut disks = Vec::new();
         for (index, disk) in spec.disks.iter().enumerate() {
             let number = index + 1;
             if let Some(size) = GuestSpec::file_size(disk) {
-                disks.push((number, exchange.disk(&format!("disk-{number}"), size)?));
+                disks.push((number, shared.disk(&format!("disk-{number}"), size)?));
             }
         }
-        let swap = spec.swap.map(|size| exchange.disk("swap", size)).transpose()?;
-        let work = errand.work.map(|size| exchange.disk("work", size)).transpose()?;
+        let swap = spec.swap.map(|size| shared.disk("swap", size)).transpose()?;
+        let work = task.work.map(|size| shared.disk("work", size)).transpose()?;
         if let Some(file) = &work {
-            // Formatted here, where it takes a moment, and not in the guest, where it takes many.
-            let words = ["-q".as_ref(), "-F".as_ref(), file.as_os_str()];
-            tool::succeed("mkfs.ext4", &words, Path::new("/"))?;
+            // Formatted on the host, which is much faster than in the guest.
+            let arguments = ["-q".as_ref(), "-F".as_ref(), file.as_os_str()];
+            tool::succeed("mkfs.ext4", &arguments, Path::new("/"))?;
         }
         Ok(Self { disks, swap, work })
     }
 }
 
-/// A guest that runs, as seen from outside.
-struct Visit<'v> {
-    exchange: &'v SharedDir,
+/// A running guest, observed from the host.
+struct RunningGuest<'v> {
+    shared: &'v SharedDir,
     process: Process,
     limit: Duration,
     began: Instant,
-    /// How long it took until the command began.
+    /// Time until the command started.
     ready: Option<Duration>,
-    /// The last of its standard error.
-    said: String,
+    /// The end of its standard error.
+    stderr: String,
 }
 
-impl Visit<'_> {
-    /// Listens until the guest is gone; ends it when it takes too long, fails, or is no longer
-    /// wanted. Returns the signal by which the user said so.
-    fn accompany(&mut self, watcher: &mut dyn Watcher) -> Result<Option<&'static str>, Failure> {
+impl RunningGuest<'_> {
+    /// Forwards output until the guest has ended; ends it on a timeout, a failure or an
+    /// interruption. Returns the signal of the interruption, if any.
+    fn wait_for_end(&mut self, watcher: &mut dyn Watcher) -> Result<Option<&'static str>, Failure> {
         let mut done: Option<Instant> = None;
         loop {
-            if let Some(sound) = self.process.next(TICK) {
-                self.pass_on(&sound, watcher);
+            if let Some(chunk) = self.process.next(TICK) {
+                self.forward(&chunk, watcher);
             }
             self.notice_ready(watcher);
             if self.process.ended()?.is_some() {
@@ -342,37 +342,37 @@ impl Visit<'_> {
                 self.process.end();
                 return Ok(Some(signal));
             }
-            if self.exchange.said("exit").is_some_and(|code| !code.is_empty()) {
-                // A guest that has said how its command ended has nothing more to tell.
+            if self.shared.read("exit").is_some_and(|code| !code.is_empty()) {
+                // A guest that has reported its exit code has nothing more to report.
                 if done.get_or_insert_with(Instant::now).elapsed() > POWER_OFF {
                     self.process.end();
                     break;
                 }
                 continue;
             }
-            if let Some(why) = self.overdue() {
+            if let Some(why) = self.timeout_reason() {
                 self.process.end();
                 return Err(self.failure(&why));
             }
         }
-        for sound in self.process.rest() {
-            self.pass_on(&sound, watcher);
+        for chunk in self.process.drain() {
+            self.forward(&chunk, watcher);
         }
         Ok(None)
     }
 
-    fn pass_on(&mut self, sound: &Sound, watcher: &mut dyn Watcher) {
-        match sound {
-            Sound::Output(bytes) => watcher.output(bytes),
-            Sound::Errors(bytes) => {
-                self.said.push_str(&String::from_utf8_lossy(bytes));
-                let spare = self.said.len().saturating_sub(REMEMBERED);
+    fn forward(&mut self, chunk: &OutputChunk, watcher: &mut dyn Watcher) {
+        match chunk {
+            OutputChunk::Output(bytes) => watcher.output(bytes),
+            OutputChunk::Errors(bytes) => {
+                self.stderr.push_str(&String::from_utf8_lossy(bytes));
+                let spare = self.stderr.len().saturating_sub(KEPT_STDERR);
                 if let Some(cut) =
-                    (spare..self.said.len()).find(|at| self.said.is_char_boundary(*at))
+                    (spare..self.stderr.len()).find(|at| self.stderr.is_char_boundary(*at))
                 {
-                    self.said.drain(..cut);
+                    self.stderr.drain(..cut);
                 }
-                // Before the command begins, only the machine itself can be speaking.
+                // Before the command starts, all output comes from the machine itself.
                 if self.ready.is_some() {
                     watcher.errors(bytes);
                 }
@@ -381,30 +381,30 @@ impl Visit<'_> {
     }
 
     fn notice_ready(&mut self, watcher: &mut dyn Watcher) {
-        if self.ready.is_some() || self.exchange.said("ready").is_none() {
+        if self.ready.is_some() || self.shared.read("ready").is_none() {
             return;
         }
         let boot = self.began.elapsed();
         self.ready = Some(boot);
         watcher.remark(&format!("the guest is up after {:.1} s", boot.as_secs_f64()));
-        for note in self.exchange.said("notes").unwrap_or_default().lines() {
+        for note in self.shared.read("notes").unwrap_or_default().lines() {
             watcher.remark(&format!("note: {note}"));
         }
     }
 
     /// Why the guest must be ended, if it must.
-    fn overdue(&self) -> Option<String> {
+    fn timeout_reason(&self) -> Option<String> {
         let elapsed = self.began.elapsed();
-        let reached = self.exchange.said("reached").is_some();
-        if !reached && self.said.contains("KVM internal error") {
+        let reached = self.shared.read("reached").is_some();
+        if !reached && self.stderr.contains("KVM internal error") {
             return Some("KVM met an instruction that it cannot run".to_owned());
         }
         if elapsed > self.limit {
             let seconds = self.limit.as_secs();
             return Some(if self.ready.is_some() {
-                format!("the command was not done within the time limit of {seconds} s")
+                format!("the command did not finish within the time limit of {seconds} s")
             } else {
-                format!("the guest was not up within the time limit of {seconds} s")
+                format!("the guest did not boot within the time limit of {seconds} s")
             });
         }
         (!reached && elapsed > BOOT).then(|| {
@@ -412,19 +412,19 @@ impl Visit<'_> {
         })
     }
 
-    /// The exit code that the guest has left, or why there is none.
+    /// The exit code reported by the guest, or why there is none.
     fn code(&self) -> Result<i32, Failure> {
-        if let Some(why) = self.exchange.said("failed") {
+        if let Some(why) = self.shared.read("failed") {
             return Err(self.failure(&format!("the guest could not be set up: {why}")));
         }
-        let said = self.exchange.said("exit").unwrap_or_default();
-        if let Ok(code) = said.parse() {
+        let code = self.shared.read("exit").unwrap_or_default();
+        if let Ok(code) = code.parse() {
             return Ok(code);
         }
-        let cause = console::cause(&self.exchange.console());
-        let when = match (self.ready, self.exchange.said("reached")) {
-            (Some(_), _) => "before its command was done",
-            (None, Some(_)) => "while the lab set it up",
+        let cause = console::cause(&self.shared.console());
+        let when = match (self.ready, self.shared.read("reached")) {
+            (Some(_), _) => "before its command finished",
+            (None, Some(_)) => "during setup by the lab",
             (None, None) => "before it reached the lab's init step",
         };
         Err(self.failure(&match cause {
@@ -434,19 +434,19 @@ impl Visit<'_> {
     }
 
     fn failure(&self, what: &str) -> Failure {
-        let reached = self.exchange.said("reached").is_some();
-        Failure::of(what, self.exchange, &self.said, reached)
+        let reached = self.shared.read("reached").is_some();
+        Failure::new(what, self.shared, &self.stderr, reached)
     }
 }
 
 impl Failure {
-    fn of(what: &str, exchange: &SharedDir, said: &str, reached: bool) -> Self {
-        let tail = console::tail(&exchange.console(), said);
-        let log = exchange.keep_console();
+    fn new(what: &str, shared: &SharedDir, stderr: &str, reached: bool) -> Self {
+        let tail = console::tail(&shared.console(), stderr);
+        let log = shared.keep_console();
         let hint = if what.contains("time limit") {
-            "give it longer with --timeout; under emulation everything takes many times longer"
+            "increase --timeout; under emulation everything takes many times longer"
         } else {
-            "`assay lab shell` with the same options shows the guest from inside"
+            "`assay lab shell` with the same options opens a shell in the guest"
         };
         let error = Error::new(what).console(Console { log, tail }).hint(hint);
         Self { error, reached }
@@ -454,7 +454,7 @@ impl Failure {
 }
 
 impl From<Error> for Failure {
-    /// A failure of the host, which another accelerator would not mend.
+    /// A failure of the host, which another accelerator would not fix.
     fn from(error: Error) -> Self {
         Self { error, reached: true }
     }

@@ -1,4 +1,4 @@
-//! The kernel of a guest: a release of the cache, fetched once, or an image that is named.
+//! A guest's kernel: a cached release, fetched once, or a given image.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ use crate::spec::KernelChoice;
 /// Series that the lab is tested with.
 const SERIES: [&str; 2] = ["6.1", "6.12"];
 
-/// A kernel that can be booted.
+/// A bootable kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernel {
     /// Its release, `6.1.0-56-amd64`.
     pub release: String,
     /// Its image.
     pub image: PathBuf,
-    /// The folder that holds `<release>/modules.dep`.
+    /// The folder that contains `<release>/modules.dep`.
     pub modules: PathBuf,
 }
 
@@ -31,35 +31,35 @@ pub struct Kernel {
 pub fn cached(cache: &Cache) -> Vec<Kernel> {
     let folder = cache.path().join("kernels");
     let Ok(entries) = fs::read_dir(&folder) else { return vec![] };
-    let mut found: Vec<Kernel> =
-        entries.filter_map(|entry| of_folder(&entry.ok()?.path())).collect();
-    found.sort_by_key(|kernel| package::numbers(&kernel.release));
-    found
+    let mut kernels_found: Vec<Kernel> =
+        entries.filter_map(|entry| from_folder(&entry.ok()?.path())).collect();
+    kernels_found.sort_by_key(|kernel| package::numbers(&kernel.release));
+    kernels_found
 }
 
-/// The names that `--kernel` takes, each with the newest release that apt offers or why there is
+/// The names accepted by `--kernel`, each with the newest release that apt offers, or why there is
 /// none.
 pub fn available() -> Vec<(String, Result<String, Error>)> {
     SERIES.iter().map(|series| (format!("debian-{series}"), package::newest(series))).collect()
 }
 
-/// Room that a package and what is in it take: Debian's 6.1 has 70 MB, and 404 MiB unpacked.
-const ROOM: Bytes = Bytes::mebi(640);
+/// Space for a package and its contents: Debian's 6.1 has 70 MB, and 404 MiB unpacked.
+const SPACE: Bytes = Bytes::mebi(640);
 
-/// Whether so many free bytes are enough for a kernel.
+/// Checks that the free space suffices for a kernel.
 fn enough(free: u64, folder: &Path) -> Result<(), Error> {
-    if free >= ROOM.get() {
+    if free >= SPACE.get() {
         return Ok(());
     }
     let what = format!(
-        "a kernel does not fit: it needs {ROOM} and {} MiB are free in {}",
+        "not enough space for a kernel: it needs {SPACE}, {} MiB are free in {}",
         free >> 20,
         folder.display()
     );
-    Err(Error::new(what).hint("free space there, or name another folder with ASSAY_LAB_CACHE"))
+    Err(Error::new(what).hint("free space there, or set ASSAY_LAB_CACHE to another folder"))
 }
 
-fn of_folder(folder: &Path) -> Option<Kernel> {
+fn from_folder(folder: &Path) -> Option<Kernel> {
     let release = folder.file_name()?.to_str()?.to_owned();
     let kernel = Kernel {
         image: folder.join("boot").join(format!("vmlinuz-{release}")),
@@ -72,13 +72,13 @@ fn of_folder(folder: &Path) -> Option<Kernel> {
 }
 
 impl Kernel {
-    /// Finds the kernel that is asked for. A series that is not in the cache is fetched, of which
-    /// `tell` is told; `newest` fetches it even where an older release is there.
+    /// Finds the requested kernel. A series that is not in the cache is fetched, reported to
+    /// `progress`; with `newest` it is fetched even if an older release is cached.
     pub fn provide(
         choice: &KernelChoice,
         cache: &Cache,
         newest: bool,
-        tell: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<Self, Error> {
         match choice {
             KernelChoice::Image(image) => Self::named(image),
@@ -86,10 +86,10 @@ impl Kernel {
                 let _alone = cache.lock()?;
                 let here = cached(cache)
                     .into_iter()
-                    .rfind(|kernel| package::is_of(&kernel.release, series));
+                    .rfind(|kernel| package::belongs_to(&kernel.release, series));
                 match here {
                     Some(kernel) if !newest => Ok(kernel),
-                    here => Self::fetched(&package::newest(series)?, cache, here, tell),
+                    here => Self::fetched(&package::newest(series)?, cache, here, progress),
                 }
             }
         }
@@ -99,30 +99,31 @@ impl Kernel {
         release: &str,
         cache: &Cache,
         here: Option<Self>,
-        tell: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<Self, Error> {
         if let Some(kernel) = here.filter(|kernel| kernel.release == release) {
             return Ok(kernel);
         }
         let kernels = cache.folder("kernels")?;
         enough(filesystem::free_space(&kernels)?, &kernels)?;
-        tell(&format!(
+        progress(&format!(
             "fetching Debian's kernel {release} into {} (about 100 MB, once)",
             kernels.display()
         ));
         let draft = format!(".draft-{release}");
         let dir = Dir::open(&kernels)?;
         let made = Self::unpack(release, &dir, &draft);
-        // Whatever happened, a draft is of no use to anyone.
+        // The draft is useless in any case.
         let _ = dir.remove_tree(&draft);
         made?;
-        tell(&format!("kernel {release} is in the cache"));
-        of_folder(&kernels.join(release)).ok_or_else(|| {
+        progress(&format!("kernel {release} is in the cache"));
+        from_folder(&kernels.join(release)).ok_or_else(|| {
             Error::new(format!("the package of {release} has no kernel image or no modules"))
         })
     }
 
-    /// Unpacks beside the final place and moves, so that what is found there is complete.
+    /// Unpacks next to the final path and then renames, so that the final folder is always
+    /// complete.
     fn unpack(release: &str, kernels: &Dir, draft: &str) -> Result<(), Error> {
         kernels.remove_tree(draft)?;
         let folder = kernels.make_dir(draft)?;
@@ -132,23 +133,23 @@ impl Kernel {
         Ok(kernels.rename(Path::new(draft).join("tree"), release)?)
     }
 
-    /// A kernel image by its path: `vmlinuz-RELEASE` in a `boot` folder with `lib/modules` beside
-    /// it, or `vmlinuz` among its own modules.
+    /// A kernel image by path: `vmlinuz-RELEASE` in a `boot` folder next to `lib/modules`, or
+    /// `vmlinuz` in its modules folder.
     fn named(image: &Path) -> Result<Self, Error> {
         let image = image.canonicalize().map_err(|cause| Error::file("open", image, &cause))?;
         if !is_plain(&image) {
-            let what = format!("QEMU cannot be told of an image named {}", image.display());
-            return Err(Error::new(what).hint("choose letters, digits and `_+-.` for its path"));
+            let what = format!("QEMU options cannot contain the image path {}", image.display());
+            return Err(Error::new(what).hint("use only letters, digits and `_+-.` in its path"));
         }
         let name = image.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let folder = image.parent().unwrap_or(Path::new("/"));
         let known = match name.strip_prefix("vmlinuz-") {
-            Some(release) => beside(folder, release),
-            None => among(folder),
+            Some(release) => from_boot_folder(folder, release),
+            None => from_modules_folder(folder),
         };
         let (release, modules) = known.ok_or_else(|| {
-            Error::new(format!("no modules belong to the kernel {}", image.display())).hint(
-                "name an image boot/vmlinuz-RELEASE with lib/modules/RELEASE/modules.dep beside \
+            Error::new(format!("no modules found for the kernel {}", image.display())).hint(
+                "use an image boot/vmlinuz-RELEASE with lib/modules/RELEASE/modules.dep next to \
                  `boot` (depmod -b makes the latter)",
             )
         })?;
@@ -156,12 +157,12 @@ impl Kernel {
     }
 }
 
-fn beside(folder: &Path, release: &str) -> Option<(String, PathBuf)> {
+fn from_boot_folder(folder: &Path, release: &str) -> Option<(String, PathBuf)> {
     let modules = folder.parent()?.join("lib/modules");
     modules.join(release).join("modules.dep").is_file().then(|| (release.to_owned(), modules))
 }
 
-fn among(folder: &Path) -> Option<(String, PathBuf)> {
+fn from_modules_folder(folder: &Path) -> Option<(String, PathBuf)> {
     let release = folder.file_name()?.to_str()?.to_owned();
     folder
         .join("modules.dep")
@@ -192,21 +193,21 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_cached_release_of_a_series_is_taken_without_asking_apt() {
+    fn the_newest_cached_release_of_a_series_is_used_without_apt() {
         let (_place, cache) = cache(&["6.1.0-9-amd64", "6.1.0-56-amd64", "6.12.1+deb12-amd64"]);
         fs::create_dir(cache.path().join("kernels/6.1.0-99-amd64")).unwrap();
-        let mut told = Vec::new();
+        let mut messages = Vec::new();
         let choice = KernelChoice::Debian("6.1".to_owned());
         let kernel =
-            Kernel::provide(&choice, &cache, false, &mut |text| told.push(text.to_owned()))
+            Kernel::provide(&choice, &cache, false, &mut |text| messages.push(text.to_owned()))
                 .unwrap();
-        assert_eq!(kernel.release, "6.1.0-56-amd64", "99 is not complete");
-        assert_eq!(told, Vec::<String>::new());
+        assert_eq!(kernel.release, "6.1.0-56-amd64", "99 is incomplete");
+        assert_eq!(messages, Vec::<String>::new());
         assert_eq!(cached(&cache).len(), 3);
     }
 
     #[test]
-    fn a_kernel_that_does_not_fit_is_not_fetched() {
+    fn a_kernel_without_enough_space_is_not_fetched() {
         assert_eq!(enough(1 << 30, Path::new("/x")), Ok(()));
         let error = enough(100 << 20, Path::new("/x")).unwrap_err().to_string();
         assert!(error.contains("100 MiB are free in /x"), "{error}");
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_image_brings_its_modules_or_is_refused() {
+    fn a_given_image_is_used_with_its_modules_or_refused() {
         let place = tempfile::tempdir().unwrap();
         lay_out(place.path(), "6.9.1");
         let image = place.path().join("boot/vmlinuz-6.9.1");

@@ -1,4 +1,4 @@
-//! The layouts of control groups that a guest can boot into.
+//! Control group layouts of guests.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,19 +6,19 @@ use std::str::FromStr;
 /// How a guest mounts control groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GuestLayout {
-    /// Every controller on v1 hierarchies as distributions had them: `cpu,cpuacct` and
-    /// `net_cls,net_prio` together, the others each on its own, and one named `systemd`.
+    /// Every controller on v1 hierarchies as in distributions: `cpu,cpuacct` and `net_cls,net_prio`
+    /// together, the others separately, and one named `systemd`.
     V1,
     /// One cgroup2 hierarchy on /sys/fs/cgroup.
     #[default]
     V2,
-    /// The v1 hierarchies of systemd's hybrid set-up, and cgroup2 on /sys/fs/cgroup/unified with
-    /// the controllers that no v1 hierarchy holds.
+    /// The v1 hierarchies of systemd's hybrid setup, and cgroup2 on /sys/fs/cgroup/unified with the
+    /// controllers that no v1 hierarchy has.
     Hybrid,
 }
 
 impl GuestLayout {
-    /// Its word on the command line.
+    /// Its name on the command line.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl FromStr for GuestLayout {
             "v1" => Ok(Self::V1),
             "v2" => Ok(Self::V2),
             "hybrid" => Ok(Self::Hybrid),
-            _ => Err("a layout is `v1`, `v2` or `hybrid`".to_owned()),
+            _ => Err("unknown layout; use `v1`, `v2` or `hybrid`".to_owned()),
         }
     }
 }

@@ -1,49 +1,49 @@
-//! The command line of virtme-run that starts a guest.
+//! The virtme-run command line of a guest.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use assay_study::DiskChoice;
+use assay_study::DiskOverride;
 
-use crate::accelerator::Runs;
+use crate::accelerator::CpuMode;
 use crate::kernel::Kernel;
-use crate::script::{SWAP, Shown, WORK_DISK, serial};
+use crate::script::{ReadOnlyMount, SWAP, WORK_DISK, serial};
 use crate::spec::GuestSpec;
 
-/// Everything that the command line depends on.
+/// Everything that determines the command line.
 pub(crate) struct Machine<'m> {
     pub(crate) spec: &'m GuestSpec,
     pub(crate) kernel: &'m Kernel,
-    pub(crate) runs: Runs,
-    /// The folder of the host that the guest may write to.
+    pub(crate) runs: CpuMode,
+    /// The host folder that the guest may write to.
     pub(crate) share: PathBuf,
     pub(crate) console: PathBuf,
-    /// Folders of the host at other places in the guest, read-only.
-    pub(crate) shown: &'m [Shown],
-    /// Files of the host behind the guest's disks, each with its number.
+    /// Host folders mounted read-only in the guest.
+    pub(crate) mounts: &'m [ReadOnlyMount],
+    /// Image files of the guest's disks on the host, each with its number.
     pub(crate) disks: &'m [(usize, PathBuf)],
     pub(crate) swap: Option<&'m Path>,
     pub(crate) work: Option<&'m Path>,
-    /// A person at a terminal instead of a command.
+    /// Interactive instead of running a command.
     pub(crate) interactive: bool,
 }
 
-/// Where the shared folder is in the guest.
+/// Path of the shared folder in the guest.
 const SHARE: &str = "run/assay/lab";
 
-/// Folders that can be written in the guest, in memory of its own. /run, /dev/shm and others are
-/// file systems in memory anyhow; the root itself stays read-only.
+/// Folders that are writable in the guest, in its memory. /run, /dev/shm and others are in memory
+/// in any case; the root itself stays read-only.
 const WRITABLE: [&str; 8] = ["/etc", "/home", "/opt", "/root", "/srv", "/tmp", "/usr", "/var"];
 
-/// What the kernel is told. The console goes to a virtual one of its own: the first serial port
-/// belongs to virtme-run, and the driver of serial ports (8250) is a console on one port alone, the
-/// first that is named. Defences against other users of a processor, security modules and a fifth level
-/// of page tables bear on nothing that is studied here and cost much under emulation.
+/// Kernel command line. The console is a separate virtual one: the first serial port belongs to
+/// virtme-run, and the serial driver (8250) is a console on only one port, the first on the command
+/// line. CPU vulnerability mitigations, security modules and five-level page tables are irrelevant
+/// here and expensive under emulation.
 const KERNEL_OPTIONS: [&str; 6] =
     ["loglevel=6", "console=hvc0", "mitigations=off", "lsm=capability", "audit=0", "no5lvl"];
 
-/// Modules for devices of QEMU's machine and instructions of its processor that no guest uses:
-/// udev would load them all, which takes half of a boot under emulation.
+/// Modules for QEMU devices and processor instructions that no guest uses: udev would load all of
+/// them, which takes half of a boot under emulation.
 const UNUSED: [&str; 32] = [
     "acpi_cpufreq",
     "aesni_intel",
@@ -79,39 +79,40 @@ const UNUSED: [&str; 32] = [
     "watchdog",
 ];
 
-/// A distance that is not named (ACPI 6.4, 5.2.17: the usual one of a remote node).
+/// Default distance (ACPI 6.4, 5.2.17: the usual one of a remote node).
 const REMOTE: u32 = 20;
 
 impl Machine<'_> {
     /// The arguments of virtme-run.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
-        let mut words = Words::default();
-        words.path("--kimg", &self.kernel.image);
-        words.pair("--mods", "auto");
-        // 9p is part of QEMU; virtiofs would need a daemon that may be missing or of another age.
-        words.all(["--force-9p", "--force-initramfs", "--disable-microvm"]);
-        words.pair("--name", "assay-lab");
-        words.pair("--memory", format!("{}M", self.spec.memory.get() >> 20));
-        words.pair("--cpus", self.spec.cpus.to_string());
-        if self.runs == Runs::Emulation {
-            words.all(["--disable-kvm"]);
+        let mut arguments = Arguments::default();
+        arguments.path("--kimg", &self.kernel.image);
+        arguments.pair("--mods", "auto");
+        // 9p is part of QEMU; virtiofs would need a daemon that may be missing or of another
+        // version.
+        arguments.flags(["--force-9p", "--force-initramfs", "--disable-microvm"]);
+        arguments.pair("--name", "assay-lab");
+        arguments.pair("--memory", format!("{}M", self.spec.memory.get() >> 20));
+        arguments.pair("--cpus", self.spec.cpus.to_string());
+        if self.runs == CpuMode::Emulation {
+            arguments.flags(["--disable-kvm"]);
         }
-        self.nodes(&mut words);
-        self.folders(&mut words);
+        self.nodes(&mut arguments);
+        self.folders(&mut arguments);
         if self.interactive {
-            words.pair("--shell", format!("/{SHARE}/shell"));
+            arguments.pair("--shell", format!("/{SHARE}/shell"));
         } else {
-            words.pair("--script-sh", format!("sh /{SHARE}/init"));
+            arguments.pair("--script-sh", format!("sh /{SHARE}/init"));
         }
         for option in KERNEL_OPTIONS {
-            words.pair("-a", option);
+            arguments.pair("-a", option);
         }
-        words.pair("-a", format!("modprobe.blacklist={}", UNUSED.join(",")));
-        self.devices(&mut words);
-        words.0
+        arguments.pair("-a", format!("modprobe.blacklist={}", UNUSED.join(",")));
+        self.devices(&mut arguments);
+        arguments.0
     }
 
-    fn nodes(&self, words: &mut Words) {
+    fn nodes(&self, arguments: &mut Arguments) {
         let nodes = self.spec.nodes;
         if nodes < 2 {
             return;
@@ -119,7 +120,7 @@ impl Machine<'_> {
         for (memory, (first, last)) in
             self.spec.node_memory().into_iter().zip(self.spec.node_cpus())
         {
-            words.pair("--numa", format!("{memory}M,cpus={first}-{last}"));
+            arguments.pair("--numa", format!("{memory}M,cpus={first}-{last}"));
         }
         for from in 0..nodes {
             for to in (from + 1)..nodes {
@@ -128,63 +129,65 @@ impl Machine<'_> {
                         || (distance.to, distance.from) == (from, to)
                 });
                 let value = named.map_or(REMOTE, |distance| distance.value);
-                words.pair("--numa-distance", format!("src={from},dst={to},val={value}"));
+                arguments.pair("--numa-distance", format!("src={from},dst={to},val={value}"));
             }
         }
     }
 
-    fn folders(&self, words: &mut Words) {
-        words.pair("--rwdir", format!("{SHARE}={}", self.share.display()));
-        // A kernel of the host itself is where the guest looks for it; any other is shown at its
-        // own place, which may lie below a folder that the guest hides (/var/cache).
+    fn folders(&self, arguments: &mut Arguments) {
+        arguments.pair("--rwdir", format!("{SHARE}={}", self.share.display()));
+        // The guest finds an installed host kernel at its usual path; any other is mounted at its
+        // host path, which may be below a folder that the guest hides (/var/cache).
         if !self.kernel.modules.starts_with("/lib") && !self.kernel.modules.starts_with("/usr/lib")
         {
-            words.path("--rodir", &self.kernel.modules);
+            arguments.path("--rodir", &self.kernel.modules);
         }
-        for shown in self.shown {
-            let guest = shown.guest.strip_prefix("/").unwrap_or(&shown.guest);
-            words.pair("--rodir", format!("{}={}", guest.display(), shown.host.display()));
+        for mount in self.mounts {
+            let guest = mount.guest.strip_prefix("/").unwrap_or(&mount.guest);
+            arguments.pair("--rodir", format!("{}={}", guest.display(), mount.host.display()));
         }
         for folder in WRITABLE {
-            words.pair("--overlay-rwdir", folder);
+            arguments.pair("--overlay-rwdir", folder);
         }
     }
 
-    /// virtme-run takes what follows `--qemu-opts` to the end.
-    fn devices(&self, words: &mut Words) {
-        words.all(["--qemu-opts"]);
-        // Whoever escapes into QEMU starts nothing and gains nothing there (QEMU 2.11 and later).
-        words.pair("-sandbox", "on,spawn=deny,elevateprivileges=deny");
-        // A node is a socket, whose CPUs share a cache; QEMU merges this with virtme-run's own
-        // `-smp`, and takes it only where every socket has as many CPUs as the others.
+    /// virtme-run passes everything after `--qemu-opts` to QEMU.
+    fn devices(&self, arguments: &mut Arguments) {
+        arguments.flags(["--qemu-opts"]);
+        // An attacker who escapes into QEMU can start no process and gain no privileges there (QEMU
+        // 2.11 and later).
+        arguments.pair("-sandbox", "on,spawn=deny,elevateprivileges=deny");
+        // A node is a socket, whose CPUs share a cache; QEMU merges this with virtme-run's `-smp`,
+        // and accepts it only if all sockets have the same number of CPUs.
         if self.spec.nodes > 1 && self.spec.cpus.is_multiple_of(self.spec.nodes) {
-            words.pair("-smp", format!("sockets={}", self.spec.nodes));
+            arguments.pair("-smp", format!("sockets={}", self.spec.nodes));
         }
-        words.pair("-chardev", format!("file,id=assay-console,path={}", self.console.display()));
-        words.pair("-device", "virtio-serial-pci,id=assay-consoles");
-        words.pair("-device", "virtconsole,bus=assay-consoles.0,chardev=assay-console");
+        arguments
+            .pair("-chardev", format!("file,id=assay-console,path={}", self.console.display()));
+        arguments.pair("-device", "virtio-serial-pci,id=assay-consoles");
+        arguments.pair("-device", "virtconsole,bus=assay-consoles.0,chardev=assay-console");
         for (number, file) in self.disks {
             let model = match self.spec.disks.get(number - 1) {
-                Some(DiskChoice::Nvme(_)) => "nvme",
+                Some(DiskOverride::Nvme(_)) => "nvme",
                 _ => "virtio-blk-pci",
             };
-            words.drive(&serial(*number), model, file);
+            arguments.drive(&serial(*number), model, file);
         }
         if let Some(file) = self.swap {
-            words.drive(SWAP, "virtio-blk-pci", file);
+            arguments.drive(SWAP, "virtio-blk-pci", file);
         }
         if let Some(file) = self.work {
-            words.drive(WORK_DISK, "virtio-blk-pci", file);
+            arguments.drive(WORK_DISK, "virtio-blk-pci", file);
         }
     }
 }
 
 #[derive(Default)]
-struct Words(Vec<OsString>);
+struct Arguments(Vec<OsString>);
 
-impl Words {
-    fn all<const N: usize>(&mut self, words: [&str; N]) {
-        self.0.extend(words.map(OsString::from));
+impl Arguments {
+    fn flags<const N: usize>(&mut self, arguments: [&str; N]) {
+        self.0.extend(arguments.map(OsString::from));
     }
 
     fn pair(&mut self, option: &str, value: impl Into<OsString>) {
@@ -196,8 +199,8 @@ impl Words {
         self.pair(option, path.as_os_str());
     }
 
-    /// A disk on a file. The file is new and goes with the guest, so nothing needs to reach the
-    /// host's own disk in time (`cache=unsafe`).
+    /// A disk in a file. The file is temporary, so it need not reach the host's disk
+    /// (`cache=unsafe`).
     fn drive(&mut self, serial: &str, model: &str, file: &Path) {
         self.pair(
             "-drive",
@@ -227,23 +230,23 @@ mod tests {
         let mut machine = Machine {
             spec,
             kernel: &KERNEL,
-            runs: Runs::Emulation,
+            runs: CpuMode::Emulation,
             share: "/cache/guests/1-1/share".into(),
             console: "/cache/guests/1-1/console.log".into(),
-            shown: &[],
+            mounts: &[],
             disks: &[],
             swap: None,
             work: None,
             interactive: false,
         };
         change(&mut machine);
-        let words: Vec<String> =
+        let arguments: Vec<String> =
             machine.arguments().iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        words.join(" ")
+        arguments.join(" ")
     }
 
     #[test]
-    fn a_guest_writes_to_one_folder_of_the_host_and_to_no_other() {
+    fn a_guest_can_write_to_one_folder_of_the_host_only() {
         let line = line(&GuestSpec::default(), |_| ());
         assert_eq!(line.matches("-rwdir").count(), 1 + WRITABLE.len(), "{line}");
         assert_eq!(line.matches(" --rwdir").count(), 1, "{line}");
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_divide_cpus_and_memory_and_have_a_distance_each() {
+    fn nodes_divide_cpus_and_memory_and_have_distances() {
         let spec = GuestSpec {
             nodes: 3,
             cpus: 3,
@@ -263,7 +266,7 @@ mod tests {
             distances: vec![Distance { from: 2, to: 0, value: 31 }],
             ..GuestSpec::default()
         };
-        let line = line(&spec, |machine| machine.runs = Runs::Kvm);
+        let line = line(&spec, |machine| machine.runs = CpuMode::Kvm);
         assert!(line.contains("--numa 1024M,cpus=0-0 --numa 1024M,cpus=1-1"), "{line}");
         assert!(line.contains("src=0,dst=1,val=20"), "{line}");
         assert!(line.contains("src=0,dst=2,val=31"), "{line}");
@@ -271,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn disks_and_swap_come_last_with_serial_numbers_of_their_own() {
+    fn disks_and_swap_come_last_with_serial_numbers() {
         let spec = GuestSpec { disks: vec!["nvme:2GiB".parse().unwrap()], ..GuestSpec::default() };
         let disks = [(1, PathBuf::from("/f/disk-1"))];
         let line = line(&spec, |machine| {

@@ -1,4 +1,4 @@
-//! Kernels of Debian's packages: which there are, and how one gets into the cache.
+//! Debian kernel packages: listing releases and fetching one into the cache.
 
 use std::fs;
 use std::path::Path;
@@ -6,38 +6,39 @@ use std::path::Path;
 use crate::error::Error;
 use crate::tool;
 
-/// What a package is called before its release.
+/// Package name before the release.
 const PREFIX: &str = "linux-image-";
 
-/// Other builds of the same release, and what is no bootable kernel.
+/// Other builds of the same release, and packages without a bootable kernel.
 const OTHERS: [&str; 5] = ["-cloud-", "-rt-", "-dbg", "-unsigned", "-signed-template"];
 
 /// Releases of a series such as `6.1` in the output of `apt-cache search`, oldest first.
 pub(crate) fn releases(search: &str, series: &str) -> Vec<String> {
-    let mut found: Vec<String> = search
+    let mut matching: Vec<String> = search
         .lines()
         .filter_map(|line| line.split_whitespace().next()?.strip_prefix(PREFIX))
-        .filter(|release| is_of(release, series))
+        .filter(|release| belongs_to(release, series))
         .map(str::to_owned)
         .collect();
-    found.sort_by_key(|release| numbers(release));
-    found.dedup();
-    found
+    matching.sort_by_key(|release| numbers(release));
+    matching.dedup();
+    matching
 }
 
-/// Whether a release belongs to a series: `6.1.0-56-amd64` to `6.1`, `6.12.100+deb12-amd64` not.
-pub(crate) fn is_of(release: &str, series: &str) -> bool {
+/// Whether a release belongs to a series: `6.1.0-56-amd64` does to `6.1`, `6.12.100+deb12-amd64`
+/// does not.
+pub(crate) fn belongs_to(release: &str, series: &str) -> bool {
     release.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'))
         && release.ends_with("-amd64")
         && !OTHERS.iter().any(|other| release.contains(other))
 }
 
-/// The numbers in a release, by which releases are in order.
+/// The numbers of a release, for sorting.
 pub(crate) fn numbers(release: &str) -> Vec<u64> {
     release.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
-/// The newest release of a series that apt knows.
+/// The newest release of a series known to apt.
 pub(crate) fn newest(series: &str) -> Result<String, Error> {
     let missing = |why: String| {
         Error::new(why).hint(format!(
@@ -51,14 +52,14 @@ pub(crate) fn newest(series: &str) -> Result<String, Error> {
         .map_err(|error| missing(error.what))?;
     releases(&search, series)
         .pop()
-        .ok_or_else(|| missing(format!("apt knows no kernel of the series {series} for amd64")))
+        .ok_or_else(|| missing(format!("apt has no kernel of the series {series} for amd64")))
 }
 
-/// Downloads the package of `release` into `folder` and unpacks it to `target`, with its table
-/// of modules. Nothing is installed, and no file of another folder is touched.
+/// Downloads the package of `release` into `folder`, unpacks it to `target`, and generates its
+/// module dependencies. Nothing is installed, and no other folder is changed.
 pub(crate) fn fetch(release: &str, folder: &Path, target: &Path) -> Result<(), Error> {
     let name = format!("{PREFIX}{release}");
-    // As root apt drops its rights for downloads, and could then not write into the cache.
+    // As root, apt drops its privileges for downloads and could not write into the cache.
     let arguments = ["-q", "-o", "APT::Sandbox::User=root", "download", &name];
     tool::succeed("apt-get", &arguments, folder).map_err(|error| {
         error.hint(
@@ -99,7 +100,7 @@ linux-image-amd64 - Linux for 64-bit PCs (meta-package)
 ";
 
     #[test]
-    fn the_newest_of_a_series_is_found_by_its_numbers() {
+    fn the_newest_release_of_a_series_is_found_numerically() {
         assert_eq!(releases(SEARCH, "6.1"), ["6.1.0-9-amd64", "6.1.0-56-amd64"]);
         assert_eq!(
             releases(SEARCH, "6.12"),

@@ -1,4 +1,4 @@
-//! The virtual machine as a process: started, listened to, ended.
+//! The virtual machine as a process: start, output and end.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -13,27 +13,27 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::Error;
 
-/// What came out of a guest.
-pub(crate) enum Sound {
+/// Output of a guest.
+pub(crate) enum OutputChunk {
     Output(Vec<u8>),
     Errors(Vec<u8>),
 }
 
-/// A virtual machine that runs.
+/// A running virtual machine.
 pub(crate) struct Process {
     child: Child,
-    sounds: Receiver<Sound>,
+    chunks: Receiver<OutputChunk>,
 }
 
-/// How long QEMU may take to end after it was asked to.
+/// Time limit for QEMU to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// How long the last output may take to arrive after QEMU has ended.
+/// How long output may still arrive after QEMU has ended.
 const DRAIN: Duration = Duration::from_secs(2);
 
 impl Process {
-    /// Starts virtme-run, and QEMU by it, in a process group of their own: a Ctrl-C at the
-    /// terminal reaches the lab alone, which then ends the guest.
+    /// Starts virtme-run, which starts QEMU, in a separate process group: a Ctrl-C at the terminal
+    /// reaches only the lab, which then ends the guest.
     pub(crate) fn start(
         program: &Path,
         qemu: &Path,
@@ -43,7 +43,7 @@ impl Process {
             .arg("--qemu-bin")
             .arg(qemu)
             .args(arguments)
-            // It looks for busybox and others by itself.
+            // It searches for busybox and others itself.
             .env("PATH", search_path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -51,48 +51,48 @@ impl Process {
             .process_group(0)
             .spawn()
             .map_err(|cause| Error::new(format!("cannot start {}: {cause}", program.display())))?;
-        let (to, sounds) = channel();
+        let (to, chunks) = channel();
         if let Some(output) = child.stdout.take() {
-            listen(output, to.clone(), Sound::Output);
+            listen(output, to.clone(), OutputChunk::Output);
         }
         if let Some(errors) = child.stderr.take() {
-            listen(errors, to, Sound::Errors);
+            listen(errors, to, OutputChunk::Errors);
         }
-        Ok(Self { child, sounds })
+        Ok(Self { child, chunks })
     }
 
-    /// The next thing the guest says, waited for at most this long.
-    pub(crate) fn next(&self, patience: Duration) -> Option<Sound> {
-        match self.sounds.recv_timeout(patience) {
-            Ok(sound) => Some(sound),
+    /// The next output of the guest, waiting for at most `patience`.
+    pub(crate) fn next(&self, patience: Duration) -> Option<OutputChunk> {
+        match self.chunks.recv_timeout(patience) {
+            Ok(chunk) => Some(chunk),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
-                // Both pipes are closed; what is left is to wait for the process itself.
+                // Both pipes are closed; only the process itself remains to be waited for.
                 std::thread::sleep(patience);
                 None
             }
         }
     }
 
-    /// What was said and not heard yet, once the machine has ended.
-    pub(crate) fn rest(&self) -> Vec<Sound> {
+    /// Remaining output after the machine has ended.
+    pub(crate) fn drain(&self) -> Vec<OutputChunk> {
         let began = Instant::now();
-        let mut rest = Vec::new();
+        let mut pending = Vec::new();
         while let Some(left) = DRAIN.checked_sub(began.elapsed()) {
-            match self.sounds.recv_timeout(left) {
-                Ok(sound) => rest.push(sound),
+            match self.chunks.recv_timeout(left) {
+                Ok(chunk) => pending.push(chunk),
                 Err(_) => break,
             }
         }
-        rest
+        pending
     }
 
-    /// How it ended, or `None` while it runs.
+    /// The exit status, or `None` while it runs.
     pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>, Error> {
         self.child.try_wait().map_err(|cause| Error::new(format!("cannot wait for QEMU: {cause}")))
     }
 
-    /// Ends the machine, gently at first.
+    /// Ends the machine: SIGTERM first, then SIGKILL.
     pub(crate) fn end(&mut self) {
         self.signal(Signal::TERM);
         let began = Instant::now();
@@ -102,14 +102,14 @@ impl Process {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        // virtme-run may end before its QEMU; the group holds both.
+        // virtme-run may end before its QEMU; both are in the group.
         self.signal(Signal::KILL);
         let _ = self.child.wait();
     }
 
     fn signal(&self, signal: Signal) {
-        // The group is that of a child which was not waited for when this began, or whose QEMU is
-        // left in it; with neither left the kernel answers ESRCH.
+        // The group belongs to a child that had not been reaped before, or its QEMU is left in it;
+        // if neither is, the kernel returns ESRCH.
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, signal);
         }
@@ -124,7 +124,11 @@ impl Drop for Process {
     }
 }
 
-fn listen(mut from: impl Read + Send + 'static, to: Sender<Sound>, wrap: fn(Vec<u8>) -> Sound) {
+fn listen(
+    mut from: impl Read + Send + 'static,
+    to: Sender<OutputChunk>,
+    wrap: fn(Vec<u8>) -> OutputChunk,
+) {
     std::thread::spawn(move || {
         let mut buffer = [0; 8192];
         while let Ok(length) = from.read(&mut buffer) {
@@ -135,13 +139,13 @@ fn listen(mut from: impl Read + Send + 'static, to: Sender<Sound>, wrap: fn(Vec<
     });
 }
 
-/// Starts a guest for a person: the terminal is QEMU's until it ends.
+/// Starts an interactive guest: QEMU owns the terminal until it ends.
 pub(crate) fn at_the_terminal(
     program: &Path,
     qemu: &Path,
     arguments: &[OsString],
 ) -> Result<ExitStatus, Error> {
-    // What was said before must be on the terminal before the guest clears it.
+    // Earlier messages must be written before the guest clears the terminal.
     let _ = std::io::stderr().flush();
     Command::new(program)
         .arg("--qemu-bin")
@@ -164,13 +168,13 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         let process = Process::start(&path, Path::new("qemu"), &[]).unwrap();
-        // The script is read by its interpreter while it runs.
+        // The interpreter reads the script while it runs.
         let _ = path.keep();
         process
     }
 
     #[test]
-    fn both_streams_are_heard_to_their_end() {
+    fn both_streams_are_read_to_their_end() {
         let mut process = start("echo out; echo err >&2; exit 3");
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let status = loop {
@@ -179,10 +183,10 @@ mod tests {
             }
             std::thread::sleep(Duration::from_millis(10));
         };
-        for sound in process.rest() {
-            match sound {
-                Sound::Output(bytes) => out.extend(bytes),
-                Sound::Errors(bytes) => err.extend(bytes),
+        for chunk in process.drain() {
+            match chunk {
+                OutputChunk::Output(bytes) => out.extend(bytes),
+                OutputChunk::Errors(bytes) => err.extend(bytes),
             }
         }
         assert_eq!((out.as_slice(), err.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
@@ -190,10 +194,10 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_ignores_the_request_is_killed_with_its_children() {
+    fn a_machine_that_ignores_sigterm_is_killed_with_its_children() {
         let mut process = start("trap '' TERM; (trap '' TERM; sleep 100) & echo $!; wait");
-        let Some(Sound::Output(pid)) = process.next(Duration::from_secs(20)) else {
-            panic!("nothing was said")
+        let Some(OutputChunk::Output(pid)) = process.next(Duration::from_secs(20)) else {
+            panic!("no output")
         };
         let pid = String::from_utf8(pid).unwrap().trim().to_owned();
         process.end();
@@ -202,6 +206,6 @@ mod tests {
         while !gone() && began.elapsed() < Duration::from_secs(10) {
             std::thread::sleep(Duration::from_millis(20));
         }
-        assert!(gone(), "process {pid} is left");
+        assert!(gone(), "process {pid} still exists");
     }
 }

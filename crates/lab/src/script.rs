@@ -1,33 +1,33 @@
-//! What the lab's init step in a guest is told: settings and the command, as lines of shell.
+//! Input of the lab's init step in a guest: settings and the command, as shell code.
 //!
-//! The step itself is `guest/init`, a file of plain shell that is the same for every guest.
+//! The step itself is `guest/init`, a plain shell script that is the same for every guest.
 
 use std::path::{Path, PathBuf};
 
 use assay_escape::shell_word;
 use assay_plan::NullBlkSpeed;
-use assay_study::DiskChoice;
+use assay_study::DiskOverride;
 use assay_units::Bytes;
 
 use crate::cache::is_plain;
-use crate::guest::{Errand, Word};
+use crate::guest::{Argument, GuestTask};
 use crate::spec::GuestSpec;
 
 /// The init step.
 pub(crate) const INIT: &str = include_str!("../guest/init");
 
-/// A folder of the guest's own, with room for scratch images where the errand asks for it.
+/// A private folder of the guest, with space for scratch images if the task requests it.
 pub const WORK: &str = "/run/assay/work";
 
-/// Where the command's directory is shown, besides its own place.
+/// Where the command's directory is mounted, in addition to its own path.
 pub(crate) const DIRECTORY: &str = "/run/assay/directory";
 
-/// The size of a null_blk that names none.
+/// Default size of a null_blk device.
 const NULL_BLK_SIZE: Bytes = Bytes::mebi(1024);
 
-/// Serial numbers by which the guest finds its disks.
+/// Serial numbers by which the guest identifies its disks.
 pub(crate) const SWAP: &str = "assay-swap";
-/// The disk behind [`WORK`].
+/// The disk for [`WORK`].
 pub(crate) const WORK_DISK: &str = "assay-work";
 
 /// The serial number of the disk with this number, from 1.
@@ -36,18 +36,21 @@ pub(crate) fn serial(number: usize) -> String {
 }
 
 /// The settings of the init step.
-pub(crate) fn settings(spec: &GuestSpec, errand: &Errand, guest: &str) -> String {
+pub(crate) fn settings(spec: &GuestSpec, task: &GuestTask, guest: &str) -> String {
     let mut lines = vec![
         format!("layout={}", shell_word(spec.layout.word())),
         format!("swap={}", shell_word(if spec.swap.is_some() { SWAP } else { "" })),
-        format!("work={}", shell_word(if errand.work.is_some() { WORK_DISK } else { "" })),
-        // The lab ends the guest before; this is for a guest whose lab was killed.
+        format!("work={}", shell_word(if task.work.is_some() { WORK_DISK } else { "" })),
+        // The lab normally ends the guest earlier; this applies if the lab was killed.
         format!("limit={}", spec.timeout.as_secs() + 60),
-        format!("back={}", shell_word(errand.back.as_ref().map_or("", |back| back.from.as_str()))),
-        format!("directory={}", shell_word(&shown(errand.directory.as_deref()))),
+        format!(
+            "back={}",
+            shell_word(task.results.as_ref().map_or("", |results| results.from.as_str()))
+        ),
+        format!("directory={}", shell_word(&path_text(task.directory.as_deref()))),
         format!("export ASSAY_LAB_GUEST={}", shell_word(guest)),
     ];
-    for (name, value) in &errand.environment {
+    for (name, value) in &task.environment {
         lines.push(format!("export {name}={}", shell_word(value)));
     }
     lines.push("disks() {\n    :".to_owned());
@@ -58,50 +61,50 @@ pub(crate) fn settings(spec: &GuestSpec, errand: &Errand, guest: &str) -> String
     lines.join("\n")
 }
 
-fn shown(path: Option<&Path>) -> String {
+fn path_text(path: Option<&Path>) -> String {
     path.map(|path| path.display().to_string()).unwrap_or_default()
 }
 
-fn disk_line(number: usize, disk: &DiskChoice) -> String {
-    let DiskChoice::NullBlk { iops, depth, size } = disk else {
+fn disk_line(number: usize, disk: &DiskOverride) -> String {
+    let DiskOverride::NullBlk { iops, depth, size } = disk else {
         return format!("use_disk {number} {}", serial(number));
     };
     let size = size.unwrap_or(NULL_BLK_SIZE).get() >> 20;
     let mut words = vec![format!("make_null_blk {number} size={size}")];
     let speed = NullBlkSpeed { iops: *iops, depth: *depth };
     words.extend(speed.attributes().iter().map(|(name, value)| format!("{name}={value}")));
-    // Whoever asks for a disk by hand expects to read what was written.
+    // A disk requested by hand should return what was written to it.
     words.push("memory_backed=1".to_owned());
     words.join(" ")
 }
 
 /// The command as a line of shell.
-pub(crate) fn command(words: &[Word]) -> String {
+pub(crate) fn command(words: &[Argument]) -> String {
     let words: Vec<String> = words
         .iter()
         .map(|word| match word {
-            Word::Text(text) => shell_word(text),
-            Word::Disk(number) => format!("\"block:$ASSAY_LAB_DISK_{number}\""),
+            Argument::Text(text) => shell_word(text),
+            Argument::Disk(number) => format!("\"block:$ASSAY_LAB_DISK_{number}\""),
         })
         .collect();
     format!("{}\n", words.join(" "))
 }
 
-/// Where a folder of the host that is shown to the guest appears there.
+/// A host folder mounted in the guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
-    /// The place in the guest, absolute.
+pub struct ReadOnlyMount {
+    /// Absolute path in the guest.
     pub guest: PathBuf,
-    /// The folder of the host.
+    /// Folder on the host.
     pub host: PathBuf,
 }
 
-/// The directory of the errand as the init step finds it: where it lies below a folder that is the
-/// guest's own (/run, /var/tmp), it is put at its place from here.
-pub(crate) fn directory(errand: &Errand) -> Option<Shown> {
-    let host = errand.directory.clone()?;
+/// The task's directory as mounted for the init step: if it is below a folder that the guest hides
+/// (/run, /var/tmp), the init step moves it to its own path.
+pub(crate) fn directory(task: &GuestTask) -> Option<ReadOnlyMount> {
+    let host = task.directory.clone()?;
     let can_be_told = is_plain(&host) && host.is_dir();
-    can_be_told.then(|| Shown { guest: DIRECTORY.into(), host })
+    can_be_told.then(|| ReadOnlyMount { guest: DIRECTORY.into(), host })
 }
 
 #[cfg(test)]
@@ -109,35 +112,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_directory_of_the_caller_is_shown_where_it_can_be_told() {
+    fn the_caller_s_directory_is_mounted_if_qemu_options_can_contain_its_path() {
         let place = tempfile::tempdir().unwrap();
-        let shown =
-            |place: PathBuf| directory(&Errand { directory: Some(place), ..Errand::default() });
-        let found = shown(place.path().to_owned()).unwrap();
+        let mounted = |place: PathBuf| {
+            directory(&GuestTask { directory: Some(place), ..GuestTask::default() })
+        };
+        let mount = mounted(place.path().to_owned()).unwrap();
         assert_eq!(
-            (found.guest.as_path(), found.host.as_path()),
+            (mount.guest.as_path(), mount.host.as_path()),
             (Path::new(DIRECTORY), place.path())
         );
-        assert!(INIT.contains(DIRECTORY), "the init step looks for it elsewhere");
-        assert_eq!(shown(place.path().join("gone")), None);
+        assert!(INIT.contains(DIRECTORY), "the init step uses another path");
+        assert_eq!(mounted(place.path().join("gone")), None);
         let odd = place.path().join("a,b");
         std::fs::create_dir(&odd).unwrap();
-        assert_eq!(shown(odd), None);
-        assert_eq!(directory(&Errand::default()), None);
+        assert_eq!(mounted(odd), None);
+        assert_eq!(directory(&GuestTask::default()), None);
     }
 
     fn lines(spec: &GuestSpec) -> String {
-        settings(spec, &Errand::default(), "{\"kernel\":\"6.1\"}")
+        settings(spec, &GuestTask::default(), "{\"kernel\":\"6.1\"}")
     }
 
     #[test]
-    fn words_stay_one_word_whatever_is_in_them() {
-        let words = [Word::Text("a b".to_owned()), Word::Disk(1)];
+    fn arguments_are_quoted_completely() {
+        let words = [Argument::Text("a b".to_owned()), Argument::Disk(1)];
         assert_eq!(command(&words), "'a b' \"block:$ASSAY_LAB_DISK_1\"\n");
     }
 
     #[test]
-    fn disks_are_made_or_found_by_their_number() {
+    fn disks_are_created_or_found_by_number() {
         let spec = GuestSpec {
             disks: vec![
                 "null_blk:iops=500,depth=32".parse().unwrap(),
@@ -157,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_init_step_and_every_settings_file_are_sound_shell() {
+    fn the_init_step_and_all_settings_are_valid_shell() {
         let folder = tempfile::tempdir().unwrap();
         let spec = GuestSpec { swap: Some(Bytes::mebi(64)), ..GuestSpec::default() };
         for (name, text) in [("init", INIT.to_owned()), ("settings", lines(&spec))] {

@@ -1,68 +1,68 @@
-//! What a guest is to be.
+//! The specification of a guest.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use assay_study::{DiskChoice, disk_size};
+use assay_study::{DiskOverride, disk_size};
 use assay_units::Bytes;
 
 use crate::layout::GuestLayout;
 
-/// Which kernel a guest boots.
+/// The kernel of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KernelChoice {
-    /// The newest kernel of this series that Debian packages: `6.1`, `6.12`.
+    /// The newest kernel of this series packaged by Debian: `6.1`, `6.12`.
     Debian(String),
-    /// A kernel image, `vmlinuz-RELEASE`, with its modules beside it.
+    /// A kernel image, `vmlinuz-RELEASE`, with its modules next to it.
     Image(PathBuf),
 }
 
 /// How a guest's processors are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Accelerator {
-    /// KVM where it works, else emulation.
+    /// KVM if it works, otherwise emulation.
     #[default]
     Auto,
-    /// KVM or nothing.
+    /// KVM only.
     Kvm,
     /// Emulation in software (QEMU's TCG), on any host.
     Emulation,
 }
 
-/// The distance from one node to another, both ways.
+/// The distance between two nodes, in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Distance {
     /// One node.
     pub from: u32,
-    /// The other.
+    /// The other node.
     pub to: u32,
     /// As in `node*/distance`: 10 is local, at most 254.
     pub value: u32,
 }
 
-/// What a guest is to be.
+/// The specification of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuestSpec {
     /// Its kernel.
     pub kernel: KernelChoice,
-    /// Its layout of control groups.
+    /// Its control group layout.
     pub layout: GuestLayout,
-    /// NUMA nodes; CPUs and memory are divided evenly among them.
+    /// Number of NUMA nodes; CPUs and memory are divided evenly among them.
     pub nodes: u32,
-    /// Distances between nodes; pairs that are not named are 20 apart.
+    /// Distances between nodes; the default is 20.
     pub distances: Vec<Distance>,
-    /// CPUs.
+    /// Number of CPUs.
     pub cpus: u32,
-    /// Memory.
+    /// Memory size.
     pub memory: Bytes,
     /// Scratch disks, in order.
-    pub disks: Vec<DiskChoice>,
+    pub disks: Vec<DiskOverride>,
     /// Size of a swap disk.
     pub swap: Option<Bytes>,
     /// How its processors are run.
     pub accelerator: Accelerator,
-    /// After this long the guest is ended, from its start.
+    /// Time limit from the guest's start, after which it is ended.
     pub timeout: Duration,
 }
 
@@ -83,17 +83,17 @@ impl Default for GuestSpec {
     }
 }
 
-/// The kernel and what is shared leave little of less than this.
+/// With less, kernel and shared files leave too little memory.
 const LEAST_MEMORY: Bytes = Bytes::mebi(256);
 
-/// QEMU's q35 machine of Debian 12 takes no more (`-smp`, maxcpus).
+/// Limit of QEMU's q35 machine in Debian 12 (`-smp`, maxcpus).
 const MOST_CPUS: u32 = 288;
 
 /// MAX_NODES of QEMU (include/sysemu/numa.h).
 const MOST_NODES: u32 = 128;
 
 impl GuestSpec {
-    /// Finds what no guest can be, with what to write instead.
+    /// Validates the specification; the error says what to use instead.
     pub fn check(&self) -> Result<(), String> {
         if self.cpus == 0 || self.cpus > MOST_CPUS {
             return Err(format!("a guest has 1 to {MOST_CPUS} CPUs, not {}", self.cpus));
@@ -105,8 +105,8 @@ impl GuestSpec {
             return Err(format!("memory of {} is not a whole number of MiB", self.memory));
         }
         for disk in &self.disks {
-            if matches!(disk, DiskChoice::Block(_) | DiskChoice::Loop) {
-                return Err("a guest is given no disk of the host and no image of it; write \
+            if matches!(disk, DiskOverride::Block(_) | DiskOverride::Loop) {
+                return Err("a guest cannot use a disk or image of the host; use \
                             `nvme:2GiB`, `virtio:2GiB` or `null_blk:iops=500,depth=32`"
                     .to_owned());
             }
@@ -121,7 +121,7 @@ impl GuestSpec {
         }
         if self.cpus < nodes {
             return Err(format!(
-                "{nodes} nodes need at least {nodes} CPUs, not {}: write --cpus {nodes}",
+                "{nodes} nodes need at least {nodes} CPUs, not {}; use --cpus {nodes}",
                 self.cpus
             ));
         }
@@ -133,23 +133,23 @@ impl GuestSpec {
                     nodes - 1
                 ));
             }
-            // ACPI's SLIT keeps 0 to 9 for itself and means "unreachable" by 255.
+            // ACPI's SLIT reserves 0 to 9, and 255 means "unreachable".
             if !(11..=254).contains(&value) {
-                return Err(format!("a distance is 11 to 254, not {value}"));
+                return Err(format!("a distance must be 11 to 254, not {value}"));
             }
         }
         Ok(())
     }
 
-    /// The size of the host's file behind a disk; `None` for one that the guest makes itself.
-    pub(crate) fn file_size(disk: &DiskChoice) -> Option<Bytes> {
+    /// The size of a disk's image file on the host; `None` for a disk that the guest creates.
+    pub(crate) fn file_size(disk: &DiskOverride) -> Option<Bytes> {
         match disk {
-            DiskChoice::Nvme(size) | DiskChoice::Virtio(size) => Some(*size),
-            DiskChoice::NullBlk { .. } | DiskChoice::Loop | DiskChoice::Block(_) => None,
+            DiskOverride::Nvme(size) | DiskOverride::Virtio(size) => Some(*size),
+            DiskOverride::NullBlk { .. } | DiskOverride::Loop | DiskOverride::Block(_) => None,
         }
     }
 
-    /// Memory of each node, in MiB; the last gets what is left over.
+    /// Memory of each node, in MiB; the last node gets the remainder.
     pub(crate) fn node_memory(&self) -> Vec<u64> {
         divide(self.memory.get() >> 20, self.nodes)
     }
@@ -186,7 +186,8 @@ impl FromStr for KernelChoice {
         match text.strip_prefix("debian-") {
             Some(series) if is_series(series) => Ok(Self::Debian(series.to_owned())),
             None if text.contains('/') => Ok(Self::Image(text.into())),
-            _ => Err("a kernel is `debian-6.1`, `debian-6.12` or the path of a vmlinuz".to_owned()),
+            _ => Err("unknown kernel; use `debian-6.1`, `debian-6.12` or the path of a vmlinuz"
+                .to_owned()),
         }
     }
 }
@@ -199,7 +200,7 @@ impl FromStr for Accelerator {
             "auto" => Ok(Self::Auto),
             "kvm" => Ok(Self::Kvm),
             "tcg" => Ok(Self::Emulation),
-            _ => Err("an accelerator is `auto`, `kvm` or `tcg` (emulation)".to_owned()),
+            _ => Err("unknown accelerator; use `auto`, `kvm` or `tcg` (emulation)".to_owned()),
         }
     }
 }
@@ -208,7 +209,7 @@ impl FromStr for Distance {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no distance; write `0,1=31`");
+        let wrong = || format!("invalid distance `{text}`; use the form `0,1=31`");
         let (pair, value) = text.split_once('=').ok_or_else(wrong)?;
         let (from, to) = pair.split_once(',').ok_or_else(wrong)?;
         let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
@@ -216,7 +217,7 @@ impl FromStr for Distance {
     }
 }
 
-/// Reads the size of a swap disk.
+/// Parses the size of a swap disk.
 pub fn parse_swap(text: &str) -> Result<Bytes, String> {
     disk_size("swap", text)
 }
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_is_a_series_of_debian_or_a_path() {
+    fn a_kernel_is_a_debian_series_or_a_path() {
         assert_eq!("debian-6.12".parse(), Ok(KernelChoice::Debian("6.12".to_owned())));
         assert_eq!("/boot/vmlinuz".parse(), Ok(KernelChoice::Image("/boot/vmlinuz".into())));
         for text in ["debian-", "debian-6", "debian-6.12.100", "ubuntu", "6.1"] {
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_cpus_are_divided_among_nodes_without_a_rest() {
+    fn memory_and_cpus_are_divided_among_nodes_completely() {
         let spec =
             GuestSpec { nodes: 3, cpus: 5, memory: Bytes::mebi(1000), ..GuestSpec::default() };
         assert_eq!(spec.check(), Ok(()));
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_guest_can_be_is_refused_with_what_to_write() {
+    fn impossible_guests_are_refused_with_a_remedy() {
         let spec = GuestSpec::default;
         assert!(refused(&GuestSpec { nodes: 4, ..spec() }).contains("--cpus 4"));
         assert!(refused(&GuestSpec { cpus: 0, ..spec() }).contains("1 to"));

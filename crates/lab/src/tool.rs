@@ -1,4 +1,4 @@
-//! Programs that a guest needs on the host.
+//! Host programs needed by guests.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use assay_files::{Trust, directories, search_path};
 use crate::cache::Cache;
 use crate::error::Error;
 
-/// The programs, found.
+/// Paths of the programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tools {
     pub(crate) virtme: PathBuf,
@@ -19,13 +19,13 @@ pub(crate) struct Tools {
 const DEBIAN: &str = "apt-get install qemu-system-x86 busybox-static kmod cpio udev, or run \
                       scripts/setup lab";
 
-/// Where udev's daemon is. A guest starts it from the host's files; without it there are no names
-/// for the ports that a command's output goes through.
+/// Location of udev's daemon. A guest starts it from the host's files; without it the ports for a
+/// command's output have no names.
 const UDEV: [&str; 2] = ["/usr/lib/systemd", "/lib/systemd"];
 
 impl Tools {
-    /// Finds them all, or names the first that is missing with its remedy. `virtme-run` is what
-    /// `vng` itself calls; it reads no configuration file of the user.
+    /// Finds all programs, or names the first missing one with a remedy. `virtme-run` is what `vng`
+    /// itself runs; it reads no configuration file of the user.
     pub(crate) fn find(cache: &Cache) -> Result<Self, Error> {
         let qemu = find("qemu-system-x86_64", &[])
             .ok_or_else(|| Error::new("QEMU (qemu-system-x86_64) is not installed").hint(DEBIAN))?;
@@ -36,11 +36,11 @@ impl Tools {
             }
         }
         if find("systemd-udevd", &UDEV.map(PathBuf::from)).is_none() {
-            let what = "systemd-udevd (Debian's package udev) is not installed: nothing that a \
-                        guest's programs say would be heard";
+            let what = "systemd-udevd (Debian's package udev) is not installed: the output of a \
+                        guest's programs would be lost";
             return Err(Error::new(what).hint(DEBIAN));
         }
-        let own = own_programs(cache)?;
+        let own = own_program_dir(cache)?;
         let virtme = find("virtme-run", std::slice::from_ref(&own)).ok_or_else(|| {
             Error::new(format!(
                 "virtme-ng (virtme-run) is neither on PATH nor in {}",
@@ -55,22 +55,23 @@ impl Tools {
     }
 }
 
-/// The lab's own programs, which nobody else can exchange: what lies there is started, as root where
-/// root calls.
-fn own_programs(cache: &Cache) -> Result<PathBuf, Error> {
+/// The lab's own program folder, which no other user may change: its programs are started, as root
+/// if the caller is root.
+fn own_program_dir(cache: &Cache) -> Result<PathBuf, Error> {
     let own = cache.path().join("virtme-ng/bin");
     match assay_files::check(&own, None, Trust::Checked) {
         Ok(_) => Ok(own),
         Err(error) => {
-            let what = format!("what lies in {} is not started: {}", own.display(), error.cause);
-            let hint = "make it yours and root's alone (`chown`, `chmod go-w`), or name another \
-                        folder with ASSAY_LAB_CACHE";
+            let what = format!("programs in {} are not started: {}", own.display(), error.cause);
+            let hint = "make it writable only by you and root (`chown`, `chmod go-w`), or set \
+                        ASSAY_LAB_CACHE to another folder";
             Err(Error::new(what).hint(hint))
         }
     }
 }
 
-/// Where `program` is: in `first`, in the directories of PATH, or where administrators' programs are.
+/// Searches for `program` in `first`, in the directories of PATH, and in the usual sbin
+/// directories.
 pub(crate) fn find(program: &str, first: &[PathBuf]) -> Option<PathBuf> {
     find_in(&std::env::var_os("PATH").unwrap_or_default(), program, first)
 }
@@ -87,35 +88,32 @@ fn find_in(path: &OsStr, program: &str, first: &[PathBuf]) -> Option<PathBuf> {
 
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Runs a program that ends by itself; an exit code other than 0 is an error with its own words.
+/// Runs a program to its end; an exit code other than 0 is an error with its last line of stderr.
 pub(crate) fn succeed<A: AsRef<OsStr>>(
     program: &str,
     arguments: &[A],
     directory: &Path,
 ) -> Result<String, Error> {
-    let output = call(program, arguments, directory)?;
+    let output = run(program, arguments, directory)?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let words: Vec<String> =
         arguments.iter().map(|word| word.as_ref().to_string_lossy().into_owned()).collect();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     Err(Error::new(format!(
         "`{program} {}` ended with {}: {}",
         words.join(" "),
         output.status,
-        said.trim().lines().last().unwrap_or("it said nothing")
+        stderr.trim().lines().last().unwrap_or("no error message")
     )))
 }
 
-fn call<A: AsRef<OsStr>>(
-    program: &str,
-    arguments: &[A],
-    directory: &Path,
-) -> Result<Output, Error> {
+fn run<A: AsRef<OsStr>>(program: &str, arguments: &[A], directory: &Path) -> Result<Output, Error> {
     let path = find(program, &[])
         .ok_or_else(|| Error::new(format!("the program {program} is not installed")))?;
     Command::new(&path)
@@ -133,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_fails_is_an_error_with_its_last_words() {
+    fn a_failed_program_is_an_error_with_its_last_line() {
         let here = Path::new("/");
         assert_eq!(succeed("echo", &["hello"], here).unwrap(), "hello\n");
         let error = succeed("sh", &["-c", "echo no such package >&2; exit 100"], here).unwrap_err();
@@ -142,25 +140,25 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_others_can_exchange_are_not_started() {
+    fn programs_that_others_can_replace_are_not_started() {
         use std::os::unix::fs::PermissionsExt;
         let place = tempfile::tempdir().unwrap();
         let cache = Cache::at(place.path());
         let bin = place.path().join("virtme-ng/bin");
-        assert_eq!(own_programs(&cache).unwrap(), bin, "what is missing is nobody's");
+        assert_eq!(own_program_dir(&cache).unwrap(), bin, "a missing folder is accepted");
         std::fs::create_dir_all(&bin).unwrap();
         for (path, mode) in [(bin.as_path(), 0o777), (place.path(), 0o777)] {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-            let error = own_programs(&cache).unwrap_err().to_string();
+            let error = own_program_dir(&cache).unwrap_err().to_string();
             assert!(error.contains("0777") && error.contains("ASSAY_LAB_CACHE"), "{error}");
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
         }
-        assert!(own_programs(&cache).is_ok());
+        assert!(own_program_dir(&cache).is_ok());
     }
 
-    /// What lies in the directory that somebody works in is not started as root.
+    /// Programs in the current directory must not be started as root.
     #[test]
-    fn the_lab_looks_in_no_relative_entry_of_the_path() {
+    fn relative_entries_of_the_path_are_ignored() {
         use std::os::unix::fs::PermissionsExt;
         let place = tempfile::tempdir_in(".").unwrap();
         let program = place.path().join("virtme-run-of-somebody-else");
@@ -174,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lab_s_own_folder_comes_before_the_path() {
+    fn the_lab_s_own_folder_precedes_the_path() {
         use std::os::unix::fs::PermissionsExt;
         let own = tempfile::tempdir().unwrap();
         let program = own.path().join("sh");

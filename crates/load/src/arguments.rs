@@ -1,4 +1,4 @@
-//! The command line: what all generators share, and the command that holds them all.
+//! The command line: options shared by all generators, and the `assay-load` command.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -12,32 +12,32 @@ use crate::failure::Failure;
 use crate::generator::Generator;
 use crate::registry::GENERATORS;
 
-/// Options of every generator.
+/// Options shared by all generators.
 #[derive(Debug, Clone, Args)]
 pub struct Shared {
     /// Print the result as one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Seed of everything random (the generator's own default is that of its founders)
+    /// Seed for all random numbers [default: the original program's]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Threads [default: the CPUs that this process may use]
+    /// Threads [default: the CPUs this process may use]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Say how much memory it would take, and end
+    /// Print how much memory the run would use, and exit
     #[arg(long)]
     pub predict: bool,
-    /// Start although the memory does not suffice by prediction: for studies of memory limits
+    /// Start even if the predicted memory does not fit: for studies of memory limits
     #[arg(long)]
     pub anyway: bool,
-    /// Transparent huge pages: ask for them, forbid them, or leave it to the host's setting
-    #[arg(long, value_enum, default_value_t = Huge::Wanted)]
+    /// Transparent huge pages: request them, forbid them, or keep the host's setting
+    #[arg(long, value_enum, default_value_t = Huge::Advise)]
     pub huge_pages: Huge,
-    /// Spread memory page by page over these nodes (`0-1`, or `all`), and prove it afterwards
+    /// Interleave memory page by page over these nodes (`0-1`, or `all`), and verify it afterwards
     #[arg(long, value_name = "NODES")]
     pub interleave: Option<String>,
-    /// When everything is ready to begin, write the process id into this FIFO and stop until
-    /// SIGCONT: for many loads that are to begin at the same instant
+    /// When ready to begin, write the process id into this FIFO and stop until SIGCONT, so that
+    /// many loads can begin at the same instant
     #[arg(long, value_name = "FIFO")]
     pub gate: Option<PathBuf>,
 }
@@ -46,7 +46,8 @@ pub struct Shared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Huge {
     /// madvise(MADV_HUGEPAGE)
-    Wanted,
+    #[value(name = "wanted")]
+    Advise,
     /// madvise(MADV_NOHUGEPAGE)
     Never,
     /// no advice
@@ -56,7 +57,7 @@ pub enum Huge {
 impl From<Huge> for HugePages {
     fn from(huge: Huge) -> Self {
         match huge {
-            Huge::Wanted => Self::Wanted,
+            Huge::Advise => Self::Advise,
             Huge::Never => Self::Never,
             Huge::System => Self::System,
         }
@@ -64,8 +65,8 @@ impl From<Huge> for HugePages {
 }
 
 impl Shared {
-    /// How many threads work: as asked, or as many as the affinity mask and the CPU limit of the
-    /// control group allow.
+    /// Number of worker threads: `--threads`, or as many as the affinity mask and the CPU limit of
+    /// the control group allow.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.threads.map_or_else(
@@ -74,9 +75,9 @@ impl Shared {
         )
     }
 
-    /// The shared options of a test: small pages, a number of threads.
+    /// Shared options for tests: small pages and the given number of threads.
     #[cfg(test)]
-    pub(crate) fn of_threads(threads: u16) -> Self {
+    pub(crate) fn with_threads(threads: u16) -> Self {
         Self {
             json: false,
             seed: None,
@@ -89,35 +90,35 @@ impl Shared {
         }
     }
 
-    /// Waits at the gate, where there is one. A generator calls this once: when its files, data
-    /// and threads are ready, before the first operation that counts. Returns that moment,
-    /// CLOCK_MONOTONIC nanoseconds.
+    /// Waits at the start barrier, if `--gate` names one. A generator calls this once, when its
+    /// files, data and threads are ready and before the first operation that counts. Returns that
+    /// moment in CLOCK_MONOTONIC nanoseconds.
     pub fn ready(&self) -> Result<u64, Failure> {
         if let Some(fifo) = &self.gate {
-            // The blank divides it from what somebody else may have written there.
+            // The leading blank separates it from what other processes may have written there.
             let line = format!(" {}\n", std::process::id());
             let failed = |cause: std::io::Error| Failure::Unable {
-                what: format!("the gate `{}` cannot be used: {cause}", fifo.display()),
-                remedy: "make it with mkfifo, and read from it".to_owned(),
+                what: format!("cannot use the start barrier `{}`: {cause}", fifo.display()),
+                remedy: "create it with mkfifo, and read from it".to_owned(),
             };
-            let mut gate = OpenOptions::new().append(true).open(fifo).map_err(failed)?;
-            gate.write_all(line.as_bytes()).map_err(failed)?;
-            drop(gate);
+            let mut pipe = OpenOptions::new().append(true).open(fifo).map_err(failed)?;
+            pipe.write_all(line.as_bytes()).map_err(failed)?;
+            drop(pipe);
             assay_kernel::process::stop_self()?;
         }
         Ok(clock::monotonic_ns())
     }
 }
 
-/// The whole command `assay-load` with a subcommand a generator.
+/// The command `assay-load` with one subcommand per generator.
 #[must_use]
 pub fn command() -> Command {
     Command::new("assay-load")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Load generators, each exact to its published definition")
         .after_help(
-            "Exit code: 0 done and validated, 2 usage, 4 the host cannot do it (with what would \
-             be needed), 5 the result is wrong.",
+            "Exit code: 0 done and validated, 2 usage, 4 the host cannot do it (with what is \
+             needed), 5 the result is wrong.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -125,7 +126,7 @@ pub fn command() -> Command {
 }
 
 /// The command of one generator: its own options and the shared ones.
-pub(crate) fn command_of<G: Generator>() -> Command {
+pub(crate) fn generator_command<G: Generator>() -> Command {
     let own = G::augment_args(Command::new(G::NAME).about(G::ABOUT));
     Shared::augment_args(own.next_help_heading("Shared by all generators"))
 }
@@ -135,12 +136,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_command_line_is_valid() {
         command().debug_assert();
     }
 
     #[test]
-    fn every_generator_takes_the_shared_options() {
+    fn every_generator_has_the_shared_options() {
         for entry in GENERATORS {
             let command = (entry.command)();
             for option in
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn no_threads_are_refused() {
+    fn zero_threads_are_refused() {
         let error = command().try_get_matches_from(["assay-load", "graph500", "--threads", "0"]);
         assert!(error.is_err());
     }

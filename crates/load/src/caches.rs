@@ -1,24 +1,24 @@
-//! The caches that the kernel knows of (Documentation/ABI/testing/sysfs-devices-system-cpu). In a
-//! virtual machine they may be made up.
+//! Caches reported by the kernel (Documentation/ABI/testing/sysfs-devices-system-cpu). In a virtual
+//! machine they may not match the hardware.
 
 use assay_kernel::Root;
 use assay_units::{Bytes, CpuSet};
 
-/// A cache that data goes through.
+/// A data or unified cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cache {
     pub(crate) level: u32,
     pub(crate) bytes: u64,
 }
 
-/// Data and unified caches of a CPU by level; none where the kernel knows of none.
-pub(crate) fn of_cpu(root: &Root, cpu: u16) -> Vec<Cache> {
+/// Data and unified caches of a CPU by level; empty if the kernel reports none.
+pub(crate) fn data_caches(root: &Root, cpu: u16) -> Vec<Cache> {
     shared(root, cpu).into_iter().map(|(cache, _)| cache).collect()
 }
 
-/// Bytes of all last caches of these CPUs together, one that several of them share counted once.
-/// 0 where the kernel knows of none.
-pub(crate) fn last_of(root: &Root, cpus: &[u16]) -> u64 {
+/// Total bytes of the last-level caches of these CPUs, a shared one counted once. 0 if the kernel
+/// reports none.
+pub(crate) fn last_level_bytes(root: &Root, cpus: &[u16]) -> u64 {
     let mut counted: Vec<u16> = Vec::new();
     let mut bytes = 0;
     for &cpu in cpus {
@@ -32,7 +32,7 @@ pub(crate) fn last_of(root: &Root, cpus: &[u16]) -> u64 {
     bytes
 }
 
-/// Caches by level, and which CPUs share each, where the kernel says that.
+/// Caches by level, and the CPUs that share each, where the kernel reports them.
 fn shared(root: &Root, cpu: u16) -> Vec<(Cache, Option<CpuSet>)> {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
     let indexes = root.list(&folder).unwrap_or_default();
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn data_caches_are_read_by_level_and_instructions_left_out() {
+    fn data_caches_are_read_by_level_without_instruction_caches() {
         let tree = tempfile::tempdir().unwrap();
         for (index, level, kind, size) in [
             ("index3", "3", "Unified", "32768K"),
@@ -80,15 +80,15 @@ mod tests {
             write(tree.path(), 3, index, &[("level", level), ("type", kind), ("size", size)]);
         }
         let root = Root::at(tree.path());
-        let found: Vec<(u32, u64)> =
-            of_cpu(&root, 3).iter().map(|cache| (cache.level, cache.bytes)).collect();
-        assert_eq!(found, [(1, 32 << 10), (2, 1 << 20), (3, 32 << 20)]);
-        assert!(of_cpu(&root, 4).is_empty());
-        assert_eq!(last_of(&root, &[3, 4]), 32 << 20);
+        let caches: Vec<(u32, u64)> =
+            data_caches(&root, 3).iter().map(|cache| (cache.level, cache.bytes)).collect();
+        assert_eq!(caches, [(1, 32 << 10), (2, 1 << 20), (3, 32 << 20)]);
+        assert!(data_caches(&root, 4).is_empty());
+        assert_eq!(last_level_bytes(&root, &[3, 4]), 32 << 20);
     }
 
     #[test]
-    fn a_last_cache_that_cpus_share_counts_once() {
+    fn a_shared_last_level_cache_counts_once() {
         let tree = tempfile::tempdir().unwrap();
         for (cpu, sharers) in [(0, "0-1"), (1, "0-1"), (2, "2-3"), (3, "2-3")] {
             let files = [("level", "3"), ("type", "Unified"), ("size", "16384K")];
@@ -96,8 +96,8 @@ mod tests {
             write(tree.path(), cpu, "index3", &[("shared_cpu_list", sharers)]);
         }
         let root = Root::at(tree.path());
-        assert_eq!(last_of(&root, &[0, 1]), 16 << 20);
-        assert_eq!(last_of(&root, &[0, 1, 2, 3]), 32 << 20);
-        assert_eq!(last_of(&root, &[]), 0);
+        assert_eq!(last_level_bytes(&root, &[0, 1]), 16 << 20);
+        assert_eq!(last_level_bytes(&root, &[0, 1, 2, 3]), 32 << 20);
+        assert_eq!(last_level_bytes(&root, &[]), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Why a generator ended without a result, and the exit code that says so (docs/cli.md).
+//! Why a generator ended without a result, and the exit code for it (docs/cli.md).
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,31 +6,31 @@ use std::path::PathBuf;
 /// A failed run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// The arguments do not make sense together; nothing was started. Exit code 2.
+    /// The arguments are inconsistent; nothing was started. Exit code 2.
     Usage(String),
     /// A file that describes the load has a mistake; nothing was started. Exit code 2.
     Input {
-        /// The file as the user named it.
+        /// The file as named by the user.
         path: PathBuf,
-        /// Line and column from 1, where the mistake has a place.
+        /// Line and column from 1, if the mistake has a position.
         place: Option<(u32, u32)>,
-        /// What is wrong, with the word that is.
+        /// What is wrong, with the word in question.
         what: String,
-        /// What would be right.
+        /// How to correct it.
         remedy: String,
     },
-    /// This host cannot do it: too little memory, a system call refused. Exit code 4.
+    /// This host cannot do it: too little memory, a failed system call. Exit code 4.
     Unable {
         /// What cannot be done, with the numbers.
         what: String,
-        /// What would be needed.
+        /// What is needed.
         remedy: String,
     },
-    /// The load began and could not go on: a full disk, a file taken away. Exit code 5.
+    /// The load began and could not continue: a full disk, a removed file. Exit code 5.
     Ended {
         /// Operation, path and errno.
         what: String,
-        /// What to look at.
+        /// What to check.
         remedy: String,
     },
     /// The load ran and its result is wrong. Exit code 5.
@@ -78,7 +78,7 @@ impl std::error::Error for Failure {}
 impl From<assay_kernel::Error> for Failure {
     fn from(error: assay_kernel::Error) -> Self {
         let remedy = error.hint.clone().unwrap_or_else(|| {
-            "ask for less, or see `ulimit -v` and /proc/sys/vm/overcommit_memory".to_owned()
+            "use less memory, or see `ulimit -v` and /proc/sys/vm/overcommit_memory".to_owned()
         });
         Self::Unable { what: assay_kernel::Error { hint: None, ..error }.to_string(), remedy }
     }
@@ -89,16 +89,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistake_in_a_file_is_said_with_its_place_and_its_remedy() {
+    fn a_mistake_in_a_file_is_reported_with_position_and_remedy() {
         let failure = Failure::Input {
             path: "mail.f".into(),
             place: Some((3, 14)),
-            what: "there is no flow operation `raed`".to_owned(),
+            what: "unknown flow operation `raed`".to_owned(),
             remedy: "did you mean `read`?".to_owned(),
         };
         assert_eq!(
             failure.to_string(),
-            "mail.f:3:14: there is no flow operation `raed`\n  hint: did you mean `read`?"
+            "mail.f:3:14: unknown flow operation `raed`\n  hint: did you mean `read`?"
         );
         assert_eq!(failure.exit_code(), 2);
     }

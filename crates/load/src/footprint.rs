@@ -1,14 +1,14 @@
-//! How much memory a run will touch, known before it allocates any.
+//! Prediction of the memory a run will touch.
 
 use assay_units::Bytes;
 use serde_json::{Value, json};
 
-/// What is alive at the same time.
+/// Memory that is in use at the same time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phase {
     /// `construction`, `searches`.
     pub name: &'static str,
-    /// Each large array with its bytes.
+    /// Large arrays by name and size in bytes.
     pub parts: Vec<(&'static str, u64)>,
 }
 
@@ -16,20 +16,20 @@ pub struct Phase {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Footprint {
     phases: Vec<Phase>,
-    /// What the process takes before it begins: code, stacks, libraries.
+    /// Memory used before the run begins: code, stacks, libraries.
     base: u64,
 }
 
 impl Footprint {
     /// A footprint of these phases.
     #[must_use]
-    pub fn of_phases(phases: Vec<Phase>) -> Self {
+    pub fn new(phases: Vec<Phase>) -> Self {
         Self { phases, base: 0 }
     }
 
-    /// The same on top of what the process already has.
+    /// Adds the memory the process already uses.
     #[must_use]
-    pub fn on_top_of(mut self, base: u64) -> Self {
+    pub fn with_base(mut self, base: u64) -> Self {
         self.base = base;
         self
     }
@@ -40,19 +40,19 @@ impl Footprint {
         &self.phases
     }
 
-    /// Bytes of one phase with the base.
+    /// Bytes of one phase, base included.
     #[must_use]
-    pub fn of(&self, phase: &Phase) -> u64 {
+    pub fn phase_bytes(&self, phase: &Phase) -> u64 {
         phase.parts.iter().map(|(_, bytes)| bytes).sum::<u64>() + self.base
     }
 
-    /// The largest amount of memory that is resident at any time, in bytes.
+    /// Peak resident memory in bytes.
     #[must_use]
     pub fn peak(&self) -> u64 {
-        self.phases.iter().map(|phase| self.of(phase)).max().unwrap_or(self.base)
+        self.phases.iter().map(|phase| self.phase_bytes(phase)).max().unwrap_or(self.base)
     }
 
-    /// As an array of phases with their parts in bytes.
+    /// The phases and their parts in bytes, as an array.
     #[must_use]
     pub fn to_json(&self) -> Value {
         self.phases
@@ -63,14 +63,14 @@ impl Footprint {
                     .iter()
                     .map(|(name, bytes)| (name.to_string(), json!(bytes)))
                     .collect();
-                json!({ "name": phase.name, "bytes": self.of(phase), "parts": parts })
+                json!({ "name": phase.name, "bytes": self.phase_bytes(phase), "parts": parts })
             })
             .collect()
     }
 }
 
-/// An amount for people: three digits and a binary unit, where [`Bytes`] is exact and long.
-pub(crate) fn shown(bytes: u64) -> String {
+/// Formats an amount with three digits and a binary unit, where [`Bytes`] is exact and long.
+pub(crate) fn format_bytes(bytes: u64) -> String {
     const UNITS: [(f64, &str); 4] = [
         ((1u64 << 40) as f64, "TiB"),
         ((1u64 << 30) as f64, "GiB"),
@@ -98,11 +98,11 @@ mod tests {
 
     #[test]
     fn the_peak_is_the_largest_phase_and_not_their_sum() {
-        let footprint = Footprint::of_phases(vec![
+        let footprint = Footprint::new(vec![
             Phase { name: "first", parts: vec![("a", 100), ("b", 20)] },
             Phase { name: "second", parts: vec![("a", 100), ("c", 30)] },
         ])
-        .on_top_of(5);
+        .with_base(5);
         assert_eq!(footprint.peak(), 135);
         assert_eq!(footprint.to_json()[1]["parts"]["c"], 30);
     }
@@ -116,7 +116,7 @@ mod tests {
             (3 << 39, "1.50 TiB"),
             (12_900, "12.6 KiB"),
         ] {
-            assert_eq!(shown(bytes), text);
+            assert_eq!(format_bytes(bytes), text);
         }
     }
 }

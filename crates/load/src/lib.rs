@@ -1,6 +1,6 @@
-//! Assay's own load generators, each exact to its published definition and each also usable alone
-//! as `assay-load NAME`. This file is the map; `registry` lists the generators, `generator` says
-//! what one is, and all the rest of the top level is what they share.
+//! Assay's own load generators, each exact to its published definition and usable alone as
+//! `assay-load NAME`. `registry` lists the generators, `generator` defines their interface, and the
+//! other top-level modules are shared by them.
 
 mod arguments;
 mod bandwidth;
@@ -33,28 +33,30 @@ pub use failure::Failure;
 pub use filebench::check_script;
 pub use footprint::{Footprint, Phase};
 pub use generator::{Entry, Finished, Generator, Report};
-pub use headroom::{GroupRoom, Headroom};
+pub use headroom::{GroupLimit, Headroom};
 pub use measured::Backing;
 pub use output::Reporter;
 pub use registry::GENERATORS;
 pub use ycsb::check_properties;
 
-/// Arguments with the spellings of the founders' own command lines replaced by those that
-/// [`command`] knows: `-threads` of YCSB has one dash.
+/// Translates spellings of the original programs' command lines to those of [`command`]: YCSB
+/// writes `-threads` with one dash.
 #[must_use]
-pub fn spelled(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Vec<std::ffi::OsString> {
-    ycsb::spelled(arguments)
+pub fn normalize_arguments(
+    arguments: impl IntoIterator<Item = std::ffi::OsString>,
+) -> Vec<std::ffi::OsString> {
+    ycsb::normalize_arguments(arguments)
 }
 
-/// Runs the generator that the arguments name (`matches` of [`command`]) and returns what it has
-/// to say. `json` in the arguments decides nothing here: a report has both forms.
-pub fn run(matches: &clap::ArgMatches, talk: &dyn Reporter) -> Result<Report, Failure> {
+/// Runs the generator selected by the arguments (`matches` of [`command`]) and returns its report.
+/// `--json` has no effect here: a report has both forms.
+pub fn run(matches: &clap::ArgMatches, reporter: &dyn Reporter) -> Result<Report, Failure> {
     let (name, own) = matches
         .subcommand()
-        .ok_or_else(|| Failure::usage("no generator is named; see `assay-load --help`"))?;
+        .ok_or_else(|| Failure::usage("no generator given; see `assay-load --help`"))?;
     let entry = GENERATORS
         .iter()
         .find(|entry| entry.name == name)
-        .ok_or_else(|| Failure::usage(format!("there is no generator `{name}`")))?;
-    (entry.start)(own, &assay_kernel::Root::real(), talk)
+        .ok_or_else(|| Failure::usage(format!("unknown generator `{name}`")))?;
+    (entry.start)(own, &assay_kernel::Root::real(), reporter)
 }

@@ -1,4 +1,4 @@
-//! What this process really has in memory, from /proc/self.
+//! Measured memory usage of this process, from /proc/self.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,26 @@ use assay_kernel::Root;
 use assay_kernel::parse::{keyed, numa_maps};
 use serde_json::{Value, json};
 
-/// A process at rest: code, libraries and stacks, where /proc does not say.
+/// Assumed memory of an idle process (code, libraries, stacks) if /proc is not readable.
 const TYPICAL_BASE: u64 = 4 << 20;
 
-/// What the process has now, before it allocates (`VmRSS`, proc_pid_status(5)).
+/// Resident memory before allocations (`VmRSS`, proc_pid_status(5)).
 pub(crate) fn resident(root: &Root) -> u64 {
     status(root, "VmRSS").unwrap_or(TYPICAL_BASE)
 }
 
-/// The most that it ever had (`VmHWM`), or why that is not known.
+/// Peak resident memory (`VmHWM`), or why it is unknown.
 pub(crate) fn peak(root: &Root) -> Result<u64, String> {
     status(root, "VmHWM")
 }
 
-/// What the memory of a run really is. Read it while the memory is still there.
+/// How the memory of a run is backed. Read it while the memory is still allocated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backing {
     /// Bytes in transparent huge pages (`AnonHugePages` of smaps_rollup, since Linux 4.14), or why
-    /// that is not known.
+    /// they are unknown.
     pub huge: Result<u64, String>,
-    /// Bytes of anonymous memory on each node (numa_maps), or why that is not known.
+    /// Bytes of anonymous memory on each node (numa_maps), or why they are unknown.
     pub nodes: Result<BTreeMap<u16, u64>, String>,
 }
 

@@ -1,21 +1,22 @@
-//! What a generator says while it works. Libraries do not print: the binary decides where it goes.
+//! Messages and progress of a generator. Libraries do not print: the binary decides where the
+//! output goes.
 
-/// Where talk goes. Implementations may be called from any thread.
+/// Receives messages and progress. Methods may be called from any thread.
 pub trait Reporter: Sync {
-    /// One line for people.
-    fn say(&self, line: &str);
+    /// Reports one line for people.
+    fn line(&self, line: &str);
 
-    /// `done` of `all` steps of `what` are behind us. Called often; an implementation may drop
-    /// what nobody would see.
+    /// Reports that `done` of `all` steps of `what` are completed. Called often; an implementation
+    /// may drop updates.
     fn progress(&self, what: &str, done: usize, all: usize);
 }
 
-/// Says nothing, for tests and for callers that need no talk.
+/// Discards everything; for tests.
 #[cfg(test)]
 pub(crate) struct Silence;
 
 #[cfg(test)]
 impl Reporter for Silence {
-    fn say(&self, _: &str) {}
+    fn line(&self, _: &str) {}
     fn progress(&self, _: &str, _: usize, _: usize) {}
 }

@@ -1,4 +1,4 @@
-//! On which nodes the memory of a run is asked for, and on which it was found.
+//! NUMA placement of a run's memory: the requested policy, and verification of where the memory is.
 
 use assay_kernel::parse::keyed;
 use assay_kernel::{Root, memory_policy};
@@ -6,17 +6,17 @@ use assay_units::NodeSet;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::footprint::shown;
+use crate::footprint::format_bytes;
 use crate::measured::Backing;
 use crate::output::Reporter;
 
-/// A node with less than this part of its even share was left out.
+/// A node with less than this part of an even share is considered unused.
 const EVEN: f64 = 0.8;
 
-/// The nodes of `--interleave`: a list, or `all` that this process may use.
-pub(crate) fn nodes(root: &Root, asked: &str) -> Result<NodeSet, Failure> {
-    if asked != "all" {
-        return asked
+/// Parses the nodes of `--interleave`: a list, or `all` nodes that this process may use.
+pub(crate) fn nodes(root: &Root, requested: &str) -> Result<NodeSet, Failure> {
+    if requested != "all" {
+        return requested
             .parse()
             .map_err(|error| Failure::usage(format!("--interleave: {error}, or `all`")));
     }
@@ -30,35 +30,35 @@ pub(crate) fn nodes(root: &Root, asked: &str) -> Result<NodeSet, Failure> {
     })
 }
 
-/// Asks for the memory of all threads that are started from now on to be spread.
+/// Interleaves the memory of all threads that are started from now on.
 pub(crate) fn interleave(nodes: &NodeSet) -> Result<(), Failure> {
     let ids: Vec<u16> = nodes.iter().collect();
     Ok(memory_policy::interleave(&ids)?)
 }
 
-/// Sets what was found beside what was asked. A policy is only a wish: a full node gives way to
-/// the others without a word.
-pub(crate) fn proof(asked: &NodeSet, backing: &Backing, talk: &dyn Reporter) -> Value {
-    let as_asked = match &backing.nodes {
+/// Compares the actual with the requested placement. The kernel does not guarantee a policy: it
+/// silently uses other nodes when one is full.
+pub(crate) fn verify(requested: &NodeSet, backing: &Backing, reporter: &dyn Reporter) -> Value {
+    let is_spread = match &backing.nodes {
         Err(reason) => {
-            talk.say(&format!("placement: not proven: {reason}"));
+            reporter.line(&format!("placement: not verified: {reason}"));
             json!({ "not_available": reason })
         }
-        Ok(found) => {
-            let all: u64 = found.values().sum();
-            let even = all as f64 / asked.iter().count().max(1) as f64;
-            let held = |node: u16| found.get(&node).copied().unwrap_or(0);
-            let spread = asked.iter().all(|node| held(node) as f64 >= EVEN * even);
-            let list: Vec<String> = found
+        Ok(bytes_by_node) => {
+            let all: u64 = bytes_by_node.values().sum();
+            let even = all as f64 / requested.iter().count().max(1) as f64;
+            let held = |node: u16| bytes_by_node.get(&node).copied().unwrap_or(0);
+            let spread = requested.iter().all(|node| held(node) as f64 >= EVEN * even);
+            let list: Vec<String> = bytes_by_node
                 .iter()
-                .map(|(node, held)| format!("{} on node {node}", shown(*held)))
+                .map(|(node, held)| format!("{} on node {node}", format_bytes(*held)))
                 .collect();
-            let verdict = if spread { "as asked" } else { "NOT as asked" };
-            talk.say(&format!("placement: {verdict}: {}", list.join(", ")));
+            let verdict = if spread { "as requested" } else { "NOT as requested" };
+            reporter.line(&format!("placement: {verdict}: {}", list.join(", ")));
             json!(spread)
         }
     };
-    json!({ "interleave": asked.to_string(), "as_asked": as_asked })
+    json!({ "interleave": requested.to_string(), "as_asked": is_spread })
 }
 
 #[cfg(test)]
@@ -68,24 +68,24 @@ mod tests {
     use super::*;
     use crate::output::Silence;
 
-    fn proven(found: &[(u16, u64)]) -> Value {
-        let nodes = Ok(found.iter().copied().collect::<BTreeMap<_, _>>());
+    fn verified(bytes_by_node: &[(u16, u64)]) -> Value {
+        let nodes = Ok(bytes_by_node.iter().copied().collect::<BTreeMap<_, _>>());
         let backing = Backing { huge: Ok(0), nodes };
-        proof(&"0-1".parse().unwrap(), &backing, &Silence)["as_asked"].clone()
+        verify(&"0-1".parse().unwrap(), &backing, &Silence)["as_asked"].clone()
     }
 
     #[test]
-    fn memory_on_one_of_two_nodes_is_not_spread() {
-        assert_eq!(proven(&[(0, 500), (1, 480)]), true);
-        assert_eq!(proven(&[(0, 980)]), false);
-        assert_eq!(proven(&[(0, 700), (1, 280)]), false);
+    fn memory_on_one_of_two_nodes_is_not_interleaved() {
+        assert_eq!(verified(&[(0, 500), (1, 480)]), true);
+        assert_eq!(verified(&[(0, 980)]), false);
+        assert_eq!(verified(&[(0, 700), (1, 280)]), false);
     }
 
     #[test]
-    fn what_cannot_be_read_proves_nothing() {
+    fn unreadable_placement_is_not_verified() {
         let backing = Backing { huge: Ok(0), nodes: Err("no numa_maps".to_owned()) };
-        let proof = proof(&"0".parse().unwrap(), &backing, &Silence);
-        assert_eq!(proof["as_asked"]["not_available"], "no numa_maps");
+        let verify = verify(&"0".parse().unwrap(), &backing, &Silence);
+        assert_eq!(verify["as_asked"]["not_available"], "no numa_maps");
     }
 
     #[test]

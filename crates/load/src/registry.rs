@@ -1,5 +1,4 @@
-//! The one place where generators are listed. Adding one is its folder, a line here and a page in
-//! docs/load.
+//! The list of generators. A new one needs its folder, a line here and a section in docs/load.
 
 use crate::bandwidth::Bandwidth;
 use crate::build::Build;
@@ -16,18 +15,18 @@ use crate::ycsb::Ycsb;
 
 /// All generators, in the order of the help text.
 pub const GENERATORS: &[Entry] = &[
-    Entry::of::<Graph500>(),
-    Entry::of::<Filebench>(),
-    Entry::of::<Ycsb>(),
-    Entry::of::<Blackscholes>(),
-    Entry::of::<Streamcluster>(),
-    Entry::of::<Chase>(),
-    Entry::of::<Bandwidth>(),
-    Entry::of::<Latency>(),
-    Entry::of::<PagesOfFile>(),
-    Entry::of::<Spin>(),
-    Entry::of::<Hog>(),
-    Entry::of::<Build>(),
+    Entry::new::<Graph500>(),
+    Entry::new::<Filebench>(),
+    Entry::new::<Ycsb>(),
+    Entry::new::<Blackscholes>(),
+    Entry::new::<Streamcluster>(),
+    Entry::new::<Chase>(),
+    Entry::new::<Bandwidth>(),
+    Entry::new::<Latency>(),
+    Entry::new::<PagesOfFile>(),
+    Entry::new::<Spin>(),
+    Entry::new::<Hog>(),
+    Entry::new::<Build>(),
 ];
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! What is promised across trials, and the numbers of others, as they go into the record.
+//! Cross-trial promises and references in the form of the record.
 
 use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
-use assay_study::{Bindings, Pairs, Promise, Relation, Scalar, Study, level_of};
+use assay_study::{Bindings, Pairs, Promise, Relation, Scalar, Study, find_level};
 use serde_json::Value;
 
-/// The promises across trials, in the order of the study file.
+/// The cross-trial promises, in the order of the study file.
 pub(crate) fn comparisons(study: &Study) -> Vec<ComparisonRecord> {
     study.promises.iter().filter_map(|promise| comparison(study, promise)).collect()
 }
@@ -35,7 +35,7 @@ fn comparison(study: &Study, promise: &Promise) -> Option<ComparisonRecord> {
     })
 }
 
-/// The numbers of others, in the order of the study file.
+/// The references, in the order of the study file.
 pub(crate) fn references(study: &Study) -> Vec<ReferenceRecord> {
     let record = |reference: &assay_study::Reference| ReferenceRecord {
         what: reference.what.clone(),
@@ -50,13 +50,13 @@ pub(crate) fn references(study: &Study) -> Vec<ReferenceRecord> {
     study.references.iter().map(record).collect()
 }
 
-/// Levels exactly as the trials have them: `2` becomes the `2.0` of the factor's own list. A level
-/// that no trial has (any more) stays as it is written.
+/// Levels exactly as the trials have them: `2` becomes the `2.0` of the factor's list. A level that
+/// no trial has (any more) stays as written.
 fn levels(study: &Study, named: &Bindings) -> Levels {
-    let level = |(name, wanted): (&String, &Scalar)| {
+    let with_trial_level = |(name, level): (&String, &Scalar)| {
         let factor = study.factors.iter().find(|factor| factor.name == *name);
-        let meant = factor.and_then(|factor| level_of(factor, wanted)).unwrap_or(wanted);
-        (name.clone(), serde_json::to_value(meant).unwrap_or(Value::Null))
+        let trial_level = factor.and_then(|factor| find_level(factor, level)).unwrap_or(level);
+        (name.clone(), serde_json::to_value(trial_level).unwrap_or(Value::Null))
     };
-    named.iter().map(level).collect()
+    named.iter().map(with_trial_level).collect()
 }

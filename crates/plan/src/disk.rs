@@ -1,17 +1,18 @@
-//! Scratch disks of a trial, and how they are shared out among workloads.
+//! Scratch disks of a trial and their division among workloads.
 
 use assay_facts::{Disk as DiskFacts, HostFacts, NULL_BLK_REMEDY};
 use assay_study::{Bindings, Disk, DiskSource, Format, FromScalar, NullBlk, Study, Templated};
 use assay_units::Bytes;
 
 use crate::refusal::Refusal;
-use crate::trial::{DiskPlan, Part, PlacePlan};
+use crate::trial::{DiskPlan, Part, StoragePlan};
 
-/// Pieces begin at a multiple of this, as partitions do.
+/// Pieces begin at multiples of this, as partitions do.
 const ALIGNMENT: u64 = 1 << 20;
 
-/// What a file system leaves for data: journal, inode tables and reserved blocks of a small ext4
-/// take about a seventh (mke2fs.conf(5) defaults), and a full file system measures its allocator.
+/// The part of a file system that is left for data: journal, inode tables and reserved blocks of a
+/// small ext4 take about a seventh (mke2fs.conf(5) defaults), and in a full file system the
+/// allocator dominates measurements.
 const USABLE_PERCENT: u64 = 80;
 
 /// mkfs.xfs refuses smaller file systems since xfsprogs 5.19.
@@ -71,10 +72,10 @@ fn plan_disk(
 /// The source with every template resolved.
 fn source(source: &DiskSource, factors: &Bindings) -> Result<DiskSource, Refusal> {
     let DiskSource::NullBlk(speed) = source else { return Ok(source.clone()) };
-    let known = |field: &Option<Templated<u32>>| {
+    let resolve = |field: &Option<Templated<u32>>| {
         field.as_ref().map(|field| value(field, factors).map(Templated::Value)).transpose()
     };
-    Ok(DiskSource::NullBlk(NullBlk { iops: known(&speed.iops)?, depth: known(&speed.depth)? }))
+    Ok(DiskSource::NullBlk(NullBlk { iops: resolve(&speed.iops)?, depth: resolve(&speed.depth)? }))
 }
 
 fn find<'f>(device: &str, facts: &'f HostFacts) -> Result<&'f DiskFacts, Refusal> {
@@ -82,18 +83,18 @@ fn find<'f>(device: &str, facts: &'f HostFacts) -> Result<&'f DiskFacts, Refusal
     facts.disks.iter().find(|disk| disk.name == name).ok_or_else(|| {
         let known: Vec<&str> = facts.disks.iter().map(|disk| disk.name.as_str()).collect();
         Refusal::new(
-            format!("there is no disk `{device}` (a partition is not enough)"),
+            format!("there is no disk `{device}` (a partition cannot be used)"),
             format!("name one of: {}", known.join(", ")),
         )
     })
 }
 
-/// A disk that nothing uses. A run looks once more, at the device that it has opened.
+/// Refuses a disk that is in use. The run checks again, on the open device.
 fn free(disk: &DiskFacts) -> Result<&DiskFacts, Refusal> {
     let Some(holder) = disk.holders.first() else { return Ok(disk) };
     Err(Refusal::new(
         format!("the disk `{}` is in use: it, or a partition of it, is {holder}", disk.name),
-        "name a disk that nothing uses, or take `use = \"loop\"`",
+        "name an unused disk, or write `use = \"loop\"`",
     ))
 }
 
@@ -109,10 +110,10 @@ fn refuse_missing_null_blk(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Ref
 
 fn refuse_unknown_scheduler(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Refusal> {
     match &disk.scheduler {
-        Some(wanted) if !facts.schedulers.contains(wanted) => Err(Refusal::new(
-            format!("no disk of this host offers the scheduler `{wanted}`"),
+        Some(scheduler) if !facts.schedulers.contains(scheduler) => Err(Refusal::new(
+            format!("no disk of this host offers the scheduler `{scheduler}`"),
             format!(
-                "load it (modprobe {wanted}) or choose one of: {}",
+                "load it (modprobe {scheduler}) or choose one of: {}",
                 facts.schedulers.join(", ")
             ),
         )),
@@ -124,7 +125,7 @@ fn refuse_small_xfs(disk: &DiskPlan) -> Result<(), Refusal> {
     let part = part_size(disk);
     if disk.format == Format::Xfs && part < SMALLEST_XFS {
         return Err(Refusal::new(
-            format!("xfs needs {SMALLEST_XFS}, and a part of disk `{}` has {part}", disk.name),
+            format!("xfs needs {SMALLEST_XFS}, but a part of disk `{}` has {part}", disk.name),
             "give the disk a larger `size`, or use format = \"ext4\"",
         ));
     }
@@ -134,11 +135,11 @@ fn refuse_small_xfs(disk: &DiskPlan) -> Result<(), Refusal> {
 fn value<T: FromScalar>(templated: &Templated<T>, factors: &Bindings) -> Result<T, Refusal> {
     templated
         .resolve(factors)
-        .map_err(|why| Refusal::new(why, "`assay check` names the place in the study file"))
+        .map_err(|why| Refusal::new(why, "`assay check` shows the location in the study file"))
 }
 
-/// The size of one partition, or of the whole disk when it has none. The first mebibyte holds
-/// the partition table.
+/// The size of one partition, or of the whole disk if it has none. The first mebibyte is the
+/// partition table.
 fn part_size(disk: &DiskPlan) -> Bytes {
     match u64::from(disk.partitions) {
         0 => disk.size,
@@ -149,25 +150,25 @@ fn part_size(disk: &DiskPlan) -> Bytes {
     }
 }
 
-/// The piece of the `index`-th of `count` workloads that use this disk.
-pub(crate) fn piece(disk: &DiskPlan, index: usize, count: usize) -> PlacePlan {
+/// The piece of disk for workload `index` of the `count` workloads that use the disk.
+pub(crate) fn piece(disk: &DiskPlan, index: usize, count: usize) -> StoragePlan {
     let parts = (disk.partitions as usize).max(1);
     let part = index % parts;
-    // With fewer partitions than workloads, partitions are shared in turn.
+    // With fewer partitions than workloads, workloads share them in turn.
     let sharers = (count - part).div_ceil(parts).max(1) as u64;
     let nth = (index / parts) as u64;
     let whole = part_size(disk).get();
     if let DiskSource::Directory { .. } = disk.source {
         let size = Bytes::new(align(disk.size.get() / count.max(1) as u64));
-        return PlacePlan { part: Part::Directory, offset: Bytes::new(0), size };
+        return StoragePlan { part: Part::Directory, offset: Bytes::new(0), size };
     }
     if disk.format == Format::None {
         let size = align(whole / sharers);
         let part = if disk.partitions == 0 { Part::Device } else { Part::Partition(part) };
-        return PlacePlan { part, offset: Bytes::new(nth * size), size: Bytes::new(size) };
+        return StoragePlan { part, offset: Bytes::new(nth * size), size: Bytes::new(size) };
     }
     let size = align(whole * USABLE_PERCENT / 100 / sharers);
-    PlacePlan { part: Part::Mount(part), offset: Bytes::new(0), size: Bytes::new(size) }
+    StoragePlan { part: Part::Mount(part), offset: Bytes::new(0), size: Bytes::new(size) }
 }
 
 fn align(bytes: u64) -> u64 {
@@ -193,7 +194,7 @@ mod tests {
     #[test]
     fn pieces_of_a_raw_disk_do_not_overlap_and_fill_it() {
         let disk = disk(Format::None, 0);
-        let pieces: Vec<PlacePlan> = (0..4).map(|index| piece(&disk, index, 4)).collect();
+        let pieces: Vec<StoragePlan> = (0..4).map(|index| piece(&disk, index, 4)).collect();
         for (index, piece) in pieces.iter().enumerate() {
             assert_eq!(piece.offset, Bytes::mebi(256 * index as u64));
             assert_eq!(piece.size, Bytes::mebi(256));
@@ -201,19 +202,19 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_each_where_there_are_enough_and_shared_in_turn_where_not() {
+    fn workloads_get_a_partition_each_or_share_partitions_in_turn() {
         let own = piece(&disk(Format::Ext4, 4), 2, 4);
         assert_eq!(own.part, Part::Mount(2));
         assert_eq!(own.size, Bytes::mebi(204), "80 percent of 255 MiB, aligned");
 
         let shared = disk(Format::None, 2);
-        let pieces: Vec<PlacePlan> = (0..4).map(|index| piece(&shared, index, 4)).collect();
+        let pieces: Vec<StoragePlan> = (0..4).map(|index| piece(&shared, index, 4)).collect();
         assert_eq!(pieces[2].part, Part::Partition(0));
-        assert_eq!(pieces[2].offset, pieces[0].size, "behind the first sharer");
+        assert_eq!(pieces[2].offset, pieces[0].size, "after the first sharer");
     }
 
     #[test]
-    fn one_mount_for_all_is_divided_by_size_alone() {
+    fn a_single_mount_is_divided_by_size_only() {
         let piece = piece(&disk(Format::Ext4, 0), 7, 8);
         assert_eq!(piece.part, Part::Mount(0));
         assert_eq!(piece.size, Bytes::mebi(102));

@@ -1,8 +1,8 @@
-//! Limits as parts of what workloads are predicted to need.
+//! Limits relative to the predicted footprint of workloads.
 //!
-//! A generator knows before it runs how much memory it will touch and how large its files will be.
-//! Asking it means to start it, which a plan never does: whoever plans a study asks with the
-//! commands of [`to_predict`] and hands the answers in.
+//! A generator can predict how much memory it will touch and how large its files will be. That
+//! requires starting it, which a plan never does: the caller runs the commands of
+//! [`prediction_commands`] and passes their results.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,27 @@ use assay_study::{After, Group, Study, combinations, footprint_part};
 
 use crate::workload::WorkloadPlanner;
 
-/// What generators said of themselves: bytes by command line, or why there is no number.
+/// Predicted footprints: bytes by command line, or the reason why there is no number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Predictions(BTreeMap<Vec<String>, Result<u64, String>>);
 
 impl Predictions {
-    /// Notes the answer to one of the commands of [`to_predict`].
-    pub fn add(&mut self, command: Vec<String>, found: Result<u64, String>) {
-        self.0.insert(command, found);
+    /// Adds the result of one of the commands of [`prediction_commands`].
+    pub fn add(&mut self, command: Vec<String>, result: Result<u64, String>) {
+        self.0.insert(command, result);
     }
 }
 
-/// The commands, program first, whose answers the plan needs: those of the workloads of groups that
-/// a knob limits to a part of their footprint, under every combination of factors, each once.
+/// The commands, program first, whose results the plan needs: those for workloads of groups that a
+/// knob limits to a part of their footprint, under every combination of factors, each once.
 #[must_use]
-pub fn to_predict(study: &Study, facts: &HostFacts) -> Vec<Vec<String>> {
+pub fn prediction_commands(study: &Study, facts: &HostFacts) -> Vec<Vec<String>> {
     let mut commands = Vec::new();
     for factors in combinations(study) {
-        let under = study.under(&factors);
-        let kitchen = WorkloadPlanner { study: &under, facts, factors: &factors };
-        for group in &under.groups {
-            wanted(&kitchen, group, false, &mut commands);
+        let trial_study = study.for_trial(&factors);
+        let planner = WorkloadPlanner { study: &trial_study, facts, factors: &factors };
+        for group in &trial_study.groups {
+            add_commands(&planner, group, false, &mut commands);
         }
     }
     commands.sort();
@@ -39,90 +39,90 @@ pub fn to_predict(study: &Study, facts: &HostFacts) -> Vec<Vec<String>> {
     commands
 }
 
-fn wanted(
-    kitchen: &WorkloadPlanner<'_>,
+fn add_commands(
+    planner: &WorkloadPlanner<'_>,
     group: &Group,
-    around: bool,
-    found: &mut Vec<Vec<String>>,
+    outer_limits: bool,
+    commands: &mut Vec<Vec<String>>,
 ) {
     let limits = group.knobs.iter().flat_map(|(_, values)| values).any(|value| {
-        let value = value.resolve(kitchen.factors).map(|value| value.to_string());
+        let value = value.resolve(planner.factors).map(|value| value.to_string());
         value.is_ok_and(|value| footprint_part(&value).is_some())
     });
-    if limits || around {
-        found.extend(group.run.iter().filter_map(|name| command(kitchen, name)));
+    if limits || outer_limits {
+        commands.extend(group.run.iter().filter_map(|name| command(planner, name)));
     }
     for inner in &group.groups {
-        wanted(kitchen, inner, limits || around, found);
+        add_commands(planner, inner, limits || outer_limits, commands);
     }
 }
 
-/// How a workload is asked; `None` for one that cannot be.
-fn command(kitchen: &WorkloadPlanner<'_>, workload: &str) -> Option<Vec<String>> {
-    kitchen.recipe(workload, false).ok()?.question()
+/// The command that predicts the footprint of a workload; `None` if it cannot predict.
+fn command(planner: &WorkloadPlanner<'_>, workload: &str) -> Option<Vec<String>> {
+    planner.template(workload, false).ok()?.prediction_command()
 }
 
-/// Bytes that a group and the groups inside it would take if nobody limited them.
-pub(crate) fn of_group(
-    kitchen: &WorkloadPlanner<'_>,
+/// Bytes that a group and the groups inside it would use without limits.
+pub(crate) fn group_footprint(
+    planner: &WorkloadPlanner<'_>,
     group: &Group,
     predictions: &Predictions,
 ) -> Result<u64, String> {
     let mut sum = 0;
-    for name in group.run.iter().filter(|name| !follows(kitchen.study, name)) {
-        sum += of_chain(kitchen, group, name, predictions)?;
+    for name in group.run.iter().filter(|name| !follows(planner.study, name)) {
+        sum += chain_footprint(planner, group, name, predictions)?;
     }
     for inner in &group.groups {
-        let count = inner.count.resolve(kitchen.factors).unwrap_or(1);
-        sum += u64::from(count) * of_group(kitchen, inner, predictions)?;
+        let count = inner.count.resolve(planner.factors).unwrap_or(1);
+        sum += u64::from(count) * group_footprint(planner, inner, predictions)?;
     }
     if sum == 0 {
-        return Err("nothing runs in it".to_owned());
+        return Err("no workload runs in it".to_owned());
     }
     Ok(sum)
 }
 
-/// Whether a workload starts when another has ended, and so takes the place of that one.
+/// Whether a workload starts when another one has ended, so that they do not run at the same time.
 fn follows(study: &Study, name: &str) -> bool {
     let after = study.workloads.get(name).and_then(|workload| workload.after.as_ref());
     matches!(after, Some(After::Workload(_)))
 }
 
-/// The largest of a workload and those that follow it one after the other.
-fn of_chain(
-    kitchen: &WorkloadPlanner<'_>,
+/// The largest footprint of a workload and of those that follow it one after the other.
+fn chain_footprint(
+    planner: &WorkloadPlanner<'_>,
     group: &Group,
     name: &str,
     predictions: &Predictions,
 ) -> Result<u64, String> {
-    let mut most = of_workload(kitchen, name, predictions)?;
-    let behind = |other: &&String| {
-        let workload = kitchen.study.workloads.get(*other);
+    let mut largest = workload_footprint(planner, name, predictions)?;
+    let is_next = |other: &&String| {
+        let workload = planner.study.workloads.get(*other);
         let after = workload.and_then(|workload| workload.after.as_ref());
         matches!(after, Some(After::Workload(before)) if before == name)
     };
-    for next in group.run.iter().filter(behind) {
-        most = most.max(of_chain(kitchen, group, next, predictions)?);
+    for next in group.run.iter().filter(is_next) {
+        largest = largest.max(chain_footprint(planner, group, next, predictions)?);
     }
-    Ok(most)
+    Ok(largest)
 }
 
-fn of_workload(
-    kitchen: &WorkloadPlanner<'_>,
+fn workload_footprint(
+    planner: &WorkloadPlanner<'_>,
     name: &str,
     predictions: &Predictions,
 ) -> Result<u64, String> {
-    let command = command(kitchen, name).ok_or_else(|| {
-        format!("`{name}` predicts no footprint: only the generators of `assay-load` do")
+    let command = command(planner, name).ok_or_else(|| {
+        format!("`{name}` cannot predict its footprint: only the generators of `assay-load` can")
     })?;
     match predictions.0.get(&command) {
         Some(Ok(bytes)) => Ok(*bytes),
-        Some(Err(why)) => Err(format!("`{name}` could not be asked for its footprint: {why}")),
-        None => Err(format!("`{name}` was not asked for its footprint")),
+        Some(Err(why)) => Err(format!("the prediction of the footprint of `{name}` failed: {why}")),
+        None => Err(format!("the footprint of `{name}` was not predicted")),
     }
 }
 
-/// The value of a knob in bytes, whole pages, and a note that tells where it came from.
+/// The value of a knob in bytes, rounded to whole pages, and a note about its origin.
 pub(crate) fn limit(part: f64, footprint: u64) -> (String, String) {
     const PAGE: u64 = 4096;
     let bytes = (part * footprint as f64) as u64 / PAGE * PAGE;

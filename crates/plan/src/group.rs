@@ -1,4 +1,4 @@
-//! Groups with their knobs and workloads, counted out and named.
+//! Groups with their members, knobs and workloads.
 
 use std::collections::BTreeMap;
 
@@ -22,32 +22,38 @@ pub(crate) fn plan_groups(
     predictions: &Predictions,
     refusals: &mut Vec<Refusal>,
 ) -> Vec<GroupPlan> {
-    let kitchen = WorkloadPlanner { study, facts, factors };
-    let mut recipes = BTreeMap::new();
+    let workload_planner = WorkloadPlanner { study, facts, factors };
+    let mut templates = BTreeMap::new();
     for name in study.workloads.keys() {
         for prepares in [false, true] {
-            match kitchen.recipe(name, prepares) {
-                Ok(recipe) => {
-                    recipes.insert((name.as_str(), prepares), recipe);
+            match workload_planner.template(name, prepares) {
+                Ok(template) => {
+                    templates.insert((name.as_str(), prepares), template);
                 }
                 Err(refusal) => refusals.push(refusal),
             }
         }
     }
-    let mut planner =
-        Planner { kitchen, predictions, disks, recipes, refusals, groups: Vec::new() };
+    let mut planner = Planner {
+        workloads: workload_planner,
+        predictions,
+        disks,
+        templates,
+        refusals,
+        groups: Vec::new(),
+    };
     planner.add(&study.groups, None);
     let mut groups = planner.groups;
-    share_out(&mut groups, disks, refusals);
+    assign_storage(&mut groups, disks, refusals);
     groups
 }
 
 struct Planner<'p> {
-    kitchen: WorkloadPlanner<'p>,
+    workloads: WorkloadPlanner<'p>,
     predictions: &'p Predictions,
     disks: &'p [DiskPlan],
     /// By name, and whether it is for a preparation.
-    recipes: BTreeMap<(&'p str, bool), WorkloadTemplate>,
+    templates: BTreeMap<(&'p str, bool), WorkloadTemplate>,
     refusals: &'p mut Vec<Refusal>,
     groups: Vec<GroupPlan>,
 }
@@ -55,7 +61,7 @@ struct Planner<'p> {
 impl Planner<'_> {
     fn add(&mut self, groups: &[Group], outer: Option<&str>) {
         for group in groups {
-            let count = group.count.resolve(self.kitchen.factors).unwrap_or(1) as usize;
+            let count = group.count.resolve(self.workloads.factors).unwrap_or(1) as usize;
             for index in 0..count {
                 let own = if count > 1 {
                     format!("{}{}", group.name, index + 1)
@@ -75,7 +81,7 @@ impl Planner<'_> {
         GroupPlan {
             name: name.to_owned(),
             measured: group.measured,
-            outside: group.outside.resolve(self.kitchen.factors).unwrap_or(false),
+            outside: group.outside.resolve(self.workloads.factors).unwrap_or(false),
             is_inner: !group.groups.is_empty(),
             knobs: self.knobs(group, index, disk),
             workloads: self.workloads(group, name, own, index),
@@ -83,7 +89,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The disk a group names, or the only one there is.
+    /// The disk that a group names, or the only one.
     fn disk_of(&self, group: &Group) -> Option<usize> {
         match &group.disk {
             Some(name) => self.disks.iter().position(|disk| disk.name == *name),
@@ -95,13 +101,13 @@ impl Planner<'_> {
         let queue = disk.map(|disk| self.queue(disk));
         let mut planned = Vec::new();
         for (knob, values) in &group.knobs {
-            let value = values[index % values.len()].resolve(self.kitchen.factors);
-            let asked = value.map(|value| value.to_string()).unwrap_or_default();
-            let (value, footprint) = match self.in_bytes(group, &asked) {
-                Ok(found) => found,
+            let value = values[index % values.len()].resolve(self.workloads.factors);
+            let requested = value.map(|value| value.to_string()).unwrap_or_default();
+            let (value, footprint) = match self.in_bytes(group, &requested) {
+                Ok(in_bytes) => in_bytes,
                 Err(why) => {
                     self.refusals.push(Refusal::new(
-                        format!("`{knob} = {asked}` of group `{}`: {why}", group.name),
+                        format!("`{knob} = {requested}` of group `{}`: {why}", group.name),
                         "write the limit in bytes, such as \"256 MiB\"",
                     ));
                     continue;
@@ -111,7 +117,7 @@ impl Planner<'_> {
                 Ok(translation) => planned.push(KnobPlan {
                     record: KnobRecord {
                         knob: knob.clone(),
-                        asked,
+                        asked: requested,
                         file: translation.file.clone(),
                         written: translation.written.clone(),
                         note: footprint.or_else(|| translation.note.clone()),
@@ -121,54 +127,54 @@ impl Planner<'_> {
                     translation,
                 }),
                 Err(why) => self.refusals.push(Refusal::new(
-                    format!("`{knob} = {asked}` of group `{}`: {}", group.name, why.reason),
+                    format!("`{knob} = {requested}` of group `{}`: {}", group.name, why.reason),
                     why.remedy,
                 )),
             }
         }
-        // Stable: where the order is free, it is that of the study file.
+        // The sort is stable: knobs without dependencies keep the order of the study file.
         planned.sort_by_key(|knob| knob.translation.rank);
         planned
     }
 
-    /// The value as knobs take it: a part of the group's footprint becomes bytes, with a note of
-    /// where they came from.
-    fn in_bytes(&self, group: &Group, asked: &str) -> Result<(String, Option<String>), String> {
-        let Some(part) = footprint_part(asked) else { return Ok((asked.to_owned(), None)) };
-        let footprint = footprint::of_group(&self.kitchen, group, self.predictions)?;
+    /// The value in bytes if it is a part of the group's footprint, with a note about its origin;
+    /// otherwise the value itself.
+    fn in_bytes(&self, group: &Group, value: &str) -> Result<(String, Option<String>), String> {
+        let Some(part) = footprint_part(value) else { return Ok((value.to_owned(), None)) };
+        let footprint = footprint::group_footprint(&self.workloads, group, self.predictions)?;
         let (bytes, note) = footprint::limit(part, footprint);
         Ok((bytes, Some(note)))
     }
 
-    /// The knob as this host and its kernel know it.
+    /// The knob as the file and value of this host and kernel.
     fn translated(
         &self,
         knob: &str,
-        asked: &str,
+        value: &str,
         queue: Option<&DiskQueue>,
     ) -> Result<Translation, Untranslatable> {
-        let translation = translate(knob, asked, &self.kitchen.facts.cgroup, queue)?;
-        if let Some(why) = translation.why_not_in(&self.kitchen.facts.kernel) {
+        let translation = translate(knob, value, &self.workloads.facts.cgroup, queue)?;
+        if let Some(why) = translation.why_not_in(&self.workloads.facts.kernel) {
             return Err(why);
         }
         if !translation.device_rules.is_empty() {
             return Err(Untranslatable {
-                reason: "cgroup v2 has no file for devices, and runs of studies attach no device \
+                reason: "cgroup v2 has no file for devices, and studies do not attach device \
                          programs"
                     .to_owned(),
-                remedy: "leave the knob out, or run where `devices` is on cgroup v1".to_owned(),
+                remedy: "remove the knob, or run on a host with `devices` on cgroup v1".to_owned(),
             });
         }
         Ok(translation)
     }
 
-    /// The scheduler that will be active: the one the study sets, or the one found. A fresh loop
-    /// or null_blk device has none.
+    /// The scheduler that will be active: that of the study, or the current one. A new loop or
+    /// null_blk device has none.
     fn queue(&self, disk: usize) -> DiskQueue {
         let disk = &self.disks[disk];
-        let found = match &disk.source {
+        let current = match &disk.source {
             assay_study::DiskSource::Block { device, .. } => self
-                .kitchen
+                .workloads
                 .facts
                 .disks
                 .iter()
@@ -177,30 +183,30 @@ impl Planner<'_> {
                 .map(|scheduler| scheduler.active.clone()),
             _ => None,
         };
-        let scheduler = disk.scheduler.clone().or(found).unwrap_or_else(|| "none".to_owned());
+        let scheduler = disk.scheduler.clone().or(current).unwrap_or_else(|| "none".to_owned());
         DiskQueue { scheduler, iops: null_blk_speed(disk).iops }
     }
 
     fn workloads(&self, group: &Group, name: &str, own: &str, index: usize) -> Vec<WorkloadPlan> {
         let full = |workload: &str| format!("{}.{workload}", name.replace('/', "."));
         let plan = |workload: &str, prepares| {
-            let recipe = self.recipes.get(&(workload, prepares))?;
-            Some(recipe.plan(full(workload), own, index))
+            let template = self.templates.get(&(workload, prepares))?;
+            Some(template.plan(full(workload), own, index))
         };
         let mut planned = Vec::new();
         for name in &group.run {
-            let (Some(workload), Some(asked)) =
-                (plan(name, false), self.kitchen.study.workloads.get(name))
+            let (Some(workload), Some(definition)) =
+                (plan(name, false), self.workloads.study.workloads.get(name))
             else {
                 continue;
             };
             planned.push(WorkloadPlan {
-                prepare: asked.prepare.iter().filter_map(|name| plan(name, true)).collect(),
-                after: asked.after.as_ref().map(|after| match after {
+                prepare: definition.prepare.iter().filter_map(|name| plan(name, true)).collect(),
+                after: definition.after.as_ref().map(|after| match after {
                     After::Workload(name) => AfterPlan::Workload(full(name)),
                     After::Time(length) => AfterPlan::Time(*length),
                 }),
-                user: asked.user.clone(),
+                user: definition.user.clone(),
                 ..workload
             });
         }
@@ -208,8 +214,8 @@ impl Planner<'_> {
     }
 }
 
-/// Gives every workload its piece of its disk.
-fn share_out(groups: &mut [GroupPlan], disks: &[DiskPlan], refusals: &mut Vec<Refusal>) {
+/// Assigns every workload its piece of its disk.
+fn assign_storage(groups: &mut [GroupPlan], disks: &[DiskPlan], refusals: &mut Vec<Refusal>) {
     for (index, disk) in disks.iter().enumerate() {
         let mut users: Vec<&mut WorkloadPlan> = groups
             .iter_mut()
@@ -219,43 +225,43 @@ fn share_out(groups: &mut [GroupPlan], disks: &[DiskPlan], refusals: &mut Vec<Re
             .collect();
         let count = users.len();
         for (nth, workload) in users.iter_mut().enumerate() {
-            let place = piece(disk, nth, count);
+            let storage = piece(disk, nth, count);
             if let ToolPlan::Fio(job) = &mut workload.tool {
-                job.resolve_fraction(place.size, count as u64);
+                job.resolve_fraction(storage.size, count as u64);
             }
-            if let Err(refusal) = fits(workload, disk, &place) {
+            if let Err(refusal) = fits(workload, disk, &storage) {
                 refusals.push(refusal);
             }
             let named = workload
                 .job()
                 .and_then(|job| job.option("directory").or(job.option("filename")))
-                .map(|found| format!("{found} -> a part of disk `{}`", disk.name));
+                .map(|target| format!("{target} -> a part of disk `{}`", disk.name));
             workload.taken_over.extend(named);
             for prepared in &mut workload.prepare {
-                prepared.place = Some(place.clone());
+                prepared.place = Some(storage.clone());
             }
-            workload.place = Some(place);
+            workload.place = Some(storage);
         }
     }
 }
 
-/// A job's own size must fit into its piece, and its piece must hold at least one block.
+/// Checks that a job's size fits into its piece, and that its piece has at least one block.
 fn fits(
     workload: &WorkloadPlan,
     disk: &DiskPlan,
-    place: &crate::trial::PlacePlan,
+    storage: &crate::trial::StoragePlan,
 ) -> Result<(), Refusal> {
-    let asked = workload.job().and_then(|job| job.option("size"));
+    let size_option = workload.job().and_then(|job| job.option("size"));
     if workload.job().is_none() {
-        // What another tool puts there is its own business; a full disk is its failure.
+        // The size of another tool's data is unknown; a full disk makes it fail.
         return Ok(());
     }
-    let wanted = asked.and_then(|text| assay_workload::fio::size_of(text, place.size));
-    let wanted = wanted.unwrap_or(place.size).get().max(workload.io.block_size.unwrap_or(512));
-    if wanted <= place.size.get() {
+    let needed = size_option.and_then(|text| assay_workload::fio::parse_size(text, storage.size));
+    let needed = needed.unwrap_or(storage.size).get().max(workload.io.block_size.unwrap_or(512));
+    if needed <= storage.size.get() {
         return Ok(());
     }
-    let where_ = match place.part {
+    let part = match storage.part {
         Part::Device => "a piece of the device",
         Part::Partition(_) => "its partition",
         Part::Mount(_) => "its share of the file system",
@@ -263,11 +269,11 @@ fn fits(
     };
     Err(Refusal::new(
         format!(
-            "workload `{}` wants {} on disk `{}`, and {where_} has {}",
+            "workload `{}` needs {} on disk `{}`, but {part} has {}",
             workload.name,
-            assay_units::Bytes::new(wanted),
+            assay_units::Bytes::new(needed),
             disk.name,
-            place.size
+            storage.size
         ),
         "give the disk a larger `size`, or the workload a smaller one",
     ))

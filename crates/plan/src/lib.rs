@@ -1,7 +1,8 @@
-//! Study x host facts -> trials, each an ordered list of steps with their inverses.
+//! Turns a study and host facts into a plan: trials, each an ordered list of steps with their
+//! inverses.
 //!
-//! Pure: a plan can be made, printed and tested for any machine whose facts are known. What this
-//! host cannot do is found here, before anything is touched.
+//! Pure: a plan can be made, printed and tested for any machine with known facts. What this host
+//! cannot do is found here, before anything is changed.
 
 mod candidates;
 mod comparison;
@@ -11,7 +12,7 @@ mod group;
 mod interleave;
 mod null_blk;
 mod order;
-mod place;
+mod placement;
 mod privileges;
 mod program;
 mod refusal;
@@ -22,17 +23,17 @@ mod trial;
 mod workload;
 
 pub use candidates::{Scope, Setting, candidates};
-pub use footprint::{Predictions, to_predict};
-pub use interleave::{CHANGED, take_turns};
+pub use footprint::{Predictions, prediction_commands};
+pub use interleave::{CHANGED, interleave};
 pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};
-pub use order::{Slot, order};
-pub use place::PlacementPlan;
-pub use program::{Wanted, programs};
+pub use order::{RepeatId, order};
+pub use placement::PlacementPlan;
+pub use program::{RequiredProgram, required_programs};
 pub use refusal::Refusal;
 pub use setting::SettingPlan;
 pub use shard::Shard;
 pub use step::{Step, steps};
 pub use trial::{
-    AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, PlacePlan, Plan, ToolPlan, Trial, WorkloadPlan,
-    plan, plan_with,
+    AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, Plan, StoragePlan, ToolPlan, Trial,
+    WorkloadPlan, plan, plan_with,
 };

@@ -1,26 +1,26 @@
-//! The attributes of null_blk's configfs that make a device as fast as a study asks.
+//! The configfs attributes that set the speed of a null_blk device.
 
 use assay_study::{DiskSource, Format, NullBlk, Templated};
 
 use crate::trial::DiskPlan;
 
-/// Tags of a null_blk that names none (drivers/block/null_blk/main.c: g_hw_queue_depth).
-const USUAL_DEPTH: u32 = 64;
+/// Tags of a null_blk without a setting (drivers/block/null_blk/main.c: g_hw_queue_depth).
+const DEFAULT_DEPTH: u32 = 64;
 
-/// How fast a null_blk is to be.
+/// The speed of a null_blk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NullBlkSpeed {
-    /// Requests per second with `depth` of them in flight; `None` answers at once.
+    /// Requests per second with `depth` of them in flight; `None` completes them immediately.
     pub iops: Option<u32>,
-    /// Requests taken at once; `None` leaves it to the driver.
+    /// Queue depth; `None` leaves it to the driver.
     pub depth: Option<u32>,
 }
 
 impl NullBlkSpeed {
-    /// Attributes with their values, to be written before the device is powered on. With
-    /// `irqmode` 2 a timer completes each request after `completion_nsec`
-    /// (Documentation/block/null_blk.rst), so `depth` requests in flight give `iops` when that is
-    /// `depth / iops`. One submission queue, since each has tags of its own.
+    /// Attributes with their values, to be written before the device is powered on. With `irqmode`
+    /// 2 a timer completes each request after `completion_nsec` (Documentation/block/null_blk.rst),
+    /// so `depth` requests in flight yield `iops` if that is `depth / iops`. There is one
+    /// submission queue, since each has its own tags.
     #[must_use]
     pub fn attributes(self) -> Vec<(String, String)> {
         let mut attributes = Vec::new();
@@ -29,10 +29,10 @@ impl NullBlkSpeed {
         };
         if self.iops.is_some() || self.depth.is_some() {
             set("submit_queues", 1);
-            set("hw_queue_depth", u64::from(self.depth.unwrap_or(USUAL_DEPTH)));
+            set("hw_queue_depth", u64::from(self.depth.unwrap_or(DEFAULT_DEPTH)));
         }
         if let Some(iops) = self.iops {
-            let depth = u64::from(self.depth.unwrap_or(USUAL_DEPTH));
+            let depth = u64::from(self.depth.unwrap_or(DEFAULT_DEPTH));
             set("irqmode", 2);
             set("completion_nsec", (depth * 1_000_000_000 / u64::from(iops.max(1))).max(1));
         }
@@ -40,22 +40,22 @@ impl NullBlkSpeed {
     }
 }
 
-/// How fast the disk is to be; as fast as can be for any but a null_blk.
+/// The speed of a disk; unlimited for anything but a null_blk.
 #[must_use]
 pub fn null_blk_speed(disk: &DiskPlan) -> NullBlkSpeed {
     let DiskSource::NullBlk(NullBlk { iops, depth }) = &disk.source else {
         return NullBlkSpeed::default();
     };
     // Templates were resolved when the disk was planned.
-    let known = |field: &Option<Templated<u32>>| match field {
+    let resolved = |field: &Option<Templated<u32>>| match field {
         Some(Templated::Value(value)) => Some(*value),
         _ => None,
     };
-    NullBlkSpeed { iops: known(iops), depth: known(depth) }
+    NullBlkSpeed { iops: resolved(iops), depth: resolved(depth) }
 }
 
-/// Attributes for a planned disk. File systems and partition tables must be there again when
-/// they are read, so a disk that bears one keeps its data in memory.
+/// Attributes for a planned disk. A disk with a file system or partitions keeps its data in memory,
+/// because they are read again.
 #[must_use]
 pub fn null_blk_attributes(disk: &DiskPlan) -> Vec<(String, String)> {
     if !matches!(disk.source, DiskSource::NullBlk(_)) {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_requests_in_flight_give_the_iops_that_were_asked_for() {
+    fn depth_requests_in_flight_yield_the_requested_iops() {
         assert_eq!(
             words(&disk(Some(2000), Some(32), Format::None)),
             "submit_queues=1 hw_queue_depth=32 irqmode=2 completion_nsec=16000000"
@@ -110,10 +110,10 @@ mod tests {
     }
 
     #[test]
-    fn data_is_kept_only_where_someone_reads_it_again() {
+    fn data_is_kept_only_for_file_systems_and_partitions() {
         assert_eq!(words(&disk(None, None, Format::None)), "");
         assert_eq!(words(&disk(None, None, Format::Ext4)), "memory_backed=1");
-        let parted = DiskPlan { partitions: 2, ..disk(None, None, Format::None) };
-        assert_eq!(words(&parted), "memory_backed=1");
+        let partitioned = DiskPlan { partitions: 2, ..disk(None, None, Format::None) };
+        assert_eq!(words(&partitioned), "memory_backed=1");
     }
 }

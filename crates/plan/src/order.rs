@@ -1,10 +1,10 @@
-//! In which order trials and their repeats run.
+//! The order of trials and repeats.
 
 use assay_study::Order;
 
 /// One repeat of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slot {
+pub struct RepeatId {
     /// Index of the trial.
     pub trial: usize,
     /// Which repeat of it, from 0.
@@ -12,11 +12,11 @@ pub struct Slot {
 }
 
 /// Every repeat of every trial. A random order shuffles trials within each round of repeats, so
-/// that a host that drifts does so across all trials alike. An interleaved one goes forwards in one
-/// round and backwards in the next: over two rounds every trial runs at the same time on average,
-/// so that an even drift cancels to the last digit instead of on average over many rounds.
+/// that a drift of the host affects all trials alike. An interleaved one goes forwards in one round
+/// and backwards in the next: over two rounds every trial has the same mean time, so a steady drift
+/// cancels exactly instead of only on average over many rounds.
 #[must_use]
-pub fn order(trials: usize, repeats: u32, order: Order, seed: u64) -> Vec<Slot> {
+pub fn order(trials: usize, repeats: u32, order: Order, seed: u64) -> Vec<RepeatId> {
     let mut state = seed;
     let mut slots = Vec::with_capacity(trials * repeats as usize);
     for repeat in 0..repeats {
@@ -24,14 +24,14 @@ pub fn order(trials: usize, repeats: u32, order: Order, seed: u64) -> Vec<Slot> 
         match order {
             Order::Random => shuffle(&mut round, &mut state),
             Order::Interleaved if repeat % 2 == 1 => round.reverse(),
-            Order::Interleaved | Order::Placeholders => {}
+            Order::Interleaved | Order::AsWritten => {}
         }
-        slots.extend(round.into_iter().map(|trial| Slot { trial, repeat }));
+        slots.extend(round.into_iter().map(|trial| RepeatId { trial, repeat }));
     }
     slots
 }
 
-/// Fisher and Yates, with a generator whose sequence is part of the record of a run and must
+/// Fisher-Yates shuffle, with a generator whose sequence is part of the record of a run and must
 /// therefore never change with a dependency's version.
 fn shuffle(round: &mut [usize], state: &mut u64) {
     for last in (1..round.len()).rev() {
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn every_repeat_of_every_trial_runs_once_in_rounds() {
-        for kind in [Order::Random, Order::Placeholders, Order::Interleaved] {
+        for kind in [Order::Random, Order::AsWritten, Order::Interleaved] {
             let slots = order(6, 3, kind, 7);
             for (round, chunk) in slots.chunks(6).enumerate() {
                 let mut trials: Vec<usize> = chunk.iter().map(|slot| slot.trial).collect();
@@ -70,23 +70,23 @@ mod tests {
     fn the_seed_decides_the_order() {
         assert_eq!(order(6, 2, Order::Random, 7), order(6, 2, Order::Random, 7));
         assert_ne!(order(6, 2, Order::Random, 7), order(6, 2, Order::Random, 8));
-        let given: Vec<usize> =
-            order(3, 1, Order::Placeholders, 7).iter().map(|s| s.trial).collect();
-        assert_eq!(given, [0, 1, 2]);
+        let as_written: Vec<usize> =
+            order(3, 1, Order::AsWritten, 7).iter().map(|s| s.trial).collect();
+        assert_eq!(as_written, [0, 1, 2]);
     }
 
     #[test]
-    fn interleaved_trials_run_at_the_same_time_on_average() {
+    fn interleaved_trials_have_the_same_mean_time() {
         let slots = order(2, 4, Order::Interleaved, 7);
-        let turns: Vec<usize> = slots.iter().map(|slot| slot.trial).collect();
-        assert_eq!(turns, [0, 1, 1, 0, 0, 1, 1, 0]);
+        let trials: Vec<usize> = slots.iter().map(|slot| slot.trial).collect();
+        assert_eq!(trials, [0, 1, 1, 0, 0, 1, 1, 0]);
         let when =
-            |trial| -> usize { (0..turns.len()).filter(|place| turns[*place] == trial).sum() };
+            |trial| -> usize { (0..trials.len()).filter(|index| trials[*index] == trial).sum() };
         assert_eq!(when(0), when(1));
     }
 
     #[test]
-    fn the_generator_gives_the_published_sequence() {
+    fn the_generator_has_the_published_sequence() {
         let mut state = 1_234_567;
         assert_eq!(split_mix(&mut state), 6_457_827_717_110_365_317);
         assert_eq!(split_mix(&mut state), 3_203_168_211_198_807_973);

@@ -1,5 +1,4 @@
-//! What a study needs root for, one by one: what is left runs as any user to whom groups were
-//! delegated.
+//! The parts of a study that need root. The rest runs as any user with delegated groups.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +10,9 @@ use crate::trial::{DiskPlan, GroupPlan};
 
 const AS_ROOT: &str = "run the same command with sudo";
 
-/// Refuses every part of a trial that this process may not do, with the reason. `absent` are the
-/// controllers of which no group can be made here.
-pub(crate) fn refuse_without_rights(
+/// Refuses every part of a trial that this process has no permission for, with the reason. `absent`
+/// are the controllers without groups here.
+pub(crate) fn refuse_missing_privileges(
     facts: &HostFacts,
     disks: &[DiskPlan],
     groups: &[GroupPlan],
@@ -23,9 +22,9 @@ pub(crate) fn refuse_without_rights(
     refuse_knobs(groups, absent, refusals);
     let Available::NotAvailable(why) = &facts.root else { return };
     for disk in disks {
-        if let Some((what, because)) = needs_root(disk) {
+        if let Some((what, reason)) = needs_root(disk) {
             refusals.push(Refusal::new(
-                format!("disk `{}`: {what} needs root, because {because}; {why}", disk.name),
+                format!("disk `{}`: {what} needs root, because {reason}; {why}", disk.name),
                 format!("{AS_ROOT}, or give the disk `use = \"directory\"`"),
             ));
         }
@@ -36,22 +35,22 @@ pub(crate) fn refuse_without_rights(
                      /sys/block belong to root; {why}",
                     disk.name
                 ),
-                format!("{AS_ROOT}, or leave `scheduler` and `queue` out"),
+                format!("{AS_ROOT}, or remove `scheduler` and `queue`"),
             ));
         }
     }
     refuse_root_settings(groups, why, refusals);
 }
 
-/// What bringing the disk into being needs root for, and why.
+/// What needs root to set up the disk, and the reason.
 fn needs_root(disk: &DiskPlan) -> Option<(String, &'static str)> {
     match &disk.source {
         DiskSource::Loop => Some((
             "a loop device".to_owned(),
-            "the kernel attaches images and mounts file systems only for CAP_SYS_ADMIN",
+            "the kernel attaches images and mounts file systems only with CAP_SYS_ADMIN",
         )),
         DiskSource::Block { device, .. } => {
-            Some((device.clone(), "writing to a whole disk is root's"))
+            Some((device.clone(), "only root may write to a whole disk"))
         }
         DiskSource::NullBlk(_) => {
             Some(("a null_blk device".to_owned(), "its directory in configfs belongs to root"))
@@ -60,8 +59,8 @@ fn needs_root(disk: &DiskPlan) -> Option<(String, &'static str)> {
     }
 }
 
-/// A knob whose controller makes no groups here. That a counter only is missing is said by the
-/// plan and hinders nothing.
+/// Refuses knobs whose controller has no groups here. Controllers that are missing only for
+/// counters are reported by the plan and do not prevent a run.
 fn refuse_knobs(
     groups: &[GroupPlan],
     absent: &BTreeMap<String, String>,
@@ -72,7 +71,7 @@ fn refuse_knobs(
             if let Some(why) = absent.get(&knob.translation.controller) {
                 refusals.push(Refusal::new(
                     format!("`{}` cannot be set: {why}", knob.record.knob),
-                    format!("{AS_ROOT}, or have the group delegated as said above"),
+                    format!("{AS_ROOT}, or have the group delegated as described there"),
                 ));
             }
         }
@@ -84,7 +83,7 @@ fn refuse_root_settings(groups: &[GroupPlan], why: &str, refusals: &mut Vec<Refu
         for setting in &knob.translation.root_settings {
             refusals.push(Refusal::new(
                 format!(
-                    "`{}` needs root, because it rests on {} at the root of the hierarchy; {why}",
+                    "`{}` needs root, because it needs {} at the root of the hierarchy; {why}",
                     knob.record.knob, setting.file
                 ),
                 AS_ROOT,

@@ -1,4 +1,4 @@
-//! The programs that a study starts: which they are, where they are, and what to do without them.
+//! The programs that a study starts: names, paths, and remedies if one is missing.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use crate::refusal::Refusal;
 use crate::trial::{DiskPlan, GroupPlan, ToolPlan, WorkloadPlan};
 use assay_study::Format;
 
-/// The second binary, which holds our own generators.
+/// The second binary, with Assay's own generators.
 pub(crate) const ASSAY_LOAD: &str = "assay-load";
 
 /// A program that a study needs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Wanted {
+pub struct RequiredProgram {
     /// Its name, or its path.
     pub name: String,
-    /// The Debian package that brings it; empty where none is known.
+    /// Its Debian package; empty if unknown.
     pub package: String,
 }
 
 /// Programs that the workloads of a study start, each once, under all combinations of its factors.
-/// They are not among the tools that every host is asked for.
+/// They are not among the tools looked for on every host.
 #[must_use]
-pub fn programs(study: &Study) -> Vec<Wanted> {
-    let mut wanted = BTreeMap::new();
-    let mut want = |name: &str, package: &str| {
-        wanted.entry(name.to_owned()).or_insert_with(|| package.to_owned());
+pub fn required_programs(study: &Study) -> Vec<RequiredProgram> {
+    let mut programs = BTreeMap::new();
+    let mut require = |name: &str, package: &str| {
+        programs.entry(name.to_owned()).or_insert_with(|| package.to_owned());
     };
     for workload in study.workloads.values() {
         match &workload.tool {
@@ -36,10 +36,10 @@ pub fn programs(study: &Study) -> Vec<Wanted> {
             Tool::Kind { name, .. } => {
                 let Some(kind) = kind(name) else { continue };
                 match kind.program {
-                    Program::Load => want(ASSAY_LOAD, ""),
-                    Program::Host { name, package } => want(name, package),
+                    Program::Load => require(ASSAY_LOAD, ""),
+                    Program::Host { name, package } => require(name, package),
                 }
-                kind.needs.iter().for_each(|(name, package)| want(name, package));
+                kind.needs.iter().for_each(|(name, package)| require(name, package));
             }
             Tool::Command { words, .. } => {
                 for mut factors in combinations(study) {
@@ -47,30 +47,34 @@ pub fn programs(study: &Study) -> Vec<Wanted> {
                         let folder = assay_study::Scalar::Text(folder.clone());
                         factors.entry("study".to_owned()).or_insert(folder);
                     }
-                    want(&words.first().map(|word| fill(word, &factors)).unwrap_or_default(), "");
+                    require(
+                        &words.first().map(|word| fill(word, &factors)).unwrap_or_default(),
+                        "",
+                    );
                 }
             }
         }
     }
-    wanted.into_iter().map(|(name, package)| Wanted { name, package }).collect()
+    programs.into_iter().map(|(name, package)| RequiredProgram { name, package }).collect()
 }
 
-/// Where the program was found; its name where nobody looked.
+/// The path of the program; its name if it was not looked for.
 pub(crate) fn path_of(facts: &HostFacts, name: &str) -> String {
     let path = facts.tools.get(name).and_then(|tool| tool.path.as_ref());
     path.map_or_else(|| name.to_owned(), |path| path.display().to_string())
 }
 
-/// Refuses what cannot be started here.
-pub(crate) fn refuse_without_tools(
+/// Refuses programs that cannot be started here.
+pub(crate) fn refuse_missing_tools(
     study: &Study,
     facts: &HostFacts,
     disks: &[DiskPlan],
     groups: &[GroupPlan],
     refusals: &mut Vec<Refusal>,
 ) {
-    let mut needed: Vec<String> = programs(study).into_iter().map(|wanted| wanted.name).collect();
-    if all(groups).any(|workload| matches!(workload.tool, ToolPlan::Fio(_))) {
+    let mut needed: Vec<String> =
+        required_programs(study).into_iter().map(|program| program.name).collect();
+    if all_workloads(groups).any(|workload| matches!(workload.tool, ToolPlan::Fio(_))) {
         needed.push(FIO.to_owned());
     }
     for disk in disks {
@@ -89,9 +93,11 @@ pub(crate) fn refuse_without_tools(
             ));
         }
     }
-    if study.folder.is_none() && study.workloads.values().any(|workload| workload.names("study")) {
+    if study.folder.is_none()
+        && study.workloads.values().any(|workload| workload.uses_placeholder("study"))
+    {
         refusals.push(Refusal::new(
-            "`{study}` is the folder of the study file, and a study that comes with the program \
+            "`{study}` is the folder of the study file, and a shipped study \
              has none",
             "copy the study into a file: `assay studies NAME > FILE.toml`",
         ));
@@ -101,16 +107,16 @@ pub(crate) fn refuse_without_tools(
 fn remedy(name: &str, package: &str) -> String {
     match (name, package) {
         (ASSAY_LOAD, _) => {
-            "put `assay-load` beside `assay`, or into a folder of PATH: both are built together"
+            "put `assay-load` next to `assay` or into a folder of PATH; both are built together"
                 .to_owned()
         }
-        (_, "") => "install it, or write its whole path as the first word of `command`".to_owned(),
+        (_, "") => "install it, or write its full path as the first word of `command`".to_owned(),
         (_, package) => format!("apt-get install {package}"),
     }
 }
 
-/// Every workload of a trial, preparations too.
-fn all(groups: &[GroupPlan]) -> impl Iterator<Item = &WorkloadPlan> {
+/// Every workload of a trial, including preparations.
+fn all_workloads(groups: &[GroupPlan]) -> impl Iterator<Item = &WorkloadPlan> {
     let run = groups.iter().flat_map(|group| &group.workloads);
     run.flat_map(|workload| std::iter::once(workload).chain(&workload.prepare))
 }

@@ -1,15 +1,15 @@
-//! What this host cannot do.
+//! Refusals: what this host cannot do.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// A need of the study that this host does not meet, with what would be needed.
+/// A requirement of the study that this host does not meet, with a remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refusal {
     /// What cannot be done and why, as a sentence fragment.
     pub what: String,
-    /// What to do about it.
+    /// How to meet it.
     pub remedy: String,
 }
 

@@ -1,4 +1,4 @@
-//! Settings of the host that a trial asks for, and whether this host has them.
+//! Host settings of a trial, checked against this host.
 
 use assay_facts::{Available, HostFacts};
 use assay_knob::{HostSetting, host_setting};
@@ -7,12 +7,12 @@ use assay_study::{Bindings, DropCaches, Study};
 
 use crate::refusal::Refusal;
 
-/// A setting of the host.
+/// A host setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingPlan {
-    /// As it goes into the record.
+    /// In the form of the record.
     pub record: SettingRecord,
-    /// What the host says now; of choices the active one.
+    /// The current value; of choices, the active one.
     pub found: String,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn plan_settings(
     factors: &Bindings,
     refusals: &mut Vec<Refusal>,
 ) -> Vec<SettingPlan> {
-    let asked: Vec<(&HostSetting, String)> = study
+    let requested: Vec<(&HostSetting, String)> = study
         .settings
         .values
         .iter()
@@ -41,9 +41,9 @@ pub(crate) fn plan_settings(
         })
         .collect();
     let mut plans = Vec::new();
-    for (setting, value) in &asked {
+    for (setting, value) in &requested {
         let rival_is_set =
-            asked.iter().any(|(other, text)| Some(other.name) == rival(setting) && text != "0");
+            requested.iter().any(|(other, text)| Some(other.name) == rival(setting) && text != "0");
         match plan(setting, value, rival_is_set, facts) {
             Ok(plan) => plans.push(plan),
             Err(refusal) => refusals.push(refusal),
@@ -63,36 +63,39 @@ fn plan(
     facts: &HostFacts,
 ) -> Result<SettingPlan, Refusal> {
     let name = setting.name;
-    let found = match facts.settings.get(name) {
+    let current = match facts.settings.get(name) {
         Some(Available::Value(text)) => text,
         Some(Available::NotAvailable(why)) => {
-            let remedy = "leave it out, or run on a kernel that has it (`assay lab run --kernel`)";
+            let remedy = "remove it, or run on a kernel that has it (`assay lab run --kernel`)";
             return Err(Refusal::new(format!("`{name}` cannot be set: {why}"), remedy));
         }
         None => {
-            let what = format!("`{name}` cannot be set: the facts of this host do not hold it");
-            return Err(Refusal::new(what, "gather the facts with this version"));
+            let what = format!("`{name}` cannot be set: the facts of this host do not contain it");
+            return Err(Refusal::new(what, "collect the facts with this version"));
         }
     };
-    if let Some(offered) = choices(found)
+    if let Some(offered) = choices(current)
         && !offered.contains(&value)
     {
         let what =
             format!("`{name}` cannot be `{value}`: this kernel offers {}", offered.join(", "));
         return Err(Refusal::new(what, "write one of these"));
     }
-    let found = active(found);
-    // Only its rival can make an amount 0, and the study gives the rival no value.
-    if value == "0" && setting.rival().is_some() && !rival_is_set && found != "0" {
+    let current = active(current);
+    // Only its rival can make it 0, and the study does not set the rival.
+    if value == "0" && setting.rival().is_some() && !rival_is_set && current != "0" {
         let rival = rival(setting).unwrap_or_default();
-        let what = format!("`{name}` cannot be 0 while it counts; it reads {found}");
-        return Err(Refusal::new(what, format!("set `{rival}` as well: of the two one counts")));
+        let what = format!("`{name}` cannot be 0 while it is in effect; its value is {current}");
+        return Err(Refusal::new(
+            what,
+            format!("set `{rival}` too: one of the two is always in effect"),
+        ));
     }
     if let Available::NotAvailable(why) = &facts.root
-        && found != value
+        && current != value
     {
         let what = format!("`{name}` needs root, because {} belongs to root; {why}", setting.path);
-        return Err(Refusal::new(what, "run the same command with sudo, or leave it out"));
+        return Err(Refusal::new(what, "run the same command with sudo, or remove it"));
     }
     let record = SettingRecord {
         setting: name.to_owned(),
@@ -101,10 +104,10 @@ fn plan(
         written: value.to_owned(),
         implied: value == "0" && rival_is_set,
     };
-    Ok(SettingPlan { record, found })
+    Ok(SettingPlan { record, found: current })
 }
 
-/// What `always [madvise] never` offers; `None` for a value without choices.
+/// The choices of `always [madvise] never`; `None` for a value without choices.
 fn choices(text: &str) -> Option<Vec<&str>> {
     let bare = |word: &'_ str| -> bool { word.starts_with('[') && word.ends_with(']') };
     text.split_whitespace()
@@ -118,7 +121,7 @@ fn active(text: &str) -> String {
     chosen.unwrap_or(text).trim().trim_matches(['[', ']']).to_owned()
 }
 
-/// What is written to drop_caches before each repeat; `None` when nothing is dropped.
+/// The value to write to drop_caches before each repeat; `None` if nothing is dropped.
 pub(crate) fn plan_drop(
     study: &Study,
     facts: &HostFacts,
@@ -126,10 +129,11 @@ pub(crate) fn plan_drop(
     refusals: &mut Vec<Refusal>,
 ) -> Option<u8> {
     let scalar = study.settings.drop_caches.as_ref()?.resolve(factors).ok()?;
-    let Some(DropCaches::Write(what)) = DropCaches::of(&scalar) else { return None };
+    let Some(DropCaches::Write(what)) = DropCaches::from_scalar(&scalar) else { return None };
     if let Available::NotAvailable(why) = &facts.root {
-        let text = format!("`drop_caches` needs root: /proc/sys/vm/drop_caches is root's; {why}");
-        refusals.push(Refusal::new(text, "run the same command with sudo, or leave it out"));
+        let text =
+            format!("`drop_caches` needs root: /proc/sys/vm/drop_caches belongs to root; {why}");
+        refusals.push(Refusal::new(text, "run the same command with sudo, or remove it"));
     }
     Some(what)
 }

@@ -1,4 +1,4 @@
-//! A part of a plan's trials: what one host of a fleet runs when trials are divided over hosts.
+//! A shard of a plan: the trials that one host of a fleet runs if trials are divided among hosts.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +6,11 @@ use std::str::FromStr;
 use assay_run_folder::ComparisonRecord;
 use assay_study::Bindings;
 
-use crate::order::Slot;
+use crate::order::RepeatId;
 use crate::trial::{Plan, Trial};
 
-/// Every `of`-th trial, beginning with the `number`-th (from 1), as `2/4`. All slices together
-/// are all trials, and trials next to each other in the study go to different slices.
+/// Every `of`-th trial, beginning with the `number`-th (from 1), written as `2/4`. All shards
+/// together are all trials, and neighbouring trials of the study are in different shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     number: usize,
@@ -18,7 +18,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// The `index`-th of `of` slices, from 0.
+    /// The `index`-th of `of` shards, from 0.
     #[must_use]
     pub const fn nth(index: usize, of: usize) -> Self {
         Self { number: index % of + 1, of }
@@ -29,13 +29,13 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || format!("`{text}` is no slice; write `2/4` for the second of four");
-        let (number, of) = text.split_once('/').ok_or_else(wrong)?;
+        let error = || format!("invalid slice `{text}`; write `2/4` for the second of four");
+        let (number, of) = text.split_once('/').ok_or_else(error)?;
         let (number, of) = match (number.trim().parse(), of.trim().parse()) {
             (Ok(number), Ok(of)) => (number, of),
-            _ => return Err(wrong()),
+            _ => return Err(error()),
         };
-        if number == 0 || number > of { Err(wrong()) } else { Ok(Self { number, of }) }
+        if number == 0 || number > of { Err(error()) } else { Ok(Self { number, of }) }
     }
 }
 
@@ -46,45 +46,45 @@ impl fmt::Display for Shard {
 }
 
 impl Plan {
-    /// What is promised of trials that run in different slices, if there are as many as of this one. It
-    /// cannot be judged: slices run on different hosts, and what differs between these is no less
-    /// different than what differs between levels.
+    /// The cross-trial promises whose trials are in different shards, if there are as many shards
+    /// as of this one. They cannot be judged: shards run on different hosts, and differences
+    /// between hosts are no smaller than those between levels.
     #[must_use]
-    pub fn torn(&self, slice: Shard) -> Vec<ComparisonRecord> {
-        let torn = |promise: &&ComparisonRecord| {
+    pub fn split_comparisons(&self, shard: Shard) -> Vec<ComparisonRecord> {
+        let is_split = |promise: &&ComparisonRecord| {
             let over = promise.is.over();
             let held = |trial: &Trial| -> Bindings {
                 let held = trial.factors.iter().filter(|(name, _)| !over.contains(name));
                 held.map(|(name, level)| (name.clone(), level.clone())).collect()
             };
-            let mut slices: Vec<(Bindings, usize)> = Vec::new();
+            let mut shards: Vec<(Bindings, usize)> = Vec::new();
             self.trials.iter().enumerate().any(|(index, trial)| {
-                let (held, own) = (held(trial), index % slice.of);
+                let (held, own) = (held(trial), index % shard.of);
                 let first =
-                    slices.iter().find(|(known, _)| *known == held).map(|(_, first)| *first);
-                slices.push((held, own));
+                    shards.iter().find(|(known, _)| *known == held).map(|(_, first)| *first);
+                shards.push((held, own));
                 first.is_some_and(|first| first != own)
             })
         };
-        self.comparisons.iter().filter(torn).cloned().collect()
+        self.comparisons.iter().filter(is_split).cloned().collect()
     }
 
-    /// The part of this plan that belongs to a slice, in the same order. What is promised across
-    /// trials of other slices is left out ([`Plan::torn`]), with the numbers of others.
+    /// The trials of this plan that belong to a shard, in the same order. Split comparisons
+    /// ([`Plan::split_comparisons`]) and references are left out.
     #[must_use]
-    pub fn slice(self, slice: Shard) -> Self {
-        if slice.of == 1 {
+    pub fn shard(self, shard: Shard) -> Self {
+        if shard.of == 1 {
             return self;
         }
-        let torn = self.torn(slice);
-        let has = |trial: usize| trial % slice.of == slice.number - 1;
-        let place = |trial: usize| trial / slice.of;
+        let split = self.split_comparisons(shard);
+        let has = |trial: usize| trial % shard.of == shard.number - 1;
+        let new_index = |trial: usize| trial / shard.of;
         Self {
             slots: self
                 .slots
                 .iter()
                 .filter(|slot| has(slot.trial))
-                .map(|slot| Slot { trial: place(slot.trial), ..*slot })
+                .map(|slot| RepeatId { trial: new_index(slot.trial), ..*slot })
                 .collect(),
             trials: self
                 .trials
@@ -93,7 +93,7 @@ impl Plan {
                 .filter(|(index, _)| has(*index))
                 .map(|(_, trial)| trial)
                 .collect(),
-            comparisons: self.comparisons.into_iter().filter(|one| !torn.contains(one)).collect(),
+            comparisons: self.comparisons.into_iter().filter(|one| !split.contains(one)).collect(),
             references: Vec::new(),
             refusals: self.refusals,
         }
@@ -128,22 +128,23 @@ mod tests {
     }
 
     #[test]
-    fn all_slices_together_are_all_repeats_of_all_trials() {
-        let mut seen = BTreeMap::new();
+    fn all_shards_together_are_all_repeats_of_all_trials() {
+        let mut counts = BTreeMap::new();
         for index in 0..4 {
-            let part = plan(10).slice(Shard::nth(index, 4));
+            let part = plan(10).shard(Shard::nth(index, 4));
             assert_eq!(part.slots.len(), part.trials.len() * 2);
             for slot in part.slots {
                 let Scalar::Text(name) = &part.trials[slot.trial].factors["n"] else { panic!() };
-                *seen.entry((name.clone(), slot.repeat)).or_insert(0) += 1;
+                *counts.entry((name.clone(), slot.repeat)).or_insert(0) += 1;
             }
         }
-        assert_eq!(seen.len(), 20);
-        assert!(seen.values().all(|count| *count == 1));
-        assert_eq!(plan(10).slice(Shard::nth(0, 1)), plan(10));
+        assert_eq!(counts.len(), 20);
+        assert!(counts.values().all(|count| *count == 1));
+        assert_eq!(plan(10).shard(Shard::nth(0, 1)), plan(10));
     }
 
-    /// Two levels of `x` by three of `y`, `y` faster, and a promise over one of them.
+    /// Two levels of `x` by three of `y`, where `y` varies faster, and a cross-trial promise over
+    /// one of them.
     fn promised(over: &str) -> Plan {
         let trial = |number: usize| {
             let level =
@@ -159,17 +160,21 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_across_trials_of_one_slice_stays_with_them() {
+    fn a_comparison_within_one_shard_is_kept() {
         // Both levels of x of each y are three trials apart.
-        for (over, slices, torn) in [("x", 3, 0), ("x", 2, 1), ("y", 3, 1), ("y", 1, 0)] {
-            let slice = Shard::nth(0, slices);
-            assert_eq!(promised(over).torn(slice).len(), torn, "{over}, {slices} slices");
-            assert_eq!(promised(over).slice(slice).comparisons.len(), 1 - torn);
+        for (over, shards, split) in [("x", 3, 0), ("x", 2, 1), ("y", 3, 1), ("y", 1, 0)] {
+            let shard = Shard::nth(0, shards);
+            assert_eq!(
+                promised(over).split_comparisons(shard).len(),
+                split,
+                "{over}, {shards} shards"
+            );
+            assert_eq!(promised(over).shard(shard).comparisons.len(), 1 - split);
         }
     }
 
     #[test]
-    fn slices_are_written_as_fractions() {
+    fn shards_are_written_as_fractions() {
         assert_eq!("2/4".parse::<Shard>().unwrap(), Shard::nth(1, 4));
         assert_eq!(Shard::nth(5, 4).to_string(), "2/4");
         for wrong in ["", "2", "0/4", "5/4", "a/b", "1/0", "-1/2"] {

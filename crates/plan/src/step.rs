@@ -1,6 +1,6 @@
-//! The steps of a trial in order, each with its inverse, in words.
+//! The steps of a trial in order, with the inverse of each, in words.
 //!
-//! The engine carries them out one by one; `assay check` prints them.
+//! The runner carries them out; `assay check` prints them.
 
 use assay_facts::Home;
 use assay_knob::SideEffect;
@@ -9,32 +9,32 @@ use assay_study::{DiskSource, Format};
 use assay_units::format_duration;
 
 use crate::null_blk::null_blk_attributes;
-use crate::place::PlacementPlan;
+use crate::placement::PlacementPlan;
 use crate::setting::SettingPlan;
 use crate::trial::{AfterPlan, DiskPlan, GroupPlan, Trial};
 
-/// One thing that is done to the host.
+/// One change of the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Bring the disk with this index into being: device, partitions, file systems, queue.
+    /// Set up the disk with this index: device, partitions, file systems, queue.
     SetUpDisk(usize),
-    /// Set the setting of the host with this index.
+    /// Write the host setting with this index.
     WriteSetting(usize),
-    /// Make the run's own top group in every hierarchy.
+    /// Make the top group of the run in every hierarchy.
     MakeTop,
     /// Make the group with this index in every hierarchy.
     MakeGroup(usize),
     /// Write one knob: group, knob.
     WriteKnob(usize, usize),
-    /// Start one workload inside its group, held back before its first I/O: group, workload.
+    /// Start one workload inside its group, waiting before its first I/O: group, workload.
     Start(usize, usize),
     /// Write dirty pages back and drop caches.
     DropCaches,
-    /// Release all workloads at once, sample, stop them.
+    /// Release all workloads at once, sample, and stop them.
     Measure,
 }
 
-/// What is done in a repeat of `trial`, in order.
+/// The steps of a repeat of `trial`, in order.
 #[must_use]
 pub fn steps(trial: &Trial) -> Vec<Step> {
     let mut steps: Vec<Step> = (0..trial.disks.len()).map(Step::SetUpDisk).collect();
@@ -55,7 +55,7 @@ pub fn steps(trial: &Trial) -> Vec<Step> {
 }
 
 impl Step {
-    /// What it changes on the host, in words; empty for a step that changes no setting.
+    /// The changes of the host, in words; empty for a step that changes nothing.
     #[must_use]
     pub fn changes(&self, trial: &Trial) -> Vec<String> {
         match self {
@@ -81,7 +81,7 @@ impl Step {
                 let workload = &group.workloads[*workload];
                 let prepared = workload.prepare.iter().map(|prepared| {
                     let (tool, name) = (prepared.tool_name(), &prepared.name);
-                    format!("run {tool} `{name}` inside {} to its end", group.name)
+                    format!("run {tool} `{name}` inside {} to completion", group.name)
                 });
                 let (tool, name) = (workload.tool_name(), &workload.name);
                 let later = match &workload.after {
@@ -91,66 +91,66 @@ impl Step {
                         format!(" {} after the others", format_duration(*length))
                     }
                 };
-                let place = match group.outside {
+                let location = match group.outside {
                     true => "outside of all groups".to_owned(),
                     false => format!("inside {}", group.name),
                 };
-                let placed = trial.placements.iter().find(|plan| plan.record.workload == *name);
-                let placed = placed.map(PlacementPlan::describe).unwrap_or_default();
+                let placement = trial.placements.iter().find(|plan| plan.record.workload == *name);
+                let placement = placement.map(PlacementPlan::describe).unwrap_or_default();
                 let user = workload.user.as_ref().map(|user| format!(" as user {user}"));
                 let user = user.unwrap_or_default();
-                let start = format!("start {tool} `{name}` {place}{placed}{user}{later}");
+                let start = format!("start {tool} `{name}` {location}{placement}{user}{later}");
                 prepared.chain([start]).collect()
             }
             Self::Measure => vec![],
         }
     }
 
-    /// How it is taken back.
+    /// How it is restored.
     #[must_use]
     pub const fn inverse(&self) -> &'static str {
         match self {
             Self::SetUpDisk(_) => {
-                "queue settings as found, unmount, remove partitions, detach, delete the image"
+                "restore queue settings, unmount, remove partitions, detach, delete the image"
             }
-            Self::WriteSetting(_) => "the value found is written back at the end of the repeat",
-            Self::DropCaches => "cannot be taken back: caches fill again by use",
-            Self::MakeTop => "rmdir, when empty; controllers that were enabled are disabled again",
-            Self::MakeGroup(_) => "rmdir, when empty",
-            Self::WriteKnob(..) => "goes with its group",
+            Self::WriteSetting(_) => "the previous value is restored at the end of the repeat",
+            Self::DropCaches => "cannot be restored: caches fill again by use",
+            Self::MakeTop => "rmdir when empty, and disable the controllers that were enabled",
+            Self::MakeGroup(_) => "rmdir when empty",
+            Self::WriteKnob(..) => "removed with its group",
             Self::Start(..) | Self::Measure => "stop by process id",
         }
     }
 }
 
-/// The run's own group in one hierarchy, and on v2 what its children need: the kernel shows the
-/// files of a controller only where the parent enables it
-/// (Documentation/admin-guide/cgroup-v2.rst, "Enabling and Disabling").
+/// The run's top group in one hierarchy, and on v2 what its children need: the kernel shows the
+/// files of a controller only if the parent enables it (Documentation/admin-guide/cgroup-v2.rst,
+/// "Enabling and Disabling").
 fn top_changes(home: &Home) -> Vec<String> {
     let base = home.base.display();
     let enabled: Vec<String> = home.enabled().map(|name| format!("+{name}")).collect();
     let mut changes = Vec::new();
     if home.is_v2 && !enabled.is_empty() {
         let names = enabled.join(" ");
-        changes.push(format!("write `{names}` to {base}/cgroup.subtree_control, where missing"));
+        changes.push(format!("write `{names}` to {base}/cgroup.subtree_control, if missing"));
     }
     changes.push(format!("mkdir {base}/assay-<run>"));
     changes
 }
 
-/// A setting that says so already, or that follows from another, is not written.
+/// A setting that has the value already, or that follows from another, is not written.
 fn setting_changes(plan: &SettingPlan) -> Vec<String> {
     let SettingRecord { path, written, implied, .. } = &plan.record;
     if *implied || plan.found == *written {
         return vec![];
     }
-    let mut text = format!("write `{written}` to {path}, which says `{}`", plan.found);
+    let mut text = format!("write `{written}` to {path}, now `{}`", plan.found);
     match plan.setting().map(|setting| setting.effect) {
         Some(SideEffect::Zeroes(other)) => {
             text.push_str(&format!(" (the kernel zeroes {other})"));
         }
         Some(SideEffect::Recomputes(other)) => {
-            text.push_str(&format!(" (the kernel computes {other} anew)"));
+            text.push_str(&format!(" (the kernel recomputes {other})"));
         }
         Some(SideEffect::None) | None => {}
     }
@@ -194,7 +194,7 @@ fn disk_changes(trial: &Trial, index: usize) -> Vec<String> {
     changes
 }
 
-/// The attributes that make a null_blk as slow as asked.
+/// The attributes that limit the speed of a null_blk.
 fn speed(disk: &DiskPlan) -> String {
     let words: Vec<String> =
         null_blk_attributes(disk).iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -224,16 +224,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_hierarchy_of_v2_hands_down_is_a_change_too() {
+    fn enabling_controllers_on_v2_is_a_change_too() {
         let home = |is_v2| Home {
             is_v2,
             mount: "/sys/fs/cgroup".into(),
             base: "/sys/fs/cgroup".into(),
             controllers: ["cpu", "io", "perf_event"].map(str::to_owned).into(),
         };
-        let made = "mkdir /sys/fs/cgroup/assay-<run>".to_owned();
-        let enabled = "write `+cpu +io` to /sys/fs/cgroup/cgroup.subtree_control, where missing";
-        assert_eq!(top_changes(&home(true)), [enabled.to_owned(), made.clone()]);
-        assert_eq!(top_changes(&home(false)), [made]);
+        let mkdir = "mkdir /sys/fs/cgroup/assay-<run>".to_owned();
+        let enabled = "write `+cpu +io` to /sys/fs/cgroup/cgroup.subtree_control, if missing";
+        assert_eq!(top_changes(&home(true)), [enabled.to_owned(), mkdir.clone()]);
+        assert_eq!(top_changes(&home(false)), [mkdir]);
     }
 }

@@ -11,7 +11,7 @@ use assay_run_folder::{
 };
 use assay_study::{
     Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Sampling, Scalar, Stop, Study,
-    Templated, WarmUp, combinations, rate,
+    Templated, WarmUp, combinations, parse_bound,
 };
 use assay_units::Bytes;
 use assay_workload::Invocation;
@@ -21,23 +21,23 @@ use crate::comparison::{comparisons, references};
 use crate::disk::plan_disks;
 use crate::footprint::Predictions;
 use crate::group::plan_groups;
-use crate::order::{Slot, order};
-use crate::place::{PlacementPlan, plan_places};
-use crate::privileges::refuse_without_rights;
-use crate::program::refuse_without_tools;
+use crate::order::{RepeatId, order};
+use crate::placement::{PlacementPlan, plan_placements};
+use crate::privileges::refuse_missing_privileges;
+use crate::program::refuse_missing_tools;
 use crate::refusal::Refusal;
 use crate::setting::{SettingPlan, plan_drop, plan_settings};
 
-/// What is to be done, in full.
+/// The complete plan of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// One trial for each combination of factors, in the order of the study file.
     pub trials: Vec<Trial>,
     /// The order in which their repeats run.
-    pub slots: Vec<Slot>,
-    /// What is promised of trials against each other.
+    pub slots: Vec<RepeatId>,
+    /// Cross-trial promises.
     pub comparisons: Vec<ComparisonRecord>,
-    /// Numbers of others to show beside ours.
+    /// Published numbers to show beside the results.
     pub references: Vec<ReferenceRecord>,
     /// What this host cannot do. A plan with refusals is printed but never run.
     pub refusals: Vec<Refusal>,
@@ -48,31 +48,31 @@ pub struct Plan {
 pub struct Trial {
     /// The value of each factor.
     pub factors: Bindings,
-    /// Settings of the host, in the order of the file.
+    /// Host settings, in the order of the file.
     pub settings: Vec<SettingPlan>,
-    /// What is written to /proc/sys/vm/drop_caches before each repeat, if anything.
+    /// The value written to /proc/sys/vm/drop_caches before each repeat, if any.
     pub drop_caches: Option<u8>,
-    /// Places of workloads.
+    /// Placements of workloads.
     pub placements: Vec<PlacementPlan>,
     /// Scratch disks, in the order of their names.
     pub disks: Vec<DiskPlan>,
     /// Groups, outer ones before those inside them.
     pub groups: Vec<GroupPlan>,
-    /// The hierarchies that groups are made in.
+    /// The hierarchies in which groups are made.
     pub homes: Vec<Home>,
-    /// Controllers that would be sampled and that this host lacks, with the reason.
+    /// Controllers whose counters would be sampled but that this host lacks, with the reason.
     pub absent: BTreeMap<String, String>,
-    /// What is promised.
+    /// The promises about this trial.
     pub promises: Vec<PromiseRecord>,
-    /// What is cut at the beginning.
+    /// The time cut from the start of a repeat.
     pub warm_up: WarmUpRecord,
-    /// How long one repeat runs.
+    /// The longest time of a repeat.
     pub at_most: Duration,
-    /// What ends it before that.
+    /// Which workload's end ends a repeat early.
     pub ends: Ends,
-    /// What is sampled besides what every run samples, and how often.
+    /// Optional sources, and the sampling interval.
     pub sampling: Sampling,
-    /// Whether it may end before, once everything is decided.
+    /// Whether sufficient precision ends a repeat early.
     pub stop: StopRecord,
 }
 
@@ -81,13 +81,13 @@ pub struct Trial {
 pub struct DiskPlan {
     /// The study's name for it.
     pub name: String,
-    /// Where it comes from.
+    /// Its source.
     pub source: DiskSource,
-    /// Its size; for a directory, what workloads may use there.
+    /// Its size; for a directory, the amount that workloads may use there.
     pub size: Bytes,
-    /// What is made on it.
+    /// Its file system.
     pub format: Format,
-    /// How many partitions; 0 means none.
+    /// The number of partitions; 0 means none.
     pub partitions: u32,
     /// The scheduler to set.
     pub scheduler: Option<String>,
@@ -100,24 +100,24 @@ pub struct DiskPlan {
 pub struct GroupPlan {
     /// Its name, `outer1/inner2`.
     pub name: String,
-    /// Whether promises are judged over it.
+    /// Whether promises include it.
     pub measured: bool,
-    /// Whether its workloads run outside of the run's groups.
+    /// Whether its workloads run outside of all groups of the run.
     pub outside: bool,
-    /// Whether other groups are inside it.
+    /// Whether it has groups inside it.
     pub is_inner: bool,
-    /// What is set on it.
+    /// Its knobs.
     pub knobs: Vec<KnobPlan>,
-    /// What runs in it.
+    /// Its workloads.
     pub workloads: Vec<WorkloadPlan>,
-    /// The disk its workloads use, an index into [`Trial::disks`].
+    /// The disk that its workloads use, an index into [`Trial::disks`].
     pub disk: Option<usize>,
 }
 
 /// A knob of a group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnobPlan {
-    /// As it goes into the record.
+    /// In the form of the record.
     pub record: KnobRecord,
     /// The file and value on this host.
     pub translation: Translation,
@@ -128,24 +128,25 @@ pub struct KnobPlan {
 pub struct WorkloadPlan {
     /// Unique within the trial.
     pub name: String,
-    /// What is started, complete but for the place of its data.
+    /// What is started, complete except for the location of its data.
     pub tool: ToolPlan,
-    /// Whether it was told to outlast the window, so that nobody waits for its end.
+    /// Whether its running time exceeds the window, so that its end is not awaited.
     pub until_stopped: bool,
-    /// What kind of I/O it does.
+    /// The class of its I/O.
     pub io: IoClass,
-    /// Threads that want a CPU at the same time, where its options tell.
+    /// Threads that need a CPU at once, if its options determine it.
     pub threads: Option<u32>,
-    /// What was taken over from the user's job file.
+    /// Options of the user's job file that Assay applies itself.
     pub taken_over: Vec<String>,
-    /// Where its data goes; `None` when it needs no disk, or the study names none and the job
-    /// knows best.
-    pub place: Option<PlacePlan>,
-    /// What runs to its end before the common start, in turn, in the same group and place.
+    /// Where its data goes; `None` if it needs no disk, or if the study names none and the job has
+    /// its own target.
+    pub place: Option<StoragePlan>,
+    /// Preparations that run to completion before the common start, in this order, in the same
+    /// group and place.
     pub prepare: Vec<WorkloadPlan>,
-    /// When it starts, if not with all others.
+    /// When it starts, if not at the common start.
     pub after: Option<AfterPlan>,
-    /// Whose rights it and its preparations have; those of Assay itself without.
+    /// The user it and its preparations run as; that of Assay if `None`.
     pub user: Option<String>,
 }
 
@@ -158,12 +159,12 @@ pub enum ToolPlan {
     Invocation(Invocation),
 }
 
-/// When a workload starts that does not start with all others.
+/// A start after the common start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AfterPlan {
     /// When the workload of this name in the trial has ended.
     Workload(String),
-    /// So long after the common start.
+    /// This long after the common start.
     Time(Duration),
 }
 
@@ -182,28 +183,30 @@ impl WorkloadPlan {
     pub fn tool_name(&self) -> &str {
         match &self.tool {
             ToolPlan::Fio(_) => assay_workload::FIO,
-            ToolPlan::Invocation(call) => &call.tool,
+            ToolPlan::Invocation(invocation) => &invocation.tool,
         }
     }
 
-    /// Whether it wants a piece of its group's disk.
+    /// Whether it needs a piece of its group's disk.
     pub(crate) fn uses_a_disk(&self) -> bool {
         let own = match &self.tool {
             ToolPlan::Fio(_) => true,
-            ToolPlan::Invocation(call) => call.names("directory") || call.names("device"),
+            ToolPlan::Invocation(invocation) => {
+                invocation.uses_placeholder("directory") || invocation.uses_placeholder("device")
+            }
         };
         own || self.prepare.iter().any(Self::uses_a_disk)
     }
 }
 
-/// Where a workload's data goes, as far as it is known before the disk exists.
+/// Where a workload's data goes, as far as known before the disk is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlacePlan {
+pub struct StoragePlan {
     /// Which part of the disk.
     pub part: Part,
-    /// Where the workload's own piece of that part begins; 0 in a directory.
+    /// Start of the workload's piece in that part; 0 in a directory.
     pub offset: Bytes,
-    /// How long its own piece is.
+    /// Length of the workload's piece.
     pub size: Bytes,
 }
 
@@ -216,33 +219,35 @@ pub enum Part {
     Partition(usize),
     /// The file system on this partition, or on the whole device (0).
     Mount(usize),
-    /// The directory that stands for a disk.
+    /// The directory used in place of a disk.
     Directory,
 }
 
-/// Makes the plan of a study for a host, where no limit is a part of a footprint.
+/// Plans a study for a host, without limits relative to a footprint.
 #[must_use]
 pub fn plan(study: &Study, facts: &HostFacts, seed: u64) -> Plan {
     plan_with(study, facts, &Predictions::default(), seed)
 }
 
-/// Makes the plan of a study for a host, with what its workloads say that they will take.
+/// Plans a study for a host, with the predicted footprints of its workloads.
 #[must_use]
 pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, seed: u64) -> Plan {
     let mut refusals = Vec::new();
     let trials: Vec<Trial> = combinations(study)
         .into_iter()
         .map(|factors| {
-            let under = study.under(&factors);
-            let mut trial = plan_trial(&under, facts, factors, predictions, &mut refusals);
-            if study.varies_what_runs() {
-                trial.promises.retain(|promise| has_a_meaning(promise, &under, &trial.placements));
+            let trial_study = study.for_trial(&factors);
+            let mut trial = plan_trial(&trial_study, facts, factors, predictions, &mut refusals);
+            if study.has_varying_workloads() {
+                trial
+                    .promises
+                    .retain(|promise| is_applicable(promise, &trial_study, &trial.placements));
             }
             trial
         })
         .collect();
     let slots = order(trials.len(), study.design.repeats, study.design.order, seed);
-    // The same need in every trial is one need.
+    // The same refusal in every trial is reported once.
     let mut unique: Vec<Refusal> = Vec::new();
     for refusal in refusals {
         if !unique.contains(&refusal) {
@@ -258,9 +263,9 @@ pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, se
     }
 }
 
-/// Whether a promise is about something that is there in this trial, where trials differ in what
-/// runs: a metric of a workload that runs, a place of a workload that has one.
-fn has_a_meaning(promise: &PromiseRecord, under: &Study, placements: &[PlacementPlan]) -> bool {
+/// Whether a promise applies to this trial if trials run different workloads: the workload of a
+/// metric must run, and `placed` needs a placement.
+fn is_applicable(promise: &PromiseRecord, study: &Study, placements: &[PlacementPlan]) -> bool {
     if promise.is == RelationRecord::Placed {
         return placements.iter().any(|plan| match promise.measure.as_str() {
             "threads" => plan.cpus.is_some(),
@@ -268,7 +273,7 @@ fn has_a_meaning(promise: &PromiseRecord, under: &Study, placements: &[Placement
         });
     }
     match promise.measure.split_once('.') {
-        Some((workload, _)) if under.workloads.contains_key(workload) => under.runs(workload),
+        Some((workload, _)) if study.workloads.contains_key(workload) => study.runs(workload),
         _ => true,
     }
 }
@@ -283,10 +288,10 @@ fn plan_trial(
     let disks = plan_disks(study, facts, &factors, refusals);
     let groups = plan_groups(study, facts, &factors, &disks, predictions, refusals);
     let (homes, absent) = facts.cgroup.homes(controllers(study, &groups, facts));
-    refuse_without_rights(facts, &disks, &groups, &absent, refusals);
-    refuse_without_tools(study, facts, &disks, &groups, refusals);
+    refuse_missing_privileges(facts, &disks, &groups, &absent, refusals);
+    refuse_missing_tools(study, facts, &disks, &groups, refusals);
     if homes.is_empty() {
-        refusals.push(refuse_without_homes(&absent));
+        refusals.push(no_hierarchy(&absent));
     }
     Trial {
         promises: study
@@ -305,7 +310,7 @@ fn plan_trial(
         },
         settings: plan_settings(study, facts, &factors, refusals),
         drop_caches: plan_drop(study, facts, &factors, refusals),
-        placements: plan_places(study, facts, &factors, refusals),
+        placements: plan_placements(study, facts, &factors, refusals),
         ends: study.design.ends,
         sampling: study.sampling.clone(),
         factors,
@@ -316,34 +321,35 @@ fn plan_trial(
     }
 }
 
-/// Controllers that knobs need, and those whose counters are sampled in every run.
+/// Controllers needed by knobs, and those whose counters are sampled in every run.
 fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) -> Vec<&'g str> {
     // CPU time is counted by cpuacct on v1 and by cpu on v2.
-    let mut wanted = vec!["io", if facts.cgroup.is_on_v2("cpu") { "cpu" } else { "cpuacct" }];
+    let mut controllers = vec!["io", if facts.cgroup.is_on_v2("cpu") { "cpu" } else { "cpuacct" }];
     for knob in groups.iter().flat_map(|group| &group.knobs) {
         let controller = knob.translation.controller.as_str();
-        if !wanted.contains(&controller) {
-            wanted.push(controller);
+        if !controllers.contains(&controller) {
+            controllers.push(controller);
         }
     }
-    let of_memory = |promise: &Promise| promise.measure.starts_with("memory.");
+    let is_memory_promise = |promise: &Promise| promise.measure.starts_with("memory.");
     let by_node = study.sampling.sources.iter().any(|source| source == "group_nodes");
-    if (by_node || study.promises.iter().any(of_memory)) && !wanted.contains(&"memory") {
-        wanted.push("memory");
+    if (by_node || study.promises.iter().any(is_memory_promise)) && !controllers.contains(&"memory")
+    {
+        controllers.push("memory");
     }
-    wanted
+    controllers
 }
 
-/// A promise of one trial; `None` for one across trials, which [`comparisons`] has, and for one that
-/// is about other trials.
+/// A promise about single trials; `None` for a cross-trial promise (see [`comparisons`]) and for
+/// one that does not apply to this trial.
 fn plan_promise(promise: &Promise, factors: &Bindings) -> Option<PromiseRecord> {
-    if !promise.is_about(factors) {
+    if !promise.applies_to(factors) {
         return None;
     }
     let bound = |value: &Templated<Scalar>| {
-        // The checker has resolved every template and refused a bound that is no rate.
+        // The checker has resolved every template and refused invalid bounds.
         let scalar = value.resolve(factors).ok();
-        scalar.and_then(|scalar| rate(&promise.measure, &scalar)).unwrap_or(f64::NAN)
+        scalar.and_then(|scalar| parse_bound(&promise.measure, &scalar)).unwrap_or(f64::NAN)
     };
     Some(PromiseRecord {
         measure: promise.measure.clone(),
@@ -372,17 +378,17 @@ fn plan_promise(promise: &Promise, factors: &Bindings) -> Option<PromiseRecord> 
     })
 }
 
-fn refuse_without_homes(absent: &BTreeMap<String, String>) -> Refusal {
+fn no_hierarchy(absent: &BTreeMap<String, String>) -> Refusal {
     let mut reasons: Vec<String> =
         absent.iter().map(|(controller, why)| format!("{controller}: {why}")).collect();
     reasons.truncate(2);
     Refusal::new(
         format!("no group can be made in any control-group hierarchy ({})", reasons.join("; ")),
-        "run it with sudo; where none is mounted, mount cgroup2 (`assay host` shows the layout)",
+        "run it with sudo; if none is mounted, mount cgroup2 (`assay host` shows the layout)",
     )
 }
 
-/// A trial in which nothing is set and nothing runs.
+/// A trial without settings and workloads.
 #[cfg(test)]
 pub(crate) fn empty_trial() -> Trial {
     Trial {

@@ -1,4 +1,4 @@
-//! Workloads as they are started, complete but for the place of their data.
+//! Workloads as they are started, complete except for the location of their data.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use assay_run_folder::IoClass;
 use assay_study::{Bindings, Scalar, Study, Templated, Tool, fill};
 use assay_workload::fio::{Job, Section, io_class, sections, threads};
 use assay_workload::{
-    Argument, COMMAND, GIVEN, Gate, Invocation, Kind, Placeholders, Program, Value, kind,
+    Argument, COMMAND, Invocation, Kind, PLACEHOLDERS, Placeholders, Program, Value, WaitMethod,
+    kind,
 };
 
 use crate::program::{ASSAY_LOAD, path_of};
@@ -17,27 +18,27 @@ use crate::trial::{ToolPlan, WorkloadPlan};
 /// A workload as the members of a group start it.
 #[derive(Clone)]
 pub(crate) enum WorkloadTemplate {
-    /// The same job for every member, and whether it was told to outlast the window.
+    /// The same job for every member, and whether its running time exceeds the window.
     Args(Job, bool),
-    /// The sections of a job file, handed out to members.
+    /// The sections of a job file, distributed to members.
     Sections(Vec<Section>),
     /// The same command line for every member.
-    Invocation(Box<Load>),
+    Invocation(Box<LoadTemplate>),
 }
 
-/// A command line with what kind of load it is.
+/// A command line with the kind of load it generates.
 #[derive(Clone)]
-pub(crate) struct Load {
-    call: Invocation,
+pub(crate) struct LoadTemplate {
+    invocation: Invocation,
     io: IoClass,
     threads: Option<u32>,
     until_stopped: bool,
 }
 
-/// Sampling ends a repeat, never a tool's own clock; this is how much longer it would go on.
+/// The end of sampling ends a repeat, never a tool's own clock; this is how much longer tools run.
 const SPARE: Duration = Duration::from_secs(3600);
 
-/// What a recipe is made from.
+/// Input for templates of workloads.
 pub(crate) struct WorkloadPlanner<'k> {
     pub(crate) study: &'k Study,
     pub(crate) facts: &'k HostFacts,
@@ -45,11 +46,11 @@ pub(crate) struct WorkloadPlanner<'k> {
 }
 
 impl WorkloadPlanner<'_> {
-    /// The recipe of a workload. A preparation has an end: it is not told to outlast the window.
-    pub(crate) fn recipe(&self, name: &str, prepares: bool) -> Result<WorkloadTemplate, Refusal> {
-        let found = self.study.workloads.get(name);
-        let workload = found.ok_or_else(|| {
-            Refusal::new(format!("no workload is called `{name}`"), "correct the study file")
+    /// The template of a workload. A preparation ends by itself, so its running time is not set.
+    pub(crate) fn template(&self, name: &str, prepares: bool) -> Result<WorkloadTemplate, Refusal> {
+        let workload = self.study.workloads.get(name);
+        let workload = workload.ok_or_else(|| {
+            Refusal::new(format!("unknown workload `{name}`"), "correct the study file")
         })?;
         let run = (!prepares).then(|| self.study.design.at_most + SPARE);
         match &workload.tool {
@@ -58,14 +59,14 @@ impl WorkloadPlanner<'_> {
                 sections(text).map(WorkloadTemplate::Sections).map_err(|error| {
                     Refusal::new(
                         format!("`{path}`: {error}"),
-                        "mend the job file; `fio --parse-only` checks it",
+                        "correct the job file; `fio --parse-only` checks it",
                     )
                 })
             }
             Tool::Kind { name, args } => match kind(name) {
-                Some(kind) => self.of_kind(kind, args, run),
+                Some(kind) => self.from_kind(kind, args, run),
                 None => Err(Refusal::new(
-                    format!("no kind of workload is called `{name}`"),
+                    format!("unknown workload kind `{name}`"),
                     "correct `use` in the study file",
                 )),
             },
@@ -73,17 +74,17 @@ impl WorkloadPlanner<'_> {
                 let bindings = self.bindings()?;
                 let mut filled = words.iter().map(|word| fill(word, &bindings));
                 let program = filled.next().unwrap_or_default();
-                let call = Invocation {
+                let invocation = Invocation {
                     tool: COMMAND.to_owned(),
                     program: path_of(self.facts, &program),
                     words: filled.collect(),
                     metrics: metrics.clone(),
-                    gate: Gate::Shell,
-                    ends_with_figures: true,
+                    wait: WaitMethod::Shell,
+                    reports_on_sigint: true,
                 };
                 let io = IoClass::default();
-                Ok(WorkloadTemplate::Invocation(Box::new(Load {
-                    call,
+                Ok(WorkloadTemplate::Invocation(Box::new(LoadTemplate {
+                    invocation,
                     io,
                     threads: None,
                     until_stopped: false,
@@ -101,7 +102,7 @@ impl WorkloadPlanner<'_> {
         let mut job = Job { name: name.to_owned(), options: Vec::new() };
         for (option, value) in args {
             let value = value.resolve(self.factors).map_err(unresolved)?;
-            job.options.push((option.clone(), Some(as_fio_writes(&value))));
+            job.options.push((option.clone(), Some(fio_text(&value))));
         }
         let outlasts = run.filter(|_| !has_end(&job));
         if let Some(run) = outlasts {
@@ -111,7 +112,7 @@ impl WorkloadPlanner<'_> {
         Ok(WorkloadTemplate::Args(job, outlasts.is_some()))
     }
 
-    fn of_kind(
+    fn from_kind(
         &self,
         kind: &Kind,
         args: &[(String, Vec<Templated<Scalar>>)],
@@ -134,28 +135,28 @@ impl WorkloadPlanner<'_> {
             Program::Host { name, .. } => (path_of(self.facts, name), Vec::new()),
         };
         words.extend(kind.words(&arguments, run.map(|run| run.as_secs())));
-        let call = Invocation {
+        let invocation = Invocation {
             tool: kind.name.to_owned(),
             program,
             words,
             metrics: Vec::new(),
-            gate: kind.gate,
-            ends_with_figures: kind.ends_with_figures,
+            wait: kind.wait,
+            reports_on_sigint: kind.reports_on_sigint,
         };
         let io = IoClass { reads: kind.does_io, writes: kind.does_io, ..IoClass::default() };
-        Ok(WorkloadTemplate::Invocation(Box::new(Load {
-            call,
+        Ok(WorkloadTemplate::Invocation(Box::new(LoadTemplate {
+            invocation,
             io,
             threads: kind.threads(&arguments),
             until_stopped: run.is_some() && kind.runs_until_stopped(&arguments),
         })))
     }
 
-    /// The factors, and what the run gives: that stands for itself until the run knows it. The
-    /// folder of the study is known now.
+    /// The factors, and placeholders, which are bound to themselves until the run knows their
+    /// values. The folder of the study is known now.
     fn bindings(&self) -> Result<Bindings, Refusal> {
         let mut bindings = Bindings::new();
-        for name in GIVEN {
+        for name in PLACEHOLDERS {
             bindings.insert((*name).to_owned(), Scalar::Text(format!("{{{name}}}")));
         }
         if let Some(folder) = &self.study.folder {
@@ -167,11 +168,11 @@ impl WorkloadPlanner<'_> {
 }
 
 fn unresolved(why: String) -> Refusal {
-    Refusal::new(why, "`assay check` names the place")
+    Refusal::new(why, "`assay check` shows the location")
 }
 
-/// fio has no booleans: `true` is 1.
-fn as_fio_writes(value: &Scalar) -> String {
+/// The value as text of fio, which has no booleans: `true` is 1.
+fn fio_text(value: &Scalar) -> String {
     match value {
         Scalar::Boolean(value) => u8::from(*value).to_string(),
         other => other.to_string(),
@@ -185,32 +186,33 @@ fn as_argument(value: Scalar) -> Value {
     }
 }
 
-/// A job that ends before the others would end the common window, so it goes on until it is
-/// stopped, unless the study gives it an end of its own.
+/// Whether the study sets an end. A job that ends before the others would end the common window, so
+/// any other job runs until it is stopped.
 fn has_end(job: &Job) -> bool {
     ["runtime", "loops", "io_size", "number_ios"].iter().any(|option| job.option(option).is_some())
 }
 
 impl WorkloadTemplate {
-    /// The command that asks a generator for its footprint, program first: it answers with JSON and
-    /// makes nothing. `None` for what predicts none.
-    pub(crate) fn question(&self) -> Option<Vec<String>> {
+    /// The command that predicts the footprint of a generator, program first: it prints JSON and
+    /// creates nothing. `None` if it cannot predict.
+    pub(crate) fn prediction_command(&self) -> Option<Vec<String>> {
         let Self::Invocation(load) = self else { return None };
-        let known = kind(&load.call.tool)?;
-        if known.program != Program::Load {
+        let kind_of_tool = kind(&load.invocation.tool)?;
+        if kind_of_tool.program != Program::Load {
             return None;
         }
-        // Where its files will be is not known yet, and does not change how large they are.
-        let given = Placeholders { directory: Some(".".to_owned()), ..Placeholders::default() };
-        let words = load.call.words.iter().map(|word| given.fill(word));
-        let program = std::iter::once(load.call.program.clone());
+        // The location of its files is not known yet, and does not affect their size.
+        let placeholders =
+            Placeholders { directory: Some(".".to_owned()), ..Placeholders::default() };
+        let words = load.invocation.words.iter().map(|word| placeholders.fill(word));
+        let program = std::iter::once(load.invocation.program.clone());
         Some(program.chain(words).chain(["--predict".to_owned()]).collect())
     }
 
-    /// What the `index`-th member of a group starts; `member` is the member's name, `name` that of
-    /// the workload in the trial.
+    /// The workload of the `index`-th member of a group; `member` is the member's name, `name` that
+    /// of the workload in the trial.
     pub(crate) fn plan(&self, name: String, member: &str, index: usize) -> WorkloadPlan {
-        let of = |tool: ToolPlan, io, threads| WorkloadPlan {
+        let workload = |tool: ToolPlan, io, threads| WorkloadPlan {
             name,
             tool,
             until_stopped: false,
@@ -225,7 +227,7 @@ impl WorkloadTemplate {
         match self {
             Self::Args(job, until_stopped) => WorkloadPlan {
                 until_stopped: *until_stopped,
-                ..of(ToolPlan::Fio(job.clone()), io_class(job), threads(job))
+                ..workload(ToolPlan::Fio(job.clone()), io_class(job), threads(job))
             },
             Self::Sections(sections) => {
                 let named =
@@ -234,12 +236,16 @@ impl WorkloadTemplate {
                 let job = &section.job;
                 WorkloadPlan {
                     taken_over: section.taken_over.clone(),
-                    ..of(ToolPlan::Fio(job.clone()), io_class(job), threads(job))
+                    ..workload(ToolPlan::Fio(job.clone()), io_class(job), threads(job))
                 }
             }
             Self::Invocation(load) => WorkloadPlan {
                 until_stopped: load.until_stopped,
-                ..of(ToolPlan::Invocation(load.call.clone()), load.io.clone(), load.threads)
+                ..workload(
+                    ToolPlan::Invocation(load.invocation.clone()),
+                    load.io.clone(),
+                    load.threads,
+                )
             },
         }
     }

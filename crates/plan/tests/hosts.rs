@@ -1,4 +1,4 @@
-//! The same study planned for hosts that differ.
+//! Plans of the same studies for different hosts.
 
 #![allow(clippy::unwrap_used, reason = "a shipped study that does not parse fails the test")]
 
@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use assay_facts::{Available, Cpus, Disk, Hierarchy, Holder, HostFacts, Node};
 use assay_plan::{
-    Part, Plan, Predictions, Scope, Setting, Step, candidates, plan, plan_with, steps, to_predict,
+    Part, Plan, Predictions, Scope, Setting, Step, candidates, plan, plan_with,
+    prediction_commands, steps,
 };
 use assay_run_folder::{AcrossRecord, RelationRecord};
 use assay_study::{
@@ -17,8 +18,8 @@ use assay_test_support::hosts::{host, tool};
 use assay_units::Bytes;
 
 fn study(name: &str) -> Study {
-    let found = shipped().iter().find(|study| study.name == name).unwrap();
-    parse(name, found.text, &shipped_file).0.unwrap()
+    let shipped = shipped().iter().find(|study| study.name == name).unwrap();
+    parse(name, shipped.text, &shipped_file).0.unwrap()
 }
 
 fn written(plan: &Plan, trial: usize) -> Vec<(String, String)> {
@@ -30,7 +31,7 @@ fn written(plan: &Plan, trial: usize) -> Vec<(String, String)> {
 }
 
 #[test]
-fn one_study_becomes_the_files_of_each_hierarchy() {
+fn knobs_become_the_files_of_each_hierarchy() {
     for (is_v2, file, homes) in [(false, "blkio.bfq.weight", 2), (true, "io.bfq.weight", 1)] {
         let plan = plan(&study("io-weight"), &host(is_v2), 1);
         assert_eq!(plan.refusals, []);
@@ -42,7 +43,7 @@ fn one_study_becomes_the_files_of_each_hierarchy() {
 }
 
 #[test]
-fn values_are_handed_out_in_turn_and_every_combination_is_a_trial() {
+fn values_are_assigned_in_turn_and_every_combination_is_a_trial() {
     let mut study = study("io-weight");
     set_factor(&mut study, "groups", vec![Scalar::Integer(4), Scalar::Integer(6)]).unwrap();
     study.design.repeats = 2;
@@ -53,13 +54,13 @@ fn values_are_handed_out_in_turn_and_every_combination_is_a_trial() {
 }
 
 #[test]
-fn groups_exist_before_their_knobs_and_knobs_before_any_workload() {
+fn groups_are_made_before_knobs_and_knobs_before_workloads() {
     let plan = plan(&study("io-weight"), &host(false), 1);
     let steps = steps(&plan.trials[0]);
-    let place = |wanted: &dyn Fn(&Step) -> bool| steps.iter().position(wanted).unwrap();
-    let group = place(&|step| matches!(step, Step::MakeGroup(0)));
-    let knob = place(&|step| matches!(step, Step::WriteKnob(0, _)));
-    let start = place(&|step| matches!(step, Step::Start(..)));
+    let position = |is_step: &dyn Fn(&Step) -> bool| steps.iter().position(is_step).unwrap();
+    let group = position(&|step| matches!(step, Step::MakeGroup(0)));
+    let knob = position(&|step| matches!(step, Step::WriteKnob(0, _)));
+    let start = position(&|step| matches!(step, Step::Start(..)));
     let last_knob = steps.iter().rposition(|step| matches!(step, Step::WriteKnob(..))).unwrap();
     assert!(group < knob && last_knob < start);
     assert_eq!(steps.first(), Some(&Step::SetUpDisk(0)));
@@ -67,7 +68,7 @@ fn groups_exist_before_their_knobs_and_knobs_before_any_workload() {
 }
 
 #[test]
-fn each_section_of_a_job_file_goes_to_the_group_it_names_and_to_its_own_partition() {
+fn each_section_of_a_job_file_goes_to_its_group_and_partition() {
     let plan = plan(&study("io-weight-job"), &host(false), 1);
     assert_eq!(plan.refusals, []);
     for (index, group) in plan.trials[0].groups.iter().enumerate() {
@@ -80,22 +81,22 @@ fn each_section_of_a_job_file_goes_to_the_group_it_names_and_to_its_own_partitio
 }
 
 #[test]
-fn what_a_host_cannot_do_is_said_once_with_its_remedy() {
+fn each_refusal_is_reported_once_with_its_remedy() {
     let mut study = study("io-weight");
     set_factor(&mut study, "groups", vec![Scalar::Integer(4), Scalar::Integer(6)]).unwrap();
     let mut host = host(false);
     host.schedulers = vec!["none".to_owned()];
     host.tools.insert("fio".to_owned(), tool(false, "fio"));
     let plan = plan(&study, &host, 1);
-    let said: Vec<&str> = plan.refusals.iter().map(|refusal| refusal.what.as_str()).collect();
+    let refusals: Vec<&str> = plan.refusals.iter().map(|refusal| refusal.what.as_str()).collect();
     for word in ["`fio` is needed", "scheduler `bfq`"] {
-        let count = said.iter().filter(|text| text.contains(word)).count();
-        assert_eq!(count, 1, "{word}: {said:?}");
+        let count = refusals.iter().filter(|text| text.contains(word)).count();
+        assert_eq!(count, 1, "{word}: {refusals:?}");
     }
     assert!(plan.refusals.iter().any(|refusal| refusal.remedy == "apt-get install fio"));
 }
 
-/// A user to whom groups of these controllers were delegated, and of no others.
+/// A user to whom groups of these controllers only were delegated.
 fn user(is_v2: bool, delegated: &[&str]) -> HostFacts {
     let mut host = host(is_v2);
     host.root = Available::NotAvailable("this is user 1000".to_owned());
@@ -110,13 +111,19 @@ fn user(is_v2: bool, delegated: &[&str]) -> HostFacts {
 }
 
 #[test]
-fn what_needs_root_is_said_part_by_part() {
+fn each_part_that_needs_root_is_refused() {
     let plan = plan(&study("io-weight"), &user(false, &["io", "cpuacct"]), 1);
-    let said: Vec<&str> = plan.refusals.iter().map(|refusal| refusal.what.as_str()).collect();
-    assert_eq!(said.len(), 2, "{said:?}");
-    assert!(said[0].contains("a loop device needs root, because the kernel attaches"), "{said:?}");
-    assert!(said[1].contains("a scheduler or queue setting needs root, because"), "{said:?}");
-    assert!(said.iter().all(|text| text.ends_with("this is user 1000")), "{said:?}");
+    let refusals: Vec<&str> = plan.refusals.iter().map(|refusal| refusal.what.as_str()).collect();
+    assert_eq!(refusals.len(), 2, "{refusals:?}");
+    assert!(
+        refusals[0].contains("a loop device needs root, because the kernel attaches"),
+        "{refusals:?}"
+    );
+    assert!(
+        refusals[1].contains("a scheduler or queue setting needs root, because"),
+        "{refusals:?}"
+    );
+    assert!(refusals.iter().all(|text| text.ends_with("this is user 1000")), "{refusals:?}");
 }
 
 const IN_A_DIRECTORY: &str = r#"
@@ -152,24 +159,24 @@ fn a_study_in_a_directory_with_delegated_controllers_needs_no_root() {
 }
 
 #[test]
-fn a_knob_whose_controller_was_not_delegated_is_refused_by_name() {
+fn a_knob_of_a_controller_that_was_not_delegated_is_refused_by_name() {
     let study = parse("user", IN_A_DIRECTORY, &shipped_file).0.unwrap();
     let plan = plan(&study, &user(true, &["cpu"]), 1);
-    let said: Vec<&str> = plan.refusals.iter().map(|refusal| refusal.what.as_str()).collect();
+    let refusals: Vec<&str> = plan.refusals.iter().map(|refusal| refusal.what.as_str()).collect();
     assert_eq!(
-        said,
+        refusals,
         ["`memory.max` cannot be set: needs root, because it was not delegated"],
         "once for both groups, and nothing else"
     );
 }
 
 #[test]
-fn a_job_that_does_not_fit_its_part_is_refused_with_both_sizes() {
+fn a_job_larger_than_its_part_is_refused_with_both_sizes() {
     let mut study = study("io-weight-job");
     let disk = study.disks.get_mut("scratch").unwrap();
     disk.size = Some(Templated::Value(Bytes::mebi(1024)));
     let what = &plan(&study, &host(false), 1).refusals[0].what;
-    assert!(what.contains("wants 1 GiB") && what.contains("204 MiB"), "{what}");
+    assert!(what.contains("needs 1 GiB") && what.contains("204 MiB"), "{what}");
 }
 
 /// The io-weight study with other knobs on its groups, planned.
@@ -191,11 +198,11 @@ fn refusal(knob: &str, value: &str, host: &HostFacts) -> String {
 }
 
 #[test]
-fn knobs_that_this_host_cannot_set_are_refused_with_reason_and_remedy() {
+fn unavailable_knobs_are_refused_with_reason_and_remedy() {
     let mut old = host(true);
     old.kernel = "4.10.0-9-amd64".to_owned();
     let text = refusal("memory.min", "1 MiB", &old);
-    assert!(text.contains("since Linux 4.18 only, and this kernel is 4.10"), "{text}");
+    assert!(text.contains("since Linux 4.18, but this kernel is 4.10"), "{text}");
 
     let text = refusal("memory.high", "1 MiB", &host(false));
     assert!(text.contains("v2 only") && text.contains("unified_cgroup_hierarchy"), "{text}");
@@ -217,7 +224,7 @@ fn knobs_that_this_host_cannot_set_are_refused_with_reason_and_remedy() {
 }
 
 #[test]
-fn knobs_are_written_so_that_none_is_refused_for_its_order() {
+fn knobs_are_written_in_an_order_that_the_kernel_accepts() {
     let sum = ("memory.memsw.limit_in_bytes", "2 MiB");
     let plan = with_knobs(&[sum, ("memory.limit_in_bytes", "1 MiB")], &host(false));
     assert_eq!(plan.refusals, []);
@@ -227,7 +234,7 @@ fn knobs_are_written_so_that_none_is_refused_for_its_order() {
 }
 
 #[test]
-fn limits_of_a_disk_are_planned_for_the_disk_of_the_group() {
+fn io_limits_are_planned_for_the_disk_of_the_group() {
     let plan = with_knobs(&[("io.max", "rbps=1 MiB riops=100")], &host(false));
     assert_eq!(plan.refusals, []);
     let translation = &plan.trials[0].groups[0].knobs[0].translation;
@@ -236,7 +243,7 @@ fn limits_of_a_disk_are_planned_for_the_disk_of_the_group() {
 }
 
 #[test]
-fn weights_of_a_cpu_become_shares_on_v1_and_every_thread_is_recorded() {
+fn cpu_weights_become_shares_on_v1_and_thread_counts_are_recorded() {
     for (is_v2, file, weight) in [(false, "cpu.shares", "8192"), (true, "cpu.weight", "800")] {
         let plan = plan(&study("cpu-weight"), &host(is_v2), 1);
         assert_eq!(plan.refusals, []);
@@ -250,7 +257,7 @@ fn weights_of_a_cpu_become_shares_on_v1_and_every_thread_is_recorded() {
 }
 
 #[test]
-fn a_quota_of_v1_is_two_files_and_its_promises_name_the_knob() {
+fn a_quota_on_v1_is_two_files_and_its_promises_name_the_knob() {
     let plan = plan(&study("cpu-quota"), &host(false), 1);
     assert_eq!(plan.refusals, []);
     let knob = &plan.trials[0].groups[0].knobs[0];
@@ -267,11 +274,11 @@ fn a_quota_of_v1_is_two_files_and_its_promises_name_the_knob() {
 }
 
 #[test]
-fn a_protection_needs_v2_and_is_planned_inside_a_box() {
+fn a_protection_needs_v2_and_is_planned_inside_an_outer_group() {
     let v1 = plan(&study("memory-protection"), &host(false), 1);
-    let said: Vec<String> = v1.refusals.iter().map(ToString::to_string).collect();
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].contains("v1 protects no memory") && said[0].contains("assay lab run"));
+    let refusals: Vec<String> = v1.refusals.iter().map(ToString::to_string).collect();
+    assert_eq!(refusals.len(), 1, "{refusals:?}");
+    assert!(refusals[0].contains("v1 protects no memory") && refusals[0].contains("assay lab run"));
 
     let v2 = plan(&study("memory-protection"), &host(true), 1);
     assert_eq!(v2.refusals, []);
@@ -284,7 +291,7 @@ fn a_protection_needs_v2_and_is_planned_inside_a_box() {
 }
 
 #[test]
-fn a_disk_that_is_in_use_is_refused_before_the_run() {
+fn a_disk_in_use_is_refused_before_the_run() {
     let mut study = study("io-weight");
     let disk = study.disks.values_mut().next().unwrap();
     disk.source = DiskSource::Block { device: "/dev/sda".to_owned(), erase: None };
@@ -304,18 +311,18 @@ fn a_disk_that_is_in_use_is_refused_before_the_run() {
     };
     let on = |disk: Disk| plan(&study, &HostFacts { disks: vec![disk], ..host(false) }, 1).refusals;
     assert_eq!(on(free.clone()), []);
-    for (holder, said) in [
+    for (holder, reason) in [
         (Holder::Mounted("/".into()), "mounted at /"),
         (Holder::Held("dm-0".to_owned()), "part of the device dm-0"),
         (Holder::Swap, "swap space"),
     ] {
         let refused = on(Disk { holders: vec![holder], ..free.clone() });
-        assert!(refused[0].what.contains(said), "{refused:?}");
+        assert!(refused[0].what.contains(reason), "{refused:?}");
     }
 }
 
 #[test]
-fn a_null_blk_that_this_kernel_does_not_make_is_refused_before_the_run() {
+fn a_null_blk_that_this_kernel_lacks_is_refused_before_the_run() {
     let mut study = study("io-weight");
     let disk = study.disks.values_mut().next().unwrap();
     disk.source = DiskSource::NullBlk(NullBlk::default());
@@ -363,62 +370,62 @@ fn host_with_settings() -> HostFacts {
 }
 
 #[test]
-fn settings_come_before_groups_and_what_follows_from_another_is_not_written() {
+fn settings_come_before_groups_and_implied_ones_are_not_written() {
     let study = parse("settings", WITH_SETTINGS, &shipped_file).0.unwrap();
     let plan = plan(&study, &host_with_settings(), 1);
     assert_eq!(plan.refusals, []);
     let trial = &plan.trials[0];
     let changes: Vec<String> =
         steps(trial).iter().flat_map(|step| step.changes(trial)).take(3).collect();
-    assert!(changes[0].contains("`16777216` to /proc/sys/vm/dirty_bytes, which says `0`"));
+    assert!(changes[0].contains("`16777216` to /proc/sys/vm/dirty_bytes, now `0`"));
     assert!(changes[0].contains("zeroes vm.dirty_ratio"), "{changes:?}");
     assert!(changes[1].contains("`always`") && changes[1].contains("`madvise`"), "{changes:?}");
     assert!(changes[2].starts_with("mkdir"), "{changes:?}");
     assert!(trial.settings[0].record.implied && !trial.settings[1].record.implied);
     let same = &plan.trials[1];
-    assert_eq!(Step::WriteSetting(2).changes(same), [""; 0], "it says so already");
+    assert_eq!(Step::WriteSetting(2).changes(same), [""; 0], "it has the value already");
     let dropped: Vec<Step> =
         steps(trial).into_iter().filter(|step| *step == Step::DropCaches).collect();
-    assert!(dropped[0].inverse().contains("cannot be taken back"));
+    assert!(dropped[0].inverse().contains("cannot be restored"));
 }
 
 #[test]
-fn a_setting_that_this_kernel_lacks_or_that_is_not_the_user_s_is_refused() {
+fn a_missing_or_privileged_setting_is_refused() {
     let study = parse("settings", WITH_SETTINGS, &shipped_file).0.unwrap();
     let mut host = host_with_settings();
     host.settings.insert("thp.enabled".to_owned(), Available::NotAvailable("no THP".to_owned()));
     host.settings.insert("vm.dirty_bytes".to_owned(), Available::Value("4096".to_owned()));
     host.root = Available::NotAvailable("this is user 1000".to_owned());
-    let said: Vec<String> =
+    let refusals: Vec<String> =
         plan(&study, &host, 1).refusals.iter().map(|refusal| refusal.what.clone()).collect();
     for words in
         ["`thp.enabled` cannot be set: no THP", "`vm.dirty_bytes` needs root", "drop_caches"]
     {
-        assert!(said.iter().any(|what| what.contains(words)), "{words}: {said:?}");
+        assert!(refusals.iter().any(|what| what.contains(words)), "{words}: {refusals:?}");
     }
 }
 
-/// memory-limit with the answers of its two generators.
+/// memory-limit with predictions for its two generators.
 fn limited(files: &Result<u64, String>, graph: u64) -> Plan {
     let (study, host) = (study("memory-limit"), host(true));
-    let commands = to_predict(&study, &host);
-    assert_eq!(commands.len(), 2, "each once, whatever the limit: {commands:?}");
+    let commands = prediction_commands(&study, &host);
+    assert_eq!(commands.len(), 2, "each once for all limits: {commands:?}");
     let mut predictions = Predictions::default();
     for command in commands {
         assert_eq!(command[2], "--json");
         assert_eq!(command.last().map(String::as_str), Some("--predict"));
         assert!(!command.iter().any(|word| word.contains(['{', '}'])), "{command:?}");
-        let found = if command[1] == "graph500" { Ok(graph) } else { files.clone() };
-        predictions.add(command, found);
+        let result = if command[1] == "graph500" { Ok(graph) } else { files.clone() };
+        predictions.add(command, result);
     }
     plan_with(&study, &host, &predictions, 1)
 }
 
 #[test]
-fn a_limit_may_be_a_part_of_what_its_group_is_predicted_to_take() {
+fn a_limit_may_be_relative_to_the_predicted_footprint() {
     let plan = limited(&Ok(120 << 20), 80 << 20);
-    let of_memory = |refusal: &&assay_plan::Refusal| refusal.what.contains("memory.max");
-    assert_eq!(plan.refusals.iter().find(of_memory), None);
+    let is_about_memory = |refusal: &&assay_plan::Refusal| refusal.what.contains("memory.max");
+    assert_eq!(plan.refusals.iter().find(is_about_memory), None);
     let written: Vec<(String, String)> = plan
         .trials
         .iter()
@@ -433,7 +440,7 @@ fn a_limit_may_be_a_part_of_what_its_group_is_predicted_to_take() {
 }
 
 #[test]
-fn a_generator_that_cannot_say_what_it_takes_is_a_refusal() {
+fn a_failed_prediction_is_a_refusal() {
     let plan = limited(&Err("no such script".to_owned()), 1 << 20);
     let what = &plan.refusals[0].what;
     assert!(what.contains("`files`") && what.contains("no such script"), "{what}");
@@ -441,7 +448,7 @@ fn a_generator_that_cannot_say_what_it_takes_is_a_refusal() {
 }
 
 #[test]
-fn promises_across_trials_and_numbers_of_others_belong_to_the_plan() {
+fn comparisons_and_references_are_part_of_the_plan() {
     let plan = limited(&Ok(120 << 20), 80 << 20);
     assert!(plan.trials.iter().all(|trial| trial.promises.is_empty()));
     assert_eq!(plan.comparisons.len(), 2);
@@ -449,7 +456,7 @@ fn promises_across_trials_and_numbers_of_others_belong_to_the_plan() {
         panic!("{:?}", plan.comparisons[0]);
     };
     assert_eq!((over.as_str(), *within), ("limit", 0.1));
-    // The study writes 2.0, and so do its trials: levels are compared as values of JSON.
+    // The study writes 2.0, and so do its trials: levels are compared as JSON values.
     let level = &plan.references[1].under["limit"];
     assert_eq!(level, &serde_json::to_value(&plan.trials[2].factors["limit"]).unwrap());
 }
@@ -460,7 +467,7 @@ fn with_schedulers() -> HostFacts {
     HostFacts { schedulers, ..host(false) }
 }
 
-/// What a loop disk under BFQ says as `io-weight` sets it.
+/// Queue attributes of a loop disk under BFQ as set by `io-weight`.
 fn bfq(attribute: &str) -> Option<String> {
     let value = match attribute {
         "scheduler" => "bfq",
@@ -473,7 +480,7 @@ fn bfq(attribute: &str) -> Option<String> {
     Some(value.to_owned())
 }
 
-fn tried(study: &Study, scope: &Scope) -> Vec<String> {
+fn candidate_names(study: &Study, scope: &Scope) -> Vec<String> {
     candidates(study, &with_schedulers(), &bfq, scope)
         .into_iter()
         .map(|setting| setting.name)
@@ -486,9 +493,9 @@ fn scope(keep: &[&str], also: &[&str]) -> Scope {
 }
 
 #[test]
-fn a_disk_under_bfq_has_its_knobs_its_pool_and_other_schedulers() {
+fn a_disk_under_bfq_has_candidates_for_bfq_requests_and_schedulers() {
     let study = study("io-weight");
-    let found = tried(&study, &Scope::default());
+    let names = candidate_names(&study, &Scope::default());
     for name in [
         "max_budget=64",
         "strict_guarantees=1",
@@ -501,47 +508,47 @@ fn a_disk_under_bfq_has_its_knobs_its_pool_and_other_schedulers() {
         "defaults",
         "weights/10",
     ] {
-        assert!(found.iter().any(|one| one == name), "{name} is missing in {found:?}");
+        assert!(names.iter().any(|one| one == name), "{name} is missing in {names:?}");
     }
-    // What it is already, and what is a part of the question, is not tried.
+    // Current values and parts of the question are not tried.
     for name in ["low_latency=0", "slice_idle=8", "scheduler=bfq", "iodepth/4"] {
-        assert!(!found.iter().any(|one| one == name), "{name} is in {found:?}");
+        assert!(!names.iter().any(|one| one == name), "{name} is in {names:?}");
     }
 }
 
 #[test]
-fn what_is_kept_stays_and_the_depth_is_tried_when_asked_for() {
+fn excluded_settings_are_not_tried_and_iodepth_is_on_request() {
     let study = study("io-weight");
     let scope = scope(&["scheduler", "nr_requests", "max_budget=64", "weights"], &["iodepth"]);
-    let found = tried(&study, &scope);
-    assert!(found.iter().any(|one| one == "iodepth/4"), "{found:?}");
-    assert!(found.iter().any(|one| one == "max_budget=2048"), "{found:?}");
+    let names = candidate_names(&study, &scope);
+    assert!(names.iter().any(|one| one == "iodepth/4"), "{names:?}");
+    assert!(names.iter().any(|one| one == "max_budget=2048"), "{names:?}");
     for word in ["scheduler", "nr_requests", "max_budget=64", "weights"] {
-        assert!(!found.iter().any(|one| one.starts_with(word)), "{word} is in {found:?}");
+        assert!(!names.iter().any(|one| one.starts_with(word)), "{word} is in {names:?}");
     }
 }
 
 #[test]
-fn a_study_of_the_cpu_has_cpus_and_weights_and_no_disk() {
+fn a_cpu_study_has_candidates_for_cpus_and_weights_only() {
     let study = study("cpu-weight");
-    assert_eq!(tried(&study, &Scope::default()), ["cpus=0", "weights/10", "weights*10"]);
+    assert_eq!(candidate_names(&study, &Scope::default()), ["cpus=0", "weights/10", "weights*10"]);
 }
 
 #[test]
-fn two_settings_go_together_unless_they_change_the_same() {
+fn two_settings_combine_unless_they_change_the_same_thing() {
     let study = study("io-weight");
     let factors = combinations(&study).remove(0);
     let all = candidates(&study, &with_schedulers(), &bfq, &Scope::default());
-    let of = |name: &str| all.iter().find(|setting| setting.name == name).unwrap();
-    let both = of("max_budget=64").with(of("nr_requests=1024")).unwrap();
+    let setting = |name: &str| all.iter().find(|setting| setting.name == name).unwrap();
+    let both = setting("max_budget=64").with(setting("nr_requests=1024")).unwrap();
     assert_eq!(both.name, "max_budget=64 + nr_requests=1024");
     let changed = both.apply(&study, &factors).unwrap();
     let text = format!("{:?}", changed.disks["scratch"].queue);
     assert!(text.contains("Integer(64)") && text.contains("Integer(1024)"), "{text}");
-    assert_eq!(of("max_budget=64").with(of("max_budget=0")), None);
-    assert_eq!(of("max_budget=64").with(of("scheduler=none")), None);
-    assert_eq!(of("defaults").with(of("nr_requests=64")), None);
-    assert_eq!(Setting::unchanged().with(of("nr_requests=64")), None);
+    assert_eq!(setting("max_budget=64").with(setting("max_budget=0")), None);
+    assert_eq!(setting("max_budget=64").with(setting("scheduler=none")), None);
+    assert_eq!(setting("defaults").with(setting("nr_requests=64")), None);
+    assert_eq!(Setting::unchanged().with(setting("nr_requests=64")), None);
 }
 
 /// Two nodes with two CPUs and a gibibyte each.
@@ -572,10 +579,10 @@ fn measures(plan: &Plan, trial: usize) -> Vec<&str> {
 }
 
 #[test]
-fn programs_are_levels_and_each_trial_promises_what_its_program_can_keep() {
+fn each_trial_has_the_promises_of_its_program() {
     let placement = plan(&study("numa-placement"), &host_of_two_nodes(), 1);
-    let wanting: Vec<&str> = placement.refusals.iter().map(|one| one.what.as_str()).collect();
-    assert!(!wanting.iter().any(|what| what.contains("NUMA nodes")), "{wanting:?}");
+    let refusals: Vec<&str> = placement.refusals.iter().map(|one| one.what.as_str()).collect();
+    assert!(!refusals.iter().any(|what| what.contains("NUMA nodes")), "{refusals:?}");
     assert_eq!(placement.trials.len(), 13, "two programs, six placements, and the matrix once");
     for (index, trial) in placement.trials.iter().enumerate() {
         let program = trial.factors["program"].to_string();
@@ -598,7 +605,7 @@ fn programs_are_levels_and_each_trial_promises_what_its_program_can_keep() {
 }
 
 #[test]
-fn studies_of_nodes_say_on_a_host_with_one_node_what_they_need() {
+fn numa_studies_are_refused_on_one_node_with_a_remedy() {
     for name in ["numa-placement", "numa-misplaced", "numa-mix", "numa-local-remote"] {
         let plan = plan(&study(name), &host(true), 1);
         let nodes = plan.refusals.iter().find(|one| one.what.contains("needs NUMA nodes"));

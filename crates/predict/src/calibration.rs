@@ -1,9 +1,9 @@
-//! What short measurements of a disk say about it, and what of that the simulation needs.
+//! Calibration of a disk from short measurements, and the costs that the simulation derives from it.
 //!
-//! Three of each kind of request: one request at a time (latency), many small ones (throughput and
-//! CPU time of each), many large ones (what a byte costs). Parts that cannot be measured apart, such
-//! as the CPU time that caches cost while everything runs at once, are one factor, chosen such that
-//! the simulation of the second measurement has its throughput.
+//! Three measurements of each kind of request: one request at a time (latency), many small ones (throughput
+//! and CPU time per request), many large ones (cost per byte). Parts that cannot be measured separately, such
+//! as the CPU time that cache misses cost under load, are one factor, chosen so that the simulation of the
+//! second measurement reproduces its throughput.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 use crate::scenario::{Bfq, Device, Member, Scenario, Scheduler};
 use crate::sim::{Effort, simulate};
 
-/// Less idle time than this means that the CPUs were the limit.
+/// With less idle time than this the CPUs were the limit.
 const SPARE: f64 = 0.1;
 
-// What a calibration may say; its own measurements have 4 groups, a depth of 32 and 64 KiB at the most.
+// Limits on the content of a calibration; its own measurements have at most 4 groups, a depth of 32 and 64
+// KiB.
 const MOST_GROUPS: u32 = 64;
 const MOST_REQUESTS: u32 = 65_536;
 const MOST_BYTES: u64 = 1 << 30;
@@ -26,12 +27,12 @@ const MOST_TAKEN: usize = 64;
 /// Version of the format.
 pub(crate) const SCHEMA: u32 = 1;
 
-/// A kind of request: what it does and whether it follows the one before.
+/// A kind of request: its direction, and whether it is sequential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestKind {
     /// It writes.
     pub writes: bool,
-    /// It begins where the one before ended.
+    /// It begins where the previous one ended.
     pub sequential: bool,
 }
 
@@ -56,7 +57,7 @@ impl RequestKind {
     }
 }
 
-/// One measurement: groups of equal weight that do the same.
+/// One measurement: groups of equal weight with the same workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// fio's `rw`.
@@ -96,52 +97,52 @@ pub struct Calibration {
     pub cpus: usize,
     /// Where the disk comes from: `loop`, `block:/dev/sdb`, `null_blk`.
     pub disk: String,
-    /// The scheduler that it was measured under.
+    /// The scheduler that it was measured with.
     pub scheduler: Option<String>,
-    /// Requests that the scheduler's pool held.
+    /// Size of the scheduler's request pool.
     pub pool: u32,
-    /// What was measured.
+    /// The measurements.
     pub taken: Vec<Measurement>,
 }
 
-/// What one request costs.
+/// The cost of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// CPU seconds to issue and reap it.
     pub submit_s: f64,
-    /// The same for each byte.
+    /// The same per byte.
     pub submit_byte_s: f64,
     /// CPU seconds of a loop device to serve it.
     pub serve_s: f64,
-    /// The same for each byte.
+    /// The same per byte.
     pub serve_byte_s: f64,
     /// CPU seconds of a loop device for each further block of a merged request.
     pub serve_more_s: f64,
     /// Seconds that a worker waits after the CPU time of a request.
     pub hold_s: f64,
-    /// The same for each byte.
+    /// The same per byte.
     pub hold_byte_s: f64,
-    /// Seconds before service that are no CPU time, while nothing else is in service.
+    /// Seconds before service that are not CPU time, while nothing else is in service.
     pub delay_s: f64,
 }
 
-/// A cost, and how the simulation was brought to the throughput that was measured.
+/// A cost, fitted to the measured throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Fitted {
     /// The cost.
     pub cost: Cost,
-    /// By what all CPU times were multiplied.
+    /// Factor applied to all CPU times.
     pub factor: f64,
-    /// Requests a second of the measurement that it was brought to.
+    /// Requests a second of the measurement it was fitted to.
     pub iops: f64,
 }
 
-/// Costs by the name of the kind of request; what is not in it is assumed.
+/// Costs by the name of the kind of request; missing kinds are assumed.
 pub type Costs = BTreeMap<String, Fitted>;
 
 impl Cost {
-    /// What is assumed of a disk that nobody has measured: a loop device whose image is in memory,
-    /// on a processor of the 2020s. Right within a factor of two or three at best.
+    /// Assumed costs of an unmeasured disk: a loop device whose image is in memory, on a processor of the
+    /// 2020s. Accurate within a factor of two or three at best.
     pub const ASSUMED: Self = Self {
         submit_s: 8e-6,
         submit_byte_s: 2e-11,
@@ -199,7 +200,7 @@ impl Cost {
 }
 
 impl Calibration {
-    /// Why it says nothing about this disk of this host, if so.
+    /// The reason why it does not apply to this disk of this host, if so.
     #[must_use]
     pub fn refusal(&self, facts: &HostFacts, disk: &str) -> Option<String> {
         let differs = |what: &str, own: &str, here: &str| {
@@ -217,8 +218,8 @@ impl Calibration {
             .or_else(|| differs("disk", &self.disk, disk))
     }
 
-    /// What no measurement can have come to, if anything. A simulation takes time and memory for each
-    /// group and each request that a measurement says it had.
+    /// The reason why its values are impossible, if so. A simulation takes time and memory for each group and
+    /// each request of a measurement.
     #[must_use]
     pub fn flaw(&self) -> Option<String> {
         let amount = |value: f64, most: f64| (0.0..=most).contains(&value);
@@ -234,11 +235,10 @@ impl Calibration {
             && (1..=MOST_CPUS).contains(&self.cpus)
             && self.taken.len() <= MOST_TAKEN
             && self.taken.iter().all(is_sound);
-        (!is_whole).then(|| "it has numbers that no disk and no host has".to_owned())
+        (!is_whole).then(|| "it contains impossible values".to_owned())
     }
 
-    /// What the simulation needs of it, by kind of request. A kind that was not measured whole is
-    /// left out.
+    /// The costs for the simulation, by kind of request, without kinds that were not completely measured.
     #[must_use]
     pub fn costs(&self) -> Costs {
         let fitted = RequestKind::ALL
@@ -259,12 +259,11 @@ impl Calibration {
         many.max_by_key(|one| one.bytes)
     }
 
-    /// What keeps it from being believed, if anything: with one request at a time a host that has
-    /// nothing else to do has a CPU to spare.
+    /// The reason to doubt it, if any: with one request at a time an otherwise idle host has a spare CPU.
     #[must_use]
     pub fn doubt(&self) -> Option<String> {
-        let alone = self.taken.iter().filter(|one| one.depth == 1).map(|one| one.idle);
-        let least = alone.fold(f64::INFINITY, f64::min);
+        let single = self.taken.iter().filter(|one| one.depth == 1).map(|one| one.idle);
+        let least = single.fold(f64::INFINITY, f64::min);
         (least < SPARE).then(|| {
             format!(
                 "the host was busy with other things while it was measured (CPUs idle {:.0} % with \
@@ -298,9 +297,8 @@ impl Calibration {
         })
     }
 
-    /// Brings the simulation to the throughput that was measured: by time in which a worker waits,
-    /// or, where the CPUs were busy or the simulation is too slow without any, by one factor on all
-    /// CPU time.
+    /// Fits the simulation to the measured throughput: by time in which a worker waits, or, if the CPUs were
+    /// busy or the simulation is too slow even without waiting, by one factor on all CPU time.
     fn fit(&self, kind: RequestKind) -> Option<Fitted> {
         let small = self.small(kind)?;
         let large = self.large(kind)?;
@@ -308,8 +306,8 @@ impl Calibration {
         let mut factor: f64 = 1.0;
         if small.idle < SPARE || self.simulated(cost, small, kind) < small.iops {
             for _ in 0..4 {
-                let found = self.simulated(cost.times(factor), small, kind);
-                factor = (factor * found / small.iops.max(1.0)).clamp(0.2, 5.0);
+                let iops = self.simulated(cost.times(factor), small, kind);
+                factor = (factor * iops / small.iops.max(1.0)).clamp(0.2, 5.0);
             }
             cost = cost.times(factor);
         } else {
@@ -321,24 +319,25 @@ impl Calibration {
         Some(Fitted { cost, factor, iops: small.iops })
     }
 
-    /// Seconds that a worker waits for each request, such that a measurement has its throughput.
-    fn hold(&self, cost: Cost, taken: &Measurement, kind: RequestKind) -> f64 {
+    /// Seconds that a worker waits for each request so that the simulation reproduces a measurement's
+    /// throughput.
+    fn hold(&self, cost: Cost, measurement: &Measurement, kind: RequestKind) -> f64 {
         let mut hold: f64 = 0.0;
         for _ in 0..6 {
-            let found = self.simulated(Cost { hold_s: hold, ..cost }, taken, kind);
-            hold = (hold + 1.0 / taken.iops.max(1.0) - 1.0 / found.max(1.0)).max(0.0);
+            let iops = self.simulated(Cost { hold_s: hold, ..cost }, measurement, kind);
+            hold = (hold + 1.0 / measurement.iops.max(1.0) - 1.0 / iops.max(1.0)).max(0.0);
         }
         hold
     }
 
-    /// Requests a second of a simulation of a measurement.
-    fn simulated(&self, cost: Cost, taken: &Measurement, kind: RequestKind) -> f64 {
-        let member = cost.member(100.0, taken.depth, taken.bytes, kind);
-        let question = self.asked(vec![member; taken.groups as usize]);
-        simulate(&question, Effort { requests: 15_000, seconds: 1.0 }, 1).iops
+    /// Requests a second of a simulated measurement.
+    fn simulated(&self, cost: Cost, measurement: &Measurement, kind: RequestKind) -> f64 {
+        let member = cost.member(100.0, measurement.depth, measurement.bytes, kind);
+        let scenario = self.scenario_of(vec![member; measurement.groups as usize]);
+        simulate(&scenario, Effort { requests: 15_000, seconds: 1.0 }, 1).iops
     }
 
-    fn asked(&self, members: Vec<Member>) -> Scenario {
+    fn scenario_of(&self, members: Vec<Member>) -> Scenario {
         let bfq = Bfq { budget: Some(512.0), ..Bfq::default() };
         let scheduler = match self.scheduler.as_deref() {
             Some("bfq") => Scheduler::Bfq(bfq),
@@ -359,7 +358,7 @@ impl Calibration {
 mod tests {
     use super::*;
 
-    fn taken(bytes: u64, depth: u32, iops: f64, latency_s: f64, cpu_s: f64) -> Measurement {
+    fn measurement(bytes: u64, depth: u32, iops: f64, latency_s: f64, cpu_s: f64) -> Measurement {
         Measurement {
             rw: "randread".to_owned(),
             bytes,
@@ -385,45 +384,45 @@ mod tests {
             scheduler: Some("bfq".to_owned()),
             pool: 256,
             taken: vec![
-                taken(4096, 1, 12_000.0, 80e-6, 45e-6),
-                taken(4096, 32, 50_000.0, 2e-3, 30e-6),
-                taken(65_536, 32, 20_000.0, 6e-3, 80e-6),
+                measurement(4096, 1, 12_000.0, 80e-6, 45e-6),
+                measurement(4096, 32, 50_000.0, 2e-3, 30e-6),
+                measurement(65_536, 32, 20_000.0, 6e-3, 80e-6),
             ],
         }
     }
 
     #[test]
-    fn numbers_that_no_disk_has_are_not_simulated() {
+    fn impossible_values_are_not_simulated() {
         assert_eq!(calibration().flaw(), None);
         let with = |change: &dyn Fn(&mut Measurement)| {
-            let mut odd = calibration();
-            change(&mut odd.taken[0]);
-            odd.flaw().is_some()
+            let mut changed = calibration();
+            change(&mut changed.taken[0]);
+            changed.flaw().is_some()
         };
-        assert!(with(&|taken| taken.groups = u32::MAX));
-        assert!(with(&|taken| taken.depth = u32::MAX));
-        assert!(with(&|taken| taken.latency_s = f64::INFINITY));
-        assert!(with(&|taken| taken.cpu_s = -1.0));
+        assert!(with(&|one| one.groups = u32::MAX));
+        assert!(with(&|one| one.depth = u32::MAX));
+        assert!(with(&|one| one.latency_s = f64::INFINITY));
+        assert!(with(&|one| one.cpu_s = -1.0));
     }
 
     #[test]
-    fn the_simulation_has_the_throughput_that_was_measured() {
+    fn the_simulation_reproduces_the_measured_throughput() {
         let costs = calibration().costs();
         let fitted = &costs["randread"];
         let member = |bytes| {
             fitted.cost.member(100.0, 32, bytes, RequestKind { writes: false, sequential: false })
         };
-        let found = |bytes| {
-            let question = calibration().asked(vec![member(bytes); 4]);
-            simulate(&question, Effort { requests: 40_000, seconds: 2.0 }, 3).iops
+        let iops = |bytes| {
+            let scenario = calibration().scenario_of(vec![member(bytes); 4]);
+            simulate(&scenario, Effort { requests: 40_000, seconds: 2.0 }, 3).iops
         };
-        assert!((found(4096) / 50_000.0 - 1.0).abs() < 0.03, "{}", found(4096));
-        assert!((found(65_536) / 20_000.0 - 1.0).abs() < 0.4, "{}", found(65_536));
-        assert_eq!(costs.len(), 1, "kinds that were not measured are left out");
+        assert!((iops(4096) / 50_000.0 - 1.0).abs() < 0.03, "{}", iops(4096));
+        assert!((iops(65_536) / 20_000.0 - 1.0).abs() < 0.4, "{}", iops(65_536));
+        assert_eq!(costs.len(), 1, "unmeasured kinds are left out");
     }
 
     #[test]
-    fn a_host_that_was_busy_while_it_was_measured_is_doubted() {
+    fn a_calibration_of_a_busy_host_is_doubted() {
         assert_eq!(calibration().doubt(), None);
         let mut busy = calibration();
         busy.taken[0].idle = 0.02;
@@ -431,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_latency_is_more_than_cpu_time_is_delay() {
+    fn latency_beyond_cpu_time_is_delay() {
         let cost = calibration().cost(RequestKind::ALL[0]).unwrap();
         assert!((cost.delay_s - (80e-6 - 27e-6 - 12e-6)).abs() < 1e-9);
         assert!(cost.serve_byte_s > 0.0 && cost.submit_byte_s > 0.0);

@@ -1,4 +1,4 @@
-//! From a trial of the plan to the question that the model answers, and what had to be assumed.
+//! Builds a scenario from a planned trial, and records the assumptions made.
 
 use assay_facts::HostFacts;
 use assay_plan::{DiskPlan, GroupPlan, Trial, null_blk_speed};
@@ -8,31 +8,30 @@ use assay_study::DiskSource;
 use crate::calibration::{Cost, Costs, RequestKind};
 use crate::scenario::{Bfq, Device, Member, Scenario, Scheduler};
 
-/// A trial as the model sees it.
+/// A planned trial as a scenario of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedTrial {
-    /// The question; weights are those that are planned.
-    pub question: Scenario,
-    /// Names of the measured groups, as the members stand.
+    /// The scenario, with the planned weights.
+    pub scenario: Scenario,
+    /// Names of the measured groups, in the order of the members.
     pub names: Vec<String>,
-    /// Who obeys the weights: `bfq`, `iocost`, or nobody.
+    /// What obeys the weights: `bfq`, `iocost`, or nothing.
     pub obeyed_by: Option<String>,
-    /// Requests a second that iocost was told.
-    pub told_iops: Option<f64>,
-    /// What was assumed because nobody has measured it.
+    /// Requests a second configured for iocost.
+    pub configured_iops: Option<f64>,
+    /// Assumptions about what has not been measured.
     pub assumed: Vec<String>,
-    /// What a user said that the model does not have.
+    /// Options of the study that the model ignores.
     pub left_out: Vec<String>,
 }
 
 /// Tags of a loop device (drivers/block/loop.c: LOOP_DEFAULT_HW_Q_DEPTH).
 const LOOP_DEPTH: u32 = 128;
 
-/// The weight of a group that none was given (`BFQ_DEFAULT_GRP_WEIGHT` is 10 for iocost's 100;
-/// both files read 100).
+/// The default weight of a group (`BFQ_DEFAULT_GRP_WEIGHT` is 10 for iocost's 100; both files read 100).
 const USUAL_WEIGHT: f64 = 100.0;
 
-/// Where a disk comes from, as a calibration names it.
+/// The kind of a disk, as used in calibrations.
 pub(crate) fn disk_name(disk: &DiskPlan) -> String {
     match &disk.source {
         DiskSource::Loop => "loop".to_owned(),
@@ -42,7 +41,7 @@ pub(crate) fn disk_name(disk: &DiskPlan) -> String {
     }
 }
 
-/// The question of a trial about its disk. The error says why the model has no answer.
+/// The scenario of a trial about its disk. The error is the reason why the model does not apply.
 pub fn from_plan(trial: &Trial, facts: &HostFacts, costs: &Costs) -> Result<PlannedTrial, String> {
     let groups: Vec<&GroupPlan> =
         trial.groups.iter().filter(|group| !group.workloads.is_empty()).collect();
@@ -57,12 +56,12 @@ pub fn from_plan(trial: &Trial, facts: &HostFacts, costs: &Costs) -> Result<Plan
     let members: Result<Vec<Member>, String> =
         groups.iter().map(|group| member(group, costs, &mut notes)).collect();
     let queue = |name: &str| {
-        let found = disk.queue.iter().find(|(own, _)| own == name);
-        found.map(|(_, value)| value.as_str())
+        let attribute = disk.queue.iter().find(|(own, _)| own == name);
+        attribute.map(|(_, value)| value.as_str())
     };
     let scheduler = scheduler(disk, &queue)?;
     Ok(PlannedTrial {
-        question: Scenario {
+        scenario: Scenario {
             members: members?,
             scheduler,
             pool: pool(disk, facts, &queue),
@@ -74,7 +73,7 @@ pub fn from_plan(trial: &Trial, facts: &HostFacts, costs: &Costs) -> Result<Plan
         obeyed_by: groups.iter().flat_map(|group| &group.knobs).find_map(|knob| {
             (knob.record.knob == WEIGHT).then(|| knob.record.obeyed_by.clone()).flatten()
         }),
-        told_iops: null_blk_speed(disk).iops.map(f64::from),
+        configured_iops: null_blk_speed(disk).iops.map(f64::from),
         assumed: notes.assumed,
         left_out: notes.left_out,
     })
@@ -95,7 +94,7 @@ impl Notes {
         }
     }
 
-    fn leave_out(&mut self, text: String) {
+    fn note_ignored(&mut self, text: String) {
         if !self.left_out.contains(&text) {
             self.left_out.push(text);
         }
@@ -110,26 +109,26 @@ fn one_disk<'t>(trial: &'t Trial, groups: &[&GroupPlan]) -> Result<&'t DiskPlan,
     first.disk.and_then(|index| trial.disks.get(index)).ok_or_else(|| "it uses no disk".to_owned())
 }
 
-/// All workloads of a group together. They must be alike: the model has one flow for each group.
+/// Combines all workloads of a group. They must be alike: the model has one flow for each group.
 fn member(group: &GroupPlan, costs: &Costs, notes: &mut Notes) -> Result<Member, String> {
     let mut depth = 0;
     let mut io: Option<&IoClass> = None;
     for workload in &group.workloads {
         let Some(job) = workload.job() else {
             return Err(format!(
-                "`{}` is not fio, and what it asks of a disk is not known",
+                "`{}` is not fio, so its load on the disk is unknown",
                 workload.name
             ));
         };
         for option in ["rate", "rate_iops", "thinktime", "fsync", "fdatasync"] {
             if job.option(option).is_some() {
-                notes.leave_out(format!("fio's `{option}`"));
+                notes.note_ignored(format!("fio's `{option}`"));
             }
         }
-        depth += workload.io.outstanding.ok_or("how much is kept outstanding is not known")?;
+        depth += workload.io.outstanding.ok_or("the number of outstanding requests is unknown")?;
         match io {
-            Some(first) if *first != workload.io => notes.leave_out(
-                "different workloads in one group, which are taken to be like the first".to_owned(),
+            Some(first) if *first != workload.io => notes.note_ignored(
+                "different workloads in one group, all treated like the first".to_owned(),
             ),
             _ => io = Some(&workload.io),
         }
@@ -147,17 +146,17 @@ const fn kind(io: &IoClass, writes: bool) -> RequestKind {
 }
 
 fn cost(io: &IoClass, costs: &Costs, notes: &mut Notes) -> Cost {
-    let mut of = |writes: bool| {
+    let mut cost_of = |writes: bool| {
         let kind = kind(io, writes);
         costs.get(kind.name()).map_or_else(
             || {
-                notes.assume(format!("what a request of `{}` costs", kind.name()));
+                notes.assume(format!("the cost of a request of `{}`", kind.name()));
                 Cost::ASSUMED
             },
             |fitted| fitted.cost,
         )
     };
-    if io.reads && io.writes { of(false).mean(of(true)) } else { of(io.writes) }
+    if io.reads && io.writes { cost_of(false).mean(cost_of(true)) } else { cost_of(io.writes) }
 }
 
 fn weight(group: &GroupPlan) -> Result<f64, String> {
@@ -165,7 +164,7 @@ fn weight(group: &GroupPlan) -> Result<f64, String> {
         return Ok(USUAL_WEIGHT);
     };
     let text = knob.record.asked.trim().trim_start_matches("default").trim();
-    text.parse().map_err(|_| format!("the weight `{text}` of `{}` is no number", group.name))
+    text.parse().map_err(|_| format!("the weight `{text}` of `{}` is not a number", group.name))
 }
 
 fn scheduler<'q>(
@@ -193,11 +192,11 @@ fn scheduler<'q>(
     }))
 }
 
-/// `nr_requests`: twice the device's depth, of which at most 128 count, unless the study says
-/// otherwise (`blk_mq_default_nr_requests`, block/blk-mq-sched.c).
+/// `nr_requests`: twice the device's depth, with at most 128 of it counted, unless set by the study
+/// (`blk_mq_default_nr_requests`, block/blk-mq-sched.c).
 fn pool<'q>(disk: &DiskPlan, facts: &HostFacts, queue: &impl Fn(&str) -> Option<&'q str>) -> u32 {
-    if let Some(asked) = queue("nr_requests").and_then(|text| text.trim().parse().ok()) {
-        return asked;
+    if let Some(requested) = queue("nr_requests").and_then(|text| text.trim().parse().ok()) {
+        return requested;
     }
     let named = match &disk.source {
         DiskSource::Block { device, .. } => {
@@ -220,13 +219,11 @@ fn device(disk: &DiskPlan, notes: &mut Notes) -> Result<Device, String> {
             Ok(Device::Servers { depth, servers: depth, service_s, per_byte_s: 0.0 })
         }
         DiskSource::Block { .. } => {
-            notes.assume(
-                "how many requests the disk serves at once (32, each in 100 us)".to_owned(),
-            );
+            notes.assume("the parallelism of the disk (32 requests, each in 100 us)".to_owned());
             Ok(Device::Servers { depth: 32, servers: 8, service_s: 1e-4, per_byte_s: 5e-10 })
         }
         DiskSource::Directory { .. } => {
-            Err("a directory has a disk below it that is not the study's".to_owned())
+            Err("a directory is on a disk that the study does not control".to_owned())
         }
     }
 }
@@ -243,7 +240,7 @@ fn cpus(trial: &Trial, facts: &HostFacts, groups: &[&GroupPlan]) -> Result<f64, 
     Ok(facts.cpus.allowed.len().max(1) as f64)
 }
 
-/// The disk that a plan's groups share, as a calibration names it, and its scheduler.
+/// The disk shared by a plan's groups, as named in calibrations, and its scheduler.
 #[must_use]
 pub fn disk_of(plan: &assay_plan::Plan) -> Option<(String, Option<String>)> {
     let disk = plan.trials.first()?.disks.first()?;

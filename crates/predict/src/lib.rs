@@ -1,12 +1,11 @@
-//! What a study will find, before anything is measured.
+//! Predicts the results of a study before anything is measured.
 //!
-//! `Study` x facts x calibration -> [`Prediction`]: the share of each group, the number of groups
-//! from which on a promise breaks, the throughput, and the verdict. A pure function of what it is
-//! given, a seed included; it reads no host and no clock. How it works and how far it can be
-//! believed is told for users in docs/predicting.md.
+//! `Study` x facts x calibration -> [`Prediction`]: the share of each group, the number of groups from which
+//! on a promise breaks, the throughput, and the verdict. A pure function of its arguments, including a seed;
+//! it reads no host and no clock. docs/predicting.md explains how it works and how accurate it is.
 //!
 //! ```text
-//! trial of the plan + calibration -> Question -> simulation or formula -> TrialPrediction
+//! trial of the plan + calibration -> Scenario -> simulation or formula -> TrialPrediction
 //!                                                                              |
 //!                                          judgement of the run  ----------> Score
 //! ```
@@ -31,4 +30,4 @@ pub use predict::predict;
 pub use scenario::{Bfq, Device, Member, Scenario, Scheduler};
 pub use shares::{capped, ladder_knee, weighted_jain};
 pub use sim::{Effort, Simulated, simulate};
-pub use validated_range::outside;
+pub use validated_range::out_of_range;

@@ -1,16 +1,16 @@
-//! Seeded randomness that is the same in every version: a prediction can be made again.
+//! Seeded randomness that is stable across versions, so that predictions are reproducible.
 
 /// SplitMix64 (Steele, Lea and Flood 2014).
 #[derive(Debug, Clone)]
 pub(crate) struct Noise(u64);
 
 impl Noise {
-    /// A stream of its own for each seed.
+    /// Each seed has its own stream.
     pub(crate) const fn new(seed: u64) -> Self {
         Self(seed ^ 0x005e_ed0f_a55a_7e57)
     }
 
-    /// The next number, evenly spread over 64 bits.
+    /// The next number, uniform over 64 bits.
     pub(crate) const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -19,13 +19,13 @@ impl Noise {
         z ^ (z >> 31)
     }
 
-    /// Evenly spread over `[0, 1)`.
+    /// Uniform over `[0, 1)`.
     pub(crate) fn part(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A time around its mean: service times vary, and a simulation whose times are all alike
-    /// falls into step.
+    /// A random time around a mean: service times vary, and a simulation with constant times would
+    /// synchronise artificially.
     pub(crate) fn around(&mut self, mean: f64) -> f64 {
         mean * (0.75 + 0.5 * self.part())
     }
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_spread_around_their_mean_and_the_same_for_a_seed() {
+    fn times_vary_around_their_mean_and_are_reproducible() {
         let draw = |seed| {
             let mut noise = Noise::new(seed);
             (0..10_000).map(|_| noise.around(2.0)).collect::<Vec<f64>>()

@@ -1,27 +1,28 @@
-//! Plan -> [`Prediction`].
+//! Computes a [`Prediction`] of a plan.
 
 use std::collections::BTreeMap;
 
 use assay_facts::HostFacts;
 use assay_plan::{Plan, Trial};
 use assay_run_folder::{PromiseRecord, RelationRecord};
-use assay_verdict::Verdict;
-use assay_verdict::{Basis, KneePrediction, Prediction, PromisePrediction, TrialPrediction};
+use assay_verdict::{
+    Basis, KneePrediction, Prediction, PromisePrediction, TrialPrediction, Verdict,
+};
 use serde_json::Value;
 
 use crate::calibration::Costs;
 use crate::from_plan::{PlannedTrial, from_plan};
 use crate::predict::disk::Answer;
-use crate::validated_range::outside;
+use crate::validated_range::out_of_range;
 
 mod cpu;
 mod disk;
 
-/// How many groups are tried at least in search of the number from which on a promise breaks.
+/// Largest number of groups tried at least when searching for the number from which on a promise breaks.
 const SEARCHED_TO: usize = 64;
 
-/// Predicts every trial of a plan. `costs` are those of the calibration that `basis` names; kinds
-/// of requests that are not in it are assumed, and the trial says so.
+/// Predicts every trial of a plan. `costs` are those of the calibration named by `basis`; costs of other
+/// kinds of requests are assumed, and noted in the trial.
 #[must_use]
 pub fn predict(
     study: &str,
@@ -32,11 +33,11 @@ pub fn predict(
     seed: u64,
 ) -> Prediction {
     let trials: Vec<TrialPrediction> =
-        plan.trials.iter().map(|trial| of_trial(trial, facts, costs, seed)).collect();
+        plan.trials.iter().map(|trial| predict_trial(trial, facts, costs, seed)).collect();
     let knees = knees(plan, &trials, facts, costs, seed);
     let verdicts: Vec<Verdict> =
         trials.iter().flat_map(|trial| &trial.promises).filter_map(|one| one.verdict).collect();
-    let length = |slot: &assay_plan::Slot| {
+    let length = |slot: &assay_plan::RepeatId| {
         plan.trials.get(slot.trial).map_or(0.0, |trial| trial.at_most.as_secs_f64())
     };
     Prediction {
@@ -57,20 +58,20 @@ fn factors(trial: &Trial) -> BTreeMap<String, Value> {
     trial.factors.iter().map(|(name, scalar)| (name.clone(), value(scalar))).collect()
 }
 
-fn of_trial(trial: &Trial, facts: &HostFacts, costs: &Costs, seed: u64) -> TrialPrediction {
+fn predict_trial(trial: &Trial, facts: &HostFacts, costs: &Costs, seed: u64) -> TrialPrediction {
     let of_disk = trial.promises.iter().any(|promise| promise.measure.starts_with("io."));
-    let asked = if of_disk { Some(from_plan(trial, facts, costs)) } else { None };
-    let answer = match &asked {
-        Some(Ok(asked)) => Some((asked, Answer::of(asked, seed))),
+    let planned = if of_disk { Some(from_plan(trial, facts, costs)) } else { None };
+    let answer = match &planned {
+        Some(Ok(planned)) => Some((planned, Answer::new(planned, seed))),
         _ => None,
     };
-    let refusal = match &asked {
+    let refusal = match &planned {
         Some(Err(why)) => Some(why.clone()),
         _ => None,
     };
     let promises = trial.promises.iter().map(|promise| match promise.measure.as_str() {
         "io.bytes" | "io.ios" => match &answer {
-            Some((asked, answer)) => answer.promise(asked, promise),
+            Some((planned, answer)) => answer.promise(planned, promise),
             None => not_available(promise, refusal.clone().unwrap_or_default()),
         },
         "cpu.time" => cpu::promise(trial, facts, promise),
@@ -79,12 +80,12 @@ fn of_trial(trial: &Trial, facts: &HostFacts, costs: &Costs, seed: u64) -> Trial
     TrialPrediction {
         factors: factors(trial),
         promises: promises.collect(),
-        assumed: answer.as_ref().map(|(asked, _)| asked.assumed.clone()).unwrap_or_default(),
-        outside: answer.as_ref().map(|(asked, _)| outside(asked)).unwrap_or_default(),
+        assumed: answer.as_ref().map(|(planned, _)| planned.assumed.clone()).unwrap_or_default(),
+        outside: answer.as_ref().map(|(planned, _)| out_of_range(planned)).unwrap_or_default(),
     }
 }
 
-/// A promise of which nothing is predicted.
+/// A promise for which there is no prediction.
 fn not_available(promise: &PromiseRecord, why: String) -> PromisePrediction {
     PromisePrediction {
         measure: promise.measure.clone(),
@@ -100,8 +101,8 @@ fn not_available(promise: &PromiseRecord, why: String) -> PromisePrediction {
     }
 }
 
-/// One search for each promise on a disk's shares and each combination of the factors that do not
-/// count groups. Numbers of groups that are trials of the study are not simulated again.
+/// One search for each promise on a disk's shares and each combination of the factors other than the number
+/// of groups. Numbers of groups that are trials of the study are not simulated again.
 fn knees(
     plan: &Plan,
     trials: &[TrialPrediction],
@@ -112,30 +113,31 @@ fn knees(
     let mut families: Vec<(BTreeMap<String, Value>, Vec<usize>)> = Vec::new();
     for (number, trial) in plan.trials.iter().enumerate() {
         let held = held(trial, plan);
-        match families.iter_mut().find(|(known, _)| *known == held) {
+        match families.iter_mut().find(|(other, _)| *other == held) {
             Some((_, numbers)) => numbers.push(number),
             None => families.push((held, vec![number])),
         }
     }
-    let mut found = Vec::new();
+    let mut predictions = Vec::new();
     for (held, numbers) in families {
         let size = |number: &usize| plan.trials[*number].groups.len();
         let Some(largest) = numbers.iter().copied().max_by_key(size) else { continue };
-        let Ok(asked) = from_plan(&plan.trials[largest], facts, costs) else { continue };
+        let Ok(planned) = from_plan(&plan.trials[largest], facts, costs) else { continue };
         let to = (2 * size(&largest)).next_power_of_two().max(SEARCHED_TO);
         for (index, promise) in plan.trials[largest].promises.iter().enumerate() {
             if !is_proportional(promise) {
                 continue;
             }
-            let known = |count: usize| {
+            let error_of_trial = |count: usize| {
                 let number = numbers.iter().find(|number| size(number) == count)?;
                 trials.get(*number)?.promises.get(index)?.worst_error
             };
             let breaks_at = powers(to).find(|count| {
-                let error = known(*count).or_else(|| error_at(&asked, promise, *count, seed));
+                let error =
+                    error_of_trial(*count).or_else(|| error_at(&planned, promise, *count, seed));
                 error.is_some_and(|error| error > promise.within)
             });
-            found.push(KneePrediction {
+            predictions.push(KneePrediction {
                 held: held.clone(),
                 measure: promise.measure.clone(),
                 within: promise.within,
@@ -144,7 +146,7 @@ fn knees(
             });
         }
     }
-    found
+    predictions
 }
 
 /// 2, 4, 8, .. up to a number.
@@ -156,7 +158,7 @@ fn is_proportional(promise: &PromiseRecord) -> bool {
     promise.measure.starts_with("io.") && matches!(promise.is, RelationRecord::Proportional(_))
 }
 
-/// The factors that do not say how many groups there are.
+/// The factors other than the number of groups.
 fn held(trial: &Trial, plan: &Plan) -> BTreeMap<String, Value> {
     let counts = |name: &str| {
         plan.trials.iter().all(|trial| {
@@ -167,10 +169,15 @@ fn held(trial: &Trial, plan: &Plan) -> BTreeMap<String, Value> {
     factors(trial).into_iter().filter(|(name, _)| !counts(name)).collect()
 }
 
-/// The largest error of any of so many groups.
-fn error_at(asked: &PlannedTrial, promise: &PromiseRecord, count: usize, seed: u64) -> Option<f64> {
+/// The largest error of any group, with this many groups.
+fn error_at(
+    planned: &PlannedTrial,
+    promise: &PromiseRecord,
+    count: usize,
+    seed: u64,
+) -> Option<f64> {
     let names = (0..count).map(|index| format!("group{}", index + 1)).collect();
-    let question = asked.question.with_groups(count);
-    let more = PlannedTrial { question, names, ..asked.clone() };
-    Answer::of(&more, seed).promise(&more, promise).worst_error
+    let scenario = planned.scenario.with_groups(count);
+    let more = PlannedTrial { scenario, names, ..planned.clone() };
+    Answer::new(&more, seed).promise(&more, promise).worst_error
 }

@@ -1,9 +1,9 @@
-//! Laws that need no simulation: caps of the request pool, the knee of a ladder, Jain's index.
+//! Closed-form results: caps of the request pool, the knee of a ladder of weights, Jain's index.
 
 use assay_judge::request_cap;
 
-/// Requests of a pool that each group may hold under BFQ since 5.17 (76f1df88bbc2): its part by
-/// weight, rounded, and never less than one.
+/// Requests of a pool that each group may hold under BFQ since 5.17 (76f1df88bbc2): proportional to its
+/// weight, rounded, and at least one.
 #[must_use]
 pub fn capped(pool: f64, weights: &[f64]) -> Vec<f64> {
     let all: f64 = weights.iter().sum();
@@ -19,7 +19,7 @@ pub fn ladder_knee(pool: f64, weights: &[f64]) -> f64 {
     pool * least / (0.75 * mean)
 }
 
-/// Jain's index of what each got by what it was owed; 1 is exactly as owed.
+/// Jain's index of shares relative to expected shares; 1 is exact proportionality.
 #[must_use]
 pub fn weighted_jain(shares: &[f64], expected: &[f64]) -> f64 {
     let parts = shares.iter().zip(expected).map(|(share, owed)| share / owed);
@@ -27,16 +27,17 @@ pub fn weighted_jain(shares: &[f64], expected: &[f64]) -> f64 {
     if squares > 0.0 { sum * sum / (shares.len() as f64 * squares) } else { 0.0 }
 }
 
-/// A part of `whole` for each of `(weight, demand)`: by weight, nobody more than it can use, and
-/// what that leaves divided again (weighted max-min fairness).
+/// Divides `whole` among `(weight, demand)`: by weight, at most the demand, and what is left over divided
+/// again (weighted max-min fairness).
 pub(crate) fn max_min(whole: f64, siblings: &[(f64, f64)]) -> Vec<f64> {
     let mut parts: Vec<Option<f64>> = vec![None; siblings.len()];
     loop {
-        let left = whole - parts.iter().flatten().sum::<f64>();
+        let remaining = whole - parts.iter().flatten().sum::<f64>();
         let open: Vec<usize> = (0..parts.len()).filter(|index| parts[*index].is_none()).collect();
         let weights: f64 = open.iter().map(|index| siblings[*index].0).sum();
-        let part =
-            |index: usize| if weights > 0.0 { left * siblings[index].0 / weights } else { 0.0 };
+        let part = |index: usize| {
+            if weights > 0.0 { remaining * siblings[index].0 / weights } else { 0.0 }
+        };
         let full: Vec<usize> =
             open.iter().copied().filter(|index| part(*index) > siblings[*index].1).collect();
         if full.is_empty() {
@@ -64,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_knee_of_the_caps_is_that_of_the_law() {
+    fn the_knee_of_the_caps_matches_the_formula() {
         let knees: Vec<f64> =
             [32.0, 64.0, 128.0, 256.0].iter().map(|pool| ladder_knee(*pool, &ladder(4))).collect();
         assert_eq!(
@@ -74,17 +75,17 @@ mod tests {
     }
 
     #[test]
-    fn a_total_collapse_to_equal_shares_scores_two_thirds() {
+    fn equal_shares_score_two_thirds() {
         let owed: Vec<f64> = ladder(4).iter().map(|weight| weight / 15.0).collect();
         assert!((weighted_jain(&[0.25; 4], &owed) - 0.662).abs() < 0.001);
         assert!((weighted_jain(&owed, &owed) - 1.0).abs() < 1e-12);
     }
 
     #[test]
-    fn what_one_cannot_use_the_others_divide_by_weight() {
-        let found = max_min(2.0, &[(1.0, 1.0), (2.0, 1.0), (4.0, 1.0), (8.0, 1.0)]);
-        for (found, expected) in found.iter().zip([1.0 / 7.0, 2.0 / 7.0, 4.0 / 7.0, 1.0]) {
-            assert!((found - expected).abs() < 1e-12);
+    fn unused_parts_are_divided_by_weight() {
+        let parts = max_min(2.0, &[(1.0, 1.0), (2.0, 1.0), (4.0, 1.0), (8.0, 1.0)]);
+        for (part, expected) in parts.iter().zip([1.0 / 7.0, 2.0 / 7.0, 4.0 / 7.0, 1.0]) {
+            assert!((part - expected).abs() < 1e-12);
         }
     }
 }

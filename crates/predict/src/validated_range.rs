@@ -1,4 +1,4 @@
-//! Whether a question lies within what the model was compared with.
+//! Whether a scenario is within the range in which the model was validated.
 
 use crate::from_plan::PlannedTrial;
 use crate::scenario::{Bfq, Device, Scenario, Scheduler};
@@ -7,27 +7,27 @@ use crate::sim::cap;
 /// Groups of the configurations of the validation (docs/predicting.md).
 pub(crate) const GROUPS: std::ops::RangeInclusive<usize> = 2..=64;
 
-/// Requests that each group kept outstanding where shares came out as predicted. With one at a time
-/// BFQ's injection decides, and none of 10 predictions came within 5 %.
+/// Requests outstanding per group for which shares matched the prediction. With one at a time BFQ's injection
+/// dominates, and none of 10 predictions was within 5 %.
 pub(crate) const DEPTHS: std::ops::RangeInclusive<u32> = 4..=64;
 
-/// Bytes of a request there.
+/// Range of request sizes.
 pub(crate) const BYTES: std::ops::RangeInclusive<u64> = 4096..=262_144;
 
-/// The largest weight by the smallest there.
+/// Largest ratio of weights.
 pub(crate) const SPREAD: f64 = 10.0;
 
-/// Why the question is outside, each reason once; empty where it is not.
+/// The reasons why the scenario is out of range; empty if it is within.
 #[must_use]
-pub fn outside(asked: &PlannedTrial) -> Vec<String> {
+pub fn out_of_range(planned: &PlannedTrial) -> Vec<String> {
     let mut reasons = Vec::new();
     let mut unless = |holds: bool, why: String| {
         if !holds {
             reasons.push(why);
         }
     };
-    let question = &asked.question;
-    let members = &question.members;
+    let scenario = &planned.scenario;
+    let members = &scenario.members;
     let count = members.len();
     unless(
         GROUPS.contains(&count),
@@ -50,31 +50,31 @@ pub fn outside(asked: &PlannedTrial) -> Vec<String> {
         format!("weights that differ by a factor of {spread:.0}, compared with up to {SPREAD:.0}"),
     );
     unless(
-        matches!(question.scheduler, Scheduler::Bfq(_))
-            && asked.obeyed_by.as_deref() != Some("iocost"),
+        matches!(scenario.scheduler, Scheduler::Bfq(_))
+            && planned.obeyed_by.as_deref() != Some("iocost"),
         "another scheduler than bfq".to_owned(),
     );
     unless(
-        matches!(question.device, Device::Loop { .. }),
+        matches!(scenario.device, Device::Loop { .. }),
         "another disk than a loop device".to_owned(),
     );
-    if let Some(why) = held_back(question) {
+    if let Some(why) = held_back(scenario) {
         unless(false, why);
     }
-    if finds_budget(question) {
+    if finds_budget(scenario) {
         reasons.push("a budget that BFQ finds by itself (max_budget = 0)".to_owned());
     }
-    reasons.extend(asked.assumed.iter().map(|what| format!("not measured here: {what}")));
-    reasons.extend(asked.left_out.iter().map(|what| format!("not in the model: {what}")));
+    reasons.extend(planned.assumed.iter().map(|what| format!("not measured here: {what}")));
+    reasons.extend(planned.left_out.iter().map(|what| format!("not in the model: {what}")));
     reasons
 }
 
-/// What BFQ's caps do to those whom they hold back is fitted to a few runs and derived from nothing:
-/// of 50 configurations 8 of 9 without such a group came within 5 %, and 3 of 41 with one.
-fn held_back(question: &Scenario) -> Option<String> {
-    let Scheduler::Bfq(Bfq { caps: true, .. }) = &question.scheduler else { return None };
-    let bound = question.members.iter().filter(|one| one.depth > cap(one, question)).count();
-    let all = question.members.len();
+/// The effect of BFQ's caps on limited groups is fitted to a few runs, not derived: of 50 configurations 8 of
+/// 9 without such a group were within 5 %, and 3 of 41 with one.
+fn held_back(scenario: &Scenario) -> Option<String> {
+    let Scheduler::Bfq(Bfq { caps: true, .. }) = &scenario.scheduler else { return None };
+    let bound = scenario.members.iter().filter(|one| one.depth > cap(one, scenario)).count();
+    let all = scenario.members.len();
     match bound {
         0 => None,
         _ if bound == all => Some(
@@ -84,15 +84,15 @@ fn held_back(question: &Scenario) -> Option<String> {
         ),
         _ => Some(format!(
             "{bound} of {all} groups want more requests than BFQ's cap of the pool allows them: \
-             that they lose is known, and how much is a guess"
+             they lose share, but how much is a guess"
         )),
     }
 }
 
-/// Where BFQ finds the budget by itself, from the rate that it measures, 1 of 13 predictions came
-/// within 5 %.
-const fn finds_budget(question: &Scenario) -> bool {
-    matches!(question.scheduler, Scheduler::Bfq(Bfq { budget: None, .. }))
+/// Whether BFQ determines the budget from the rate it measures: in that case 1 of 13 predictions was within 5
+/// %.
+const fn finds_budget(scenario: &Scenario) -> bool {
+    matches!(scenario.scheduler, Scheduler::Bfq(Bfq { budget: None, .. }))
 }
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use crate::scenario::Member;
 
-    fn question(groups: usize, depth: u32, pool: u32, caps: bool) -> Scenario {
+    fn scenario(groups: usize, depth: u32, pool: u32, caps: bool) -> Scenario {
         let member = |at: usize| Member {
             weight: 100.0 * [1.0, 2.0, 4.0, 8.0][at % 4],
             depth,
@@ -124,26 +124,26 @@ mod tests {
     }
 
     #[test]
-    fn only_groups_that_the_caps_hold_back_make_a_guess() {
-        assert_eq!(held_back(&question(8, 8, 256, true)), None);
-        assert_eq!(held_back(&question(8, 32, 256, false)), None);
-        let some = held_back(&question(8, 32, 256, true)).unwrap();
+    fn only_groups_limited_by_the_caps_are_out_of_range() {
+        assert_eq!(held_back(&scenario(8, 8, 256, true)), None);
+        assert_eq!(held_back(&scenario(8, 32, 256, false)), None);
+        let some = held_back(&scenario(8, 32, 256, true)).unwrap();
         assert!(some.starts_with("4 of 8 groups want more"), "{some}");
-        let all = held_back(&question(16, 32, 64, true)).unwrap();
+        let all = held_back(&scenario(16, 32, 64, true)).unwrap();
         assert!(all.starts_with("all groups want more"), "{all}");
     }
 
     #[test]
-    fn a_budget_that_is_written_down_is_inside() {
-        let mut asked = question(4, 8, 256, true);
-        assert!(finds_budget(&asked));
-        asked.scheduler = Scheduler::Bfq(Bfq { budget: Some(512.0), ..Bfq::default() });
-        assert!(!finds_budget(&asked));
+    fn a_configured_budget_is_within_range() {
+        let mut planned = scenario(4, 8, 256, true);
+        assert!(finds_budget(&planned));
+        planned.scheduler = Scheduler::Bfq(Bfq { budget: Some(512.0), ..Bfq::default() });
+        assert!(!finds_budget(&planned));
     }
 
     #[test]
-    fn writers_are_held_to_three_quarters_of_the_pool() {
-        let mut writing = question(4, 12, 256, true);
+    fn writers_are_limited_to_three_quarters_of_the_pool() {
+        let mut writing = scenario(4, 12, 256, true);
         assert_eq!(held_back(&writing), None, "the lightest may have 17");
         writing.members.iter_mut().for_each(|member| member.writes = true);
         assert!(held_back(&writing).is_none(), "and of 192 it may have 13");

@@ -1,4 +1,4 @@
-//! Promises across trials and numbers of others, in the words that page and terminal share.
+//! Wording of promises across trials and of references, shared by page and terminal.
 
 use assay_run_folder::Levels;
 use assay_verdict::{
@@ -8,10 +8,9 @@ use assay_verdict::{
 use crate::number::{self, NONE, Unit};
 use crate::wording;
 
-/// One promise across trials with everything that was judged of it: one judgement for each
-/// combination of the factors that it holds.
+/// One promise across trials with all its judgements: one for each combination of the held factors.
 pub(crate) struct Across<'j> {
-    /// Counts from 1, as headings do.
+    /// Number in headings, from 1.
     pub(crate) number: usize,
     /// At least one.
     pub(crate) judged: &'j [ComparisonJudgement],
@@ -21,9 +20,9 @@ pub(crate) struct Across<'j> {
 pub(crate) fn promises(comparisons: &[ComparisonJudgement]) -> Vec<Across<'_>> {
     let of_one_promise = |a: &ComparisonJudgement, b: &ComparisonJudgement| {
         let promise = |one: &ComparisonJudgement| {
-            (one.measure.clone(), one.group.clone(), one.over.clone(), says(one))
+            (one.measure.clone(), one.group.clone(), one.over.clone(), sentence(one))
         };
-        // The same promise never meets the same held levels twice: that is where the next begins.
+        // A repeated combination of held levels marks the start of the next promise.
         promise(a) == promise(b) && a.held != b.held
     };
     let chunks = comparisons.chunk_by(of_one_promise).enumerate();
@@ -31,7 +30,7 @@ pub(crate) fn promises(comparisons: &[ComparisonJudgement]) -> Vec<Across<'_>> {
 }
 
 /// A promise across trials as a sentence fragment.
-pub(crate) fn says(one: &ComparisonJudgement) -> String {
+pub(crate) fn sentence(one: &ComparisonJudgement) -> String {
     let relation = match (one.at_least, one.at_most, one.within) {
         (_, _, Some(within)) => format!(
             "the same at every level of {}, within {} %",
@@ -68,34 +67,34 @@ fn divided_by(one: &ComparisonJudgement) -> String {
         .map_or_else(String::new, |pair| format!("that under {}", wording::factors(&pair.to)))
 }
 
-/// What a heading says: the measure and the factors over which it is compared.
+/// The heading: the measure and the factors over which it is compared.
 pub(crate) fn heading(one: &ComparisonJudgement) -> String {
     format!("{} over {}", one.measure, one.over.join(", "))
 }
 
-/// The levels of the factors that are held; empty where there are no others.
+/// The levels of the held factors; empty if there are none.
 pub(crate) fn held(one: &ComparisonJudgement) -> String {
     if one.held.is_empty() { String::new() } else { wording::factors(&one.held) }
 }
 
-/// Levels without the names of their factors, for narrow places: `interleave`.
+/// Levels without factor names, for narrow columns: `interleave`.
 pub(crate) fn level(levels: &Levels) -> String {
     let values: Vec<String> = levels.values().map(wording::level).collect();
     values.join(", ")
 }
 
-/// The unit in which the levels of one comparison read well.
+/// A readable unit for the levels of one comparison.
 pub(crate) fn unit(measure: &str, levels: &[LevelJudgement]) -> Unit {
     let largest = levels.iter().filter_map(|level| level.value).fold(0.0, f64::max);
-    Unit::of_rate(measure, largest)
+    Unit::for_rate(measure, largest)
 }
 
-/// A number that may be missing.
+/// A number or a dash.
 pub(crate) fn cell(unit: Unit, value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), |value| unit.number(value))
 }
 
-/// An interval whose ends may be missing; `between` stands between them.
+/// An interval or a dash; `between` separates its ends.
 pub(crate) fn interval(
     low: Option<f64>,
     high: Option<f64>,
@@ -113,18 +112,18 @@ pub(crate) fn pair(pair: &PairJudgement) -> String {
     format!("{} / {}", level(&pair.of), level(&pair.to))
 }
 
-/// What would decide an undecided comparison.
+/// The number of repeats that would decide an undecided comparison.
 pub(crate) fn needs(one: &ComparisonJudgement) -> Option<String> {
     needs_repeats(one.needs_repeats)
 }
 
-/// The same for any promise that repeats decide.
+/// Same as [`needs`], for a number of repeats.
 pub(crate) fn needs_repeats(repeats: Option<usize>) -> Option<String> {
     let repeats = repeats?;
     Some(format!("To decide it: about {repeats} repeats. Raise `repeats` under [design]."))
 }
 
-/// The levels that it belongs to, and those that ours is divided by; empty for all trials.
+/// The levels of a reference, and those by which our value is divided; empty for all trials.
 pub(crate) fn under(reference: &ReferenceJudgement) -> String {
     if reference.under.is_empty() {
         return String::new();
@@ -136,13 +135,13 @@ pub(crate) fn under(reference: &ReferenceJudgement) -> String {
     }
 }
 
-/// Their number with its unit.
+/// The reference number with its unit.
 pub(crate) fn theirs(reference: &ReferenceJudgement) -> String {
     format!("{} {}", number::four(reference.value), reference.unit)
 }
 
-/// Ours beside a number of others, one text for each trial that it belongs to, and what bandwidths
-/// alone expect of it.
+/// Our values for a reference, one text per matching trial, followed by the gains predicted from
+/// bandwidths.
 pub(crate) fn ours(reference: &ReferenceJudgement) -> Vec<String> {
     let mut texts = measured(reference);
     let several = reference.ours.len() > 1;
@@ -154,27 +153,30 @@ pub(crate) fn ours(reference: &ReferenceJudgement) -> Vec<String> {
     texts
 }
 
-/// The closed form beside a gain.
+/// The closed-form prediction for a gain.
 fn expected(gain: &ExpectedGain) -> String {
     let Some(ratio) = gain.if_memory_bound else {
-        let why = gain.not_available.as_deref().unwrap_or("it cannot be computed");
-        return format!("expected by the bandwidths between nodes: not available: {why}");
+        let why = gain.not_available.as_deref().unwrap_or("cannot be computed");
+        return format!("expected from the bandwidths between nodes: not available: {why}");
     };
     let part = gain.memory_bound_part.map_or_else(
-        || "no part of the time spent waiting for memory explains ours".to_owned(),
+        || "no memory-bound part explains our value".to_owned(),
         |part| {
-            format!("ours is that of a program which waits {} % for it", number::percent(part, 0))
+            format!(
+                "our value fits a program that waits for memory {} % of the time",
+                number::percent(part, 0)
+            )
         },
     );
     format!(
-        "expected by the bandwidths between nodes, were it to wait for memory alone: {} times; {part}",
+        "expected from the bandwidths between nodes if entirely memory-bound: {} times; {part}",
         number::three(ratio)
     )
 }
 
 fn measured(reference: &ReferenceJudgement) -> Vec<String> {
     if reference.measure.is_none() {
-        return vec!["nothing of ours stands beside it".to_owned()];
+        return vec!["no comparable number".to_owned()];
     }
     if reference.ours.is_empty() {
         return vec!["no trial of this run has these levels".to_owned()];
@@ -191,7 +193,7 @@ fn measured(reference: &ReferenceJudgement) -> Vec<String> {
             }
             (None, why) => format!(
                 "{before}not available: {}",
-                why.as_deref().unwrap_or("it is no positive number")
+                why.as_deref().unwrap_or("not a positive number")
             ),
         }
     };

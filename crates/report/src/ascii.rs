@@ -1,16 +1,16 @@
-//! The signs of reports for a terminal whose locale is not UTF-8.
+//! ASCII replacements of report symbols for terminals whose locale is not UTF-8.
 
-/// The same text in ASCII, as many columns wide: every sign that reports write has a stand-in, and
-/// what a study brings from elsewhere becomes `?`.
+/// The text in ASCII with the same width: every symbol used in reports has a replacement; other
+/// non-ASCII characters, such as from a study, become `?`.
 #[must_use]
 pub fn ascii(text: &str) -> String {
-    text.chars().map(stand_in).collect()
+    text.chars().map(replacement).collect()
 }
 
-fn stand_in(sign: char) -> char {
+fn replacement(sign: char) -> char {
     match sign {
         '\0'..='\x7f' => sign,
-        // Verdicts: their words stand beside them.
+        // Verdict marks; the word follows them.
         '\u{2713}' => '+',
         '\u{2717}' => 'x',
         '\u{2205}' => '0',
@@ -21,7 +21,7 @@ fn stand_in(sign: char) -> char {
         '\u{b5}' => 'u',
         '\u{d7}' => 'x',
         '\u{2019}' => '\'',
-        // Bars: done, not sure, the promise.
+        // Bars: certain part, uncertain part, promise.
         '\u{2588}' => '#',
         '\u{2592}' => '~',
         '\u{2591}' => '.',
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_sign_has_a_stand_in_of_the_same_width() {
+    fn every_symbol_has_a_replacement_of_the_same_width() {
         let text =
             "\u{2713} kept \u{2500}\u{2500} \u{2588}\u{2592}\u{2502}\u{b7} \u{2212}1.2 \u{b5}s";
         assert_eq!(ascii(text), "+ kept -- #~|. -1.2 us");

@@ -1,15 +1,15 @@
-//! A bar with its interval and its promise, one sign a column: in the picture of a run in progress and under the
-//! table of a verdict.
+//! Text bars with an interval and a promise, one character per column; used in the live view and
+//! below the table of a verdict.
 
-/// Sure: below the interval.
+/// The certain part: below the interval.
 pub(crate) const SURE: char = '\u{2588}';
-/// Within the interval.
+/// The uncertain part: within the interval.
 pub(crate) const OPEN: char = '\u{2592}';
-/// What was promised.
+/// The promised value.
 pub(crate) const PROMISE: char = '\u{2502}';
 
-/// The signs of a bar that reaches from the left up to `low` for certain and up to `high` perhaps, both in columns,
-/// with the promise in its column; blanks beyond. A column is what its centre is.
+/// The characters of a bar that is certain up to `low` and uncertain up to `high`, both in columns,
+/// with a mark in the column of the promise. A column is drawn by the value at its centre.
 pub(crate) fn signs(
     low: f64,
     high: f64,

@@ -1,4 +1,4 @@
-//! One run against another, in the words that page and terminal share.
+//! Wording of a comparison of two runs, shared by page and terminal.
 
 use assay_verdict::{
     Equivalence, Estimated, MeasureComparison, PromiseChange, RunComparison, TrialComparison,
@@ -8,9 +8,9 @@ use crate::across::interval;
 use crate::number::{self, NONE, Unit};
 use crate::wording;
 
-/// A likeness as words.
-pub(crate) const fn word(likeness: Equivalence) -> &'static str {
-    match likeness {
+/// An equivalence class in words.
+pub(crate) const fn word(equivalence: Equivalence) -> &'static str {
+    match equivalence {
         Equivalence::Equal => "equal",
         Equivalence::Better => "better",
         Equivalence::Worse => "worse",
@@ -20,9 +20,9 @@ pub(crate) const fn word(likeness: Equivalence) -> &'static str {
     }
 }
 
-/// A sign beside the word.
-pub(crate) const fn mark(likeness: Equivalence) -> &'static str {
-    match likeness {
+/// Its symbol.
+pub(crate) const fn mark(equivalence: Equivalence) -> &'static str {
+    match equivalence {
         Equivalence::Equal => "=",
         Equivalence::Better => "\u{2191}",
         Equivalence::Worse => "\u{2193}",
@@ -32,9 +32,9 @@ pub(crate) const fn mark(likeness: Equivalence) -> &'static str {
     }
 }
 
-/// The verdict whose colour it has.
-pub(crate) const fn colour(likeness: Equivalence) -> assay_verdict::Verdict {
-    match likeness {
+/// The verdict with the same colour.
+pub(crate) const fn colour(equivalence: Equivalence) -> assay_verdict::Verdict {
+    match equivalence {
         Equivalence::Equal | Equivalence::Better => assay_verdict::Verdict::Kept,
         Equivalence::Worse | Equivalence::Different => assay_verdict::Verdict::Broken,
         Equivalence::Undecided => assay_verdict::Verdict::Undecided,
@@ -42,7 +42,7 @@ pub(crate) const fn colour(likeness: Equivalence) -> assay_verdict::Verdict {
     }
 }
 
-/// What the verdict of the whole means.
+/// The meaning of the overall verdict.
 pub(crate) fn meaning(comparison: &RunComparison) -> String {
     let margin = format!("{} %", number::plain(comparison.within * 100.0));
     match (comparison.verdict, comparison.baseline) {
@@ -56,7 +56,7 @@ pub(crate) fn meaning(comparison: &RunComparison) -> String {
     }
 }
 
-/// The levels of a trial, those that are compared as `weight = 100 against 400`.
+/// The levels of a trial; compared ones as `weight = 100 against 400`.
 pub(crate) fn heading(trial: &TrialComparison) -> String {
     let mut parts = Vec::new();
     if !trial.factors.is_empty() || trial.a_factors.is_empty() {
@@ -80,8 +80,8 @@ pub(crate) fn measure(one: &MeasureComparison) -> String {
     }
 }
 
-/// Whom a measure is about.
-pub(crate) fn whom(one: &MeasureComparison) -> String {
+/// The group of a measure, or `all`.
+pub(crate) fn group(one: &MeasureComparison) -> String {
     one.group.clone().unwrap_or_else(|| "all".to_owned())
 }
 
@@ -91,11 +91,11 @@ pub(crate) fn value(one: &MeasureComparison, side: &Estimated) -> String {
     match one.of.as_str() {
         "share" => format!("{} %", number::percent(value, number::percent_decimals(value))),
         "number" => number::four(value),
-        _ => Unit::of_rate(&one.measure, value).with_label(value),
+        _ => Unit::for_rate(&one.measure, value).with_label(value),
     }
 }
 
-/// B by A.
+/// The ratio B/A.
 pub(crate) fn ratio(one: &MeasureComparison) -> String {
     one.ratio.map_or_else(|| NONE.to_owned(), number::three)
 }
@@ -105,7 +105,7 @@ pub(crate) fn range(one: &MeasureComparison, between: &str) -> String {
     interval(one.low, one.high, between, number::three)
 }
 
-/// The difference between A and B as a second statement beside equivalence.
+/// Whether A and B differ: reported in addition to equivalence.
 pub(crate) fn difference(one: &MeasureComparison) -> &'static str {
     match (one.ratio, one.differs) {
         (None, _) => NONE,
@@ -130,22 +130,21 @@ pub(crate) fn error(state: &assay_verdict::PromiseState) -> String {
     state.worst_error.map_or_else(|| NONE.to_owned(), wording::error_interval)
 }
 
-/// Measures in the order of their interest: what decides, then what is not equal; of the others
-/// only how many there are.
-pub(crate) fn listed(trial: &TrialComparison, most: usize) -> (Vec<&MeasureComparison>, usize) {
-    let of_interest = |one: &&MeasureComparison| {
+/// Measures by relevance: first deciding ones, then unequal ones; of the others only the count.
+pub(crate) fn listed(trial: &TrialComparison, limit: usize) -> (Vec<&MeasureComparison>, usize) {
+    let is_relevant = |one: &&MeasureComparison| {
         one.decides || !matches!(one.verdict, Equivalence::Equal | Equivalence::NotComparable)
     };
-    let mut shown: Vec<&MeasureComparison> = trial.measures.iter().filter(of_interest).collect();
+    let mut shown: Vec<&MeasureComparison> = trial.measures.iter().filter(is_relevant).collect();
     let far = |one: &MeasureComparison| one.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    if shown.len() > most {
+    if shown.len() > limit {
         shown.sort_by(|a, b| {
             (b.decides, far(b))
                 .partial_cmp(&(a.decides, far(a)))
                 .unwrap_or(std::cmp::Ordering::Equal)
         });
-        shown.truncate(most);
+        shown.truncate(limit);
     }
-    let left = trial.measures.len() - shown.len();
-    (shown, left)
+    let hidden = trial.measures.len() - shown.len();
+    (shown, hidden)
 }

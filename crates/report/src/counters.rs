@@ -1,18 +1,17 @@
-//! Cumulative counters of a table, one curve for each subject.
+//! Curves of cumulative counters, one for each subject of a table.
 
 use std::collections::BTreeMap;
 
 use assay_run_folder::Table;
 
-/// A cumulative counter over time, in the order of time.
+/// A cumulative counter, sorted by time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Curve {
     points: Vec<(u64, f64)>,
 }
 
 impl Curve {
-    /// The counter at an instant, on the straight line between its neighbours; `None` outside of
-    /// what was sampled.
+    /// The counter at an instant, linearly interpolated; `None` outside the sampled range.
     pub(crate) fn at(&self, time_ns: u64) -> Option<f64> {
         let after = self.points.partition_point(|(time, _)| *time < time_ns);
         let (late, high) = *self.points.get(after)?;
@@ -24,8 +23,8 @@ impl Curve {
         Some(low + (high - low) * part)
     }
 
-    /// The mean rate per second between two instants; `None` where the counter was not sampled
-    /// or ran backwards, which only a replaced group or device does.
+    /// The mean rate per second between two instants; `None` if the counter was not sampled or
+    /// decreased, which happens only when a group or device was replaced.
     pub(crate) fn rate(&self, from_ns: u64, to_ns: u64) -> Option<f64> {
         let seconds = to_ns.checked_sub(from_ns).filter(|span| *span > 0)? as f64 / 1e9;
         let grown = self.at(to_ns)? - self.at(from_ns)?;
@@ -41,22 +40,22 @@ impl Curve {
             .then(|| within.iter().map(|(_, value)| value).sum::<f64>() / within.len() as f64)
     }
 
-    /// Restricts an interval to what was sampled, so that the first and the last moment of a
-    /// repeat are not lost to a sample that came a millisecond late.
+    /// Restricts an interval to the sampled range, so that a sample that is late by a millisecond
+    /// does not void the first or last moment of a repeat.
     pub(crate) fn clamp(&self, from_ns: u64, to_ns: u64) -> Option<(u64, u64)> {
         let from = from_ns.max(self.points.first()?.0);
         let to = to_ns.min(self.points.last()?.0);
         (from < to).then_some((from, to))
     }
 
-    /// How many samples lie between two instants.
+    /// Number of samples between two instants.
     pub(crate) fn count(&self, from_ns: u64, to_ns: u64) -> usize {
         self.points.iter().filter(|(time, _)| (from_ns..=to_ns).contains(time)).count()
     }
 }
 
-/// The sum of some counters of a table, by subject. Rows in which one of them is missing are left
-/// out. One pass over the table: 128 groups for ten minutes are 768 000 rows.
+/// The sum of several counters of a table, by subject. Rows that lack one of them are skipped. A
+/// single pass over the table: 128 groups over ten minutes are 768 000 rows.
 pub(crate) fn curves(table: &Table, columns: &[&str]) -> BTreeMap<String, Curve> {
     let Some(columns) = columns.iter().map(|name| table.column(name)).collect::<Option<Vec<_>>>()
     else {
@@ -101,22 +100,22 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_differences_of_the_sum_and_never_guessed_beyond_the_samples() {
+    fn rates_are_differences_of_the_sum_and_not_extrapolated() {
         let curves = curves(&table(), &["read_bytes", "write_bytes"]);
         assert_eq!(curves["a"].rate(0, 1_000_000_000), Some(110.0));
         assert_eq!(curves["a"].rate(500_000_000, 2_000_000_000), Some((310.0 - 55.0) / 1.5));
         assert_eq!(curves["a"].rate(0, 3_000_000_000), None);
-        assert_eq!(curves["b"].rate(0, 1_000_000_000), None, "its second sample is missing");
+        assert_eq!(curves["b"].rate(0, 1_000_000_000), None, "the second sample is missing");
     }
 
     #[test]
-    fn a_counter_that_ran_backwards_gives_no_rate() {
+    fn decreasing_counter_has_no_rate() {
         let curve = Curve { points: vec![(0, 10.0), (1_000_000_000, 5.0)] };
         assert_eq!(curve.rate(0, 1_000_000_000), None);
     }
 
     #[test]
-    fn a_table_without_the_column_gives_no_curve() {
+    fn table_without_the_column_has_no_curve() {
         assert!(curves(&table(), &["read_ios"]).is_empty());
     }
 }

@@ -1,14 +1,14 @@
-//! Why a report could not be written.
+//! Errors of report generation.
 
 use std::fmt;
 
-/// A report that could not be put together. Only a defect of the template or of a figure leads
-/// here: every gap in the data has a place in the page.
+/// A report that could not be built. Only a defect of a template or figure causes it: gaps in the
+/// data are shown on the page.
 #[derive(Debug)]
 pub struct Error {
-    /// What was being done: `render the page`, `write figure trial-1-bandwidth as JSON`.
+    /// The failed operation: `render the page`, `write figure trial-1-bandwidth as JSON`.
     pub operation: String,
-    /// What the template engine or the JSON writer said.
+    /// The cause, from the template engine or the JSON writer.
     pub cause: Box<dyn std::error::Error + Send + Sync>,
 }
 
@@ -23,7 +23,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The alternate form of the template engine's error names the line of the template.
+        // The alternate form of the template engine's error includes the line of the template.
         write!(
             f,
             "failed to {}: {:#}\nhint: the run itself is intact; `assay report RUN` writes the \

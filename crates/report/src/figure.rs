@@ -1,4 +1,4 @@
-//! Figures: Vega-Lite specs as data, each complete in itself, or the reason why there is none.
+//! Figures: self-contained Vega-Lite specs, or the reason why there is none.
 
 mod bars;
 mod classes;
@@ -34,25 +34,25 @@ pub(crate) use page_nodes::node_columns;
 pub(crate) use ratios::ratios;
 pub(crate) use threads::short;
 
-/// One figure of the page, or its empty place with the reason.
+/// One figure of the page, or the reason why it is missing.
 #[derive(Serialize)]
 pub(crate) struct Figure {
-    /// Name of its element; its spec is `<id>-spec`.
+    /// Its element id; the id of its spec is `<id>-spec`.
     id: String,
     title: String,
-    /// How to read it, in one or two sentences.
+    /// An explanation in one or two sentences.
     reading: String,
-    /// The spec as JSON that may stand inside a `<script>` element.
+    /// The spec as JSON that is safe inside a `<script>` element.
     spec: Option<Markup>,
     /// Why there is no spec.
     not_available: Option<String>,
-    /// Whether it shows numbers that prove nothing.
+    /// Whether its numbers are from a void trial.
     greyed: bool,
     /// Whether it needs the full width of the page.
     wide: bool,
 }
 
-/// What a figure shows and how it is drawn, before it is given its place in the page.
+/// The content of a figure, before it is assigned an id.
 struct Drawing {
     part: &'static str,
     title: String,
@@ -62,8 +62,8 @@ struct Drawing {
 }
 
 impl Figure {
-    /// A figure over the full width, of a spec that is complete, or of the reason why there is none.
-    pub(crate) fn of_spec(
+    /// A full-width figure from a complete spec, or the reason why there is none.
+    pub(crate) fn from_spec(
         id: String,
         title: String,
         reading: String,
@@ -83,7 +83,7 @@ impl Figure {
     }
 }
 
-/// The figures that show what each group got.
+/// The figures of each group's results.
 pub(crate) fn outcome(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
     let shown = measure_style::shown(trial);
     let mut drawings: Vec<Drawing> =
@@ -93,10 +93,10 @@ pub(crate) fn outcome(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
         drawings.push(latency::latency(trial));
     }
     drawings.extend(curves::curves(trial));
-    place(trial, drawings, trial.is_void())
+    assign_ids(trial, drawings, trial.is_void())
 }
 
-/// The figures that show the machine meanwhile.
+/// The figures of the machine during the trial.
 pub(crate) fn machine(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
     let mut drawings = Vec::new();
     if !trial.record.disks.is_empty() {
@@ -106,27 +106,27 @@ pub(crate) fn machine(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
     if has(trial, "threads") {
         drawings.extend(placement(trial));
     }
-    drawings.extend(counters_that_are_not_there(trial));
-    // Runs of older versions have none of these, and their reports need no empty places for them.
+    drawings.extend(unavailable_counters(trial));
+    // Runs of older versions lack these, and their reports need no empty figures for them.
     let known = memory_management::FIGURES.iter();
     let sampled = known.filter(|figure| figure.source != "pressure" && has(trial, figure.source));
     drawings.extend(sampled.map(|figure| series::series(trial, figure)));
-    place(trial, drawings, false)
+    assign_ids(trial, drawings, false)
 }
 
-/// The figures of a recording without a study: all of them, with a reason in place of what the
-/// machine did not tell.
+/// The figures of a recording without a study; data that the machine lacks are replaced by the
+/// reason.
 pub(crate) fn recorded(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
     let mut drawings = placement(trial);
     drawings.push(cpu::cpu(trial));
     drawings.extend(memory_management::FIGURES.iter().map(|figure| series::series(trial, figure)));
-    place(trial, drawings, false)
+    assign_ids(trial, drawings, false)
 }
 
-/// What only counters of the machine tell, with the reason in place of the figure where a study asked
-/// for them and they are not to be had.
-fn counters_that_are_not_there(trial: &Trial<'_>) -> Vec<Drawing> {
-    let asked = [
+/// Placeholders with reasons for figures from hardware counters that the study requested but that
+/// are not available.
+fn unavailable_counters(trial: &Trial<'_>) -> Vec<Drawing> {
+    let sources = [
         ("resctrl", "node-bandwidth", "Memory bandwidth of each node"),
         ("perf", "node-cache", "Hit ratio of the last cache of each node"),
         ("uncore", "memory-bandwidth", "Memory bandwidth of each node, by its controllers"),
@@ -134,7 +134,7 @@ fn counters_that_are_not_there(trial: &Trial<'_>) -> Vec<Drawing> {
     let lacks = |source: &str| {
         trial.record.repeats.iter().any(|repeat| repeat.not_available.contains_key(source))
     };
-    let absent = asked.into_iter().filter(|(source, _, _)| lacks(source));
+    let absent = sources.into_iter().filter(|(source, _, _)| lacks(source));
     absent
         .map(|(source, part, title)| Drawing {
             part,
@@ -146,7 +146,7 @@ fn counters_that_are_not_there(trial: &Trial<'_>) -> Vec<Drawing> {
         .collect()
 }
 
-/// Where threads ran, and below it where their pages lay.
+/// CPUs of threads, and below it the nodes of their pages.
 fn placement(trial: &Trial<'_>) -> Vec<Drawing> {
     let mut drawings = vec![threads::threads(trial, threads::Colour::Cpu)];
     if threads::several_nodes(trial) {
@@ -160,7 +160,11 @@ fn has(trial: &Trial<'_>, source: &str) -> bool {
     !trial.tables(source).is_empty()
 }
 
-fn place(trial: &Trial<'_>, drawings: Vec<Drawing>, greyed: bool) -> Result<Vec<Figure>, Error> {
+fn assign_ids(
+    trial: &Trial<'_>,
+    drawings: Vec<Drawing>,
+    greyed: bool,
+) -> Result<Vec<Figure>, Error> {
     let placed = drawings.into_iter().map(|drawing| {
         let id = trial.anchor(drawing.part);
         Figure::new(id, drawing, greyed)
@@ -168,7 +172,7 @@ fn place(trial: &Trial<'_>, drawings: Vec<Drawing>, greyed: bool) -> Result<Vec<
     placed.collect()
 }
 
-/// JSON in which no text of a user can end the element that it stands in.
+/// JSON in which no user text can close the surrounding element.
 fn for_script_element(id: &str, spec: &Value) -> Result<Markup, Error> {
     let json = serde_json::to_string(spec)
         .map_err(|cause| Error::new(format!("write figure {id} as JSON"), cause))?;

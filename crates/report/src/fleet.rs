@@ -1,4 +1,4 @@
-//! Several hosts, one study: rows that page and terminal have in common.
+//! Several hosts running one study: rows shared by page and terminal.
 
 mod figure;
 mod page;
@@ -16,11 +16,11 @@ pub(crate) fn html(judgement: &FleetJudgement) -> Result<String, Error> {
     page::render(judgement)
 }
 
-/// One task: a host and what became of its run.
+/// One task: a host and the result of its run.
 #[derive(Serialize)]
 pub(crate) struct HostRow {
     pub(crate) node: String,
-    /// The verdict, or the state where there is none.
+    /// The verdict, or the state if there is none.
     pub(crate) word: String,
     pub(crate) mark: &'static str,
     pub(crate) seed: u64,
@@ -28,12 +28,12 @@ pub(crate) struct HostRow {
     pub(crate) restored: &'static str,
     pub(crate) why: Option<String>,
     pub(crate) run: Option<String>,
-    /// Whether the run's own report can be opened from here.
+    /// Whether the report of the run can be linked.
     pub(crate) has_report: bool,
 }
 
 impl HostRow {
-    pub(crate) fn of(host: &FleetHost) -> Self {
+    pub(crate) fn new(host: &FleetHost) -> Self {
         let state = match host.state {
             HostState::Waiting => "waiting",
             HostState::Running => "running",
@@ -42,15 +42,15 @@ impl HostRow {
         };
         let mut why: Vec<String> = host.why.iter().cloned().collect();
         for run in &host.broken_before {
-            why.push(format!("broken before it was submitted again ({run})"));
+            why.push(format!("failed before it was resubmitted ({run})"));
         }
-        for taken_back in &host.restored_first {
-            why.push(format!("took back first what a killed run had left ({taken_back})"));
+        for restored_run in &host.restored_first {
+            why.push(format!("first restored the changes of a killed run ({restored_run})"));
         }
         Self {
             node: host.node.clone(),
-            word: host.found().map_or(state, wording::verdict).to_owned(),
-            mark: host.found().map_or(NONE, wording::mark),
+            word: host.overall_verdict().map_or(state, wording::verdict).to_owned(),
+            mark: host.overall_verdict().map_or(NONE, wording::mark),
             seed: host.seed,
             slice: host.slice.clone(),
             restored: match host.restored {
@@ -80,19 +80,21 @@ pub(crate) struct SpreadRow {
 }
 
 impl SpreadRow {
-    fn of(what: String, spread: &Available<Spread>, shown: &dyn Fn(f64) -> String) -> Self {
+    fn new(what: String, spread: &Available<Spread>, format_value: &dyn Fn(f64) -> String) -> Self {
         let none = || NONE.to_owned();
         match spread {
             Available::Value(spread) => Self {
                 what,
-                mean: shown(spread.value),
+                mean: format_value(spread.value),
                 interval: match (spread.low, spread.high) {
-                    (Some(low), Some(high)) => format!("{} .. {}", shown(low), shown(high)),
+                    (Some(low), Some(high)) => {
+                        format!("{} .. {}", format_value(low), format_value(high))
+                    }
                     _ => none(),
                 },
                 ratio: spread.ratio.map_or_else(none, number::three),
-                lowest: format!("{} {}", shown(spread.lowest.value), spread.lowest.node),
-                highest: format!("{} {}", shown(spread.highest.value), spread.highest.node),
+                lowest: format!("{} {}", format_value(spread.lowest.value), spread.lowest.node),
+                highest: format!("{} {}", format_value(spread.highest.value), spread.highest.node),
                 hosts: spread.hosts.to_string(),
                 not_available: None,
             },
@@ -110,20 +112,19 @@ impl SpreadRow {
     }
 }
 
-/// More groups than this fill a page without saying more: those that are farthest from what was
-/// expected are shown.
+/// Maximum number of groups shown: those farthest from their expected values.
 const GROUPS: usize = 16;
 
-/// The numbers of a promise over hosts: its rate, its error, and its groups.
+/// Spreads of a promise over hosts: its rate, its error, and its groups.
 pub(crate) fn spreads(promise: &FleetPromise) -> Vec<SpreadRow> {
     let largest = promise.total_rate.value().map_or(0.0, |spread| spread.highest.value);
-    let unit = Unit::of_rate(&promise.measure, largest);
+    let unit = Unit::for_rate(&promise.measure, largest);
     let percent = |fraction: f64| format!("{} %", number::percent(fraction, 1));
     let mut rows = vec![
-        SpreadRow::of("total rate".to_owned(), &promise.total_rate, &|value| {
+        SpreadRow::new("total rate".to_owned(), &promise.total_rate, &|value| {
             unit.with_label(value)
         }),
-        SpreadRow::of("worst error".to_owned(), &promise.worst_error, &percent),
+        SpreadRow::new("worst error".to_owned(), &promise.worst_error, &percent),
     ];
     let mut groups: Vec<_> = promise.groups.iter().collect();
     if groups.len() > GROUPS {
@@ -134,7 +135,7 @@ pub(crate) fn spreads(promise: &FleetPromise) -> Vec<SpreadRow> {
         groups.truncate(GROUPS);
     }
     rows.extend(groups.into_iter().map(|group| {
-        SpreadRow::of(format!("{} / expected", group.name), &group.to_expected, &number::three)
+        SpreadRow::new(format!("{} / expected", group.name), &group.to_expected, &number::three)
     }));
     rows
 }
@@ -161,7 +162,7 @@ pub(crate) mod tests {
         })
     }
 
-    /// Two hosts that ended, one of another kernel, and one that was lost.
+    /// Two hosts that ended, one with another kernel, and one that was lost.
     pub(crate) fn three_hosts() -> FleetJudgement {
         let host = |node: &str, verdict: Option<Verdict>| FleetHost {
             task: 0,
@@ -178,7 +179,7 @@ pub(crate) mod tests {
             restored_first: Vec::new(),
             traits: BTreeMap::new(),
         };
-        let said = |node: &str, verdict, error| PromiseOnHost {
+        let on_host = |node: &str, verdict, error| PromiseOnHost {
             node: node.to_owned(),
             verdict,
             reason: "task4 got less".to_owned(),
@@ -192,7 +193,10 @@ pub(crate) mod tests {
             within: 0.1,
             confidence: 0.95,
             verdict: Verdict::Broken,
-            hosts: vec![said("alpha", Verdict::Kept, 0.02), said("beta", Verdict::Broken, 0.3)],
+            hosts: vec![
+                on_host("alpha", Verdict::Kept, 0.02),
+                on_host("beta", Verdict::Broken, 0.3),
+            ],
             total_rate: spread(1e6, 2e6),
             worst_error: spread(0.02, 0.3),
             groups: vec![FleetGroup { name: "task1".to_owned(), to_expected: spread(0.9, 1.1) }],
@@ -229,7 +233,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_row_says_the_mean_the_interval_and_which_hosts_are_extreme() {
+    fn row_has_mean_interval_and_extreme_hosts() {
         let judgement = three_hosts();
         let rows = spreads(&judgement.trials[0].promises[0]);
         assert_eq!((rows[0].what.as_str(), rows[0].ratio.as_str()), ("total rate", "2.000"));
@@ -239,19 +243,19 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_lost_host_says_why_in_place_of_a_verdict() {
+    fn lost_host_has_a_reason_instead_of_a_verdict() {
         let judgement = three_hosts();
-        let row = HostRow::of(&judgement.hosts[2]);
+        let row = HostRow::new(&judgement.hosts[2]);
         assert_eq!((row.word.as_str(), row.restored), ("lost", "not known"));
         assert!(row.why.unwrap().contains("node failed") && !row.has_report);
     }
 
     #[test]
-    fn the_page_is_whole_and_takes_no_markup_from_users() {
+    fn page_is_complete_and_escapes_user_texts() {
         let page = html(&three_hosts()).unwrap();
         assert!(page.contains("Weights &amp; &lt;disks&gt;") && !page.contains("<NodeDown>"));
         assert!(page.contains("6.12.0") && page.trim_end().ends_with("</html>"));
         let address = ["src=\"http", "href=\"http", "url(http"];
-        assert!(address.iter().all(|found| !page.contains(found)), "the page loads something");
+        assert!(address.iter().all(|link| !page.contains(link)), "the page loads something");
     }
 }

@@ -1,5 +1,5 @@
-//! The page that lists runs. It carries what it knows of each as data, so that the next page need
-//! only look at what is new.
+//! The list of runs as a page. The page embeds its entries as data, so an update reads only new or
+//! changed runs.
 
 use assay_escape::json_in_html;
 use assay_run_folder::{RunSummary, Stamp, State};
@@ -10,33 +10,33 @@ use crate::error::Error;
 use crate::number::{self, NONE};
 use crate::page::{Code, environment};
 
-/// What tells a page of ours from any other `index.html`, and from one of another shape.
+/// Identifies an `index.html` written by this version of Assay.
 const MARK: &str = "<meta name=\"generator\" content=\"assay index 1\">";
 
-/// Where the data stand in the page.
+/// Start of the embedded data.
 const OPENS: &str = "<script type=\"application/json\" id=\"runs\">";
 
 /// One run in the list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IndexEntry {
-    /// The name of its folder, for people.
+    /// The name of its folder, for display.
     pub name: String,
-    /// The same as a link, every byte that is not plain percent-encoded: names need not be text.
+    /// The name as a link, percent-encoded: names need not be valid UTF-8.
     pub link: String,
-    /// The state of its files when it was looked at.
+    /// The state of its files when it was read.
     pub stamp: Stamp,
-    /// What was seen.
+    /// Summary of the run.
     pub summary: RunSummary,
 }
 
-/// What a page of ours knows; `None` where it is somebody else's page.
+/// The entries of a page written by Assay; `None` for any other page.
 #[must_use]
-pub fn known(page: &str) -> Option<Vec<IndexEntry>> {
+pub fn parse_entries(page: &str) -> Option<Vec<IndexEntry>> {
     if !page.contains(MARK) {
         return None;
     }
     let data = page.split_once(OPENS).and_then(|(_, rest)| rest.split_once("</script>"));
-    // One that cannot be understood is ours all the same, and is written anew.
+    // A damaged list is still ours, and is rewritten.
     Some(data.and_then(|(json, _)| serde_json::from_str(json).ok()).unwrap_or_default())
 }
 
@@ -74,7 +74,7 @@ struct Row {
     note: Option<String>,
 }
 
-/// The order of the filters.
+/// Verdict filters in order.
 const WORDS: [&str; 8] =
     ["broken", "undecided", "void", "kept", "recording", "not judged", "unfinished", "unreadable"];
 
@@ -95,7 +95,7 @@ pub(crate) fn render(entries: &[IndexEntry]) -> Result<String, Error> {
         data: data(entries)?,
         mark: Markup::from_safe_string(MARK.to_owned()),
         opens: Markup::from_safe_string(OPENS.to_owned()),
-        code: Code::of_index(),
+        code: Code::for_index(),
         rows,
     };
     environment()
@@ -103,7 +103,7 @@ pub(crate) fn render(entries: &[IndexEntry]) -> Result<String, Error> {
         .map_err(|cause| Error::new("render the list of runs", cause))
 }
 
-/// JSON that may stand in a script element: no text of a user ends it.
+/// JSON that is safe inside a script element: no user text can close it.
 fn data(entries: &[IndexEntry]) -> Result<Markup, Error> {
     let json = serde_json::to_string(entries)
         .map_err(|cause| Error::new("write the list of runs as JSON", cause))?;
@@ -117,7 +117,7 @@ fn row(entry: &IndexEntry) -> Row {
         State::Whole => None,
         State::EndedEarly(why) => Some(format!("ended early: {why}")),
         State::Unfinished => {
-            Some("it never said that it ended: it still runs, or it was killed".to_owned())
+            Some("no recorded end: it is still running, or it was killed".to_owned())
         }
         State::Unreadable(why) => Some(why.clone()),
     };
@@ -143,7 +143,7 @@ fn row(entry: &IndexEntry) -> Row {
     }
 }
 
-/// A verdict, or what stands in its place.
+/// The verdict or its substitute: word, mark and colour class.
 fn verdict(summary: &RunSummary) -> (&'static str, &'static str, &'static str) {
     match (&summary.state, summary.verdict.as_deref()) {
         (State::Unreadable(_), _) => ("unreadable", "!", "void"),
@@ -185,17 +185,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_lists_can_be_read_back_from_it() {
+    fn entries_can_be_read_back_from_the_page() {
         let entries = [entry("a", State::Whole, Some("kept")), entry("b", State::Unfinished, None)];
         let page = render(&entries).unwrap();
-        assert_eq!(known(&page).unwrap(), entries);
-        assert_eq!(known("<html><title>mine</title></html>"), None, "not ours");
-        assert_eq!(known(MARK), Some(vec![]), "ours, and damaged");
-        assert!(!page.contains("<b>evil"), "texts of users never become markup");
+        assert_eq!(parse_entries(&page).unwrap(), entries);
+        assert_eq!(parse_entries("<html><title>mine</title></html>"), None, "not ours");
+        assert_eq!(parse_entries(MARK), Some(vec![]), "ours, and damaged");
+        assert!(!page.contains("<b>evil"), "user texts are escaped");
     }
 
     #[test]
-    fn the_newest_run_stands_first_and_every_state_has_a_word() {
+    fn newest_run_is_first_and_every_state_has_a_word() {
         let unreadable = State::Unreadable("manifest.json ends in the middle".to_owned());
         let entries = [
             entry("1", State::Whole, Some("broken")),
@@ -205,10 +205,10 @@ mod tests {
         ];
         // The template engine escapes the slash as well.
         let page = render(&entries).unwrap().replace("&#x2f;", "/");
-        let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
-        assert!(place("./4/report.html") < place("./1/report.html"));
+        let position = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
+        assert!(position("./4/report.html") < position("./1/report.html"));
         for text in ["unfinished", "ends in the middle", "ended early: interrupted", "broken"] {
-            place(text);
+            position(text);
         }
     }
 }

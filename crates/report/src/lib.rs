@@ -1,9 +1,9 @@
-//! Run + [`Judgement`] -> one offline HTML file, and a text for the terminal.
+//! Reports: a run and its [`Judgement`] as one offline HTML file or as terminal text.
 //!
-//! This room computes no verdicts: every word such as "kept" and every interval comes from the
-//! judgement. What it derives from samples is only what is drawn, rates of cumulative counters.
-//! It reads no file and prints nothing; the plotting code travels inside the page
-//! (`vendor/`), so that a report opens from a memory stick in ten years.
+//! This crate computes no verdicts: every word such as "kept" and every interval comes from the
+//! judgement. From samples it derives only what is drawn: rates of cumulative counters. It reads no
+//! file and prints nothing. The plotting code is embedded in the page (`vendor/`), so a report
+//! still opens offline in ten years.
 
 mod across;
 mod ascii;
@@ -32,13 +32,13 @@ use assay_verdict::Judgement;
 
 pub use ascii::ascii;
 pub use error::Error;
-pub use index::{IndexEntry, known as index_entries};
-pub use live::{Clock, Live, Place, Seen, Style, trial_line};
+pub use index::{IndexEntry, parse_entries as index_entries};
+pub use live::{Clock, InterimResult, Live, Position, Style, trial_line};
 
 /// The samples of a run: `[trial][repeat]` -> tables, trials in the order of the manifest.
 pub type Samples = [Vec<Vec<Table>>];
 
-/// The whole report as one HTML document that loads nothing from anywhere.
+/// The report as one HTML document that loads no external resources.
 ///
 /// `samples` may be shorter than the manifest, or empty: a figure whose samples are missing is
 /// replaced by the reason for it.
@@ -50,7 +50,8 @@ pub fn html(
     page::render(manifest, judgement, samples, None)
 }
 
-/// The same for the run of a search (`assay tune`), with what the search came to before its trials.
+/// Same as [`html`] for the run of a search (`assay tune`), with the result of the search before
+/// its trials.
 pub fn html_of_tuning(
     manifest: &Manifest,
     judgement: &Judgement,
@@ -60,8 +61,8 @@ pub fn html_of_tuning(
     page::render(manifest, judgement, samples, Some(tuning))
 }
 
-/// The page of a recording without a study (`assay sample`): what was followed over time, and what
-/// the kernel did meanwhile.
+/// The page of a recording without a study (`assay sample`): the followed target over time, and the
+/// kernel's activity in that time.
 pub fn recording_html(manifest: &Manifest, samples: &Samples) -> Result<String, Error> {
     recording::html(manifest, samples)
 }
@@ -87,10 +88,10 @@ pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: boo
     text::render(manifest, judgement, width, color)
 }
 
-/// A judgement of numbers that no run of Assay stands behind, under a title of the caller's.
+/// A judgement of external numbers without a run of Assay, under a title given by the caller.
 #[must_use]
 pub fn judgement_text(title: &str, judgement: &Judgement, width: usize, color: bool) -> String {
-    text::of_judgement(title, judgement, width, color)
+    text::judgement_only(title, judgement, width, color)
 }
 
 /// The page of a comparison of two runs.
@@ -108,47 +109,47 @@ pub fn comparison_text(
     text::compare_runs::render(comparison, width, color)
 }
 
-/// The page that lists runs, `runs/index.html`.
+/// The list of runs as a page, `runs/index.html`.
 pub fn index_html(entries: &[IndexEntry]) -> Result<String, Error> {
     index::render(entries)
 }
 
-/// What interventions came to, for a terminal of `width` columns.
+/// The results of interventions, for a terminal of `width` columns.
 #[must_use]
 pub fn explanation_text(explanation: &assay_intervention::Explanation, width: usize) -> String {
     text::explanation::render(explanation, width)
 }
 
-/// The page of a fleet: what each host found, the spread between them, and in what they differ.
+/// The page of a fleet: the verdict of each host, the spread between hosts, and their differences.
 pub fn fleet_html(judgement: &assay_verdict::FleetJudgement) -> Result<String, Error> {
     fleet::html(judgement)
 }
 
-/// The same for a terminal of `width` columns, with ANSI colours if `color`.
+/// Same as [`fleet_html`] for a terminal of `width` columns, with ANSI colours if `color`.
 #[must_use]
 pub fn fleet_text(judgement: &assay_verdict::FleetJudgement, width: usize, color: bool) -> String {
     text::fleet::render(judgement, width, color)
 }
 
-/// Where the tasks of a fleet are, for a terminal of `width` columns.
+/// The states of a fleet's tasks, for a terminal of `width` columns.
 #[must_use]
 pub fn fleet_hosts_text(hosts: &[assay_verdict::FleetHost], width: usize, color: bool) -> String {
     text::fleet::hosts_text(hosts, width, color)
 }
 
-/// What a search for the best setting came to, for a terminal of `width` columns.
+/// The result of a search for the best setting, for a terminal of `width` columns.
 #[must_use]
 pub fn tuning_text(tuning: &assay_intervention::Tuning, width: usize) -> String {
     text::tuning::render(tuning, width)
 }
 
-/// What is expected of a study, for a terminal of `width` columns.
+/// A prediction for a study, for a terminal of `width` columns.
 #[must_use]
 pub fn prediction_text(prediction: &assay_verdict::Prediction, width: usize) -> String {
     text::prediction::render(prediction, width)
 }
 
-/// How near a prediction came, for a terminal of `width` columns.
+/// The accuracy of a prediction, for a terminal of `width` columns.
 #[must_use]
 pub fn score_text(score: &assay_verdict::Score, width: usize) -> String {
     text::prediction::score(score, width)

@@ -1,7 +1,7 @@
-//! What a terminal shows of a run in progress: where it is, how long it still takes, and how the
-//! intervals of shares close in on their promises.
+//! Terminal view of a running run: its position, the remaining time, and how the intervals of
+//! shares narrow towards their promises.
 //!
-//! Pure: a state goes in, lines come out. When a frame is drawn, and how, is the caller's matter.
+//! Pure functions from state to lines; the caller decides when and how to draw.
 
 mod bar;
 mod groups;
@@ -15,22 +15,22 @@ use crate::number;
 use crate::wording;
 use line::{Ink, Line};
 
-/// How lines are to be written.
+/// How lines are formatted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Columns that a line may take.
+    /// Maximum columns of a line.
     pub columns: usize,
-    /// Lines that may be written.
+    /// Maximum number of lines.
     pub rows: usize,
-    /// Whether ANSI colours may be used. A word always says the same.
+    /// Whether to use ANSI colours; they only repeat what a word says.
     pub color: bool,
-    /// Whether the terminal shows more than ASCII.
+    /// Whether the terminal can show non-ASCII characters.
     pub unicode: bool,
 }
 
-/// Which repeat of which trial.
+/// The current trial and repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// Counted from 1.
     pub trial: usize,
     /// Trials of the run.
@@ -41,14 +41,14 @@ pub struct Place {
     pub repeats: u32,
 }
 
-/// How far a phase is.
+/// Progress of a phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Clock {
-    /// Nobody knows.
+    /// Not known.
     Unknown,
-    /// This part of it, 0 to 1.
+    /// A fraction, 0 to 1.
     Part(f64),
-    /// So much of so much time.
+    /// Elapsed of total time.
     Time {
         /// Since the common start.
         elapsed: Duration,
@@ -57,13 +57,13 @@ pub enum Clock {
     },
 }
 
-/// The last look at the repeat that runs.
+/// The latest interim result of the current repeat.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Seen<'v> {
-    /// When it was taken, since the common start.
+pub struct InterimResult<'v> {
+    /// Its time, since the common start.
     pub at: Duration,
-    /// What the numbers said. Shown as `within`, `outside` or `open`: a verdict is only given of
-    /// a whole trial.
+    /// Interim judgements, shown as `within`, `outside` or `open`: only a complete trial gets a
+    /// verdict.
     pub promises: &'v [PromiseJudgement],
 }
 
@@ -72,26 +72,26 @@ pub struct Seen<'v> {
 pub struct Live<'v> {
     /// The study's name.
     pub study: &'v str,
-    /// Where the run is.
-    pub place: Place,
+    /// The current trial and repeat.
+    pub position: Position,
     /// The values of the trial's factors, `groups = 8, iodepth = 32`; empty without any.
     pub factors: &'v str,
-    /// What is done at the moment: `make groups`, `run`.
+    /// The current phase: `make groups`, `run`.
     pub phase: &'v str,
-    /// How far that is.
+    /// Progress of the phase.
     pub clock: Clock,
-    /// Time that the rest takes, at most where repeats may end before their time.
-    pub left: Duration,
+    /// Remaining time; an upper bound if repeats may end early.
+    pub remaining: Duration,
     /// Whether repeats end as soon as their promises are decided.
     pub ends_early: bool,
-    /// What was seen of the repeat that runs.
-    pub seen: Option<Seen<'v>>,
-    /// What was asked with Ctrl-C or by a signal, if anything.
+    /// Latest interim result of the current repeat.
+    pub interim: Option<InterimResult<'v>>,
+    /// The signal that requested the end of the run, if any.
     pub stopping: Option<&'v str>,
 }
 
 impl Live<'_> {
-    /// The lines, none longer and not more of them than the style allows.
+    /// The lines, within the limits of the style.
     #[must_use]
     pub fn lines(&self, style: Style) -> Vec<String> {
         let mut lines = self.headline(style.columns);
@@ -99,10 +99,10 @@ impl Live<'_> {
             lines.push(Line::default().then(Ink::Plain, format!("  {}", self.factors)));
         }
         lines.push(self.phase_line(style.columns));
-        // The last line stands whatever else has no room.
+        // The last line always has room.
         let room = style.rows.saturating_sub(lines.len() + 1);
-        if let Some(seen) = self.seen {
-            lines.extend(groups::lines(&seen, style.columns, room));
+        if let Some(interim) = self.interim {
+            lines.extend(groups::lines(&interim, style.columns, room));
         }
         let over = (lines.len() + 1).saturating_sub(style.rows.max(1)).min(lines.len());
         lines.drain(..over);
@@ -111,16 +111,16 @@ impl Live<'_> {
         lines
     }
 
-    /// One line, or two where the time that is left has no room beside the place.
+    /// One line, or two if the remaining time does not fit next to the position.
     fn headline(&self, columns: usize) -> Vec<Line> {
-        let Place { trial, trials, repeat, repeats } = self.place;
-        let where_ = match repeats {
+        let Position { trial, trials, repeat, repeats } = self.position;
+        let position = match repeats {
             1 => format!(" trial {trial} of {trials}"),
             _ => format!(" trial {trial} of {trials}, repeat {repeat} of {repeats}"),
         };
-        let most = if self.ends_early { "at most " } else { "" };
-        let left = format!("{most}{} left", clock_text(self.left));
-        let line = Line::default().then(Ink::Bold, self.study).then(Ink::Plain, where_);
+        let prefix = if self.ends_early { "at most " } else { "" };
+        let left = format!("{prefix}{} left", clock_text(self.remaining));
+        let line = Line::default().then(Ink::Bold, self.study).then(Ink::Plain, position);
         match line.columns() + 2 + left.chars().count() > columns {
             true => vec![line, Line::default().then(Ink::Plain, format!("  {left}"))],
             false => vec![line.then_right(columns, Ink::Plain, &left)],
@@ -145,13 +145,13 @@ impl Live<'_> {
         line.then(Ink::Plain, "  ").then(Ink::Faint, bar::progress(part, room))
     }
 
-    /// Stands whatever else has no room, and leaves some for the `^C` that a terminal echoes
-    /// where the cursor is: a line that is broken by it could not be drawn over.
+    /// Always shown, and shorter than the terminal: the terminal echoes `^C` at the cursor, and a
+    /// line wrapped by it could not be overwritten.
     fn last_line(&self, style: Style) -> Option<String> {
         let line = match self.stopping {
             Some(signal) => Line::default()
                 .then(Ink::Verdict(Verdict::Undecided), format!("{signal}: "))
-                .then(Ink::Plain, "the run is ending; again: without waiting"),
+                .then(Ink::Plain, "the run is ending; press again to skip waiting"),
             None => Line::default()
                 .then(Ink::Faint, "Ctrl-C: end the run, restore the host, judge complete repeats"),
         };
@@ -160,12 +160,17 @@ impl Live<'_> {
     }
 }
 
-/// One line for a trial whose repeats are all over.
+/// One line for a finished trial.
 #[must_use]
-pub fn trial_line(place: Place, factors: &str, judged: &TrialJudgement, style: Style) -> String {
-    let Place { trial, trials, .. } = place;
+pub fn trial_line(
+    position: Position,
+    factors: &str,
+    judged: &TrialJudgement,
+    style: Style,
+) -> String {
+    let Position { trial, trials, .. } = position;
     let line = match judged.promises.is_empty() {
-        true => Line::default().then(Ink::Plain, "no promise of its own"),
+        true => Line::default().then(Ink::Plain, "no promise for this trial"),
         false => {
             let mark = wording::mark(judged.verdict);
             let word = wording::verdict(judged.verdict);
@@ -183,7 +188,7 @@ pub fn trial_line(place: Place, factors: &str, judged: &TrialJudgement, style: S
     line.then(Ink::Plain, text).write(style)
 }
 
-/// `41 s`, `2 min 41 s`, `1 h 3 min`: a clock that people read while it runs.
+/// `41 s`, `2 min 41 s`, `1 h 03 min`.
 fn clock_text(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -198,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_read_as_on_a_clock() {
+    fn durations_are_formatted_as_a_clock() {
         let text = |seconds| clock_text(Duration::from_secs(seconds));
         assert_eq!(text(41), "41 s");
         assert_eq!(text(161), "2 min 41 s");

@@ -1,22 +1,22 @@
-//! What is drawn for every group: measures with their words, counters and units.
+//! Display styles of measures drawn for every group: names, counters and units.
 
 use crate::counters::Curve;
 use crate::number::Unit;
 use crate::trial::Trial;
 
-/// Something that is drawn for every group.
-pub(crate) struct Quantity {
-    /// What promises call it.
+/// The display style of a measure.
+pub(crate) struct MeasureStyle {
+    /// Its name in promises.
     pub(crate) measure: &'static str,
-    /// What people call it.
+    /// Its display name.
     pub(crate) word: &'static str,
-    /// The source that has it.
+    /// The source of its counters.
     pub(crate) source: &'static str,
     /// The counters that are summed.
     pub(crate) columns: &'static [&'static str],
-    /// Whether they are amounts at an instant and not sums since the beginning.
+    /// Whether they are gauges and not cumulative counters.
     pub(crate) gauge: bool,
-    /// What one count is in units of the measure.
+    /// Factor from the raw count to the unit of the measure.
     pub(crate) scale: f64,
     /// Name of the bars in the page.
     pub(crate) bars: &'static str,
@@ -24,23 +24,23 @@ pub(crate) struct Quantity {
     pub(crate) curves: &'static str,
 }
 
-impl Quantity {
-    /// Its rate between two instants, or its mean where it is an amount.
-    pub(crate) fn of(&self, curve: &Curve, from_ns: u64, to_ns: u64) -> Option<f64> {
+impl MeasureStyle {
+    /// Its rate between two instants, or its mean for a gauge.
+    pub(crate) fn value(&self, curve: &Curve, from_ns: u64, to_ns: u64) -> Option<f64> {
         if self.gauge { curve.mean(from_ns, to_ns) } else { curve.rate(from_ns, to_ns) }
     }
 
-    /// `bandwidth, MB/s`; the unit of requests says what it counts by itself.
-    pub(crate) fn axis_title(&self, of_whom: &str, unit: Unit) -> String {
+    /// `bandwidth, MB/s`; the unit of requests is self-explanatory.
+    pub(crate) fn axis_title(&self, suffix: &str, unit: Unit) -> String {
         if unit.label.ends_with(self.word) {
-            format!("{}{of_whom}", unit.label)
+            format!("{}{suffix}", unit.label)
         } else {
-            format!("{}{of_whom}, {}", uncapitalised(self.word), unit.label)
+            format!("{}{suffix}, {}", uncapitalised(self.word), unit.label)
         }
     }
 }
 
-/// `Memory held` within a sentence; `CPU time` stays.
+/// `Memory held` within a sentence; `CPU time` is unchanged.
 fn uncapitalised(word: &str) -> String {
     let mut letters = word.chars();
     let first = letters.next().into_iter();
@@ -53,7 +53,7 @@ fn uncapitalised(word: &str) -> String {
 }
 
 /// Bytes per second.
-pub(crate) const BANDWIDTH: Quantity = Quantity {
+pub(crate) const BANDWIDTH: MeasureStyle = MeasureStyle {
     measure: "io.bytes",
     word: "Bandwidth",
     source: "io",
@@ -65,7 +65,7 @@ pub(crate) const BANDWIDTH: Quantity = Quantity {
 };
 
 /// Requests per second.
-pub(crate) const IOS: Quantity = Quantity {
+pub(crate) const IOS: MeasureStyle = MeasureStyle {
     measure: "io.ios",
     word: "IOPS",
     source: "io",
@@ -77,7 +77,7 @@ pub(crate) const IOS: Quantity = Quantity {
 };
 
 /// CPU seconds per second.
-pub(crate) const CPU: Quantity = Quantity {
+pub(crate) const CPU: MeasureStyle = MeasureStyle {
     measure: "cpu.time",
     word: "CPU time",
     source: "cpu",
@@ -89,7 +89,7 @@ pub(crate) const CPU: Quantity = Quantity {
 };
 
 /// Bytes held.
-pub(crate) const MEMORY: Quantity = Quantity {
+pub(crate) const MEMORY: MeasureStyle = MeasureStyle {
     measure: "memory.current",
     word: "Memory held",
     source: "memory",
@@ -100,8 +100,8 @@ pub(crate) const MEMORY: Quantity = Quantity {
     curves: "memory-over-time",
 };
 
-/// Bytes that wait to be written back.
-pub(crate) const DIRTY: Quantity = Quantity {
+/// Bytes waiting for writeback.
+pub(crate) const DIRTY: MeasureStyle = MeasureStyle {
     measure: "memory.dirty",
     word: "Dirty memory",
     source: "memory",
@@ -112,8 +112,8 @@ pub(crate) const DIRTY: Quantity = Quantity {
     curves: "dirty-over-time",
 };
 
-/// Pages that were taken and came back.
-pub(crate) const REFAULTS: Quantity = Quantity {
+/// Reclaimed pages that were faulted back in.
+pub(crate) const REFAULTS: MeasureStyle = MeasureStyle {
     measure: "memory.refaults",
     word: "Refaults",
     source: "memory",
@@ -124,12 +124,12 @@ pub(crate) const REFAULTS: Quantity = Quantity {
     curves: "refaults-over-time",
 };
 
-/// What the figures of a trial show: bandwidth and requests where it has a disk, and what its
-/// promises are about.
-pub(crate) fn shown(trial: &Trial<'_>) -> Vec<&'static Quantity> {
-    let promised = |quantity: &Quantity| trial.promise(quantity.measure).is_some();
+/// Measures shown for a trial: bandwidth and requests if it has a disk, and the measures of its
+/// promises.
+pub(crate) fn shown(trial: &Trial<'_>) -> Vec<&'static MeasureStyle> {
+    let promised = |quantity: &MeasureStyle| trial.promise(quantity.measure).is_some();
     let has_disk = !trial.record.disks.is_empty();
-    let mut shown: Vec<&Quantity> = [&CPU, &MEMORY, &DIRTY, &REFAULTS]
+    let mut shown: Vec<&MeasureStyle> = [&CPU, &MEMORY, &DIRTY, &REFAULTS]
         .into_iter()
         .filter(|quantity| promised(quantity))
         .collect();

@@ -1,7 +1,6 @@
-//! Numbers as people read them: one unit and one count of decimals for a whole column, so that
-//! the decimal points of a table stand below each other.
+//! Number formatting: one unit and one number of decimals per column, so that decimal points align.
 
-/// Stands where there is no number.
+/// Shown in place of a missing number.
 pub(crate) const NONE: &str = "\u{2013}";
 
 /// A unit for all values of one column or axis.
@@ -9,30 +8,30 @@ pub(crate) const NONE: &str = "\u{2013}";
 pub(crate) struct Unit {
     /// `MB/s`, `kIOPS`.
     pub(crate) label: &'static str,
-    /// Base units in one of these.
+    /// Base units per unit.
     pub(crate) scale: f64,
-    /// Decimals that give the largest value three significant digits or more.
+    /// Decimals so that the largest value has at least three significant digits.
     pub(crate) decimals: usize,
 }
 
 impl Unit {
-    /// The unit in which the largest of some rates of `measure` reads well.
-    pub(crate) fn of_rate(measure: &str, largest: f64) -> Self {
+    /// A readable unit for rates of `measure` up to `largest`.
+    pub(crate) fn for_rate(measure: &str, largest: f64) -> Self {
         let ladder: &[(f64, f64, &'static str)] = match measure {
             "io.bytes" => {
                 &[(1e9, 1e9, "GB/s"), (1e6, 1e6, "MB/s"), (1e3, 1e3, "kB/s"), (0.0, 1.0, "B/s")]
             }
             "io.ios" => &[(1e4, 1e3, "kIOPS"), (0.0, 1.0, "IOPS")],
-            // Seconds of CPU time a second are CPUs kept busy.
+            // CPU seconds per second are busy CPUs.
             "cpu.time" => &[(0.0, 1.0, "CPUs")],
-            // Held at an instant, and counted by the kernel in powers of two.
+            // An amount at an instant, counted by the kernel in powers of two.
             "memory.current" | "memory.dirty" => &[
                 (1_073_741_824.0, 1_073_741_824.0, "GiB"),
                 (1_048_576.0, 1_048_576.0, "MiB"),
                 (0.0, 1024.0, "KiB"),
             ],
             "memory.refaults" => &[(0.0, 1.0, "pages/s")],
-            // What workloads say of themselves has its unit in its name.
+            // Workload metrics have their unit in their name.
             _ => &[(1e9, 1e9, "x 1e9"), (1e7, 1e6, "x 1e6"), (0.0, 1.0, "")],
         };
         let (scale, label) = ladder
@@ -42,8 +41,8 @@ impl Unit {
         Self { label, scale, decimals: decimals_of(largest / scale) }
     }
 
-    /// The unit in which the largest of some latencies in nanoseconds reads well.
-    pub(crate) fn of_latency(largest_ns: f64) -> Self {
+    /// A readable unit for latencies in nanoseconds.
+    pub(crate) fn for_latency(largest_ns: f64) -> Self {
         let (scale, label) = if largest_ns >= 1e9 {
             (1e9, "s")
         } else if largest_ns >= 1e6 {
@@ -54,7 +53,7 @@ impl Unit {
         Self { label, scale, decimals: decimals_of(largest_ns / scale) }
     }
 
-    /// The number alone, for a column whose heading bears the unit.
+    /// The number alone, for a column with the unit in its heading.
     pub(crate) fn number(self, value: f64) -> String {
         fixed(value / self.scale, self.decimals)
     }
@@ -77,7 +76,7 @@ fn decimals_of(largest: f64) -> usize {
     }
 }
 
-/// A number with this many decimals and a true minus sign; a dash where it is not finite.
+/// A number with this many decimals and a minus sign (U+2212); a dash if not finite.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return NONE.to_owned();
@@ -91,7 +90,7 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A number with as few digits as are needed to tell it: `100`, `0.5`, `3.142`.
+/// A number with as few digits as needed: `100`, `0.5`, `3.142`.
 pub(crate) fn plain(value: f64) -> String {
     let text = fixed(value, 3);
     if text.contains('.') {
@@ -101,7 +100,7 @@ pub(crate) fn plain(value: f64) -> String {
     }
 }
 
-/// A number of unknown size with four digits, and powers of ten where it is very large or small.
+/// A number with four significant digits, in scientific notation if very large or small.
 pub(crate) fn four(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 || !value.is_finite() {
@@ -117,12 +116,12 @@ pub(crate) fn four(value: f64) -> String {
     }
 }
 
-/// A ratio: three decimals, so that those of a column stand below each other.
+/// A ratio with three decimals, so that a column aligns.
 pub(crate) fn three(value: f64) -> String {
     fixed(value, 3)
 }
 
-/// Decimals that percentages of a column need so that its smallest entry keeps two digits.
+/// Decimals for a column of percentages so that its smallest entry keeps two digits.
 pub(crate) fn percent_decimals(smallest_fraction: f64) -> usize {
     if smallest_fraction >= 0.01 {
         2
@@ -133,18 +132,18 @@ pub(crate) fn percent_decimals(smallest_fraction: f64) -> usize {
     }
 }
 
-/// A fraction as percentage, without the sign.
+/// A fraction as a percentage, without the percent sign.
 pub(crate) fn percent(fraction: f64, decimals: usize) -> String {
     fixed(fraction * 100.0, decimals)
 }
 
-/// A relative error as percentage with a sign in front, always.
+/// A relative error as a percentage, always with a plus or minus sign.
 pub(crate) fn signed_percent(fraction: f64) -> String {
     let text = percent(fraction, 1);
     if fraction > 0.0 && text != "0.0" { format!("+{text}") } else { text }
 }
 
-/// Seconds, in minutes from two minutes on.
+/// Seconds, or minutes from two minutes on.
 pub(crate) fn seconds(seconds: f64) -> String {
     if seconds >= 120.0 {
         format!("{} min", fixed(seconds / 60.0, 1))
@@ -158,24 +157,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_takes_the_unit_of_the_largest_of_its_column() {
-        let unit = Unit::of_rate("io.bytes", 52_345_678.0);
+    fn unit_depends_on_the_largest_value_of_a_column() {
+        let unit = Unit::for_rate("io.bytes", 52_345_678.0);
         assert_eq!(unit.with_label(52_345_678.0), "52.35 MB/s");
         assert_eq!(unit.number(1_000_000.0), "1.00");
-        assert_eq!(Unit::of_rate("io.ios", 6_594.2).with_label(6_594.2), "6594 IOPS");
-        assert_eq!(Unit::of_rate("io.ios", 52_700.0).with_label(13_113.0), "13.11 kIOPS");
-        assert_eq!(Unit::of_rate("io.bytes", 0.0).with_label(0.0), "0.000 B/s");
+        assert_eq!(Unit::for_rate("io.ios", 6_594.2).with_label(6_594.2), "6594 IOPS");
+        assert_eq!(Unit::for_rate("io.ios", 52_700.0).with_label(13_113.0), "13.11 kIOPS");
+        assert_eq!(Unit::for_rate("io.bytes", 0.0).with_label(0.0), "0.000 B/s");
     }
 
     #[test]
-    fn memory_is_an_amount_in_powers_of_two() {
+    fn memory_uses_binary_units() {
         let held = 100.0 * 1_048_576.0;
-        assert_eq!(Unit::of_rate("memory.current", held).with_label(held), "100.0 MiB");
-        assert_eq!(Unit::of_rate("memory.refaults", 3.0).with_label(3.0), "3.000 pages/s");
+        assert_eq!(Unit::for_rate("memory.current", held).with_label(held), "100.0 MiB");
+        assert_eq!(Unit::for_rate("memory.refaults", 3.0).with_label(3.0), "3.000 pages/s");
     }
 
     #[test]
-    fn percentages_keep_two_digits_of_the_smallest_share() {
+    fn percentages_keep_two_digits_of_the_smallest_value() {
         assert_eq!(percent(0.002_083, percent_decimals(0.002_083)), "0.208");
         assert_eq!(percent(0.5333, percent_decimals(0.0667)), "53.33");
     }
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_numbers_carry_no_needless_digits() {
+    fn plain_numbers_have_no_needless_digits() {
         assert_eq!(plain(100.0), "100");
         assert_eq!(plain(0.5), "0.5");
         assert_eq!(plain(1000.0), "1000");

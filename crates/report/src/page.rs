@@ -1,4 +1,4 @@
-//! The HTML page: everything that templates need as plain data, and the rendering itself.
+//! The HTML page: its data for the templates, and rendering.
 
 mod across;
 mod changes;
@@ -47,7 +47,7 @@ impl Fact {
     }
 }
 
-/// Everything that stands on the page.
+/// Data of the page.
 #[derive(Serialize)]
 struct Page<'a> {
     title: &'a str,
@@ -57,7 +57,7 @@ struct Page<'a> {
     headline: headline::Headline,
     tuning: Option<tuning::TuningView>,
     comparisons: Vec<across::AcrossView>,
-    others: Vec<across::ReferenceView>,
+    references: Vec<across::ReferenceView>,
     overview: Option<Figure>,
     classes: Vec<Figure>,
     trials: Vec<trial::TrialView>,
@@ -78,26 +78,26 @@ pub(crate) fn render(
     tuning: Option<&Tuning>,
 ) -> Result<String, Error> {
     let trials = trials_of_run::trials(manifest, judgement, samples);
-    let views: Result<Vec<_>, Error> = trials.iter().map(trial::TrialView::of).collect();
+    let views: Result<Vec<_>, Error> = trials.iter().map(trial::TrialView::new).collect();
     let page = Page {
         title: &manifest.title,
         study: &manifest.study,
         question: manifest.question.as_deref(),
         started_at: &manifest.started_at,
-        headline: headline::Headline::of(manifest, judgement, &trials),
-        tuning: tuning.map(tuning::TuningView::of),
+        headline: headline::Headline::new(manifest, judgement, &trials),
+        tuning: tuning.map(tuning::TuningView::new),
         comparisons: across::comparisons(judgement)?,
-        others: across::references(judgement),
+        references: across::references(judgement),
         overview: figure::overview(&trials)?,
         classes: figure::classes(&trials)?,
         trials: views?,
-        host: Host::of(&manifest.host),
-        cost: Cost::of(&trials),
-        changes: changes::Changes::of(manifest, judgement),
+        host: Host::new(&manifest.host),
+        cost: Cost::new(&trials),
+        changes: changes::Changes::new(manifest, judgement),
         study_text: &manifest.study_text,
         origin: origin(manifest),
         command: origin::command(manifest),
-        code: Code::of_figures(),
+        code: Code::for_figures(),
     };
     environment()
         .and_then(|environment| environment.get_template("report.html")?.render(page))
@@ -106,9 +106,9 @@ pub(crate) fn render(
 
 pub(crate) fn environment() -> Result<Environment<'static>, minijinja::Error> {
     let mut environment = Environment::new();
-    // A misspelt field must fail in tests instead of leaving a hole in a report.
+    // A misspelt field must fail in tests instead of leaving a gap in a report.
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    // Whatever a template is called: texts of users never become markup.
+    // Escape regardless of the template's name: user texts must never become markup.
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);

@@ -1,5 +1,5 @@
-//! A recording without a study: what was followed, what it did and where, and what the kernel did
-//! meanwhile. Nothing of it is promised or judged.
+//! A recording without a study: the followed target, its activity and placement, and the kernel's
+//! activity in that time. It has no promises and no verdict.
 
 mod bandwidth;
 mod disks;
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::trial::Trial;
 use section::Section;
 
-/// A recording with its window.
+/// A recording and its window.
 pub(crate) struct Recorded<'a> {
     manifest: &'a Manifest,
     trial: Trial<'a>,
@@ -26,14 +26,14 @@ pub(crate) struct Recorded<'a> {
 }
 
 impl<'a> Recorded<'a> {
-    /// `None` where the manifest records nothing.
-    pub(crate) fn of(manifest: &'a Manifest, samples: &'a Samples) -> Option<Self> {
+    /// `None` if the manifest has no repeat.
+    pub(crate) fn new(manifest: &'a Manifest, samples: &'a Samples) -> Option<Self> {
         let trial = Trial::recorded(manifest, samples)?;
         let repeat = manifest.trials.first()?.repeats.first()?;
         Some(Self { manifest, trial, repeat })
     }
 
-    /// Seconds from the first round to the last.
+    /// Seconds from the first sampling round to the last.
     fn seconds(&self) -> f64 {
         self.repeat.stopped_ns.saturating_sub(self.repeat.released_ns) as f64 / 1e9
     }
@@ -44,7 +44,7 @@ impl<'a> Recorded<'a> {
         curves(table, &[column]).remove(subject)
     }
 
-    /// How much a counter grew over the window, and the seconds that this stands for.
+    /// Growth of a counter over the window, and the seconds it covers.
     fn growth(&self, source: &str, subject: &str, column: &str) -> Option<(f64, f64)> {
         let curve = self.curve(source, subject, column)?;
         let (from, to) = curve.clamp(self.repeat.released_ns, self.repeat.stopped_ns)?;
@@ -52,12 +52,12 @@ impl<'a> Recorded<'a> {
         Some((curve.rate(from, to)? * seconds, seconds))
     }
 
-    /// Its mean rate a second.
+    /// Its mean rate per second.
     fn rate(&self, source: &str, subject: &str, column: &str) -> Option<f64> {
         self.growth(source, subject, column).map(|(grown, seconds)| grown / seconds)
     }
 
-    /// The mean of an amount.
+    /// The mean of a gauge.
     fn mean(&self, source: &str, subject: &str, column: &str) -> Option<f64> {
         let curve = self.curve(source, subject, column)?;
         curve.mean(self.repeat.released_ns, self.repeat.stopped_ns.saturating_add(1))
@@ -71,19 +71,19 @@ impl<'a> Recorded<'a> {
 }
 
 fn nothing() -> String {
-    "this run recorded nothing: its manifest has no repeat".to_owned()
+    "nothing was recorded: the manifest has no repeat".to_owned()
 }
 
 /// The page of a recording.
 pub(crate) fn html(manifest: &Manifest, samples: &Samples) -> Result<String, Error> {
-    let recorded = Recorded::of(manifest, samples);
+    let recorded = Recorded::new(manifest, samples);
     let recorded = recorded.ok_or_else(|| Error::new("write the page", nothing()))?;
     page::render(&recorded)
 }
 
 /// The summary for a terminal.
 pub(crate) fn text(manifest: &Manifest, samples: &Samples, width: usize, color: bool) -> String {
-    match Recorded::of(manifest, samples) {
+    match Recorded::new(manifest, samples) {
         Some(recorded) => text::render(&recorded, width, color),
         None => nothing(),
     }
@@ -91,7 +91,7 @@ pub(crate) fn text(manifest: &Manifest, samples: &Samples, width: usize, color: 
 
 /// The summary for programs, schema 1.
 pub(crate) fn document(manifest: &Manifest, samples: &Samples) -> Value {
-    let Some(recorded) = Recorded::of(manifest, samples) else {
+    let Some(recorded) = Recorded::new(manifest, samples) else {
         return json!({"schema": 1, "not_available": nothing()});
     };
     let sampler = &recorded.repeat.sampler;

@@ -1,4 +1,4 @@
-//! The measured groups of a trial with their weights, in the order in which they are shown.
+//! The measured groups of a trial with their weights, in display order.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use assay_verdict::{GroupJudgement, PromiseJudgement, TrialJudgement};
 
 use crate::{number, wording};
 
-/// Up to this many groups are shown one by one; more are gathered by weight.
-pub(crate) const SHOWN_SINGLY: usize = 16;
+/// Up to this many groups are shown one by one; more are aggregated by weight.
+pub(crate) const MAX_SINGLE_GROUPS: usize = 16;
 
 /// A measured group.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,22 +20,22 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// The weight as it stands in legends; `all groups` where no promise has a knob.
+    /// The weight as shown in legends; `all groups` if no promise has a knob.
     pub(crate) fn class(&self) -> String {
         self.weight.map_or_else(|| "all groups".to_owned(), number::plain)
     }
 }
 
-/// The measured groups, light ones first, otherwise in the order of the study.
+/// The measured groups by ascending weight, otherwise in the order of the study.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Subjects(pub(crate) Vec<Subject>);
 
 impl Subjects {
-    /// Takes weights from the judgement, since what was read back counts and not what was asked.
-    pub(crate) fn of(record: &TrialRecord, judgement: Option<&TrialJudgement>) -> Self {
+    /// Weights come from the judgement, since the value read back counts and not the requested one.
+    pub(crate) fn new(record: &TrialRecord, judgement: Option<&TrialJudgement>) -> Self {
         let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
         let promises = judgement.map_or(&[][..], |trial| &trial.promises);
-        let shares = promises.iter().filter(|promise| wording::speaks_of_shares(promise));
+        let shares = promises.iter().filter(|promise| wording::is_about_shares(promise));
         for group in shares.flat_map(|promise| &promise.groups) {
             if let Some(knob) = group.knob {
                 weights.entry(&group.name).or_insert(knob);
@@ -52,12 +52,12 @@ impl Subjects {
         Self(subjects)
     }
 
-    /// Whether there are so many that curves are drawn for each weight instead.
-    pub(crate) fn gathered(&self) -> bool {
-        self.0.len() > SHOWN_SINGLY
+    /// Whether curves are drawn per weight because there are too many groups.
+    pub(crate) fn aggregated(&self) -> bool {
+        self.0.len() > MAX_SINGLE_GROUPS
     }
 
-    /// The weights that occur, light ones first, as they stand in legends.
+    /// The weights that occur, ascending, as shown in legends.
     pub(crate) fn classes(&self) -> Vec<String> {
         let mut classes: Vec<String> = self.0.iter().map(Subject::class).collect();
         classes.dedup();
@@ -68,25 +68,25 @@ impl Subjects {
 fn by_weight(a: Option<f64>, b: Option<f64>) -> std::cmp::Ordering {
     match (a, b) {
         (Some(a), Some(b)) => a.total_cmp(&b),
-        // Groups without a weight come last: there is nothing to order them by.
+        // Groups without a weight come last.
         (a, b) => b.is_some().cmp(&a.is_some()),
     }
 }
 
-/// The groups of a promise, light ones first, otherwise in the order of the study.
+/// The groups of a promise by ascending weight, otherwise in the order of the study.
 pub(crate) fn ordered(promise: &PromiseJudgement) -> Vec<&GroupJudgement> {
     let mut groups: Vec<&GroupJudgement> = promise.groups.iter().collect();
     groups.sort_by(|a, b| by_weight(a.knob, b.knob));
     groups
 }
 
-/// How far a group's share (or rate) lies from the promised one, relative to it.
+/// Deviation of a group's share (or rate) from the promised one, relative to it.
 pub(crate) fn error(group: &GroupJudgement) -> f64 {
     if group.expected_share == 0.0 { f64::NAN } else { group.share / group.expected_share - 1.0 }
 }
 
-/// How far a group is on the wrong side of its promise: less than `at_most` is no error.
-pub(crate) fn offence(promise: &PromiseJudgement, group: &GroupJudgement) -> f64 {
+/// How far a group violates its promise: staying below `at_most` is not an error.
+pub(crate) fn violation(promise: &PromiseJudgement, group: &GroupJudgement) -> f64 {
     let error = error(group);
     match promise.is.as_str() {
         "at_most" => error.max(0.0),
@@ -95,13 +95,13 @@ pub(crate) fn offence(promise: &PromiseJudgement, group: &GroupJudgement) -> f64
     }
 }
 
-/// The group that is farthest on the wrong side.
+/// The group that violates its promise most.
 pub(crate) fn worst<'g>(
     promise: &PromiseJudgement,
     groups: &[&'g GroupJudgement],
 ) -> Option<&'g GroupJudgement> {
-    let by_offence = |a: &&&GroupJudgement, b: &&&GroupJudgement| {
-        offence(promise, a).total_cmp(&offence(promise, b))
+    let by_violation = |a: &&&GroupJudgement, b: &&&GroupJudgement| {
+        violation(promise, a).total_cmp(&violation(promise, b))
     };
-    groups.iter().max_by(by_offence).copied()
+    groups.iter().max_by(by_violation).copied()
 }

@@ -14,25 +14,23 @@ pub(crate) mod tuning;
 mod workload_metrics;
 
 use assay_run_folder::Manifest;
-use assay_verdict::Judgement;
+use assay_verdict::{Judgement, Verdict};
 
-use crate::number;
-use crate::trial as trials_of_run;
-use crate::wording;
+use crate::{number, trial as trials_of_run, wording};
 use layout::wrap;
 use paint::Paint;
 
-/// Narrower than this a table cannot be read whatever is done to it.
-const NARROWEST: usize = 40;
+/// Minimum width: a narrower table would be unreadable.
+const MIN_WIDTH: usize = 40;
 
-/// The whole text, with a line feed at its end.
+/// The full text, ending with a newline.
 pub(crate) fn render(
     manifest: &Manifest,
     judgement: &Judgement,
     width: usize,
     color: bool,
 ) -> String {
-    let width = width.max(NARROWEST);
+    let width = width.max(MIN_WIDTH);
     let paint = Paint { color };
     let mut lines: Vec<String> = Vec::new();
     lines.extend(
@@ -47,9 +45,9 @@ pub(crate) fn render(
     ));
     if let Some(wrong) = judgement.wrong_by_chance {
         let text = format!(
-            "Each verdict holds at the confidence of its promise: of all that are decided here chance \
-             alone may make {} wrong.",
-            number::fixed(wrong, 2)
+            "By chance, about {} of the {} decided verdicts are expected to be wrong.",
+            number::fixed(wrong, 2),
+            decided(judgement)
         );
         lines.extend(wrap(&text, width, "  "));
     }
@@ -60,7 +58,7 @@ pub(crate) fn render(
     if let Some(reason) = &manifest.ended_early {
         lines.extend(wrap(&assay_escape::line(&format!("ended early: {reason}")), width, "  "));
     }
-    // Of many trials the report has the pictures.
+    // With many trials, bars are only in the report.
     let alone = trials.len() == 1;
     for trial in trials {
         lines.push(String::new());
@@ -77,19 +75,27 @@ pub(crate) fn render(
     text
 }
 
-/// Lines of a text, broken between words.
-pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
-    wrap(text, width.max(NARROWEST), indent)
+/// Number of kept or broken verdicts, within and across trials.
+fn decided(judgement: &Judgement) -> usize {
+    let promises = judgement.trials.iter().flat_map(|trial| &trial.promises);
+    let comparisons = judgement.comparisons.iter().map(|one| one.verdict);
+    let verdicts = promises.map(|one| one.verdict).chain(comparisons);
+    verdicts.filter(|one| matches!(one, Verdict::Kept | Verdict::Broken)).count()
 }
 
-/// A judgement that no run of Assay stands behind.
-pub(crate) fn of_judgement(
+/// Wraps a text between words.
+pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
+    wrap(text, width.max(MIN_WIDTH), indent)
+}
+
+/// A judgement of external numbers, without a run of Assay.
+pub(crate) fn judgement_only(
     title: &str,
     judgement: &Judgement,
     width: usize,
     color: bool,
 ) -> String {
-    let width = width.max(NARROWEST);
+    let width = width.max(MIN_WIDTH);
     let paint = Paint { color };
     let mut lines = Vec::new();
     for trial in &judgement.trials {
@@ -107,14 +113,11 @@ fn restored(restored: Option<bool>, width: usize, paint: Paint) -> Vec<String> {
     match restored {
         Some(true) => vec![format!("restored: {}", paint.good("yes"))],
         Some(false) => {
-            vec![format!(
-                "restored: {}, run `assay restore` to take back what is left",
-                paint.bad("no")
-            )]
+            vec![format!("restored: {}, run `assay restore` to restore the rest", paint.bad("no"))]
         }
         None => wrap(
-            "restored: not known, the run never said; run `assay restore`, which does nothing \
-             where nothing is left",
+            "restored: not known, the run did not record it; run `assay restore`, which does nothing \
+             if nothing is left",
             width,
             "  ",
         ),

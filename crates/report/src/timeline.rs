@@ -1,32 +1,32 @@
-//! Rates over time, thinned so that a figure stays readable and a page stays small.
+//! Rates over time, downsampled to keep figures readable and pages small.
 //!
-//! A counter is read at the edges of equal bins and differenced, so a point is the true mean
-//! rate over its bin: thinning loses detail but never bytes.
+//! A counter is interpolated at the edges of equal bins and differenced, so a point is the true
+//! mean rate over its bin: downsampling loses detail but no bytes.
 
 use std::collections::BTreeMap;
 
 use assay_run_folder::RepeatRecord;
 
 use crate::counters::{Curve, curves};
-use crate::measure_style::Quantity;
+use crate::measure_style::MeasureStyle;
 use crate::trial::Trial;
 
-/// Points of one curve at the most: about one for every three pixels of a wide page.
+/// Maximum points of one curve: about one for every three pixels of a wide page.
 const POINTS_OF_CURVE: usize = 300;
 
-/// Points of one figure at the most, all its curves and repeats together.
+/// Maximum points of one figure, all curves and repeats together.
 const POINTS_OF_FIGURE: usize = 6_000;
 
 /// One point of a figure over time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Point {
-    /// Counts from 1.
+    /// Repeat number, from 1.
     pub(crate) repeat: usize,
     /// Middle of the bin, seconds after the release of the first workload.
     pub(crate) seconds: f64,
-    /// Group, or weight where groups are gathered.
+    /// Group, or weight if groups are aggregated.
     pub(crate) series: String,
-    /// The weight as it stands in the legend.
+    /// The weight as shown in the legend.
     pub(crate) class: String,
     /// The rate, or the mean over the groups of one weight.
     pub(crate) value: f64,
@@ -41,8 +41,8 @@ pub(crate) struct Bins {
 }
 
 impl Bins {
-    /// As many bins as the curve has samples, but not more than `at_most`.
-    pub(crate) fn of(repeat: &RepeatRecord, curve: &Curve, at_most: usize) -> Option<Self> {
+    /// As many bins as the curve has samples, up to `at_most`.
+    pub(crate) fn new(repeat: &RepeatRecord, curve: &Curve, at_most: usize) -> Option<Self> {
         let (from, to) = curve.clamp(repeat.released_ns, repeat.stopped_ns)?;
         let samples = curve.count(from, to).saturating_sub(1);
         let bins = samples.clamp(1, at_most.clamp(1, POINTS_OF_CURVE)) as u64;
@@ -59,11 +59,11 @@ impl Bins {
     }
 }
 
-/// The rate of a quantity for every measured group, or for every weight when there are many
-/// groups; of an amount its mean.
-pub(crate) fn rates(trial: &Trial<'_>, quantity: &Quantity) -> Vec<Point> {
+/// The rate (for a gauge, the mean) of a quantity for every measured group, or for every weight if
+/// there are many groups.
+pub(crate) fn rates(trial: &Trial<'_>, quantity: &MeasureStyle) -> Vec<Point> {
     let tables = trial.tables(quantity.source);
-    let series = if trial.subjects.gathered() {
+    let series = if trial.subjects.aggregated() {
         trial.subjects.classes().len()
     } else {
         trial.subjects.0.len()
@@ -74,12 +74,12 @@ pub(crate) fn rates(trial: &Trial<'_>, quantity: &Quantity) -> Vec<Point> {
         let curves = curves(table, quantity.columns);
         let longest =
             curves.values().max_by_key(|c| c.count(repeat.released_ns, repeat.stopped_ns));
-        let Some(bins) = longest.and_then(|curve| Bins::of(repeat, curve, at_most)) else {
+        let Some(bins) = longest.and_then(|curve| Bins::new(repeat, curve, at_most)) else {
             continue;
         };
         for (seconds, from, to) in bins.iter() {
-            let seen = trial.subjects.0.iter().filter_map(|subject| {
-                let rate = quantity.of(curves.get(&subject.name)?, from, to)?;
+            let values = trial.subjects.0.iter().filter_map(|subject| {
+                let rate = quantity.value(curves.get(&subject.name)?, from, to)?;
                 Some((subject.name.clone(), subject.class(), rate * quantity.scale))
             });
             let at = Point {
@@ -90,10 +90,10 @@ pub(crate) fn rates(trial: &Trial<'_>, quantity: &Quantity) -> Vec<Point> {
                 value: 0.0,
                 spread: None,
             };
-            if trial.subjects.gathered() {
-                points.extend(gathered(&at, seen));
+            if trial.subjects.aggregated() {
+                points.extend(aggregated(&at, values));
             } else {
-                points.extend(seen.map(|(series, class, value)| Point {
+                points.extend(values.map(|(series, class, value)| Point {
                     series,
                     class,
                     value,
@@ -105,9 +105,9 @@ pub(crate) fn rates(trial: &Trial<'_>, quantity: &Quantity) -> Vec<Point> {
     points
 }
 
-fn gathered(at: &Point, seen: impl Iterator<Item = (String, String, f64)>) -> Vec<Point> {
+fn aggregated(at: &Point, values: impl Iterator<Item = (String, String, f64)>) -> Vec<Point> {
     let mut classes: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for (_, class, rate) in seen {
+    for (_, class, rate) in values {
         classes.entry(class).or_default().push(rate);
     }
     let of_class = |(class, mut rates): (String, Vec<f64>)| {
@@ -123,7 +123,7 @@ fn gathered(at: &Point, seen: impl Iterator<Item = (String, String, f64)>) -> Ve
     classes.into_iter().map(of_class).collect()
 }
 
-/// The nearest-rank quantile of sorted values, of which there is at least one.
+/// The nearest-rank quantile of sorted, non-empty values.
 fn quantile(sorted: &[f64], part: f64) -> f64 {
     sorted[((sorted.len() - 1) as f64 * part).round() as usize]
 }
@@ -139,8 +139,8 @@ pub(crate) fn mean_rates(
 
 /// The mean of a quantity of every measured group over the judged windows of all repeats, in
 /// units of its measure.
-pub(crate) fn means(trial: &Trial<'_>, quantity: &Quantity) -> BTreeMap<String, f64> {
-    let of = |curve: &Curve, from, to| quantity.of(curve, from, to);
+pub(crate) fn means(trial: &Trial<'_>, quantity: &MeasureStyle) -> BTreeMap<String, f64> {
+    let of = |curve: &Curve, from, to| quantity.value(curve, from, to);
     let mut means = over_windows(trial, quantity.source, quantity.columns, of);
     means.values_mut().for_each(|mean| *mean *= quantity.scale);
     means

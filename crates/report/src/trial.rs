@@ -1,4 +1,4 @@
-//! One trial with all that is known of it: what was recorded, what was judged, what was sampled.
+//! One trial with its record, judgement and samples.
 
 use assay_run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
 use assay_verdict::{Judgement, PromiseJudgement, TrialJudgement, Verdict};
@@ -10,12 +10,12 @@ use crate::wording;
 
 /// One trial.
 pub(crate) struct Trial<'a> {
-    /// Counts from 1, as headings do.
+    /// Number in headings, from 1.
     pub(crate) number: usize,
-    /// The factors in which it differs from other trials, for narrow places.
+    /// The factors in which it differs from other trials, for narrow columns.
     pub(crate) short: String,
     pub(crate) record: &'a TrialRecord,
-    /// `None` when the judgement has no entry for these factors.
+    /// `None` if the judgement has no entry for these factors.
     pub(crate) judgement: Option<&'a TrialJudgement>,
     /// One entry for each repeat that has samples.
     samples: &'a [Vec<Table>],
@@ -39,14 +39,14 @@ pub(crate) fn trials<'a>(
                 record,
                 judgement,
                 samples: samples.get(index).map_or(&[], Vec::as_slice),
-                subjects: Subjects::of(record, judgement),
+                subjects: Subjects::new(record, judgement),
             }
         })
         .collect()
 }
 
 impl<'a> Trial<'a> {
-    /// The only trial of a recording, which promises nothing and is not judged; `None` when the
+    /// The only trial of a recording, which has no promises and no judgement; `None` if the
     /// manifest has none.
     pub(crate) fn recorded(manifest: &'a Manifest, samples: &'a Samples) -> Option<Self> {
         let record = manifest.trials.first()?;
@@ -56,11 +56,11 @@ impl<'a> Trial<'a> {
             record,
             judgement: None,
             samples: samples.first().map_or(&[], Vec::as_slice),
-            subjects: Subjects::of(record, None),
+            subjects: Subjects::new(record, None),
         })
     }
 
-    /// The name of an element of this trial in the page, `trial-1-bandwidth`.
+    /// The id of an element of this trial in the page, `trial-1-bandwidth`.
     pub(crate) fn anchor(&self, part: &str) -> String {
         format!("trial-{}-{part}", self.number)
     }
@@ -70,13 +70,13 @@ impl<'a> Trial<'a> {
         self.judgement?.promises.iter().find(|promise| promise.measure == measure)
     }
 
-    /// Its verdict, if it has one: a trial without a promise of its own has none.
+    /// Its verdict; `None` for a trial without a promise.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let judged = self.judgement.filter(|judged| !judged.promises.is_empty());
         judged.map(|judged| judged.verdict)
     }
 
-    /// The verdict as a word and as a sign, or what stands in its place.
+    /// The verdict as a word and a mark, or its substitute.
     pub(crate) fn word(&self) -> (&'static str, &'static str) {
         match (self.verdict(), self.judgement) {
             (Some(verdict), _) => (wording::verdict(verdict), wording::mark(verdict)),
@@ -85,12 +85,12 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Whether its numbers are shown but prove nothing.
+    /// Whether it is void, so that its numbers prove nothing.
     pub(crate) fn is_void(&self) -> bool {
         self.verdict() == Some(Verdict::Void)
     }
 
-    /// The table of one source, for each repeat that took place and has it. Repeats count from 1.
+    /// The table of one source, for each repeat that has it. Repeats count from 1.
     pub(crate) fn tables(&self, source: &str) -> Vec<(usize, &'a RepeatRecord, &'a Table)> {
         let repeats = self.record.repeats.iter().zip(self.samples).enumerate();
         repeats
@@ -101,7 +101,7 @@ impl<'a> Trial<'a> {
             .collect()
     }
 
-    /// Why there is nothing to draw of a source.
+    /// The reason why a source has no data.
     pub(crate) fn why_missing(&self, source: &str) -> String {
         if self.record.repeats.is_empty() {
             return "no repeat of this trial took place".to_owned();
@@ -113,11 +113,11 @@ impl<'a> Trial<'a> {
         let fault = self.record.repeats.iter().find_map(|repeat| repeat.fault.as_ref());
         match fault {
             Some(fault) => format!("no `{source}` samples in this run; {}", fault.message),
-            None => format!("this run holds no `{source}` samples of this trial"),
+            None => format!("this run has no `{source}` samples for this trial"),
         }
     }
 
-    /// Why there is no judgement of it, from its own record.
+    /// The reason why it was not judged, from its record.
     pub(crate) fn why_not_judged(&self) -> String {
         let fault = self.record.repeats.iter().find_map(|repeat| repeat.fault.as_ref());
         match fault {
@@ -133,7 +133,7 @@ impl<'a> Trial<'a> {
         barrier + self.judgement.map_or(0.0, |trial| trial.warm_up_s)
     }
 
-    /// The judged window of a repeat, in nanoseconds; `None` when nothing is left of it.
+    /// The judged window of a repeat in nanoseconds; `None` if it is empty.
     pub(crate) fn window(&self, repeat: &RepeatRecord) -> Option<(u64, u64)> {
         let from = repeat.released_ns + (self.lead_s(repeat) * 1e9) as u64;
         (from < repeat.stopped_ns).then_some((from, repeat.stopped_ns))

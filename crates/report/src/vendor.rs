@@ -1,4 +1,4 @@
-//! The plotting code that travels inside every report. Origin and hashes: `docs/supply-chain.md`.
+//! The plotting code embedded in every report. Origin and hashes: `docs/supply-chain.md`.
 
 use serde::Serialize;
 
@@ -8,14 +8,14 @@ pub(crate) struct Library {
     pub(crate) name: &'static str,
     /// Its code, minified, for a `<script>` element.
     pub(crate) code: minijinja::Value,
-    /// Its licence, which has to travel with the code (BSD-3-Clause, condition 2).
+    /// Its licence, which must accompany the code (BSD-3-Clause, condition 2).
     pub(crate) licence: &'static str,
 }
 
-/// The licences of the packages that these libraries carry inside: each asks that its text travels along.
+/// The licences of packages bundled in these libraries: each must accompany the code.
 pub(crate) const BUNDLED: &str = include_str!("../vendor/LICENSE.bundled");
 
-/// All libraries in the order in which they must be loaded.
+/// All libraries in loading order.
 pub(crate) fn libraries() -> Vec<Library> {
     vec![
         library(
@@ -37,8 +37,8 @@ pub(crate) fn libraries() -> Vec<Library> {
 }
 
 fn library(name: &'static str, code: &str, licence: &'static str) -> Library {
-    // The last line points to a source map beside the file. Inside a page there is nothing
-    // beside, and developer tools would try to load it.
+    // The last line points to a source map next to the file, which a page does not have; developer
+    // tools would try to load it.
     let code = code.split("\n//# sourceMappingURL=").next().unwrap_or(code);
     Library { name, code: minijinja::Value::from_safe_string(code.to_owned()), licence }
 }

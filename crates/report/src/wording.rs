@@ -1,4 +1,4 @@
-//! Sentences and words that page and terminal have in common.
+//! Wording shared by page and terminal.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(crate) use assay_verdict::wording::{count, level};
 use crate::number::{self, Unit};
 use crate::trial::Trial;
 
-/// Why some groups were promised something else than their weights alone would give.
+/// Why some promises differ from what the weights alone would give.
 pub(crate) fn feasible<'j>(
     judged: &'j TrialJudgement,
     promise: &PromiseJudgement,
@@ -22,15 +22,15 @@ pub(crate) fn feasible<'j>(
     fact(judged, "feasible").filter(|_| differs)
 }
 
-/// A fact by its name; documents of older versions have them among the checks.
+/// A fact by name; documents of older versions list facts among the checks.
 fn fact<'j>(judged: &'j TrialJudgement, name: &str) -> Option<&'j str> {
     let fact = judged.facts.iter().find(|fact| fact.fact == name);
     let check = || judged.validity.iter().find(|check| check.check == name);
     fact.map(|fact| fact.evidence.as_str()).or_else(|| check().map(|check| check.evidence.as_str()))
 }
 
-/// Whether limits on memory bound at all: without it no number under them means anything, so that
-/// it stands beside the numbers though it is no condition.
+/// Whether memory limits were reached: otherwise numbers under them mean nothing, so it is shown
+/// next to the numbers although it is not a validity check.
 pub(crate) fn limit_on_memory(judged: &TrialJudgement) -> Option<&str> {
     fact(judged, "limit")
 }
@@ -40,7 +40,7 @@ pub(crate) const fn verdict(verdict: Verdict) -> &'static str {
     verdict.word()
 }
 
-/// A sign beside the word, for those who skim a column and for those who see no colours.
+/// A mark next to the word, for skimming and for those who see no colours.
 pub(crate) const fn mark(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Kept => "\u{2713}",
@@ -50,10 +50,10 @@ pub(crate) const fn mark(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What the verdict of a run means, for the headline; `trials` are those that it has or lacks.
+/// The meaning of a run's verdict, for the headline; `trials` are those it covers or lacks.
 pub(crate) fn meaning(judgement: &Judgement, trials: &[Trial<'_>]) -> &'static str {
     match judgement.verdict {
-        _ if judgement.promises_nothing() => "The study promises nothing, so there is no verdict.",
+        _ if judgement.promises_nothing() => "The study has no promises, so there is no verdict.",
         Verdict::Kept if trials.iter().any(|trial| trial.judgement.is_none()) => {
             "In the trials that took place, the machine was divided as promised."
         }
@@ -69,7 +69,7 @@ pub(crate) fn factors(factors: &BTreeMap<String, Value>) -> String {
     if factors.is_empty() { "the only trial".to_owned() } else { levels(factors) }
 }
 
-/// Those factors of a trial that are not the same in all trials; all of them where none varies.
+/// The factors of a trial that vary between trials; all factors if none varies.
 pub(crate) fn varying(trial: &BTreeMap<String, Value>, all: &[&BTreeMap<String, Value>]) -> String {
     let varies = |name: &str| all.iter().any(|other| other.get(name) != trial.get(name));
     let shown: BTreeMap<String, Value> = trial
@@ -80,12 +80,12 @@ pub(crate) fn varying(trial: &BTreeMap<String, Value>, all: &[&BTreeMap<String, 
     factors(if shown.is_empty() { trial } else { &shown })
 }
 
-/// Whether a promise speaks of shares of the whole, or else of rates.
-pub(crate) fn speaks_of_shares(promise: &PromiseJudgement) -> bool {
+/// Whether a promise is about shares, not rates.
+pub(crate) fn is_about_shares(promise: &PromiseJudgement) -> bool {
     matches!(promise.is.as_str(), "proportional" | "equal") && !is_metric(&promise.measure)
 }
 
-/// Whether a measure is what a workload says of itself, and no counter of the kernel.
+/// Whether a measure is a workload metric and not a kernel counter.
 pub(crate) fn is_metric(measure: &str) -> bool {
     let family = measure.split('.').next().unwrap_or(measure);
     !matches!(family, "io" | "cpu" | "memory")
@@ -96,19 +96,19 @@ pub(crate) fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     Verdict::worst(verdicts)
 }
 
-/// A promise as a sentence fragment: what, in which relation, within what margin.
+/// A promise as a sentence fragment: measure, relation, margin, confidence.
 pub(crate) fn promise(promise: &PromiseJudgement) -> String {
     let to = promise.to.as_deref();
-    promised(&promise.measure, &promise.is, to, promise.within, promise.confidence)
+    promise_text(&promise.measure, &promise.is, to, promise.within, promise.confidence)
 }
 
-/// The same of a promise that many hosts were judged by.
+/// Same as [`promise`], for a promise judged on many hosts.
 pub(crate) fn fleet_promise(promise: &FleetPromise) -> String {
     let to = promise.to.as_deref();
-    promised(&promise.measure, &promise.is, to, promise.within, promise.confidence)
+    promise_text(&promise.measure, &promise.is, to, promise.within, promise.confidence)
 }
 
-fn promised(measure: &str, is: &str, to: Option<&str>, within: f64, confidence: f64) -> String {
+fn promise_text(measure: &str, is: &str, to: Option<&str>, within: f64, confidence: f64) -> String {
     let relation = match (is, to) {
         ("proportional", Some(knob)) => format!("proportional to {knob}"),
         ("equal", _) => "equal for all groups".to_owned(),
@@ -124,28 +124,28 @@ fn promised(measure: &str, is: &str, to: Option<&str>, within: f64, confidence: 
     )
 }
 
-/// A bound as a person reads it: the name of a knob, or a number with its unit.
+/// A bound for display: the name of a knob, or a number with its unit.
 fn limit(measure: &str, bound: &str) -> String {
     bound.parse::<f64>().map_or_else(
         |_| bound.to_owned(),
         |number| match measure {
-            "memory.current" | "memory.dirty" => Unit::of_rate(measure, number).with_label(number),
+            "memory.current" | "memory.dirty" => Unit::for_rate(measure, number).with_label(number),
             _ if is_metric(measure) => number::four(number),
             _ => format!("{bound} per second"),
         },
     )
 }
 
-/// One sentence that says what became of a trial: the reason of the promise that decided it.
+/// The result of a trial in one sentence: the reason of the deciding promise.
 pub(crate) fn trial_reason(trial: &TrialJudgement) -> String {
     let decisive = trial.promises.iter().find(|promise| promise.verdict == trial.verdict);
     decisive.or(trial.promises.first()).map_or_else(
-        || "Nothing was promised of this trial by itself.".to_owned(),
+        || "No promise covers this trial alone.".to_owned(),
         |promise| sentence(&promise.reason),
     )
 }
 
-/// A fragment as a sentence: a capital in front unless it begins with a name, a period behind.
+/// A fragment as a sentence: capitalised unless it begins with a name, with a final period.
 pub(crate) fn sentence(fragment: &str) -> String {
     let trimmed = fragment.trim();
     let first_word = trimmed.split_whitespace().next().unwrap_or_default();
@@ -161,7 +161,7 @@ pub(crate) fn sentence(fragment: &str) -> String {
     text
 }
 
-/// The same text in which no line ends between a number and its percent sign.
+/// The text with no-break spaces before percent signs.
 pub(crate) fn unbroken(text: &str) -> String {
     text.replace(" %", "\u{a0}%")
 }
@@ -178,11 +178,11 @@ pub(crate) fn error_interval(interval: Interval) -> String {
 
 /// The total rate of a promise with its unit.
 pub(crate) fn total_rate(promise: &PromiseJudgement) -> Option<String> {
-    promise.total_rate.map(|rate| Unit::of_rate(&promise.measure, rate).with_label(rate))
+    promise.total_rate.map(|rate| Unit::for_rate(&promise.measure, rate).with_label(rate))
 }
 
-/// The spans in which groups were furthest off, as multiples of what was promised, the worst group
-/// first and so many of them.
+/// The spans with the largest deviations, as multiples of the promised value: at most `most` of
+/// them, the worst group first.
 pub(crate) fn worst_spans(promise: &PromiseJudgement, most: usize) -> Option<String> {
     let mut spans: Vec<(&str, f64, assay_verdict::WorstSpan)> = promise
         .groups
@@ -210,21 +210,21 @@ pub(crate) fn worst_spans(promise: &PromiseJudgement, most: usize) -> Option<Str
     Some(format!("worst {}: {}", number::seconds(seconds), each.join(", ")))
 }
 
-/// What would decide an undecided promise.
+/// The window that would decide an undecided promise.
 pub(crate) fn needs(promise: &PromiseJudgement, window_s: f64) -> Option<String> {
     if promise.needs_repeats.is_some() {
         return crate::across::needs_repeats(promise.needs_repeats);
     }
     let needs = promise.needs_s?;
     Some(format!(
-        "To decide it: about {} of window, of which {} are there. Raise `at_most` or `repeats` \
+        "To decide it: a window of about {}; this run has {}. Raise `at_most` or `repeats` \
          under [design].",
         number::seconds(needs),
         number::seconds(window_s)
     ))
 }
 
-/// How many groups have which verdict: `30 kept, 2 broken`.
+/// Number of groups per verdict: `30 kept, 2 broken`.
 pub(crate) fn tally(groups: &[&GroupJudgement]) -> String {
     let counted = [Verdict::Kept, Verdict::Broken, Verdict::Undecided, Verdict::Void].map(|one| {
         let count = groups.iter().filter(|group| group.verdict == one).count();
@@ -233,7 +233,7 @@ pub(crate) fn tally(groups: &[&GroupJudgement]) -> String {
     counted.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Names in a row, the first few of many: `task1, task5, task9 and 29 more`.
+/// A list of names, cut after the first few: `task1, task5, task9 and 29 more`.
 pub(crate) fn names(names: &[&str], shown: usize) -> String {
     if names.len() <= shown + 1 {
         return names.join(", ");
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fragments_become_sentences_and_names_keep_their_spelling() {
+    fn fragments_become_sentences_and_names_are_unchanged() {
         assert_eq!(sentence("the window was empty"), "The window was empty.");
         assert_eq!(sentence("io.bytes follow io.weight."), "io.bytes follow io.weight.");
         assert_eq!(sentence("task4 got less"), "task4 got less.");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_knobs_rates_or_amounts() {
+    fn bounds_are_formatted_as_knobs_rates_or_amounts() {
         assert_eq!(limit("cpu.time", "cpu.max"), "cpu.max");
         assert_eq!(limit("io.bytes", "1000"), "1000 per second");
         assert_eq!(limit("memory.current", "1048576"), "1.000 MiB");
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn factors_read_as_in_the_study() {
+    fn factors_are_formatted_as_in_the_study() {
         let factors_of = [("bs".to_owned(), Value::from("4k")), ("groups".to_owned(), 8.into())];
         assert_eq!(factors(&factors_of.into()), "bs = 4k, groups = 8");
         assert_eq!(factors(&BTreeMap::new()), "the only trial");

@@ -1,5 +1,4 @@
-//! What workloads said of themselves, as rows: for the terminal the figures that matter, for the
-//! page all of them.
+//! Workload metrics as rows: for the terminal the most relevant ones, for the page all of them.
 
 use assay_verdict::{Figure, WorkloadMetrics};
 use assay_workload::{FIO, kind};
@@ -7,22 +6,23 @@ use assay_workload::{FIO, kind};
 use crate::number;
 use crate::trial::Trial;
 
-/// Metrics of one workload on a terminal where its kind does not say which matter.
-const SHOWN: usize = 12;
+/// Maximum number of metrics shown on a terminal for a workload kind without a list of relevant
+/// ones.
+const MAX_SHOWN: usize = 12;
 
-/// One number of one workload.
+/// One metric of one workload.
 pub(crate) struct Row<'t> {
     pub(crate) workload: &'t str,
     pub(crate) tool: &'t str,
     pub(crate) metric: &'t str,
     /// The mean over repeats.
     pub(crate) value: String,
-    /// One a repeat; empty where there was only one.
+    /// One value per repeat; empty with only one repeat.
     pub(crate) repeats: String,
 }
 
-/// Workloads with figures of their own: all of a trial in which anything but fio ran. What fio
-/// gives is mostly what was sampled already.
+/// Workloads with metrics to show: all workloads of a trial in which anything but fio ran. Most of
+/// fio's metrics repeat what was sampled.
 pub(crate) fn workloads<'t>(trial: &Trial<'t>) -> Vec<&'t WorkloadMetrics> {
     let all = trial.judgement.map_or(&[][..], |judgement| &judgement.workloads);
     if all.iter().all(|figures| figures.tool == FIO) {
@@ -31,23 +31,23 @@ pub(crate) fn workloads<'t>(trial: &Trial<'t>) -> Vec<&'t WorkloadMetrics> {
     all.iter().collect()
 }
 
-/// All its numbers.
+/// All metrics.
 pub(crate) fn rows(figures: &WorkloadMetrics) -> Vec<Row<'_>> {
     figures.metrics.iter().map(|(name, figure)| row(figures, name, figure)).collect()
 }
 
-/// Those that matter, in the order of their kind.
+/// The relevant metrics of its kind, in order.
 pub(crate) fn headline(figures: &WorkloadMetrics) -> Vec<Row<'_>> {
-    let wanted: &[&str] = match figures.tool.as_str() {
+    let relevant: &[&str] = match figures.tool.as_str() {
         FIO => &["read_iops", "write_iops"],
         tool => kind(tool).map_or(&[], |kind| kind.headline),
     };
-    let found = wanted.iter().filter_map(|name| figures.metrics.get_key_value(*name));
-    let found: Vec<Row<'_>> = found
+    let selected = relevant.iter().filter_map(|name| figures.metrics.get_key_value(*name));
+    let selected: Vec<Row<'_>> = selected
         .filter(|(_, figure)| figures.tool != FIO || figure.value > 0.0)
         .map(|(name, figure)| row(figures, name, figure))
         .collect();
-    if found.is_empty() { rows(figures).into_iter().take(SHOWN).collect() } else { found }
+    if selected.is_empty() { rows(figures).into_iter().take(MAX_SHOWN).collect() } else { selected }
 }
 
 fn row<'t>(figures: &'t WorkloadMetrics, metric: &'t str, figure: &'t Figure) -> Row<'t> {
@@ -64,7 +64,7 @@ fn row<'t>(figures: &'t WorkloadMetrics, metric: &'t str, figure: &'t Figure) ->
     }
 }
 
-/// Five digits, whatever the magnitude: a metric's unit stands in its name.
+/// Five digits at any magnitude: a metric's unit is in its name.
 fn digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return number::plain(value);

@@ -1,7 +1,7 @@
-//! Tables as Arrow: the one shape that both files of samples have.
+//! Sample tables as Arrow: the one schema of both file formats of samples.
 //!
-//! Columns are `time_ns: uint64`, `subject: utf8`, then one nullable `uint64` a counter. A
-//! counter that could not be read is null, never zero.
+//! Columns are `time_ns: uint64`, `subject: utf8`, then one nullable `uint64` per counter. A counter that
+//! could not be read is null, never zero.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -38,43 +38,43 @@ pub(crate) fn to_batch(table: &Table, schema: SchemaRef) -> Result<RecordBatch, 
     RecordBatch::try_new(schema, columns)
 }
 
-/// Whether this is the shape of samples; asked before the first row of any file is read.
+/// Whether this is the schema of samples; checked before the first row of any file is read.
 pub(crate) fn check(schema: &Schema) -> Result<(), String> {
     let fields = schema.fields();
     if fields.len() > limit::COLUMNS {
-        return Err(format!("it has {} columns, and {} are read", fields.len(), limit::COLUMNS));
+        return Err(format!("it has {} columns; the limit is {}", fields.len(), limit::COLUMNS));
     }
     let fixed = [("time_ns", DataType::UInt64), ("subject", DataType::Utf8)];
     let expected = fixed.iter().map(|(name, kind)| (Some(*name), kind));
     let expected = expected.chain(std::iter::repeat((None, &DataType::UInt64)));
     if fields.len() < fixed.len() {
         return Err(format!(
-            "it has {} columns, where samples have `time_ns`, `subject` and their counters",
+            "it has {} columns, expected `time_ns`, `subject` and their counters",
             fields.len()
         ));
     }
     let mut names = HashSet::new();
     for (index, (field, (name, kind))) in fields.iter().zip(expected).enumerate() {
-        let found = field.name();
-        if field.data_type() != kind || name.is_some_and(|name| name != found) {
-            let name = name.unwrap_or(found);
+        let actual = field.name();
+        if field.data_type() != kind || name.is_some_and(|name| name != actual) {
+            let name = name.unwrap_or(actual);
             let kind = kind.to_string().to_lowercase();
             return Err(format!(
-                "column {index} is `{found}` of {}, where samples have `{name}` of {kind}",
+                "column {index} is `{actual}` of {}, expected `{name}` of {kind}",
                 field.data_type().to_string().to_lowercase()
             ));
         }
-        if !names.insert(found) {
-            return Err(format!("it has two columns `{found}`"));
+        if !names.insert(actual) {
+            return Err(format!("it has two columns `{actual}`"));
         }
-        if found.len() > limit::NAME {
+        if actual.len() > limit::NAME {
             return Err(format!("a counter's name has more than {} bytes", limit::NAME));
         }
     }
     Ok(())
 }
 
-/// The subject of each row, none with a longer name than any group or process has.
+/// The subject of each row; names longer than the limit are refused.
 pub(crate) fn subjects(batch: &RecordBatch) -> Result<&StringArray, String> {
     let names = batch.column(1).as_any().downcast_ref::<StringArray>();
     let names = names.ok_or("the second column is not text")?;
@@ -85,10 +85,10 @@ pub(crate) fn subjects(batch: &RecordBatch) -> Result<&StringArray, String> {
     }
 }
 
-/// A file that holds something else than samples.
+/// An error for a file that does not hold samples.
 pub(crate) fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Error {
     Error::new("read", path, why)
-        .with_hint("a copy or a disk damaged it, or no Assay wrote it; copy it again")
+        .with_hint("it was damaged by a copy or a disk, or not written by Assay; copy it again")
 }
 
 /// Builds one table from many batches.
@@ -96,7 +96,7 @@ pub(crate) fn damaged(path: &Path, why: &dyn std::fmt::Display) -> Error {
 pub(crate) struct Assembler {
     table: Table,
     known: HashMap<String, u32>,
-    /// What the names cost that are known.
+    /// Memory cost of the names seen so far.
     names: u64,
     begun: bool,
 }
@@ -111,8 +111,8 @@ impl Assembler {
         }
     }
 
-    /// Appends a batch. One of another shape than samples have, or than the batches before, is
-    /// refused. What the names cost that are new in it ([`Budget::take_names`]) is returned.
+    /// Appends a batch; refuses one that does not have the schema of samples or differs from earlier batches.
+    /// Returns the memory cost of names new in this batch ([`Budget::take_names`]).
     pub(crate) fn append(&mut self, batch: &RecordBatch) -> Result<u64, String> {
         let schema = batch.schema();
         if !self.begun {
@@ -136,7 +136,7 @@ impl Assembler {
             })
         };
         let subjects = subjects(batch)?;
-        let known = self.names;
+        let names_before = self.names;
         self.table.time_ns.extend(numbers(0)?.values());
         for row in 0..batch.num_rows() {
             let index = self.subject(subjects.value(row));
@@ -145,7 +145,7 @@ impl Assembler {
         for (index, column) in self.table.columns.iter_mut().enumerate() {
             column.values.extend(numbers(index + 2)?.iter());
         }
-        Ok(self.names - known)
+        Ok(self.names - names_before)
     }
 
     fn subject(&mut self, name: &str) -> u32 {

@@ -1,5 +1,5 @@
-//! How much is read of all samples of one run together: limits of single files hold nothing where a
-//! folder has any number of files.
+//! Limit on all samples of one run together: limits on single files do not help if a folder may hold any
+//! number of files.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use crate::limit;
 #[derive(Debug)]
 pub struct Budget {
     values: u64,
-    /// Bytes that different names take: one of 4096 bytes is a byte or two in a Parquet file, where it is
-    /// written as what differs from the one before.
+    /// Bytes of distinct names: a name of 4096 bytes takes only a byte or two in a Parquet file, where it is
+    /// stored as its difference from the one before.
     names: u64,
 }
 
@@ -22,20 +22,20 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// So many values, and names that cost so many bytes.
+    /// A budget of this many values, and of names that cost this many bytes.
     #[must_use]
     pub fn new(values: u64, names: u64) -> Self {
         Self { values, names }
     }
 
-    /// What it costs to keep a name: its bytes, and what any takes beside them.
+    /// The memory cost of a name: its bytes and a constant overhead.
     #[must_use]
     pub fn cost(name: &str) -> u64 {
         const BESIDE: u64 = 64;
         name.len() as u64 + BESIDE
     }
 
-    /// Takes what new names cost; an error that names the file once nothing is left.
+    /// Takes the cost of new names from the budget; an error naming the file if it is exhausted.
     pub fn take_names(&mut self, cost: u64, path: &Path) -> Result<(), Error> {
         self.names = self.names.checked_sub(cost).ok_or_else(|| {
             let why = "the files up to this one have more names of subjects than are read of a run";
@@ -44,7 +44,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Takes the values of some rows; an error that names the file once nothing is left.
+    /// Takes the values of some rows from the budget; an error naming the file if it is exhausted.
     pub(crate) fn take(&mut self, rows: usize, columns: usize, path: &Path) -> Result<(), Error> {
         let values = (rows as u64).saturating_mul(columns as u64);
         self.values = self.values.checked_sub(values).ok_or_else(|| {
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
     }
 
-    /// Names that are as long as names may be, each of which is kept.
+    /// Names of the maximum length, all of them distinct.
     #[test]
     fn distinct_names_share_one_budget() {
         let place = tempfile::tempdir().unwrap();
@@ -119,7 +119,7 @@ mod tests {
         for file in ["io.arrows", "io.parquet"] {
             let mut enough = Budget::new(u64::MAX, whole);
             assert_eq!(tables_in(&dir, &mut enough).unwrap()[0].subjects, names);
-            assert_eq!(enough.names, 0, "a name that comes again costs nothing");
+            assert_eq!(enough.names, 0, "a repeated name costs nothing");
             for names in [8192, whole - 1] {
                 let mut short = Budget::new(u64::MAX, names);
                 let error = tables_in(&dir, &mut short).unwrap_err().to_string();

@@ -1,7 +1,7 @@
-//! What a run promises across its trials, and the numbers of others that stand beside its own.
+//! Promises across the trials of a run, and external reference numbers shown beside its own.
 //!
-//! Promises of one trial are part of its [`TrialRecord`](crate::TrialRecord); what one trial owes
-//! another belongs to the run as a whole.
+//! Promises within one trial are part of its [`TrialRecord`](crate::TrialRecord); promises across trials
+//! belong to the run as a whole.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use serde_json::Value;
 /// Levels of factors by the factors' names, each exactly as in `factors` of the trials.
 pub type Levels = BTreeMap<String, Value>;
 
-/// One promise across trials. The factors that it does not name are held: it is judged once for
-/// every combination of them.
+/// One promise across trials. The factors it does not name are held: it is judged once for every combination
+/// of their levels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparisonRecord {
-    /// What is compared: a measure of the samples, of which the measured groups together count, or
-    /// `WORKLOAD.METRIC`, of which the geometric mean over the instances counts.
+    /// What is compared: a measure of the samples, summed over the measured groups, or `WORKLOAD.METRIC`, as
+    /// the geometric mean over the instances.
     pub measure: String,
-    /// The one group that counts, where it is not all of them.
+    /// The one group that is compared; all measured groups if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// The relation.
@@ -31,18 +31,18 @@ pub struct ComparisonRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AcrossRecord {
-    /// The measure under some levels divided by that under others.
+    /// The measure at some levels divided by the measure at others.
     Ratio {
         /// Levels of the numerator.
         of: Levels,
         /// Levels of the denominator, of the same factors.
         to: Levels,
-        /// The ratio is promised to be no less.
+        /// Lower bound of the ratio.
         at_least: Option<f64>,
-        /// The ratio is promised to be no more.
+        /// Upper bound of the ratio.
         at_most: Option<f64>,
     },
-    /// The same under every level of a factor.
+    /// Equal at every level of a factor.
     Equal {
         /// The factor.
         over: String,
@@ -54,7 +54,7 @@ pub enum AcrossRecord {
 }
 
 impl AcrossRecord {
-    /// What it is called in documents.
+    /// Its name in documents.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
@@ -77,13 +77,13 @@ impl AcrossRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairsRecord {
-    /// Each with each.
+    /// Every level with every other.
     All,
-    /// Each with the first of the study file.
+    /// Every level with the first one in the study file.
     First,
 }
 
-/// A number of somebody else, shown beside ours and never judged.
+/// An external number, shown beside the run's own and never judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReferenceRecord {
     /// What it is, in one line.
@@ -92,19 +92,18 @@ pub struct ReferenceRecord {
     pub value: f64,
     /// Its unit.
     pub unit: String,
-    /// Where it stands.
+    /// Where it was published.
     pub source: String,
-    /// The measure of ours to set beside it, if there is one.
+    /// The run's measure to show beside it, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
-    /// The one group of ours that counts, where it is not all of them.
+    /// The one group of the run to compare with; all measured groups if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The levels of our factors that it belongs to; empty for all of them.
+    /// The levels of the run's factors that it applies to; empty for all.
     #[serde(default, skip_serializing_if = "Levels::is_empty")]
     pub under: Levels,
-    /// The levels that ours is divided by, of the same factors as [`Self::under`]; empty where it is
-    /// no ratio.
+    /// The levels of the denominator, of the same factors as [`Self::under`]; empty if it is not a ratio.
     #[serde(default, skip_serializing_if = "Levels::is_empty")]
     pub to: Levels,
 }

@@ -1,4 +1,4 @@
-//! What went wrong with a run folder.
+//! Errors of run folders.
 
 use std::fmt;
 use std::io;
@@ -11,9 +11,9 @@ pub struct Error {
     pub operation: &'static str,
     /// The file.
     pub path: PathBuf,
-    /// Why, in the words of the system or of the format's reader.
+    /// The cause, as reported by the system or the parser.
     pub cause: String,
-    /// What to do about it.
+    /// What the user can do about it.
     pub hint: Option<String>,
 }
 
@@ -22,7 +22,7 @@ impl Error {
         Self { operation, path: path.to_owned(), cause: cause.to_string(), hint: None }
     }
 
-    /// An error of the system, with the remedy for those that users can mend.
+    /// A system error, with a hint for those that users can fix.
     pub(crate) fn io(operation: &'static str, path: &Path, cause: &io::Error) -> Self {
         let hint = match cause.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(

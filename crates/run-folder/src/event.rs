@@ -1,4 +1,4 @@
-//! `events.jsonl`: what happened when, written as it happens.
+//! `events.jsonl`: the timeline of a run, written as it happens.
 
 use std::fs::File;
 use std::io::Write;
@@ -18,7 +18,7 @@ const EVENTS: &str = "events.jsonl";
 pub struct Event {
     /// CLOCK_MONOTONIC nanoseconds.
     pub time_ns: u64,
-    /// What kind of thing happened: `phase`, `change`, `start`, `release`, `stop`, `end`, `fault`.
+    /// Kind of event: `phase`, `change`, `start`, `release`, `stop`, `end`, `fault`.
     pub kind: String,
     /// Index of the trial it belongs to, if any.
     pub trial: Option<usize>,
@@ -43,7 +43,7 @@ impl EventLog {
         Ok(Self { file, path })
     }
 
-    /// Appends one event with a single write, so that a killed run leaves whole lines.
+    /// Appends one event with a single write, so that a killed run leaves only whole lines.
     pub fn append(&mut self, event: &Event) -> Result<(), Error> {
         let mut line = serde_json::to_string(event)
             .map_err(|cause| Error::new("write", &self.path, &cause))?;
@@ -57,7 +57,7 @@ pub fn read_events(folder: &RunFolder) -> Result<Vec<Event>, Error> {
     Ok(parse_events(&folder.text(EVENTS)?))
 }
 
-/// The events of a text. A torn last line, as a full disk leaves it, is passed over.
+/// Parses events from text. An incomplete last line, as a full disk leaves it, is skipped.
 #[must_use]
 pub fn parse_events(text: &str) -> Vec<Event> {
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_torn_last_line_costs_only_itself() {
+    fn an_incomplete_last_line_is_skipped() {
         let place = tempfile::tempdir().unwrap();
         let event = Event {
             time_ns: 5,

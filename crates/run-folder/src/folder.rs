@@ -12,43 +12,43 @@ use crate::limit;
 use crate::manifest::Manifest;
 use crate::schema;
 
-/// A run folder that is being written or read. What is written goes into the directory that was
-/// opened first, whatever its name stands for meanwhile.
+/// A run folder that is being written or read. All writes go to the directory opened first, even if its path
+/// comes to name another one.
 #[derive(Debug, Clone)]
 pub struct RunFolder {
     path: PathBuf,
     held: Arc<Held>,
 }
 
-/// The open directory, and whose it becomes when nobody works in it any more.
+/// The open directory, and the user it is handed from_dir to when the last copy is dropped.
 #[derive(Debug)]
 struct Held {
     dir: Dir,
-    then: Option<Caller>,
+    owner_after: Option<Caller>,
 }
 
 impl Drop for Held {
-    /// Where this fails it stays root's, which harms nobody but its reader.
+    /// If the handover fails, the folder stays owned by root.
     fn drop(&mut self) {
-        if let Some(caller) = self.then {
+        if let Some(caller) = self.owner_after {
             let _ = self.dir.hand_over_tree(caller);
         }
     }
 }
 
-/// The document without which a folder is no run.
+/// The file without which a folder is not a run folder.
 const MANIFEST: &str = "manifest.json";
 
 impl RunFolder {
-    /// Makes a new run folder. An existing folder is taken only when it is empty: a run never
-    /// overwrites another. A folder that others may change is refused unless they are trusted:
-    /// what root starts and writes in there would be theirs to exchange. Under sudo it is root's
-    /// until the last copy of this value goes, and then belongs to the user who called.
+    /// Creates a new run folder. An existing folder is accepted only if empty: a run never overwrites
+    /// another. A folder that other users may change is refused unless they are trusted: they could replace
+    /// what root starts and writes there. Under sudo the folder belongs to root until the last copy of this
+    /// value is dropped, owner_after to the calling user.
     pub fn create(path: &Path, trust: Trust) -> Result<Self, Error> {
-        let checked = check(path, Caller::of_sudo(), trust)?;
-        // What is made in a folder of root's stays root's: a folder that root's programs read is none
-        // that the caller could have made.
-        let then = Caller::of_sudo().filter(|caller| checked.is_below(*caller));
+        let checked = check(path, Caller::from_sudo(), trust)?;
+        // Anything created in a folder owned by root stays owned by root: a folder that root's programs read
+        // must not become one that the caller controls.
+        let owner_after = Caller::from_sudo().filter(|caller| checked.is_below(*caller));
         let dir = checked.make()?;
         let refuse_content = || match dir.is_empty()? {
             true => Ok(()),
@@ -56,12 +56,12 @@ impl RunFolder {
                 .with_hint("choose a new folder with --out; a run never overwrites another")),
         };
         refuse_content()?;
-        if then.is_some() {
+        if owner_after.is_some() {
             dir.take_over()?;
-            // From here on nobody but root puts anything into it.
+            // From here on only root can add entries.
             refuse_content()?;
         }
-        let held = Held { dir, then };
+        let held = Held { dir, owner_after };
         let folder = Self { path: held.dir.path().to_owned(), held: Arc::new(held) };
         for part in ["samples", "logs"] {
             folder.make_dir(Path::new(part))?;
@@ -71,53 +71,54 @@ impl RunFolder {
 
     /// Opens an existing run folder.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        // Of the directory that is open from here on, so that nobody can exchange it afterwards.
-        Self::over(Dir::open(path).map_err(|_| no_run(path))?)
+        // Checks use the descriptor opened here, so that the folder cannot be exchanged between check and
+        // use.
+        Self::from_dir(Dir::open(path).map_err(|_| not_a_run_folder(path))?)
     }
 
-    /// A run in a directory that is open.
-    pub fn over(dir: Dir) -> Result<Self, Error> {
+    /// A run folder from_dir an open directory.
+    pub fn from_dir(dir: Dir) -> Result<Self, Error> {
         if !dir.has_file(MANIFEST) {
-            return Err(no_run(dir.path()));
+            return Err(not_a_run_folder(dir.path()));
         }
         let path = dir.path().to_owned();
-        Ok(Self { path, held: Arc::new(Held { dir, then: None }) })
+        Ok(Self { path, held: Arc::new(Held { dir, owner_after: None }) })
     }
 
-    /// By which path something in this folder is written or read while the run lasts: whoever may
-    /// rename the folder meanwhile does not change what that stands for.
+    /// Path for reading or writing `dir` within this folder while the run lasts; renaming the folder
+    /// meanwhile does not change what it refers to.
     #[must_use]
-    pub fn steady(&self, dir: &Dir) -> PathBuf {
-        match self.held.then {
-            Some(_) => dir.here(),
+    pub fn stable_path(&self, dir: &Dir) -> PathBuf {
+        match self.held.owner_after {
+            Some(_) => dir.proc_path(),
             None => dir.path().to_owned(),
         }
     }
 
-    /// Whose the folder becomes when the run is over, where that is not who runs it.
+    /// The user who will own the folder when the run is from_dir, if it is not the one running it.
     #[must_use]
-    pub fn heir(&self) -> Option<Caller> {
-        self.held.then
+    pub fn future_owner(&self) -> Option<Caller> {
+        self.held.owner_after
     }
 
-    /// Its place.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The place of a file in it.
+    /// The path of a file in it.
     pub fn file(&self, name: impl AsRef<Path>) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The directory itself, through which everything in it is made.
+    /// The directory itself; everything in it is created through this descriptor.
     #[must_use]
     pub fn dir(&self) -> &Dir {
         &self.held.dir
     }
 
-    /// Makes a folder in it, with those above.
+    /// Creates a folder in it, with its parents.
     pub fn make_dir(&self, name: &Path) -> Result<PathBuf, Error> {
         self.held.dir.make_dir(name)?;
         Ok(self.file(name))
@@ -128,20 +129,19 @@ impl RunFolder {
         self.held.dir.has_file(name)
     }
 
-    /// What is in a document. All of a run folder is read from the descriptor of the folder: a
-    /// regular file, no link, nothing that is waited for, and not more than any run has.
+    /// The text of a document. All reads go through the folder's descriptor and accept only regular files,
+    /// never links or files that block, up to the size limit of a document.
     pub fn text(&self, name: impl AsRef<Path>) -> Result<String, Error> {
         Ok(self.held.dir.text(name, limit::document())?)
     }
 
-    /// The folder of the samples of a repeat, by the name that the manifest gives it; `None` where
-    /// there is none.
+    /// The samples folder of a repeat, by its name in the manifest; `None` if it does not exist.
     pub fn samples(&self, name: &str) -> Result<Option<Dir>, Error> {
-        // A name that leads elsewhere is refused before anybody looks there.
+        // Names that lead out of the run folder are refused before anything is opened.
         schema::check_samples(name, &self.file(MANIFEST))?;
         match self.held.dir.dir(Path::new("samples").join(name)) {
             Err(error) if error.is_missing() => Ok(None),
-            found => Ok(found.map(Some)?),
+            dir => Ok(dir.map(Some)?),
         }
     }
 
@@ -170,14 +170,14 @@ impl RunFolder {
         serde_json::from_str(&text).map_err(|cause| Error::new("read", &self.file(name), &cause))
     }
 
-    /// Replaces a file whole: readers see the old text or the new one, never a part, and after a
-    /// crash one of the two is there.
+    /// Replaces a whole file atomically: readers and a restart after a crash see the old text or the new one,
+    /// never a mixture.
     pub fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
         Ok(self.held.dir.replace(name, text.as_bytes())?)
     }
 }
 
-fn no_run(path: &Path) -> Error {
+fn not_a_run_folder(path: &Path) -> Error {
     Error::new("open", path, &"it holds no manifest.json")
         .with_hint("name the folder of a run, such as runs/<time>-<study>")
 }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_a_manifest_is_no_run() {
+    fn a_folder_without_a_manifest_is_not_a_run_folder() {
         let place = tempfile::tempdir().unwrap();
         assert!(RunFolder::open(place.path()).is_err());
     }

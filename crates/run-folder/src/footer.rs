@@ -1,9 +1,9 @@
-//! The columns of a Parquet file, read from its footer before the Parquet library sees it.
+//! Reads the columns of a Parquet file from its footer before the Parquet library sees it.
 //!
-//! That library builds a schema by recursion, one stack frame for each level that the footer claims
-//! (parquet 60, `schema_from_array_helper`), and a stack that overflows ends the process: there is no
-//! panic to catch. Samples have no levels. Their list of columns is read here in a loop and handed to
-//! the library, which then passes over the one in the file, to a depth of 64 at most.
+//! The library builds a schema by recursion, one stack frame per level that the footer declares (parquet 60,
+//! `schema_from_array_helper`), and a stack overflow ends the process: there is no panic to catch. Samples
+//! are not nested. Their list of columns is read here in a loop and passed to the library, which then skips
+//! the one in the file, recursing to a depth of 64 at most.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -16,47 +16,47 @@ use parquet::schema::types::{SchemaDescriptor, Type};
 use crate::error::Error;
 use crate::limit;
 
-/// What stands at both ends of a Parquet file.
+/// Magic number at both ends of a Parquet file.
 const MAGIC: [u8; 4] = *b"PAR1";
 
-/// Bytes of the footer's length and the mark behind it.
+/// Bytes of the footer's length and the magic number behind it.
 const TAIL: u64 = 8;
 
-/// The schema of a file with columns and nothing nested in them.
+/// The schema of a file with flat columns only.
 pub(crate) fn schema(file: &File, path: &Path) -> Result<Arc<SchemaDescriptor>, Error> {
     let failed = |why: String| {
         Error::new("read", path, &why)
-            .with_hint("a copy or a disk damaged it, or it was made to; copy it again")
+            .with_hint("it was damaged by a copy or a disk, or on purpose; copy it again")
     };
     let footer = bytes(file, path, &failed)?;
     let elements = Thrift { rest: &footer }.elements().map_err(failed)?;
     flat(&elements).map(|root| Arc::new(SchemaDescriptor::new(Arc::new(root)))).map_err(failed)
 }
 
-/// The footer without its length and mark.
+/// The footer without its length and magic number.
 fn bytes(file: &File, path: &Path, failed: &dyn Fn(String) -> Error) -> Result<Vec<u8>, Error> {
-    let wrong = |cause: std::io::Error| Error::io("read", path, &cause);
-    let length = file.metadata().map_err(wrong)?.len();
-    let cut = || failed("it does not end as a Parquet file does".to_owned());
-    let end = length.checked_sub(TAIL).ok_or_else(cut)?;
+    let io_error = |cause: std::io::Error| Error::io("read", path, &cause);
+    let length = file.metadata().map_err(io_error)?.len();
+    let truncated = || failed("it does not end as a Parquet file does".to_owned());
+    let end = length.checked_sub(TAIL).ok_or_else(truncated)?;
     let mut tail = [0_u8; TAIL as usize];
-    file.read_exact_at(&mut tail, end).map_err(wrong)?;
+    file.read_exact_at(&mut tail, end).map_err(io_error)?;
     let [a, b, c, d, magic @ ..] = tail;
     if magic != MAGIC {
-        return Err(cut());
+        return Err(truncated());
     }
     let size = u64::from(u32::from_le_bytes([a, b, c, d]));
     if size > limit::footer() {
-        let why = format!("its footer has {size} bytes, and {} are read", limit::footer());
+        let why = format!("its footer has {size} bytes; the limit is {}", limit::footer());
         return Err(failed(why));
     }
-    let begin = end.checked_sub(size).ok_or_else(cut)?;
+    let begin = end.checked_sub(size).ok_or_else(truncated)?;
     let mut footer = vec![0; size as usize];
-    file.read_exact_at(&mut footer, begin).map_err(wrong)?;
+    file.read_exact_at(&mut footer, begin).map_err(io_error)?;
     Ok(footer)
 }
 
-/// One entry of the list that a schema is (parquet.thrift, `SchemaElement`).
+/// One entry of the list that encodes a schema (parquet.thrift, `SchemaElement`).
 #[derive(Debug, Default)]
 struct Element {
     kind: Option<i64>,
@@ -66,20 +66,20 @@ struct Element {
     converted: Option<i64>,
 }
 
-/// The root with its columns.
+/// The root with its columns; nested ones are refused.
 fn flat(elements: &[Element]) -> Result<Type, String> {
     let Some((root, columns)) = elements.split_first() else {
         return Err("its schema is empty".to_owned());
     };
     if let Some(group) = columns.iter().find(|element| element.children != 0) {
         return Err(format!(
-            "its column `{}` holds columns, where samples hold values",
+            "its column `{}` is nested; samples have flat columns only",
             group.name
         ));
     }
     if usize::try_from(root.children) != Ok(columns.len()) {
         return Err(format!(
-            "its schema promises {} columns and has {}",
+            "its schema declares {} columns and has {}",
             root.children,
             columns.len()
         ));
@@ -99,19 +99,21 @@ fn leaf(column: &Element) -> Result<Type, String> {
         Some(4) => Physical::FLOAT,
         Some(5) => Physical::DOUBLE,
         Some(6) => Physical::BYTE_ARRAY,
-        _ => return Err(format!("its column `{}` is of a type that no sample has", column.name)),
+        _ => {
+            return Err(format!("its column `{}` has a type that samples do not use", column.name));
+        }
     };
     let repetition = match column.repetition {
         Some(0) => Repetition::REQUIRED,
         Some(1) => Repetition::OPTIONAL,
         _ => {
             return Err(format!(
-                "its column `{}` has lists, where samples have values",
+                "its column `{}` is repeated; samples have single values only",
                 column.name
             ));
         }
     };
-    // What else there is shows in the type of the column, which is looked at next.
+    // Other annotations are ignored; the Arrow type of the column is checked next.
     let converted = match column.converted {
         Some(0) => ConvertedType::UTF8,
         Some(14) => ConvertedType::UINT_64,
@@ -132,31 +134,31 @@ const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// How deep structures lie within the entry of a column: a time's unit is the deepest.
+/// Maximum nesting of structures within a column's entry; the deepest is the unit of a time.
 const DEEPEST: usize = 8;
 
-/// What is left of a text in thrift's compact protocol (thrift-compact-protocol.md).
+/// The rest of a text in thrift's compact protocol (thrift-compact-protocol.md).
 struct Thrift<'b> {
     rest: &'b [u8],
 }
 
 impl<'b> Thrift<'b> {
-    /// The list of the schema. All writers put the format's version in front of it and nothing else.
+    /// The list of schema elements. All writers put only the format's version in front of it.
     fn elements(mut self) -> Result<Vec<Element>, String> {
-        let odd = || "its footer does not begin with a version and a schema".to_owned();
+        let malformed = || "its footer does not begin with a version and a schema".to_owned();
         let mut last = 0;
         let version = self.field(&mut last).filter(|kind| (last, *kind) == (1, I32));
-        version.and_then(|kind| self.skip(kind)).ok_or_else(odd)?;
-        self.field(&mut last).filter(|kind| (last, *kind) == (2, LIST)).ok_or_else(odd)?;
-        let (kind, count) = self.list().ok_or_else(odd)?;
+        version.and_then(|kind| self.skip(kind)).ok_or_else(malformed)?;
+        self.field(&mut last).filter(|kind| (last, *kind) == (2, LIST)).ok_or_else(malformed)?;
+        let (kind, count) = self.list().ok_or_else(malformed)?;
         if kind != STRUCT {
-            return Err(odd());
+            return Err(malformed());
         }
         if count > limit::COLUMNS as u64 + 1 {
-            return Err(format!("it has {} columns, and {} are read", count - 1, limit::COLUMNS));
+            return Err(format!("it has {} columns; the limit is {}", count - 1, limit::COLUMNS));
         }
         let elements = (0..count).map(|_| self.element()).collect::<Option<Vec<_>>>();
-        elements.ok_or_else(|| "its schema is cut or damaged".to_owned())
+        elements.ok_or_else(|| "its schema is truncated or damaged".to_owned())
     }
 
     fn element(&mut self) -> Option<Element> {
@@ -175,7 +177,7 @@ impl<'b> Thrift<'b> {
         }
     }
 
-    /// The type of the next field of a structure, whose number goes to `last`.
+    /// The type of the next field of a structure; `last` becomes its number.
     fn field(&mut self, last: &mut i64) -> Option<u8> {
         let head = self.byte()?;
         let kind = head & 0x0f;
@@ -189,19 +191,19 @@ impl<'b> Thrift<'b> {
         Some(kind)
     }
 
-    /// The type of a list's entries and how many there are.
+    /// The type of a list's entries and their number.
     fn list(&mut self) -> Option<(u8, u64)> {
         let head = self.byte()?;
         let count = if head >> 4 == 15 { self.number()? } else { u64::from(head >> 4) };
         Some((head & 0x0f, count))
     }
 
-    /// Passes over a value in a loop: the structures that are open are counted, not entered.
+    /// Skips a value in a loop: open structures are counted, not entered recursively.
     fn skip(&mut self, kind: u8) -> Option<()> {
         let (mut open, mut kind) = (0, kind);
         loop {
             match kind {
-                // A truth stands in the type itself.
+                // A boolean is encoded in the type itself.
                 1 | 2 => {}
                 BYTE => drop(self.byte()?),
                 4 | I32 | I64 => drop(self.number()?),
@@ -209,7 +211,7 @@ impl<'b> Thrift<'b> {
                 BINARY => drop(self.text()?),
                 STRUCT if open < DEEPEST => open += 1,
                 STOP if open > 0 => open -= 1,
-                // No list, set or map stands in the entry of a column.
+                // The entry of a column has no list, set or map.
                 _ => return None,
             }
             if open == 0 {
@@ -224,13 +226,13 @@ impl<'b> Thrift<'b> {
         self.take(length)
     }
 
-    /// A number with its sign in the lowest bit.
+    /// A zigzag-encoded number: the sign is in the lowest bit.
     fn signed(&mut self) -> Option<i64> {
         let number = self.number()?;
         Some((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// Seven bits a byte, the lowest first.
+    /// A variable-length number: seven bits per byte, lowest first.
     fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -248,9 +250,9 @@ impl<'b> Thrift<'b> {
     }
 
     fn take(&mut self, count: usize) -> Option<&'b [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(count)?;
+        let (head, rest) = self.rest.split_at_checked(count)?;
         self.rest = rest;
-        Some(taken)
+        Some(head)
     }
 }
 
@@ -260,7 +262,7 @@ mod tests {
 
     use super::*;
 
-    /// A file whose schema is nested so deep, each level with an empty name and one child.
+    /// A file whose schema has this many levels, each with an empty name and one child.
     fn nested(levels: usize) -> Vec<u8> {
         let mut footer = vec![0x15, 0x02, 0x19, 0xfc];
         let mut count = levels;
@@ -282,13 +284,13 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_is_nested_without_end_is_refused_and_no_stack_overflows() {
+    fn a_deeply_nested_schema_is_refused_without_a_stack_overflow() {
         assert!(error(&nested(1_000_000)).contains("999999 columns"));
-        assert!(error(&nested(4000)).contains("holds columns, where samples hold values"));
+        assert!(error(&nested(4000)).contains("is nested; samples have flat columns only"));
     }
 
     #[test]
-    fn a_footer_that_is_none_is_named_with_a_hint() {
+    fn an_invalid_footer_is_an_error_with_a_hint() {
         for (bytes, why) in [
             (&b""[..], "does not end as a Parquet file does"),
             (b"PAR1\x00\x00\x00\x00PARX", "does not end as a Parquet file does"),
@@ -302,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_structures_end() {
+    fn unterminated_numbers_and_structures_are_refused() {
         let mut long = Thrift { rest: &[0xff; 20] };
         assert_eq!(long.number(), None);
         assert_eq!(Thrift { rest: &[0x1c; 100] }.skip(STRUCT), None);

@@ -1,4 +1,4 @@
-//! The virtual machine that a run took place in, where the lab made one.
+//! The virtual machine in which a run took place, if the lab created one.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 pub struct Guest {
     /// The guest kernel's release, `6.1.0-56-amd64`.
     pub kernel: String,
-    /// The layout of control groups that was asked for: `v1`, `v2` or `hybrid`.
+    /// The requested layout of control groups: `v1`, `v2` or `hybrid`.
     pub layout: String,
-    /// What ran its processors: `kvm`, or `tcg` for QEMU's emulation in software.
+    /// The accelerator: `kvm`, or `tcg` for QEMU's emulation in software.
     pub accelerator: String,
     /// NUMA nodes.
     pub nodes: u32,
 }
 
 impl Guest {
-    /// The environment variable by which a run learns that it is in a guest.
+    /// The environment variable through which a run learns that it is in a guest.
     pub const VARIABLE: &'static str = "ASSAY_LAB_GUEST";
 
-    /// The guest as the text of [`Guest::VARIABLE`] describes it; `None` for a text that does not.
+    /// Parses the text of [`Guest::VARIABLE`]; `None` if it is invalid.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
@@ -31,9 +31,9 @@ impl Guest {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// What a reader of its verdicts must know. Emulated processors are slower than their clock
-    /// says and not equally so for all instructions, so nothing that is a time can be believed;
-    /// what the kernel decides, it decides as on any machine.
+    /// The caveat for its verdicts. Emulated processors are slower than their clock says, by a factor that
+    /// varies between instructions, so no measured time is reliable; decisions of the kernel are the same as
+    /// on any machine.
     #[must_use]
     pub fn caveat(&self) -> &'static str {
         if self.accelerator == "kvm" {

@@ -1,9 +1,8 @@
-//! Batches of an Arrow stream, made without copies in between: rows go from their buffers into one
-//! message that keeps its memory (Arrow columnar format, "Serialization and Interprocess
-//! Communication").
+//! Encodes batches of an Arrow stream without intermediate copies: rows go from their buffers into one
+//! message that reuses its memory (Arrow columnar format, "Serialization and Interprocess Communication").
 //!
-//! All batches of a stream have the same shape, so the description in front of the rows is made once, by the
-//! Arrow library itself, and the numbers in it are replaced for each batch.
+//! All batches of a stream have the same shape, so the Arrow library builds the metadata in front of the rows
+//! once, and the numbers in it are replaced for each batch.
 
 use std::sync::Arc;
 
@@ -14,22 +13,22 @@ use arrow_schema::{ArrowError, SchemaRef};
 
 use crate::rows::RowBuffer;
 
-/// Buffers begin at multiples of this, as the library lays them out.
+/// Alignment of buffers, as the library lays them out.
 const ALIGNMENT: usize = 64;
 
-/// Stands before each message, and then the length of its description.
+/// Marker before each message, followed by the length of its metadata.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// Bytes of that and of the length.
+/// Bytes of the marker and the length.
 const PREFIX: usize = 8;
 
-/// The message of the last batch, and where in it the numbers of the next go.
+/// The message of the last batch, and the offsets at which numbers of the next batch are patched in.
 pub(crate) struct BatchWriter {
     /// Prefix and description, then the rows.
     message: Vec<u8>,
-    /// Where the rows begin.
+    /// Offset of the rows.
     body: usize,
-    /// Where the number of rows is said, the bytes of the body, the first node and first buffer.
+    /// Offsets of the number of rows, of the length of the body, of the first node and of the first buffer.
     rows_at: usize,
     body_at: usize,
     nodes_at: usize,
@@ -39,22 +38,24 @@ pub(crate) struct BatchWriter {
 }
 
 impl BatchWriter {
-    /// For batches of this schema.
+    /// A writer for batches of this schema.
     pub(crate) fn new(schema: &SchemaRef) -> Result<Self, ArrowError> {
         let description = description(schema)?;
-        let odd = || ArrowError::IpcError("a batch is described as none".to_owned());
-        let found = root_as_message(&description).map_err(|_| odd())?;
-        let batch = found.header_as_record_batch().ok_or_else(odd)?;
-        let (nodes, buffers) = (batch.nodes().ok_or_else(odd)?, batch.buffers().ok_or_else(odd)?);
-        let place = |bytes: &[u8]| bytes.as_ptr() as usize - description.as_ptr() as usize;
+        let malformed =
+            || ArrowError::IpcError("the metadata of a batch does not describe a batch".to_owned());
+        let message = root_as_message(&description).map_err(|_| malformed())?;
+        let batch = message.header_as_record_batch().ok_or_else(malformed)?;
+        let (nodes, buffers) =
+            (batch.nodes().ok_or_else(malformed)?, batch.buffers().ok_or_else(malformed)?);
+        let offset = |bytes: &[u8]| bytes.as_ptr() as usize - description.as_ptr() as usize;
         let body_at =
-            found._tab.loc() + usize::from(found._tab.vtable().get(Message::VT_BODYLENGTH));
+            message._tab.loc() + usize::from(message._tab.vtable().get(Message::VT_BODYLENGTH));
         let rows_field = batch._tab.vtable().get(arrow_ipc::RecordBatch::VT_LENGTH);
         let mut writer = Self {
             rows_at: PREFIX + batch._tab.loc() + usize::from(rows_field),
             body_at: PREFIX + body_at,
-            nodes_at: PREFIX + place(nodes.bytes()),
-            buffers_at: PREFIX + place(buffers.bytes()),
+            nodes_at: PREFIX + offset(nodes.bytes()),
+            buffers_at: PREFIX + offset(buffers.bytes()),
             nodes: 0,
             buffers: 0,
             message: Vec::new(),
@@ -67,12 +68,12 @@ impl BatchWriter {
         Ok(writer)
     }
 
-    /// Bytes of what stands between the prefix and the rows, the same in every batch.
+    /// Bytes of the metadata between the prefix and the rows, the same in every batch.
     pub(crate) const fn description(&self) -> usize {
         self.body - PREFIX
     }
 
-    /// The whole message of these rows. It allocates only where no batch was as large before.
+    /// The whole message of these rows. Allocates only if no earlier batch was as large.
     pub(crate) fn encode(&mut self, rows: &RowBuffer) -> &[u8] {
         self.message.truncate(self.body);
         (self.nodes, self.buffers) = (0, 0);
@@ -85,7 +86,7 @@ impl BatchWriter {
         self.names(rows);
         for counter in &rows.counters {
             self.node(count, counter.missing);
-            // Without a bitmap every row has a value.
+            // Without a validity bitmap every row has a value.
             self.buffer(|message| {
                 if counter.missing > 0 {
                     message.extend_from_slice(&counter.present);
@@ -107,7 +108,7 @@ impl BatchWriter {
         });
     }
 
-    /// The subjects' names: where each begins and ends, and the text.
+    /// The subjects' names: offsets, then the text.
     fn names(&mut self, rows: &RowBuffer) {
         self.buffer(|message| {
             let mut end = 0_u32;
@@ -143,13 +144,13 @@ impl BatchWriter {
     }
 
     fn put(&mut self, at: usize, value: usize) {
-        if let Some(place) = self.message.get_mut(at..at + 8) {
-            place.copy_from_slice(&(value as u64).to_le_bytes());
+        if let Some(field) = self.message.get_mut(at..at + 8) {
+            field.copy_from_slice(&(value as u64).to_le_bytes());
         }
     }
 }
 
-/// What stands before the rows of a batch of this schema, for one row.
+/// The metadata in front of the rows of a batch of this schema, built for one row.
 fn description(schema: &SchemaRef) -> Result<Vec<u8>, ArrowError> {
     let number = || -> ArrayRef { Arc::new(UInt64Array::from(vec![1])) };
     let mut columns: Vec<ArrayRef> = vec![number(), Arc::new(StringArray::from(vec!["x"]))];

@@ -1,13 +1,13 @@
-//! The run folder: what was asked, what was seen, in a form that is readable after a crash and
-//! that a later version can judge again. This room stores and loads; it never interprets.
+//! The run folder: study, host, configuration and results of a run, in a format that survives a crash and
+//! that later versions can judge again. This crate stores and loads; it never interprets.
 //!
 //! ```text
 //! runs/<time>-<study>/
-//!   manifest.json     study text, host facts, versions, seed, knobs asked and read back
-//!   events.jsonl      what happened when, one JSON object a line, flushed as it happens
+//!   manifest.json     study text, host facts, versions, seed, knobs as requested and as read back
+//!   events.jsonl      timeline, one JSON object per line, flushed at every event
 //!   samples/*.arrows  while running; *.parquet when done
-//!   logs/             every workload's own output, untouched
-//!   verdict.json      the judgement (schema 1)
+//!   logs/             unmodified output of every workload
+//!   verdict.json      the verdict (schema 1)
 //!   report.html
 //! ```
 
@@ -50,10 +50,10 @@ pub use guard::is_guarded;
 pub use guest::Guest;
 pub use merge_samples::{Merged, merge_samples};
 pub use overrides::{LimitReading, OverridesRecord, ThreadReading};
-pub use placement::{Counted, NodeCounts, PlacementReading, PlacementRecord};
+pub use placement::{CounterSpan, NodeCounts, PlacementReading, PlacementRecord};
 pub use repeat_id::RepeatId;
 pub use rows::RowBuffer;
-pub use run::{Run, unnamed_samples};
+pub use run::{Run, unlisted_samples};
 pub use runs_dir::{RunsDir, runs, summaries};
 pub use schema::{SCHEMA, parse as parse_manifest};
 pub use setting::{Dropped, SettingReading, SettingRecord};
@@ -63,8 +63,8 @@ pub use summary::{RunSummary, Stamp, State, stamp, summarize};
 pub use manifest::{
     Change, DiskRecord, Drift, EveryRecord, Fault, GroupRecord, IoClass, KnobRecord, Latency,
     LooksRecord, Manifest, Phase, PromiseRecord, QueueReading, Reading, Recording, RelationRecord,
-    RepeatRecord, SamplerCost, Seen, SourceCost, StopRecord, TrialRecord, WarmUpRecord, WatchCost,
-    WorkloadRecord, WorkloadResult,
+    RepeatRecord, SamplerCost, SourceCost, StopRecord, TimedReading, TrialRecord, WarmUpRecord,
+    WatchCost, WorkloadRecord, WorkloadResult,
 };
 pub use table::{Column, Table};
 pub use tail::{SampleFile, Tail, sample_files};

@@ -1,14 +1,14 @@
-//! How much is read of a run folder, which may come from anywhere: enough for any run that was
-//! recorded, and not so much that a file of a few kilobytes fills the memory of a host.
+//! Limits on how much of a run folder of unknown origin is read: enough for any recorded run, but low enough
+//! that a file of a few kilobytes cannot fill the memory of a host.
 //!
-//! `ASSAY_UNLIMITED=1` lifts them, for those who know where a folder comes from.
+//! `ASSAY_UNLIMITED=1` lifts them for folders of known origin.
 
 use std::sync::LazyLock;
 
 /// Bytes of a document: a manifest, a verdict, events. A trial of a hundred groups has some 100 kB.
 const DOCUMENT: u64 = 256 << 20;
 
-/// Bytes of a stream of samples, which is read whole.
+/// Bytes of a stream of samples, which is read into memory whole.
 const STREAM: u64 = 4 << 30;
 
 /// Bytes of the footer of a Parquet file: some 150 for each column of each row group.
@@ -20,25 +20,25 @@ pub(crate) const COLUMNS: usize = 4096;
 /// Values of one table of samples, 16 bytes each in memory.
 const CELLS: u64 = 1 << 28;
 
-/// Values in a table of Parquet for each byte of its file. What compresses best of all that is
-/// written here, columns without any value, stays below 400.
+/// Values per byte of a Parquet file. The most compressible table written here, with columns that have no
+/// values, stays below 400.
 const CELLS_PER_BYTE: u64 = 1024;
 
 /// Values in all files of samples of a run.
 const RUN: u64 = 1 << 29;
 
-/// Bytes that the different names in all files of samples of a run may cost, which take twice that in
-/// memory. Some three million names are usual ones.
+/// Bytes of all distinct names in the samples of a run, which take twice that in memory. Enough for some
+/// three million names of usual length.
 const NAMES: u64 = 256 << 20;
 
-/// Bytes of the name of a subject or a counter: as many as a path can have.
+/// Bytes of the name of a subject or a counter: the longest possible path.
 pub(crate) const NAME: usize = 4096;
 
-/// The remedy where a limit is in the way.
+/// The hint when a limit is reached.
 pub(crate) const HOW_TO_LIFT: &str =
     "if you know where it comes from, ASSAY_UNLIMITED=1 reads it all the same";
 
-/// Values that any file may have.
+/// Values that any file may have, whatever its size.
 const CELLS_ANYWAY: u64 = 1 << 20;
 
 static LIFTED: LazyLock<bool> =
@@ -64,7 +64,7 @@ pub(crate) fn footer() -> u64 {
     if *LIFTED { u64::MAX } else { FOOTER }
 }
 
-/// Values of a table in a Parquet file of so many bytes.
+/// Values that a Parquet file of this many bytes may hold.
 pub(crate) fn cells(bytes: u64) -> u64 {
     match *LIFTED {
         true => u64::MAX,

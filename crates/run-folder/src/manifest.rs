@@ -1,7 +1,7 @@
-//! `manifest.json`: what was asked of this host, what it answered, and when things happened.
+//! `manifest.json`: the study, the host and its configuration, and the results and times of a run.
 //!
-//! All times are CLOCK_MONOTONIC nanoseconds of the recording host, so that they line up with
-//! the samples; `started_at` alone is wall-clock time.
+//! All times are CLOCK_MONOTONIC nanoseconds of the recording host, aligned with the samples; only
+//! `started_at` is wall-clock time.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::overrides::OverridesRecord;
 use crate::placement::{NodeCounts, PlacementReading, PlacementRecord};
 use crate::setting::{Dropped, SettingReading, SettingRecord};
 
-/// Everything about a run that is not a sample.
+/// Everything about a run except its samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of this format.
@@ -29,50 +29,49 @@ pub struct Manifest {
     pub title: String,
     /// The question it asks.
     pub question: Option<String>,
-    /// Its whole text.
+    /// The whole text of the study.
     pub study_text: String,
-    /// The command line, for the record.
+    /// The command line of the run.
     pub command: Vec<String>,
     /// When the run began, RFC 3339, UTC.
     pub started_at: String,
-    /// Seeds the order of trials and random data.
+    /// Seed of the order of trials and of random data.
     pub seed: u64,
     /// The machine.
     pub host: HostFacts,
-    /// The lab's guest that this machine is, if it is one.
+    /// The lab guest in which the run took place, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
     /// One entry for each combination of factors, in the order of the study file.
     pub trials: Vec<TrialRecord>,
-    /// What is promised of trials against each other. Records before this field have none.
+    /// Promises across trials. Records from before this field have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<ComparisonRecord>,
-    /// Numbers of others to show beside ours. Records before this field have none.
+    /// External numbers to show beside the run's own. Records from before this field have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<ReferenceRecord>,
-    /// Every change made to the host and whether it was taken back, in order.
+    /// Every change made to the host and whether it was restored, in order.
     pub changes: Vec<Change>,
-    /// Whether everything was put back; `None` while the run goes on.
+    /// Whether everything was restored; `None` while the run is in progress.
     pub restored: Option<bool>,
     /// Why the run ended before its last trial, if it did.
     pub ended_early: Option<String>,
-    /// For a recording without a study, whom it followed. It promises nothing, and nothing of it
-    /// is judged.
+    /// For a recording without a study, what it followed. It promises nothing and is not judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<Recording>,
 }
 
-/// Whom a recording without a study followed.
+/// What a recording without a study followed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
     /// `command`, `process` or `group`.
     pub kind: String,
     /// The command line, the process with its name, or the path of the group.
     pub of: String,
-    /// The process that was followed, or that the command became.
+    /// The process that was followed, or that ran the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// How it ended, where it did: `exit status 0`, `stopped after 5 s`.
+    /// How it ended, if it did: `exit status 0`, `stopped after 5 s`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
     /// The command's own output, relative to the run folder.
@@ -89,36 +88,36 @@ pub struct TrialRecord {
     pub groups: Vec<GroupRecord>,
     /// Scratch disks.
     pub disks: Vec<DiskRecord>,
-    /// Settings of the host. Records before this field have none.
+    /// Settings of the host. Records from before this field have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<SettingRecord>,
-    /// Places of workloads. Records before this field have none.
+    /// Placements of workloads. Records from before this field have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<PlacementRecord>,
-    /// What is promised.
+    /// The promises of this trial.
     pub promises: Vec<PromiseRecord>,
-    /// What is cut at the beginning.
+    /// What is cut off at the beginning of a repeat.
     pub warm_up: WarmUpRecord,
-    /// How long a repeat was to run.
+    /// Planned length of a repeat, seconds.
     pub at_most_s: f64,
-    /// Whether a repeat ends before that; records before this field say nothing and did not.
+    /// Whether a repeat may end earlier; absent in records from before this field, whose repeats did not.
     #[serde(default)]
     pub stop: StopRecord,
-    /// Repeats that the study asks for; a trial that is to stop early may have fewer. `None` in
-    /// records before this field.
+    /// Number of repeats in the study; a trial that may stop early can have fewer. `None` in records from
+    /// before this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned_repeats: Option<usize>,
-    /// What happened, one entry for each repeat that was started.
+    /// The repeats, one entry for each that was started.
     pub repeats: Vec<RepeatRecord>,
 }
 
-/// How the beginning of a repeat is left out.
+/// How the warm-up at the beginning of a repeat is determined.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUpRecord {
-    /// Found in the data.
+    /// Detected from the data.
     Auto,
-    /// This long.
+    /// A fixed number of seconds.
     Seconds(f64),
 }
 
@@ -126,30 +125,30 @@ pub enum WarmUpRecord {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopRecord {
-    /// When its time is up.
+    /// When its planned time is over.
     #[default]
     AtMost,
-    /// As soon as every promise is known well enough, at the latest when its time is up. Records of
-    /// before say `decided`: as soon as every promise had a verdict.
+    /// As soon as every promise is known precisely enough, at the latest when its planned time is over. Older
+    /// records hold `decided`: as soon as every promise had a verdict.
     #[serde(alias = "decided")]
     Precise,
 }
 
-/// How often the data of a repeat was looked at to see whether it is precise enough.
+/// The interim looks at the data of a repeat that check whether it is precise enough.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LooksRecord {
-    /// Looks taken before the end.
+    /// Number of looks before the end.
     pub taken: u32,
-    /// In records of before, whose repeats a verdict ended: the part of the promise's error (one less
-    /// its confidence) that the last analysis may spend.
+    /// In older records, whose repeats ended with a verdict: the part of the promise's error (one less its
+    /// confidence) that the last analysis may spend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<f64>,
     /// Whether a look ended the repeat.
     pub decided: bool,
-    /// CPU seconds that looking cost.
+    /// CPU seconds of all looks.
     pub cpu_s: f64,
-    /// Where the data of the look that ended the repeat ends: the verdict judges the same. `None`
-    /// where no look ended it, and in records before verdicts did.
+    /// End of the data used by the look that ended the repeat; the verdict uses the same data. `None` if no
+    /// look ended it, and in records from before this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged_until_ns: Option<u64>,
 }
@@ -159,17 +158,17 @@ pub struct LooksRecord {
 pub struct GroupRecord {
     /// Its name; nested groups as `outer/inner`.
     pub name: String,
-    /// Whether promises are judged over it.
+    /// Whether promises cover it.
     pub measured: bool,
     /// Knobs that the study sets on it.
     pub knobs: Vec<KnobRecord>,
-    /// What runs directly in it.
+    /// The workloads that run directly in it.
     pub workloads: Vec<WorkloadRecord>,
     /// The scratch disk its workloads use, by the study's name.
     pub disk: Option<String>,
 }
 
-/// One knob as asked and as translated for this host.
+/// One knob, as requested and as translated for this host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KnobRecord {
     /// The name in the study, `io.weight`.
@@ -178,19 +177,19 @@ pub struct KnobRecord {
     pub asked: String,
     /// The interface file that is written, `blkio.bfq.weight`.
     pub file: String,
-    /// What is written into it.
+    /// The value written.
     pub written: String,
-    /// What a reader should know of the translation, if anything.
+    /// A note on the translation, if one is needed.
     pub note: Option<String>,
-    /// For a knob that only some scheduler obeys: which one.
+    /// The scheduler that the knob depends on, if any.
     pub obeyed_by: Option<String>,
-    /// Further files that belong to the knob, with what is written into each: cgroup v1 keeps
-    /// quota and period apart. Records before this field have none.
+    /// Further files of the knob, with the value written into each: cgroup v1 keeps quota and period apart.
+    /// Records from before this field have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub also: BTreeMap<String, String>,
 }
 
-/// What kind of I/O a workload does, as far as its options tell.
+/// The kind of I/O of a workload, as far as its options determine it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoClass {
     /// O_DIRECT.
@@ -199,13 +198,12 @@ pub struct IoClass {
     pub reads: bool,
     /// It writes.
     pub writes: bool,
-    /// Each request begins where the one before ended, so that requests which wait in the
-    /// scheduler merge with each other.
+    /// Each request begins where the previous one ended, so that requests queued in the scheduler are merged.
     #[serde(default)]
     pub sequential: bool,
-    /// Requests that it keeps outstanding, all its jobs together.
+    /// Requests it keeps outstanding, all jobs together.
     pub outstanding: Option<u32>,
-    /// Bytes of one request, where there is one size.
+    /// Bytes per request, if there is a single size.
     pub block_size: Option<u64>,
 }
 
@@ -218,16 +216,17 @@ pub struct WorkloadRecord {
     pub tool: String,
     /// What kind of I/O it does.
     pub io: IoClass,
-    /// Threads that want a CPU at the same time; `None` when its options do not tell, or in
-    /// records before this field.
+    /// Threads that compete for a CPU at the same time; `None` if its options do not determine it, and in
+    /// records from before this field.
     #[serde(default)]
     pub threads: Option<u32>,
-    /// What Assay changed of a user's own job file, in words.
+    /// Changes that Assay made to a user's own job file, in words.
     pub taken_over: Vec<String>,
-    /// Its command line, for people; empty for fio, whose job file lies beside its output.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub told: String,
-    /// When it starts, in words, where that is not the common start.
+    /// Its command line, for readers; empty for fio, whose job file is beside its output. Called `told` in
+    /// older records.
+    #[serde(default, alias = "told", skip_serializing_if = "String::is_empty")]
+    pub command_line: String,
+    /// When it starts, in words, if not at the common start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<String>,
 }
@@ -239,19 +238,19 @@ pub struct DiskRecord {
     pub name: String,
     /// `loop`, `block`, `directory`, `null_blk`.
     pub source: String,
-    /// The kernel's name, `loop0`, once it exists. Subject of the `disk` samples.
+    /// The kernel's name, `loop0`, once it exists. The subject of its `disk` samples.
     pub device: Option<String>,
-    /// The scheduler that was asked for.
+    /// The requested scheduler.
     pub scheduler: Option<String>,
-    /// Queue attributes that were asked for, below `queue/`.
+    /// The requested queue attributes, below `queue/`.
     pub queue: BTreeMap<String, String>,
 }
 
-/// What should hold in a trial.
+/// One promise of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromiseRecord {
-    /// `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.dirty`, `memory.refaults`,
-    /// `threads`, `pages`, or `WORKLOAD.METRIC` of what workloads say of themselves.
+    /// `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.dirty`, `memory.refaults`, `threads`,
+    /// `pages`, or `WORKLOAD.METRIC`, a metric reported by a workload.
     pub measure: String,
     /// The relation.
     pub is: RelationRecord,
@@ -259,17 +258,17 @@ pub struct PromiseRecord {
     pub within: f64,
     /// Confidence of the intervals.
     pub confidence: f64,
-    /// The spans in which it is to hold, where it does not hold on average alone.
+    /// The spans in which it should hold, if it should hold in more than the average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<EveryRecord>,
 }
 
-/// A promise that is to hold in single spans of time.
+/// The spans of a promise that should hold in each span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EveryRecord {
-    /// Seconds of a span.
+    /// Seconds per span.
     pub span_s: f64,
-    /// The part of the spans in which it is to hold.
+    /// The fraction of the spans in which it should hold.
     pub part: f64,
 }
 
@@ -277,32 +276,32 @@ pub struct EveryRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RelationRecord {
-    /// Shares follow this knob as read back. Holds the knob's name in the study.
+    /// Shares are proportional to this knob as read back. Holds the knob's name in the study.
     Proportional(String),
     /// All groups get the same.
     Equal,
-    /// Threads are on their CPUs, or pages on their nodes.
+    /// Threads run on their CPUs, or pages lie on their nodes.
     Placed,
-    /// At most this rate each, in the measure's unit per second.
+    /// At most this rate for each group, in the measure's unit per second.
     AtMost(f64),
-    /// At least this rate each, in the measure's unit per second.
+    /// At least this rate for each group, in the measure's unit per second.
     AtLeast(f64),
-    /// At most what this knob of the group says, as read back.
+    /// At most the value of this knob of the group, as read back.
     AtMostKnob(String),
-    /// At least what this knob of the group says, as read back.
+    /// At least the value of this knob of the group, as read back.
     AtLeastKnob(String),
 }
 
-/// What happened in one repeat.
+/// The record of one repeat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RepeatRecord {
-    /// Folder of its samples below `samples/`, `trial-00-repeat-00`.
+    /// Folder of its samples in `samples/`, `trial-00-repeat-00`.
     pub samples: String,
     /// When the first workload was released.
     pub released_ns: u64,
-    /// When the last workload had been released: the window common to all starts here.
+    /// When the last workload had been released: start of the common window.
     pub all_released_ns: u64,
-    /// When the first workload was told to stop or ended by itself: the window ends here.
+    /// When the first workload was stopped or ended by itself: end of the window.
     pub stopped_ns: u64,
     /// Seconds between the first I/O of the first group and the first I/O of the last group.
     pub start_skew_s: Available<f64>,
@@ -310,58 +309,57 @@ pub struct RepeatRecord {
     pub knobs: Vec<Reading>,
     /// The queues of the scratch disks.
     pub queues: Vec<QueueReading>,
-    /// The CPUs that each group could use at the start, by group, where a hierarchy of the run
-    /// serves `cpuset`. Groups without an entry could use those of the host's `allowed`.
+    /// The CPUs that each group could use at the start, by group, if a hierarchy of the run serves `cpuset`.
+    /// Groups without an entry could use those of the host's `allowed`.
     #[serde(default)]
     pub cpus: BTreeMap<String, Available<String>>,
-    /// What else than the knobs may decide who is served; `None` in records before it was read,
+    /// Influences besides the knobs on how resources are divided; `None` in records from before this field,
     /// and of a repeat without a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overrides: Option<OverridesRecord>,
-    /// The settings of the host that the study asks for.
+    /// The settings of the host that the study requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<SettingReading>,
-    /// That caches were dropped, if the study asks for it.
+    /// That caches were dropped, if the study requests it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<Dropped>,
-    /// What was seen of workloads with a place.
+    /// The observed placement of workloads that have one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<PlacementReading>,
-    /// What the host counted of placement, where workloads have a place.
+    /// The host's counters of placement, if workloads have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeCounts>,
-    /// What reading knobs and queues again during the repeat cost; `None` in records before it
-    /// was done.
+    /// Cost of rereading knobs and queues during the repeat; `None` in records from before this field.
     #[serde(default)]
     pub watch: Option<WatchCost>,
-    /// Looks at the data while it ran, where the trial was to stop once decided.
+    /// Interim looks at the data, if the trial may stop early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looks: Option<LooksRecord>,
-    /// CPU seconds that looking at the data and showing the run cost while the window lasted;
-    /// `None` in records before it was counted.
+    /// CPU seconds spent within the window on interim looks and on showing progress; `None` in records from
+    /// before this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown_cpu_s: Option<f64>,
-    /// What each workload said of itself.
+    /// The results reported by each workload.
     pub workloads: Vec<WorkloadResult>,
-    /// What ran to its end before the common start (`prepare` of a study).
+    /// The results of what ran to its end before the common start (`prepare` of a study).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preparations: Vec<WorkloadResult>,
-    /// What the kernel counted of memory limits in each group over the whole repeat, by group and
-    /// by the kernel's own names (`oom_kill`, `max`, `failcnt`). Groups without an entry have no
-    /// controller `memory` in this run, or no such file.
+    /// The kernel's counters of memory limits in each group over the whole repeat, by group and by the
+    /// kernel's names (`oom_kill`, `max`, `failcnt`). Groups without an entry have no controller `memory` in
+    /// this run, or no such file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memory_events: BTreeMap<String, BTreeMap<String, u64>>,
-    /// What sampling cost.
+    /// The cost of sampling.
     pub sampler: SamplerCost,
-    /// Sources that this host lacks, by name, with the reason.
+    /// Sources missing on this host, by name, with the reason.
     pub not_available: BTreeMap<String, String>,
     /// Why the repeat was cut short or did not take place, if so.
     pub fault: Option<Fault>,
 }
 
 impl RepeatRecord {
-    /// A repeat of which nothing is known yet but where its samples lie, and why groups did not
-    /// start together.
+    /// A repeat without data, given only its samples folder and the reason why its groups did not start
+    /// together.
     #[must_use]
     pub fn without_a_window(samples: &str, no_start: &str) -> Self {
         Self {
@@ -391,16 +389,16 @@ impl RepeatRecord {
     }
 }
 
-/// Why a repeat is not what was planned.
+/// Why a repeat did not go as planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// `interrupted`, `workload`, `host`, or `oom`: the kernel ended a workload for want of memory.
+    /// `interrupted`, `workload`, `host`, or `oom`: the kernel killed a workload for lack of memory.
     pub kind: String,
     /// What happened, where, and what to do about it.
     pub message: String,
 }
 
-/// A knob, read back after it was written and again at the end.
+/// A knob, read back after it was written and again at the end of the repeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
     /// The group's name.
@@ -413,7 +411,7 @@ pub struct Reading {
     pub at_start: Available<String>,
     /// At the end of the repeat.
     pub at_end: Available<String>,
-    /// Further files that belong to the knob, as they read at the start, by file.
+    /// Further files of the knob, as read at the start, by file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub also: BTreeMap<String, Available<String>>,
     /// Readings in between that differ from the one at the start, by file.
@@ -421,34 +419,34 @@ pub struct Reading {
     pub drift: BTreeMap<String, Drift>,
 }
 
-/// A value that changed while a repeat ran, whether or not it was changed back.
+/// Changes of a value during a repeat, whether or not it was changed back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drift {
     /// The first reading that differs from the one at the start.
-    pub first: Seen,
+    pub first: TimedReading,
     /// The last such reading.
-    pub last: Seen,
+    pub last: TimedReading,
     /// How many readings differ.
     pub readings: u64,
 }
 
 /// A reading with its time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct TimedReading {
     /// CLOCK_MONOTONIC nanoseconds.
     pub time_ns: u64,
-    /// What was read.
+    /// The value read.
     pub value: Available<String>,
 }
 
-/// What reading knobs and queues again cost in one repeat.
+/// The cost of rereading knobs and queues in one repeat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WatchCost {
-    /// Planned seconds between two rounds: what changes and changes back within may be missed.
+    /// Planned seconds between two rounds; a change that is reverted between rounds may be missed.
     pub interval_s: f64,
     /// Rounds taken.
     pub rounds: u64,
-    /// Files read in each.
+    /// Files read per round.
     pub files: u64,
     /// CPU seconds, all rounds together.
     pub cpu_s: f64,
@@ -476,53 +474,53 @@ pub struct QueueReading {
     pub drift: BTreeMap<String, Drift>,
 }
 
-/// What a tool said of its own run.
+/// The results of one workload in one repeat, as reported by its tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadResult {
     /// The workload's name in its [`GroupRecord`].
     pub workload: String,
     /// Its group.
     pub group: String,
-    /// How it ended: `None` when it was stopped by Assay at the end of the window as planned.
+    /// How it failed; `None` if it was stopped by Assay at the end of the window as planned.
     pub failure: Option<String>,
     /// Its own output, relative to the run folder.
     pub log: String,
-    /// Seconds that it measured.
+    /// Seconds measured by the tool.
     pub runtime_s: Option<f64>,
     /// Numbers by name with the unit in the name: `read_bytes`, `write_bytes`, `read_ios`,
     /// `write_ios`, `read_iops`, `write_iops`, `user_cpu_percent`, `system_cpu_percent`.
     pub metrics: BTreeMap<String, f64>,
     /// Completion latency by direction (`read`, `write`), or by operation.
     pub latency: BTreeMap<String, Latency>,
-    /// Metrics that were to be had and are not, with the reason.
+    /// Missing metrics, with the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_available: BTreeMap<String, String>,
-    /// What it did when, where it says so.
+    /// Phases of the workload, if it reports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
-    /// What a reader should know before looking at its numbers.
+    /// Warnings about its numbers for readers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
-    /// Curves that it hands over to be drawn.
+    /// Curves for plotting.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Curve>,
-    /// When it was started or let go, CLOCK_MONOTONIC nanoseconds; `None` in records before this
-    /// field, and where it never came to that.
+    /// When it was started or released, CLOCK_MONOTONIC nanoseconds; `None` in records from before this
+    /// field, and if it was never started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began_ns: Option<u64>,
-    /// When it was seen to have ended by itself; `None` where it was stopped.
+    /// When it ended by itself; `None` if it was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ns: Option<u64>,
 }
 
-/// A part of a workload's time that it gives a name of its own.
+/// A named part of a workload's run time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Its name, as the tool gives it.
+    /// The name reported by the tool.
     pub name: String,
     /// When it began, CLOCK_MONOTONIC nanoseconds.
     pub begin_ns: u64,
-    /// When it was over.
+    /// When it ended.
     pub end_ns: u64,
 }
 
@@ -535,47 +533,47 @@ pub struct Latency {
     pub percentiles_ns: BTreeMap<String, f64>,
 }
 
-/// What sampling cost in one repeat.
+/// The cost of sampling in one repeat.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SamplerCost {
     /// Planned seconds between two rounds.
     pub interval_s: f64,
     /// Rounds taken.
     pub rounds: u64,
-    /// Rounds that were left out because the one before took too long.
+    /// Rounds skipped because the previous one took too long.
     pub missed: u64,
-    /// The latest start of a round after its planned time, seconds.
+    /// Largest delay of a round after its planned time, seconds.
     pub latest_s: f64,
     /// CPU seconds of the sampling thread.
     pub cpu_s: f64,
-    /// Wall seconds it ran.
+    /// Wall-clock seconds of its run.
     pub wall_s: f64,
-    /// How often the sampling thread woke up. Records before this field have 0.
+    /// Wake-ups of the sampling thread. Records from before this field have 0.
     #[serde(default)]
     pub wakeups: u64,
-    /// Rounds that began more than a tenth of the interval after their time.
+    /// Rounds that began more than a tenth of the interval late.
     #[serde(default)]
     pub late: u64,
-    /// The CPU that the sampling thread was bound to. `sampler.cpu` among what is not available
-    /// says why there was none.
+    /// The CPU that the sampling thread was bound to. If absent, `not_available` holds the reason as
+    /// `sampler.cpu`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u16>,
-    /// The group that it was in; `sampler.group` says why there was none.
+    /// The group of the sampling thread; if absent, the reason is `sampler.group`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// CPU seconds by source.
     pub by_source_s: BTreeMap<String, f64>,
-    /// How often each source was read and what came of it. Records before this field have none.
+    /// Reads, rows and cost of each source. Records from before this field have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sources: BTreeMap<String, SourceCost>,
 }
 
-/// What one source did and cost in one repeat.
+/// Reads, rows and cost of one source in one repeat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourceCost {
     /// Planned seconds between two reads.
     pub period_s: f64,
-    /// How often it was read.
+    /// Number of reads.
     pub rounds: u64,
     /// Rows on disk.
     pub rows: u64,
@@ -588,10 +586,10 @@ pub struct SourceCost {
 pub struct Change {
     /// What was changed, in words: `write /sys/block/loop0/queue/scheduler`.
     pub what: String,
-    /// The value found, where there is one.
+    /// The previous value, if there is one.
     pub before: Option<String>,
-    /// The value set, where there is one.
+    /// The new value, if there is one.
     pub set: Option<String>,
-    /// Whether it was taken back, and the error if that failed.
+    /// Whether it was restored, and the error if that failed.
     pub restored: Available<bool>,
 }

@@ -1,7 +1,7 @@
-//! The samples of many runs, one Parquet file a source, read and written a batch at a time.
+//! Merges the samples of many runs into one Parquet file per source, one batch at a time.
 //!
 //! Columns are `host: utf8`, `trial: uint32`, `repeat: uint32`, then those of the source
-//! (docs/run-folder.md). Hosts need not have the same counters: one that lacks a counter has nulls.
+//! (docs/run-folder.md). Hosts need not have the same counters: missing ones are null.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -20,35 +20,35 @@ use crate::error::Error;
 use crate::parquet::Batches;
 use crate::repeat_id::RepeatId;
 
-/// Rows that are held before they go to the disk: with fifty counters some 50 MB.
+/// Rows buffered before they are written: with fifty counters some 50 MB.
 const ROW_GROUP: usize = 1 << 17;
 
-/// Bytes that are, whatever names the rows have.
+/// Bytes buffered before they are written, however long the names are.
 const ROW_GROUP_BYTES: usize = 128 << 20;
 
-/// Rows that are read at once.
+/// Rows read at once.
 const BATCH: usize = 1 << 14;
 
-/// What became of it.
+/// Result of a merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Merged {
     /// Rows by source.
     pub rows: BTreeMap<String, u64>,
-    /// Files and folders that could not be read, or not to their end, with the reason; the rows of all
-    /// others are there.
+    /// Files and folders that could not be read completely, with the reason; the rows of all others are
+    /// merged.
     pub left_out: Vec<(PathBuf, String)>,
 }
 
-/// The same while it is merged.
+/// Files and folders left out so far.
 type LeftOut = Vec<(PathBuf, String)>;
 
-/// Columns that every merged file has before those of its source.
-const PLACED: [&str; 3] = ["host", "trial", "repeat"];
+/// Columns that precede those of the source in every merged file.
+const ADDED: [&str; 3] = ["host", "trial", "repeat"];
 
-/// One file of samples and where it belongs.
+/// One file of samples with its host, trial and repeat.
 struct Piece<'r> {
     host: &'r str,
-    /// Which of the runs.
+    /// Index of the run.
     run: usize,
     trial: u32,
     repeat: u32,
@@ -56,9 +56,9 @@ struct Piece<'r> {
     name: OsString,
 }
 
-/// Gathers the samples of runs, each a host and its run folder, into the directory `folder`. Memory does not grow
-/// with the number of runs. Samples that are still Arrow streams, as a killed run leaves them, are
-/// left out. Whatever is wrong with one run costs no other its rows; an error is one of writing.
+/// Merges the samples of runs, each a host and its run folder, into the directory `folder`. Memory does not
+/// grow with the number of runs. Samples that are still Arrow streams, as a killed run leaves them, are left
+/// out. A damaged run does not affect the rows of others; the returned error is always one of writing.
 pub fn merge_samples(runs: &[(String, PathBuf)], folder: &Dir) -> Result<Merged, Error> {
     let mut merged = Merged::default();
     let mut budgets: Vec<Budget> = runs.iter().map(|_| Budget::default()).collect();
@@ -79,7 +79,7 @@ impl Piece<'_> {
         Batches::open(self.folder.read(&self.name)?, &self.path(), BATCH)
     }
 
-    /// A batch of its file with all columns of all hosts.
+    /// A batch of this file, extended to the columns of all hosts.
     fn widened(
         &self,
         batch: &RecordBatch,
@@ -93,10 +93,10 @@ impl Piece<'_> {
     }
 }
 
-/// What was found; the reason where it was not goes to what is left out.
-fn or_left_out<T>(found: Result<T, impl Into<Error>>, left_out: &mut LeftOut) -> Option<T> {
-    match found {
-        Ok(found) => Some(found),
+/// The value, or `None` after recording the error in `left_out`.
+fn or_left_out<T>(result: Result<T, impl Into<Error>>, left_out: &mut LeftOut) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
         Err(error) => {
             let error: Error = error.into();
             left_out.push((error.path, error.cause));
@@ -110,7 +110,7 @@ fn pieces<'r>(
     runs: &'r [(String, PathBuf)],
     left_out: &mut LeftOut,
 ) -> BTreeMap<String, Vec<Piece<'r>>> {
-    let mut found: BTreeMap<String, Vec<Piece<'r>>> = BTreeMap::new();
+    let mut by_source: BTreeMap<String, Vec<Piece<'r>>> = BTreeMap::new();
     for (run, (host, path)) in runs.iter().enumerate() {
         let samples = match Dir::open(path).and_then(|dir| dir.dir("samples")) {
             Err(error) if error.is_missing() => continue,
@@ -119,15 +119,15 @@ fn pieces<'r>(
         let Some(samples) = or_left_out(samples, left_out) else { continue };
         let Some(names) = or_left_out(samples.names(), left_out) else { continue };
         for name in names {
-            let Some(place) = name.to_str().and_then(RepeatId::parse) else { continue };
-            let (trial, repeat) = (u32::try_from(place.trial), u32::try_from(place.repeat));
+            let Some(id) = name.to_str().and_then(RepeatId::parse) else { continue };
+            let (trial, repeat) = (u32::try_from(id.trial), u32::try_from(id.repeat));
             let (Ok(trial), Ok(repeat)) = (trial, repeat) else { continue };
             let Some(folder) = or_left_out(samples.dir(&name), left_out) else { continue };
             let Some(names) = or_left_out(folder.names(), left_out) else { continue };
             let folder = Arc::new(folder);
             for name in names {
                 let path = Path::new(&name);
-                if path.extension().is_none_or(|found| found != "parquet") {
+                if path.extension().is_none_or(|extension| extension != "parquet") {
                     continue;
                 }
                 let Some(source) = path.file_stem().and_then(|stem| stem.to_str()) else {
@@ -135,11 +135,11 @@ fn pieces<'r>(
                 };
                 let folder = Arc::clone(&folder);
                 let piece = Piece { host, run, trial, repeat, folder, name: name.clone() };
-                found.entry(source.to_owned()).or_default().push(piece);
+                by_source.entry(source.to_owned()).or_default().push(piece);
             }
         }
     }
-    found
+    by_source
 }
 
 fn merge_source(
@@ -166,7 +166,7 @@ fn merge_source(
         let Some(batches) = or_left_out(piece.batches(), left_out) else { continue };
         for batch in batches {
             let wide = batch.and_then(|batch| piece.widened(&batch, &schema, budget));
-            // What came before is as whole as that of any other file, and stays.
+            // Rows before the error are valid and stay.
             let Some(wide) = or_left_out(wide, left_out) else { break };
             rows += wide.num_rows() as u64;
             writer.write(&wide).map_err(|cause| failed(&cause))?;
@@ -176,8 +176,7 @@ fn merge_source(
     Ok(rows)
 }
 
-/// The pieces whose footers can be read, and the counters that any of them has, in the order in
-/// which they are met.
+/// The pieces with a readable footer, and the counters of all of them, in order of first occurrence.
 fn readable<'p, 'r>(
     pieces: &'p [Piece<'r>],
     left_out: &mut LeftOut,
@@ -185,9 +184,9 @@ fn readable<'p, 'r>(
     let (mut whole, mut counters, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
     for piece in pieces {
         let Some(batches) = or_left_out(piece.batches(), left_out) else { continue };
-        // Its column would stand where all hosts have another one.
-        if let Some(name) = batches.counters().find(|name| PLACED.contains(name)) {
-            left_out.push((piece.path(), format!("it has a counter that is called `{name}`")));
+        // Its column would collide with one that is added to every row.
+        if let Some(name) = batches.counters().find(|name| ADDED.contains(name)) {
+            left_out.push((piece.path(), format!("it has a counter named `{name}`")));
             continue;
         }
         for name in batches.counters() {
@@ -212,7 +211,7 @@ fn schema(counters: &[String]) -> SchemaRef {
     Arc::new(Schema::new(fixed.into_iter().chain(counters).collect::<Vec<_>>()))
 }
 
-/// A batch of one host with all columns of all hosts.
+/// Extends a batch of one host to the columns of all hosts.
 fn widen(
     piece: &Piece<'_>,
     batch: &RecordBatch,

@@ -1,11 +1,11 @@
-//! What else than a study's knobs decides who is served: limits, priorities, another scheduler.
+//! Influences besides the study's knobs on how resources are divided: limits, priorities, another scheduler.
 
 use std::collections::BTreeMap;
 
 use assay_facts::Available;
 use serde::{Deserialize, Serialize};
 
-/// What was found of it in one repeat.
+/// The overrides found in one repeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverridesRecord {
     /// Limits and classes that are set on a group of the trial, or on a group around the run's
@@ -17,27 +17,27 @@ pub struct OverridesRecord {
     pub threads: Vec<ThreadReading>,
     /// `/sys/kernel/sched_ext/state`, with the name of the scheduler where one is loaded.
     pub sched_ext: Available<String>,
-    /// The devices that a disk is put together from (its `slaves`), by the study's name of the
-    /// disk. A disk without an entry is put together from none.
+    /// The devices that a disk is composed of (its `slaves`), by the study's name of the disk. Disks without
+    /// an entry are not stacked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stacked: BTreeMap<String, Vec<String>>,
 }
 
-/// One file that limits a group or puts it into a class.
+/// One file that limits a group or assigns it a class.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitReading {
     /// The group's name in the trial; `above:/path` for one around the run's own.
     pub group: String,
     /// The interface file: `io.max`, `blkio.throttle.read_bps_device`, `cpu.max`.
     pub file: String,
-    /// Where the file has a line for each device, the lines of the trial's disks. Empty where it
-    /// held its default then.
+    /// The content; of a file with a line per device, the lines of the trial's disks. Empty if it held its
+    /// default.
     pub at_start: String,
     /// The same at the end of the repeat.
     pub at_end: String,
 }
 
-/// Threads of one group that are scheduled alike.
+/// Threads of one group with equal scheduling attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadReading {
     /// The group's name.
@@ -46,8 +46,8 @@ pub struct ThreadReading {
     pub policy: String,
     /// -20 to 19.
     pub nice: i32,
-    /// `none`, `rt`, `best-effort`, `idle` (ioprio_get(2)); `unknown` where the kernel did not say.
+    /// `none`, `rt`, `best-effort`, `idle` (ioprio_get(2)); `unknown` where the kernel did not report it.
     pub io_class: String,
-    /// The most such threads that any look found.
+    /// The largest number of such threads in any reading.
     pub threads: u64,
 }

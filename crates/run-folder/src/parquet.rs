@@ -1,5 +1,5 @@
-//! Parquet files with samples, of whatever origin: looked at before the first row is read, and
-//! read no further than a limit.
+//! Reading Parquet files with samples from untrusted origins: the schema is checked before the first row is
+//! read, and the number of values is limited.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -22,19 +22,19 @@ pub(crate) struct Batches {
     reader: ParquetRecordBatchReader,
     schema: SchemaRef,
     path: PathBuf,
-    /// Values that may still come.
+    /// Values that may still be read.
     cells: u64,
-    /// Nothing is asked of a reader that has failed.
+    /// A reader that has failed is not called again.
     failed: bool,
 }
 
 impl Batches {
-    /// Opens it; one that does not hold samples is refused here.
+    /// Opens a file; one that does not hold samples is refused.
     pub(crate) fn open(file: File, path: &Path, rows: usize) -> Result<Self, Error> {
         let bytes = file.metadata().map_err(|cause| Error::io("stat", path, &cause))?.len();
         let cells = limit::cells(bytes);
         let (reader, schema) = guarded(path, || {
-            // What else Arrow's own writers note of the schema is not asked for.
+            // The Arrow schema that Arrow's own writers embed is ignored.
             let options = ArrowReaderOptions::new()
                 .with_skip_arrow_metadata(true)
                 .with_parquet_schema(footer::schema(&file, path)?);
@@ -42,11 +42,11 @@ impl Batches {
                 .map_err(|cause| damaged(path, &cause))?;
             let schema = SchemaRef::clone(builder.schema());
             check(&schema).map_err(|why| damaged(path, &why))?;
-            let said = builder.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
-            let said = said.fold(0_u64, |sum, rows| {
+            let declared = builder.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
+            let declared = declared.fold(0_u64, |sum, rows| {
                 sum.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX))
             });
-            if said.saturating_mul(schema.fields().len() as u64) > cells {
+            if declared.saturating_mul(schema.fields().len() as u64) > cells {
                 return Err(too_much(path));
             }
             let reader =
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::stream::read_tables;
 
-    /// What is said of a file with these columns, which is written in pages as large as can be.
+    /// The error for a file with these columns, written with pages as large as possible.
     fn error_of(columns: Vec<(&str, ArrayRef)>) -> String {
         let place = tempfile::tempdir().unwrap();
         let field = |(name, column): &(&str, ArrayRef)| {

@@ -1,9 +1,9 @@
-//! Reading a stream that may be cut or damaged: every batch that can be read is kept, also behind
-//! one that cannot.
+//! Reads a stream that may be truncated or damaged: every readable batch is kept, including those after a
+//! damaged one.
 //!
-//! Messages of an Arrow stream begin with a mark at a multiple of 8 bytes and say how long they
-//! are. What does not fit the file or is no message is passed over up to the next that is one. A
-//! changed number within a batch nobody can tell from a right one: the format has no checksum.
+//! Messages of an Arrow stream begin with a marker at a multiple of 8 bytes and state their length. Invalid
+//! bytes are skipped up to the next message. Corruption inside a batch is undetectable: the format has no
+//! checksum.
 
 use std::sync::Arc;
 
@@ -15,129 +15,129 @@ use crate::arrow::{check, schema};
 use crate::ipc::BatchWriter;
 use crate::limit;
 
-/// Stands before each message.
+/// Marker before each message.
 const MARK: [u8; 4] = [0xff; 4];
 
-/// Bytes of the mark and of the length that follows it.
+/// Bytes of the marker and of the length that follows it.
 const PREFIX: usize = 8;
 
-/// All batches of a stream that can be read, in their order. Without its schema there are none.
+/// All readable batches of a stream, in order; none without its schema.
 pub(crate) fn batches(bytes: &[u8]) -> impl Iterator<Item = RecordBatch> + '_ {
-    let mut reader = Reader { come: bytes.len() as u64, ..Reader::default() };
+    let mut reader = Reader { received: bytes.len() as u64, ..Reader::default() };
     let mut at = 0;
     std::iter::from_fn(move || reader.next(bytes, &mut at, &|_| false))
 }
 
-/// A stream that grows: what has come of it and is not whole yet.
+/// A growing stream: bytes received that do not yet form a whole batch.
 #[derive(Default)]
 pub(crate) struct Growing {
     bytes: Vec<u8>,
-    /// Where the next message begins, which may be beyond what there is.
+    /// Offset of the next message, possibly beyond the bytes received.
     at: usize,
     reader: Reader,
 }
 
-/// Bytes of a description, and of a body, that are waited for. One that says that it is longer is
-/// damaged.
+/// Largest metadata and body to wait for. A message that claims to be longer is damaged.
 const LONGEST: (usize, i64) = (1 << 22, 1 << 30);
 
 impl Growing {
-    /// Takes what has come; the batches that are whole now.
+    /// Adds received bytes; returns the batches that are now complete.
     pub(crate) fn add(&mut self, fresh: &[u8]) -> Vec<RecordBatch> {
         self.bytes.extend_from_slice(fresh);
-        self.reader.come += fresh.len() as u64;
+        self.reader.received += fresh.len() as u64;
         let mut batches = Vec::new();
-        while let Some(batch) = self.reader.next(&self.bytes, &mut self.at, &comes) {
+        while let Some(batch) = self.reader.next(&self.bytes, &mut self.at, &may_be_incomplete) {
             batches.push(batch);
         }
-        let done = self.at.min(self.bytes.len());
-        self.bytes.drain(..done);
-        self.at -= done;
+        let consumed = self.at.min(self.bytes.len());
+        self.bytes.drain(..consumed);
+        self.at -= consumed;
         batches
     }
 
-    /// Bytes that are held.
+    /// Bytes held back.
     pub(crate) fn waiting(&self) -> usize {
         self.bytes.len()
     }
 }
 
-/// What is known of a stream, and what it has cost. Whoever makes one up can let messages begin in one
-/// another, as many as it has bytes, so that each is looked at, and handed over, with all that follows.
+/// State of a stream and the work spent on it. A forged stream can nest as many messages within one another
+/// as it has bytes, so that each would be parsed and returned with everything behind it; the counts below
+/// limit this.
 #[derive(Default)]
 struct Reader {
     schema: Option<SchemaRef>,
-    /// Bytes of the description of a batch.
+    /// Bytes of the metadata of a batch.
     length: Option<usize>,
     /// Bytes of the stream so far,
-    come: u64,
-    /// of descriptions and rows that were none,
-    in_vain: u64,
-    /// and of the rows that were handed over.
+    received: u64,
+    /// bytes of metadata and rows parsed without a result,
+    wasted: u64,
+    /// and bytes of the rows returned.
     rows: u64,
 }
 
-/// Bytes that may be looked at in vain, for each byte of a stream and in any. Those of a stream that
-/// was damaged do not lie in one another, but for some of which the length was.
-const IN_VAIN: (u64, u64) = (16, 1 << 20);
+/// Bytes that may be parsed without a result, per byte of the stream and in any stream. Messages of a
+/// stream damaged by accident rarely overlap: only where a length was damaged.
+const WASTED: (u64, u64) = (16, 1 << 20);
 
-/// Bytes of rows for each byte of a stream. No two batches share theirs, but for one whose place was
+/// Bytes of rows returned, per byte of the stream. Batches do not share bytes, except one whose offsets were
 /// damaged.
 const ROWS: u64 = 2;
 
 impl Reader {
-    /// The next batch from `at` on; none beyond what `comes` says is still to come.
+    /// The next batch from `at` on; `None` if the rest may be an incomplete message (`may_be_incomplete`).
     fn next(
         &mut self,
         bytes: &[u8],
         at: &mut usize,
-        comes: &dyn Fn(&[u8]) -> bool,
+        may_be_incomplete: &dyn Fn(&[u8]) -> bool,
     ) -> Option<RecordBatch> {
-        while *at + PREFIX <= bytes.len() && self.is_worth_it() {
+        while *at + PREFIX <= bytes.len() && self.within_limits() {
             let rest = &bytes[*at..];
-            let Some(found) = message(rest) else {
-                if comes(rest) {
+            let Some(parsed) = message(rest) else {
+                if may_be_incomplete(rest) {
                     return None;
                 }
-                self.in_vain += description(rest).map_or(0, |found| found.len() as u64);
+                self.wasted += description(rest).map_or(0, |parsed| parsed.len() as u64);
                 *at += 8;
                 continue;
             };
-            *at += found.next();
-            if let Some(batch) = self.take(&found) {
+            *at += parsed.next();
+            if let Some(batch) = self.take(&parsed) {
                 return Some(batch);
             }
         }
         None
     }
 
-    fn is_worth_it(&self) -> bool {
-        self.in_vain <= self.come * IN_VAIN.0 + IN_VAIN.1 && self.rows <= self.come * ROWS
+    fn within_limits(&self) -> bool {
+        self.wasted <= self.received * WASTED.0 + WASTED.1 && self.rows <= self.received * ROWS
     }
 
-    fn take(&mut self, found: &Found<'_>) -> Option<RecordBatch> {
+    fn take(&mut self, parsed: &StreamMessage<'_>) -> Option<RecordBatch> {
         let Some(schema) = &self.schema else {
-            self.schema = found.message.header_as_schema().and_then(schema_of);
+            self.schema = parsed.message.header_as_schema().and_then(schema_of);
             let writer = self.schema.as_ref().and_then(|schema| BatchWriter::new(schema).ok());
             self.length = writer.map(|writer| writer.description());
             return None;
         };
-        // One that neither ends where another begins nor is described at the length that it has
-        // here may be said to be longer or shorter than it is.
-        let sound = found.is_followed || Some(found.length) == self.length;
-        let batch = sound.then(|| batch(&found.message, found.body, schema)).flatten();
+        // The declared length of a message that neither ends where another begins nor has metadata of the
+        // expected length cannot be trusted.
+        let sound = parsed.is_followed || Some(parsed.length) == self.length;
+        let batch = sound.then(|| batch(&parsed.message, parsed.body, schema)).flatten();
         match &batch {
             Some(batch) => self.rows += (batch.num_rows() * batch.num_columns() * 8) as u64,
-            None => self.in_vain += found.body.len() as u64,
+            None => self.wasted += parsed.body.len() as u64,
         }
         batch
     }
 }
 
-/// A schema of `time_ns`, `subject` and counters; none for any other. The library's own reader of
-/// schemas panics at one that is damaged.
-fn schema_of(found: arrow_ipc::Schema<'_>) -> Option<SchemaRef> {
-    let fields = found.fields()?;
+/// Builds a schema of `time_ns`, `subject` and counters; `None` for any other. The library's own parser
+/// panics on damaged schemas.
+fn schema_of(parsed: arrow_ipc::Schema<'_>) -> Option<SchemaRef> {
+    let fields = parsed.fields()?;
     if fields.len() > limit::COLUMNS {
         return None;
     }
@@ -153,8 +153,8 @@ fn schema_of(found: arrow_ipc::Schema<'_>) -> Option<SchemaRef> {
     names.map(|names| schema(&names)).filter(|schema| check(schema).is_ok())
 }
 
-/// The rows of a batch. They are taken from the bytes here, since the library panics at places and
-/// lengths that no writer writes.
+/// The rows of a batch. They are decoded here, since the library panics on offsets and lengths that no writer
+/// produces.
 fn batch(message: &Message<'_>, body: &[u8], schema: &SchemaRef) -> Option<RecordBatch> {
     let batch = message.header_as_record_batch()?;
     let rows = usize::try_from(batch.length()).ok()?;
@@ -165,7 +165,8 @@ fn batch(message: &Message<'_>, body: &[u8], schema: &SchemaRef) -> Option<Recor
         return None;
     }
     let buffers = batch.buffers()?;
-    // No two share bytes: a body is as long as all of them, so that rows cost what they take.
+    // Buffers must not share bytes: the body is as long as all of them together, so that memory use is
+    // bounded by the size of the file.
     let lengths = buffers
         .iter()
         .try_fold(0_u64, |sum, buffer| sum.checked_add(u64::try_from(buffer.length()).ok()?));
@@ -195,20 +196,21 @@ fn numbers(present: Option<&[u8]>, values: &[u8], rows: usize) -> Option<UInt64A
         return None;
     }
     let values = values.chunks_exact(8).enumerate().map(|(row, value)| {
-        let there = present.is_none_or(|bits| bits[row / 8] >> (row % 8) & 1 == 1);
-        value.try_into().ok().filter(|_| there).map(u64::from_le_bytes)
+        let is_present = present.is_none_or(|bits| bits[row / 8] >> (row % 8) & 1 == 1);
+        value.try_into().ok().filter(|_| is_present).map(u64::from_le_bytes)
     });
     Some(values.collect())
 }
 
-/// `ends` has where each name begins, and where the last ends.
+/// Decodes names; `ends` holds the start of each name and the end of the last.
 fn names(ends: &[u8], text: &[u8], rows: usize) -> Option<StringArray> {
     let ends = ends.get(..rows.checked_add(1)?.checked_mul(4)?)?;
     let ends: Vec<usize> = ends
         .chunks_exact(4)
         .filter_map(|end| Some(u32::from_le_bytes(end.try_into().ok()?) as usize))
         .collect();
-    // More than Arrow counts makes it panic, and no name is as long: nothing of them is looked at.
+    // Arrow panics if names exceed its 31-bit offsets, and longer names are invalid anyway, so lengths are
+    // checked first.
     let is_name = |ends: &[usize]| ends[0] <= ends[1] && ends[1] - ends[0] <= limit::NAME;
     if *ends.last()? > i32::MAX as usize || !ends.windows(2).all(is_name) {
         return None;
@@ -218,62 +220,67 @@ fn names(ends: &[u8], text: &[u8], rows: usize) -> Option<StringArray> {
     Some(StringArray::from_iter_values(names?))
 }
 
-/// One message.
-struct Found<'b> {
+/// One message found in a stream.
+struct StreamMessage<'b> {
     message: Message<'b>,
-    /// Bytes of its description.
+    /// Bytes of its metadata.
     length: usize,
     body: &'b [u8],
-    /// Whether another follows, or the end.
+    /// Whether another message or the end of the stream follows.
     is_followed: bool,
 }
 
-/// The description of the message that a stream begins with, as far as it is all there.
+/// The metadata of the message at the start of `stream`, if complete.
 fn description(stream: &[u8]) -> Option<&[u8]> {
-    stream.get(PREFIX..PREFIX + said_length(stream)?)
+    stream.get(PREFIX..PREFIX + declared_length(stream)?)
 }
 
-/// Of how many bytes the message that a stream begins with says that its description is; none where it
-/// begins with no message.
-fn said_length(stream: &[u8]) -> Option<usize> {
+/// The declared length of the metadata of the message at the start of `stream`; `None` if no message begins
+/// is_present.
+fn declared_length(stream: &[u8]) -> Option<usize> {
     let prefix = stream.get(..PREFIX)?;
     let length = u32::from_le_bytes(prefix[4..].try_into().ok()?) as usize;
     let sound = length != 0 && length.is_multiple_of(8) && length <= LONGEST.0;
     (prefix[..4] == MARK && sound).then_some(length)
 }
 
-/// Reads a description. Its parts may be said to lie in one another, which nobody writes, and would
-/// then be looked at as often as they can be combined.
+/// Parses metadata. Forged metadata can declare parts nested in one another, which would then be verified in
+/// every combination; the limit on the apparent size prevents this.
 fn read(description: &[u8]) -> Option<Message<'_>> {
-    // The library does not show the name of this type; this use says which it is.
+    // The library does not export the name of this type; the use below lets the compiler infer it.
     let mut options = Default::default();
     let _ = root_as_message_with_opts(&options, &[]);
-    // Every part, and for each the list of its fields, which many parts share.
+    // Every part and its list of fields, which many parts share.
     options.max_apparent_size = 1024 + 4 * description.len();
     root_as_message_with_opts(&options, description).ok()
 }
 
-/// The message that a stream begins with.
-fn message(stream: &[u8]) -> Option<Found<'_>> {
+/// The message at the start of `stream`.
+fn message(stream: &[u8]) -> Option<StreamMessage<'_>> {
     let description = description(stream)?;
     let message = read(description)?;
     let begin = PREFIX + description.len();
     let end = begin.checked_add(usize::try_from(message.bodyLength()).ok()?)?;
     let rest = stream.get(end..)?;
     let is_followed = rest.iter().zip(MARK).all(|(byte, mark)| *byte == mark);
-    Some(Found { message, length: description.len(), body: &stream[begin..end], is_followed })
+    Some(StreamMessage {
+        message,
+        length: description.len(),
+        body: &stream[begin..end],
+        is_followed,
+    })
 }
 
-/// Whether what begins here may be a message of which a part is still to come.
-fn comes(stream: &[u8]) -> bool {
-    let Some(length) = said_length(stream) else { return false };
+/// Whether an incomplete message may begin here.
+fn may_be_incomplete(stream: &[u8]) -> bool {
+    let Some(length) = declared_length(stream) else { return false };
     let Some(description) = description(stream) else { return true };
     let body = read(description).map_or(-1, |message| message.bodyLength());
     (0..=LONGEST.1).contains(&body) && stream.len() - PREFIX - length < body as usize
 }
 
-impl Found<'_> {
-    /// Where the next message begins, if this one does at 0.
+impl StreamMessage<'_> {
+    /// Offset of the next message relative to this one.
     fn next(&self) -> usize {
         let begin = PREFIX + self.length;
         if self.is_followed { begin + self.body.len().next_multiple_of(8) } else { begin }
@@ -288,7 +295,7 @@ mod tests {
     use crate::stream::SampleStream;
     use crate::table::{Column, Table};
 
-    /// A stream with one batch, as it is written; `second` begins its second message.
+    /// A stream with one batch, as written by [`SampleStream`], and the offset of its second message.
     fn stream(columns: usize, rows: usize) -> (Vec<u8>, usize) {
         let place = tempfile::tempdir().unwrap();
         let names: Vec<String> = (0..columns).map(|column| format!("counter_{column}")).collect();
@@ -312,9 +319,9 @@ mod tests {
         batches.map(|batch| batch.num_rows()).sum()
     }
 
-    /// Each header finds the rows of the next behind it, and takes what follows for its own.
+    /// Each header finds the rows of the next one behind it, and takes what follows as its own.
     #[test]
-    fn batches_that_lie_in_one_another_cost_no_more_than_the_file() {
+    fn nested_batches_cost_no_more_than_the_file() {
         const ROWS: usize = 4096;
         const HEADERS: usize = 64;
         let (bytes, second) = stream(1, ROWS);
@@ -327,15 +334,15 @@ mod tests {
         forged.extend_from_slice(&bytes[second + header..]);
         assert_eq!(rows(batches(&bytes)), ROWS);
         let most = 4 * forged.len() / (3 * 8);
-        let found = rows(batches(&forged));
-        assert!(found <= most, "{found} rows of {} bytes", forged.len());
-        let found = rows(Growing::default().add(&forged).into_iter());
-        assert!(found <= most, "{found} rows of {} bytes, growing", forged.len());
+        let returned = rows(batches(&forged));
+        assert!(returned <= most, "{returned} rows of {} bytes", forged.len());
+        let returned = rows(Growing::default().add(&forged).into_iter());
+        assert!(returned <= most, "{returned} rows of {} bytes, growing", forged.len());
     }
 
-    /// Marks every 16 bytes lead to one long description, whose damage shows at its end.
+    /// Markers every 16 bytes lead to one long metadata block that is damaged at its end.
     #[test]
-    fn marks_that_lead_to_the_same_description_cost_no_more_than_the_file() {
+    fn markers_that_share_metadata_cost_no_more_than_the_file() {
         const MARKS: usize = 8192;
         let (bytes, _) = stream(2000, 1);
         let mut long = description(&bytes).unwrap().to_vec();
@@ -358,12 +365,12 @@ mod tests {
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     }
 
-    /// Arrow counts the bytes of all names of a batch in 31 bits, and panics where there are more.
+    /// Arrow counts the bytes of all names of a batch in 31 bits, and panics where is_present are more.
     #[test]
-    fn names_that_arrow_cannot_count_are_no_batch() {
+    fn names_beyond_arrows_offsets_are_refused() {
         let bytes =
             |ends: &[u32]| -> Vec<u8> { ends.iter().flat_map(|end| end.to_le_bytes()).collect() };
-        // Pages that nobody has looked at take no memory.
+        // Untouched pages take no memory.
         let text = vec![0_u8; (1 << 31) + 1];
         assert!(names(&bytes(&[0, 1 << 31]), &text, 1).is_none());
         let rows = 1_u32 << 19;

@@ -1,4 +1,4 @@
-//! Which repeat of which trial, as folders of samples are called.
+//! Identifies a repeat of a trial by the name of its samples folder.
 
 /// A repeat of a trial, both counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_of_samples_say_which_repeat_they_are_of() {
+    fn names_of_samples_folders_identify_the_repeat() {
         assert_eq!(RepeatId::parse("trial-03-repeat-10"), Some(RepeatId { trial: 3, repeat: 10 }));
         for other in ["trial-03", "trial-x-repeat-00", "trial-03-repeat-", "logs"] {
             assert_eq!(RepeatId::parse(other), None, "{other}");

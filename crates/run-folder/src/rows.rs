@@ -1,14 +1,14 @@
-//! Rows that wait to be written: a buffer a column, laid out as Arrow lays them out, which keeps
-//! its memory from one batch to the next.
+//! Rows waiting to be written: one buffer per column in Arrow's layout, whose memory is reused from one batch
+//! to the next.
 
 use crate::table::{Column, Table};
 
-/// One counter of the rows that wait.
+/// One counter of the waiting rows.
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
-    /// A value a row, 0 where there is none.
+    /// One value per row, 0 where there is none.
     pub(crate) values: Vec<u64>,
-    /// A bit a row, the lowest first: whether there is a value.
+    /// One bit per row, lowest first: whether there is a value.
     pub(crate) present: Vec<u8>,
     /// Rows without a value.
     pub(crate) missing: usize,
@@ -28,25 +28,25 @@ impl Counter {
     }
 
     fn get(&self, row: usize) -> Option<u64> {
-        let there = self.present.get(row / 8).is_some_and(|bits| bits >> (row % 8) & 1 == 1);
-        if there { self.values.get(row).copied() } else { None }
+        let is_present = self.present.get(row / 8).is_some_and(|bits| bits >> (row % 8) & 1 == 1);
+        if is_present { self.values.get(row).copied() } else { None }
     }
 }
 
-/// Rows of one source. Row `i` was read at `time_ns[i]` from subject `subject[i]`. Adding a row
-/// allocates only where there has never been a batch of that size.
+/// Rows of one source. Row `i` was read at `time_ns[i]` from subject `subject[i]`. Adding a row allocates
+/// only if no earlier batch was as large.
 #[derive(Debug)]
 pub struct RowBuffer {
     pub(crate) time_ns: Vec<u64>,
     pub(crate) subject: Vec<u32>,
     pub(crate) counters: Vec<Counter>,
-    /// The names of all subjects, one behind the other, and where each ends.
+    /// The names of all subjects, concatenated, and where each ends.
     names: String,
     ends: Vec<usize>,
 }
 
 impl RowBuffer {
-    /// No rows, of so many counters.
+    /// An empty buffer for this many counters.
     #[must_use]
     pub fn new(counters: usize) -> Self {
         Self {
@@ -58,14 +58,14 @@ impl RowBuffer {
         }
     }
 
-    /// A new subject; returns its index.
+    /// Adds a subject; returns its index.
     pub fn add_subject(&mut self, name: &str) -> usize {
         self.names.push_str(name);
         self.ends.push(self.names.len());
         self.ends.len() - 1
     }
 
-    /// The name of a subject; empty for one that was never added.
+    /// The name of a subject; empty if it was never added.
     pub(crate) fn name(&self, subject: u32) -> &str {
         let at = subject as usize;
         let begin = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
@@ -73,8 +73,8 @@ impl RowBuffer {
         self.names.get(begin.unwrap_or(0)..end).unwrap_or_default()
     }
 
-    /// Adds a row, read at `time_ns` (CLOCK_MONOTONIC). A counter without a value is `None`; what
-    /// is left out at the end has none either.
+    /// Adds a row, read at `time_ns` (CLOCK_MONOTONIC). A counter without a value is `None`; missing trailing
+    /// values count as `None`.
     pub fn push(&mut self, time_ns: u64, subject: usize, values: &[Option<u64>]) {
         self.time_ns.push(time_ns);
         self.subject.push(u32::try_from(subject).unwrap_or(u32::MAX));
@@ -84,19 +84,19 @@ impl RowBuffer {
         }
     }
 
-    /// How many rows wait.
+    /// Number of rows.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.time_ns.len()
     }
 
-    /// Whether none waits.
+    /// Whether there are no rows.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.time_ns.is_empty()
     }
 
-    /// Forgets the rows, and keeps subjects and memory.
+    /// Removes the rows; subjects and memory are kept.
     pub fn clear(&mut self) {
         self.time_ns.clear();
         self.subject.clear();
@@ -107,7 +107,7 @@ impl RowBuffer {
         }
     }
 
-    /// The rows as a table of this source, whose counters have these names.
+    /// The rows as a table of `source`, with these names of counters.
     #[must_use]
     pub fn table(&self, source: &str, columns: &[String]) -> Table {
         let column = |(name, counter): (&String, &Counter)| Column {
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_become_the_table_that_they_were() {
+    fn a_table_survives_the_conversion_to_rows_and_back() {
         let values = |seed: u64| (0..20).map(move |row| (row % seed != 0).then_some(row * seed));
         let table = Table {
             source: "cpu".to_owned(),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_row_leaves_out_is_null() {
+    fn missing_values_of_a_row_are_null() {
         let mut rows = RowBuffer::new(2);
         let subject = rows.add_subject("a");
         rows.push(1, subject, &[Some(7)]);

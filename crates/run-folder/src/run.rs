@@ -14,19 +14,19 @@ use crate::table::Table;
 pub struct Run {
     /// The manifest.
     pub manifest: Manifest,
-    /// Tables of samples by trial and repeat, aligned with the manifest. A repeat whose samples
-    /// are lost has none.
+    /// Tables of samples by trial and repeat, aligned with the manifest. A repeat whose samples are lost has
+    /// none.
     pub samples: Vec<Vec<Vec<Table>>>,
 }
 
 impl Run {
     /// Loads a run folder.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        Self::of(&RunFolder::open(path)?)
+        Self::from_folder(&RunFolder::open(path)?)
     }
 
-    /// Loads a run folder that is open.
-    pub fn of(folder: &RunFolder) -> Result<Self, Error> {
+    /// Loads a run from an open folder.
+    pub fn from_folder(folder: &RunFolder) -> Result<Self, Error> {
         let mut manifest = folder.read_manifest()?;
         let mut samples = Vec::with_capacity(manifest.trials.len());
         let mut budget = Budget::default();
@@ -45,7 +45,7 @@ impl Run {
     }
 }
 
-/// A recording that was killed has no end of its own, and ends with its last sample.
+/// A recording that was killed has no recorded end; its last sample is taken as the end.
 fn end_with_samples(repeat: &mut RepeatRecord, tables: &[Table]) {
     if repeat.released_ns > 0 && repeat.stopped_ns == 0 {
         let last = tables.iter().flat_map(|table| &table.time_ns).max();
@@ -53,12 +53,12 @@ fn end_with_samples(repeat: &mut RepeatRecord, tables: &[Table]) {
     }
 }
 
-/// Folders of samples that no repeat of the manifest names: of a repeat that goes on, or in which the run
-/// was killed.
-pub fn unnamed_samples(folder: &RunFolder, manifest: &Manifest) -> Result<Vec<String>, Error> {
+/// Samples folders not listed in the manifest: of a repeat that is still running, or during which the run was
+/// killed.
+pub fn unlisted_samples(folder: &RunFolder, manifest: &Manifest) -> Result<Vec<String>, Error> {
     let names = match folder.dir().dir("samples") {
         Err(error) if error.is_missing() => return Ok(Vec::new()),
-        found => found?.names()?,
+        dir => dir?.names()?,
     };
     let repeats = || manifest.trials.iter().flat_map(|trial| &trial.repeats);
     let names = names.into_iter().map(|name| name.to_string_lossy().into_owned());
@@ -76,7 +76,7 @@ mod tests {
 
     const MANIFEST: &str = include_str!("../../test-support/faults/one-cpu/manifest.json");
 
-    /// A run folder from elsewhere, with its samples.
+    /// A run folder of unknown origin, with a samples folder.
     fn run() -> tempfile::TempDir {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("manifest.json"), MANIFEST).unwrap();
@@ -86,12 +86,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_run_folder_is_followed_or_waited_for() {
+    fn links_and_fifos_in_a_run_folder_are_refused() {
         let place = run();
         let samples = place.path().join("samples/trial-00-repeat-00");
         let fifo = Dir::open(&samples).unwrap().make_fifo("io.arrows").unwrap();
         let error = Run::load(place.path()).unwrap_err().to_string();
-        assert!(error.contains("io.arrows: it is no regular file"), "{error}");
+        assert!(error.contains("io.arrows: it is not a regular file"), "{error}");
         drop(fifo);
         fs::remove_file(samples.join("io.arrows")).unwrap();
         symlink("/etc/passwd", samples.join("io.parquet")).unwrap();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_names_no_samples_elsewhere() {
+    fn samples_outside_of_the_run_folder_are_refused() {
         let place = run();
         for elsewhere in ["/etc", "../../etc"] {
             let text = MANIFEST.replace("\"trial-00-repeat-00\"", &format!("\"{elsewhere}\""));
@@ -117,18 +117,18 @@ mod tests {
     }
 
     #[test]
-    fn no_two_repeats_have_the_same_samples() {
+    fn two_repeats_with_the_same_samples_are_refused() {
         let place = run();
         let mut manifest: serde_json::Value = serde_json::from_str(MANIFEST).unwrap();
         let repeats = manifest["trials"][0]["repeats"].as_array_mut().unwrap();
         repeats.push(repeats[0].clone());
         fs::write(place.path().join("manifest.json"), manifest.to_string()).unwrap();
         let error = Run::load(place.path()).unwrap_err().to_string();
-        assert!(error.contains("two repeats") && error.contains("made to harm"), "{error}");
+        assert!(error.contains("two repeats") && error.contains("crafted to do harm"), "{error}");
     }
 
     #[test]
-    fn what_is_nested_too_deep_is_an_error() {
+    fn json_nested_too_deeply_is_an_error() {
         let place = run();
         let deep = format!("{{\"schema\": 1, \"x\": {}", "[".repeat(200_000));
         fs::write(place.path().join("manifest.json"), deep).unwrap();
@@ -160,19 +160,19 @@ mod tests {
             repeat.stopped_ns
         };
         assert_eq!(end(begun(0), &[table(&[5, 9]), table(&[7])]), 9);
-        assert_eq!(end(begun(0), &[]), 5, "of no length");
+        assert_eq!(end(begun(0), &[]), 5, "a window of length zero");
         assert_eq!(end(begun(8), &[table(&[9])]), 8);
         let without = RepeatRecord::without_a_window("trial-00-repeat-00", "");
         assert_eq!(end(without, &[table(&[9])]), 0);
     }
 
     #[test]
-    fn samples_that_no_repeat_names_are_found() {
+    fn samples_not_listed_in_the_manifest_are_found() {
         let place = run();
         let folder = RunFolder::open(place.path()).unwrap();
         let manifest = folder.read_manifest().unwrap();
-        assert_eq!(unnamed_samples(&folder, &manifest).unwrap(), [""; 0]);
+        assert_eq!(unlisted_samples(&folder, &manifest).unwrap(), [""; 0]);
         fs::create_dir(place.path().join("samples/trial-00-repeat-07")).unwrap();
-        assert_eq!(unnamed_samples(&folder, &manifest).unwrap(), ["trial-00-repeat-07"]);
+        assert_eq!(unlisted_samples(&folder, &manifest).unwrap(), ["trial-00-repeat-07"]);
     }
 }

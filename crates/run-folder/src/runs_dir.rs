@@ -1,4 +1,4 @@
-//! A folder of runs: `runs/`.
+//! A directory of runs: `runs/`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -12,67 +12,66 @@ use crate::error::Error;
 use crate::limit;
 use crate::summary::{RunSummary, Stamp, stamp_of, summarize_dir, unreadable};
 
-/// A folder of runs that nobody else updates meanwhile.
+/// A directory of runs, locked against updates by other processes.
 #[derive(Debug)]
 pub struct RunsDir {
-    // The lock ends with the descriptor, also when the process is killed.
+    // The lock is released with the descriptor, even if the process is killed.
     dir: Dir,
 }
 
 impl RunsDir {
-    /// Opens the folder and waits until no other process updates what stands beside the runs. The
-    /// lock is on the folder itself, so that no file is left behind (flock(2) works on any open
-    /// file).
+    /// Opens the directory and waits until no other process updates the files beside the runs. The lock is on
+    /// the directory itself, so that no lock file is left behind (flock(2) works on any open file).
     pub fn lock(path: &Path) -> Result<Self, Error> {
         if path.exists() && !path.is_dir() {
             return Err(Error::new("open", path, &"it is no folder")
                 .with_hint("name the folder that holds the folders of runs, such as runs/"));
         }
-        Self::over(Dir::open(path)?)
+        Self::from_dir(Dir::open(path)?)
     }
 
-    /// The same of a folder that is open.
-    pub fn over(dir: Dir) -> Result<Self, Error> {
+    /// The same for an open directory.
+    pub fn from_dir(dir: Dir) -> Result<Self, Error> {
         wait_for_lock(&dir, dir.path())?;
         Ok(Self { dir })
     }
 
-    /// Its place.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// The names of all in it that is a run, or was to become one, in their order.
+    /// Names of all runs in it, finished or only begun, in order.
     pub fn runs(&self) -> Result<Vec<OsString>, Error> {
         names(&self.dir)
     }
 
-    /// The stamp of one of its runs as it is now.
+    /// Current stamp of one run.
     #[must_use]
     pub fn stamp(&self, run: &OsStr) -> Stamp {
         stamp_of(self.dir.dir(run).ok().as_ref())
     }
 
-    /// One of its runs at a summary.
+    /// Summary of one run.
     #[must_use]
     pub fn summarize(&self, run: &OsStr) -> RunSummary {
-        look(&self.dir, run)
+        summary_in(&self.dir, run)
     }
 
-    /// What is in a document beside the runs.
+    /// The text of a document beside the runs.
     pub fn text(&self, name: &str) -> Result<String, Error> {
         Ok(self.dir.text(name, limit::document())?)
     }
 
-    /// Replaces a file beside the runs whole.
+    /// Replaces a whole file beside the runs.
     pub fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
         Ok(self.dir.replace(name, text.as_bytes())?)
     }
 }
 
-/// How long the folder's lock is waited for. Whoever may read the folder can hold it, and what is
-/// written here is not worth more.
+/// How long to wait for the lock. Anyone who may read the directory can hold it, and updating the list of
+/// runs is not worth a longer wait.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 fn wait_for_lock(folder: &Dir, path: &Path) -> Result<(), Error> {
@@ -90,20 +89,20 @@ fn wait_for_lock(folder: &Dir, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Everything in a folder that is a run, or was to become one, in the order of names.
+/// All runs in a directory, finished or only begun, in order of names.
 pub fn runs(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let names = names(&Dir::open(path)?)?;
     Ok(names.into_iter().map(|name| path.join(name)).collect())
 }
 
-/// The same with what is seen of each at a summary.
+/// The same with the summary of each run.
 pub fn summaries(path: &Path) -> Result<Vec<(PathBuf, RunSummary)>, Error> {
     let folder = Dir::open(path)?;
-    let seen = |name: OsString| (path.join(&name), look(&folder, &name));
-    Ok(names(&folder)?.into_iter().map(seen).collect())
+    let with_summary = |name: OsString| (path.join(&name), summary_in(&folder, &name));
+    Ok(names(&folder)?.into_iter().map(with_summary).collect())
 }
 
-fn look(folder: &Dir, name: &OsStr) -> RunSummary {
+fn summary_in(folder: &Dir, name: &OsStr) -> RunSummary {
     match folder.dir(name) {
         Ok(run) => summarize_dir(&run),
         Err(error) => unreadable(error.cause.to_string()),
@@ -116,8 +115,8 @@ fn names(folder: &Dir) -> Result<Vec<OsString>, Error> {
     Ok(names)
 }
 
-/// A folder with a manifest, or with the empty parts that a run makes before it has one. A link to one
-/// is none: whoever may write here could have every list read what lies elsewhere.
+/// A folder with a manifest, or with the empty parts that a run creates before its manifest. Links are not
+/// followed: otherwise anyone who may write here could make every list of runs read files elsewhere.
 fn is_run(folder: &Dir, name: &OsStr) -> bool {
     folder.dir(name).is_ok_and(|run| {
         run.has_file("manifest.json") || (run.dir("samples").is_ok() && run.dir("logs").is_ok())
@@ -135,7 +134,7 @@ mod tests {
     use crate::folder::RunFolder;
 
     #[test]
-    fn a_lock_that_is_held_is_not_waited_for_without_end() {
+    fn waiting_for_a_held_lock_ends() {
         let place = tempfile::tempdir().unwrap();
         let _holder = RunsDir::lock(place.path()).unwrap();
         let begun = Instant::now();
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_found_by_what_is_in_them() {
+    fn runs_are_recognised_by_their_content() {
         let place = tempfile::tempdir().unwrap();
         RunFolder::create(&place.path().join("b-begun"), Trust::Checked).unwrap();
         fs::create_dir(place.path().join("no-run")).unwrap();
@@ -155,23 +154,23 @@ mod tests {
         assert!(RunsDir::lock(&place.path().join("missing")).is_err());
     }
     #[test]
-    fn a_link_among_the_runs_is_none() {
+    fn a_link_among_the_runs_is_not_a_run() {
         let place = tempfile::tempdir().unwrap();
-        let (runs_of_ours, elsewhere) = (place.path().join("runs"), place.path().join("elsewhere"));
-        fs::create_dir_all(runs_of_ours.join("run")).unwrap();
+        let (own_runs, elsewhere) = (place.path().join("runs"), place.path().join("elsewhere"));
+        fs::create_dir_all(own_runs.join("run")).unwrap();
         fs::create_dir(&elsewhere).unwrap();
         let manifest = r#"{"schema": 1, "study": "secret"}"#;
         fs::write(elsewhere.join("manifest.json"), manifest).unwrap();
-        symlink(&elsewhere, runs_of_ours.join("link")).unwrap();
-        symlink(elsewhere.join("manifest.json"), runs_of_ours.join("run/manifest.json")).unwrap();
+        symlink(&elsewhere, own_runs.join("link")).unwrap();
+        symlink(elsewhere.join("manifest.json"), own_runs.join("run/manifest.json")).unwrap();
         for part in ["samples", "logs"] {
-            fs::create_dir(runs_of_ours.join("run").join(part)).unwrap();
+            fs::create_dir(own_runs.join("run").join(part)).unwrap();
         }
-        assert_eq!(runs(&runs_of_ours).unwrap(), [runs_of_ours.join("run")]);
-        let seen = summaries(&runs_of_ours).unwrap();
-        assert!(seen.len() == 1 && seen[0].1.study.is_empty(), "{seen:?}");
-        // One that comes to be a link between two looks.
-        let runs_dir = RunsDir::lock(&runs_of_ours).unwrap();
+        assert_eq!(runs(&own_runs).unwrap(), [own_runs.join("run")]);
+        let listed = summaries(&own_runs).unwrap();
+        assert!(listed.len() == 1 && listed[0].1.study.is_empty(), "{listed:?}");
+        // A run that is replaced by a link between two reads.
+        let runs_dir = RunsDir::lock(&own_runs).unwrap();
         assert!(runs_dir.summarize(OsStr::new("link")).study.is_empty());
         assert_eq!(runs_dir.stamp(OsStr::new("link")), stamp_of(None));
         assert_eq!(runs_dir.stamp(OsStr::new("run")), stamp_of(None));

@@ -1,4 +1,4 @@
-//! Which manifests this version reads, and what to say of those that it does not.
+//! Versions of the manifest that this version reads, and errors for the others.
 
 use std::collections::HashSet;
 use std::path::{Component, Path};
@@ -8,59 +8,57 @@ use serde::Deserialize;
 use crate::error::Error;
 use crate::manifest::Manifest;
 
-/// The version of the run folder's format that this version writes, and the newest that it reads.
+/// The version of the run folder's format that this version writes, and the newest it reads.
 pub const SCHEMA: u32 = 1;
 
-/// The oldest that it reads.
+/// The oldest it reads.
 const OLDEST: u32 = 1;
 
-/// What every version of the format says of itself.
+/// The fields common to all versions of the format.
 #[derive(Deserialize)]
 struct Origin {
     schema: Option<u32>,
     assay: Option<String>,
 }
 
-/// Reads the text of a manifest. The version is looked at first: a newer format may lack what this
-/// one asks for, and "missing field" would send its reader the wrong way.
+/// Parses a manifest. The version is checked first: a newer format may lack fields that this one requires,
+/// and "missing field" would be a misleading error.
 pub fn parse(text: &str, path: &Path) -> Result<Manifest, Error> {
     let origin: Origin = serde_json::from_str(text).map_err(|cause| damaged(path, &cause))?;
     check(&origin, path)?;
     let manifest: Manifest = serde_json::from_str(text).map_err(|cause| damaged(path, &cause))?;
-    let mut known = HashSet::new();
+    let mut samples_folders = HashSet::new();
     for repeat in manifest.trials.iter().flat_map(|trial| &trial.repeats) {
         check_samples(&repeat.samples, path)?;
-        if !known.insert(&repeat.samples) {
-            let cause =
-                format!("two repeats are said to have their samples in `{}`", repeat.samples);
+        if !samples_folders.insert(&repeat.samples) {
+            let cause = format!("two repeats name the same samples folder `{}`", repeat.samples);
             return Err(Error::new("read", path, &cause).with_hint(MADE_TO_HARM));
         }
     }
     Ok(manifest)
 }
 
-/// Refuses a folder of samples that is not one in `samples/`.
+/// Refuses a samples folder outside of `samples/`.
 pub(crate) fn check_samples(name: &str, path: &Path) -> Result<(), Error> {
     let mut parts = Path::new(name).components();
     let is_name = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
     if is_name && !name.ends_with('/') {
         return Ok(());
     }
-    let cause =
-        format!("its samples are said to be in `{name}`, which leads out of the run folder");
+    let cause = format!("its samples folder is `{name}`, which leads out of the run folder");
     Err(Error::new("read", path, &cause).with_hint(MADE_TO_HARM))
 }
 
-const MADE_TO_HARM: &str = "the manifest was damaged, or made to harm";
+const MADE_TO_HARM: &str = "the manifest was damaged, or crafted to do harm";
 
-/// Refuses another format.
+/// Refuses a manifest of another format.
 fn check(origin: &Origin, path: &Path) -> Result<(), Error> {
     let by = origin.assay.as_ref().map_or_else(String::new, |by| format!(", by assay {by}"));
     let Some(schema) = origin.schema else {
         return Err(Error::new(
             "read",
             path,
-            &"it names no schema, as every manifest of a run does",
+            &"it has no field `schema`, which every manifest has",
         )
         .with_hint("name the folder of a run, such as runs/<time>-<study>"));
     };
@@ -79,8 +77,8 @@ fn check(origin: &Origin, path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A text that is no JSON, or not of this shape. A manifest is replaced whole, so that one that ends
-/// in the middle was cut by whoever copied it or by the disk.
+/// A text that is not JSON, or of a different structure. A manifest is replaced atomically, so one that ends
+/// in the middle was truncated by a copy or by the disk.
 fn damaged(path: &Path, cause: &serde_json::Error) -> Error {
     if cause.is_eof() {
         let cause = format!("it ends in the middle, at line {}", cause.line());
@@ -99,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_names_both_versions_and_who_can_read_it() {
+    fn the_error_for_a_newer_format_names_both_versions_and_the_remedy() {
         let text = error(r#"{"schema": 99, "assay": "7.0.0", "strange": []}"#);
         assert!(text.contains("schema 99, by assay 7.0.0, newer"), "{text}");
         assert!(text.contains("hint: use the version that recorded"), "{text}");
@@ -119,15 +117,15 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_that_ends_in_the_middle_is_said_to() {
+    fn a_truncated_manifest_is_reported_as_such() {
         let text = error("{\"schema\": 1,\n \"study\": \"io-w");
         assert!(text.contains("ends in the middle, at line 2"), "{text}");
         assert!(error("").contains("ends in the middle"));
     }
 
     #[test]
-    fn another_document_is_no_manifest() {
-        assert!(error("{\"study\": \"x\"}").contains("names no schema"));
+    fn another_document_is_not_a_manifest() {
+        assert!(error("{\"study\": \"x\"}").contains("no field `schema`"));
         assert!(error("not json").contains("cannot read run/manifest.json"));
         assert!(error("{\"schema\": 1}").contains("missing field"));
     }

@@ -1,11 +1,11 @@
-//! Settings of the host in a run: what was asked, what the files said.
+//! Settings of the host in a run: as requested and as read back.
 
 use assay_facts::Available;
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::Drift;
 
-/// A setting of the host as asked in one trial.
+/// A setting of the host as requested in one trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingRecord {
     /// Its name, `vm.dirty_ratio` or `thp.enabled`.
@@ -14,19 +14,19 @@ pub struct SettingRecord {
     pub asked: String,
     /// The file.
     pub path: String,
-    /// What it should read.
+    /// The expected content.
     pub written: String,
-    /// Whether it is only expected and not written: the kernel zeroes it when its rival is set.
+    /// Whether it is only expected and not written: the kernel zeroes it when its counterpart is set.
     #[serde(default)]
     pub implied: bool,
 }
 
-/// What one setting of the host said in one repeat.
+/// The readings of one setting of the host in one repeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingReading {
     /// Its name, as in [`SettingRecord`].
     pub setting: String,
-    /// Before it was written; of choices the active one.
+    /// Before it was written; of a list of choices the active one.
     pub found: Available<String>,
     /// After it was written.
     pub at_start: Available<String>,
@@ -37,7 +37,7 @@ pub struct SettingReading {
     pub drift: Option<Drift>,
 }
 
-/// That caches were dropped before the common start, which nothing takes back.
+/// Caches dropped before the common start; this cannot be restored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dropped {
     /// What was written to /proc/sys/vm/drop_caches: 1 the page cache, 2 what the kernel can free

@@ -1,7 +1,7 @@
-//! Samples on disk: an Arrow IPC stream while a trial runs, Parquet when it is done.
+//! Samples on disk: an Arrow IPC stream during a repeat, Parquet afterwards.
 //!
-//! The stream is append-only and each batch stands for itself, so a run that is killed loses at
-//! most the batch it was writing.
+//! The stream is append-only and every batch is self-contained, so a killed run loses at most the batch being
+//! written.
 
 use std::fs::File;
 use std::io::Write;
@@ -34,14 +34,15 @@ pub struct SampleStream {
 }
 
 impl SampleStream {
-    /// Begins `<folder>/<source>.arrows`.
+    /// Creates `<folder>/<source>.arrows`.
     pub fn create(folder: &Path, source: &str, columns: &[String]) -> Result<Self, Error> {
         let path = folder.join(format!("{source}.arrows"));
         let file = Dir::open(folder)?.create(format!("{source}.arrows"))?;
         let schema = schema(columns);
-        let batches = BatchWriter::new(&schema).map_err(|cause| wrong("write", &path, &cause))?;
-        let writer =
-            StreamWriter::try_new(file, &schema).map_err(|cause| wrong("write", &path, &cause))?;
+        let batches =
+            BatchWriter::new(&schema).map_err(|cause| error_from("write", &path, &cause))?;
+        let writer = StreamWriter::try_new(file, &schema)
+            .map_err(|cause| error_from("write", &path, &cause))?;
         Ok(Self { writer, batches, path })
     }
 
@@ -50,7 +51,7 @@ impl SampleStream {
         self.append_rows(&RowBuffer::from(table))
     }
 
-    /// Appends these rows as one batch, in one write.
+    /// Appends these rows as one batch, with a single write.
     pub fn append_rows(&mut self, rows: &RowBuffer) -> Result<(), Error> {
         let message = self.batches.encode(rows);
         let written = self.writer.get_mut().write_all(message);
@@ -59,11 +60,11 @@ impl SampleStream {
 
     /// Ends the stream.
     pub fn finish(mut self) -> Result<(), Error> {
-        self.writer.finish().map_err(|cause| wrong("write", &self.path, &cause))
+        self.writer.finish().map_err(|cause| error_from("write", &self.path, &cause))
     }
 }
 
-/// Turns every stream in `folder` into Parquet and removes it.
+/// Converts every stream in `folder` to Parquet and removes it.
 pub fn to_parquet(folder: &Path) -> Result<(), Error> {
     let dir = Dir::open(folder)?;
     for name in files(&dir, "arrows")? {
@@ -74,20 +75,20 @@ pub fn to_parquet(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every table in `folder`, from Parquet where there is one and from the stream where the run
-/// ended before it was turned into one.
+/// Every table in `folder`, from Parquet if present, otherwise from the stream of a run that ended before the
+/// conversion.
 pub fn read_tables(folder: &Path) -> Result<Vec<Table>, Error> {
     tables_in(&Dir::open(folder)?, &mut Budget::default())
 }
 
-/// The same of a folder that is open, within what is left of a budget.
+/// The same for an open folder, within a budget.
 pub(crate) fn tables_in(dir: &Dir, budget: &mut Budget) -> Result<Vec<Table>, Error> {
     let mut tables = Vec::new();
     for name in files(dir, "parquet")? {
         tables.push(read_parquet(dir, &name, budget)?);
     }
     for name in files(dir, "arrows")? {
-        // Both exist when the run was killed between writing the one and removing the other.
+        // Both exist if the run was killed between writing the one and removing the other.
         let table = read_stream(dir, &name, budget)?;
         if !tables.iter().any(|known| known.source == table.source) {
             tables.push(table);
@@ -96,8 +97,8 @@ pub(crate) fn tables_in(dir: &Dir, budget: &mut Budget) -> Result<Vec<Table>, Er
     Ok(tables)
 }
 
-/// The table of one source from a folder whose samples are still being written: every batch that
-/// is whole. `None` where there is no such source.
+/// The complete batches of one source in a folder that is still being written; `None` if there is no such
+/// source.
 pub fn read_growing(folder: &Path, source: &str) -> Result<Option<Table>, Error> {
     let dir = Dir::open(folder)?;
     let name = PathBuf::from(format!("{source}.arrows"));
@@ -105,14 +106,14 @@ pub fn read_growing(folder: &Path, source: &str) -> Result<Option<Table>, Error>
     dir.has_file(&name).then(read).transpose()
 }
 
-/// Every batch of a stream that can be read.
+/// Every readable batch of a stream.
 fn read_stream(dir: &Dir, name: &Path, budget: &mut Budget) -> Result<Table, Error> {
     let bytes = dir.bytes(name, limit::stream())?;
-    whole(&dir.path().join(name), recover::batches(&bytes).map(Ok), budget)
+    assemble(&dir.path().join(name), recover::batches(&bytes).map(Ok), budget)
 }
 
-/// The table of all batches of a file.
-fn whole(
+/// Assembles all batches of a file into a table.
+fn assemble(
     path: &Path,
     batches: impl Iterator<Item = Result<RecordBatch, Error>>,
     budget: &mut Budget,
@@ -127,16 +128,17 @@ fn whole(
     Ok(assembler.finish())
 }
 
-/// Rows that are read at once.
+/// Rows read at once.
 const ROWS: usize = 1 << 16;
 
 fn read_parquet(dir: &Dir, name: &Path, budget: &mut Budget) -> Result<Table, Error> {
     let path = dir.path().join(name);
-    whole(&path, Batches::open(dir.read(name)?, &path, ROWS)?, budget)
+    assemble(&path, Batches::open(dir.read(name)?, &path, ROWS)?, budget)
 }
 
-/// Counters and times grow slowly, so their differences are stored; a draft is renamed when
-/// whole, so that a half-written Parquet file is never taken for a whole one.
+/// Writes a table as Parquet. Counters and times grow slowly, so their differences are stored. The file is
+/// written as a draft and renamed when complete, so that an incomplete Parquet file is never mistaken for a
+/// complete one.
 fn write_parquet(folder: &Dir, name: &str, table: &Table) -> Result<(), Error> {
     let names: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
     let schema = schema(&names);
@@ -157,17 +159,17 @@ fn write_parquet(folder: &Dir, name: &str, table: &Table) -> Result<(), Error> {
     Ok(writer.into_inner().map_err(|cause| failed(&cause))?.commit()?)
 }
 
-fn wrong(operation: &'static str, path: &Path, cause: &ArrowError) -> Error {
+fn error_from(operation: &'static str, path: &Path, cause: &ArrowError) -> Error {
     match cause {
         ArrowError::IoError(_, cause) => Error::io(operation, path, cause),
         other => Error::new(operation, path, other),
     }
 }
 
-/// The files of a kind in a folder, in order.
+/// The files with this extension, in order.
 fn files(dir: &Dir, extension: &str) -> Result<Vec<PathBuf>, Error> {
     let names = dir.names()?.into_iter().map(PathBuf::from);
-    Ok(names.filter(|name| name.extension().is_some_and(|found| found == extension)).collect())
+    Ok(names.filter(|name| name.extension().is_some_and(|actual| actual == extension)).collect())
 }
 
 #[cfg(test)]
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_survive_the_way_to_parquet_and_back() {
+    fn samples_survive_the_conversion_to_parquet() {
         let place = tempfile::tempdir().unwrap();
         let path = stream(place.path());
         let before = read_tables(place.path()).unwrap();
@@ -233,10 +235,10 @@ mod tests {
         assert_eq!(rows_seen.into_iter().collect::<Vec<_>>(), [0, 3, 6]);
     }
 
-    /// Whatever byte is damaged, and however: the batch that it is not in is there as it was, and
-    /// a damage before the first batch costs the samples only where it hides what they are.
+    /// Whatever the damage to a byte: batches that do not contain it are unchanged, and damage in front of
+    /// the first batch costs samples only if it hides the schema.
     #[test]
-    fn a_byte_that_is_damaged_costs_one_batch_at_the_most() {
+    fn a_damaged_byte_costs_at_most_one_batch() {
         let place = tempfile::tempdir().unwrap();
         let path = stream(place.path());
         let whole = fs::read(&path).unwrap();
@@ -247,12 +249,12 @@ mod tests {
                 let mut bytes = whole.clone();
                 bytes[at] = damage;
                 fs::write(&path, &bytes).unwrap();
-                let found = whole_stream(&path);
+                let restored = whole_stream(&path);
                 let has = |time_ns: u64| {
-                    let row = found.time_ns.iter().position(|found| *found == time_ns);
+                    let row = restored.time_ns.iter().position(|time| *time == time_ns);
                     let old = sound.time_ns.iter().position(|sound| *sound == time_ns);
                     row.zip(old).is_some_and(|(row, old)| {
-                        found.columns[0].values[row] == sound.columns[0].values[old]
+                        restored.columns[0].values[row] == sound.columns[0].values[old]
                     })
                 };
                 let first = [1, 2, 3].into_iter().all(has);
@@ -260,8 +262,8 @@ mod tests {
                 match at {
                     _ if damage == whole[at] => assert!(first && last),
                     _ if at < schema_ends(&whole) => {}
-                    _ if at < second => assert!(last, "byte {at} as {damage:#x}: {found:?}"),
-                    _ => assert!(first, "byte {at} as {damage:#x}: {found:?}"),
+                    _ if at < second => assert!(last, "byte {at} as {damage:#x}: {restored:?}"),
+                    _ => assert!(first, "byte {at} as {damage:#x}: {restored:?}"),
                 }
             }
         }
@@ -272,9 +274,9 @@ mod tests {
         8 + u32::from_le_bytes(bytes[4..8].try_into().unwrap()) as usize
     }
 
-    /// The Arrow library reads what is written here, and what it writes is read here.
+    /// The Arrow library reads streams written here, and its streams are read here.
     #[test]
-    fn the_stream_is_one_to_the_arrow_library() {
+    fn streams_are_compatible_with_the_arrow_library() {
         let place = tempfile::tempdir().unwrap();
         let path = stream(place.path());
         let file = File::open(&path).unwrap();
@@ -286,14 +288,14 @@ mod tests {
         assert_eq!(assembler.finish(), whole_stream(&path));
 
         let names = ["read_bytes".to_owned()];
-        let theirs = place.path().join("theirs.arrows");
+        let library_stream = place.path().join("library_stream.arrows");
         let mut writer =
-            StreamWriter::try_new(File::create(&theirs).unwrap(), &schema(&names)).unwrap();
+            StreamWriter::try_new(File::create(&library_stream).unwrap(), &schema(&names)).unwrap();
         for from in [1, 4] {
             writer.write(&to_batch(&table(from), schema(&names)).unwrap()).unwrap();
         }
         writer.finish().unwrap();
-        let found = whole_stream(&theirs);
-        assert_eq!(Table { source: "io".to_owned(), ..found }, whole_stream(&path));
+        let restored = whole_stream(&library_stream);
+        assert_eq!(Table { source: "io".to_owned(), ..restored }, whole_stream(&path));
     }
 }

@@ -1,4 +1,4 @@
-//! What a list of runs shows of each, read without its samples and without most of its manifest.
+//! Summary of a run for lists of runs, read without its samples and with little of its manifest.
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::limit;
 use crate::schema::SCHEMA;
 
-/// A run at a summary.
+/// Summary of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// Whether it can be read, and whether it came to its end.
+    /// Whether it can be read, and whether it was completed.
     pub state: State,
     /// The study's name; empty where it cannot be read.
     pub study: String,
@@ -32,27 +32,28 @@ pub struct RunSummary {
     pub trials: usize,
     /// Repeats that were started.
     pub repeats: usize,
-    /// The verdict as it stands in the folder; `None` where nobody judged it, or nothing is promised.
+    /// The recorded verdict; `None` if the run was not judged or promises nothing.
     pub verdict: Option<String>,
-    /// Whether the page of the run is there.
+    /// Whether the report exists.
     pub report: bool,
 }
 
-/// How far a run came.
+/// How far a run got.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is", content = "why")]
 pub enum State {
-    /// It came to its end.
+    /// It completed.
     Whole,
     /// It ended before its last trial, with the reason.
     EndedEarly(String),
-    /// It never said that it ended: it goes on, or it was killed.
+    /// It has no recorded end: it is still running, or it was killed.
     Unfinished,
     /// It cannot be read, with the reason.
     Unreadable(String),
 }
 
-/// When and how long the files were that a summary rests on: as long as they are the same, so is it.
+/// Modification times and sizes of the files that a summary is based on; an equal stamp means an unchanged
+/// summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp(String);
 
@@ -93,30 +94,30 @@ struct Judged {
     verdict: String,
 }
 
-/// The stamp of a run folder as it is now.
+/// The current stamp of a run folder.
 #[must_use]
 pub fn stamp(folder: &Path) -> Stamp {
     stamp_of(Dir::open(folder).ok().as_ref())
 }
 
-/// The same of a folder that is open, if it could be opened.
+/// The same for an open folder, or for one that could not be opened.
 pub(crate) fn stamp_of(folder: Option<&Dir>) -> Stamp {
-    let of = |name: &str| {
-        let found = folder.and_then(|folder| folder.read(name).ok()?.metadata().ok());
-        found.map_or_else(
+    let file_stamp = |name: &str| {
+        let metadata = folder.and_then(|folder| folder.read(name).ok()?.metadata().ok());
+        metadata.map_or_else(
             || "none".to_owned(),
-            |found| {
-                let changed = found.modified().ok();
+            |metadata| {
+                let changed = metadata.modified().ok();
                 let changed = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-                format!("{}.{}", changed.map_or(0, |at| at.as_nanos()), found.len())
+                format!("{}.{}", changed.map_or(0, |at| at.as_nanos()), metadata.len())
             },
         )
     };
     let names = ["manifest.json", "verdict.json", "report.html"];
-    Stamp(names.map(of).join(" "))
+    Stamp(names.map(file_stamp).join(" "))
 }
 
-/// Looks at a run folder. What is wrong with it is part of what is seen.
+/// Summarizes a run folder. A folder that cannot be read gives a summary that says why.
 #[must_use]
 pub fn summarize(folder: &Path) -> RunSummary {
     match Dir::open(folder) {
@@ -125,11 +126,11 @@ pub fn summarize(folder: &Path) -> RunSummary {
     }
 }
 
-/// The same of a folder that is open.
+/// The same for an open folder.
 pub(crate) fn summarize_dir(folder: &Dir) -> RunSummary {
     match folder.text("manifest.json", limit::document()) {
         Ok(text) => match serde_json::from_str::<Manifest>(&text) {
-            Ok(manifest) => of_manifest(manifest, folder),
+            Ok(manifest) => from_manifest(manifest, folder),
             Err(cause) if cause.is_eof() => {
                 unreadable("manifest.json ends in the middle".to_owned())
             }
@@ -142,7 +143,7 @@ pub(crate) fn summarize_dir(folder: &Dir) -> RunSummary {
     }
 }
 
-fn of_manifest(manifest: Manifest, folder: &Dir) -> RunSummary {
+fn from_manifest(manifest: Manifest, folder: &Dir) -> RunSummary {
     let state = match manifest.schema {
         Some(SCHEMA) => match (&manifest.ended_early, manifest.restored) {
             (Some(why), _) => State::EndedEarly(why.clone()),
@@ -217,20 +218,20 @@ mod tests {
         let before = stamp(place.path());
         fs::write(place.path().join("verdict.json"), r#"{"schema": 1, "verdict": "kept"}"#)
             .unwrap();
-        let seen = summarize(place.path());
-        assert_eq!((seen.state, seen.verdict.as_deref()), (State::Whole, Some("kept")));
-        assert_eq!((seen.seconds, seen.repeats, seen.report), (Some(2.5), 1, false));
-        assert_ne!(stamp(place.path()), before, "a new verdict is a reason to look again");
+        let summary = summarize(place.path());
+        assert_eq!((summary.state, summary.verdict.as_deref()), (State::Whole, Some("kept")));
+        assert_eq!((summary.seconds, summary.repeats, summary.report), (Some(2.5), 1, false));
+        assert_ne!(stamp(place.path()), before, "a new verdict changes the stamp");
     }
 
     #[test]
-    fn a_run_that_never_said_that_it_ended_is_unfinished() {
+    fn a_run_without_a_recorded_end_is_unfinished() {
         let place = run(&WHOLE.replace("true", "null"));
         assert_eq!(summarize(place.path()).state, State::Unfinished);
     }
 
     #[test]
-    fn what_cannot_be_read_says_why() {
+    fn an_unreadable_run_has_a_reason() {
         let why = |manifest: &str| match summarize(run(manifest).path()).state {
             State::Unreadable(why) => why,
             other => panic!("{other:?}"),

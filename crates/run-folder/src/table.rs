@@ -3,9 +3,9 @@
 /// One counter over all rows of a [`Table`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name with its unit, `read_bytes`, `usage_ns`, `in_flight`.
+    /// Its name with the unit, `read_bytes`, `usage_ns`, `in_flight`.
     pub name: String,
-    /// One value a row; `None` where the counter could not be read.
+    /// One value per row; `None` where the counter could not be read.
     pub values: Vec<Option<u64>>,
 }
 
@@ -19,31 +19,31 @@ pub struct Table {
     ///
     /// [`RepeatRecord`]: crate::RepeatRecord
     pub time_ns: Vec<u64>,
-    /// Index into `subjects`, one a row.
+    /// Index into `subjects`, one per row.
     pub subject: Vec<u32>,
-    /// Whom a row is about: a group's name, a disk's kernel name, or `host`.
+    /// What a row describes: a group's name, a disk's kernel name, or `host`.
     pub subjects: Vec<String>,
     /// The counters.
     pub columns: Vec<Column>,
 }
 
 impl Table {
-    /// The counter of that name.
+    /// The counter of this name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// `(time_ns, value)` of one counter for one subject, rows without a value left out.
+    /// `(time_ns, value)` of one counter of one subject, without rows that have no value.
     pub fn series<'t>(
         &'t self,
         subject: &str,
         column: &str,
     ) -> impl Iterator<Item = (u64, u64)> + use<'t> {
-        let wanted = self.subjects.iter().position(|name| name == subject);
+        let subject_index = self.subjects.iter().position(|name| name == subject);
         let column = self.column(column);
         (0..self.time_ns.len()).filter_map(move |row| {
-            (wanted == Some(self.subject[row] as usize))
+            (subject_index == Some(self.subject[row] as usize))
                 .then(|| Some((self.time_ns[row], column?.values[row]?)))
                 .flatten()
         })

@@ -1,5 +1,5 @@
-//! Samples batch by batch: from a stream that is still being written, or from files that are too
-//! many or too large to be in memory at once.
+//! Reads samples batch by batch: from a stream that is still being written, or from files too large to be
+//! held in memory together.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,40 +17,39 @@ use crate::parquet::Batches;
 use crate::recover::{self, Growing};
 use crate::table::Table;
 
-/// Rows of one batch: with ten columns of eight bytes about a megabyte.
+/// Rows of one batch: about a megabyte with ten columns of eight bytes.
 const ROWS: usize = 1 << 14;
 
-/// Bytes that are read at once from a stream that grows.
+/// Bytes read at once from a growing stream.
 const PIECE: u64 = 16 << 20;
 
-/// The end of a stream that grows.
+/// Follows a growing stream.
 pub struct Tail {
     file: File,
     growing: Growing,
     source: String,
     path: PathBuf,
-    /// How much of it was read.
+    /// Bytes read so far.
     bytes: u64,
 }
 
 impl Tail {
-    /// Opens `<source>.arrows`. What is in it is read again from the beginning; the file may be
-    /// removed while it is open.
+    /// Opens `<source>.arrows` at its beginning. The file may be removed while it is open.
     pub fn open(dir: &Dir, name: &Path) -> Result<Self, Error> {
         let file = dir.read(name)?;
         let path = dir.path().join(name);
         Ok(Self { file, growing: Growing::default(), source: source_of(name), path, bytes: 0 })
     }
 
-    /// The source that it holds samples of.
+    /// The source of its samples.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Hands over what has become whole since the last call, a table a batch. A batch that is
-    /// damaged is passed over. `false` from `take` ends it for good. What is handed over is taken
-    /// from the budget of its run.
+    /// Passes every batch completed since the last call to `take`, one table each. Damaged batches are
+    /// skipped. If `take` returns `false`, reading ends for good. The values are charged to the budget of the
+    /// run.
     pub fn read(
         &mut self,
         budget: &mut Budget,
@@ -63,7 +62,7 @@ impl Tail {
             if fresh.is_empty() {
                 return Ok(());
             }
-            // A sparse file of any length costs whoever wrote it nothing.
+            // A sparse file can be of any length without using disk space.
             self.bytes += fresh.len() as u64;
             if self.bytes > limit::stream() {
                 let why = format!("it is longer than {} bytes", limit::stream());
@@ -78,7 +77,7 @@ impl Tail {
         }
     }
 
-    /// Bytes that are held since the rest of their batch is still to come.
+    /// Bytes held back until the rest of their batch arrives.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.growing.waiting()
@@ -92,13 +91,13 @@ pub struct SampleFile {
     pub source: String,
     /// Its name in the folder.
     pub name: OsString,
-    /// Whether it is a stream, and not Parquet.
+    /// Whether it is a stream rather than Parquet.
     pub is_stream: bool,
 }
 
-/// The files of one repeat, a source each: Parquet where there is one, else the stream.
+/// The files of one repeat, one per source: Parquet if present, otherwise the stream.
 pub fn sample_files(folder: &Dir) -> Result<Vec<SampleFile>, Error> {
-    let mut found: Vec<SampleFile> = Vec::new();
+    let mut files: Vec<SampleFile> = Vec::new();
     for name in folder.names()? {
         let path = Path::new(&name);
         let is_stream = match path.extension().and_then(|extension| extension.to_str()) {
@@ -106,16 +105,16 @@ pub fn sample_files(folder: &Dir) -> Result<Vec<SampleFile>, Error> {
             Some("arrows") => true,
             _ => continue,
         };
-        found.push(SampleFile { source: source_of(path), name, is_stream });
+        files.push(SampleFile { source: source_of(path), name, is_stream });
     }
-    found.sort_by(|a, b| (&a.source, a.is_stream).cmp(&(&b.source, b.is_stream)));
-    found.dedup_by(|later, first| later.source == first.source);
-    Ok(found)
+    files.sort_by(|a, b| (&a.source, a.is_stream).cmp(&(&b.source, b.is_stream)));
+    files.dedup_by(|later, first| later.source == first.source);
+    Ok(files)
 }
 
 impl SampleFile {
-    /// Hands over its samples in tables of at most some ten thousand rows, in the order of the file.
-    /// `false` from `take` ends it early. What is handed over is taken from the budget of its run.
+    /// Passes its samples to `take` in tables of some ten thousand rows at most, in the order of the file. If
+    /// `take` returns `false`, reading ends early. The values are charged to the budget of the run.
     pub fn each(
         &self,
         folder: &Dir,
@@ -128,7 +127,7 @@ impl SampleFile {
             Ok(take(table(&self.source, batch, &path)?))
         };
         if self.is_stream {
-            // A stream that is cut or damaged holds what is whole.
+            // The complete batches of a truncated or damaged stream are read.
             let bytes = folder.bytes(&self.name, limit::stream())?;
             for batch in recover::batches(&bytes) {
                 if !hand_over(&batch)? {
@@ -152,7 +151,7 @@ fn table(source: &str, batch: &RecordBatch, path: &Path) -> Result<Table, Error>
     Ok(assembler.finish())
 }
 
-/// The source that a file of samples is named after.
+/// The source that a samples file is named after.
 pub(crate) fn source_of(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
@@ -184,27 +183,27 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_hands_over_each_batch_once_however_the_bytes_arrive() {
+    fn a_tail_returns_each_batch_once_however_the_bytes_arrive() {
         let place = tempfile::tempdir().unwrap();
         let whole = fs::read(stream(place.path())).unwrap();
         let growing = place.path().join("growing.arrows");
         let mut file = File::create(&growing).unwrap();
         let dir = Dir::open(place.path()).unwrap();
         let mut tail = Tail::open(&dir, Path::new("growing.arrows")).unwrap();
-        let mut seen = Vec::new();
+        let mut times = Vec::new();
         for piece in whole.chunks(37) {
             file.write_all(piece).unwrap();
             let mut take = |table: Table| {
-                seen.extend(table.time_ns);
+                times.extend(table.time_ns);
                 true
             };
             tail.read(&mut Budget::default(), &mut take).unwrap();
         }
-        assert_eq!(seen, [0, 1, 10, 11, 20, 21, 30, 31, 40, 41]);
-        tail.read(&mut Budget::default(), &mut |_| panic!("nothing is left")).unwrap();
+        assert_eq!(times, [0, 1, 10, 11, 20, 21, 30, 31, 40, 41]);
+        tail.read(&mut Budget::default(), &mut |_| panic!("everything was already read")).unwrap();
     }
 
-    /// However a stream is damaged, whoever follows it goes on; and sees the same as who comes later.
+    /// A reader that follows a damaged stream reaches its end, and so does one that reads it afterwards.
     #[test]
     fn a_damaged_stream_is_followed_to_its_end() {
         let place = tempfile::tempdir().unwrap();
@@ -214,41 +213,41 @@ mod tests {
             bytes[at] ^= 0x80;
             fs::write(place.path().join("io.arrows"), &bytes).unwrap();
             let dir = Dir::open(place.path()).unwrap();
-            let mut seen = 0;
+            let mut rows = 0;
             let mut take = |table: Table| {
-                seen += table.time_ns.len();
+                rows += table.time_ns.len();
                 true
             };
             let mut tail = Tail::open(&dir, Path::new("io.arrows")).unwrap();
             tail.read(&mut Budget::default(), &mut take).unwrap();
             let later = read_tables(place.path()).unwrap()[0].time_ns.len();
-            assert!(seen <= 10 && later <= 10, "byte {at}: {seen} and {later}");
+            assert!(rows <= 10 && later <= 10, "byte {at}: {rows} and {later}");
         }
     }
 
-    /// Ten rows of three columns, of which the budget is for nine.
+    /// Ten rows of three columns; the budget covers all but one value.
     #[test]
-    fn whoever_follows_reads_no_more_than_whoever_comes_later() {
+    fn a_tail_stays_within_the_budget_of_its_run() {
         let place = tempfile::tempdir().unwrap();
         stream(place.path());
         let dir = Dir::open(place.path()).unwrap();
         let tail = || Tail::open(&dir, Path::new("io.arrows")).unwrap();
         tail().read(&mut Budget::new(30, 0), &mut |_| true).unwrap();
-        let mut seen = 0;
+        let mut rows = 0;
         let mut take = |table: Table| {
-            seen += table.time_ns.len();
+            rows += table.time_ns.len();
             true
         };
         let error = tail().read(&mut Budget::new(29, 0), &mut take).unwrap_err().to_string();
         assert!(error.contains("io.arrows") && error.contains("more values"), "{error}");
-        assert_eq!(seen, 8);
-        let mut seen = 0;
+        assert_eq!(rows, 8);
+        let mut rows = 0;
         let mut take = |table: Table| {
-            seen += table.time_ns.len();
-            seen < 4
+            rows += table.time_ns.len();
+            rows < 4
         };
         tail().read(&mut Budget::default(), &mut take).unwrap();
-        assert_eq!(seen, 4, "it was told that this is enough");
+        assert_eq!(rows, 4, "`take` ended it early");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The samples of many runs in one file a source, in little memory.
-#![allow(clippy::unwrap_used, reason = "a failure in what the tests share is one of the test")]
+//! Samples of many runs are merged into one file per source, in bounded memory.
+#![allow(clippy::unwrap_used, reason = "a failure in a shared helper is a failure of the test")]
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -33,7 +33,7 @@ fn run(place: &Path, name: &str, counter: &str, rows: u64) -> PathBuf {
 }
 
 #[test]
-fn rows_of_all_hosts_stand_in_one_file_and_what_a_host_lacks_is_null() {
+fn rows_of_all_hosts_are_in_one_file_and_missing_counters_are_null() {
     let place = tempfile::tempdir().unwrap();
     let runs = [
         ("a".to_owned(), run(place.path(), "one", "read_bytes", 3)),
@@ -41,8 +41,8 @@ fn rows_of_all_hosts_stand_in_one_file_and_what_a_host_lacks_is_null() {
         ("c".to_owned(), place.path().join("nothing")),
     ];
     let out = place.path().join("out");
-    let gathered = merge_samples(&runs, &Dir::make_all(&out).unwrap()).unwrap();
-    assert_eq!(gathered.rows["io"], 5);
+    let merged = merge_samples(&runs, &Dir::make_all(&out).unwrap()).unwrap();
+    assert_eq!(merged.rows["io"], 5);
     let file = File::open(out.join("io.parquet")).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
     let batch = reader.map(Result::unwrap).next().unwrap();
@@ -63,7 +63,7 @@ fn rows_of_all_hosts_stand_in_one_file_and_what_a_host_lacks_is_null() {
 }
 
 #[test]
-fn a_half_written_file_is_left_out_and_named() {
+fn an_incomplete_file_is_left_out_and_named() {
     let place = tempfile::tempdir().unwrap();
     let runs = [
         ("a".to_owned(), run(place.path(), "one", "read_bytes", 3)),
@@ -72,16 +72,15 @@ fn a_half_written_file_is_left_out_and_named() {
     let torn = runs[0].1.join("samples/trial-01-repeat-02/io.parquet");
     let bytes = fs::read(&torn).unwrap();
     fs::write(&torn, &bytes[..bytes.len() / 2]).unwrap();
-    let gathered =
-        merge_samples(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
-    assert_eq!(gathered.rows["io"], 3);
-    assert_eq!(gathered.left_out.len(), 1);
-    assert_eq!(gathered.left_out[0].0, torn);
+    let merged = merge_samples(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
+    assert_eq!(merged.rows["io"], 3);
+    assert_eq!(merged.left_out.len(), 1);
+    assert_eq!(merged.left_out[0].0, torn);
 }
 
-/// A link in the place of a repeat, a page that is damaged, and a counter with the name of a column.
+/// A link instead of a repeat's folder, a damaged page, and a counter with the name of an added column.
 #[test]
-fn what_is_wrong_with_one_run_costs_no_other_its_rows() {
+fn a_damaged_run_does_not_affect_the_rows_of_others() {
     let place = tempfile::tempdir().unwrap();
     let runs = [
         ("a".to_owned(), run(place.path(), "one", "read_bytes", 3)),
@@ -92,19 +91,18 @@ fn what_is_wrong_with_one_run_costs_no_other_its_rows() {
     let link = runs[0].1.join("samples/trial-99-repeat-00");
     symlink("/etc", &link).unwrap();
     let file = |run: usize| runs[run].1.join("samples/trial-01-repeat-02/io.parquet");
-    // The header of the first page, which nobody reads before the rows.
+    // The header of the first page, which is not read before the rows.
     let mut bytes = fs::read(file(1)).unwrap();
     bytes[4..12].fill(0xff);
     fs::write(file(1), bytes).unwrap();
-    let gathered =
-        merge_samples(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
-    assert_eq!(gathered.rows["io"], 3 + 2);
-    let mut left_out: Vec<&PathBuf> = gathered.left_out.iter().map(|(path, _)| path).collect();
+    let merged = merge_samples(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
+    assert_eq!(merged.rows["io"], 3 + 2);
+    let mut left_out: Vec<&PathBuf> = merged.left_out.iter().map(|(path, _)| path).collect();
     left_out.sort();
-    assert_eq!(left_out, [&link, &file(2), &file(1)], "{:?}", gathered.left_out);
+    assert_eq!(left_out, [&link, &file(2), &file(1)], "{:?}", merged.left_out);
 }
 
-/// The most memory that this process has held, in bytes (proc_pid_status(5), `VmHWM`).
+/// Peak memory of this process in bytes (proc_pid_status(5), `VmHWM`).
 fn peak() -> u64 {
     let text = fs::read_to_string("/proc/self/status").unwrap();
     let line = text.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
@@ -112,16 +110,15 @@ fn peak() -> u64 {
 }
 
 #[test]
-fn a_thousand_runs_take_no_more_memory_than_a_few() {
+fn memory_does_not_grow_with_the_number_of_runs() {
     let place = tempfile::tempdir().unwrap();
-    // Ten minutes of one group at 1 Hz; a thousand names for one folder stand for as many runs.
+    // Ten minutes of one group at 1 Hz; one folder under a thousand names represents as many runs.
     let one = run(place.path(), "one", "read_bytes", 600);
     let runs: Vec<(String, PathBuf)> =
         (0..1000).map(|host| (format!("node{host}"), one.clone())).collect();
     let before = peak();
-    let gathered =
-        merge_samples(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
-    assert_eq!(gathered.rows["io"], 600_000);
+    let merged = merge_samples(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
+    assert_eq!(merged.rows["io"], 600_000);
     let grown = peak().saturating_sub(before);
-    assert!(grown < 200 << 20, "gathering took {} MiB", grown >> 20);
+    assert!(grown < 200 << 20, "merging took {} MiB", grown >> 20);
 }

@@ -1,4 +1,4 @@
-//! What a repeat reads before its workloads start, to be held against what it reads at the end.
+//! Readings taken before the workloads of a repeat start, for comparison with those at its end.
 
 use assay_cgroup::Tree;
 use assay_facts::Available;
@@ -7,34 +7,34 @@ use assay_kernel::Root;
 use assay_plan::Trial;
 use assay_run_folder::RepeatRecord;
 
-use crate::knobs::{self, Found};
+use crate::knobs::{self, KnobValue};
 use crate::queues::{self, Queue};
 use crate::settings;
 use crate::start::Starter;
 
-/// Knobs, settings and queues of a repeat as they were before anything ran.
+/// Knobs, settings and queues of a repeat before anything runs.
 pub(crate) struct AtStart {
-    /// Settings of the host before the study set them.
-    settings_found: Vec<Available<String>>,
-    /// The same, once they were set.
+    /// Settings of the host before the study changed them.
+    settings_before: Vec<Available<String>>,
+    /// Settings of the host after the study changed them.
     pub(crate) settings: Vec<Available<String>>,
     /// The knobs of all groups, read back.
-    pub(crate) knobs: Vec<Found>,
+    pub(crate) knobs: Vec<KnobValue>,
     /// One for each disk of the trial.
     pub(crate) queues: Vec<Queue>,
 }
 
 impl AtStart {
-    /// Reads everything. `settings_found` is what `settings::set_up` found.
+    /// Reads everything. `settings_before` is the result of `settings::set_up`.
     pub(crate) fn read(
         root: &Root,
         tree: &Tree,
         trial: &Trial,
         disks: &[ScratchDisk],
-        settings_found: Vec<Available<String>>,
+        settings_before: Vec<Available<String>>,
     ) -> Self {
         Self {
-            settings_found,
+            settings_before,
             settings: settings::read(root, trial),
             knobs: knobs::read(tree, trial),
             queues: queues::read(root, trial, disks),
@@ -49,6 +49,6 @@ impl AtStart {
         record.queues = queues::readings(trial, disks, self.queues, queues_at_end);
         let settings_at_end = settings::read(root, trial);
         record.settings =
-            settings::readings(trial, self.settings_found, self.settings, settings_at_end);
+            settings::readings(trial, self.settings_before, self.settings, settings_at_end);
     }
 }

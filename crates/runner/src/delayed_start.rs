@@ -1,4 +1,4 @@
-//! Workloads that do not start with all others: when another one has ended, or after a time.
+//! Workloads that start later than the others: after another one has ended, or after a time.
 
 use assay_kernel::Error;
 use assay_plan::{AfterPlan, GroupPlan, Trial, WorkloadPlan};
@@ -8,23 +8,23 @@ use crate::outcome::not_started;
 use crate::processes::Process;
 use crate::start::Starter;
 
-/// One that has not started yet.
+/// A workload that has not started yet.
 struct Waiting<'t> {
     group: &'t GroupPlan,
     workload: &'t WorkloadPlan,
     after: &'t AfterPlan,
 }
 
-/// All that have not started yet.
+/// All workloads that have not started yet.
 pub(crate) struct DelayedStart<'t> {
     waiting: Vec<Waiting<'t>>,
-    /// Names that somebody waits for; the end of these does not end a window.
+    /// Workloads that others wait for; their end does not end a window.
     awaited: Vec<&'t str>,
-    /// Those that never will, with the reason.
-    given_up: Vec<WorkloadResult>,
+    /// Workloads that will never start, with the reason.
+    cancelled: Vec<WorkloadResult>,
 }
 
-/// Whether what it waits for has come.
+/// Whether a waiting workload can start.
 enum Due {
     Now,
     NotYet,
@@ -32,7 +32,7 @@ enum Due {
 }
 
 impl<'t> DelayedStart<'t> {
-    pub(crate) fn of(trial: &'t Trial) -> Self {
+    pub(crate) fn new(trial: &'t Trial) -> Self {
         let all = trial.groups.iter().flat_map(|group| {
             group.workloads.iter().filter_map(move |workload| {
                 Some(Waiting { group, workload, after: workload.after.as_ref()? })
@@ -43,7 +43,7 @@ impl<'t> DelayedStart<'t> {
             AfterPlan::Workload(name) => Some(name.as_str()),
             AfterPlan::Time(_) => None,
         });
-        Self { awaited: awaited.collect(), waiting, given_up: Vec::new() }
+        Self { awaited: awaited.collect(), waiting, cancelled: Vec::new() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -54,7 +54,7 @@ impl<'t> DelayedStart<'t> {
         self.awaited.contains(&workload)
     }
 
-    /// Starts what is due `since_ns` after the common start.
+    /// Starts the workloads that are due `since_ns` after the common start.
     pub(crate) fn start_due(
         &mut self,
         since_ns: u64,
@@ -67,24 +67,24 @@ impl<'t> DelayedStart<'t> {
                     processes.push(starter.start(waiting.group, waiting.workload, false)?);
                 }
                 Due::NotYet => self.waiting.push(waiting),
-                Due::Never(why) => self.given_up.push(waiting.not_started(&why)),
+                Due::Never(why) => self.cancelled.push(waiting.not_started(&why)),
             }
         }
         Ok(())
     }
 
-    /// Those that did not start, now that the window is over.
-    pub(crate) fn left(self) -> Vec<WorkloadResult> {
-        let left = self.waiting.into_iter().map(|waiting| {
+    /// Workloads that had not started when the window ended.
+    pub(crate) fn not_started_in_window(self) -> Vec<WorkloadResult> {
+        let not_started_in_window = self.waiting.into_iter().map(|waiting| {
             let why = match waiting.after {
                 AfterPlan::Workload(name) => {
-                    format!("`{name}` had not ended when the window was over")
+                    format!("`{name}` had not ended when the window ended")
                 }
-                AfterPlan::Time(_) => "the window was over before its time came".to_owned(),
+                AfterPlan::Time(_) => "the window ended before its start time".to_owned(),
             };
             waiting.not_started(&why)
         });
-        self.given_up.into_iter().chain(left.collect::<Vec<_>>()).collect()
+        self.cancelled.into_iter().chain(not_started_in_window.collect::<Vec<_>>()).collect()
     }
 }
 
@@ -100,9 +100,9 @@ fn due(after: &AfterPlan, since_ns: u64, processes: &mut [Process]) -> Due {
         AfterPlan::Time(_) => return Due::NotYet,
         AfterPlan::Workload(name) => name,
     };
-    // Where there is none, it waits for something itself.
-    let found = processes.iter_mut().find(|process| process.workload == *name);
-    let Some(process) = found else { return Due::NotYet };
+    // If it is not running, it is waiting itself.
+    let awaited = processes.iter_mut().find(|process| process.workload == *name);
+    let Some(process) = awaited else { return Due::NotYet };
     if process.is_running() {
         Due::NotYet
     } else if process.has_failed() {

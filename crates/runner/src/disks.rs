@@ -1,5 +1,5 @@
-//! Scratch disks, kept from one repeat to the next while their plan stays the same: writing an
-//! image takes longer than many a repeat. Where only the queue differs, only the queue is set anew.
+//! Scratch disks, kept from one repeat to the next while their plan is unchanged: writing an image takes
+//! longer than many repeats. If only the queue differs, only the queue is reconfigured.
 
 use std::path::{Path, PathBuf};
 
@@ -7,26 +7,26 @@ use assay_files::Trust;
 use assay_host::ledger::Mark;
 use assay_host::scratch::{self, ScratchDisk, ScratchSpec, Source};
 use assay_kernel::{Error, signal};
-use assay_plan::{DiskPlan, PlacePlan, Slot, Trial, null_blk_attributes};
+use assay_plan::{DiskPlan, RepeatId, StoragePlan, Trial, null_blk_attributes};
 use assay_study::{DiskSource, Format};
-use assay_workload::fio::Place;
+use assay_workload::fio::Target;
 
 use crate::failure::Failure;
 use crate::run::{Context, fraction};
 use crate::start::{find_place, remove_place};
 
-/// Where file systems are mounted (hier(7)): nobody but root can rename what lies above, as whoever
-/// owns the directory of the run folder can.
+/// Mount point of file systems (hier(7)): only root can rename its parents, while the run folder's parents
+/// may belong to users.
 const MOUNTS: &str = "/run";
 
-/// The disks that stand at the moment.
+/// The current disks.
 pub(crate) struct Disks {
     before: Mark,
-    /// After the disks were made and before their queues were set.
+    /// Ledger position after the disks were made and before their queues were set.
     made: Mark,
     planned: Vec<DiskPlan>,
-    /// Where the trial that ran last put its data: disk, workload, place.
-    used: Vec<(usize, String, PlacePlan)>,
+    /// Data locations of the last trial: disk, workload, place.
+    used: Vec<(usize, String, StoragePlan)>,
     ready: Vec<ScratchDisk>,
 }
 
@@ -39,11 +39,11 @@ impl Disks {
         &self.ready
     }
 
-    /// Makes the disks of `trial` stand.
+    /// Sets up the disks of `trial`.
     pub(crate) fn provide(
         &mut self,
         context: &mut Context,
-        slot: Slot,
+        slot: RepeatId,
         trial: &Trial,
     ) -> Result<(), Failure> {
         let used = std::mem::replace(&mut self.used, places(trial));
@@ -53,17 +53,17 @@ impl Disks {
         let without_queues = |disks: &[DiskPlan]| disks.iter().map(bare).collect::<Vec<_>>();
         let same_disks = without_queues(&self.planned) == without_queues(&trial.disks);
         if !same_disks {
-            self.take_away(context)?;
+            self.remove(context)?;
             self.make(context, slot, trial)?;
-        } else if let Some(error) = self.take_back(context, self.made) {
+        } else if let Some(error) = self.restore_to(context, self.made) {
             return Err(error.into());
         } else {
             self.clear(&used)?;
         }
         if let Err(error) = self.set_queues(context, trial) {
-            // A course may go on with another trial, which must find the queues as they were made.
+            // A schedule may continue with another trial, whose queues must start from their initial state.
             self.planned = without_queues(&trial.disks);
-            let worse = self.take_back(context, self.made);
+            let worse = self.restore_to(context, self.made);
             return Err(worse.unwrap_or(error).into());
         }
         self.planned.clone_from(&trial.disks);
@@ -78,21 +78,26 @@ impl Disks {
         Ok(())
     }
 
-    /// Removes what another trial laid out where this one has nothing or less of it: files of 16
-    /// groups beside those of 4 fill a disk. Data in the same place is used again.
-    fn clear(&self, used: &[(usize, String, PlacePlan)]) -> Result<(), Failure> {
+    /// Removes data of other trials that this one does not use at the same place with the same plan: files of
+    /// 16 groups beside those of 4 could fill a disk. Data at an unchanged place is reused.
+    fn clear(&self, used: &[(usize, String, StoragePlan)]) -> Result<(), Failure> {
         for place in used.iter().filter(|place| !self.used.contains(place)) {
             let (disk, workload, plan) = place;
             let Some(disk) = self.ready.get(*disk) else { continue };
-            if let Place::Directory { path, .. } = find_place(plan, disk, workload)? {
+            if let Target::Directory { path, .. } = find_place(plan, disk, workload)? {
                 remove_place(Path::new(&path))?;
             }
         }
         Ok(())
     }
 
-    /// Makes the disks, all but their queues.
-    fn make(&mut self, context: &mut Context, slot: Slot, trial: &Trial) -> Result<(), Failure> {
+    /// Makes the disks, without configuring their queues.
+    fn make(
+        &mut self,
+        context: &mut Context,
+        slot: RepeatId,
+        trial: &Trial,
+    ) -> Result<(), Failure> {
         for disk in &trial.disks {
             context.observer.phase(slot, &format!("prepare disk {}", disk.name));
             context.event(slot, "phase", format!("prepare disk {}", disk.name))?;
@@ -117,32 +122,32 @@ impl Disks {
         Ok(())
     }
 
-    fn take_away(&mut self, context: &mut Context) -> Result<(), Failure> {
+    fn remove(&mut self, context: &mut Context) -> Result<(), Failure> {
         self.planned.clear();
         self.ready.clear();
-        match self.take_back(context, self.before) {
+        match self.restore_to(context, self.before) {
             Some(error) => Err(error.into()),
             None => Ok(()),
         }
     }
 
-    fn take_back(&self, context: &mut Context, mark: Mark) -> Option<Error> {
+    fn restore_to(&self, context: &mut Context, mark: Mark) -> Option<Error> {
         let root = context.root.clone();
         context.ledger.restore_to(&root, mark).into_iter().next()
     }
 }
 
-/// A directory of the user's without links, if nobody else may change what its path stands for: who
-/// may rename in there decides what root's workloads write to. That of the user who called sudo is
-/// such a one, since workloads open it by its name while the run lasts.
+/// The real path of a user's directory, if no other user may change what it refers to: a user who may rename in
+/// there decides where root's workloads write. A directory of the user who called sudo is refused as well,
+/// since workloads open it by name while the run lasts.
 fn checked(path: &Path, trust: Trust) -> Result<PathBuf, Error> {
-    // Below it, so that one such as /tmp will do.
+    // The check applies to an entry below it, so that a directory like /tmp is accepted.
     let own = assay_files::check(&path.join("assay"), None, trust)?.path();
     Ok(own.parent().unwrap_or(path).to_owned())
 }
 
-/// Where the workloads of a trial have their data.
-fn places(trial: &Trial) -> Vec<(usize, String, PlacePlan)> {
+/// Where the workloads of a trial store their data.
+fn places(trial: &Trial) -> Vec<(usize, String, StoragePlan)> {
     let groups = trial.groups.iter().filter_map(|group| Some((group.disk?, group)));
     groups
         .flat_map(|(disk, group)| {
@@ -153,7 +158,7 @@ fn places(trial: &Trial) -> Vec<(usize, String, PlacePlan)> {
         .collect()
 }
 
-/// A disk as it is before its queue is set.
+/// A disk without the configuration of its queue.
 fn bare(disk: &DiskPlan) -> DiskPlan {
     DiskPlan { scheduler: None, queue: Vec::new(), ..disk.clone() }
 }
@@ -164,8 +169,9 @@ fn spec(context: &Context, disk: &DiskPlan) -> ScratchSpec {
         name: disk.name.clone(),
         source: match &disk.source {
             DiskSource::Loop => {
-                // Whoever may rename the run folder does not move where its images are made.
-                Source::Loop { image_dir: folder.steady(folder.dir()), size: disk.size }
+                // A path through the descriptor, so that renaming the run folder does not redirect the
+                // images.
+                Source::Loop { image_dir: folder.stable_path(folder.dir()), size: disk.size }
             }
             DiskSource::Block { device, erase } => {
                 Source::Block { device: device.into(), erase: erase.clone() }

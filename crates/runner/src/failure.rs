@@ -1,8 +1,8 @@
-//! Why a run did not get as far as a verdict.
+//! Errors that end a run early.
 
 use std::fmt;
 
-/// What ended a run before or between its trials.
+/// The cause of a failed run.
 #[derive(Debug)]
 pub enum Failure {
     /// The host refused a change or lacks something.
@@ -35,7 +35,7 @@ impl From<assay_run_folder::Error> for Failure {
 }
 
 impl From<assay_files::Error> for Failure {
-    /// What is made by its name in a run is made in the run folder.
+    /// Files that a run creates by name are in the run folder.
     fn from(error: assay_files::Error) -> Self {
         Self::Record(error.into())
     }

@@ -1,4 +1,4 @@
-//! Asking a generator how much it would take, before anything is planned.
+//! Asks a load generator for its predicted footprint, before anything is planned.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// How long an answer may take. It says what would be done, and does nothing of it.
+/// Time limit of a prediction, which does none of the actual work.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long one that was killed may take to end.
+/// Time limit for a killed generator to end.
 const AFTER_KILL: Duration = Duration::from_secs(5);
 
-/// Bytes that a generator says it would take: memory of its own, and the files that it makes, which
-/// the page cache would hold if nobody limited it. `command` is one of `assay_plan::to_predict`,
-/// program first; it makes nothing and ends at once.
+/// Bytes that a generator predicts to use: its own memory and the files it creates, which the page cache
+/// would hold if not limited. `command` is one from `assay_plan::prediction_commands`, program first; it creates
+/// nothing and ends at once.
 pub fn footprint(command: &[String]) -> Result<u64, String> {
     footprint_within(command, PATIENCE)
 }
@@ -31,24 +31,25 @@ fn footprint_within(command: &[String], limit: Duration) -> Result<u64, String> 
         .stderr(Stdio::piped())
         .spawn()
         .map_err(failed)?;
-    // A program that says more, on both at once or without end, is none of ours.
-    let (answer, complaint) = (listen(child.stdout.take()), listen(child.stderr.take()));
-    let left = || end.saturating_duration_since(Instant::now());
-    let said = answer.recv_timeout(left());
-    let complaint = complaint.recv_timeout(left()).unwrap_or_default();
-    put_away(&mut child).map_err(failed)?;
-    let said = said.map_err(|_| {
-        format!("{program} did not say within {limit:?} what it would take, and was ended")
+    // Both outputs are read in parallel, up to a limit: an unknown program may write to both without end.
+    let (answer, error_output) =
+        (read_in_background(child.stdout.take()), read_in_background(child.stderr.take()));
+    let remaining = || end.saturating_duration_since(Instant::now());
+    let output = answer.recv_timeout(remaining());
+    let error_output = error_output.recv_timeout(remaining()).unwrap_or_default();
+    kill(&mut child).map_err(failed)?;
+    let output = output.map_err(|_| {
+        format!("{program} did not report its footprint within {limit:?} and was killed")
     })?;
-    // A prediction that does not fit this host is a prediction all the same: the limit is ours.
-    read(&said).map_err(|why| match complaint.trim().lines().next() {
+    // A prediction that exceeds this host's resources is still valid: the caller decides about limits.
+    read(&output).map_err(|why| match error_output.trim().lines().next() {
         Some(line) => line.to_owned(),
         None => why,
     })
 }
 
-/// Ends it, whatever it still does. One that hangs in the kernel is left behind.
-fn put_away(child: &mut Child) -> std::io::Result<()> {
+/// Kills the generator, whatever state it is in. One that hangs in the kernel is left behind.
+fn kill(child: &mut Child) -> std::io::Result<()> {
     let _ = child.kill();
     let end = Instant::now() + AFTER_KILL;
     while child.try_wait()?.is_none() && Instant::now() < end {
@@ -57,26 +58,27 @@ fn put_away(child: &mut Child) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Bytes of an answer; a prediction has a few thousand.
-const MOST_SAID: u64 = 1 << 20;
+/// Limit on the size of an answer; a prediction has a few thousand bytes.
+const MOST_OUTPUT: u64 = 1 << 20;
 
-/// Hears what a program says, on a thread that is left behind where somebody keeps the pipe open.
-fn listen(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+/// Reads the output of a program on a thread of its own; the thread is left behind if another process keeps
+/// the pipe open.
+fn read_in_background(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (to, heard) = channel();
     std::thread::spawn(move || {
-        // Nobody may listen any more.
+        // The receiver may be gone.
         let _ = to.send(start_of(pipe));
     });
     heard
 }
 
-/// What a program says until it ends, or says too much and is cut off.
+/// The output of a program up to its end or the size limit.
 fn start_of(pipe: Option<impl Read>) -> String {
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     if let Some(pipe) = pipe {
-        let _ = pipe.take(MOST_SAID).read_to_end(&mut said);
+        let _ = pipe.take(MOST_OUTPUT).read_to_end(&mut output);
     }
-    String::from_utf8_lossy(&said).into_owned()
+    String::from_utf8_lossy(&output).into_owned()
 }
 
 fn read(text: &str) -> Result<u64, String> {
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_that_never_ends_its_answer_is_cut_off() {
+    fn the_size_of_an_answer_is_limited() {
         for endless in ["yes", "yes >&2; yes", "yes & yes >&2"] {
             let command = ["sh", "-c", endless].map(str::to_owned);
             assert!(footprint(&command).is_err(), "{endless}");
@@ -111,18 +113,18 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_that_says_nothing_is_named_and_ended() {
+    fn a_generator_without_an_answer_is_killed_and_named_in_the_error() {
         let begun = Instant::now();
         for quiet in ["exec sleep 100", "sleep 5 & echo x; exit", "echo no >&2; exec sleep 100"] {
             let command = ["sh", "-c", quiet].map(str::to_owned);
             let error = footprint_within(&command, Duration::from_millis(200)).unwrap_err();
-            assert!(error.contains("sh did not say within 200ms"), "{error}");
+            assert!(error.contains("sh did not report its footprint within 200ms"), "{error}");
         }
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 
     #[test]
-    fn what_the_generator_complains_about_is_the_reason() {
+    fn the_error_output_of_the_generator_is_the_reason() {
         let command = ["sh", "-c", "echo 'scale 99 is too large' >&2"].map(str::to_owned);
         assert_eq!(footprint(&command), Err("scale 99 is too large".to_owned()));
         let missing = [String::from("/nowhere/assay-load")];

@@ -1,4 +1,4 @@
-//! Groups and their knobs: made, set, read back.
+//! Groups and their knobs: created, set and read back.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,12 +9,12 @@ use assay_host::scratch::ScratchDisk;
 use assay_kernel::Error;
 use assay_kernel::clock::monotonic_ns;
 use assay_plan::{GroupPlan, KnobPlan, Trial};
-use assay_run_folder::{Drift, Reading, Seen};
+use assay_run_folder::{Drift, Reading, TimedReading};
 
 use crate::run::Context;
 use crate::targets::count_io;
 
-/// Makes every group of the trial and sets its knobs.
+/// Creates every group of the trial and sets its knobs.
 pub(crate) fn set_up(
     context: &mut Context,
     trial: &Trial,
@@ -58,7 +58,7 @@ fn set(
         }
     }
     if !translation.device_rules.is_empty() {
-        let hint = "an eBPF device program would have to be attached; runs of studies do not";
+        let hint = "this needs an eBPF device program, which runs of studies do not attach";
         return Err(Error::unexpected("set", Path::new(&translation.file), hint));
     }
     let device = group.disk.map(|index| &disks[index]).map(numbers).unwrap_or_default();
@@ -68,20 +68,20 @@ fn set(
     Ok(())
 }
 
-/// The disk's numbers as interface files name it.
+/// The disk's numbers as used in interface files.
 fn numbers(disk: &ScratchDisk) -> String {
     format!("{}:{}", disk.major, disk.minor)
 }
 
-/// What one knob reads: its file, and those that belong to it.
+/// The values of one knob: of its own file and of further files.
 #[derive(Clone)]
-pub(crate) struct Found {
+pub(crate) struct KnobValue {
     pub(crate) value: Available<String>,
     pub(crate) also: BTreeMap<String, Available<String>>,
 }
 
 /// Reads every knob of the trial back.
-pub(crate) fn read(tree: &Tree, trial: &Trial) -> Vec<Found> {
+pub(crate) fn read(tree: &Tree, trial: &Trial) -> Vec<KnobValue> {
     knobs(trial)
         .map(|(group, knob)| {
             let translation = &knob.translation;
@@ -90,13 +90,13 @@ pub(crate) fn read(tree: &Tree, trial: &Trial) -> Vec<Found> {
                 Err(error) => Available::NotAvailable(error.to_string()),
             };
             let also = translation.also.iter().map(|(file, _)| (file.clone(), read(file)));
-            Found { value: read(&translation.file), also: also.collect() }
+            KnobValue { value: read(&translation.file), also: also.collect() }
         })
         .collect()
 }
 
-/// The CPUs that each group may use, where the run uses the controller `cpuset`. v1 has the
-/// effective list since 3.17, under another name than v2.
+/// The CPUs that each group may use, if the run uses the controller `cpuset`. v1 has had the effective list
+/// since 3.17, under another name than v2.
 pub(crate) fn cpus(tree: &Tree, trial: &Trial) -> BTreeMap<String, Available<String>> {
     let files = ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"];
     let groups = trial.groups.iter().map(|group| group.name.as_str());
@@ -104,17 +104,21 @@ pub(crate) fn cpus(tree: &Tree, trial: &Trial) -> BTreeMap<String, Available<Str
     served
         .map(|group| {
             let mut read = files.iter().map(|file| tree.read(group, "cpuset", file));
-            let found = match read.find(Result::is_ok) {
+            let cpus = match read.find(Result::is_ok) {
                 Some(Ok(text)) => Available::Value(text),
                 _ => Available::NotAvailable("none of the files of cpuset can be read".to_owned()),
             };
-            (group.to_owned(), found)
+            (group.to_owned(), cpus)
         })
         .collect()
 }
 
-/// The readings at the start and at the end, side by side.
-pub(crate) fn readings(trial: &Trial, at_start: Vec<Found>, at_end: Vec<Found>) -> Vec<Reading> {
+/// Combines the readings at the start and at the end.
+pub(crate) fn readings(
+    trial: &Trial,
+    at_start: Vec<KnobValue>,
+    at_end: Vec<KnobValue>,
+) -> Vec<Reading> {
     knobs(trial)
         .zip(at_start.into_iter().zip(at_end))
         .map(|((group, knob), (at_start, at_end))| Reading {
@@ -129,7 +133,7 @@ pub(crate) fn readings(trial: &Trial, at_start: Vec<Found>, at_end: Vec<Found>) 
         .collect()
 }
 
-/// Files beside a knob's own that read differently at the end.
+/// Further files of a knob whose value at the end differs.
 fn changed(
     at_start: &BTreeMap<String, Available<String>>,
     at_end: BTreeMap<String, Available<String>>,
@@ -137,8 +141,8 @@ fn changed(
     let differs = at_end.into_iter().filter(|(file, value)| at_start.get(file) != Some(value));
     differs
         .map(|(file, value)| {
-            let seen = Seen { time_ns: monotonic_ns(), value };
-            (file, Drift { first: seen.clone(), last: seen, readings: 1 })
+            let reading = TimedReading { time_ns: monotonic_ns(), value };
+            (file, Drift { first: reading.clone(), last: reading, readings: 1 })
         })
         .collect()
 }

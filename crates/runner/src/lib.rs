@@ -1,7 +1,7 @@
-//! Runs a plan: sets the host up through the ledger, starts every workload inside its group,
-//! releases them at once, samples, stops them, and puts the host back.
+//! Runs a plan: sets the host up through the ledger, starts every workload inside its group, releases them
+//! together, samples, stops them, and restores the host.
 //!
-//! It knows neither statistics nor HTML; it leaves a run folder and returns.
+//! It contains no statistics and no HTML; its result is a run folder.
 
 mod at_start;
 mod delayed_start;
@@ -32,7 +32,7 @@ mod watch;
 
 pub use failure::Failure;
 pub use footprint::footprint;
-pub use run::{Finished, Observer, Request, run, run_course};
-pub use sampling::{FollowTarget, SampleRequest, Sampled, sample};
+pub use run::{Finished, Observer, Request, run, run_schedule};
+pub use sampling::{FinishedRecording, FollowTarget, SampleRequest, sample};
 pub use schedule::{NextRepeat, Schedule};
 pub use stop_rule::{NeverStop, Progress, StopRule};

@@ -1,5 +1,5 @@
-//! The window: all workloads run, the sampler samples, nothing else happens but the start of what
-//! was to start later.
+//! The measurement window: all workloads run and the sampler samples; the only other activity is starting
+//! delayed workloads.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::start::Starter;
 use crate::start_barrier::{Release, StartBarrier};
 use crate::watch::Watch;
 
-/// What the window was.
+/// Times and result of the window.
 pub(crate) struct Window {
     pub(crate) release: Release,
     pub(crate) stopped_ns: u64,
@@ -24,30 +24,29 @@ pub(crate) struct Window {
     pub(crate) interrupted: bool,
 }
 
-/// How long the first I/O of every group is watched for.
+/// How long to watch for the first I/O of every group.
 const FIRST_IO: Duration = Duration::from_millis(250);
 
-/// The workloads of a repeat: those that run, and those that will.
+/// The workloads of a repeat: running and delayed ones.
 pub(crate) struct Load<'l, 't> {
     pub(crate) processes: &'l mut Vec<Process>,
-    pub(crate) later: &'l mut DelayedStart<'t>,
+    pub(crate) delayed: &'l mut DelayedStart<'t>,
     pub(crate) starter: &'l Starter<'l>,
 }
 
-/// Releases the workloads and waits until the window has passed, the workloads whose end ends it
-/// have done all they had to do, `enough` has been seen, or the user asks to stop. `tell` hears
-/// how much has passed. A workload that fails does not end the window: the data of the other
-/// groups is kept.
+/// Releases the workloads and waits until the window's time is over, the workloads that determine its end are
+/// done, `enough` returns true, or the user asks to stop. `on_progress` receives the elapsed time. A failed
+/// workload does not end the window: the data of the other groups is kept.
 pub(crate) fn measure(
     trial: &Trial,
-    gate: &StartBarrier,
+    barrier: &StartBarrier,
     first_io: FirstIo,
     load: &mut Load<'_, '_>,
     watch: &mut Watch<'_>,
-    tell: &mut dyn FnMut(Duration),
+    on_progress: &mut dyn FnMut(Duration),
     enough: &mut dyn FnMut(Release, u64) -> bool,
 ) -> Result<Window, Error> {
-    let (release, skew) = gate.release(|| first_io.skew(FIRST_IO));
+    let (release, skew) = barrier.release(|| first_io.skew(FIRST_IO));
     for process in &mut *load.processes {
         process.began_ns = Some(release.first_ns);
     }
@@ -60,11 +59,11 @@ pub(crate) fn measure(
     let stopped_ns = loop {
         let now = monotonic_ns();
         let since_ns = now - release.last_ns;
-        tell(Duration::from_nanos(since_ns));
+        on_progress(Duration::from_nanos(since_ns));
         if now >= end_ns || interrupted {
             break now.min(end_ns);
         }
-        load.later.start_due(since_ns, load.starter, load.processes)?;
+        load.delayed.start_due(since_ns, load.starter, load.processes)?;
         if load.is_over(trial.ends) {
             break now;
         }
@@ -72,8 +71,8 @@ pub(crate) fn measure(
         if enough(release, now) {
             break monotonic_ns().min(end_ns);
         }
-        let left = Duration::from_nanos(end_ns - now);
-        interrupted = pause(left.min(Duration::from_millis(50)));
+        let remaining = Duration::from_nanos(end_ns - now);
+        interrupted = pause(remaining.min(Duration::from_millis(50)));
     };
     Ok(Window { release, stopped_ns, start_skew_s, interrupted })
 }
@@ -87,15 +86,15 @@ impl Load<'_, '_> {
             states.push(State {
                 is_running,
                 is_done: !is_running && !process.has_failed(),
-                is_awaited: self.later.awaits(&process.workload),
+                is_awaited: self.delayed.awaits(&process.workload),
                 until_stopped: process.until_stopped,
             });
         }
-        over(ends, &states, self.later.is_empty())
+        over(ends, &states, self.delayed.is_empty())
     }
 }
 
-/// A workload as far as it decides about the end of the window.
+/// State of a workload, as far as it affects the end of the window.
 #[derive(Debug, Clone, Copy)]
 struct State {
     is_running: bool,
@@ -104,10 +103,10 @@ struct State {
     until_stopped: bool,
 }
 
-/// Whether a window with these workloads is over before its time. `all_started` says that nobody
-/// waits to be started.
+/// Whether a window with these workloads ends before its time. `all_started` means that no delayed workload
+/// is waiting.
 fn over(ends: Ends, states: &[State], all_started: bool) -> bool {
-    let any = |of: &dyn Fn(&State) -> bool| states.iter().any(of);
+    let any = |test: &dyn Fn(&State) -> bool| states.iter().any(test);
     let nothing_runs = all_started && !any(&|state| state.is_running);
     match ends {
         // One that another waits for hands over, and does not end anything.

@@ -1,4 +1,4 @@
-//! What became of each workload, and of the repeat because of it.
+//! Results of workloads, and faults of a repeat that follow from them.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,16 @@ use assay_workload::{CapturedOutput, Output};
 
 use crate::processes::Process;
 
-/// What a workload said of itself, and how it ended.
+/// The metrics reported by a workload, and how it ended.
 pub(crate) fn result(process: &Process) -> WorkloadResult {
-    let (output, talk) = process.output();
+    let (output, messages) = process.output();
     let read = match &process.tool {
         ToolPlan::Fio(_) => {
             parse_output(&output).map(Output::from).map_err(|error| error.to_string())
         }
-        ToolPlan::Invocation(call) => call.read(&CapturedOutput { stdout: &output, stderr: &talk }),
+        ToolPlan::Invocation(call) => {
+            call.parse_output(&CapturedOutput { stdout: &output, stderr: &messages })
+        }
     };
     let blank = WorkloadResult {
         workload: process.workload.clone(),
@@ -27,9 +29,9 @@ pub(crate) fn result(process: &Process) -> WorkloadResult {
         ended_ns: process.ended_ns,
         ..WorkloadResult::default()
     };
-    let said = talk.trim().lines().last().map(str::to_owned);
-    let ended = process.has_failed().then(|| match (&process.ended, said) {
-        (Some(ended), Some(said)) => format!("{ended}; it said: {said}"),
+    let last_line = messages.trim().lines().last().map(str::to_owned);
+    let ended = process.has_failed().then(|| match (&process.ended, last_line) {
+        (Some(ended), Some(last_line)) => format!("{ended}; last output: {last_line}"),
         (ended, _) => ended.clone().unwrap_or_default(),
     });
     match (read, ended) {
@@ -47,9 +49,9 @@ pub(crate) fn result(process: &Process) -> WorkloadResult {
         (Err(_), Some(ended)) => WorkloadResult { failure: Some(ended), ..blank },
         (Err(_), None) if was_cut_off(process) => WorkloadResult {
             findings: vec![
-                "it was still at its work when the window was over, and has figures only when it \
-                 is done"
-                    .to_owned(),
+                "it had not finished when the window ended, and reports metrics only at its \
+                 end"
+                .to_owned(),
             ],
             ..blank
         },
@@ -57,14 +59,14 @@ pub(crate) fn result(process: &Process) -> WorkloadResult {
     }
 }
 
-/// Whether it has figures only at its end, which it did not reach.
+/// Whether it reports metrics only at its end, which it did not reach.
 fn was_cut_off(process: &Process) -> bool {
     let only_at_the_end =
-        matches!(&process.tool, ToolPlan::Invocation(call) if !call.ends_with_figures);
+        matches!(&process.tool, ToolPlan::Invocation(call) if !call.reports_on_sigint);
     process.was_stopped && only_at_the_end
 }
 
-/// One that waited for something which did not come.
+/// The result of a workload that was never started.
 pub(crate) fn not_started(workload: &str, group: &str, why: &str) -> WorkloadResult {
     WorkloadResult {
         workload: workload.to_owned(),
@@ -74,8 +76,8 @@ pub(crate) fn not_started(workload: &str, group: &str, why: &str) -> WorkloadRes
     }
 }
 
-/// What the kernel has counted of memory limits in each group, by its own names. cgroup v1 counts
-/// its kills since 4.13 (Documentation/admin-guide/cgroup-v1/memory.rst, 10. OOM Control).
+/// The kernel's counters of memory limits in each group, by the kernel's names. cgroup v1 counts OOM kills
+/// since 4.13 (Documentation/admin-guide/cgroup-v1/memory.rst, 10. OOM Control).
 pub(crate) fn memory_events(tree: &Tree, trial: &Trial) -> BTreeMap<String, BTreeMap<String, u64>> {
     let mut all = BTreeMap::new();
     for group in &trial.groups {
@@ -103,9 +105,9 @@ pub(crate) fn memory_events(tree: &Tree, trial: &Trial) -> BTreeMap<String, BTre
     all
 }
 
-/// A workload that failed makes the repeat faulty, unless something worse already did. The
-/// repeat keeps its data: other groups may still be looked at. What the kernel killed for want of
-/// memory is no failure of the workload's.
+/// Marks the repeat as faulty if a workload failed, unless it has a more serious fault. The repeat keeps its
+/// data: other groups can still be judged. A kill for lack of memory is a fault of its own, not a failure of
+/// the workload.
 pub(crate) fn note_failures(record: &mut RepeatRecord) {
     if record.fault.is_some() {
         return;

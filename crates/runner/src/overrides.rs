@@ -1,6 +1,5 @@
-//! What else than the study's knobs decides who is served: limits of the groups and of those around
-//! them, how their threads are scheduled, a scheduler of CPUs that knows no weights, disks that are
-//! put together from others.
+//! Influences besides the study's knobs on how resources are divided: limits on the run's groups and their
+//! ancestors, scheduling attributes of threads, a CPU scheduler that ignores weights, stacked disks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,22 +12,22 @@ use assay_kernel::{Root, priority};
 use assay_plan::Trial;
 use assay_run_folder::{LimitReading, OverridesRecord, ThreadReading};
 
-/// Threads are looked at this long after the start, then after twice as long, and so on: options
-/// of a program take hold when it starts, and a look costs two calls a thread.
+/// Threads are examined this long after the start, then after twice as long, and so on: scheduling options
+/// of a program take effect when it starts, and each examination costs two calls per thread.
 const FIRST_LOOK_NS: u64 = 500_000_000;
 
-/// More threads than this are not looked at in one look.
+/// At most this many threads are examined at a time.
 const MOST_THREADS: usize = 4096;
 
-/// A limit beyond this is none: the run's own top group has one of 2^60 bytes a second, so that
-/// the throttling layer counts.
+/// Values from here on count as no limit: the run's own top group has a limit of 2^60 bytes a second, which
+/// makes the throttling layer count.
 const NO_LIMIT: u64 = 1 << 59;
 
 /// The run's own top group, as [`Tree`] names it.
 const TOP: &str = "";
 
-/// Files that limit a group or put it into a class, by controller, with what they read where they
-/// do neither. Those with `None` have a line for each device that is limited.
+/// Files that limit a group or assign it a class, by controller, with their neutral value. Those with `None`
+/// have a line for each device that is limited.
 const FILES: [(&str, &str, Option<&str>); 11] = [
     ("io", "io.max", None),
     ("io", "io.latency", None),
@@ -46,7 +45,7 @@ const FILES: [(&str, &str, Option<&str>); 11] = [
 /// Limits by group and file.
 type Limits = BTreeMap<(String, String), String>;
 
-/// Reads all that, and keeps what it has seen.
+/// Reads these files and keeps the results.
 pub(crate) struct Overrides<'r> {
     root: &'r Root,
     tree: &'r Tree,
@@ -54,14 +53,14 @@ pub(crate) struct Overrides<'r> {
     layout: &'r CgroupLayout,
     disks: &'r [ScratchDisk],
     at_start: Limits,
-    /// Threads of each group that are scheduled alike: the most of one look.
+    /// Threads of each group with equal scheduling attributes: the largest number in one examination.
     threads: BTreeMap<(String, String, i32, String), u64>,
     due_ns: u64,
     wait_ns: u64,
 }
 
 impl<'r> Overrides<'r> {
-    /// Reads the limits.
+    /// Reads the limits at the start.
     pub(crate) fn at_start(
         root: &'r Root,
         tree: &'r Tree,
@@ -84,7 +83,7 @@ impl<'r> Overrides<'r> {
         overrides
     }
 
-    /// Looks at the threads if it is time.
+    /// Examines the threads if it is due.
     pub(crate) fn look_if_due(&mut self) {
         let now = monotonic_ns();
         if now < self.due_ns {
@@ -113,7 +112,8 @@ impl<'r> Overrides<'r> {
         }
     }
 
-    /// A process is in the same group of all hierarchies, so one of them says enough.
+    /// The threads of a group. A process is in the same group in all hierarchies, so one of them is
+    /// sufficient.
     fn threads_of(&self, group: &str) -> Vec<u32> {
         let Some(directory) = self.tree.directories(group).into_iter().next() else {
             return Vec::new();
@@ -123,7 +123,7 @@ impl<'r> Overrides<'r> {
         text.unwrap_or_default().lines().filter_map(|line| line.parse().ok()).collect()
     }
 
-    /// What was seen, with the limits as they are now.
+    /// The results, with the limits as they are now.
     pub(crate) fn finish(&mut self) -> OverridesRecord {
         let at_end = self.limits();
         let keys: BTreeSet<_> = self.at_start.keys().chain(at_end.keys()).cloned().collect();
@@ -146,9 +146,9 @@ impl<'r> Overrides<'r> {
         }
     }
 
-    /// Every limit of the trial's groups and of those around the run's own.
+    /// Every limit of the trial's groups and of the groups around the run's own.
     fn limits(&self) -> Limits {
-        let mut found = Limits::new();
+        let mut limits = Limits::new();
         let numbers = |disk: &ScratchDisk| format!("{}:{}", disk.major, disk.minor);
         let devices: Vec<String> = self.disks.iter().map(numbers).collect();
         for (controller, file, default) in FILES {
@@ -160,7 +160,7 @@ impl<'r> Overrides<'r> {
                     None => limiting_lines(&text, &devices),
                 };
                 if !text.is_empty() {
-                    found.insert((group, file.to_owned()), text);
+                    limits.insert((group, file.to_owned()), text);
                 }
             };
             for group in &self.trial.groups {
@@ -172,13 +172,13 @@ impl<'r> Overrides<'r> {
                 add(format!("above:{}", directory.display()), &directory);
             }
         }
-        found
+        limits
     }
 }
 
-/// The lines of these devices that limit anything.
+/// The lines of these devices that set a limit.
 fn limiting_lines(text: &str, devices: &[String]) -> String {
-    let says = |line: &&str| {
+    let limits = |line: &&str| {
         let mut words = line.split_whitespace();
         let ours = words.next().is_some_and(|device| devices.iter().any(|own| own == device));
         let limit = |word: &str| {
@@ -187,21 +187,20 @@ fn limiting_lines(text: &str, devices: &[String]) -> String {
         };
         ours && words.any(limit)
     };
-    text.lines().filter(says).collect::<Vec<_>>().join("\n")
+    text.lines().filter(limits).collect::<Vec<_>>().join("\n")
 }
 
-/// The groups around the run's own in the hierarchy of a controller, or, where the run makes none
-/// there, those that its processes are in: the innermost first, without the root of the hierarchy,
-/// which has no limits.
+/// The groups around the run's own in the hierarchy of a controller, innermost first, without the root of the
+/// hierarchy, which has no limits. If the run creates no groups there, those that its own processes are in.
 pub(crate) fn around(tree: &Tree, layout: &CgroupLayout, controller: &str) -> Vec<PathBuf> {
     let (mount, innermost) = match (tree.mount(controller), tree.directory(TOP, controller)) {
         (Some(mount), Some(top)) => (mount.to_path_buf(), top.parent().map(Path::to_path_buf)),
         _ => {
-            let Some(known) = layout.controllers.get(controller) else { return Vec::new() };
-            let (Hierarchy::V1(mount) | Hierarchy::V2(mount)) = &known.hierarchy else {
+            let Some(found) = layout.controllers.get(controller) else { return Vec::new() };
+            let (Hierarchy::V1(mount) | Hierarchy::V2(mount)) = &found.hierarchy else {
                 return Vec::new();
             };
-            (mount.clone(), Some(mount.join(known.own_group.trim_start_matches('/'))))
+            (mount.clone(), Some(mount.join(found.own_group.trim_start_matches('/'))))
         }
     };
     let Some(innermost) = innermost else { return Vec::new() };
@@ -209,7 +208,7 @@ pub(crate) fn around(tree: &Tree, layout: &CgroupLayout, controller: &str) -> Ve
     inside.filter(|path| **path != *mount).map(Path::to_path_buf).collect()
 }
 
-/// Whether a BPF program schedules the CPUs, and which (Documentation/scheduler/sched-ext.rst).
+/// Whether a BPF program schedules the CPUs, and its name (Documentation/scheduler/sched-ext.rst).
 fn sched_ext(root: &Root) -> Available<String> {
     match root.read_trimmed("/sys/kernel/sched_ext/state") {
         Err(error) => Available::NotAvailable(error.to_string()),
@@ -233,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_lines_of_the_trials_disks_that_limit_anything_are_kept() {
+    fn only_limits_of_the_trials_disks_are_kept() {
         let devices = ["7:0".to_owned()];
         let kept = |text: &str| limiting_lines(text, &devices);
         assert_eq!(
@@ -243,7 +242,11 @@ mod tests {
         assert_eq!(kept("7:0 1048576\n8:16 5"), "7:0 1048576");
         assert_eq!(kept("7:0 target=75000"), "7:0 target=75000");
         assert_eq!(kept("7:0 rbps=max wbps=max riops=max wiops=max"), "");
-        assert_eq!(kept("7:0 1152921504606846976"), "", "what wakes the counters is no limit");
+        assert_eq!(
+            kept("7:0 1152921504606846976"),
+            "",
+            "the value that enables counting is not a limit"
+        );
         assert_eq!(kept("7:01 5"), "");
     }
 }

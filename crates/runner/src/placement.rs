@@ -1,5 +1,5 @@
-//! Places of workloads: given before exec, and proven by what the kernel says of every thread and
-//! page while they run (proc_pid_stat(5), proc_pid_status(5), numa(7)).
+//! Placement of workloads: applied before exec, and verified by what the kernel reports about every thread
+//! and page while they run (proc_pid_stat(5), proc_pid_status(5), numa(7)).
 
 mod counts;
 
@@ -21,28 +21,28 @@ use assay_run_folder::{PlacementReading, RepeatRecord};
 
 use crate::processes::Process;
 
-/// Where threads are is looked at ten times a second, as a thread may be moved every few
-/// milliseconds; seldomer where that costs more than a fiftieth of a CPU.
+/// Threads are examined ten times a second, as a thread may be moved every few milliseconds; less often if
+/// that costs more than a fiftieth of a CPU.
 const INTERVAL_NS: u64 = 100_000_000;
 const LOOKS_PER_COST: u64 = 50;
 
-/// What threads are allowed is looked at in every so-many-th look.
+/// The affinity of threads is read in every tenth examination.
 const ALLOWED_EVERY: u64 = 10;
 
-/// Pages are counted in every so-many-th look and at the end of the window: a workload that ends by
-/// itself has none then. The kernel walks all page tables for it.
+/// Pages are counted in every twentieth examination and at the end of the window, since a workload that has
+/// ended has no pages left. The kernel walks all page tables for it.
 const PAGES_EVERY: u64 = 20;
 
-/// How long a process may keep its memory map to itself: the kernel walks 90 GiB in a second.
+/// Time limit for reading a memory map, which a process may keep locked; the kernel walks 90 GiB in a second.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Bytes of files, by path and node.
 type FilePages = BTreeMap<String, BTreeMap<u16, u64>>;
 
-/// Files that are kept of a workload, the largest.
+/// Number of files kept per workload, the largest.
 const FILES: usize = 8;
 
-/// The place of a workload in the kernel's terms; nothing for one without a place.
+/// The placement of a workload in the kernel's terms; empty for one without a placement.
 pub(crate) fn placement(trial: &Trial, workload: &str) -> Placement {
     let Some(plan) = find(trial, workload) else { return Placement::default() };
     Placement {
@@ -60,8 +60,8 @@ fn find<'t>(trial: &'t Trial, workload: &str) -> Option<&'t PlacementPlan> {
     trial.placements.iter().find(|plan| plan.record.workload == workload)
 }
 
-/// Narrows the CPUs of each group, as its cpuset has them, to those that all its workloads were
-/// given: what others do on the rest concerns it no more.
+/// Narrows the CPUs of each group, as defined by its cpuset, to those that its workloads are bound to:
+/// activity on the other CPUs no longer concerns the group.
 pub(crate) fn narrow(cpus: &mut BTreeMap<String, Available<String>>, trial: &Trial) {
     for group in trial.groups.iter().filter(|group| !group.workloads.is_empty()) {
         let names = group.workloads.iter().map(|workload| workload.name.as_str());
@@ -80,43 +80,42 @@ pub(crate) fn narrow(cpus: &mut BTreeMap<String, Available<String>>, trial: &Tri
     }
 }
 
-/// Looks at placed workloads.
-pub(crate) struct Placed {
+/// Observes placed workloads.
+pub(crate) struct PlacementObserver {
     root: Root,
     workloads: Vec<Workload>,
     host: Option<Counts>,
     due_ns: u64,
-    aside: BoundedQueries,
+    queries: BoundedQueries,
 }
 
 struct Workload {
     plan: PlacementPlan,
-    /// Its first process; all others are below it.
+    /// Its first process; all others descend from it.
     pid: u32,
     /// The list of processes of its group.
     processes: Option<PathBuf>,
-    /// Whether a process of the group belongs to it.
-    known: BTreeMap<u32, bool>,
-    /// Why its pages are not known, where a process of it does not let them be counted.
+    /// Cache: whether a process of the group belongs to it.
+    is_own: BTreeMap<u32, bool>,
+    /// Why its pages cannot be counted, if one of its processes keeps its memory map locked.
     locked: Option<String>,
     reading: PlacementReading,
 }
 
-impl Placed {
-    /// Nothing to look at.
+impl PlacementObserver {
+    /// An observer without workloads.
     pub(crate) fn none(root: &Root) -> Self {
         Self {
             root: root.clone(),
             workloads: Vec::new(),
             host: None,
             due_ns: u64::MAX,
-            aside: BoundedQueries::waiting(PATIENCE),
+            queries: BoundedQueries::with_limit(PATIENCE),
         }
     }
 
-    /// The workloads of the trial that have a place, and what the host had counted before they
-    /// were started.
-    pub(crate) fn of(
+    /// Observes the workloads of the trial that have a placement; `counts` were read before they started.
+    pub(crate) fn new(
         root: &Root,
         tree: &Tree,
         trial: &Trial,
@@ -134,7 +133,7 @@ impl Placed {
                 plan,
                 pid: process.id(),
                 processes: directory.map(|directory| directory.join("cgroup.procs")),
-                known: BTreeMap::new(),
+                is_own: BTreeMap::new(),
                 locked: None,
             })
         });
@@ -145,16 +144,16 @@ impl Placed {
             due_ns: if any { monotonic_ns() } else { u64::MAX },
             root: root.clone(),
             workloads,
-            aside: BoundedQueries::waiting(PATIENCE),
+            queries: BoundedQueries::with_limit(PATIENCE),
         }
     }
 
     /// CPU time of this thread, and of the one that counts pages for it.
     pub(crate) fn spent_ns(&self) -> u64 {
-        thread_cpu_ns() + self.aside.spent_ns()
+        thread_cpu_ns() + self.queries.spent_ns()
     }
 
-    /// Looks at every thread, if it is time to.
+    /// Examines every thread if it is due.
     pub(crate) fn look_if_due(&mut self) {
         let now = monotonic_ns();
         if now < self.due_ns {
@@ -162,16 +161,16 @@ impl Placed {
         }
         let before = self.spent_ns();
         for workload in &mut self.workloads {
-            workload.look(&self.root, &mut self.aside);
+            workload.look(&self.root, &mut self.queries);
         }
         let cost = self.spent_ns() - before;
         self.due_ns = now + INTERVAL_NS.max(cost.saturating_mul(LOOKS_PER_COST));
     }
 
-    /// Counts pages, as the workloads still run, and adds everything to the record.
-    pub(crate) fn tell(mut self, record: &mut RepeatRecord) {
+    /// Counts pages while the workloads still run, and adds everything to the record.
+    pub(crate) fn finish(mut self, record: &mut RepeatRecord) {
         for workload in &mut self.workloads {
-            workload.count_pages(&self.root, &mut self.aside);
+            workload.count_pages(&self.root, &mut self.queries);
         }
         record.placements = self.workloads.into_iter().map(|workload| workload.reading).collect();
         let root = &self.root;
@@ -180,12 +179,12 @@ impl Placed {
 }
 
 impl Workload {
-    fn look(&mut self, root: &Root, aside: &mut BoundedQueries) {
+    fn look(&mut self, root: &Root, queries: &mut BoundedQueries) {
         let with_allowed = self.reading.looks.is_multiple_of(ALLOWED_EVERY);
         self.reading.looks += 1;
         let mut threads = 0;
         for pid in self.own_processes(root) {
-            // A process or a thread that has just ended has no files any more.
+            // Skips processes and threads that have just ended.
             for thread in root.directories(format!("/proc/{pid}/task")).unwrap_or_default() {
                 let folder = format!("/proc/{pid}/task/{thread}");
                 let Some(cpu) = assay_kernel::affinity::last_cpu_at(root, &folder) else {
@@ -200,7 +199,7 @@ impl Workload {
         }
         self.reading.threads = self.reading.threads.max(threads);
         if self.reading.looks.is_multiple_of(PAGES_EVERY) {
-            self.count_pages(root, aside);
+            self.count_pages(root, queries);
         }
     }
 
@@ -225,26 +224,26 @@ impl Workload {
         }
     }
 
-    /// The processes of the group that are this workload's or below it.
+    /// The processes of the group that belong to this workload.
     fn own_processes(&mut self, root: &Root) -> Vec<u32> {
         let listed = self.processes.as_ref().and_then(|path| root.read(path).ok());
         let listed = listed.unwrap_or_else(|| self.pid.to_string());
         let all: Vec<u32> = listed.lines().filter_map(|line| line.trim().parse().ok()).collect();
         let first = self.pid;
         for pid in &all {
-            self.known.entry(*pid).or_insert_with(|| is_below(root, *pid, first));
+            self.is_own.entry(*pid).or_insert_with(|| is_below(root, *pid, first));
         }
-        all.into_iter().filter(|pid| self.known.get(pid) == Some(&true)).collect()
+        all.into_iter().filter(|pid| self.is_own.get(pid) == Some(&true)).collect()
     }
 
-    fn count_pages(&mut self, root: &Root, aside: &mut BoundedQueries) {
+    fn count_pages(&mut self, root: &Root, queries: &mut BoundedQueries) {
         let mut pages: BTreeMap<u16, u64> = BTreeMap::new();
         let mut policies: BTreeMap<String, u64> = BTreeMap::new();
         let mut files = FilePages::new();
         let mut failure = None;
         for pid in self.own_processes(root) {
-            let of = root.clone();
-            match aside.ask(pid, move || mapped(&of, pid)) {
+            let own_root = root.clone();
+            match queries.run(pid, move || mapped(&own_root, pid)) {
                 Ok(Ok((text, data))) => {
                     for (node, bytes) in numa_maps::anonymous(&text) {
                         *pages.entry(node).or_default() += bytes;
@@ -253,9 +252,9 @@ impl Workload {
                         *policies.entry(policy).or_default() += bytes;
                     }
                     for (path, nodes) in data {
-                        let known = files.entry(path).or_default();
+                        let is_own = files.entry(path).or_default();
                         nodes.into_iter().for_each(|(node, bytes)| {
-                            *known.entry(node).or_default() += bytes;
+                            *is_own.entry(node).or_default() += bytes;
                         });
                     }
                 }
@@ -263,12 +262,12 @@ impl Workload {
                 Err(why) => self.locked = Some(why),
             }
         }
-        // The pages of the others are not those of the workload.
+        // Pages of only some of its processes would be misleading.
         if let Some(why) = &self.locked {
             self.reading.pages = Some(Available::NotAvailable(why.clone()));
             return;
         }
-        // One that has ended since the last count keeps that.
+        // If it has ended since the last count, that count is kept.
         if pages.is_empty() && matches!(self.reading.pages, Some(Available::Value(_))) {
             return;
         }
@@ -281,14 +280,14 @@ impl Workload {
     }
 }
 
-/// What a process has mapped, as numa_maps says it, and the files among it that are data.
+/// The contents of numa_maps of a process, and its mapped data files.
 fn mapped(root: &Root, pid: u32) -> Result<(String, FilePages), Error> {
     let text = root.read(format!("/proc/{pid}/numa_maps"))?;
     let data = data_files(root, pid, &text);
     Ok((text, data))
 }
 
-/// The files that a process has mapped and cannot execute: its data.
+/// The files that a process maps without execute permission: its data.
 fn data_files(root: &Root, pid: u32, numa_maps: &str) -> FilePages {
     let mut files = numa_maps::files(numa_maps);
     if !files.is_empty() {
@@ -305,10 +304,10 @@ fn largest(files: FilePages) -> FilePages {
     files.into_iter().take(FILES).collect()
 }
 
-/// Whether `pid` is `first` or descends from it, as far as parents still live.
+/// Whether `pid` is `first` or one of its descendants, as far as their parents are still alive.
 fn is_below(root: &Root, pid: u32, first: u32) -> bool {
     let mut at = Some(pid);
-    // No chain of parents is longer than this, whatever a garbled file says.
+    // Limits the chain of parents, in case of a malformed file.
     for _ in 0..1000 {
         match at {
             Some(pid) if pid == first => return true,
@@ -335,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_of_all_processes_below_the_first_count_and_no_others() {
+    fn only_threads_of_the_workloads_own_processes_count() {
         let tree = tempfile::tempdir().unwrap();
         put(tree.path(), "cg/cgroup.procs", "10\n11\n20\n");
         for (pid, parent, cpus) in [(10, 5, vec![0]), (11, 10, vec![1, 3]), (20, 5, vec![2])] {
@@ -355,24 +354,24 @@ mod tests {
         }
         let root = Root::at(tree.path());
         let mut workload = workload();
-        let mut aside = BoundedQueries::waiting(Duration::from_secs(20));
-        workload.look(&root, &mut aside);
-        workload.look(&root, &mut aside);
-        workload.count_pages(&root, &mut aside);
+        let mut queries = BoundedQueries::with_limit(Duration::from_secs(20));
+        workload.look(&root, &mut queries);
+        workload.look(&root, &mut queries);
+        workload.count_pages(&root, &mut queries);
         let reading = workload.reading;
         assert_eq!((reading.looks, reading.threads, reading.samples), (2, 3, 6));
-        assert_eq!(reading.on_cpus, 4, "CPU 3 is not asked for: {:?}", reading.by_cpu);
+        assert_eq!(reading.on_cpus, 4, "CPU 3 is not requested: {:?}", reading.by_cpu);
         assert_eq!(reading.allowed_cpus, BTreeMap::from([("0-1".to_owned(), 3)]));
         let pages = BTreeMap::from([(0, 6 * 4096), (1, 4 * 4096)]);
         assert_eq!(reading.pages, Some(Available::Value(pages)));
         assert_eq!(reading.policies, BTreeMap::from([("bind:0".to_owned(), 10 * 4096)]));
         let files = BTreeMap::from([("/data".to_owned(), BTreeMap::from([(1, 4 * 4096)]))]);
-        assert_eq!(reading.files, files, "programs are no data");
+        assert_eq!(reading.files, files, "programs are not data");
     }
 
-    /// A FIFO without a writer stands for the map of a process that never lets it go.
+    /// A FIFO without a writer acts as a memory map that is locked forever.
     #[test]
-    fn a_workload_whose_memory_map_is_locked_keeps_nobody_waiting_and_its_pages_are_not_known() {
+    fn a_locked_memory_map_does_not_block_and_leaves_the_pages_unknown() {
         let tree = tempfile::tempdir().unwrap();
         put(tree.path(), "cg/cgroup.procs", "10\n11\n");
         for (pid, parent) in [(10, 5), (11, 10)] {
@@ -383,26 +382,26 @@ mod tests {
         drop(assay_kernel::fifo::Fifo::make(&tree.path().join("proc/11"), "numa_maps").unwrap());
         let root = Root::at(tree.path());
         let mut workload = workload();
-        let mut aside = BoundedQueries::waiting(Duration::from_millis(100));
+        let mut queries = BoundedQueries::with_limit(Duration::from_millis(100));
         let begun = std::time::Instant::now();
         for _ in 0..3 {
-            workload.count_pages(&root, &mut aside);
+            workload.count_pages(&root, &mut queries);
             let pages = &workload.reading.pages;
             let Some(Available::NotAvailable(why)) = pages else { panic!("{pages:?}") };
             assert!(why.contains("its memory map is locked (process 11)"), "{why}");
-            // It has ended, and nobody knows where its pages were.
+            // The locked process has ended; where its pages were remains unknown.
             put(tree.path(), "cg/cgroup.procs", "10\n");
         }
         assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     }
 
-    /// One that has CPUs 0 and 1, and has not been looked at.
+    /// A workload bound to CPUs 0 and 1 that has not been examined yet.
     fn workload() -> Workload {
         Workload {
             plan: plan("0-1"),
             pid: 10,
             processes: Some("/cg/cgroup.procs".into()),
-            known: BTreeMap::new(),
+            is_own: BTreeMap::new(),
             locked: None,
             reading: PlacementReading::default(),
         }

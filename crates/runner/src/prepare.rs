@@ -1,5 +1,5 @@
-//! What runs before the common start: the preparations of all workloads, those of one in turn,
-//! those of different ones side by side.
+//! Preparations that run before the common start: those of one workload one after another, those of different
+//! workloads in parallel.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::outcome::result;
 use crate::processes::{BEFORE_THE_START, Process, pause, stop_all};
 use crate::start::Starter;
 
-/// How they ended.
+/// Result of all preparations.
 pub(crate) struct Prepared {
-    /// One entry a preparation that was started.
+    /// One entry per preparation that was started.
     pub(crate) results: Vec<WorkloadResult>,
-    /// Whether all of them did their work.
+    /// Whether all of them succeeded.
     pub(crate) ready: bool,
     /// Whether the user asked to stop.
     pub(crate) interrupted: bool,
@@ -39,7 +39,7 @@ pub(crate) fn count(trial: &Trial) -> usize {
 pub(crate) fn prepare(
     trial: &Trial,
     starter: &Starter<'_>,
-    mut tell: impl FnMut(usize),
+    mut on_progress: impl FnMut(usize),
 ) -> Result<Prepared, Error> {
     let mut rows: Vec<Row<'_>> = trial
         .groups
@@ -60,7 +60,7 @@ pub(crate) fn prepare(
             row.step(starter, &mut prepared)?;
             any |= row.running.is_some();
         }
-        tell(prepared.results.len());
+        on_progress(prepared.results.len());
         if !any {
             return Ok(prepared);
         }
@@ -75,7 +75,7 @@ pub(crate) fn prepare(
 }
 
 impl Row<'_> {
-    /// Looks after the one that runs, and starts the next.
+    /// Checks the running preparation, and starts the next.
     fn step(&mut self, starter: &Starter<'_>, prepared: &mut Prepared) -> Result<(), Error> {
         if let Some(process) = &mut self.running {
             if process.is_running() {

@@ -1,4 +1,4 @@
-//! Workloads that run as somebody else, and what any workload gets to see of Assay's environment.
+//! Workloads that run as another user, and the environment that workloads inherit.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -11,11 +11,11 @@ use assay_kernel::privileges::User;
 use assay_kernel::{Error, Root};
 use assay_plan::{ToolPlan, Trial};
 
-/// What a `command`, and whatever runs as another user, still knows of Assay's environment.
+/// Variables that a `command`, and any workload of another user, inherits from Assay's environment.
 const KEPT: [&str; 5] = ["PATH", "LANG", "TZ", "TERM", "TMPDIR"];
 
-/// That all users that the trials name exist, and that this process may become them. Nothing is
-/// changed before.
+/// Checks that all users named by the trials exist, and that this process may switch to them. Runs before
+/// anything is changed.
 pub(crate) fn check(root: &Root, trials: &[Trial]) -> Result<(), Error> {
     for name in trials.iter().flat_map(named) {
         let user = User::find(root, name)?;
@@ -34,12 +34,13 @@ pub(crate) fn named(trial: &Trial) -> impl Iterator<Item = &str> {
     workloads.flat_map(|workload| workload.user.as_deref())
 }
 
-/// The same, each once, but for root and for whom this process is already: they may write where it may.
+/// Those users, each once, without root and without the current user of this process, who have write access
+/// anyway.
 pub(crate) fn others(root: &Root, trial: &Trial) -> Result<Vec<User>, Error> {
     let mut others: Vec<User> = Vec::new();
     for name in named(trial) {
         let user = User::find(root, name)?;
-        let is_new = others.iter().all(|known| known.uid != user.uid);
+        let is_new = others.iter().all(|other| other.uid != user.uid);
         if is_new && user.uid != 0 && !user.is_this_process() {
             others.push(user);
         }
@@ -47,32 +48,33 @@ pub(crate) fn others(root: &Root, trial: &Trial) -> Result<Vec<User>, Error> {
     Ok(others)
 }
 
-/// That the user may use the raw device; the node is the system's, and is not given away.
+/// Checks that the user may use the raw device; the device node belongs to the system, so its owner is not
+/// changed.
 pub(crate) fn may_use(device: &Path, user: &User) -> Result<(), Error> {
-    let found = device.metadata().map_err(|cause| Error::new("stat", device, &cause))?;
+    let metadata = device.metadata().map_err(|cause| Error::new("stat", device, &cause))?;
     let shift = if user.uid == 0 {
         return Ok(());
-    } else if found.uid() == user.uid {
+    } else if metadata.uid() == user.uid {
         6
-    } else if user.groups.contains(&found.gid()) {
+    } else if user.groups.contains(&metadata.gid()) {
         3
     } else {
         0
     };
-    if found.mode() >> shift & 0o6 == 0o6 {
+    if metadata.mode() >> shift & 0o6 == 0o6 {
         return Ok(());
     }
     let hint = format!(
         "user {} may not read and write it: give the disk a `format`, put the user into the \
          device's group ({}), or leave `user` out",
         user.uid,
-        found.gid()
+        metadata.gid()
     );
     Err(Error::unexpected("use as another user", device, hint))
 }
 
-/// What a workload's environment is. A relative entry of PATH would find a program of somebody else
-/// in whatever directory the workload runs in.
+/// Sets the environment of a workload. Relative entries of PATH are removed: they would find programs of
+/// other users in the workload's working directory.
 pub(crate) fn set_environment(command: &mut Command, tool: &ToolPlan, user: Option<&User>) {
     let is_command =
         matches!(tool, ToolPlan::Invocation(call) if call.tool == assay_workload::COMMAND);
@@ -91,11 +93,11 @@ pub(crate) fn set_environment(command: &mut Command, tool: &ToolPlan, user: Opti
     command.env("PATH", search_path());
 }
 
-/// A workload says less; what is longer is read so far.
+/// Limit on the output read from a workload; longer output is truncated.
 const MOST_OUTPUT: u64 = 256 << 20;
 
-/// Reads what a workload wrote. Its folder may be its own, so a link in there is not followed, and
-/// what is no file is not waited for.
+/// Reads the output of a workload. Its folder may belong to another user, so links are not followed, and only
+/// regular files are read.
 pub(crate) fn read_output(folder: &Dir, name: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Ok(file) = folder.read(name) {

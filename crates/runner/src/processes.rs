@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use assay_files::Dir;
 use assay_host::find_program;
-use assay_host::ledger::{is_frozen, why_it_lives};
+use assay_host::ledger::{describe_survivor, is_frozen};
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::process::{Membership, send, send_to_group};
 use assay_kernel::{Error, Root, signal};
@@ -15,34 +15,34 @@ use rustix::process::Signal;
 
 use crate::privileges::{read_output, set_environment};
 
-/// A workload that was started and not yet waited for.
+/// A workload that has been started and not yet been waited for.
 pub(crate) struct Process {
     pub(crate) workload: String,
     pub(crate) group: String,
-    /// Its folder of output, relative to the run folder.
+    /// Its output folder, relative to the run folder.
     pub(crate) log: String,
-    /// What it is; says how its output is read.
+    /// The tool, which determines how its output is read.
     pub(crate) tool: ToolPlan,
-    /// Whether nobody waits for its end.
+    /// Whether it runs until it is stopped.
     pub(crate) until_stopped: bool,
     folder: Dir,
     child: Child,
-    /// Processes that will come to the gate.
+    /// Number of processes that will arrive at the start barrier.
     pub(crate) jobs: usize,
-    /// When it was started or let go.
+    /// When it was started or released.
     pub(crate) began_ns: Option<u64>,
-    /// When it was seen to have ended by itself.
+    /// When it ended by itself.
     pub(crate) ended_ns: Option<u64>,
-    /// Why it ended before it was told to.
+    /// Why it ended before it was stopped.
     pub(crate) ended: Option<String>,
-    /// Whether it was told to stop while it ran.
+    /// Whether it was running when it was stopped.
     pub(crate) was_stopped: bool,
     status: Option<ExitStatus>,
-    /// Whether it did not end after it was killed.
+    /// Whether it did not end after SIGKILL.
     is_stuck: bool,
 }
 
-/// Everything that a start needs, ready.
+/// Everything needed to start a workload.
 pub(crate) struct Launch<'l> {
     pub(crate) workload: &'l str,
     pub(crate) group: &'l str,
@@ -50,16 +50,16 @@ pub(crate) struct Launch<'l> {
     pub(crate) until_stopped: bool,
     pub(crate) program: String,
     pub(crate) words: Vec<String>,
-    /// Where it runs, and leaves its output.
+    /// Its working directory, which also receives its output.
     pub(crate) folder: Dir,
     /// The same, relative to the run folder.
     pub(crate) log: String,
-    /// Processes that will come to the gate; 0 without one.
+    /// Number of processes that will arrive at the start barrier; 0 without one.
     pub(crate) jobs: usize,
 }
 
-/// Standard output and standard error of a workload, below its folder; fio writes its result into
-/// a file itself.
+/// File names of a workload's standard output and standard error in its folder; fio writes its result to a
+/// file itself.
 pub(crate) fn output_files(tool: &ToolPlan) -> (String, String) {
     match tool {
         ToolPlan::Fio(_) => ("fio.json".to_owned(), "fio.txt".to_owned()),
@@ -67,44 +67,44 @@ pub(crate) fn output_files(tool: &ToolPlan) -> (String, String) {
     }
 }
 
-/// How long a tool may take to write its results after it was told to stop.
+/// Time for a tool to write its results after it was stopped.
 pub(crate) const TO_WRITE_RESULTS: Duration = Duration::from_secs(30);
 
-/// How long one may take to end that was told to stop before the common start, when there are no
-/// results. A job on its way to the gate may hear nothing until it is there.
+/// Time for a workload to end when stopped before the common start, when there are no results yet. A job on
+/// its way to the start barrier may ignore signals until it is there.
 pub(crate) const BEFORE_THE_START: Duration = Duration::from_secs(1);
 
-/// How long one that was killed may take to end. What it has begun to write, the kernel ends first;
-/// taking its group back waits for it once more.
+/// Time for a killed process to end. The kernel first completes writes in progress; removing its group
+/// waits once more.
 const AFTER_KILL: Duration = Duration::from_secs(5);
 
-/// How long one is waited for that somebody has frozen.
+/// Time to wait for a process that is frozen by another program.
 const FROZEN: Duration = Duration::from_secs(2);
 
 impl Process {
     /// Starts it in `membership`.
     pub(crate) fn start(launch: Launch<'_>, membership: &Membership) -> Result<Self, Error> {
         let create = |name: &str| launch.folder.create(name);
-        let (output, talk) = output_files(launch.tool);
-        let talk = create(&talk)?;
+        let (output, messages) = output_files(launch.tool);
+        let messages = create(&messages)?;
         let stdout = match launch.tool {
-            ToolPlan::Fio(_) => talk
+            ToolPlan::Fio(_) => messages
                 .try_clone()
                 .map_err(|cause| Error::new("open", launch.folder.path(), &cause))?,
             ToolPlan::Invocation(_) => create(&output)?,
         };
-        // A name is looked for here, where relative entries of PATH do not count.
-        let found = (!launch.program.contains('/')).then(|| find_program(&launch.program));
-        let program = found.flatten().unwrap_or_else(|| PathBuf::from(&launch.program));
+        // The program is looked up here, where relative entries of PATH are ignored.
+        let found_program = (!launch.program.contains('/')).then(|| find_program(&launch.program));
+        let program = found_program.flatten().unwrap_or_else(|| PathBuf::from(&launch.program));
         let mut command = Command::new(program);
         set_environment(&mut command, launch.tool, membership.user());
         command
             .args(&launch.words)
-            // Whoever may rename a folder above it must not choose where it finds its job.
-            .current_dir(launch.folder.here())
+            // A path through the descriptor: renaming a folder above must not change where it finds its job.
+            .current_dir(launch.folder.proc_path())
             .stdin(Stdio::null())
             .stdout(stdout)
-            .stderr(talk);
+            .stderr(messages);
         let child = membership.spawn(&mut command)?;
         Ok(Self {
             workload: launch.workload.to_owned(),
@@ -129,7 +129,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Whether it is still running. One that has ended says why from then on.
+    /// Whether it is still running. Records how it ended.
     pub(crate) fn is_running(&mut self) -> bool {
         if self.has_been_waited_for() {
             return false;
@@ -149,12 +149,12 @@ impl Process {
         }
     }
 
-    /// Whether it ended with an error, as against having done all it had to do.
+    /// Whether it ended with an error rather than having completed its work.
     pub(crate) fn has_failed(&self) -> bool {
         self.status.is_some_and(|status| !status.success()) && self.ended.is_some()
     }
 
-    /// Ends it at once, for a reason that is kept.
+    /// Kills it and records the reason.
     pub(crate) fn give_up(&mut self, why: String) {
         if self.is_running() {
             self.ended = Some(why);
@@ -169,34 +169,34 @@ impl Process {
         self.give_up_waiting();
     }
 
-    /// One that hangs in the kernel or is frozen is not waited for; it is named once more when its
-    /// group cannot be removed.
+    /// Stops waiting for a process that hangs in the kernel or is frozen; it is reported again when its group
+    /// cannot be removed.
     fn give_up_waiting(&mut self) {
         if self.status.is_none() {
             self.is_stuck = true;
-            let why = why_it_lives(&Root::real(), self.child.id());
+            let why = describe_survivor(&Root::real(), self.child.id());
             let before = self.ended.take().unwrap_or_else(|| "was killed".to_owned());
             self.ended = Some(format!("{before}; it does not end after SIGKILL: {why}"));
         }
     }
 
-    /// Whether it has ended, or will not however long one waits.
+    /// Whether it has ended, or was given up.
     fn has_been_waited_for(&self) -> bool {
         self.status.is_some() || self.is_stuck
     }
 
-    /// What it wrote: its result, and what it said.
+    /// Its result and its messages.
     pub(crate) fn output(&self) -> (String, String) {
         let read =
             |name: &str| String::from_utf8_lossy(&read_output(&self.folder, name)).into_owned();
-        let (output, talk) = output_files(&self.tool);
-        (read(&output), read(&talk))
+        let (output, messages) = output_files(&self.tool);
+        (read(&output), read(&messages))
     }
 
-    /// fio passes signals on to its jobs itself. Other programs may have started more of them,
-    /// and all are in the process group that the first one leads.
+    /// Sends a signal. fio forwards signals to its jobs itself. Other programs may have started further
+    /// processes, all of them in the process group that the first one leads.
     fn signal(&self, signal: Signal) {
-        // One that has just ended needs no signal, and its id is ours until it is waited for.
+        // A process that has just ended needs no signal, and its id is not reused until it is waited for.
         let _ = match self.tool {
             ToolPlan::Fio(_) => send(self.child.id(), signal),
             ToolPlan::Invocation(_) => send_to_group(self.child.id(), signal),
@@ -214,49 +214,52 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Asks every process to stop and waits until all have. Tools end at SIGINT with their results
-/// written; one that does not end in time is killed, and so is every one when the user interrupts
-/// the run a second time.
+/// Stops every process and waits until all have ended. Tools end at SIGINT after writing their results; those
+/// that do not end in time are killed, and all of them are when the user interrupts the run a second time.
 pub(crate) fn stop_all(processes: &mut [Process], patience: Duration) {
     for process in processes.iter_mut() {
         if process.is_running() {
             process.was_stopped = true;
             process.signal(Signal::INT);
-            // A job that still stands at the gate hears nothing until it goes on.
+            // A job that is stopped at the start barrier receives the signal only when continued.
             process.signal(Signal::CONT);
         }
     }
-    let mut left: Vec<&mut Process> =
+    let mut running: Vec<&mut Process> =
         processes.iter_mut().filter(|process| !process.has_been_waited_for()).collect();
-    wait_for_all(&mut left, patience, true);
-    left.retain(|process| process.status.is_none());
-    for process in &mut left {
-        process.ended = Some(match signal::insisted() {
+    wait_for_all(&mut running, patience, true);
+    running.retain(|process| process.status.is_none());
+    for process in &mut running {
+        process.ended = Some(match signal::interrupted_twice() {
             true => "killed at the second interruption".to_owned(),
             false => format!("did not stop within {patience:?} and was killed"),
         });
         process.signal(Signal::KILL);
     }
-    wait_for_all(&mut left, AFTER_KILL, false);
-    left.into_iter().for_each(Process::give_up_waiting);
+    wait_for_all(&mut running, AFTER_KILL, false);
+    running.into_iter().for_each(Process::give_up_waiting);
 }
 
-/// Waits until all have ended, but not for ever: not when all that are left are frozen by somebody
-/// else, and, where they may still write their results, not after the user's second Ctrl-C.
+/// Waits until all have ended, with limits: not if all remaining ones are frozen by another program, and,
+/// where they may still write results, not after the user's second Ctrl-C.
 fn wait_for_all(processes: &mut [&mut Process], limit: Duration, may_write: bool) {
     let begun = Instant::now();
     loop {
-        let mut left = Vec::new();
+        let mut running = Vec::new();
         for process in processes.iter_mut().filter(|process| process.status.is_none()) {
             match process.child.try_wait() {
                 Ok(Some(status)) => process.status = Some(status),
-                _ => left.push(process.child.id()),
+                _ => running.push(process.child.id()),
             }
         }
         let elapsed = begun.elapsed();
         let root = Root::real();
-        let hopeless = || elapsed > FROZEN && left.iter().all(|pid| is_frozen(&root, *pid));
-        if left.is_empty() || elapsed > limit || may_write && signal::insisted() || hopeless() {
+        let hopeless = || elapsed > FROZEN && running.iter().all(|pid| is_frozen(&root, *pid));
+        if running.is_empty()
+            || elapsed > limit
+            || may_write && signal::interrupted_twice()
+            || hopeless()
+        {
             return;
         }
         std::thread::sleep(Duration::from_millis(2));
@@ -264,7 +267,7 @@ fn wait_for_all(processes: &mut [&mut Process], limit: Duration, may_write: bool
 }
 
 impl Drop for Process {
-    /// A process that nobody has waited for, because an error came between, is killed here.
+    /// A process that was not waited for because of an error is killed here.
     fn drop(&mut self) {
         if !self.has_been_waited_for() {
             self.kill();
@@ -272,7 +275,7 @@ impl Drop for Process {
     }
 }
 
-/// Sleeps a little, and says whether the run was interrupted.
+/// Sleeps; returns whether the run was interrupted.
 pub(crate) fn pause(length: Duration) -> bool {
     std::thread::sleep(length);
     signal::interrupted_by().is_some()

@@ -1,4 +1,4 @@
-//! The queues of a trial's disks: which scheduler serves them, and its attributes.
+//! The queues of a trial's disks: their scheduler and its attributes.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use assay_run_folder::QueueReading;
 
 use crate::targets::active_scheduler;
 
-/// Attributes that decide what a share means, whether the study sets them or not.
+/// Attributes that affect what a share means, whether the study sets them or not.
 const ALWAYS_READ: [&str; 8] = [
     "nr_requests",
     "rotational",
@@ -21,20 +21,20 @@ const ALWAYS_READ: [&str; 8] = [
     "iosched/timeout_sync",
 ];
 
-/// What one queue says of itself.
+/// The state of one queue.
 pub(crate) struct Queue {
     /// The scheduler in use.
     pub(crate) scheduler: String,
-    /// Attributes below `/sys/block/<device>/queue` by their names; what cannot be read is left out.
+    /// Attributes below `/sys/block/<device>/queue` by name, without those that cannot be read.
     pub(crate) attributes: BTreeMap<String, String>,
 }
 
 /// One for each disk of the trial, in its order.
 pub(crate) fn read(root: &Root, trial: &Trial, disks: &[ScratchDisk]) -> Vec<Queue> {
     let read = |(planned, disk): (&DiskPlan, &ScratchDisk)| {
-        let asked = planned.queue.iter().map(|(attribute, _)| attribute.as_str());
+        let requested = planned.queue.iter().map(|(attribute, _)| attribute.as_str());
         let mut attributes = BTreeMap::new();
-        for attribute in asked.chain(ALWAYS_READ) {
+        for attribute in requested.chain(ALWAYS_READ) {
             let path = format!("/sys/block/{}/queue/{attribute}", disk.device);
             if let Ok(text) = root.read_trimmed(path) {
                 attributes.insert(attribute.to_owned(), text);
@@ -45,7 +45,7 @@ pub(crate) fn read(root: &Root, trial: &Trial, disks: &[ScratchDisk]) -> Vec<Que
     trial.disks.iter().zip(disks).map(read).collect()
 }
 
-/// The readings at the start and at the end, side by side.
+/// Combines the readings at the start and at the end.
 pub(crate) fn readings(
     trial: &Trial,
     disks: &[ScratchDisk],

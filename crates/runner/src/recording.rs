@@ -1,4 +1,4 @@
-//! From plan and ledger to the records of the manifest.
+//! Builds the records of the manifest from the plan and the ledger.
 
 use std::collections::BTreeMap;
 
@@ -68,9 +68,9 @@ fn group(group: &GroupPlan, trial: &Trial) -> GroupRecord {
         io: workload.io.clone(),
         threads: workload.threads,
         taken_over: workload.taken_over.clone(),
-        told: match &workload.tool {
+        command_line: match &workload.tool {
             ToolPlan::Fio(_) => String::new(),
-            ToolPlan::Invocation(call) => call.shown(),
+            ToolPlan::Invocation(call) => call.display(),
         },
         starts: workload.after.as_ref().map(|after| match after {
             AfterPlan::Workload(name) => format!("when `{name}` has ended"),
@@ -102,7 +102,7 @@ fn disk(disk: &assay_plan::DiskPlan) -> DiskRecord {
     }
 }
 
-/// Notes which devices the disks of a trial have become.
+/// Records which devices became the disks of a trial.
 pub(crate) fn name_devices(record: &mut TrialRecord, disks: &[ScratchDisk]) {
     for (record, disk) in record.disks.iter_mut().zip(disks) {
         record.device = Some(disk.device.clone());
@@ -130,7 +130,7 @@ impl Context<'_> {
     /// Appends an event of this slot.
     pub(crate) fn event(
         &mut self,
-        slot: assay_plan::Slot,
+        slot: assay_plan::RepeatId,
         kind: &str,
         text: impl Into<String>,
     ) -> Result<(), assay_run_folder::Error> {

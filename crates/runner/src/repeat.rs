@@ -1,4 +1,4 @@
-//! One repeat of one trial.
+//! Runs one repeat of one trial.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::clock::thread_cpu_ns;
-use assay_plan::{Slot, Trial};
+use assay_plan::{RepeatId, Trial};
 use assay_run_folder::{Dropped, Fault, RepeatRecord, StopRecord, to_parquet};
 use assay_sample::{Choice, FirstIo, Outcome, Sampler, prepare_chosen};
 
@@ -17,11 +17,11 @@ use crate::knobs;
 use crate::measure::{Load, Window, measure};
 use crate::outcome::{memory_events, note_failures, result};
 use crate::overrides::Overrides;
-use crate::placement::{Counts, Placed, narrow};
+use crate::placement::{Counts, PlacementObserver, narrow};
 use crate::prepare::{self, Prepared};
 use crate::processes::{BEFORE_THE_START, Process, TO_WRITE_RESULTS, stop_all};
 use crate::run::Context;
-use crate::sampler_affinity::seat;
+use crate::sampler_affinity::sampler_affinity;
 use crate::start::{Starter, empty_places};
 use crate::start_barrier::{Arrival, PATIENCE, Release, StartBarrier};
 use crate::stop_rule::Progress;
@@ -29,19 +29,19 @@ use crate::targets::targets;
 use crate::watch::Watch;
 use crate::{privileges, settings};
 
-/// Runs one repeat and adds its record to the manifest. Its groups are gone when this returns.
+/// Runs one repeat and adds its record to the manifest. Its groups are removed when this returns.
 pub(crate) fn run(
     context: &mut Context,
-    slot: Slot,
+    slot: RepeatId,
     trial: &Trial,
     disks: &[ScratchDisk],
 ) -> Result<(), Failure> {
     let before = context.ledger.mark();
     let result = Repeat { context, slot, trial, disks }.run();
     let root = context.root.clone();
-    let left = context.ledger.restore_to(&root, before);
+    let not_restored = context.ledger.restore_to(&root, before);
     context.manifest.trials[slot.trial].repeats.push(result?);
-    match left.into_iter().next() {
+    match not_restored.into_iter().next() {
         Some(error) => Err(error.into()),
         None => Ok(()),
     }
@@ -49,7 +49,7 @@ pub(crate) fn run(
 
 struct Repeat<'r, 'c> {
     context: &'r mut Context<'c>,
-    slot: Slot,
+    slot: RepeatId,
     trial: &'r Trial,
     disks: &'r [ScratchDisk],
 }
@@ -99,21 +99,21 @@ impl Repeat<'_, '_> {
         at_start: AtStart,
     ) -> Result<RepeatRecord, Failure> {
         self.phase("start workloads")?;
-        let mut gate = StartBarrier::open(starter.logs)?;
+        let mut barrier = StartBarrier::open(starter.logs)?;
         if privileges::named(self.trial).next().is_some() {
-            starter.logs.let_through()?;
-            gate.let_in(&privileges::others(starter.root, self.trial)?)?;
+            starter.logs.allow_traversal()?;
+            barrier.grant_access(&privileges::others(starter.root, self.trial)?)?;
         }
         let counted = Counts::before(starter.root, self.trial);
         let mut processes = self.start(starter)?;
-        let arrival = self.gather(&mut gate, starter, &mut processes)?;
+        let arrival = self.wait_for_all(&mut barrier, starter, &mut processes)?;
         let dropped = self.drop_caches(&arrival)?;
         let folder = self.context.request.folder.clone();
         let samples = folder.dir().make_dir(Path::new("samples").join(name))?;
-        let samples_path = folder.steady(&samples);
+        let samples_path = folder.stable_path(&samples);
         let mut watch = watch(starter, &at_start, &processes, counted);
-        let mut later = DelayedStart::of(self.trial);
-        // Who never started has no results to write.
+        let mut delayed = DelayedStart::new(self.trial);
+        // Workloads that never started have no results to write.
         let patience = match arrival {
             Arrival::All => TO_WRITE_RESULTS,
             Arrival::Interrupted => BEFORE_THE_START,
@@ -121,50 +121,57 @@ impl Repeat<'_, '_> {
         let mut record = match arrival {
             Arrival::All => {
                 let draft = draft(name, starter, &at_start);
-                let mut load = Load { processes: &mut processes, later: &mut later, starter };
-                self.measure(draft, &gate, &samples_path, &mut load, &mut watch)?
+                let mut load = Load { processes: &mut processes, delayed: &mut delayed, starter };
+                self.measure(draft, &barrier, &samples_path, &mut load, &mut watch)?
             }
             Arrival::Interrupted => {
-                // A job that stands at the gate cannot hear that it should stop.
-                gate.release(|| ());
+                // A job stopped at the start barrier cannot receive the signal to end.
+                barrier.release(|| ());
                 without_a_window(name, Some(interruption()))
             }
         };
         at_start.compare(starter, &mut record);
         record.dropped = dropped;
-        watch.tell(&mut record);
+        watch.finish(&mut record);
 
         self.phase("stop workloads")?;
         stop_all(&mut processes, patience);
-        gate.close(starter.logs)?;
+        barrier.close(starter.logs)?;
         record.memory_events = memory_events(starter.tree, self.trial);
         record.cpus = starter.cpus.clone();
         narrow(&mut record.cpus, self.trial);
-        record.workloads = processes.iter().map(result).chain(later.left()).collect();
+        record.workloads =
+            processes.iter().map(result).chain(delayed.not_started_in_window()).collect();
         to_parquet(&samples_path)?;
         self.context.event(self.slot, "end", "repeat is over")?;
         Ok(record)
     }
 
-    /// Waits until every workload stands at the gate.
-    fn gather(
+    /// Waits until every workload has arrived at the start barrier.
+    fn wait_for_all(
         &mut self,
-        gate: &mut StartBarrier,
+        barrier: &mut StartBarrier,
         starter: &Starter<'_>,
         processes: &mut [Process],
     ) -> Result<Arrival, Failure> {
         let observer = &mut *self.context.observer;
         let members = || starter.tree.all_processes();
-        Ok(gate.gather(starter.root, processes, PATIENCE, members, |there, expected| {
-            observer.progress(there as f64 / expected.max(1) as f64);
-        })?)
+        Ok(barrier.wait_for_all(
+            starter.root,
+            processes,
+            PATIENCE,
+            members,
+            |arrived, expected| {
+                observer.progress(arrived as f64 / expected.max(1) as f64);
+            },
+        )?)
     }
 
-    /// The window. `record` holds what is known of the repeat before.
+    /// Runs the window. `record` holds what is known of the repeat so far.
     fn measure(
         &mut self,
         mut record: RepeatRecord,
-        gate: &StartBarrier,
+        barrier: &StartBarrier,
         samples: &Path,
         load: &mut Load<'_, '_>,
         watch: &mut Watch<'_>,
@@ -175,31 +182,35 @@ impl Repeat<'_, '_> {
         let choice = Choice::Also(sampling.sources.clone());
         let prepared = prepare_chosen(&self.context.root, targets, &choice);
         record.not_available = prepared.not_available.clone();
-        let sampler =
-            Sampler::start(prepared, samples, sampling.interval, seat(root, tree, &record.cpus))?;
+        let sampler = Sampler::start(
+            prepared,
+            samples,
+            sampling.interval,
+            sampler_affinity(root, tree, &record.cpus),
+        )?;
         let first_io = FirstIo::prepare(&self.context.root, targets);
         self.phase("run")?;
-        let Context { observer, decider, manifest, .. } = &mut *self.context;
+        let Context { observer, stop_rule, manifest, .. } = &mut *self.context;
         let (slot, trial) = (self.slot, self.trial);
-        // A repeat that ends as soon as it is precise ends before the machine changes its state; one
-        // of several lasts as long as all others, and the trial is what ends.
+        // A repeat that stops once precise is stopped before the machine changes state; if a trial has
+        // several repeats, each lasts as long as all others, and the trial is stopped instead.
         let planned = manifest.trials.get(slot.trial).and_then(|trial| trial.planned_repeats);
         let is_alone = planned.is_none_or(|planned| planned < 2);
         let may_stop = trial.stop == StopRecord::Precise && is_alone;
-        decider.begin(trial.at_most);
-        let shown = Spent::default();
+        stop_rule.begin(trial.at_most);
+        let observing = Spent::default();
         let mut enough = |release: Release, now_ns: u64| {
             (record.released_ns, record.all_released_ns) = (release.first_ns, release.last_ns);
             record.stopped_ns = now_ns;
             let elapsed = Duration::from_nanos(now_ns.saturating_sub(release.last_ns));
             let progress = Progress { manifest, slot, record: &record, samples, elapsed, may_stop };
-            shown.on(|| decider.is_enough(progress)) && may_stop
+            observing.on(|| stop_rule.is_enough(progress)) && may_stop
         };
-        let mut tell = |elapsed| shown.on(|| observer.running(slot, elapsed, trial.at_most));
-        let window = measure(trial, gate, first_io, load, watch, &mut tell, &mut enough);
-        record.shown_cpu_s = Some(shown.seconds());
+        let mut report = |elapsed| observing.on(|| observer.running(slot, elapsed, trial.at_most));
+        let window = measure(trial, barrier, first_io, load, watch, &mut report, &mut enough);
+        record.shown_cpu_s = Some(observing.seconds());
         if may_stop {
-            record.looks = Some(decider.looks());
+            record.looks = Some(stop_rule.looks());
         }
         let Outcome { cost, not_available: lacking, failure } = sampler.stop();
         record.not_available.extend(lacking);
@@ -211,7 +222,7 @@ impl Repeat<'_, '_> {
         Ok(record_of(record, &window, cost))
     }
 
-    /// Empties caches once the workloads have laid out what they need, and before they start.
+    /// Drops caches after the workloads have laid out their files, and before they start.
     fn drop_caches(&mut self, arrival: &Arrival) -> Result<Option<Dropped>, Failure> {
         let (Some(what), Arrival::All) = (self.trial.drop_caches, arrival) else {
             return Ok(None);
@@ -225,7 +236,7 @@ impl Repeat<'_, '_> {
         Ok(self.context.event(self.slot, "phase", text)?)
     }
 
-    /// Empties what the repeat before has left, and runs all preparations.
+    /// Removes what the previous repeat left, and runs all preparations.
     fn prepare(&mut self, starter: &Starter<'_>) -> Result<Prepared, Failure> {
         empty_places(&self.trial.groups, self.disks)?;
         let count = prepare::count(self.trial);
@@ -252,7 +263,7 @@ impl Repeat<'_, '_> {
     }
 }
 
-/// What is known of a repeat before its window: nothing that was read has changed yet.
+/// The record of a repeat before its window, when all readings are still those at the start.
 fn draft(name: &str, starter: &Starter<'_>, at_start: &AtStart) -> RepeatRecord {
     let knobs = at_start.knobs.clone();
     RepeatRecord {
@@ -262,7 +273,7 @@ fn draft(name: &str, starter: &Starter<'_>, at_start: &AtStart) -> RepeatRecord 
     }
 }
 
-/// Watches what was read at the start, and where processes are.
+/// Watches the values read at the start, and the placement of processes.
 fn watch<'r>(
     starter: &Starter<'r>,
     at_start: &AtStart,
@@ -272,12 +283,12 @@ fn watch<'r>(
     let Starter { root, tree, trial, disks, facts, .. } = *starter;
     let mut watch = Watch::open(root, tree, trial, &at_start.knobs, disks, &at_start.queues);
     watch.add_settings(root, trial, &at_start.settings);
-    watch.add_placements(Placed::of(root, tree, trial, processes, counted));
+    watch.add_placements(PlacementObserver::new(root, tree, trial, processes, counted));
     watch.add_overrides(Overrides::at_start(root, tree, trial, &facts.cgroup, disks));
     watch
 }
 
-/// CPU time of this thread that others than the engine have spent in a window.
+/// CPU time that progress output and the stop rule spent on this thread during a window.
 #[derive(Default)]
 struct Spent {
     ns: Cell<u64>,

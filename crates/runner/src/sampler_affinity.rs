@@ -1,5 +1,4 @@
-//! Where the sampling thread of a repeat sits: a CPU that no measured group may use, and a group
-//! beside them.
+//! CPU and cgroup of the sampling thread of a repeat, kept apart from measured groups.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +8,16 @@ use assay_kernel::{Root, affinity};
 use assay_sample::SamplerAffinity;
 use assay_units::CpuSet;
 
-/// The group of the observer, inside the run's own, which no group of a study can be named like.
+/// The group of the sampling thread inside the run's own; study groups cannot have this name.
 const OBSERVER: &str = "assay-observer";
 
-/// The seat of a repeat whose groups may use these CPUs.
-pub(crate) fn seat(
+/// The affinity for a repeat whose groups may use these CPUs.
+pub(crate) fn sampler_affinity(
     root: &Root,
     tree: &Tree,
     cpus: &BTreeMap<String, Available<String>>,
 ) -> SamplerAffinity {
-    let allowed = affinity::of(std::process::id()).map_err(|error| error.to_string());
+    let allowed = affinity::allowed_cpus(std::process::id()).map_err(|error| error.to_string());
     let group = tree.make_on_v1(OBSERVER, &["cpu", "cpuacct"]).map_err(|error| error.to_string());
     let group = group.and_then(|directories| match directories.is_empty() {
         true => Err("no hierarchy of cgroup v1 that serves cpu or cpuacct is in use; cgroup v2 \
@@ -33,20 +32,20 @@ pub(crate) fn seat(
     }
 }
 
-/// The last CPU that is nobody's. A group without a list may use all of them.
+/// The last CPU that no group may use. A group without a list may use all of them.
 fn free(allowed: &[u16], cpus: &BTreeMap<String, Available<String>>) -> Result<u16, String> {
     if cpus.is_empty() {
-        return Err("no group is bound to CPUs, so that all of them are measured".to_owned());
+        return Err("no group is bound to CPUs, so all of them are measured".to_owned());
     }
-    let mut taken = BTreeSet::new();
+    let mut used = BTreeSet::new();
     for (group, cpus) in cpus {
         let Available::Value(text) = cpus else {
-            return Err(format!("it is not known which CPUs the group `{group}` may use"));
+            return Err(format!("the CPUs of the group `{group}` are unknown"));
         };
-        taken.extend(text.parse::<CpuSet>().unwrap_or_default().iter());
+        used.extend(text.parse::<CpuSet>().unwrap_or_default().iter());
     }
-    let free = allowed.iter().rev().find(|cpu| !taken.contains(cpu));
-    free.copied().ok_or_else(|| "every CPU belongs to a group that is measured".to_owned())
+    let free = allowed.iter().rev().find(|cpu| !used.contains(cpu));
+    free.copied().ok_or_else(|| "every CPU belongs to a measured group".to_owned())
 }
 
 #[cfg(test)]
@@ -61,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn the_observer_gets_a_cpu_that_no_group_has_or_the_reason() {
+    fn the_sampler_gets_a_cpu_outside_of_all_groups_or_a_reason() {
         let groups = cpus(&[("a", "0-1"), ("b", "3")]);
         assert_eq!(free(&[0, 1, 2, 3], &groups), Ok(2));
         assert_eq!(free(&[0, 1, 2, 3, 4, 5], &groups), Ok(5));

@@ -1,5 +1,5 @@
-//! A recording without a study: the sampler follows a command, a process or a group for a while,
-//! into a run folder like any other. Nothing of the host is changed.
+//! A recording without a study: the sampler follows a command, a process or a group and writes an ordinary
+//! run folder. The host is not changed.
 
 mod followed;
 mod target;
@@ -23,13 +23,13 @@ pub use target::FollowTarget;
 /// What to record, and where.
 #[derive(Debug)]
 pub struct SampleRequest {
-    /// Whom to follow.
-    pub whom: FollowTarget,
-    /// How long; `None` until the command or the process ends, or the user asks to stop.
+    /// What to follow.
+    pub target: FollowTarget,
+    /// Length; `None` until the command or the process ends, or the user asks to stop.
     pub length: Option<Duration>,
     /// Time between two rounds.
     pub interval: Duration,
-    /// Sources that are read only where they are named.
+    /// Additional sources, which are not read by default.
     pub also: Vec<String>,
     /// The command line.
     pub command: Vec<String>,
@@ -41,9 +41,9 @@ pub struct SampleRequest {
     pub folder: RunFolder,
 }
 
-/// A recording that is done.
+/// Result of a recording.
 #[derive(Debug)]
-pub struct Sampled {
+pub struct FinishedRecording {
     /// The manifest as it was written.
     pub manifest: Manifest,
     /// The exit code of the command, 128 + n for signal n, where it ended by itself.
@@ -57,33 +57,33 @@ pub struct Sampled {
 /// Samples of the one repeat that a recording has.
 const SAMPLES: &str = "trial-00-repeat-00";
 
-/// How often it is looked whether the command has ended.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often to check whether the command has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Records. `running` is told now and then how much of the time has passed.
+/// Records until the end. `running` is called from time to time with the elapsed time.
 pub fn sample(
     request: &SampleRequest,
     mut running: impl FnMut(Duration),
-) -> Result<Sampled, Failure> {
+) -> Result<FinishedRecording, Failure> {
     let root = Root::real();
-    let targets = request.whom.targets(&root, &request.facts)?;
+    let targets = request.target.targets(&root, &request.facts)?;
     let folder = &request.folder;
-    let place = folder.dir().make_dir(std::path::Path::new("samples").join(SAMPLES))?;
-    let samples = folder.steady(&place);
+    let samples_dir = folder.dir().make_dir(std::path::Path::new("samples").join(SAMPLES))?;
+    let samples = folder.stable_path(&samples_dir);
     let mut manifest = manifest(request, &targets.groups);
     folder.write_manifest(&manifest)?;
-    let mut events = EventLog::create(&folder.steady(folder.dir()))?;
+    let mut events = EventLog::create(&folder.stable_path(folder.dir()))?;
     let prepared = prepare_chosen(&root, &targets, &Choice::Most(request.also.clone()));
     let mut not_available = prepared.not_available.clone();
-    // The first round is taken before a command exists, so that it is seen from its beginning.
-    let seat = SamplerAffinity::anywhere("nothing of the host is changed by `assay sample`");
-    let sampler = Sampler::start(prepared, &samples, request.interval, seat)?;
+    // The first round is taken before the command is started, so that its beginning is sampled.
+    let affinity = SamplerAffinity::unrestricted("`assay sample` does not change the host");
+    let sampler = Sampler::start(prepared, &samples, request.interval, affinity)?;
     let began_ns = monotonic_ns();
-    events.append(&event(began_ns, "start", request.whom.title()))?;
-    // Samples that no repeat names are nobody's, should this process be killed.
+    events.append(&event(began_ns, "start", request.target.title()))?;
+    // Written early, so that the manifest lists the samples even if this process is killed.
     put(&mut manifest, repeat((began_ns, 0), SamplerCost::default(), not_available.clone()));
     folder.write_manifest(&manifest)?;
-    let followed = Followed::start(&root, &request.whom, folder);
+    let followed = Followed::start(&root, &request.target, folder);
     let ended = match followed {
         Ok(mut followed) => {
             wait(&mut followed, request.length, began_ns, &mut running);
@@ -109,10 +109,10 @@ pub fn sample(
     let kept = to_parquet(&samples);
     folder.write_manifest(&manifest)?;
     let failure = failure.or(kept.err()).map(Failure::Record);
-    Ok(Sampled { manifest, exit_code: ended.exit_code, interrupted, failure })
+    Ok(FinishedRecording { manifest, exit_code: ended.exit_code, interrupted, failure })
 }
 
-/// Until the time is up, whoever is followed has ended, or the user asks to stop.
+/// Waits until the time is over, the target has ended, or the user asks to stop.
 fn wait(
     followed: &mut Followed,
     length: Option<Duration>,
@@ -122,15 +122,15 @@ fn wait(
     loop {
         let elapsed = Duration::from_nanos(monotonic_ns().saturating_sub(began_ns));
         running(elapsed);
-        let left = length.map_or(LOOK, |length| length.saturating_sub(elapsed));
-        if left.is_zero() || signal::interrupted_by().is_some() || followed.has_ended() {
+        let remaining = length.map_or(POLL_INTERVAL, |length| length.saturating_sub(elapsed));
+        if remaining.is_zero() || signal::interrupted_by().is_some() || followed.has_ended() {
             return;
         }
-        std::thread::sleep(left.min(LOOK));
+        std::thread::sleep(remaining.min(POLL_INTERVAL));
     }
 }
 
-/// Makes it the one repeat of the recording.
+/// Sets the one repeat of the recording.
 fn put(manifest: &mut Manifest, repeat: RepeatRecord) {
     if let Some(trial) = manifest.trials.first_mut() {
         trial.repeats = vec![repeat];
@@ -153,7 +153,7 @@ fn manifest(request: &SampleRequest, groups: &[assay_sample::GroupTarget]) -> Ma
         schema: SCHEMA,
         assay: env!("CARGO_PKG_VERSION").to_owned(),
         study: "sample".to_owned(),
-        title: request.whom.title(),
+        title: request.target.title(),
         question: None,
         study_text: String::new(),
         command: request.command.clone(),
@@ -180,8 +180,8 @@ fn manifest(request: &SampleRequest, groups: &[assay_sample::GroupTarget]) -> Ma
         restored: Some(true),
         ended_early: None,
         recording: Some(Recording {
-            kind: request.whom.kind().to_owned(),
-            of: request.whom.name(),
+            kind: request.target.kind().to_owned(),
+            of: request.target.name(),
             pid: None,
             ended: None,
             log: None,
@@ -200,7 +200,7 @@ fn repeat(
         stopped_ns,
         sampler,
         not_available,
-        ..RepeatRecord::without_a_window(SAMPLES, "a recording starts nothing together")
+        ..RepeatRecord::without_a_window(SAMPLES, "a recording has no common start")
     }
 }
 
@@ -208,16 +208,16 @@ fn repeat(
 mod tests {
     use assay_sample::registry::SOURCES;
 
-    /// The study file knows sources by name alone; its room stands above that of the sampler.
+    /// The study crate knows sources by name only, since it cannot depend on the sampler.
     #[test]
-    fn studies_may_ask_for_exactly_the_sources_that_not_every_run_has() {
-        let asked = |name: &str| {
+    fn studies_may_request_exactly_the_sources_not_sampled_by_default() {
+        let is_accepted = |name: &str| {
             let text = format!("[sampling]\nsources = [\"{name}\"]\n");
             let (_, findings) = assay_study::parse("s", &text, &|_| Err(String::new()));
             !findings.iter().any(|finding| finding.message.contains("`sources`"))
         };
         for source in SOURCES {
-            assert_eq!(asked(source.name), !source.usual, "{}", source.name);
+            assert_eq!(is_accepted(source.name), !source.usual, "{}", source.name);
         }
     }
 }

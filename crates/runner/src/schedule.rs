@@ -1,6 +1,6 @@
-//! Which repeat comes next. A plan knows beforehand; a search decides it from what was seen.
+//! Decides which repeat comes next: in the order of a plan, or, for a search, from earlier results.
 
-use assay_plan::{Plan, Slot, Trial};
+use assay_plan::{Plan, RepeatId, Trial};
 use assay_run_folder::Manifest;
 
 use crate::failure::Failure;
@@ -8,43 +8,43 @@ use crate::failure::Failure;
 /// One repeat to run.
 #[derive(Debug, Clone, Copy)]
 pub struct NextRepeat<'t> {
-    /// Its place. A trial of the manifest, or the one after its last: then the trial is new and
-    /// joins the manifest.
-    pub slot: Slot,
-    /// What is done.
+    /// Trial and repeat. The trial is one of the manifest, or a new one right after its last, which is then
+    /// added to the manifest.
+    pub slot: RepeatId,
+    /// The trial to run.
     pub trial: &'t Trial,
 }
 
-/// Someone who says what comes next.
+/// Source of the next repeat.
 pub trait Schedule {
-    /// The next repeat, or `None` when the run is over. The manifest holds all that ran so far; it
-    /// lies in the run folder as well, with the samples.
+    /// The next repeat, or `None` at the end of the run. The manifest holds everything recorded so far; it is
+    /// also in the run folder, with the samples.
     fn next(&mut self, manifest: &Manifest) -> Option<NextRepeat<'_>>;
 
-    /// Whether the run goes on without this repeat, because the host refuses a setting of its disk
-    /// that only this trial asks for. What was set is back as it was.
-    fn goes_on_without(&mut self, slot: Slot, why: &Failure) -> bool {
+    /// Whether to continue without this repeat after the host refused a disk setting used by this trial only.
+    /// The setting has been restored.
+    fn continue_without(&mut self, slot: RepeatId, why: &Failure) -> bool {
         let _ = (slot, why);
         false
     }
 }
 
-/// The repeats of a plan in its order.
+/// The repeats of a plan in order.
 pub(crate) struct AsPlanned<'p> {
     plan: &'p Plan,
-    done: usize,
+    position: usize,
 }
 
 impl<'p> AsPlanned<'p> {
-    pub(crate) fn of(plan: &'p Plan) -> Self {
-        Self { plan, done: 0 }
+    pub(crate) fn new(plan: &'p Plan) -> Self {
+        Self { plan, position: 0 }
     }
 }
 
 impl Schedule for AsPlanned<'_> {
     fn next(&mut self, _: &Manifest) -> Option<NextRepeat<'_>> {
-        let slot = *self.plan.slots.get(self.done)?;
-        self.done += 1;
+        let slot = *self.plan.slots.get(self.position)?;
+        self.position += 1;
         Some(NextRepeat { slot, trial: &self.plan.trials[slot.trial] })
     }
 }

@@ -1,5 +1,5 @@
-//! Settings of the host: written through the ledger for the length of a repeat, read back, read
-//! again at the end; and the dropping of caches, which nothing takes back.
+//! Settings of the host: written through the ledger for the duration of a repeat, read back, and read again
+//! at its end; and dropping caches, which cannot be restored.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,19 +13,19 @@ use assay_run_folder::{Dropped, SettingReading};
 
 use crate::run::Context;
 
-/// Where caches are dropped (Documentation/admin-guide/sysctl/vm.rst).
+/// File that drops caches (Documentation/admin-guide/sysctl/vm.rst).
 const DROP: &str = "/proc/sys/vm/drop_caches";
 
-/// Writes every setting of the trial and returns what each said before.
+/// Writes every setting of the trial and returns the previous values.
 pub(crate) fn set_up(
     context: &mut Context,
     trial: &Trial,
 ) -> Result<Vec<Available<String>>, Error> {
-    let found = read(&context.root, trial);
+    let before = read(&context.root, trial);
     for plan in trial.settings.iter().filter(|plan| !plan.record.implied) {
         set(context, plan)?;
     }
-    Ok(found)
+    Ok(before)
 }
 
 fn set(context: &mut Context, plan: &SettingPlan) -> Result<(), Error> {
@@ -36,7 +36,7 @@ fn set(context: &mut Context, plan: &SettingPlan) -> Result<(), Error> {
             ledger.write_one_of(root, path, value, Path::new(rival.path))
         }
         Some((SideEffect::Recomputes(other), _)) => {
-            // Taken back after this one: the kernel's own figure comes first.
+            // Restored after this one: the kernel's own value must be written first.
             ledger.keep_file(root, Path::new(other))?;
             ledger.write_file(root, path, value)
         }
@@ -44,7 +44,7 @@ fn set(context: &mut Context, plan: &SettingPlan) -> Result<(), Error> {
     }
 }
 
-/// Reads every setting of the trial; of choices the active one.
+/// Reads every setting of the trial; of a list of choices the active one.
 pub(crate) fn read(root: &Root, trial: &Trial) -> Vec<Available<String>> {
     let read = |plan: &SettingPlan| match root.read(&plan.record.path) {
         Ok(text) => Available::Value(active(&text)),
@@ -53,7 +53,7 @@ pub(crate) fn read(root: &Root, trial: &Trial) -> Vec<Available<String>> {
     trial.settings.iter().map(read).collect()
 }
 
-/// The value in brackets, or the whole text.
+/// The choice in brackets, or the whole text.
 pub(crate) fn active(text: &str) -> String {
     match choice::parse(text) {
         Some(choice) if text.contains('[') => choice.active,
@@ -61,19 +61,19 @@ pub(crate) fn active(text: &str) -> String {
     }
 }
 
-/// The readings before, after writing and at the end, side by side.
+/// Combines the readings before, after writing and at the end.
 pub(crate) fn readings(
     trial: &Trial,
-    found: Vec<Available<String>>,
+    before: Vec<Available<String>>,
     at_start: Vec<Available<String>>,
     at_end: Vec<Available<String>>,
 ) -> Vec<SettingReading> {
-    let values = found.into_iter().zip(at_start).zip(at_end);
+    let values = before.into_iter().zip(at_start).zip(at_end);
     let settings = trial.settings.iter().zip(values);
     settings
-        .map(|(plan, ((found, at_start), at_end))| SettingReading {
+        .map(|(plan, ((before, at_start), at_end))| SettingReading {
             setting: plan.record.setting.clone(),
-            found,
+            found: before,
             at_start,
             at_end,
             drift: None,
@@ -81,14 +81,14 @@ pub(crate) fn readings(
         .collect()
 }
 
-/// How long all dirty pages of a host may take to reach their disks.
+/// Time limit for writing back all dirty pages of a host.
 const LONGEST_SYNC: Duration = Duration::from_secs(900);
 
-/// Writes dirty pages back, drops caches, and says how much went.
+/// Writes back dirty pages, drops caches, and returns how much was freed.
 pub(crate) fn drop_caches(root: &Root, what: u8) -> Result<Dropped, Error> {
     let began = Instant::now();
     if root.is_real() {
-        let goes_on = |elapsed| elapsed < LONGEST_SYNC && !signal::insisted();
+        let goes_on = |elapsed| elapsed < LONGEST_SYNC && !signal::interrupted_twice();
         if !filesystem::sync_all(goes_on) {
             let hint = format!("it took more than {:?}: a disk hangs", began.elapsed());
             return Err(Error::unexpected("sync before a write to", Path::new(DROP), hint));
@@ -104,7 +104,7 @@ pub(crate) fn drop_caches(root: &Root, what: u8) -> Result<Dropped, Error> {
     })
 }
 
-/// The page cache, and what the kernel can free of its own objects.
+/// Size of the page cache and of the kernel's reclaimable objects.
 fn cached(root: &Root) -> Available<u64> {
     let text = match root.read("/proc/meminfo") {
         Ok(text) => text,
@@ -113,7 +113,7 @@ fn cached(root: &Root) -> Available<u64> {
     let amount = |key| keyed::kibibytes(&text, key);
     match amount("Cached").zip(amount("SReclaimable")) {
         Some((cached, slab)) => Available::Value(cached + slab),
-        None => Available::NotAvailable("/proc/meminfo does not say it".to_owned()),
+        None => Available::NotAvailable("/proc/meminfo has no such fields".to_owned()),
     }
 }
 
@@ -122,13 +122,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_choices_the_active_one_is_the_value() {
+    fn the_active_choice_is_the_value() {
         assert_eq!(active("always [madvise] never\n"), "madvise");
         assert_eq!(active("10\n"), "10");
     }
 
     #[test]
-    fn dropping_writes_the_order_and_tells_what_was_there() {
+    fn dropping_writes_the_value_and_returns_the_sizes() {
         let tree = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(tree.path().join("proc/sys/vm")).unwrap();
         std::fs::write(tree.path().join("proc/sys/vm/drop_caches"), "0").unwrap();

@@ -1,4 +1,4 @@
-//! The common start: every job waits at the gate until all are there.
+//! The start barrier: every job waits there until all have arrived.
 
 use std::time::Duration;
 
@@ -6,51 +6,51 @@ use assay_files::Dir;
 use assay_kernel::clock::{monotonic_ns, process_cpu_ns};
 use assay_kernel::fifo::Fifo;
 use assay_kernel::privileges::User;
-use assay_kernel::process::{send, state, undisturbed};
+use assay_kernel::process::{send, state, with_real_time_priority};
 use assay_kernel::{Error, Root};
-use assay_workload::fio::{GATE_FILE, parse_gate_line};
+use assay_workload::fio::{BARRIER_FILE, parse_barrier_line};
 use rustix::process::Signal;
 
 use crate::processes::{Process, pause};
 
-/// The gate of one repeat.
+/// The start barrier of one repeat.
 pub(crate) struct StartBarrier {
     fifo: Fifo,
     waiting: Vec<u32>,
 }
 
-/// How long the gate waits for those who have not come.
+/// How long the barrier waits for jobs that have not arrived.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// For one that uses no CPU time at all: it will not come.
+    /// Limit for a process that uses no CPU time at all.
     pub(crate) idle: Duration,
-    /// For any.
+    /// Limit for any process.
     pub(crate) whole: Duration,
 }
 
-/// Laying out files may take long, but never without any work. Told in docs/run-folder.md.
+/// Laying out files may take long, but never without CPU time. Documented in docs/run-folder.md.
 pub(crate) const PATIENCE: Patience =
     Patience { idle: Duration::from_secs(60), whole: Duration::from_secs(3600) };
 
-/// A process on its way to the gate.
-struct OnItsWay {
+/// A process that has not arrived yet.
+struct Expected {
     id: u32,
     cpu_ns: Option<u64>,
-    /// When it was last seen to have worked.
+    /// When it last used CPU time.
     worked_ns: u64,
 }
 
-/// When the jobs were let go, CLOCK_MONOTONIC nanoseconds.
+/// When the jobs were released, CLOCK_MONOTONIC nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Release {
     pub(crate) first_ns: u64,
     pub(crate) last_ns: u64,
 }
 
-/// How a wait at the gate ended.
+/// How the wait at the barrier ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// Every job of every process that still runs is there.
+    /// Every job of every running process has arrived.
     All,
     /// The user asked to stop.
     Interrupted,
@@ -58,12 +58,12 @@ pub(crate) enum Arrival {
 
 impl StartBarrier {
     pub(crate) fn open(folder: &Dir) -> Result<Self, Error> {
-        Fifo::make_in(folder, GATE_FILE).map(|fifo| Self { fifo, waiting: Vec::new() })
+        Fifo::make_in(folder, BARRIER_FILE).map(|fifo| Self { fifo, waiting: Vec::new() })
     }
 
-    /// Lets these users, none of them root, write into it: one alone is given it, and where there are
-    /// more everybody may. Only processes in the run's groups are taken in.
-    pub(crate) fn let_in(&self, users: &[User]) -> Result<(), Error> {
+    /// Lets these users, none of them root, write to the FIFO: a single user becomes its owner, for several
+    /// it becomes writable by everyone. Only processes in the run's groups are accepted.
+    pub(crate) fn grant_access(&self, users: &[User]) -> Result<(), Error> {
         match users {
             [] => Ok(()),
             [user] => self.fifo.give_to(user.uid),
@@ -71,37 +71,37 @@ impl StartBarrier {
         }
     }
 
-    /// Waits until all jobs have come. A process that ends meanwhile is not waited for: the
-    /// others still run, and its failure is reported with their results. Whoever can write to the
-    /// FIFO can name any process: only `members`, those in the run's groups, count.
-    pub(crate) fn gather(
+    /// Waits until all jobs have arrived. A process that ends meanwhile is not waited for: the others still
+    /// run, and its failure is reported with their results. Any writer to the FIFO can name any process, so
+    /// only `members`, those in the run's groups, count.
+    pub(crate) fn wait_for_all(
         &mut self,
         root: &Root,
         processes: &mut [Process],
         patience: Patience,
         members: impl Fn() -> Vec<u32>,
-        mut tell: impl FnMut(usize, usize),
+        mut on_progress: impl FnMut(usize, usize),
     ) -> Result<Arrival, Error> {
         let began_ns = monotonic_ns();
-        let mut on_their_way: Vec<OnItsWay> = processes
+        let mut expected_processes: Vec<Expected> = processes
             .iter()
-            .map(|process| OnItsWay { id: process.id(), cpu_ns: None, worked_ns: began_ns })
+            .map(|process| Expected { id: process.id(), cpu_ns: None, worked_ns: began_ns })
             .collect();
         loop {
-            self.welcome(&members)?;
+            self.add_arrivals(&members)?;
             let expected: usize = processes
                 .iter_mut()
                 .filter_map(|process| process.is_running().then_some(process.jobs))
                 .sum();
-            tell(self.waiting.len(), expected);
+            on_progress(self.waiting.len(), expected);
             let stopped = |pid: &u32| !matches!(state(root, *pid), Some('R' | 'S' | 'D'));
             if self.waiting.len() >= expected && self.waiting.iter().all(stopped) {
                 return Ok(Arrival::All);
             }
-            for (way, process) in on_their_way.iter_mut().zip(&mut *processes) {
-                // Somebody else may have written the name of one that does not stand there.
-                if let Some(why) = way.hopeless(began_ns, patience)
-                    && !(self.has_come(process) && stopped(&process.id()))
+            for (process_state, process) in expected_processes.iter_mut().zip(&mut *processes) {
+                // Another process may have written the id of one that is not waiting there.
+                if let Some(why) = process_state.timed_out(began_ns, patience)
+                    && !(self.has_arrived(process) && stopped(&process.id()))
                 {
                     process.give_up(why);
                 }
@@ -112,14 +112,14 @@ impl StartBarrier {
         }
     }
 
-    /// Takes in those who have come since the last look.
-    fn welcome(&mut self, members: impl Fn() -> Vec<u32>) -> Result<(), Error> {
+    /// Adds the jobs that have arrived since the last call.
+    fn add_arrivals(&mut self, members: impl Fn() -> Vec<u32>) -> Result<(), Error> {
         let lines = self.fifo.lines()?;
         if lines.is_empty() {
             return Ok(());
         }
         let members = members();
-        for pid in lines.iter().filter_map(|line| parse_gate_line(line)) {
+        for pid in lines.iter().filter_map(|line| parse_barrier_line(line)) {
             if members.contains(&pid) && !self.waiting.contains(&pid) {
                 self.waiting.push(pid);
             }
@@ -127,24 +127,24 @@ impl StartBarrier {
         Ok(())
     }
 
-    /// Whether one that comes to the gate itself is there. Those of fio come as its children, and
-    /// fio, which waits for them, is never idle for long.
-    fn has_come(&self, process: &Process) -> bool {
+    /// Whether a process that arrives itself has done so. Of fio its children arrive; fio itself, which waits
+    /// for them, is never idle for long.
+    fn has_arrived(&self, process: &Process) -> bool {
         process.jobs == 1 && self.waiting.contains(&process.id())
     }
 
-    /// Takes the FIFO away: whoever reads the logs later must not hang on it.
+    /// Removes the FIFO: a later reader of the logs must not block on it.
     pub(crate) fn close(self, folder: &Dir) -> Result<(), Error> {
-        folder.remove_file(GATE_FILE)?;
+        folder.remove_file(BARRIER_FILE)?;
         Ok(())
     }
 
-    /// Lets all jobs go in one burst, then calls `watch` without being preempted by them.
+    /// Releases all jobs in one burst, then calls `watch` without being preempted by them.
     pub(crate) fn release<T>(&self, watch: impl FnOnce() -> T) -> (Release, T) {
-        undisturbed(|| {
+        with_real_time_priority(|| {
             let first_ns = monotonic_ns();
             for pid in &self.waiting {
-                // A job that was killed at the gate is missed by its results, not here.
+                // A job that was killed at the barrier is reported with its results.
                 let _ = send(*pid, Signal::CONT);
             }
             let release = Release { first_ns, last_ns: monotonic_ns() };
@@ -153,9 +153,9 @@ impl StartBarrier {
     }
 }
 
-impl OnItsWay {
-    /// Why it will not come any more, if so.
-    fn hopeless(&mut self, began_ns: u64, patience: Patience) -> Option<String> {
+impl Expected {
+    /// The reason if it has exceeded a limit.
+    fn timed_out(&mut self, began_ns: u64, patience: Patience) -> Option<String> {
         let now = monotonic_ns();
         let cpu_ns = process_cpu_ns(self.id);
         if cpu_ns != self.cpu_ns {
@@ -170,7 +170,7 @@ impl OnItsWay {
         } else {
             return None;
         };
-        Some(format!("did not come to the common start {why}, and was given up"))
+        Some(format!("did not reach the start barrier {why}, and was killed"))
     }
 }
 
@@ -189,19 +189,19 @@ mod tests {
     use super::*;
     use crate::processes::Launch;
 
-    /// A command of the shell, as it is started beside others.
-    fn start(folder: &Path, script: &str, at_the_gate: bool) -> Process {
+    /// A shell command, started like a workload.
+    fn start(folder: &Path, script: &str, at_barrier: bool) -> Process {
         let call = Invocation {
             tool: "command".to_owned(),
             program: "sh".to_owned(),
             words: vec!["-c".to_owned(), script.to_owned()],
             metrics: vec![],
-            gate: assay_workload::Gate::Shell,
-            ends_with_figures: true,
+            wait: assay_workload::WaitMethod::Shell,
+            reports_on_sigint: true,
         };
-        let gate = folder.join(GATE_FILE).display().to_string();
+        let barrier = folder.join(BARRIER_FILE).display().to_string();
         let (program, words) =
-            call.command(&Placeholders::default(), at_the_gate.then_some(gate.as_str()));
+            call.command(&Placeholders::default(), at_barrier.then_some(barrier.as_str()));
         let launch = Launch {
             workload: "group.load",
             group: "group",
@@ -220,26 +220,27 @@ mod tests {
         Patience { idle: Duration::from_millis(300), whole: Duration::from_secs(20) };
 
     #[test]
-    fn nothing_of_a_program_has_run_before_the_gate_opens() {
+    fn no_part_of_a_program_runs_before_the_release() {
         let place = tempfile::tempdir().unwrap();
-        let mut gate = StartBarrier::open(&Dir::open(place.path()).unwrap()).unwrap();
+        let mut barrier = StartBarrier::open(&Dir::open(place.path()).unwrap()).unwrap();
         let mark = place.path().join("mark");
         let script = format!("echo ran > {}", mark.display());
         let mut processes = [start(place.path(), &script, true)];
-        // Somebody else names himself; if he counted, there would be enough at the gate at once.
+        // Another process writes its own id; if it counted, all jobs would seem to have arrived at once.
         let own = format!("{}\n", std::process::id());
         std::fs::OpenOptions::new()
             .append(true)
-            .open(place.path().join(GATE_FILE))
+            .open(place.path().join(BARRIER_FILE))
             .and_then(|mut fifo| fifo.write_all(own.as_bytes()))
             .unwrap();
         let ids = [processes[0].id()];
-        let arrival =
-            gate.gather(&Root::real(), &mut processes, SHORT, || ids.to_vec(), |_, _| ()).unwrap();
+        let arrival = barrier
+            .wait_for_all(&Root::real(), &mut processes, SHORT, || ids.to_vec(), |_, _| ())
+            .unwrap();
         assert_eq!(arrival, Arrival::All);
-        assert_eq!(gate.waiting, ids);
-        assert!(!mark.exists(), "it stands at the gate");
-        gate.release(|| ());
+        assert_eq!(barrier.waiting, ids);
+        assert!(!mark.exists(), "it waits at the barrier");
+        barrier.release(|| ());
         for _ in 0..500 {
             if !processes[0].is_running() {
                 break;
@@ -250,29 +251,30 @@ mod tests {
     }
 
     #[test]
-    fn one_that_hangs_before_the_gate_is_given_up_and_the_others_go() {
+    fn a_process_that_hangs_before_the_barrier_is_killed_and_the_others_are_released() {
         let place = tempfile::tempdir().unwrap();
-        let mut gate = StartBarrier::open(&Dir::open(place.path()).unwrap()).unwrap();
+        let mut barrier = StartBarrier::open(&Dir::open(place.path()).unwrap()).unwrap();
         let mut processes =
             [start(place.path(), "sleep 100", false), start(place.path(), "true", true)];
         let ids = processes.each_ref().map(Process::id);
-        let arrival =
-            gate.gather(&Root::real(), &mut processes, SHORT, || ids.to_vec(), |_, _| ()).unwrap();
+        let arrival = barrier
+            .wait_for_all(&Root::real(), &mut processes, SHORT, || ids.to_vec(), |_, _| ())
+            .unwrap();
         assert_eq!(arrival, Arrival::All);
         assert!(processes[0].has_failed() && processes[1].is_running());
         let why = processes[0].ended.clone().unwrap();
-        assert!(why.contains("did not come to the common start"), "{why}");
-        gate.release(|| ());
+        assert!(why.contains("did not reach the start barrier"), "{why}");
+        barrier.release(|| ());
     }
 
-    /// Whoever may write into the FIFO may write without end, and end no line.
+    /// A process with write access to the FIFO may write without end and without line ends.
     #[test]
-    fn who_writes_into_the_gate_without_end_keeps_nobody_from_it() {
+    fn endless_writing_to_the_fifo_does_not_block_the_start() {
         let place = tempfile::tempdir().unwrap();
-        let mut gate = StartBarrier::open(&Dir::open(place.path()).unwrap()).unwrap();
+        let mut barrier = StartBarrier::open(&Dir::open(place.path()).unwrap()).unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let mut fifo =
-            std::fs::OpenOptions::new().append(true).open(place.path().join(GATE_FILE)).unwrap();
+            std::fs::OpenOptions::new().append(true).open(place.path().join(BARRIER_FILE)).unwrap();
         fifo.write_all(b"x").unwrap();
         let stopped = Arc::clone(&stop);
         let writer = std::thread::spawn(move || {
@@ -282,33 +284,34 @@ mod tests {
         });
         let mut processes = [start(place.path(), "true", true)];
         let ids = [processes[0].id()];
-        let arrival =
-            gate.gather(&Root::real(), &mut processes, SHORT, || ids.to_vec(), |_, _| ()).unwrap();
+        let arrival = barrier
+            .wait_for_all(&Root::real(), &mut processes, SHORT, || ids.to_vec(), |_, _| ())
+            .unwrap();
         stop.store(true, Ordering::Relaxed);
         while !writer.is_finished() {
-            gate.fifo.lines().unwrap();
+            barrier.fifo.lines().unwrap();
             pause(Duration::from_millis(1));
         }
-        assert_eq!((arrival, gate.waiting.as_slice()), (Arrival::All, &ids[..]));
+        assert_eq!((arrival, barrier.waiting.as_slice()), (Arrival::All, &ids[..]));
         assert!(processes[0].is_running(), "{:?}", processes[0].ended);
-        gate.release(|| ());
+        barrier.release(|| ());
     }
 
     #[test]
-    fn one_user_alone_is_given_the_gate_and_nobody_else_writes_there() {
+    fn a_single_user_becomes_the_only_one_with_access_to_the_fifo() {
         if !rustix::process::geteuid().is_root() {
             return;
         }
         let user = |uid| User { uid, gid: uid, groups: vec![uid], name: None, home: None };
-        let found = |users: &[User]| {
+        let owner_and_mode = |users: &[User]| {
             let place = tempfile::tempdir().unwrap();
-            let gate = StartBarrier::open(&Dir::open(place.path()).unwrap()).unwrap();
-            gate.let_in(users).unwrap();
-            let found = place.path().join(GATE_FILE).metadata().unwrap();
-            (found.uid(), found.mode() & 0o777)
+            let barrier = StartBarrier::open(&Dir::open(place.path()).unwrap()).unwrap();
+            barrier.grant_access(users).unwrap();
+            let metadata = place.path().join(BARRIER_FILE).metadata().unwrap();
+            (metadata.uid(), metadata.mode() & 0o777)
         };
-        assert_eq!(found(&[]), (0, 0o600));
-        assert_eq!(found(&[user(65534)]), (65534, 0o600));
-        assert_eq!(found(&[user(65534), user(65533)]), (0, 0o622));
+        assert_eq!(owner_and_mode(&[]), (0, 0o600));
+        assert_eq!(owner_and_mode(&[user(65534)]), (65534, 0o600));
+        assert_eq!(owner_and_mode(&[user(65534), user(65533)]), (0, 0o622));
     }
 }

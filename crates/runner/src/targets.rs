@@ -1,4 +1,4 @@
-//! Which files the sampler reads in this trial.
+//! Selects the files that the sampler reads in a trial.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::overrides::around;
 /// The top group of the run, as [`Tree`] names it.
 const TOP: &str = "";
 
-/// The targets of a trial: all groups, all disks.
+/// The targets of a trial: all groups and all disks.
 pub(crate) fn targets(
     root: &Root,
     tree: &Tree,
@@ -38,13 +38,13 @@ pub(crate) fn targets(
     }
 }
 
-/// The processes of every group that workloads run in.
+/// The processes of every group with workloads.
 fn processes(tree: &Tree, trial: &Trial) -> Vec<ProcessTarget> {
     let groups = trial.groups.iter().filter(|group| !group.is_inner);
     groups
         .map(|group| ProcessTarget {
             name: group.name.clone(),
-            // A process is in the same group of all hierarchies, so one of them says enough.
+            // A process is in the same group in all hierarchies, so one of them is sufficient.
             of: Processes::Group(tree.directories(&group.name).into_iter().take(1).collect()),
         })
         .collect()
@@ -73,7 +73,7 @@ fn io(
     group: &GroupPlan,
     disks: &[ScratchDisk],
 ) -> Result<(IoFiles, String), String> {
-    // An inner group is counted on the only disk there is; with several it has no one device.
+    // An inner group is counted on the only disk; with several disks it has no single device.
     let only = (disks.len() == 1).then_some(0);
     let disk = group.disk.or(only).map(|index| &disks[index]);
     let disk = disk.ok_or("the group uses no disk of the study")?;
@@ -86,8 +86,8 @@ fn io(
     blkio(root, &directory, disk, group.is_inner).map(|files| (files, device))
 }
 
-/// Where the throttling layer counts, its files are exact: every bio of the group passes there.
-/// BFQ's own files leave out what was merged into a request after that was queued.
+/// If the throttling layer counts, its files are exact: every bio of the group passes through it. BFQ's own
+/// files miss what was merged into an already queued request.
 fn blkio(
     root: &Root,
     directory: &Path,
@@ -110,22 +110,21 @@ fn blkio(
     Ok(IoFiles::Blkio { bytes: file("io_service_bytes"), requests: file("io_serviced") })
 }
 
-/// Makes the throttling layer count on a disk that this run has made, by a limit that nothing
-/// reaches, on the run's own top group, where nothing runs. Since 6.10 the layer sleeps on
-/// a disk until the first limit; it then counts for all groups until the disk is gone, which is
-/// why a disk that the user owns is left alone.
+/// Makes the throttling layer count on a disk that this run has made, through a limit too high to matter on
+/// the run's own top group, where nothing runs. Since 6.10 the layer is inactive on a disk until the first
+/// limit; it then counts for all groups until the disk is removed, so a disk owned by the user is left alone.
 pub(crate) fn count_io(tree: &Tree, trial: &Trial, disks: &[ScratchDisk]) {
     for (planned, disk) in trial.disks.iter().zip(disks) {
         if matches!(planned.source, DiskSource::Loop | DiskSource::NullBlk(_)) {
             let limit = format!("{}:{} {}", disk.major, disk.minor, 1u64 << 60);
-            // A kernel without throttling has no such file, and BFQ's files are read instead.
+            // A kernel without throttling has no such file; BFQ's files are read instead.
             let _ = tree.write(TOP, "io", "blkio.throttle.read_bps_device", &limit);
         }
     }
 }
 
-/// Whether the throttling layer counts on this disk: a limit is set on the group above, or the
-/// group already has a line for the disk.
+/// Whether the throttling layer counts on this disk: a limit is set on the parent group, or the group already
+/// has a line for the disk.
 fn throttling_counts(root: &Root, directory: &Path, disk: &ScratchDisk) -> bool {
     let device = format!("{}:{} ", disk.major, disk.minor);
     let has_line = |path: &Path| {
@@ -157,9 +156,9 @@ fn memory(tree: &Tree, trial: &Trial, group: &GroupPlan) -> Result<MemoryFiles, 
     Ok(MemoryFiles { directory, is_v2 })
 }
 
-/// Groups that have a CPU quota, of the study or of somebody else, and groups around the run's own
-/// that do: a quota counts only in the group that bears it, and holds for all below. Where the run
-/// makes no groups for the controller `cpu`, its processes are in a group of it all the same.
+/// Groups with a CPU quota, set by the study or otherwise, including groups around the run's own: quota
+/// counters exist only in the group that has the quota, but the quota applies to all descendants. If the run
+/// creates no groups for the controller `cpu`, its processes are still in some group of it.
 fn throttles(
     root: &Root,
     tree: &Tree,
@@ -168,8 +167,8 @@ fn throttles(
 ) -> Vec<ThrottleTarget> {
     let own = trial.groups.iter().filter_map(|group| {
         let directory = tree.directory(&group.name, "cpu")?;
-        let asked = group.knobs.iter().any(|knob| knob.record.knob == "cpu.max");
-        (asked || has_quota(root, &directory)).then(|| (group.name.clone(), directory))
+        let requested = group.knobs.iter().any(|knob| knob.record.knob == "cpu.max");
+        (requested || has_quota(root, &directory)).then(|| (group.name.clone(), directory))
     });
     let around = around(tree, layout, "cpu").into_iter();
     let above = around
@@ -181,10 +180,10 @@ fn throttles(
 }
 
 fn has_quota(root: &Root, group: &Path) -> bool {
-    let says = |file: &str, none: &str| {
+    let limits = |file: &str, none: &str| {
         root.read_trimmed(group.join(file)).is_ok_and(|text| !text.starts_with(none))
     };
-    says("cpu.max", "max") || says("cpu.cfs_quota_us", "-1")
+    limits("cpu.max", "max") || limits("cpu.cfs_quota_us", "-1")
 }
 
 fn absent(trial: &Trial, controller: &str) -> String {

@@ -1,8 +1,8 @@
-//! Drift: knobs and queues are read again while a repeat runs, so that a value which someone else
-//! changes is seen even if it is changed back before the end.
+//! Drift: knobs and queues are reread while a repeat runs, so that external changes are detected even if they
+//! are reverted before the end.
 //!
-//! The thread that waits for the end of the window does this, about once a second: the sampler's
-//! rounds are not made longer, and what it costs is counted.
+//! The thread that waits for the end of the window does this, about once a second: it does not prolong the
+//! sampler's rounds, and its cost is recorded.
 
 use std::path::PathBuf;
 
@@ -10,53 +10,53 @@ use assay_cgroup::Tree;
 use assay_facts::Available;
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::clock::{monotonic_ns, thread_cpu_ns};
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 use assay_plan::Trial;
-use assay_run_folder::{Drift, RepeatRecord, Seen, WatchCost};
+use assay_run_folder::{Drift, RepeatRecord, TimedReading, WatchCost};
 
-use crate::knobs::{self, Found};
+use crate::knobs::{self, KnobValue};
 use crate::overrides::Overrides;
-use crate::placement::Placed;
+use crate::placement::PlacementObserver;
 use crate::queues::Queue;
 use crate::settings;
 
-/// A compromise: a change that lasts a second moves a share of a window of twenty by 5 % at most.
+/// A compromise: a change that lasts a second shifts a share of a window of twenty by 5 % at most.
 const INTERVAL_NS: u64 = 1_000_000_000;
 
-/// Whose value a file holds: the place in [`RepeatRecord::knobs`] or [`RepeatRecord::queues`],
-/// and the file or attribute.
+/// What a file belongs to: an index into [`RepeatRecord::knobs`] or [`RepeatRecord::queues`], and the file or
+/// attribute.
 enum Owner {
     Knob(usize, String),
     Queue(usize, String),
-    /// The place in [`RepeatRecord::settings`].
+    /// An index into [`RepeatRecord::settings`].
     Setting(usize),
 }
 
 struct Watched {
     owner: Owner,
-    file: KeptFile,
+    file: RereadFile,
     at_start: String,
     drift: Option<Drift>,
 }
 
-/// Files that are read again, and what they showed.
+/// The watched files and their drift.
 pub(crate) struct Watch<'r> {
     files: Vec<Watched>,
     due_ns: u64,
     cost: WatchCost,
     buffer: Vec<u8>,
-    placed: Placed,
+    placed: PlacementObserver,
     overrides: Option<Overrides<'r>>,
 }
 
 impl<'r> Watch<'r> {
-    /// Opens every file whose value was read at the start. A file that cannot be kept open is
-    /// left out: the readings at start and end say what is wrong with it.
+    /// Opens every file whose value was read at the start. Files that cannot be kept open are left out: the
+    /// readings at start and end report their errors.
     pub(crate) fn open(
         root: &Root,
         tree: &Tree,
         trial: &Trial,
-        at_start: &[Found],
+        at_start: &[KnobValue],
         disks: &[ScratchDisk],
         queues: &[Queue],
     ) -> Self {
@@ -65,12 +65,12 @@ impl<'r> Watch<'r> {
             due_ns: monotonic_ns() + INTERVAL_NS,
             cost: WatchCost { interval_s: INTERVAL_NS as f64 * 1e-9, ..WatchCost::default() },
             buffer: Vec::new(),
-            placed: Placed::none(root),
+            placed: PlacementObserver::none(root),
             overrides: None,
         };
-        for (index, ((group, knob), found)) in knobs::knobs(trial).zip(at_start).enumerate() {
-            let own = (&knob.translation.file, &found.value);
-            for (file, value) in std::iter::once(own).chain(&found.also) {
+        for (index, ((group, knob), value)) in knobs::knobs(trial).zip(at_start).enumerate() {
+            let own = (&knob.translation.file, &value.value);
+            for (file, value) in std::iter::once(own).chain(&value.also) {
                 let directory = tree.directory(&group.name, &knob.translation.controller);
                 let path = directory.map(|directory| directory.join(file));
                 watch.add(root, Owner::Knob(index, file.clone()), path, value.value());
@@ -89,7 +89,7 @@ impl<'r> Watch<'r> {
         watch
     }
 
-    /// Watches the settings of the host as well.
+    /// Also watches the settings of the host.
     pub(crate) fn add_settings(
         &mut self,
         root: &Root,
@@ -103,24 +103,24 @@ impl<'r> Watch<'r> {
         self.cost.files = self.files.len() as u64;
     }
 
-    /// Looks at where workloads are as well.
-    pub(crate) fn add_placements(&mut self, placed: Placed) {
+    /// Also observes the placement of workloads.
+    pub(crate) fn add_placements(&mut self, placed: PlacementObserver) {
         self.placed = placed;
     }
 
-    /// Looks at what else decides who is served as well.
+    /// Also observes the overrides.
     pub(crate) fn add_overrides(&mut self, overrides: Overrides<'r>) {
         self.overrides = Some(overrides);
     }
 
     fn add(&mut self, root: &Root, owner: Owner, path: Option<PathBuf>, at_start: Option<&String>) {
-        let kept = path.and_then(|path| root.keep(path).ok());
+        let kept = path.and_then(|path| root.open_reread(path).ok());
         if let (Some(file), Some(at_start)) = (kept, at_start) {
             self.files.push(Watched { owner, file, at_start: at_start.clone(), drift: None });
         }
     }
 
-    /// Reads everything again if a second has passed since the last time.
+    /// Rereads everything if a second has passed since the last time.
     pub(crate) fn look_if_due(&mut self) {
         let before = self.placed.spent_ns();
         self.placed.look_if_due();
@@ -141,10 +141,10 @@ impl<'r> Watch<'r> {
         self.cost.cpu_s += (thread_cpu_ns() - before) as f64 * 1e-9;
     }
 
-    /// Adds what was seen to the readings of start and end.
-    pub(crate) fn tell(self, record: &mut RepeatRecord) {
+    /// Adds the results to the readings of start and end.
+    pub(crate) fn finish(self, record: &mut RepeatRecord) {
         record.watch = Some(self.cost);
-        self.placed.tell(record);
+        self.placed.finish(record);
         record.overrides = self.overrides.map(|mut overrides| overrides.finish());
         for watched in self.files {
             let Some(drift) = watched.drift else { continue };
@@ -178,17 +178,17 @@ impl Watched {
         if value.value() == Some(&self.at_start) {
             return;
         }
-        let seen = Seen { time_ns: monotonic_ns(), value };
+        let reading = TimedReading { time_ns: monotonic_ns(), value };
         match &mut self.drift {
             Some(drift) => {
-                drift.last = seen;
+                drift.last = reading;
                 drift.readings += 1;
             }
-            None => self.drift = Some(Drift { first: seen.clone(), last: seen, readings: 1 }),
+            None => self.drift = Some(Drift { first: reading.clone(), last: reading, readings: 1 }),
         }
     }
 
-    /// The text as it was read at the start: of the schedulers the active one.
+    /// The value as it was read at the start: of the schedulers the active one.
     fn value(&self, text: &str) -> String {
         match &self.owner {
             Owner::Queue(_, attribute) if attribute == "scheduler" => {

@@ -1,27 +1,27 @@
-//! What the sampling thread is at. Whoever waits for it waits as long as it gets on, and no longer, and can
-//! say for what.
+//! The current step of the sampling thread. A waiting thread waits as long as the sampler makes progress, and
+//! can name the step at which it hangs.
 
 use std::fmt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A step of the thread.
+/// A step of the sampling thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It takes its seat.
-    Sitting,
+    /// It sets its CPU affinity and group.
+    SettingAffinity,
     /// It reads this source.
     Reading(&'static str),
     /// It writes rows, or ends a file.
     Writing,
-    /// It waits for the next round, or for its end.
-    Resting,
+    /// It waits for the next round or for its end.
+    Idle,
 }
 
 impl Step {
-    /// How long it may take. A kernel file is read in milliseconds; a disk that workloads keep busy takes
-    /// its time.
+    /// Time limit of the step. A kernel file is read in milliseconds; a disk that workloads keep busy takes
+    /// longer.
     pub(crate) const fn limit(self) -> Duration {
         match self {
             Self::Writing => Duration::from_secs(300),
@@ -33,30 +33,30 @@ impl Step {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sitting => f.write_str("the way to the sampler's CPU and group"),
+            Self::SettingAffinity => f.write_str("setting the sampler's CPU and group"),
             Self::Reading(source) => write!(f, "source `{source}`"),
             Self::Writing => f.write_str("the file of samples"),
-            Self::Resting => f.write_str("the sampling thread"),
+            Self::Idle => f.write_str("the sampling thread"),
         }
     }
 }
 
-/// The step, and since when.
+/// The current step and its start time.
 #[derive(Debug)]
 pub(crate) struct Activity(Mutex<(Step, Instant)>);
 
-/// Why nothing came of a wait.
+/// Why a wait failed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Waited {
+pub(crate) enum WaitError {
     /// The thread has ended.
     Ended,
-    /// It does not get on with this step.
+    /// It makes no progress in this step.
     Hangs(Step),
 }
 
 impl Activity {
-    pub(crate) fn beginning() -> Self {
-        Self(Mutex::new((Step::Sitting, Instant::now())))
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new((Step::SettingAffinity, Instant::now())))
     }
 
     pub(crate) fn set(&self, step: Step) {
@@ -67,19 +67,19 @@ impl Activity {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for what the thread will say.
-    pub(crate) fn wait<T>(&self, said: &Receiver<T>) -> Result<T, Waited> {
-        let asked = Instant::now();
+    /// Waits for a message from the thread.
+    pub(crate) fn wait<T>(&self, messages: &Receiver<T>) -> Result<T, WaitError> {
+        let began = Instant::now();
         loop {
             let (step, since) = self.get();
-            let left = step.limit().saturating_sub(since.max(asked).elapsed());
-            match said.recv_timeout(left) {
-                Ok(said) => return Ok(said),
-                Err(RecvTimeoutError::Disconnected) => return Err(Waited::Ended),
+            let left = step.limit().saturating_sub(since.max(began).elapsed());
+            match messages.recv_timeout(left) {
+                Ok(message) => return Ok(message),
+                Err(RecvTimeoutError::Disconnected) => return Err(WaitError::Ended),
                 Err(RecvTimeoutError::Timeout) if self.get() == (step, since) => {
-                    return Err(Waited::Hangs(step));
+                    return Err(WaitError::Hangs(step));
                 }
-                // It has got on meanwhile.
+                // It has moved on to another step meanwhile.
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -93,13 +93,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_gets_on_is_waited_for_and_one_that_does_not_is_named() {
-        let doing = Activity::beginning();
-        let (to, said) = channel();
+    fn a_wait_lasts_while_the_thread_makes_progress_and_names_the_step_that_hangs() {
+        let doing = Activity::new();
+        let (to, messages) = channel();
         to.send(7).unwrap();
-        assert_eq!(doing.wait(&said), Ok(7));
+        assert_eq!(doing.wait(&messages), Ok(7));
         drop(to);
-        assert_eq!(doing.wait(&said), Err(Waited::Ended));
+        assert_eq!(doing.wait(&messages), Err(WaitError::Ended));
         let (_kept, never) = channel::<()>();
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -107,9 +107,9 @@ mod tests {
                 doing.set(Step::Reading("pages"));
             });
             let begun = Instant::now();
-            assert_eq!(doing.wait(&never), Err(Waited::Hangs(Step::Reading("pages"))));
+            assert_eq!(doing.wait(&never), Err(WaitError::Hangs(Step::Reading("pages"))));
             let whole = begun.elapsed();
-            assert!(whole >= Duration::from_secs(11), "it had got on: {whole:?}");
+            assert!(whole >= Duration::from_secs(11), "it made progress: {whole:?}");
         });
     }
 }

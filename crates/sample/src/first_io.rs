@@ -1,41 +1,41 @@
-//! When each group did its first I/O after the release.
+//! Time of each group's first I/O after the release.
 //!
-//! Ten samples a second cannot show whether all groups started within milliseconds, so the
-//! request counters are watched closely for the short time until every group has moved.
+//! Ten samples a second cannot show whether all groups started within milliseconds of each other, so the
+//! request counters are polled for the short time until every group has done I/O.
 
 use std::time::Duration;
 
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::counters::{blkio, io_stat};
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 
 use crate::target::{GroupTarget, IoFiles, Targets};
 
 /// The request counter of one group.
 pub struct IoCounter {
     name: String,
-    file: KeptFile,
+    file: RereadFile,
     device: String,
     is_v2: bool,
 }
 
-/// A watch over the request counters of all groups.
+/// Polls the request counters of all groups.
 pub struct FirstIo {
     waiting: Vec<(IoCounter, u64)>,
     seen_ns: Vec<u64>,
     buffer: Vec<u8>,
 }
 
-/// The shortest pause between two looks at all counters: fine enough for a bound of 20 ms.
+/// The shortest pause between two reads of all counters: fine enough for a bound of 20 ms.
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// A pause lasts at least so many times as long as the look before it. Whoever watches runs at
-/// real-time priority and takes the CPU from the very starts that are watched: looking at 128
-/// groups every 500 us took half of a core and made the starts a quarter longer.
+/// Each pause lasts at least this many times as long as the preceding read. The polling thread runs at
+/// real-time priority and takes CPU time from the starts it measures: reading 128 groups every 500 us took
+/// half of a core and slowed the starts by a quarter.
 const REST: u32 = 4;
 
 impl FirstIo {
-    /// Opens the counters and notes where they stand. Groups without I/O are left out.
+    /// Opens the counters and reads their initial values. Groups without I/O are left out.
     #[must_use]
     pub fn prepare(root: &Root, targets: &Targets) -> Self {
         let mut watch = Self { waiting: Vec::new(), seen_ns: Vec::new(), buffer: Vec::new() };
@@ -46,8 +46,8 @@ impl FirstIo {
         watch
     }
 
-    /// Watches until every counter has moved, or for `limit`. Returns the seconds between the
-    /// first group's first I/O and the last group's, or why that is not known.
+    /// Polls until every counter has changed, or for `limit`. Returns the seconds between the first group's
+    /// first I/O and the last group's, or why that is unknown.
     pub fn skew(mut self, limit: Duration) -> Result<f64, String> {
         if self.waiting.is_empty() {
             return Err("no group has I/O counters".to_owned());
@@ -99,6 +99,6 @@ fn open(root: &Root, group: &GroupTarget) -> Option<IoCounter> {
         IoFiles::Blkio { requests, .. } => (requests, false),
         IoFiles::IoStat(path) => (path, true),
     };
-    let file = root.keep(path).ok()?;
+    let file = root.open_reread(path).ok()?;
     Some(IoCounter { name: group.name.clone(), file, device: device.clone(), is_v2 })
 }

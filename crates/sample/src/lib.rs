@@ -1,7 +1,7 @@
-//! What the kernel really did, read at a fixed rate from descriptors that stay open.
+//! Samples kernel counters at a fixed rate through descriptors that stay open.
 //!
-//! The sampler runs on a thread of its own and never makes a trial wait: a round that comes too
-//! late is counted and left out. What each source costs is part of the result.
+//! The sampler runs on a thread of its own and never delays a trial: a round that would be too late is
+//! counted and skipped. The cost of each source is part of the result.
 
 mod activity;
 mod first_io;

@@ -1,12 +1,12 @@
-//! Which node each CPU belongs to (/sys/devices/system/node/nodeN/cpulist).
+//! The NUMA node of each CPU (/sys/devices/system/node/nodeN/cpulist).
 
 use assay_kernel::Root;
 use assay_units::CpuSet;
 
-/// With more nodes rows would be longer than they are worth.
+/// Limit on the number of nodes, which determines the length of rows.
 const MOST: usize = 64;
 
-/// The nodes of the machine that are online.
+/// The online nodes of the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Nodes {
     ids: Vec<u16>,
@@ -14,7 +14,7 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    /// Reads them; a kernel without NUMA shows none, which is an error here.
+    /// Reads the nodes; a kernel without NUMA has none, which is an error here.
     pub(crate) fn read(root: &Root) -> Result<Self, String> {
         let folder = "/sys/devices/system/node";
         let names = root.directories(folder).map_err(|error| error.to_string())?;
@@ -25,15 +25,12 @@ impl Nodes {
             return Err(format!("{folder} shows no node (CONFIG_NUMA)"));
         }
         if ids.len() > MOST {
-            return Err(format!(
-                "{} nodes are more than the {MOST} that are told apart",
-                ids.len()
-            ));
+            return Err(format!("{} nodes exceed the limit of {MOST}", ids.len()));
         }
         let mut nodes = Self { ids, of_cpu: Vec::new() };
         for id in nodes.ids.clone() {
             let text = root.read_trimmed(format!("{folder}/node{id}/cpulist")).unwrap_or_default();
-            // A node of memory alone has an empty list.
+            // A node with only memory has an empty list.
             let cpus = text.parse::<CpuSet>().unwrap_or_default();
             for cpu in cpus.iter() {
                 let at = usize::from(cpu);
@@ -51,28 +48,28 @@ impl Nodes {
         self.ids.iter().copied()
     }
 
-    /// The place of a node in the order of [`Nodes::ids`], which is the order of columns.
-    pub(crate) fn place(&self, node: u16) -> Option<usize> {
+    /// The index of a node in the order of [`Nodes::ids`], which is the order of columns.
+    pub(crate) fn index_of(&self, node: u16) -> Option<usize> {
         self.ids.iter().position(|id| *id == node)
     }
 
-    /// How many there are.
+    /// Number of nodes.
     pub(crate) fn count(&self) -> usize {
         self.ids.len()
     }
 
-    /// The largest number and one, for files that list nodes by number.
-    pub(crate) fn room(&self) -> usize {
+    /// The largest node number plus one, for files that list nodes by number.
+    pub(crate) fn number_limit(&self) -> usize {
         self.ids.last().map_or(0, |last| usize::from(*last) + 1)
     }
 
     /// The CPUs of a node, in order.
     pub(crate) fn cpus(&self, node: u16) -> impl Iterator<Item = u16> + '_ {
-        let of = move |(cpu, of): (usize, &Option<u16>)| (*of == Some(node)).then_some(cpu);
-        self.of_cpu.iter().enumerate().filter_map(of).filter_map(|cpu| u16::try_from(cpu).ok())
+        let on_node = move |(cpu, of): (usize, &Option<u16>)| (*of == Some(node)).then_some(cpu);
+        self.of_cpu.iter().enumerate().filter_map(on_node).filter_map(|cpu| u16::try_from(cpu).ok())
     }
 
-    /// The node of a CPU; `None` where sysfs does not tell.
+    /// The node of a CPU; `None` if sysfs does not list it.
     pub(crate) fn of_cpu(&self, cpu: u16) -> Option<u16> {
         self.of_cpu.get(usize::from(cpu)).copied().flatten()
     }
@@ -83,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cpu_finds_its_node_and_a_node_without_cpus_is_one() {
+    fn every_cpu_has_its_node_and_nodes_without_cpus_count() {
         let tree = tempfile::tempdir().unwrap();
         for (node, cpus) in [(0, "0-1,4\n"), (2, "2-3\n"), (10, "\n")] {
             let folder = tree.path().join(format!("sys/devices/system/node/node{node}"));
@@ -95,6 +92,9 @@ mod tests {
         assert_eq!((nodes.of_cpu(4), nodes.of_cpu(3), nodes.of_cpu(5)), (Some(0), Some(2), None));
         assert_eq!(nodes.cpus(0).collect::<Vec<_>>(), [0, 1, 4]);
         assert_eq!(nodes.cpus(10).count(), 0);
-        assert_eq!((nodes.place(10), nodes.place(1), nodes.room()), (Some(2), None, 11));
+        assert_eq!(
+            (nodes.index_of(10), nodes.index_of(1), nodes.number_limit()),
+            (Some(2), None, 11)
+        );
     }
 }

@@ -1,6 +1,5 @@
-//! Which processes are followed: those in some control groups, and those below some process.
-//! Children are followed as they are forked; a process id that was given out again is told by the
-//! time at which its process was started.
+//! Tracks the processes of targets: those in control groups, and descendants of a process. Children are
+//! followed as they are forked; reused process ids are recognised by the start time of the process.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,31 +8,31 @@ use assay_kernel::{Root, task};
 
 use crate::target::{ProcessTarget, Processes};
 
-/// A process that is followed.
+/// A tracked process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Member {
-    /// Whose it is, an index of the targets.
+    /// Index of its target.
     target: usize,
-    /// The last pass that saw it.
-    seen: u64,
+    /// The last pass in which it existed.
+    last_pass: u64,
 }
 
 /// The processes of all targets.
 pub(crate) struct ProcessTracker {
     root: Root,
     targets: Vec<ProcessTarget>,
-    /// Those that are trees: the target, its process, and whether that belongs to it. Groups may
-    /// be hundreds, and every process of the machine is held against these.
+    /// Targets that are trees: the target, its root process, and whether that process is included. Every
+    /// process of the machine is compared with these, while groups may be hundreds.
     trees: Vec<(usize, u32, bool)>,
-    of: HashMap<u32, Member>,
-    /// Processes that are nobody's, with the pass that found that out. Looking at each of them
-    /// again and again would cost more than all the rest.
+    members: HashMap<u32, Member>,
+    /// Processes that belong to no target, with the pass that established it. Examining each of them in every
+    /// pass would cost more than everything else.
     strangers: HashMap<u32, u64>,
     pass: u64,
 }
 
-/// After so many passes a stranger is looked at again: its id may have become one of ours.
-const AGAIN: u64 = 10;
+/// After this many passes such a process is examined again: its id may have been reused by a tracked one.
+const REEXAMINE_AFTER: u64 = 10;
 
 impl ProcessTracker {
     pub(crate) fn new(root: &Root, targets: &[ProcessTarget]) -> Self {
@@ -45,7 +44,7 @@ impl ProcessTracker {
             root: root.clone(),
             targets: targets.to_vec(),
             trees: targets.iter().enumerate().filter_map(tree).collect(),
-            of: HashMap::new(),
+            members: HashMap::new(),
             strangers: HashMap::new(),
             pass: 0,
         }
@@ -56,7 +55,7 @@ impl ProcessTracker {
         self.targets.get(target).map_or("", |target| target.name.as_str())
     }
 
-    /// How many directories of groups are read in a look at the groups, at least.
+    /// Minimum number of group directories read in one update of the groups.
     pub(crate) fn groups(&self) -> usize {
         self.targets.iter().filter(|target| matches!(target.of, Processes::Group(_))).count()
     }
@@ -66,14 +65,14 @@ impl ProcessTracker {
         self.pass += 1;
     }
 
-    /// Whose a process is, if it is anybody's, from its id and its parent's.
-    pub(crate) fn whose(&mut self, pid: u32, parent: u32) -> Option<usize> {
-        if let Some(member) = self.of.get_mut(&pid) {
-            member.seen = self.pass;
+    /// The target of a process, if any, from its id and its parent's.
+    pub(crate) fn target_of(&mut self, pid: u32, parent: u32) -> Option<usize> {
+        if let Some(member) = self.members.get_mut(&pid) {
+            member.last_pass = self.pass;
             return Some(member.target);
         }
         let target = self.of_tree(pid, parent)?;
-        self.of.insert(pid, Member { target, seen: self.pass });
+        self.members.insert(pid, Member { target, last_pass: self.pass });
         Some(target)
     }
 
@@ -86,77 +85,78 @@ impl ProcessTracker {
         if self.trees.is_empty() {
             return None;
         }
-        // What a group's process forks is seen in the group itself, which is asked again soon.
-        let above = self.of.get(&parent)?;
+        // Children of a group's process appear in the group itself, which is read again soon.
+        let above = self.members.get(&parent)?;
         let is_tree = matches!(self.targets.get(above.target)?.of, Processes::Tree { .. });
         is_tree.then_some(above.target)
     }
 
-    /// Ends a pass: processes of trees that it did not see are gone.
+    /// Ends a pass: processes of trees that did not occur in it are removed.
     pub(crate) fn end(&mut self) {
         let (pass, targets) = (self.pass, &self.targets);
-        self.of.retain(|_, member| {
+        self.members.retain(|_, member| {
             let of = targets.get(member.target).map(|target| &target.of);
-            member.seen == pass || matches!(of, Some(Processes::Group(_)))
+            member.last_pass == pass || matches!(of, Some(Processes::Group(_)))
         });
     }
 
-    /// Reads anew which processes the groups have, and those inside them.
-    pub(crate) fn look_at_groups(&mut self) {
+    /// Updates the processes of the groups and of the groups inside them.
+    pub(crate) fn update_groups(&mut self) {
         let targets = &self.targets;
-        self.of.retain(|_, member| {
+        self.members.retain(|_, member| {
             let of = targets.get(member.target).map(|target| &target.of);
             matches!(of, Some(Processes::Tree { .. }))
         });
-        for (target, known) in self.targets.iter().enumerate() {
-            let Processes::Group(directories) = &known.of else { continue };
-            let mut found = Vec::new();
+        for (target, group) in self.targets.iter().enumerate() {
+            let Processes::Group(directories) = &group.of else { continue };
+            let mut pids = Vec::new();
             for directory in directories {
-                processes_below(&self.root, directory, &mut found);
+                processes_below(&self.root, directory, &mut pids);
             }
-            for pid in found {
-                // The innermost of several targets that hold it comes last in their order.
-                self.of.insert(pid, Member { target, seen: self.pass });
+            for pid in pids {
+                // Of nested targets the innermost comes last and takes precedence.
+                self.members.insert(pid, Member { target, last_pass: self.pass });
             }
         }
     }
 
-    /// All processes that are followed now, by looking through /proc, each with its target.
+    /// All tracked processes with their targets, from a scan of /proc.
     pub(crate) fn by_proc(&mut self) -> Vec<(u32, usize)> {
         self.begin();
-        self.look_at_groups();
+        self.update_groups();
         if self.targets.iter().any(|target| matches!(target.of, Processes::Tree { .. })) {
-            self.look_at_proc();
+            self.update_trees();
             self.end();
         }
-        let mut found: Vec<(u32, usize)> =
-            self.of.iter().map(|(pid, member)| (*pid, member.target)).collect();
-        found.sort_unstable();
-        found
+        let mut tracked: Vec<(u32, usize)> =
+            self.members.iter().map(|(pid, member)| (*pid, member.target)).collect();
+        tracked.sort_unstable();
+        tracked
     }
 
-    fn look_at_proc(&mut self) {
+    fn update_trees(&mut self) {
         let pids = self.root.directories("/proc").unwrap_or_default();
         let pids = pids.iter().filter_map(|name| name.parse::<u32>().ok());
         let mut rest: Vec<(u32, u32)> = Vec::new();
         let pass = self.pass;
         for pid in pids {
-            let fresh = self.strangers.get(&pid).is_some_and(|seen| pass - seen < AGAIN);
-            // One that is gone by now is nobody's.
+            let fresh =
+                self.strangers.get(&pid).is_some_and(|examined| pass - examined < REEXAMINE_AFTER);
+            // A process that has ended belongs to no target.
             if let (false, Some(parent)) = (fresh, self.parent(pid)) {
                 rest.push((pid, parent));
             }
         }
-        // A child may have a lower id than its parent, so this goes on until nobody is found.
+        // A child may have a lower id than its parent, so this repeats until nothing new is found.
         loop {
             let before = rest.len();
-            rest.retain(|(pid, parent)| self.whose(*pid, *parent).is_none());
+            rest.retain(|(pid, parent)| self.target_of(*pid, *parent).is_none());
             if rest.len() == before {
                 break;
             }
         }
         self.strangers.extend(rest.into_iter().map(|(pid, _)| (pid, pass)));
-        self.strangers.retain(|_, seen| pass - *seen < AGAIN);
+        self.strangers.retain(|_, examined| pass - *examined < REEXAMINE_AFTER);
     }
 
     fn parent(&self, pid: u32) -> Option<u32> {
@@ -165,11 +165,11 @@ impl ProcessTracker {
     }
 }
 
-/// Ids in the `cgroup.procs` of a group and of all groups inside it. A group that was removed, and
-/// a threaded one, which has no list of processes, give none.
-fn processes_below(root: &Root, directory: &Path, found: &mut Vec<u32>) {
+/// Ids in the `cgroup.procs` of a group and of all groups inside it. Removed groups, and threaded ones, which
+/// have no list of processes, yield none.
+fn processes_below(root: &Root, directory: &Path, pids: &mut Vec<u32>) {
     let text = root.read(directory.join("cgroup.procs")).unwrap_or_default();
-    found.extend(text.lines().filter_map(|line| line.trim().parse::<u32>().ok()));
+    pids.extend(text.lines().filter_map(|line| line.trim().parse::<u32>().ok()));
     let inside: Vec<PathBuf> = root
         .directories(directory)
         .unwrap_or_default()
@@ -177,7 +177,7 @@ fn processes_below(root: &Root, directory: &Path, found: &mut Vec<u32>) {
         .map(|name| directory.join(name))
         .collect();
     for group in inside {
-        processes_below(root, &group, found);
+        processes_below(root, &group, pids);
     }
 }
 
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_found_whatever_the_order_of_its_ids() {
+    fn a_tree_is_found_in_any_order_of_its_ids() {
         let tree = tempfile::tempdir().unwrap();
         for (pid, parent) in [(1, 0), (100, 1), (30, 100), (20, 30), (500, 20), (7, 1)] {
             process(tree.path(), pid, parent);
@@ -214,28 +214,28 @@ mod tests {
         assert_eq!(pids(&mut with), [20, 30, 100, 500]);
         let mut without = ProcessTracker::new(&root, &[tree_of(100, false)]);
         assert_eq!(pids(&mut without), [20, 30, 500]);
-        // One ends, one is forked.
+        // One process ends, one is forked.
         std::fs::remove_dir_all(tree.path().join("proc/500")).unwrap();
         process(tree.path(), 501, 20);
         assert_eq!(pids(&mut without), [20, 30, 501]);
     }
 
     #[test]
-    fn an_id_of_a_stranger_that_became_ours_is_found_again() {
+    fn a_reused_id_of_an_untracked_process_is_found() {
         let tree = tempfile::tempdir().unwrap();
         process(tree.path(), 100, 1);
         process(tree.path(), 200, 1);
         let mut members = ProcessTracker::new(&Root::at(tree.path()), &[tree_of(100, true)]);
         assert_eq!(members.by_proc(), [(100, 0)]);
         process(tree.path(), 200, 100);
-        for _ in 0..AGAIN {
+        for _ in 0..REEXAMINE_AFTER {
             members.by_proc();
         }
         assert_eq!(members.by_proc(), [(100, 0), (200, 0)]);
     }
 
     #[test]
-    fn groups_are_read_with_those_inside_and_a_removed_group_has_nobody() {
+    fn nested_groups_are_read_and_removed_groups_are_empty() {
         let tree = tempfile::tempdir().unwrap();
         put(tree.path(), "cg/a/cgroup.procs", "5\n6\n");
         put(tree.path(), "cg/a/b/cgroup.procs", "7\n");

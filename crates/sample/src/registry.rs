@@ -1,44 +1,44 @@
-//! Every source there is: what it reads, at which pace, and whether every run has it. The document
-//! docs/reference/sources.md is made of this table, and a test holds the two equal.
+//! The table of all sources: what each reads, at which pace, and whether it is on by default.
+//! docs/reference/sources.md is generated from it, and a test keeps the two equal.
 
 /// One source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceInfo {
     /// Name of its table.
     pub name: &'static str,
-    /// Whom its rows are about.
+    /// The subject of its rows.
     pub subject: &'static str,
-    /// What it tells, in a few words.
+    /// What it measures, in a few words.
     pub what: &'static str,
-    /// Where it reads.
+    /// The files it reads.
     pub files: &'static str,
     /// How often it is read.
     pub pace: &'static str,
-    /// Whether every run has it, or only one that asks.
+    /// Whether every run has it, or only runs that request it.
     pub usual: bool,
-    /// The kernel that brought it, where that is later than 4.15 or depends on its configuration.
+    /// The kernel version that introduced it, if later than 4.15, or the configuration it depends on.
     pub since: &'static str,
-    /// CPU time that the kernel takes for one read, on the machine of docs/results/performance.md.
+    /// CPU time of the kernel for one read, on the machine of docs/results/performance.md.
     pub cost: &'static str,
 }
 
-/// Which sources a run has.
+/// Selection of sources for a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// Those that every run has.
+    /// The sources that every run has.
     #[default]
     Usual,
-    /// Those, and these.
+    /// The usual sources and these.
     Also(Vec<String>),
-    /// Those, what only some ask for because of its size, and these: everything but what disturbs
-    /// the host.
+    /// The usual sources, those that are optional because of their size, and these: everything that does not
+    /// disturb the host.
     Most(Vec<String>),
 }
 
 impl Choice {
-    /// Whether it takes the source of that name.
+    /// Whether the source of this name is included.
     #[must_use]
-    pub fn takes(&self, name: &str) -> bool {
+    pub fn includes(&self, name: &str) -> bool {
         let usual = SOURCES.iter().any(|source| source.name == name && source.usual);
         match self {
             Self::Usual => usual,
@@ -48,8 +48,7 @@ impl Choice {
     }
 }
 
-/// Sources that are read only where they are asked for by name: others wait while the kernel
-/// counts.
+/// Sources that are read only when requested by name, since other processes wait while the kernel counts.
 const DISTURBING: [&str; 1] = ["pagetypeinfo"];
 
 const EVERY: &str = "every round";
@@ -99,7 +98,7 @@ pub const SOURCES: &[SourceInfo] = &[
     SourceInfo {
         name: "throttle",
         subject: "group",
-        what: "how often and how long a CPU quota bound",
+        what: "how often and how long a CPU quota throttled",
         files: "`cpu.stat` of the controller `cpu`",
         pace: EVERY,
         usual: true,
@@ -109,10 +108,10 @@ pub const SOURCES: &[SourceInfo] = &[
     SourceInfo {
         name: "memory",
         subject: "group; in a study only where it limits memory or promises something about it",
-        what: "what each group holds, what was taken from it, which limits it met",
+        what: "memory of each group, reclaim, and limits reached",
         files: "v1 `memory.usage_in_bytes`, `memory.stat`; v2 `memory.current`, `memory.stat`, \
                 `memory.events`",
-        pace: "every round; `memory.stat` every fifth, of ten groups in a round at the most",
+        pace: "every round; `memory.stat` every fifth, at most ten groups per round",
         usual: true,
         since: "",
         cost: "1 us a group, of 16 groups or more a fifth of that by an iterator; 7 us with `memory.stat`",
@@ -120,7 +119,7 @@ pub const SOURCES: &[SourceInfo] = &[
     SourceInfo {
         name: "dirty",
         subject: "host",
-        what: "what waits to be written back, and the thresholds the kernel goes by at that moment",
+        what: "memory waiting for writeback, and the kernel's current thresholds",
         files: "`/proc/vmstat`",
         pace: "0.5 s",
         usual: true,
@@ -180,7 +179,7 @@ pub const SOURCES: &[SourceInfo] = &[
     SourceInfo {
         name: "nodes",
         subject: "each NUMA node",
-        what: "what each node holds, and where allocations were meant to go",
+        what: "memory of each node, and the intended nodes of allocations",
         files: "`/sys/devices/system/node/nodeN/{meminfo,numastat}`",
         pace: "1 s",
         usual: true,
@@ -200,7 +199,7 @@ pub const SOURCES: &[SourceInfo] = &[
     SourceInfo {
         name: "pagetypeinfo",
         subject: "each kind of pages of each zone",
-        what: "the same by what the blocks are kept for",
+        what: "the same by migrate type",
         files: "`/proc/pagetypeinfo`",
         pace: "10 s",
         usual: false,
@@ -251,7 +250,7 @@ pub const SOURCES: &[SourceInfo] = &[
     SourceInfo {
         name: "resctrl",
         subject: "each domain of the last cache, `L3_00`",
-        what: "how full the cache is, and what flows between it and memory, in all and of its own node",
+        what: "occupancy of the cache, and its traffic with memory, in total and local to its node",
         files: "`/sys/fs/resctrl/**/mon_data`",
         pace: "1 s",
         usual: false,
@@ -272,7 +271,7 @@ pub const SOURCES: &[SourceInfo] = &[
     SourceInfo {
         name: "damon",
         subject: "each scheme of DAMON that is on, `kdamond0.0.0:pageout`",
-        what: "what a scheme tried and did, and the CPU time of its thread",
+        what: "bytes that a scheme tried and applied, and the CPU time of its thread",
         files: "`/sys/kernel/mm/damon/admin/kdamonds`, `/sys/module/damon_reclaim/parameters`, \
                 `/proc/PID/schedstat`",
         pace: "1 s",

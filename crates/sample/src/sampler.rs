@@ -11,12 +11,12 @@ use std::time::Duration;
 use assay_kernel::clock::{monotonic_ns, thread_cpu_ns};
 use assay_run_folder::{Error, SampleStream, SamplerCost, SourceCost};
 
-use crate::activity::{Activity, Step, Waited};
-use crate::sampler_affinity::{SamplerAffinity, Taken};
+use crate::activity::{Activity, Step, WaitError};
+use crate::sampler_affinity::{AppliedAffinity, SamplerAffinity};
 use crate::source::{Depth, Prepared, Rows, Source};
 
-/// A sampler at work. Dropping it without [`Sampler::stop`] leaves its thread to end by itself
-/// after the round it is in.
+/// A running sampler. If dropped without [`Sampler::stop`], its thread ends by itself after the current
+/// round.
 pub struct Sampler {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
@@ -25,18 +25,18 @@ pub struct Sampler {
     folder: PathBuf,
 }
 
-/// What a sampler leaves when it is stopped.
+/// Result of sampling.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What it cost.
+    /// Cost of sampling.
     pub cost: SamplerCost,
-    /// What sources turned out to lack while they were read, by `source.column`.
+    /// Counters that turned out to be missing while reading, by `source.column`.
     pub not_available: BTreeMap<String, String>,
     /// Why samples are missing, if writing them failed or a source hangs.
     pub failure: Option<Error>,
 }
 
-/// One source with the rows that wait and the stream they go to.
+/// One source with its waiting rows and its output stream.
 struct SourceWriter {
     source: Box<dyn Source>,
     rows: Rows,
@@ -48,35 +48,35 @@ struct SourceWriter {
     cost_ns: u64,
 }
 
-/// Rows are handed to the file this often; a killed run loses no more than that.
+/// Rows are written to the file this often; a killed run loses no more than that.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
-/// Up to so many files every round reads everything: at 4 us a file, which is what they cost when
-/// the caches belong to the workloads, that is 0.8 % of a core at ten rounds a second.
+/// Up to this many files every round reads everything: at 4 us a file, the cost when workloads occupy the
+/// caches, that is 0.8 % of a core at ten rounds a second.
 const FEW: usize = 200;
 
-/// A round is late that begins more than this part of the interval after its time.
+/// A round is late if it begins more than this fraction (1/n) of the interval after its time.
 const LATE: u64 = 10;
 
-/// With more files only every so-many-th round reads all, besides the first and the last.
+/// With more files only every tenth round reads all, besides the first and the last.
 const SELDOM: u64 = 10;
 
 impl Sampler {
-    /// Begins to sample into `folder`, one stream a source, with a thread at `seat`. The first round has been taken when
-    /// this returns, so that every series has a row from before the workloads start. A source that hangs
-    /// is an error.
+    /// Starts sampling into `folder`, one stream per source, on a thread with this affinity. The first round
+    /// is complete when this returns, so that every series has a row from before the workloads start. A
+    /// source that hangs is an error.
     pub fn start(
         prepared: Prepared,
         folder: &Path,
         interval: Duration,
-        seat: SamplerAffinity,
+        affinity: SamplerAffinity,
     ) -> Result<Self, Error> {
-        let mut lanes = Vec::new();
+        let mut writers = Vec::new();
         for source in prepared.sources {
             let stream = SampleStream::create(folder, source.name(), source.columns())?;
             let rows = Rows::new(source.as_ref(), monotonic_ns);
             let period_ns = u64::try_from(source.period().as_nanos()).unwrap_or(u64::MAX);
-            lanes.push(SourceWriter {
+            writers.push(SourceWriter {
                 source,
                 rows,
                 stream,
@@ -88,41 +88,41 @@ impl Sampler {
             });
         }
         let stop = Arc::new(AtomicBool::new(false));
-        let doing = Arc::new(Activity::beginning());
-        let (first_round, taken) = channel();
+        let doing = Arc::new(Activity::new());
+        let (first_round, first_round_done) = channel();
         let (last_word, outcome) = channel();
-        let (seen, at) = (Arc::clone(&stop), Arc::clone(&doing));
+        let (thread_stop, activity) = (Arc::clone(&stop), Arc::clone(&doing));
         let thread = std::thread::spawn(move || {
-            let taken = seat.take();
-            let mut work = Work::new(lanes, interval, taken, at);
+            let applied = affinity.apply();
+            let mut work = Work::new(writers, interval, applied, activity);
             work.round(Depth::Full);
-            // The starter may have given up on us, which is not this thread's trouble.
+            // The receiver may have given up waiting.
             let _ = first_round.send(());
-            work.run_until(&seen);
+            work.run_until(&thread_stop);
             let _ = last_word.send(work.finish());
         });
         let sampler = Self { stop, thread, outcome, doing, folder: folder.to_owned() };
-        match sampler.doing.wait(&taken) {
-            // One that has ended early says in stop() why.
-            Ok(()) | Err(Waited::Ended) => Ok(sampler),
-            Err(Waited::Hangs(step)) => {
+        match sampler.doing.wait(&first_round_done) {
+            // stop() reports why it ended early.
+            Ok(()) | Err(WaitError::Ended) => Ok(sampler),
+            Err(WaitError::Hangs(step)) => {
                 sampler.stop.store(true, Ordering::SeqCst);
                 Err(sampler.hangs(step))
             }
         }
     }
 
-    /// Takes a last round, ends the streams and returns what sampling cost. A thread that hangs is left
-    /// behind, and what it has not written is lost.
+    /// Takes a last round, ends the streams and returns the result. A thread that hangs is left behind, and
+    /// its unwritten rows are lost.
     #[must_use]
     pub fn stop(self) -> Outcome {
         self.stop.store(true, Ordering::SeqCst);
         self.thread.thread().unpark();
         let step = match self.doing.wait(&self.outcome) {
             Ok(outcome) => return outcome,
-            Err(Waited::Hangs(step)) => step,
-            Err(Waited::Ended) => {
-                let failure = self.hangs(Step::Resting);
+            Err(WaitError::Hangs(step)) => step,
+            Err(WaitError::Ended) => {
+                let failure = self.hangs(Step::Idle);
                 if let Err(panic) = self.thread.join() {
                     std::panic::resume_unwind(panic);
                 }
@@ -136,10 +136,10 @@ impl Sampler {
         Error {
             operation: "sample into",
             path: self.folder.clone(),
-            cause: format!("{step} hangs: nothing came of it within {:?}", step.limit()),
+            cause: format!("{step} hangs: no progress within {:?}", step.limit()),
             hint: Some(
-                "what it waits for stands in /proc/PID/task/*/wchan of this process; what was sampled \
-                 before is kept"
+                "/proc/PID/task/*/wchan of this process shows what it waits for; samples taken before \
+                 are kept"
                     .to_owned(),
             ),
         }
@@ -158,9 +158,9 @@ impl Outcome {
 
 /// The state of the sampling thread.
 struct Work {
-    lanes: Vec<SourceWriter>,
+    writers: Vec<SourceWriter>,
     doing: Arc<Activity>,
-    /// Every so-many-th round reads everything.
+    /// Every n-th round reads everything.
     whole_every: u64,
     interval_ns: u64,
     began_ns: u64,
@@ -173,19 +173,21 @@ struct Work {
 
 impl Work {
     fn new(
-        lanes: Vec<SourceWriter>,
+        writers: Vec<SourceWriter>,
         interval: Duration,
-        taken: Taken,
+        applied: AppliedAffinity,
         doing: Arc<Activity>,
     ) -> Self {
         let now = monotonic_ns();
         let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
-        // A source with a pace of its own is not in every round.
-        let rounds =
-            |lane: &SourceWriter| usize::try_from(lane.period_ns / interval_ns).unwrap_or(1).max(1);
-        let files: usize = lanes.iter().map(|lane| lane.source.files() / rounds(lane)).sum();
+        // Sources with a longer period are not read in every round.
+        let rounds = |writer: &SourceWriter| {
+            usize::try_from(writer.period_ns / interval_ns).unwrap_or(1).max(1)
+        };
+        let files: usize =
+            writers.iter().map(|writer| writer.source.files() / rounds(writer)).sum();
         Self {
-            lanes,
+            writers,
             doing,
             whole_every: if files <= FEW { 1 } else { SELDOM },
             interval_ns,
@@ -194,11 +196,11 @@ impl Work {
             flushed_ns: now,
             cost: SamplerCost {
                 interval_s: interval.as_secs_f64(),
-                cpu: taken.cpu,
-                group: taken.group,
+                cpu: applied.cpu,
+                group: applied.group,
                 ..SamplerCost::default()
             },
-            not_available: taken.not_available,
+            not_available: applied.not_available,
             failure: None,
         }
     }
@@ -217,7 +219,7 @@ impl Work {
             self.round(self.next_depth());
             self.flush_if_due();
             due += self.interval_ns;
-            // Rounds whose time has passed are left out: two at once would only tell the same.
+            // Overdue rounds are skipped: two at once would give the same values.
             let missed = monotonic_ns().saturating_sub(due) / self.interval_ns;
             self.cost.missed += missed;
             due += missed * self.interval_ns;
@@ -232,26 +234,27 @@ impl Work {
         }
     }
 
-    /// One round; the first and the last are read by every source, whatever its pace.
+    /// Takes one round; in the first and the last round every source is read, whatever its period.
     fn round(&mut self, depth: Depth) {
         self.cost.rounds += 1;
         let now = monotonic_ns();
         let mut before = thread_cpu_ns();
-        for lane in &mut self.lanes {
+        for writer in &mut self.writers {
             // Half a round early is better than a whole one late.
-            if depth != Depth::Full && now + self.interval_ns / 2 < lane.due_ns {
+            if depth != Depth::Full && now + self.interval_ns / 2 < writer.due_ns {
                 continue;
             }
-            lane.due_ns = now.saturating_add(lane.period_ns);
-            lane.rounds += 1;
-            self.doing.set(Step::Reading(lane.source.name()));
-            lane.source.read(&mut lane.rows, depth);
-            // The end of one is the beginning of the next: asking costs a system call.
+            writer.due_ns = now.saturating_add(writer.period_ns);
+            writer.rounds += 1;
+            self.doing.set(Step::Reading(writer.source.name()));
+            writer.source.read(&mut writer.rows, depth);
+            // The end of one source's read is the start of the next: each query of the clock is a system
+            // call.
             let after = thread_cpu_ns();
-            lane.cost_ns += after - before;
+            writer.cost_ns += after - before;
             before = after;
         }
-        self.doing.set(Step::Resting);
+        self.doing.set(Step::Idle);
     }
 
     fn flush_if_due(&mut self) {
@@ -262,18 +265,19 @@ impl Work {
         }
     }
 
-    /// After a failed write nothing more is written: the samples before it are whole.
+    /// Writes all waiting rows. After a failed write nothing more is written: the samples before it are
+    /// complete.
     fn flush(&mut self) {
-        for lane in &mut self.lanes {
+        for writer in &mut self.writers {
             self.doing.set(Step::Writing);
-            let rows = lane.rows.waiting().len() as u64;
+            let rows = writer.rows.waiting().len() as u64;
             if self.failure.is_none() && rows > 0 {
-                self.failure = lane.stream.append_rows(lane.rows.waiting()).err();
-                lane.written += if self.failure.is_none() { rows } else { 0 };
+                self.failure = writer.stream.append_rows(writer.rows.waiting()).err();
+                writer.written += if self.failure.is_none() { rows } else { 0 };
             }
-            lane.rows.clear();
+            writer.rows.clear();
         }
-        self.doing.set(Step::Resting);
+        self.doing.set(Step::Idle);
     }
 
     fn finish(mut self) -> Outcome {
@@ -282,18 +286,18 @@ impl Work {
         self.cost.wall_s = (monotonic_ns() - self.began_ns) as f64 / 1e9;
         self.cost.cpu_s = (thread_cpu_ns() - self.cpu_began_ns) as f64 / 1e9;
         let mut not_available = std::mem::take(&mut self.not_available);
-        for lane in self.lanes {
+        for writer in self.writers {
             self.doing.set(Step::Writing);
-            let aside_ns = lane.source.aside_ns();
-            self.cost.cpu_s += aside_ns as f64 / 1e9;
-            let cpu_s = (lane.cost_ns + aside_ns) as f64 / 1e9;
-            let name = lane.source.name().to_owned();
-            let period_s = (lane.period_ns.max(self.interval_ns)) as f64 / 1e9;
-            let cost = SourceCost { period_s, rounds: lane.rounds, rows: lane.written, cpu_s };
+            let helper_ns = writer.source.helper_thread_ns();
+            self.cost.cpu_s += helper_ns as f64 / 1e9;
+            let cpu_s = (writer.cost_ns + helper_ns) as f64 / 1e9;
+            let name = writer.source.name().to_owned();
+            let period_s = (writer.period_ns.max(self.interval_ns)) as f64 / 1e9;
+            let cost = SourceCost { period_s, rounds: writer.rounds, rows: writer.written, cpu_s };
             self.cost.sources.insert(name.clone(), cost);
             self.cost.by_source_s.insert(name, cpu_s);
-            not_available.extend(lane.source.reasons());
-            if let Err(error) = lane.stream.finish() {
+            not_available.extend(writer.source.reasons());
+            if let Err(error) = writer.stream.finish() {
                 self.failure.get_or_insert(error);
             }
         }

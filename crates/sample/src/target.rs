@@ -1,8 +1,8 @@
-//! Whom to sample, and in which files.
+//! What to sample, and in which files.
 
 use std::path::PathBuf;
 
-/// Where a group's I/O counters are.
+/// The files of a group's I/O counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IoFiles {
     /// cgroup v1: one file of bytes and one of requests.
@@ -16,7 +16,7 @@ pub enum IoFiles {
     IoStat(PathBuf),
 }
 
-/// Where a group's CPU time is.
+/// The file of a group's CPU time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CpuFile {
     /// cgroup v1: `cpuacct.usage`, nanoseconds.
@@ -40,7 +40,7 @@ pub struct GroupTarget {
     pub memory: Result<MemoryFiles, String>,
 }
 
-/// Where a group's memory counters are.
+/// The files of a group's memory counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryFiles {
     /// The group's directory in the hierarchy that serves `memory`.
@@ -49,7 +49,7 @@ pub struct MemoryFiles {
     pub is_v2: bool,
 }
 
-/// A `cpu.stat` of the controller `cpu`, which counts how a quota bound.
+/// A `cpu.stat` of the controller `cpu`, which counts throttling by a quota.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThrottleTarget {
     /// The subject of its rows: a group's name, or `above:PATH` for a group around the run's own.
@@ -65,26 +65,25 @@ pub struct DiskTarget {
     pub device: String,
 }
 
-/// Processes to follow, with all that they fork.
+/// Processes to follow, with their descendants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessTarget {
-    /// Stands before the names of its threads and processes: a group's name, without a colon.
+    /// Prefix of the names of its threads and processes: a group's name, without a colon.
     pub name: String,
-    /// Which they are.
+    /// How its processes are found.
     pub of: Processes,
 }
 
-/// Where the processes to follow are found.
+/// How the processes of a target are found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Processes {
-    /// In a control group and all groups inside it: its directories, one in each hierarchy that
-    /// is to be asked.
+    /// In a control group and all groups inside it: its directories, one in each hierarchy to read.
     Group(Vec<PathBuf>),
-    /// Below a process.
+    /// The descendants of a process.
     Tree {
         /// The process.
         pid: u32,
-        /// Whether it belongs to them.
+        /// Whether the process itself is included.
         itself: bool,
     },
 }
@@ -96,16 +95,16 @@ pub struct Targets {
     pub groups: Vec<GroupTarget>,
     /// Disks.
     pub disks: Vec<DiskTarget>,
-    /// Groups with a CPU quota, or around one; the reason if the controller `cpu` is not used.
+    /// Groups with a CPU quota, or around such a group; the reason if the controller `cpu` is not used.
     pub throttles: Result<Vec<ThrottleTarget>, String>,
-    /// Whose threads and pages are followed; the reason if nobody's are.
+    /// Processes whose threads and pages are followed; the reason if there are none.
     pub processes: Result<Vec<ProcessTarget>, String>,
 }
 
 impl Default for Targets {
     fn default() -> Self {
         let none = Err("no group has a CPU quota".to_owned());
-        let nobody = Err("no group or process is followed".to_owned());
-        Self { groups: Vec::new(), disks: Vec::new(), throttles: none, processes: nobody }
+        let no_processes = Err("no group or process is followed".to_owned());
+        Self { groups: Vec::new(), disks: Vec::new(), throttles: none, processes: no_processes }
     }
 }

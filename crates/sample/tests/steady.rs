@@ -1,5 +1,5 @@
-//! The loop of the sampler allocates nothing: once every buffer has been as large as it gets, a
-//! round asks for no memory, and neither does a batch on its way to the disk.
+//! The loop of the sampler does not allocate: once every buffer has reached its maximum size, neither a round
+//! nor writing a batch allocates memory.
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assay_kernel::allocations::{Counting, made};
+use assay_kernel::allocations::{CountingAllocator, count};
 use assay_kernel::{Root, clock};
 use assay_run_folder::SampleStream;
 use assay_sample::{Choice, Depth, ProcessTarget, Processes, Rows, Targets, prepare_chosen};
@@ -18,21 +18,20 @@ use assay_test_support::put;
 use whole_host::targets;
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static COUNTING: CountingAllocator = CountingAllocator;
 
-/// Sources that look for what is new as they read, which takes memory: threads where there is no
-/// iterator, and pages.
-const LOOK: [&str; 1] = ["pages"];
+/// Sources that discover subjects while reading, which allocates: threads without an iterator, and pages.
+const DISCOVERS: [&str; 1] = ["pages"];
 
-/// Reads every source so often that each buffer has been filled, and then counts what one more
-/// second of rounds and batches asks for, by source.
-fn asked_for(root: &Root, targets: &Targets, choice: &Choice) -> Vec<(&'static str, u64)> {
+/// Reads every source until all buffers have reached their size, and then counts the allocations of one more
+/// second of rounds and batches, by source.
+fn allocations(root: &Root, targets: &Targets, choice: &Choice) -> Vec<(&'static str, u64)> {
     let folder = tempfile::tempdir().unwrap();
     let prepared = prepare_chosen(root, targets, choice);
-    let mut found = Vec::new();
+    let mut by_source = Vec::new();
     for mut source in prepared.sources {
         let reads_files = source.reasons().iter().any(|(name, _)| name == "threads.iterator");
-        if LOOK.contains(&source.name()) || reads_files {
+        if DISCOVERS.contains(&source.name()) || reads_files {
             continue;
         }
         let mut rows = Rows::new(source.as_ref(), clock::monotonic_ns);
@@ -47,17 +46,17 @@ fn asked_for(root: &Root, targets: &Targets, choice: &Choice) -> Vec<(&'static s
             rows.clear();
         };
         (0..3).for_each(|_| second());
-        let before = made();
+        let before = count();
         second();
-        let made = made() - before;
-        found.push((source.name(), made));
+        let made = count() - before;
+        by_source.push((source.name(), made));
     }
-    found
+    by_source
 }
 
-/// One after the other: what a test beside it starts is a thread of this process too.
+/// One after another: threads of a parallel test would belong to this process too.
 #[test]
-fn a_round_asks_for_no_memory() {
+fn a_round_does_not_allocate() {
     a_round_over_groups_and_disks();
     a_round_over_this_host_and_its_threads();
 }
@@ -88,12 +87,12 @@ fn a_round_over_groups_and_disks() {
     ] {
         put(tree.path(), path, &text);
     }
-    // Threads and pages are the other part of this test.
+    // Threads and pages are covered by the other part of this test.
     let targets = Targets { processes: Targets::default().processes, ..targets() };
     let choice = Choice::Most(Vec::new());
-    let found = asked_for(&Root::at(tree.path()), &targets, &choice);
-    let some: Vec<_> = found.iter().filter(|(_, made)| *made > 0).collect();
-    assert!(found.len() >= 12, "{found:?}");
+    let by_source = allocations(&Root::at(tree.path()), &targets, &choice);
+    let some: Vec<_> = by_source.iter().filter(|(_, made)| *made > 0).collect();
+    assert!(by_source.len() >= 12, "{by_source:?}");
     assert!(some.is_empty(), "{some:?}");
 }
 
@@ -114,10 +113,10 @@ fn a_round_over_this_host_and_its_threads() {
         processes: Ok(vec![ProcessTarget { name: "crowd".to_owned(), of }]),
         ..Targets::default()
     };
-    let found = asked_for(&Root::real(), &targets, &Choice::Most(Vec::new()));
+    let by_source = allocations(&Root::real(), &targets, &Choice::Most(Vec::new()));
     stop.store(true, Ordering::Relaxed);
     crowd.into_iter().for_each(|thread| thread.join().unwrap());
-    let some: Vec<_> = found.iter().filter(|(_, made)| *made > 0).collect();
-    assert!(found.len() >= 4, "{found:?}");
+    let some: Vec<_> = by_source.iter().filter(|(_, made)| *made > 0).collect();
+    assert!(by_source.len() >= 4, "{by_source:?}");
     assert!(some.is_empty(), "{some:?}");
 }

@@ -1,31 +1,31 @@
-//! One repeat: the logarithm of each group's share, and how sure that is within the repeat.
+//! One repeat: the logarithm of each group's share, and its standard error within the repeat.
 //!
-//! Batch means (Schmeiser 1982): the window is cut into ten batches of equal length, and the scatter
-//! of the batches tells the standard error, with nine degrees of freedom. What is averaged is the
-//! influence of a batch on `ln(share)`: `x_b / X - t_b / T` of its amount `x_b` and everybody's
-//! `t_b` (without the second term for a rate).
+//! Batch means (Schmeiser 1982): the window is cut into ten batches of equal length, and the
+//! scatter of the batches gives the standard error, with nine degrees of freedom. Averaged is the
+//! influence of a batch on `ln(share)`: `x_b / X - t_b / T` of its amount `x_b` and the total `t_b`
+//! (without the second term for a rate).
 
 use super::memory::correlation_time;
 use super::poisson;
 use crate::grid::Grid;
 
-/// Batches of a window, where it has that many steps.
+/// Number of batches of a window with at least that many steps.
 const BATCHES: usize = 10;
 
-/// No standard error is taken to be less than this: counters are read by a clock that is not exact.
+/// Smallest standard error: the clock of the counters is not exact.
 const LEAST_ERROR: f64 = 1e-6;
 
-/// What is estimated for each group.
+/// The estimand of each group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
-    /// Its part of what all groups got.
+    /// Its part of the total.
     Share,
     /// Its amount per second.
     Rate,
 }
 
 impl Quantity {
-    /// What the amount of a group in one repeat is divided by.
+    /// The denominator of a group's amount in one repeat.
     pub fn whole(self, grid: &Grid) -> f64 {
         match self {
             Self::Share => grid.totals().iter().sum(),
@@ -34,24 +34,24 @@ impl Quantity {
     }
 }
 
-/// One repeat.
+/// Estimates within one repeat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Within {
     /// The natural logarithm of the share or rate of each group.
     pub logs: Vec<f64>,
-    /// Its standard error, as far as the repeat itself shows it.
+    /// Its standard error within the repeat.
     pub errors: Vec<f64>,
     /// Degrees of freedom of these errors.
     pub freedom: f64,
-    /// The same by half as many batches, which remember less of each other, and how free these are.
+    /// The same by half as many batches, which are less correlated, and its degrees of freedom.
     pub coarse: (Vec<f64>, f64),
     /// The largest amount that any group got in one step, as a share or rate of the whole.
     pub quantum: f64,
-    /// In how many turns each group was served, 0 for a group that got nothing at all.
+    /// Effective number of service slices of each group; 0 for a group with a total of zero.
     pub turns: Vec<f64>,
 }
 
-/// Estimates one repeat; `None` when all groups together got nothing.
+/// Estimates one repeat; `None` when the total of all groups is zero.
 pub fn of_repeat(grid: &Grid, quantity: Quantity) -> Option<Within> {
     if grid.totals().iter().sum::<f64>() <= 0.0 || grid.steps == 0 {
         return None;
@@ -60,7 +60,7 @@ pub fn of_repeat(grid: &Grid, quantity: Quantity) -> Option<Within> {
     let quantum = grid.largest_increment() / whole;
     let log = |amount: &f64| match *amount > 0.0 {
         true => (amount / whole).ln(),
-        // Matters only where the group was served in another repeat.
+        // Relevant only where the group was served in another repeat.
         false => (0.5 * quantum).ln(),
     };
     let errors = |batches: usize| -> Vec<f64> {
@@ -91,7 +91,7 @@ fn error(grid: &Grid, quantity: Quantity, group: usize, batches: usize) -> f64 {
                 (after.iter().sum::<f64>() - before.iter().sum::<f64>())
                     / all.max(f64::MIN_POSITIVE)
             }
-            // Batches may differ by a step.
+            // Batches may differ by one step.
             Quantity::Rate => (to - from) as f64 / grid.steps as f64,
         };
         (after[group] - before[group]) / amount - common
@@ -101,7 +101,7 @@ fn error(grid: &Grid, quantity: Quantity, group: usize, batches: usize) -> f64 {
     scatter.sqrt().max(LEAST_ERROR)
 }
 
-/// Seconds that the group with the longest memory remembers what it got.
+/// The longest autocorrelation time of any group, in seconds.
 pub fn memory_s(grid: &Grid, quantity: Quantity) -> f64 {
     let total = grid.total_increments();
     let all = total.iter().sum::<f64>().max(f64::MIN_POSITIVE);
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_error_of_a_share_is_that_of_its_batches() {
-        // Ten steps are ten batches; the first group gets 1 or 3 of 4 in turn.
+        // Ten steps are ten batches; the first group alternates between 1 and 3 of 4.
         let steps: Vec<[f64; 2]> =
             (0..10).map(|step| if step % 2 == 0 { [1.0, 3.0] } else { [3.0, 1.0] }).collect();
         let found = of_repeat(&grid(&steps), Quantity::Share).unwrap();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_steps_than_batches_know_less() {
+    fn fewer_steps_than_batches_have_less_freedom() {
         let of = |steps: usize| {
             let steps: Vec<[f64; 2]> = (0..steps).map(|step| [1.0 + step as f64, 3.0]).collect();
             of_repeat(&grid(&steps), Quantity::Share).unwrap()
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_total_that_grows_is_no_error_of_a_share() {
+    fn a_growing_total_is_not_an_error_of_a_share() {
         let steps: Vec<[f64; 2]> =
             (1..=40).map(|step| [f64::from(step), f64::from(step)]).collect();
         let share = of_repeat(&grid(&steps), Quantity::Share).unwrap();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_is_no_estimate_and_one_starved_group_has_an_unknown_error() {
+    fn a_zero_total_has_no_estimate_and_a_starved_group_no_error() {
         assert_eq!(of_repeat(&grid(&[[0.0, 0.0]; 20]), Quantity::Share), None);
         let found = of_repeat(&grid(&[[0.0, 1.0]; 20]), Quantity::Share).unwrap();
         assert_eq!((found.turns[0], found.errors[0]), (0.0, f64::INFINITY));

@@ -1,17 +1,17 @@
-//! All groups on one clock: cumulative counters resampled onto a common grid.
+//! Cumulative counters of all groups, resampled onto a common time grid.
 //!
-//! The sampler reads one group after the other, so that no two readings share a time. Linear
+//! The sampler reads one group after the other, so no two readings share a time. Linear
 //! interpolation of *cumulative* counters keeps every byte: it only moves a request within the
 //! interval in which it was counted.
 
 use crate::series::Series;
 
-/// The planned distance of two rows, nanoseconds. Coarser samples get a coarser grid, since
-/// rows between two readings would be invented.
+/// Default distance of two rows in nanoseconds. Coarser samples get a coarser grid, since rows
+/// between two readings would be invented.
 const STEP_NS: u64 = 100_000_000;
 
-/// Cumulative counters of all groups at equidistant times. Row-major in time, so that one
-/// span of time touches two contiguous rows.
+/// Cumulative counters of all groups at equidistant times. Row-major in time, so that a span of
+/// time touches two contiguous rows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Grid {
     /// Time of row 0.
@@ -24,21 +24,21 @@ pub struct Grid {
     pub width: usize,
     /// `(steps + 1) * width` cumulative values, in units of the measure, 0 in row 0.
     pub sums: Vec<f64>,
-    /// The longest time without a reading of some group between the two times asked for, seconds.
+    /// The longest time without a reading of some group in the requested range, seconds.
     pub longest_gap_s: f64,
-    /// Seconds between them in which some group was not read as often as planned.
+    /// Seconds in that range in which some group was not read as often as planned.
     pub missing_s: f64,
 }
 
-/// Rows that may rest on few readings: those of a day.
+/// Limit of interpolated rows, enough for a day.
 const MOST_INVENTED: usize = 1 << 20;
 
-/// So many times the usual distance between two readings is a gap.
+/// A gap is this many times the usual distance between two readings.
 const GAP: f64 = 2.5;
 
 impl Grid {
-    /// Puts cumulative series of two readings or more onto one grid, as far as all of them reach
-    /// between two times; a value is multiplied by `scale`. Where they do not reach is a gap.
+    /// Resamples cumulative series of at least two readings onto one grid, as far as all of them
+    /// reach between two times; values are multiplied by `scale`. Missing parts count as gaps.
     pub fn of_series(all: &[Series], scale: f64, from_ns: u64, to_ns: u64) -> Result<Self, String> {
         let first = all.iter().filter_map(|series| series.first()).map(|first| first.0).max();
         let last = all.iter().filter_map(|series| series.last()).map(|last| last.0).min();
@@ -46,7 +46,7 @@ impl Grid {
             return Err("no group is measured".to_owned());
         };
         let (start_ns, end_ns) = (from_ns.max(first), to_ns.min(last));
-        // What came after the end must not decide how finely it is seen.
+        // Readings after the end must not decide the resolution.
         let seen =
             all.iter().map(|series| &series[..series.partition_point(|one| one.0 <= end_ns)]);
         let step_ns = STEP_NS.max(seen.map(typical_interval_ns).max().unwrap_or(0));
@@ -54,7 +54,7 @@ impl Grid {
         if steps == 0 {
             return Err("the samples do not cover the common window".to_owned());
         }
-        // A single time that was damaged, or made up, would make rows for years.
+        // A single damaged or invented time would produce rows for years.
         let readings = all.iter().map(Vec::len).max().unwrap_or(0);
         if steps > MOST_INVENTED && steps / 16 > readings {
             return Err(format!(
@@ -81,8 +81,8 @@ impl Grid {
         Ok(grid)
     }
 
-    /// Writes one group's column. Both the rows and the readings are in order of time, so one
-    /// walk over each is enough.
+    /// Fills one group's column. Rows and readings are in order of time, so one pass over each is
+    /// enough.
     fn fill(&mut self, group: usize, series: &Series, scale: f64) {
         let mut next = 1;
         let mut base = None;
@@ -99,7 +99,7 @@ impl Grid {
         }
     }
 
-    /// Leaves out the first steps.
+    /// The grid without the first steps.
     pub fn cut(&self, steps: usize) -> Self {
         let steps = steps.min(self.steps.saturating_sub(1));
         let base = self.row(steps).to_vec();
@@ -120,31 +120,31 @@ impl Grid {
         &self.sums[row * self.width..(row + 1) * self.width]
     }
 
-    /// What each group got over the whole grid.
+    /// The amount of each group over the whole grid.
     pub fn totals(&self) -> &[f64] {
         self.row(self.steps)
     }
 
-    /// What one group got in each step.
+    /// The amount of one group in each step.
     pub fn increments(&self, group: usize) -> Vec<f64> {
         let value = |row: usize| self.sums[row * self.width + group];
         (0..self.steps).map(|row| value(row + 1) - value(row)).collect()
     }
 
-    /// What all groups together got in each step.
+    /// The amount of all groups together in each step.
     pub fn total_increments(&self) -> Vec<f64> {
         let sums: Vec<f64> = (0..=self.steps).map(|row| self.row(row).iter().sum()).collect();
         sums.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
-    /// All groups together as one.
+    /// All groups combined into one.
     pub fn together(&self) -> Self {
         let sums = (0..=self.steps).map(|row| self.row(row).iter().sum()).collect();
         Self { width: 1, sums, ..*self }
     }
 
-    /// The largest amount that any group got in one step: how coarsely the resource is handed
-    /// out, as far as the samples show it.
+    /// The largest amount of any group in one step: the granularity of the resource, as far as the
+    /// samples show it.
     pub fn largest_increment(&self) -> f64 {
         let last = self.steps * self.width;
         let pairs = self.sums[..last].iter().zip(&self.sums[self.width..]);
@@ -167,8 +167,8 @@ impl Grid {
     }
 }
 
-/// The median distance of two readings, less a twentieth: a planned 100 ms that is really
-/// 100.01 ms must not coarsen the grid.
+/// The median distance of two readings, less a twentieth: a planned 100 ms that is really 100.01 ms
+/// must not coarsen the grid.
 fn typical_interval_ns(series: &[(u64, f64)]) -> u64 {
     let mut gaps: Vec<u64> = series.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     let middle = gaps.len() / 2;
@@ -179,8 +179,7 @@ fn typical_interval_ns(series: &[(u64, f64)]) -> u64 {
     *median - *median / 20
 }
 
-/// The longest silence between two times, before the first reading and after the last as well, and
-/// the sum of those that are gaps.
+/// The longest time without a reading in a range, its ends included, and the sum of all gaps.
 fn gaps(series: &Series, step_ns: u64, (from_ns, to_ns): (u64, u64)) -> (f64, f64) {
     let times = std::iter::once(from_ns).chain(series.iter().map(|one| one.0)).chain([to_ns]);
     let times: Vec<u64> = times.map(|time| time.clamp(from_ns, to_ns)).collect();

@@ -9,9 +9,9 @@ use crate::unbounded;
 pub struct Interval {
     /// Point estimate.
     pub value: f64,
-    /// Lower end.
+    /// Lower bound.
     pub low: f64,
-    /// Upper end; `null` in JSON where there is none.
+    /// Upper bound; `null` in JSON where there is none.
     #[serde(with = "unbounded")]
     pub high: f64,
 }

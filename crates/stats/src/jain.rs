@@ -1,9 +1,9 @@
-//! Jain's index of fairness, weighted: `(sum x/w)^2 / (n * sum (x/w)^2)`.
+//! Weighted Jain's fairness index: `(sum x/w)^2 / (n * sum (x/w)^2)`.
 //!
-//! A summary, never the reason of a verdict: under weights 1:2:4:8 a collapse to equal shares
-//! still gives 0.66, and one starved group among 128 hardly moves it.
+//! A summary, never the reason of a verdict: under weights 1:2:4:8 a collapse to equal shares still
+//! gives 0.66, and one starved group among 128 hardly changes it.
 
-/// The index of shares against what was expected of each; `None` when nothing was shared.
+/// The index of shares relative to the expected ones; `None` when the total is zero.
 pub fn weighted(shares: &[f64], expected: &[f64]) -> Option<f64> {
     let mut sum = 0.0;
     let mut squares = 0.0;

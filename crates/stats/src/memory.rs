@@ -1,10 +1,10 @@
-//! How long a series remembers: the integrated autocorrelation time.
+//! Integrated autocorrelation time of a series.
 //!
-//! `tau = 1 + 2 sum rho(k)` up to the first lag `k >= 5 tau` (Sokal 1997), with no other bound: a
-//! memory as long as the window is what is looked for. A window of `n` steps holds about `n / tau`
+//! `tau = 1 + 2 sum rho(k)` up to the first lag `k >= 5 tau` (Sokal 1997), with no other bound,
+//! since times as long as the window must be detected. A window of `n` steps holds about `n / tau`
 //! independent observations.
 
-/// Lags are summed up to so many times the sum.
+/// Lags are summed up to this many times the sum.
 const WINDOW: f64 = 5.0;
 
 /// The integrated autocorrelation time in steps, at least 1.
@@ -16,7 +16,7 @@ pub fn correlation_time(series: &[f64]) -> f64 {
         centred[lag..].iter().zip(&centred[..n - lag]).map(|(later, one)| later * one).sum()
     };
     let variance = if n > 1 { covariance(0) } else { 0.0 };
-    // What is constant but for rounding remembers nothing.
+    // A series that is constant except for rounding is uncorrelated.
     if variance <= 1e-18 * mean * mean * n as f64 {
         return 1.0;
     }
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_of_an_autoregressive_series_is_found() {
+    fn the_time_of_an_autoregressive_series_is_found() {
         // (1 + phi) / (1 - phi)
         for (phi, expected) in [(0.0, 1.0), (0.5, 3.0), (0.9, 19.0), (0.98, 99.0)] {
             let found = correlation_time(&autoregressive(50_000, phi));
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_as_long_as_the_window_is_not_cut_short() {
+    fn a_time_as_long_as_the_window_is_not_cut_short() {
         let step: Vec<f64> = (0..450).map(|one| if one < 220 { 2.0 } else { 1.0 }).collect();
         assert!(correlation_time(&step) * 20.0 > 450.0);
         assert_eq!(correlation_time(&[0.1; 500]), 1.0);

@@ -1,27 +1,27 @@
-//! Groups that were served in few turns: Poisson limits.
+//! Poisson limits for groups served in few slices.
 //!
-//! A group that was served in a few turns, or in none, may have been lucky or unlucky with the edges
-//! of the window, which the scatter of its few turns cannot show. If turns come at random, their
-//! number is Poisson, and so are its limits (for none at 95 %: 3.7, the "rule of three").
+//! A group that was served in a few slices, or in none, may have been lucky or unlucky with the
+//! edges of the window, which the scatter of its few slices cannot show. If slices come at random,
+//! their number is Poisson, and so are its limits (for none at 95 %: 3.7, the "rule of three").
 
 use super::batches::Within;
 use super::pooled::{Estimate, Range};
 use super::student::normal_quantile;
 
-/// Fewer turns than this are too few for a mean over them to be near normal.
+/// With fewer slices a mean over them is not close to normal.
 const FEW: f64 = 10.0;
 
-/// The effective number of steps over which an amount is spread, `(sum x)^2 / sum x^2`: all of
-/// them when each step got the same, one when one step got it all.
+/// The effective number of steps over which an amount is spread, `(sum x)^2 / sum x^2`: all of them
+/// when each step got the same, one when one step got it all.
 pub fn effective(increments: &[f64]) -> f64 {
     let sum: f64 = increments.iter().sum();
     let squares: f64 = increments.iter().map(|value| value * value).sum();
     if squares > 0.0 { sum * sum / squares } else { 0.0 }
 }
 
-/// The wider of the interval and the Poisson limits, where the group had few turns. A turn is taken
-/// to be the largest amount that any group got in one step. `all` is the confidence of one interval
-/// of those that hold at once.
+/// The wider of the interval and the Poisson limits, where the group had few slices. A slice is
+/// assumed to be the largest amount of any group in one step. `all` is the confidence of one of
+/// several simultaneous intervals.
 pub fn widened(
     repeats: &[Within],
     group: usize,
@@ -36,7 +36,7 @@ pub fn widened(
     let count = repeats.len() as f64;
     let served = repeats.iter().filter(|repeat| repeat.turns[group] > 0.0);
     let value = served.map(|repeat| repeat.logs[group].exp()).sum::<f64>() / count;
-    // Over all repeats together the group had this many turns' worth.
+    // The number of slices over all repeats.
     let worth = value * count / quantum;
     let limits = |sure: f64| {
         let quantile = normal_quantile(sure);
@@ -46,7 +46,7 @@ pub fn widened(
         }
     };
     let (one, all) = (limits(confidence), limits(all));
-    // What was never served has no scatter beside which these limits could be wide.
+    // A group that was never served has no scatter to compare these limits with.
     let wider = |range: Range, limits: Range| match turns > 0.0 {
         true => Range { low: limits.low.min(range.low), high: limits.high.max(range.high) },
         false => limits,
@@ -55,8 +55,8 @@ pub fn widened(
     Estimate { value, low, high, broken: wider(seen.broken, all) }
 }
 
-/// Limits of a Poisson mean by the cube root of Wilson and Hilferty (1931), within 1 % of the
-/// exact ones of Garwood from one event on.
+/// Limits of a Poisson mean by the cube root of Wilson and Hilferty (1931), within 1 % of the exact
+/// ones of Garwood from one event on.
 fn poisson_high(events: f64, quantile: f64) -> f64 {
     let next = events + 1.0;
     next * (1.0 - 1.0 / (9.0 * next) + quantile / (3.0 * next.sqrt())).powi(3)
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_of_few_turns_is_less_sure_than_its_scatter() {
+    fn a_group_of_few_slices_has_wider_limits_than_its_scatter() {
         let group = limits(3.0, 0.03_f64.ln());
         // Three events: the exact limits of Garwood are 0.619 and 8.767.
         assert!((group.value - 0.03).abs() < 1e-12);

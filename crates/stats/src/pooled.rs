@@ -1,29 +1,29 @@
-//! Many repeats: what runs like these will give.
+//! Several repeats: what to expect of runs like these.
 //!
-//! The repeat is the unit. A repeat gives each group one number, `l = ln(share)`, and the estimate is
-//! their mean. How far it may be off follows from how repeats scatter. Two or three of them say
-//! little of one group, and a lot of many groups together: so the scatter is pooled. Each residual
-//! `l - mean` is divided by the group's own error `e` within a repeat, which makes heavy and light,
-//! noisy and quiet groups comparable, and the mean square of these over all groups is one factor `F`
-//! (the squared Birge ratio). The standard error of a mean is `e sqrt(max(F, 1) / R)`. Both `F` and
-//! `e` are estimates, so that Student's t has `1 / (1 / f + 1 / 9R)` degrees of freedom, `f` those of
-//! the pool and nine those of the batches of each repeat (Satterthwaite).
+//! The repeat is the unit. Each repeat gives one number per group, `l = ln(share)`, and the
+//! estimate is their mean. Its error follows from the scatter of the repeats. Two or three repeats
+//! show little about one group, but much about many groups together: so the scatter is pooled. Each
+//! residual `l - mean` is divided by the group's own error `e` within a repeat, which makes heavy
+//! and light, noisy and quiet groups comparable, and the mean square of these over all groups is
+//! one factor `F` (the squared Birge ratio). The standard error of a mean is `e sqrt(max(F, 1) /
+//! R)`. Both `F` and `e` are estimates, so Student's t has `1 / (1 / f + 1 / 9R)` degrees of
+//! freedom, `f` those of the pool and nine those of the batches of each repeat (Satterthwaite).
 //!
-//! A pool takes for granted that its groups scatter alike and by themselves. So no verdict rests on it
-//! alone: the group's own repeats must say so as well, with nothing borrowed, though by a less strict
-//! test. Where repeats differ by one number that moves all groups by their weight, there is no pool.
+//! A pool assumes that its groups scatter alike and independently. So no verdict relies on it
+//! alone: the group's own repeats must agree, by a less strict test. Where repeats differ by one
+//! number that moves all groups by their weight, there is no pool.
 
 use super::batches::{Quantity, Within};
-use super::over_repeats::to_accuse;
+use super::over_repeats::confidence_to_break;
 use super::poisson;
 use super::scatter::{Pool, Scatter, move_together, pools};
 use super::student::t_quantile;
 
-/// Groups of one pool, at least: light groups scatter more than heavy ones on many servers, so that
-/// pools hold groups of about the same share; smaller pools would know too little.
+/// Minimum size of a pool: on many servers light groups scatter more than heavy ones, so pools hold
+/// groups of about the same share; smaller pools would show too little.
 const POOL: usize = 8;
 
-/// Two ends.
+/// Bounds of an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
     /// The lower end.
@@ -37,18 +37,18 @@ pub struct Range {
 pub struct Estimate {
     /// The point estimate.
     pub value: f64,
-    /// The interval of this group by itself, as far as its pool or its own repeats reach: it is shown,
-    /// and `kept` rests on it.
+    /// The interval of this group alone, the wider of its pool's and its own repeats': it is
+    /// reported, and used for `kept`.
     pub low: f64,
-    /// Its upper end.
+    /// Its upper bound.
     pub high: f64,
-    /// What `broken` rests on: it holds for all groups at once (Bonferroni), with a fifth of the
-    /// error, since who accuses must be surer than who acquits.
+    /// The interval used for `broken`: it holds for all groups at once (Bonferroni), with a fifth
+    /// of the error probability, since an accusation needs more certainty.
     pub broken: Range,
 }
 
 impl Estimate {
-    /// About a logarithm, with half the width of its interval and of the one that `broken` rests on.
+    /// From a logarithm, with half the width of its interval and of the one used for `broken`.
     pub fn of_log(log: f64, half: f64, broken: f64) -> Self {
         let range = |half: f64| Range { low: (log - half).exp(), high: (log + half).exp() };
         let Range { low, high } = range(half);
@@ -56,31 +56,31 @@ impl Estimate {
     }
 }
 
-/// A standard error and what is known of it.
+/// A standard error with its degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Sure {
+struct StandardError {
     error: f64,
     freedom: f64,
 }
 
-impl Sure {
+impl StandardError {
     fn half(&self, confidence: f64) -> f64 {
         t_quantile(confidence, self.freedom) * self.error
     }
 }
 
-/// What the repeats say of one group.
-struct Known {
-    /// By itself.
-    one: Sure,
-    /// With all that its neighbours lend it.
-    pooled: Sure,
-    /// With nothing borrowed.
-    own: Sure,
+/// Standard errors of one group.
+struct GroupErrors {
+    /// For its own interval.
+    one: StandardError,
+    /// From its pool.
+    pooled: StandardError,
+    /// From its own repeats.
+    own: StandardError,
 }
 
-/// Combines the repeats of a trial, which must hold the same groups. `expected` orders the groups by
-/// weight. One repeat has the error that it shows within itself: it stands for its own window.
+/// Combines the repeats of a trial, which must have the same groups. `expected` orders the groups
+/// by weight. One repeat has the error within itself: it describes its own window.
 pub fn combine(
     repeats: &[Within],
     quantity: Quantity,
@@ -89,82 +89,87 @@ pub fn combine(
 ) -> Vec<Estimate> {
     let Some(first) = repeats.first() else { return Vec::new() };
     let (width, wrong) = (first.logs.len(), 1.0 - confidence);
-    let all = to_accuse(confidence, width);
+    let all = confidence_to_break(confidence, width);
     let (known, free) = match repeats {
         [one] => (alone(one), width),
         _ => between(repeats, quantity, expected),
     };
-    let of_group = |(group, known): (usize, Known)| {
+    let of_group = |(group, known): (usize, GroupErrors)| {
         let log =
             repeats.iter().map(|repeat| repeat.logs[group]).sum::<f64>() / repeats.len() as f64;
-        // A test of equivalence with this error asks for the interval of twice that (Schuirmann 1987).
+        // A test of equivalence with this error needs the interval of twice that (Schuirmann 1987).
         let half = known.one.half(confidence).max(known.own.half(1.0 - 2.0 * wrong));
-        let broken = known.pooled.half(all).max(known.own.half(to_accuse(confidence, free)));
+        let broken =
+            known.pooled.half(all).max(known.own.half(confidence_to_break(confidence, free)));
         let estimate = Estimate::of_log(log, half, broken);
         poisson::widened(repeats, group, (confidence, all), estimate)
     };
     known.into_iter().enumerate().map(of_group).collect()
 }
 
-/// One repeat knows its own noise. What remembers for long makes batches too much alike, which longer
-/// ones show.
-fn alone(one: &Within) -> Vec<Known> {
+/// The noise of one repeat by itself. Long correlations make batches too similar, which longer
+/// batches show.
+fn alone(one: &Within) -> Vec<GroupErrors> {
     let of = |(error, coarse): (&f64, &f64)| {
-        let fine = Sure { error: *error, freedom: one.freedom };
-        Known { one: fine, pooled: fine, own: Sure { error: *coarse, freedom: one.coarse.1 } }
+        let fine = StandardError { error: *error, freedom: one.freedom };
+        GroupErrors {
+            one: fine,
+            pooled: fine,
+            own: StandardError { error: *coarse, freedom: one.coarse.1 },
+        }
     };
     one.errors.iter().zip(&one.coarse.0).map(of).collect()
 }
 
-/// What two or more repeats say of each group, and how many groups their own repeats may accuse by
-/// chance.
-fn between(repeats: &[Within], quantity: Quantity, expected: &[f64]) -> (Vec<Known>, usize) {
+/// Standard errors from two or more repeats, and the number of groups that their own repeats may
+/// accuse by chance.
+fn between(repeats: &[Within], quantity: Quantity, expected: &[f64]) -> (Vec<GroupErrors>, usize) {
     let width = repeats[0].logs.len();
-    let mut scatters: Vec<Scatter> = (0..width).map(|group| Scatter::of(repeats, group)).collect();
+    let mut scatters: Vec<Scatter> = (0..width).map(|group| Scatter::new(repeats, group)).collect();
     scatters.sort_by(|a, b| expected[a.group].total_cmp(&expected[b.group]));
     let (count, freedom) = (repeats.len() as f64, (repeats.len() - 1) as f64);
     let batches = repeats.iter().map(|repeat| repeat.freedom).sum::<f64>();
-    // Shares add up to one, so that what one group knows the others tell as well. Rates of groups
-    // may move together, so that each speaks for itself.
+    // Shares add up to one, so they are not independent. Rates of groups may move together, so each
+    // counts separately.
     let (least, part, together) = match quantity {
         Quantity::Share => {
             (POOL, (width as f64 - 1.0) / width as f64, move_together(&scatters, expected, batches))
         }
         Quantity::Rate => (1, 1.0, false),
     };
-    let sure = |one: &Scatter, pool: Pool, least: f64| Sure {
+    let sure = |one: &Scatter, pool: Pool, least: f64| StandardError {
         error: one.within * (pool.factor.max(least) / count).sqrt(),
         freedom: 1.0 / (1.0 / pool.freedom + 1.0 / batches),
     };
-    let mut known: Vec<(usize, Known)> = Vec::with_capacity(width);
+    let mut known: Vec<(usize, GroupErrors)> = Vec::with_capacity(width);
     for pool in pools(&scatters, least) {
-        let (calm, lent) = calm(pool, part, width);
-        for (one, is_calm) in pool.iter().zip(calm) {
-            let alone = Pool::of([one], 1.0);
-            let pooled = sure(one, if is_calm { lent } else { alone }, 1.0);
+        let (typical, pooled_scatter) = typical(pool, part, width);
+        for (one, is_typical) in pool.iter().zip(typical) {
+            let alone = Pool::new([one], 1.0);
+            let pooled = sure(one, if is_typical { pooled_scatter } else { alone }, 1.0);
             let (by_itself, own) = match together {
                 true => (sure(one, alone, 1.0), sure(one, alone, 1.0)),
                 false => (pooled, sure(one, alone, 0.0)),
             };
-            let own = Sure { freedom, ..own };
-            known.push((one.group, Known { one: by_itself, pooled, own }));
+            let own = StandardError { freedom, ..own };
+            known.push((one.group, GroupErrors { one: by_itself, pooled, own }));
         }
     }
     known.sort_by_key(|(group, _)| *group);
-    // Groups that move together do so in two ways, up and down.
+    // Groups that move together do so in two directions.
     (known.into_iter().map(|(_, known)| known).collect(), if together { 2 } else { 1 })
 }
 
-/// Which groups of a pool scatter as the others do, and what they lend each other.
-fn calm(pool: &[Scatter], part: f64, width: usize) -> (Vec<bool>, Pool) {
-    let is_calm = |one: &Scatter| {
+/// Which groups of a pool scatter like the others, and the pooled scatter of those.
+fn typical(pool: &[Scatter], part: f64, width: usize) -> (Vec<bool>, Pool) {
+    let is_typical = |one: &Scatter| {
         let others = pool.iter().filter(|other| other.group != one.group);
-        !Pool::of([one], 1.0).stands_out(&Pool::of(others, part), width)
+        !Pool::new([one], 1.0).stands_out(&Pool::new(others, part), width)
     };
-    let calm: Vec<bool> = pool.iter().map(is_calm).collect();
-    let lending = pool.iter().zip(&calm).filter(|(_, calm)| **calm).map(|(one, _)| one);
-    let lent = Pool::of(lending, part);
-    (calm, lent)
+    let typical: Vec<bool> = pool.iter().map(is_typical).collect();
+    let members = pool.iter().zip(&typical).filter(|(_, typical)| **typical).map(|(one, _)| one);
+    let pooled_scatter = Pool::new(members, part);
+    (typical, pooled_scatter)
 }
 
 #[cfg(test)]
@@ -189,14 +194,15 @@ mod tests {
         assert!((half - 2.2622 * 0.01).abs() < 2e-6, "{half}");
     }
 
-    /// Student's t of so many degrees of freedom of a pool, with three repeats of nine batches each.
+    /// Student's t for a pool of so many degrees of freedom, with three repeats of nine batches
+    /// each.
     fn t(freedom: f64) -> f64 {
         t_quantile(0.95, 1.0 / (1.0 / freedom + 1.0 / 27.0))
     }
 
     #[test]
-    fn two_groups_know_no_more_than_one() {
-        // The residuals of two shares are the same but for their sign: one freedom a repeat.
+    fn two_groups_have_the_freedom_of_one() {
+        // The residuals of two shares differ only by their sign: one degree of freedom per repeat.
         let repeats: Vec<Within> =
             [-0.1, 0.0, 0.1].iter().map(|log| repeat(&[*log, -log], 0.001)).collect();
         let half = half(&repeats, Quantity::Share);
@@ -204,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_may_move_together_and_know_only_their_own_scatter() {
+    fn rates_are_not_pooled() {
         let repeats: Vec<Within> =
             [-0.1, 0.0, 0.1].iter().map(|log| repeat(&[*log; 4], 0.001)).collect();
         let half = half(&repeats, Quantity::Rate);
@@ -212,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn four_groups_lend_each_other_their_freedom() {
+    fn four_groups_pool_their_freedom() {
         // The first scatters less than the others.
         let signs = [[-0.2, 1.0, -1.0, 1.0], [0.0; 4], [0.2, -1.0, 1.0, -1.0]];
         let repeats: Vec<Within> =
@@ -224,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn repeats_that_agree_by_chance_are_no_surer_than_each_is_within() {
+    fn repeats_that_agree_by_chance_keep_their_error_within() {
         let repeats = [repeat(&[0.0, 0.0], 0.01), repeat(&[0.0, 0.0], 0.01)];
         let half = half(&repeats, Quantity::Share);
         // One degree of freedom of the pool and 18 of the batches.
@@ -233,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_jumps_is_not_made_sure_by_quiet_neighbours() {
+    fn quiet_neighbours_do_not_hide_a_jump() {
         let row = |jump: f64| {
             let mut logs = vec![0.0; 16];
             (logs[1], logs[2], logs[0]) = (0.005, -0.005, jump);
@@ -246,8 +252,8 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_needs_the_group_s_own_repeats_as_well() {
-        // Three of 16 groups scatter by four times what the others do, too little to stand out.
+    fn a_verdict_also_needs_the_group_s_own_repeats() {
+        // Three of 16 groups scatter by four times as much as the others, too little to stand out.
         let row = |sign: f64, jump: f64| {
             let mut logs: Vec<f64> =
                 (0..16).map(|one| if one % 2 == 0 { sign } else { -sign } * 0.01).collect();
@@ -263,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_that_are_obeyed_more_one_time_and_less_the_next_move_all_groups_at_once() {
+    fn an_exponent_of_the_weights_moves_all_groups_at_once() {
         let weights = [1.0_f64, 2.0, 4.0, 8.0].repeat(4);
         let row = |delta: f64| {
             let all: f64 = weights.iter().map(|one| one.powf(1.0 + delta)).sum();

@@ -1,28 +1,27 @@
-//! Parts of a whole that were counted repeat by repeat: looks at threads in their place, spans of
-//! time in which a promise held, bytes on the right node.
+//! Proportions counted repeat by repeat: looks at threads in place, spans of time in which a
+//! promise held, bytes on the right node.
 
 use super::over_repeats::Spread;
 use super::student::{normal_quantile, t_quantile};
 use crate::Interval;
 
-/// What one repeat counted.
+/// The counts of one repeat.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counted {
-    /// What was as it should be.
+    /// The favourable count.
     pub held: f64,
-    /// All that was looked at.
+    /// The total count.
     pub of: f64,
-    /// How many independent observations that is at most; infinite where everything was counted.
+    /// Largest number of independent observations; infinite where everything was counted.
     pub looks: f64,
-    /// The least part that this repeat could have told from another.
+    /// Resolution: the smallest part that this repeat can distinguish.
     pub grain: f64,
 }
 
-/// The part over all repeats, and the wider of two intervals: Student's t over the repeats, whose
-/// deviation is at least that of rounding to the grain, and Wilson's (1927) over the observations of
-/// all of them, which is what agreement by chance cannot undercut. What is counted within a repeat
-/// depends on what was counted before, for nobody knows how long: so one repeat has no interval.
-/// `None` without any.
+/// The proportion over all repeats with the wider of two intervals: Student's t over the repeats,
+/// whose deviation is at least that of rounding to the grain, and Wilson's (1927) over all
+/// observations, which limits agreement by chance. Counts within a repeat are correlated over an
+/// unknown time, so one repeat has no interval. `None` without any count.
 pub fn over_repeats(counted: &[Counted], confidence: f64) -> Option<Interval> {
     let sum = |part: fn(&Counted) -> f64| counted.iter().map(part).sum::<f64>();
     let of = sum(|one| one.of);
@@ -37,13 +36,13 @@ pub fn over_repeats(counted: &[Counted], confidence: f64) -> Option<Interval> {
     }
     let count = parts.len() as f64;
     let grain = sum(|one| one.grain) / counted.len() as f64 / 12.0_f64.sqrt();
-    let deviation = Spread::of(&parts)?.deviation.max(grain);
+    let deviation = Spread::from_logs(&parts)?.deviation.max(grain);
     let half = t_quantile(confidence, count - 1.0) * deviation / count.sqrt();
     let (low, high) = wilson(value, sum(|one| one.looks), confidence);
     Some(Interval {
         value,
         low: low.min(value - half).max(0.0),
-        // Rounding must not put the whole beyond itself.
+        // Rounding must not push the bound below the value.
         high: high.max(value + half).min(1.0).max(value),
     })
 }
@@ -67,21 +66,21 @@ mod tests {
     }
 
     #[test]
-    fn one_repeat_tells_its_part_and_nothing_of_others() {
+    fn one_repeat_has_no_interval() {
         let found = over_repeats(&[counted(95.0)], 0.95).unwrap();
         assert_eq!((found.value, found.low, found.high), (0.95, 0.0, 1.0));
         assert_eq!(over_repeats(&[], 0.95), None);
     }
 
     #[test]
-    fn repeats_that_agree_by_chance_are_no_surer_than_their_looks() {
+    fn repeats_that_agree_by_chance_have_wilson_limits() {
         let found = over_repeats(&[counted(95.0), counted(95.0), counted(95.0)], 0.95).unwrap();
         // Wilson: 285 of 300 is 0.919 to 0.969.
         assert!((found.low - 0.9192).abs() < 1e-3 && (found.high - 0.9693).abs() < 1e-3);
     }
 
     #[test]
-    fn looks_that_depend_on_each_other_are_seen_by_the_repeats() {
+    fn correlated_looks_scatter_between_repeats() {
         let found = over_repeats(&[counted(100.0), counted(70.0), counted(85.0)], 0.95).unwrap();
         // t(2) = 4.3027, standard deviation 0.15, three repeats.
         assert!((found.value - found.low - 4.3027 * 0.15 / 3.0_f64.sqrt()).abs() < 1e-3);
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_in_all_repeats_is_as_sure_as_its_grain() {
+    fn equal_repeats_have_the_width_of_their_grain() {
         let all = Counted { held: 7.0, of: 7.0, looks: f64::INFINITY, grain: 0.04 };
         let low = |repeats: usize| over_repeats(&vec![all; repeats], 0.95).unwrap().low;
         // t(1) = 12.7062 and t(4) = 2.7764 of a rounding error of 0.04 / sqrt(12).

@@ -1,33 +1,33 @@
-//! How the repeats of each group scatter, and whether groups do so alike and by themselves.
+//! Scatter of each group's repeats, and whether groups scatter alike and independently.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 use super::batches::Within;
 
-/// A group whose own scatter would be this rare in its pool has a scatter of its own.
+/// Significance level at which a group's scatter stands out from its pool.
 const STANDS_OUT: f64 = 0.01;
 
-/// Repeats whose scatter along the weights would be this rare have moved all groups at once.
+/// Significance level at which repeats moved all groups at once.
 const TOGETHER: f64 = 0.02;
 
-/// One group over the repeats.
+/// Scatter of one group over the repeats.
 pub(super) struct Scatter {
-    /// Its place in the trial.
+    /// Index in the trial.
     pub(super) group: usize,
-    /// Its error within one repeat, the root of the mean square over the repeats.
+    /// Its error within one repeat, the root mean square over the repeats.
     pub(super) within: f64,
-    /// Its residuals, in units of that error.
+    /// Its residuals in units of that error.
     residuals: Vec<f64>,
     /// The sum of their squares.
     pub(super) squares: f64,
 }
 
 impl Scatter {
-    pub(super) fn of(repeats: &[Within], group: usize) -> Self {
+    pub(super) fn new(repeats: &[Within], group: usize) -> Self {
         let errors = repeats.iter().map(|repeat| repeat.errors[group]);
         let finite: Vec<f64> = errors.filter(|error| error.is_finite()).collect();
         let squared = finite.iter().map(|error| error * error).sum::<f64>() / finite.len() as f64;
-        // A group that was never served: Poisson limits say how sure that is.
+        // A group that was never served has Poisson limits instead.
         let within = if finite.is_empty() { 1.0 } else { squared.sqrt() };
         let logs = repeats.iter().map(|repeat| repeat.logs[group]);
         let mean = logs.clone().sum::<f64>() / repeats.len() as f64;
@@ -44,7 +44,7 @@ impl Scatter {
 /// Whether the repeats differ by one number that moves all groups by their weight, as where weights
 /// are obeyed as `w^0.95` one time and as `w^1.05` the next: an F test of the residuals along
 /// `ln(expected)` about its mean by share, against all others and the noise within, of which
-/// `batches` degrees of freedom are known. Then the groups together know no more than one of them.
+/// `batches` degrees of freedom are known. Then all groups together show no more than one of them.
 pub(super) fn move_together(scatters: &[Scatter], expected: &[f64], batches: f64) -> bool {
     let Some(first) = scatters.first() else { return false };
     let (all, log) = (expected.iter().sum::<f64>(), |one: &Scatter| expected[one.group].ln());
@@ -65,12 +65,12 @@ pub(super) fn move_together(scatters: &[Scatter], expected: &[f64], batches: f64
     is_beyond(ratio, (first.freedom(), others + batches), TOGETHER)
 }
 
-/// Whether a ratio of two mean squares is rarer than this by chance.
+/// Whether a ratio of two mean squares is significant at this level.
 fn is_beyond(ratio: f64, (freedom, others): (f64, f64), rare: f64) -> bool {
     FisherSnedecor::new(freedom, others).is_ok_and(|f| 1.0 - f.cdf(ratio) < rare)
 }
 
-/// Neighbours by weight, at least so many together.
+/// Groups adjacent by weight, at least this many per pool.
 pub(super) fn pools(scatters: &[Scatter], least: usize) -> impl Iterator<Item = &[Scatter]> {
     let count = (scatters.len() / least.max(1)).max(1);
     (0..count).map(move |pool| {
@@ -78,18 +78,18 @@ pub(super) fn pools(scatters: &[Scatter], least: usize) -> impl Iterator<Item = 
     })
 }
 
-/// The scatter of some groups.
+/// The pooled scatter of some groups.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pool {
-    /// The mean square of their residuals: so many times what repeats show within.
+    /// The mean square of their residuals, in units of the scatter within repeats.
     pub(super) factor: f64,
-    /// How many of the residuals are independent.
+    /// The number of independent residuals.
     pub(super) freedom: f64,
 }
 
 impl Pool {
-    /// `own` is the part of a group's residuals that the others do not tell.
-    pub(super) fn of<'s>(scatters: impl IntoIterator<Item = &'s Scatter>, own: f64) -> Self {
+    /// `own` is the independent part of a group's residuals.
+    pub(super) fn new<'s>(scatters: impl IntoIterator<Item = &'s Scatter>, own: f64) -> Self {
         let add = |(squares, freedom): (f64, f64), one: &Scatter| {
             (squares + one.squares, freedom + one.freedom())
         };
@@ -98,8 +98,8 @@ impl Pool {
         Self { factor, freedom: own * freedom }
     }
 
-    /// Whether this group's scatter is beyond what chance gives among the others (F test, all
-    /// `groups` of a trial together).
+    /// Whether this group's scatter is significantly larger than that of the others (F test,
+    /// corrected for all `groups` of a trial).
     pub(super) fn stands_out(&self, others: &Self, groups: usize) -> bool {
         let ratio = self.factor / others.factor.max(1.0);
         is_beyond(ratio, (self.freedom, others.freedom), STANDS_OUT / groups as f64)

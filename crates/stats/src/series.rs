@@ -3,8 +3,8 @@
 /// `(time_ns, value)` in the order of time; the value is cumulative.
 pub type Series = Vec<(u64, f64)>;
 
-/// Refuses a counter that goes back: its group was removed and made again, or the counter was
-/// reset, and every difference across that point would be wrong.
+/// Rejects a counter that goes back: its group was recreated, or the counter was reset, and every
+/// difference across that point would be wrong.
 pub fn monotone(subject: &str, series: Series) -> Result<Series, String> {
     let back = series.windows(2).find(|pair| pair[1].1 < pair[0].1 || pair[1].0 < pair[0].0);
     match back {
@@ -16,8 +16,8 @@ pub fn monotone(subject: &str, series: Series) -> Result<Series, String> {
     }
 }
 
-/// The time integral of a gauge, in units times seconds, from its first reading on: its growth by
-/// seconds is the mean of the gauge, so that an amount is judged by the same means as a rate.
+/// Time integral of a gauge, in units times seconds, from its first reading on: growth per second
+/// is the mean of the gauge, so that an amount is judged like a rate.
 pub fn integrated(series: &Series) -> Series {
     let mut sum = 0.0;
     let mut last: Option<(u64, f64)> = None;
@@ -32,9 +32,8 @@ pub fn integrated(series: &Series) -> Series {
     summed
 }
 
-/// Milliseconds of /proc/diskstats are 32 bits wide in the kernel and wrap after 50 days of
-/// waiting requests; at 256 requests in flight that is five hours. One wrap between two readings
-/// is undone.
+/// Undoes one wrap between two readings. Milliseconds of /proc/diskstats are 32 bits wide in the
+/// kernel and wrap after 50 days of waiting requests; at 256 requests in flight that is five hours.
 pub fn unwrapped(mut series: Series) -> Series {
     const WIDTH: f64 = 4_294_967_296.0;
     let mut added = 0.0;
@@ -50,7 +49,7 @@ pub fn unwrapped(mut series: Series) -> Series {
     series
 }
 
-/// The value of a cumulative counter at a time, by linear interpolation; `None` outside of the
+/// The value of a cumulative counter at a time, by linear interpolation; `None` outside the
 /// readings.
 pub fn at(series: &Series, time_ns: u64) -> Option<f64> {
     let next = series.partition_point(|(time, _)| *time < time_ns);
@@ -62,9 +61,8 @@ pub fn at(series: &Series, time_ns: u64) -> Option<f64> {
     Some(v0 + (v1 - v0) * (time_ns - t0) as f64 / (t1 - t0) as f64)
 }
 
-/// How much a cumulative counter grew between two times. Both are moved inside of the readings
-/// first, so that a sampler that stopped a moment early still gives a rate; the second number is
-/// the seconds that the growth stands for.
+/// Growth of a cumulative counter between two times, and the seconds it covers. Both times are
+/// clamped to the readings, so that a sampler that stopped a moment early still gives a rate.
 pub fn growth(series: &Series, from_ns: u64, to_ns: u64) -> Option<(f64, f64)> {
     let from = from_ns.max(series.first()?.0);
     let to = to_ns.min(series.last()?.0);

@@ -1,10 +1,11 @@
-//! Spans of time, one by one: what a mean over the window hides.
+//! Spans of time, which a mean over the window hides.
+
+use serde::{Deserialize, Serialize};
 
 use crate::batches::Quantity;
 use crate::grid::Grid;
 use crate::memory::correlation_time;
 use crate::proportion::Counted;
-use serde::{Deserialize, Serialize};
 
 /// One span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -19,24 +20,26 @@ pub struct WorstSpan {
     pub share: f64,
 }
 
-/// Seconds of a span where the study names none.
+/// Default length of a span in seconds.
 pub const USUAL_S: f64 = 1.0;
 
-/// Spans are whole steps, which come within a third of any length that is no shorter than a step.
+/// Tolerance of the length of spans: whole steps are within a third of any length of at least one
+/// step.
 const MOST_APART: f64 = 0.35;
 
 /// The spans of one group in one repeat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spans {
-    /// Share (or rate) over what was promised in each, in order; `None` where nobody got anything.
+    /// Share (or rate) relative to the promise in each span, in order; `None` where the total is
+    /// zero.
     pub times: Vec<Option<f64>>,
     /// Their length in seconds.
     pub length_s: f64,
 }
 
 impl Spans {
-    /// Cuts one repeat into spans of about this length, as whole steps of its grid.
-    pub fn of(grid: &Grid, quantity: Quantity, expected: &[f64], span_s: f64) -> Vec<Self> {
+    /// Divides one repeat into spans of about this length, as whole steps of its grid.
+    pub fn new(grid: &Grid, quantity: Quantity, expected: &[f64], span_s: f64) -> Vec<Self> {
         let steps = ((span_s / grid.step_s()).round() as usize).max(1);
         let length_s = steps as f64 * grid.step_s();
         let mut spans = vec![Self { times: Vec::new(), length_s }; grid.width];
@@ -54,18 +57,18 @@ impl Spans {
         spans
     }
 
-    /// In how many of them the promise held.
+    /// Number of spans in which the promise held.
     pub fn held(&self, error: impl Fn(f64) -> f64, within: f64) -> Counted {
         let known = self.times.iter().flatten();
         let holds: Vec<f64> =
             known.map(|times| f64::from(u8::from(error(*times) <= within))).collect();
         let (held, of) = (holds.iter().sum::<f64>(), holds.len() as f64);
-        // A span that follows a bad one is likely to be bad as well.
+        // Spans are correlated: one that follows a bad one is likely to be bad as well.
         let looks = of / correlation_time(&holds);
         Counted { held, of, looks, grain: 1.0 / of.max(1.0) }
     }
 
-    /// The one that is furthest off.
+    /// The span that is furthest off.
     pub fn worst(
         &self,
         repeat: usize,
@@ -83,14 +86,15 @@ impl Spans {
     }
 }
 
-/// The length of the spans of some repeats, of the one where it is furthest from what was promised.
+/// The length of the spans, of the repeat where it deviates most from the promised one.
 pub fn length_s(spans: &[Vec<Spans>], promised_s: f64) -> Option<f64> {
     let apart = |length_s: &f64| (length_s / promised_s - 1.0).abs();
     let lengths = spans.iter().flatten().map(|one| one.length_s);
     lengths.max_by(|a, b| apart(a).total_cmp(&apart(b)))
 }
 
-/// Whether spans of this length say what was asked: longer ones hide what shorter ones show.
+/// Whether spans of this length are close enough to the promised one: longer ones hide what shorter
+/// ones show.
 pub fn fits(length_s: f64, promised_s: f64) -> bool {
     (length_s / promised_s - 1.0).abs() <= MOST_APART
 }
@@ -100,12 +104,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_steps_stand_for_any_span_that_is_no_shorter_than_one() {
+    fn whole_steps_fit_any_span_of_at_least_one_step() {
         for tenths in 10..100 {
             let promised_s = f64::from(tenths) * 0.1;
             let grid = Grid { step_ns: 1_000_000_000, steps: 20, ..Grid::default() };
             let grid = Grid { width: 1, sums: (0..=20).map(f64::from).collect(), ..grid };
-            let spans = [Spans::of(&grid, Quantity::Rate, &[1.0], promised_s)];
+            let spans = [Spans::new(&grid, Quantity::Rate, &[1.0], promised_s)];
             let length_s = length_s(&spans, promised_s).unwrap();
             assert!(fits(length_s, promised_s), "{length_s} s for {promised_s} s");
         }
@@ -113,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_is_starved_and_paid_back_fails_in_its_spans() {
+    fn a_starved_and_compensated_group_fails_in_its_spans() {
         // Half a second of nothing, then twice its share.
         let mut sums = vec![0.0, 0.0];
         for step in 0..20_usize {
@@ -121,19 +125,19 @@ mod tests {
             sums.extend([sums[2 * step] + got, sums[2 * step + 1] + 2.0 - got]);
         }
         let grid = Grid { step_ns: 100_000_000, steps: 20, width: 2, sums, ..Grid::default() };
-        let spans = Spans::of(&grid, Quantity::Share, &[0.5, 0.5], 0.5);
+        let spans = Spans::new(&grid, Quantity::Share, &[0.5, 0.5], 0.5);
         assert_eq!(spans[0].times, [Some(0.0), Some(2.0), Some(1.0), Some(1.0)]);
         let error = |times: f64| (times - 1.0).abs();
         let held = spans[0].held(error, 0.1);
         assert_eq!((held.held, held.of, held.grain), (2.0, 4.0, 0.25));
         let worst = spans[0].worst(3, error, 0.5).unwrap();
         assert_eq!((worst.repeat, worst.seconds), (3, 0.5));
-        let long = Spans::of(&grid, Quantity::Share, &[0.5, 0.5], 1.0);
+        let long = Spans::new(&grid, Quantity::Share, &[0.5, 0.5], 1.0);
         assert_eq!(long[0].times, [Some(1.0), Some(1.0)]);
     }
 
     #[test]
-    fn bad_spans_that_come_one_after_the_other_are_few_observations() {
+    fn consecutive_bad_spans_are_few_observations() {
         let times = |bad: fn(usize) -> bool| -> f64 {
             let time = |at: usize| Some(if bad(at) { 2.0 } else { 1.0 });
             let spans = Spans { times: (0..60).map(time).collect(), length_s: 1.0 };

@@ -2,9 +2,9 @@
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// The half width of a two-sided interval at this confidence, in standard errors estimated with
-/// `freedom` degrees of freedom. Infinite where there is no freedom at all: one repeat says
-/// nothing of the difference between repeats.
+/// Half the width of a two-sided interval at this confidence, in standard errors estimated with
+/// `freedom` degrees of freedom. Infinite without any freedom: one repeat shows nothing of the
+/// difference between repeats.
 pub fn t_quantile(confidence: f64, freedom: f64) -> f64 {
     if freedom > 1e5 {
         return normal_quantile(confidence);
@@ -13,7 +13,7 @@ pub fn t_quantile(confidence: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(probability))
 }
 
-/// The same for a standard error that is known.
+/// The same for a known standard error.
 pub fn normal_quantile(confidence: f64) -> f64 {
     Normal::new(0.0, 1.0).map_or(f64::INFINITY, |normal| normal.inverse_cdf(upper(confidence)))
 }
@@ -26,7 +26,7 @@ fn upper(confidence: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Two-sided quantiles as every table of Student's t prints them.
+    /// Two-sided quantiles as in printed tables of Student's t.
     #[test]
     fn agrees_with_printed_tables_of_t() {
         for (confidence, freedom, expected) in [

@@ -1,14 +1,14 @@
-//! Numbers without a bound in JSON, which has no infinity: `null` stands for it.
+//! Infinite numbers in JSON, which has no infinity: `null` stands for it.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Writes `null` for an infinite end of an interval.
+/// Writes `null` for an infinite bound.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     value.is_finite().then_some(*value).serialize(serializer)
 }
 
-/// Reads it back.
+/// Reads `null` as infinity.
 pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }

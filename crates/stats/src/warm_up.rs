@@ -1,28 +1,27 @@
-//! The beginning of a repeat that does not show the steady state.
+//! The beginning of a repeat before its steady state.
 //!
 //! MSER-5 (White, Cobb and Spratt 2000; recommended as a default in the simulation literature):
-//! average the series in batches of five, then cut the `d` batches that minimise
-//! `sum((y - mean)^2) / (m - d)^2`, the squared half width of the mean of what is left.
+//! average the series in batches of five, then cut the `d` batches that minimise `sum((y - mean)^2)
+//! / (m - d)^2`, the squared half width of the mean of the rest.
 
 use crate::batches::Quantity;
 use crate::grid::Grid;
 
 const BATCH: usize = 5;
 
-/// A cut must lower the criterion to this part. The least of many noisy values always lies a
-/// little below the first, and cutting for that alone shortens steady series in favour of what
-/// makes their intervals too narrow.
+/// A cut must lower the criterion to this part. The minimum of many noisy values is always slightly
+/// below the first, and cutting for that alone would shorten steady series and make their intervals
+/// too narrow.
 const WORTH_CUTTING: f64 = 0.8;
 
-/// At most this part of a window is cut, and at most so many seconds. What is cut is judged as well
-/// (`was`), and what takes longer is no warm-up but another state.
+/// Largest part of a window that is cut, and largest number of seconds. The cut part is judged as
+/// well (`was`), and a longer one is not a warm-up but another state.
 const MOST: f64 = 0.2;
 const MOST_S: f64 = 10.0;
 
-/// Steps of the grid to leave out at the beginning. Shares need no steady total, so that only
-/// themselves are asked where they are judged: those of all groups taken together. Cutting for each
-/// group by itself would cut almost every run at 128 groups, since one of many noisy criteria always
-/// finds a late minimum.
+/// Number of grid steps to cut at the beginning. Shares need no steady total, so where they are
+/// judged only they count: those of all groups together. Cutting for each group separately would
+/// cut almost every run at 128 groups, since one of many noisy criteria always has a late minimum.
 pub fn find(grid: &Grid, quantity: Quantity) -> usize {
     let total = batches(&grid.total_increments());
     let series: Vec<Vec<f64>> = match quantity {
@@ -43,8 +42,8 @@ fn batches(series: &[f64]) -> Vec<f64> {
     series.chunks_exact(BATCH).map(|batch| batch.iter().sum()).collect()
 }
 
-/// The number of leading batches that minimises the criterion, summed over the series with each
-/// scaled by its own spread so that a large group does not decide alone.
+/// The number of leading batches that minimises the criterion, summed over the series, each scaled
+/// by its own spread so that a large group does not decide alone.
 fn mser(series: &[Vec<f64>], most: usize) -> usize {
     let mut criterion = vec![0.0; most + 1];
     for values in series {
@@ -57,12 +56,12 @@ fn mser(series: &[Vec<f64>], most: usize) -> usize {
     }
 }
 
-/// Walks from the end, so that sums over the remaining batches need one pass.
+/// Iterates from the end, so that sums over the remaining batches need one pass.
 fn add_criterion(values: &[f64], criterion: &mut [f64]) {
     let length = values.len();
     let mean = values.iter().sum::<f64>() / length.max(1) as f64;
     let spread: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    // What is constant but for rounding has no beginning to cut.
+    // A series that is constant except for rounding has no warm-up.
     if spread <= 1e-18 * mean * mean * length as f64 {
         return;
     }
@@ -93,13 +92,13 @@ mod tests {
         Grid { step_ns: 100_000_000, steps, width, sums, ..Grid::default() }
     }
 
-    /// A fixed ripple in place of noise, so that no series is constant.
+    /// A fixed ripple instead of noise, so that no series is constant.
     fn ripple(step: usize) -> f64 {
         [0.3, -0.2, 0.1, -0.3, 0.2, -0.1, 0.15][step % 7]
     }
 
     #[test]
-    fn cuts_a_slow_beginning_of_a_rate_and_none_of_shares() {
+    fn a_slow_start_is_cut_from_rates_and_not_from_shares() {
         let steps: Vec<_> = (0..200)
             .map(|step| {
                 let rate = if step < 30 { 3.0 } else { 10.0 } + ripple(step);
@@ -121,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn cuts_shares_that_settle_late_and_at_most_a_fifth() {
+    fn late_shares_are_cut_up_to_a_fifth() {
         assert_eq!(find(&late(25), Quantity::Share), 25);
-        // What takes longer is another state, which no cut of a fifth improves.
+        // A longer beginning is another state, which no cut of a fifth improves.
         assert_eq!(find(&late(80), Quantity::Share), 0);
     }
 
     #[test]
-    fn cuts_nothing_from_a_constant_rate() {
+    fn a_constant_rate_is_not_cut() {
         let steps = vec![vec![1.0, 2.0]; 100];
         assert_eq!(find(&grid(&steps), Quantity::Rate), 0);
         assert_eq!(find(&grid(&steps), Quantity::Share), 0);

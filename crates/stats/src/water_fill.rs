@@ -1,12 +1,12 @@
-//! Shares that can be had: weighted max-min fairness.
+//! Feasible shares: weighted max-min fairness.
 //!
 //! A thread runs on one CPU at a time, so a group can never use more CPUs than it has threads,
-//! whatever its weight. A weight that asks for more is infeasible (Chandra et al. 2000): the
-//! group gets what it can use, and the others divide the rest by their weights.
+//! whatever its weight. A weight beyond that is infeasible (Chandra et al. 2000): the group gets
+//! what it can use, and the others divide the rest by their weights.
 
-/// A part of `whole` for each sibling of `(weight, demand)`: proportional to the weights, capped
-/// at the demands, and what is left over divided again among the others. Where all demands
-/// together are less than the whole, everyone gets its demand.
+/// A part of `whole` for each sibling of `(weight, demand)`: proportional to the weights, capped at
+/// the demands, the remainder divided again among the others. Where all demands together are less
+/// than the whole, each sibling gets its demand.
 pub fn water_fill(whole: f64, siblings: &[(f64, f64)]) -> Vec<f64> {
     let mut parts: Vec<Option<f64>> = vec![None; siblings.len()];
     loop {
@@ -40,12 +40,12 @@ mod tests {
     }
 
     #[test]
-    fn weights_decide_while_nobody_is_capped() {
+    fn weights_decide_while_none_is_capped() {
         close(&water_fill(2.0, &[(100.0, 2.0), (300.0, 2.0)]), &[0.5, 1.5]);
     }
 
     #[test]
-    fn a_group_of_one_thread_has_one_cpu_and_the_others_divide_the_other() {
+    fn a_group_of_one_thread_gets_one_cpu_and_the_others_divide_the_rest() {
         // 800 of 1500 would be 1.067 of two CPUs.
         let ladder = [(100.0, 1.0), (200.0, 1.0), (400.0, 1.0), (800.0, 1.0)];
         close(&water_fill(2.0, &ladder), &[1.0 / 7.0, 2.0 / 7.0, 4.0 / 7.0, 1.0]);

@@ -4,12 +4,13 @@ use assay_units::Bytes;
 
 use crate::syntax::Scalar;
 
-/// The bound that `scalar` is for a measure, in the measure's unit per second: bytes for
-/// `io.bytes`, requests for `io.ios`, CPU seconds for `cpu.time`, pages for `memory.refaults`;
-/// for `memory.current` and `memory.dirty` it is an amount of bytes. `None` when it is no positive number; an amount
-/// with a unit, `10 MiB`, is one for these and `io.bytes` alone.
+/// Parses the bound of a promise in the unit of its measure, per second: bytes for `io.bytes`,
+/// requests for `io.ios`, CPU seconds for `cpu.time`, pages for `memory.refaults`. For
+/// `memory.current` and `memory.dirty` it is an amount of bytes. An amount with a unit (`10 MiB`)
+/// is accepted for these two and for `io.bytes` only. `None` unless the result is a positive
+/// number.
 #[must_use]
-pub fn rate(measure: &str, scalar: &Scalar) -> Option<f64> {
+pub fn parse_bound(measure: &str, scalar: &Scalar) -> Option<f64> {
     let number = match scalar {
         Scalar::Integer(number) => *number as f64,
         Scalar::Float(number) => *number,
@@ -27,16 +28,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_rates_of_bytes_only() {
+    fn amounts_with_a_unit_are_accepted_for_measures_of_bytes_only() {
         let amount = Scalar::Text("10 MiB".to_owned());
-        assert_eq!(rate("io.bytes", &amount), Some(10.0 * 1_048_576.0));
-        assert_eq!(rate("io.ios", &amount), None);
-        assert_eq!(rate("cpu.time", &Scalar::Text("0.5".to_owned())), Some(0.5));
+        assert_eq!(parse_bound("io.bytes", &amount), Some(10.0 * 1_048_576.0));
+        assert_eq!(parse_bound("io.ios", &amount), None);
+        assert_eq!(parse_bound("cpu.time", &Scalar::Text("0.5".to_owned())), Some(0.5));
     }
 
     #[test]
-    fn nothing_and_less_than_nothing_are_no_bounds() {
-        assert_eq!(rate("io.ios", &Scalar::Integer(0)), None);
-        assert_eq!(rate("io.ios", &Scalar::Float(-1.0)), None);
+    fn zero_and_negative_numbers_are_not_bounds() {
+        assert_eq!(parse_bound("io.ios", &Scalar::Integer(0)), None);
+        assert_eq!(parse_bound("io.ios", &Scalar::Float(-1.0)), None);
     }
 }

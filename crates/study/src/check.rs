@@ -1,17 +1,17 @@
-//! What is wrong between the parts of a study, and with values that only the factors decide:
-//! every template is resolved under every combination.
+//! Checks of references between the parts of a study and of values that depend on factors: every
+//! template is resolved under every combination of factors.
 //!
-//! These checks need no text, so that a study can be checked again after a factor was set from
-//! the command line. With the text at hand each finding gets its place.
+//! These checks do not need the text, so a study can be checked again after a factor was set on the
+//! command line. If the text is at hand, each finding gets its location.
 
-mod across;
+mod cross_trial;
 mod disks;
 mod fio;
 mod groups;
 mod kinds;
 mod knobs;
 mod measures;
-mod place;
+mod placement;
 mod promises;
 mod settings;
 mod workloads;
@@ -22,35 +22,35 @@ use assay_diagnostic::Diagnostic;
 
 use crate::code;
 use crate::combination::{self, MOST_TRIALS};
-use crate::reader::Places;
+use crate::reader::Spans;
 use crate::syntax::{Bindings, Disk, Group, Scalar, Study};
 use crate::template::{FromScalar, Templated, factor_names, substitute};
 
 /// All findings about this study.
-pub(crate) fn study(study: &Study, places: &Places) -> Vec<Diagnostic> {
-    let mut check = Check { study, places, findings: vec![] };
+pub(crate) fn study(study: &Study, spans: &Spans) -> Vec<Diagnostic> {
+    let mut check = Check { study, spans, findings: vec![] };
     if combination::count(&study.factors).is_none_or(|count| count > MOST_TRIALS) {
         check.too_many_trials();
         return check.findings;
     }
-    across::left_out(&mut check);
+    cross_trial::left_out(&mut check);
     settings::check(&mut check);
     disks::check(&mut check);
     groups::check(&mut check);
     workloads::check(&mut check);
-    place::check(&mut check);
+    placement::check(&mut check);
     promises::check(&mut check);
-    across::references(&mut check);
+    cross_trial::references(&mut check);
     check.findings
 }
 
 pub(crate) struct Check<'s> {
     pub(crate) study: &'s Study,
-    places: &'s Places,
+    spans: &'s Spans,
     pub(crate) findings: Vec<Diagnostic>,
 }
 
-/// What is wrong with one value.
+/// An invalid value.
 pub(crate) struct Complaint {
     pub(crate) code: &'static str,
     pub(crate) message: String,
@@ -60,26 +60,26 @@ pub(crate) struct Complaint {
 }
 
 impl Complaint {
-    /// The complaint with the combination that provokes it.
+    /// Adds the combination of factors under which the value is invalid to the message.
     fn under(self, bindings: &Bindings) -> Self {
         Self { message: format!("{}{}", self.message, when(bindings)), ..self }
     }
 }
 
 impl<'s> Check<'s> {
-    /// Whether the study is checked with its text, and not again after a change of it.
+    /// Whether the text of the study is at hand; it is not after a change on the command line.
     pub(crate) fn has_text(&self) -> bool {
-        !self.places.is_empty()
+        !self.spans.is_empty()
     }
 
-    /// Where the value at this path stands, if the text is at hand.
-    pub(crate) fn place(&self, path: &str) -> Option<Range<usize>> {
-        self.places.get(path).cloned()
+    /// The location of the value at this path, if the text is at hand.
+    pub(crate) fn span(&self, path: &str) -> Option<Range<usize>> {
+        self.spans.get(path).cloned()
     }
 
-    /// The finding, at its place if that is known.
+    /// Adds the finding, with its location if that is known.
     pub(crate) fn add_at(&mut self, path: &str, label: &str, finding: Diagnostic) {
-        let finding = match self.place(path) {
+        let finding = match self.span(path) {
             Some(span) => finding.at(span, label),
             None => finding,
         };
@@ -96,32 +96,32 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// Every workload that the group runs in some trial, with its place in `run` and the
-    /// combination that has it, each once.
+    /// Every workload that the group runs in some trial, each once: its index in `run`, its name
+    /// and the first combination under which it runs.
     pub(crate) fn runs_of(&self, group: &Group) -> Vec<(usize, String, Bindings)> {
-        let mut found: Vec<(usize, String, Bindings)> = Vec::new();
+        let mut runs: Vec<(usize, String, Bindings)> = Vec::new();
         for (index, name) in group.run.iter().enumerate() {
             for bindings in self.combinations_of(&[name]) {
-                // What names no factor was reported where it was read.
+                // An unknown factor was reported when the name was read.
                 let Ok(resolved) = substitute(name, &bindings) else { continue };
                 let resolved = resolved.to_string();
-                if !found.iter().any(|(at, known, _)| *at == index && *known == resolved) {
-                    found.push((index, resolved, bindings));
+                if !runs.iter().any(|(at, known, _)| *at == index && *known == resolved) {
+                    runs.push((index, resolved, bindings));
                 }
             }
         }
-        found
+        runs
     }
 
-    /// The combinations of the factors that these values name.
+    /// The combinations of the factors that these templates name.
     pub(crate) fn combinations_of(&self, templates: &[&str]) -> Vec<Bindings> {
         let named: Vec<&str> = templates.iter().flat_map(|text| factor_names(text)).collect();
         let factors = &self.study.factors;
         combination::over(factors.iter().filter(|factor| named.contains(&factor.name.as_str())))
     }
 
-    /// Lets `complain` look at the value under each combination and reports the first complaint
-    /// together with the combination that provokes it. `what` names the value in messages.
+    /// Checks the value under each combination and reports the first complaint together with the
+    /// combination. `what` names the value in messages.
     pub(crate) fn each_value<T: FromScalar>(
         &mut self,
         field: &Templated<T>,
@@ -129,21 +129,21 @@ impl<'s> Check<'s> {
         what: &str,
         complain: impl Fn(&T) -> Option<Complaint>,
     ) {
-        self.each_value_beside(&Bindings::new(), field, path, what, complain);
+        self.each_value_with(&Bindings::new(), field, path, what, complain);
     }
 
-    /// The same for a value that may name more than factors: `beside` binds the rest, and a factor
-    /// of the same name hides it.
-    pub(crate) fn each_value_beside<T: FromScalar>(
+    /// Like [`Self::each_value`] for a value that may also name placeholders of the run: `extra`
+    /// binds these, and a factor of the same name hides one.
+    pub(crate) fn each_value_with<T: FromScalar>(
         &mut self,
-        beside: &Bindings,
+        extra: &Bindings,
         field: &Templated<T>,
         path: &str,
         what: &str,
         complain: impl Fn(&T) -> Option<Complaint>,
     ) {
         for bindings in self.combinations_of(&[template_of(field)]) {
-            let mut all = beside.clone();
+            let mut all = extra.clone();
             all.extend(bindings.clone());
             let complaint = match field.resolve(&all) {
                 Ok(value) => complain(&value).map(|complaint| complaint.under(&bindings)),
@@ -167,9 +167,10 @@ impl<'s> Check<'s> {
         self.add_at(path, &format!("expected {}", complaint.expected), finding);
     }
 
-    /// A finding about what the study lacks: at its title, or at the top where that is lacking.
+    /// Adds a finding about something missing from the study: at the title, or at the top if there
+    /// is no title.
     pub(crate) fn add_at_the_title(&mut self, label: &str, finding: Diagnostic) {
-        let path = if self.places.contains_key("title") { "title" } else { "" };
+        let path = if self.spans.contains_key("title") { "title" } else { "" };
         self.add_at(path, label, finding);
     }
 
@@ -183,7 +184,7 @@ impl<'s> Check<'s> {
     }
 }
 
-/// The template of a field; empty for a plain value, which names no factor.
+/// The template of a field; empty for a plain value, which refers to no factor.
 pub(crate) fn template_of<T>(field: &Templated<T>) -> &str {
     match field {
         Templated::Template(text) => text,

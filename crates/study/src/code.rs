@@ -1,5 +1,5 @@
-//! The codes of all mistakes that this room finds. A code is never reused for another mistake:
-//! scripts and readers' notes refer to it. docs/reference/diagnostics.md explains each one.
+//! Codes of all diagnostics of study files. A code is never reused for another mistake, because
+//! scripts and notes of readers refer to it. docs/reference/diagnostics.md explains each one.
 
 // A01: the text is not TOML.
 pub(crate) const SYNTAX: &str = "A0101";
@@ -9,7 +9,7 @@ pub(crate) const DUPLICATE_KEY: &str = "A0102";
 pub(crate) const UNKNOWN_KEY: &str = "A0201";
 pub(crate) const WRONG_TYPE: &str = "A0202";
 pub(crate) const MISSING_KEY: &str = "A0203";
-// The fourth of them was a key of the design that early versions refused.
+// A0204 was a key of `[design]` that early versions refused.
 pub(crate) const INVALID_NAME: &str = "A0205";
 pub(crate) const MISPLACED_KEY: &str = "A0206";
 
@@ -38,7 +38,7 @@ pub(crate) const UNKNOWN_SETTING: &str = "A0340";
 pub(crate) const SETTING_VALUE: &str = "A0341";
 pub(crate) const PLACE_VALUE: &str = "A0342";
 
-// A04: what refers to what.
+// A04: references.
 pub(crate) const UNDEFINED_WORKLOAD: &str = "A0401";
 pub(crate) const UNDEFINED_DISK: &str = "A0402";
 pub(crate) const UNDEFINED_FACTOR: &str = "A0403";
@@ -74,9 +74,9 @@ pub(crate) const METRIC_RELATION: &str = "A0454";
 pub(crate) const UNDEFINED_GROUP: &str = "A0455";
 pub(crate) const NOTHING_IS_LEFT: &str = "A0456";
 
-/// Mistakes that say something is absent. Where the syntax is wrong, or a part has the wrong
-/// type, some of the file was not read, and what is absent may well stand there: these are held
-/// back until the rest is right.
+/// Diagnostics that report something missing. They are held back while the syntax is wrong or a
+/// part has the wrong type: some of the file was not read then, and what seems missing may be
+/// there.
 pub(crate) const CLAIM_ABSENCE: &[&str] = &[
     MISSING_KEY,
     UNDEFINED_WORKLOAD,

@@ -6,10 +6,11 @@ use crate::check;
 use crate::code;
 use crate::level::is_same;
 use crate::read::mistake_in_levels;
-use crate::reader::Places;
+use crate::reader::Spans;
 use crate::syntax::{Bindings, Factor, LeftOut, Scalar, Study};
 
-/// More trials than this are a slip: at one minute each they would take a week.
+/// Studies with more trials than this are taken for a mistake: at one minute each they would take a
+/// week.
 pub(crate) const MOST_TRIALS: usize = 10_000;
 
 /// Every combination of the factors' values that is not left out, the last factor of the file
@@ -28,7 +29,7 @@ fn is_left_out(trial: &Bindings, left: &LeftOut) -> bool {
     })
 }
 
-/// The combinations of these factors alone.
+/// All combinations of these factors.
 pub(crate) fn over<'f>(factors: impl Iterator<Item = &'f Factor>) -> Vec<Bindings> {
     factors.fold(vec![Bindings::new()], |trials, factor| {
         let extended = trials.iter().flat_map(|trial| {
@@ -42,14 +43,14 @@ pub(crate) fn over<'f>(factors: impl Iterator<Item = &'f Factor>) -> Vec<Binding
     })
 }
 
-/// How many trials there are, or `None` when they are too many to count.
+/// The number of trials, or `None` if it overflows.
 pub(crate) fn count(factors: &[Factor]) -> Option<usize> {
     factors.iter().try_fold(1usize, |count, factor| count.checked_mul(factor.values.len()))
 }
 
-/// Replaces the values of a factor, as `--set groups=4,8` does, and checks the study again with
-/// them. On errors the study stays as it was. The diagnostics have no places: the mistake is
-/// not in the file.
+/// Replaces the values of a factor, as `--set groups=4,8` does, and checks the study again. On
+/// errors the study stays as it was. The diagnostics have no location, because the mistake is not
+/// in the file.
 pub fn set_factor(
     study: &mut Study,
     name: &str,
@@ -58,8 +59,8 @@ pub fn set_factor(
     set_factors(study, vec![(name.to_owned(), values)])
 }
 
-/// The same for several factors at once: some fit only together, as a ratio that becomes 0 and the
-/// amount that takes its place.
+/// Like [`set_factor`] for several factors at once: some are valid only together, such as a ratio
+/// that becomes 0 and the amount that replaces it.
 pub fn set_factors(
     study: &mut Study,
     settings: Vec<(String, Vec<Scalar>)>,
@@ -67,16 +68,16 @@ pub fn set_factors(
     let mut changed = study.clone();
     let mut errors = vec![];
     for (name, values) in settings {
-        let values = as_texts_where_the_file_has_texts(study, &name, values);
+        let values = keep_text_values(study, &name, values);
         let factor = changed.factors.iter_mut().find(|factor| factor.name == name);
         match (mistake_in_levels(&name, &values), factor) {
-            (Some(mistake), _) => errors.push(mistake.unplaced()),
+            (Some(mistake), _) => errors.push(mistake.without_location()),
             (None, None) => errors.push(unknown_factor(&name, study)),
             (None, Some(factor)) => factor.values = values,
         }
     }
     if errors.is_empty() {
-        errors = check::study(&changed, &Places::new());
+        errors = check::study(&changed, &Spans::new());
         errors.retain(|finding| finding.severity == Severity::Error);
     }
     if errors.is_empty() {
@@ -86,13 +87,9 @@ pub fn set_factors(
     Err(errors)
 }
 
-/// A command line has no quotes: `cpus=0,0-1` is a number and a text, but means two lists of
-/// CPUs where the file has lists of CPUs.
-fn as_texts_where_the_file_has_texts(
-    study: &Study,
-    name: &str,
-    values: Vec<Scalar>,
-) -> Vec<Scalar> {
+/// Keeps values as text where the file has text. A command line has no quotes: in `cpus=0,0-1` the
+/// first value looks like a number, but both are lists of CPUs.
+fn keep_text_values(study: &Study, name: &str, values: Vec<Scalar>) -> Vec<Scalar> {
     let known = study.factors.iter().find(|factor| factor.name == name);
     let is_text = |value: &Scalar| matches!(value, Scalar::Text(_));
     if !known.is_some_and(|factor| factor.values.iter().all(is_text)) {
@@ -108,12 +105,11 @@ fn unknown_factor(name: &str, study: &Study) -> Diagnostic {
         None if names.is_empty() => "the study has no factors".to_owned(),
         None => format!("the factors are {}", crate::reader::quoted(&names)),
     };
-    Diagnostic::error(code::UNDEFINED_FACTOR, format!("`{name}` names no factor of this study"))
-        .hint(hint)
+    Diagnostic::error(code::UNDEFINED_FACTOR, format!("unknown factor `{name}`")).hint(hint)
 }
 
-/// Reads a value from the command line: `true` and `false`, whole numbers, numbers with a
-/// fraction, and anything else as text.
+/// Parses a value of the command line: `true` and `false`, whole numbers, numbers with a fraction,
+/// and anything else as text.
 #[must_use]
 pub fn parse_scalar(text: &str) -> Scalar {
     let text = text.trim();
@@ -126,7 +122,7 @@ pub fn parse_scalar(text: &str) -> Scalar {
         return Scalar::Integer(number);
     }
     match text.parse::<f64>() {
-        // Rust reads `inf` and `nan` as numbers; on a command line they are words.
+        // Rust parses `inf` and `nan` as numbers; on a command line they are text.
         Ok(number) if number.is_finite() => Scalar::Float(number),
         _ => Scalar::Text(text.to_owned()),
     }
@@ -154,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_combination_is_left_out_when_it_has_one_of_the_levels_of_every_factor_named() {
+    fn a_combination_is_left_out_when_it_has_a_listed_level_of_every_named_factor() {
         let trial: Bindings = [("memory", 1), ("balancing", 1)]
             .map(|(name, level)| (name.to_owned(), Scalar::Integer(level)))
             .into();
@@ -164,25 +160,25 @@ mod tests {
         assert!(is_left_out(&trial, &vec![left("balancing", &[1])]));
         assert!(is_left_out(&trial, &vec![left("memory", &[0, 1]), left("balancing", &[1])]));
         assert!(!is_left_out(&trial, &vec![left("memory", &[0]), left("balancing", &[1])]));
-        // A factor that `--set` cannot have taken away, but that nobody has, leaves nothing out.
+        // A factor that does not exist leaves nothing out.
         assert!(!is_left_out(&trial, &vec![left("other", &[1])]));
     }
 
     #[test]
-    fn no_factors_make_one_trial() {
+    fn a_study_without_factors_has_one_trial() {
         assert_eq!(over([].iter()), [Bindings::new()]);
         assert_eq!(count(&[]), Some(1));
     }
 
     #[test]
-    fn a_count_beyond_the_machine_s_numbers_is_none() {
+    fn an_overflowing_count_is_none() {
         let many: Vec<Factor> =
             (0..64).map(|index| factor(&format!("f{index}"), &[1, 2, 3])).collect();
         assert_eq!(count(&many), None);
     }
 
     #[test]
-    fn scalars_of_the_command_line_get_their_types() {
+    fn command_line_values_get_their_types() {
         assert_eq!(parse_scalar("8"), Scalar::Integer(8));
         assert_eq!(parse_scalar(" 0.5"), Scalar::Float(0.5));
         assert_eq!(parse_scalar("true"), Scalar::Boolean(true));

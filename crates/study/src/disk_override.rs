@@ -1,4 +1,4 @@
-//! A disk as the command line names it, instead of the one that the study file describes.
+//! `--disk` and `--scheduler`: replace the disk of a study from the command line.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use assay_units::Bytes;
 use crate::syntax::{Disk, DiskSource, NullBlk, Scalar, Study};
 use crate::template::Templated;
 
-/// What `--disk` may say.
+/// A value of `--disk`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DiskChoice {
-    /// `loop`: an image file, of the study's size where it gives one.
+pub enum DiskOverride {
+    /// `loop`: an image file, of the study's size if it gives one.
     Loop,
     /// `block:/dev/x`: a whole disk, which must be blank.
     Block(String),
@@ -21,22 +21,22 @@ pub enum DiskChoice {
         iops: Option<u32>,
         /// Requests that it takes at once.
         depth: Option<u32>,
-        /// Its size; the study's where none is given.
+        /// Its size; the study's if absent.
         size: Option<Bytes>,
     },
-    /// `nvme:2GiB`: a disk that the lab adds to a guest.
+    /// `nvme:2GiB`: a disk that `assay lab` adds to a guest.
     Nvme(Bytes),
-    /// `virtio:2GiB`: a disk that the lab adds to a guest.
+    /// `virtio:2GiB`: a disk that `assay lab` adds to a guest.
     Virtio(Bytes),
 }
 
-/// The size of a disk for which neither the study nor the command line gives one.
-const USUAL_SIZE: Bytes = Bytes::mebi(1024);
+/// The size of a disk if neither the study nor the command line gives one.
+const DEFAULT_SIZE: Bytes = Bytes::mebi(1024);
 
-/// Below this no partition table fits.
+/// Smaller disks cannot hold a partition table.
 const SMALLEST: Bytes = Bytes::mebi(1);
 
-impl fmt::Display for DiskChoice {
+impl fmt::Display for DiskOverride {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Loop => f.write_str("loop"),
@@ -56,7 +56,7 @@ impl fmt::Display for DiskChoice {
     }
 }
 
-impl FromStr for DiskChoice {
+impl FromStr for DiskOverride {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -67,19 +67,19 @@ impl FromStr for DiskChoice {
             "null_blk" => null_blk(rest),
             "nvme" => disk_size(kind, rest).map(Self::Nvme),
             "virtio" => disk_size(kind, rest).map(Self::Virtio),
-            _ => Err("a disk is `loop`, `block:/dev/x`, `null_blk:iops=500,depth=32`, or in the \
-                      lab also `nvme:2GiB` or `virtio:2GiB`"
+            _ => Err("expected `loop`, `block:/dev/x`, `null_blk:iops=500,depth=32`, or for \
+                      `assay lab` also `nvme:2GiB` or `virtio:2GiB`"
                 .to_owned()),
         }
     }
 }
 
-/// Reads a size of whole sectors that holds a partition table.
+/// Parses a size of whole sectors that is large enough for a partition table.
 pub fn disk_size(kind: &str, text: &str) -> Result<Bytes, String> {
     let size: Bytes =
         text.parse().map_err(|error| format!("{kind} needs a size such as `2GiB`: {error}"))?;
     if size < SMALLEST {
-        return Err(format!("{kind} of {size} is too small; the least is {SMALLEST}"));
+        return Err(format!("{kind} of {size} is too small, expected at least {SMALLEST}"));
     }
     if !size.get().is_multiple_of(512) {
         return Err(format!("{kind} of {size} is not a whole number of sectors of 512 bytes"));
@@ -87,7 +87,7 @@ pub fn disk_size(kind: &str, text: &str) -> Result<Bytes, String> {
     Ok(size)
 }
 
-fn null_blk(text: &str) -> Result<DiskChoice, String> {
+fn null_blk(text: &str) -> Result<DiskOverride, String> {
     let (mut iops, mut depth, mut size) = (None, None, None);
     for word in text.split(',').filter(|word| !word.is_empty()) {
         let (name, value) = word
@@ -99,28 +99,28 @@ fn null_blk(text: &str) -> Result<DiskChoice, String> {
             "size" => size = Some(disk_size("null_blk", value)?),
             _ => {
                 return Err(format!(
-                    "null_blk has no option `{name}`; there are iops, depth, size"
+                    "unknown null_blk option `{name}`, expected iops, depth or size"
                 ));
             }
         }
     }
-    Ok(DiskChoice::NullBlk { iops, depth, size })
+    Ok(DiskOverride::NullBlk { iops, depth, size })
 }
 
-/// Puts `choice` in the place of the source of the study's one disk.
-pub fn choose_disk(study: &mut Study, choice: &DiskChoice) -> Result<(), String> {
+/// Replaces the source of the study's only disk.
+pub fn override_disk(study: &mut Study, choice: &DiskOverride) -> Result<(), String> {
     let disk = only_disk(study)?;
     let value = Templated::Value;
     match choice {
-        DiskChoice::Loop => {
+        DiskOverride::Loop => {
             disk.source = DiskSource::Loop;
-            disk.size.get_or_insert(value(USUAL_SIZE));
+            disk.size.get_or_insert(value(DEFAULT_SIZE));
         }
-        DiskChoice::Block(device) => {
+        DiskOverride::Block(device) => {
             disk.source = DiskSource::Block { device: device.clone(), erase: None };
             disk.size = None;
         }
-        DiskChoice::NullBlk { iops, depth, size } => {
+        DiskOverride::NullBlk { iops, depth, size } => {
             disk.source = DiskSource::NullBlk(NullBlk {
                 iops: iops.map(Templated::Value),
                 depth: depth.map(Templated::Value),
@@ -128,18 +128,20 @@ pub fn choose_disk(study: &mut Study, choice: &DiskChoice) -> Result<(), String>
             if let Some(size) = size {
                 disk.size = Some(value(*size));
             }
-            disk.size.get_or_insert(value(USUAL_SIZE));
+            disk.size.get_or_insert(value(DEFAULT_SIZE));
         }
-        DiskChoice::Nvme(_) | DiskChoice::Virtio(_) => {
-            return Err("only a guest can be given such a disk; use `assay lab run`".to_owned());
+        DiskOverride::Nvme(_) | DiskOverride::Virtio(_) => {
+            return Err(
+                "nvme and virtio disks exist only in a guest; use `assay lab run`".to_owned()
+            );
         }
     }
     Ok(())
 }
 
-/// Puts `scheduler` in the place of that of the study's one disk. Attributes of the scheduler
-/// that the study names are those of its own choice and go with it.
-pub fn choose_scheduler(study: &mut Study, scheduler: &str) -> Result<(), String> {
+/// Replaces the scheduler of the study's only disk. Attributes below `iosched/` belong to the
+/// scheduler that the study names and are removed with it.
+pub fn override_scheduler(study: &mut Study, scheduler: &str) -> Result<(), String> {
     let disk = only_disk(study)?;
     let same = matches!(&disk.scheduler, Some(Templated::Value(own)) if own == scheduler);
     if !same {
@@ -162,7 +164,9 @@ fn only_disk(study: &mut Study) -> Result<&mut Disk, String> {
             _ => Ok(disk),
         },
         (None, _) => Err("the study has no disk".to_owned()),
-        _ => Err(format!("the study has {count} disks, and it is not said which is meant")),
+        _ => Err(format!(
+            "the study has {count} disks; `--disk` and `--scheduler` need a study with one disk"
+        )),
     }
 }
 
@@ -172,15 +176,15 @@ mod tests {
     use crate::{parse, shipped};
 
     fn io_weight() -> Study {
-        let found = shipped().iter().find(|study| study.name == "io-weight").unwrap();
-        parse(found.name, found.text, &|_| Err(String::new())).0.unwrap()
+        let study = shipped().iter().find(|study| study.name == "io-weight").unwrap();
+        parse(study.name, study.text, &|_| Err(String::new())).0.unwrap()
     }
 
     #[test]
-    fn a_choice_takes_the_place_of_the_source_and_keeps_the_rest() {
+    fn an_override_replaces_the_source_and_keeps_the_rest() {
         let mut study = io_weight();
-        let choice: DiskChoice = "null_blk:iops=2000,depth=32".parse().unwrap();
-        choose_disk(&mut study, &choice).unwrap();
+        let choice: DiskOverride = "null_blk:iops=2000,depth=32".parse().unwrap();
+        override_disk(&mut study, &choice).unwrap();
         let disk = &study.disks["scratch"];
         let expected =
             NullBlk { iops: Some(Templated::Value(2000)), depth: Some(Templated::Value(32)) };
@@ -190,39 +194,39 @@ mod tests {
     }
 
     #[test]
-    fn another_scheduler_takes_the_attributes_of_the_first_away() {
+    fn another_scheduler_removes_the_attributes_of_the_first() {
         let mut study = io_weight();
-        choose_scheduler(&mut study, "bfq").unwrap();
+        override_scheduler(&mut study, "bfq").unwrap();
         assert_eq!(study.disks["scratch"].queue.len(), 2);
-        choose_scheduler(&mut study, "none").unwrap();
+        override_scheduler(&mut study, "none").unwrap();
         assert_eq!(study.disks["scratch"].queue, vec![]);
     }
 
     #[test]
-    fn a_disk_for_guests_alone_and_an_unclear_disk_are_refused() {
+    fn guest_disks_and_ambiguous_disks_are_refused() {
         let mut study = io_weight();
         let nvme = "nvme:2GiB".parse().unwrap();
-        assert_eq!(nvme, DiskChoice::Nvme(Bytes::mebi(2048)));
-        assert!(choose_disk(&mut study, &nvme).unwrap_err().contains("assay lab run"));
+        assert_eq!(nvme, DiskOverride::Nvme(Bytes::mebi(2048)));
+        assert!(override_disk(&mut study, &nvme).unwrap_err().contains("assay lab run"));
         let more = study.disks["scratch"].clone();
         study.disks.insert("other".to_owned(), more);
-        assert!(choose_disk(&mut study, &DiskChoice::Loop).unwrap_err().contains("2 disks"));
+        assert!(override_disk(&mut study, &DiskOverride::Loop).unwrap_err().contains("2 disks"));
         study.disks.clear();
-        assert!(choose_scheduler(&mut study, "none").unwrap_err().contains("no disk"));
+        assert!(override_scheduler(&mut study, "none").unwrap_err().contains("no disk"));
     }
 
     #[test]
-    fn a_choice_is_written_in_the_words_it_is_read_from() {
+    fn display_and_parse_are_inverse() {
         for text in
             ["loop", "block:/dev/sdb", "nvme:2 GiB", "null_blk:iops=500,depth=32,size=1 GiB"]
         {
-            assert_eq!(text.parse::<DiskChoice>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<DiskOverride>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn a_wrong_choice_is_refused_with_what_to_write() {
-        let refused = |text: &str| text.parse::<DiskChoice>().unwrap_err();
+    fn a_wrong_disk_is_refused_with_the_expected_syntax() {
+        let refused = |text: &str| text.parse::<DiskOverride>().unwrap_err();
         for text in ["floppy", "block:sda", "loop:x", ""] {
             assert!(refused(text).contains("block:/dev/x"), "{text}");
         }
@@ -231,7 +235,7 @@ mod tests {
         assert!(refused("virtio:2000001").contains("sectors"));
         assert!(refused("null_blk:iops=0").contains("iops"));
         assert!(refused("null_blk:depth=50000").contains("depth"));
-        assert!(refused("null_blk:speed=9").contains("iops, depth, size"));
+        assert!(refused("null_blk:speed=9").contains("iops, depth or size"));
         assert!(refused("null_blk:iops").contains("no value"));
     }
 }

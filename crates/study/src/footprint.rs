@@ -1,9 +1,9 @@
-//! Limits as parts of what the workloads of a group are predicted to need: `"0.6 footprint"`.
+//! Memory limits relative to the predicted footprint of a group's workloads: `"0.6 footprint"`.
 
 use assay_knob::{Knob, Unit};
 
-/// The part of the footprint that a value stands for: 0.6 for `0.6 footprint` and for
-/// `60 % footprint`. `None` where it is no such value; the part is above 0.
+/// The fraction of the footprint: 0.6 for `0.6 footprint` and for `60 % footprint`, always above 0.
+/// `None` for any other text.
 #[must_use]
 pub fn footprint_part(text: &str) -> Option<f64> {
     let part = text.trim().strip_suffix("footprint")?.trim_end();
@@ -14,7 +14,7 @@ pub fn footprint_part(text: &str) -> Option<f64> {
     (number.is_finite() && number > 0.0).then_some(number)
 }
 
-/// Whether a knob can hold a part of a footprint: it counts bytes of memory.
+/// Whether a knob accepts a fraction of a footprint: it counts bytes of memory.
 pub(crate) fn takes_footprint(knob: &Knob) -> bool {
     knob.controller == "memory" && knob.unit == Unit::Bytes
 }
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_numbers_or_percentages_above_nothing() {
+    fn fractions_are_positive_numbers_or_percentages() {
         assert_eq!(footprint_part("0.6 footprint"), Some(0.6));
         assert_eq!(footprint_part(" 2footprint"), Some(2.0));
         assert_eq!(footprint_part("60 % footprint"), Some(0.6));
@@ -34,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn only_bytes_of_memory_can_be_parts_of_a_footprint() {
+    fn only_memory_knobs_in_bytes_accept_a_footprint() {
         let takes = |name| assay_knob::find(name).is_some_and(takes_footprint);
         assert!(takes("memory.max") && takes("memory.high") && takes("memory.low"));
         assert!(!takes("io.weight") && !takes("cpu.max") && !takes("hugetlb.2MB.max"));

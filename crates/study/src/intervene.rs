@@ -1,4 +1,4 @@
-//! One thing changed in a study, to see whether it is what a broken promise is due to.
+//! Interventions: one change of a study, made to test whether it causes a broken promise.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,54 +8,56 @@ use assay_units::Bytes;
 use crate::syntax::{Bindings, DiskSource, Group, Scalar, Study, Tool};
 use crate::template::Templated;
 
-/// What may be changed. Names are those of `assay explain`.
+/// One change of a study. Names are those of `assay explain`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Intervention {
     /// An attribute of the queue of every disk.
     Queue {
         /// The name of the intervention.
         name: &'static str,
-        /// Below `queue/`.
+        /// Path below `queue/`.
         attribute: String,
-        /// What is written.
+        /// The value to write.
         value: String,
     },
-    /// The scheduler of every disk; what the study sets below `iosched/` stays where it is kept.
+    /// The scheduler of every disk. Attributes below `iosched/` stay if it is the study's own
+    /// scheduler.
     Scheduler(String),
-    /// Requests that each fio workload keeps outstanding, times this by that.
+    /// The number of outstanding requests of each fio workload, times `times / by`.
     Depth {
         /// The name of the intervention.
         name: &'static str,
-        /// Multiplied by this ...
+        /// Multiplied by this
         times: u32,
-        /// ... and divided by this, at least 1.
+        /// and divided by this; the result is at least 1.
         by: u32,
     },
     /// A longer repeat.
     Longer(Duration),
-    /// A disk that does so many times fewer requests a second: null_blk is told so, and of others
-    /// each request asks for so many times the bytes.
+    /// A disk that completes `by` times fewer requests per second: the rate of a null_blk is
+    /// lowered, and for other disks each request asks for `by` times the bytes.
     Slower {
-        /// How many times.
+        /// The factor.
         by: u32,
     },
     /// All groups on these CPUs.
     Cpus(String),
     /// O_DIRECT in every fio workload.
     Direct,
-    /// The weights of every group, times this by that: proportions stay, sizes do not.
+    /// The weights of every group, times `times / by`: proportions stay the same, absolute values
+    /// do not.
     Weights {
-        /// Multiplied by this ...
+        /// Multiplied by this
         times: u32,
-        /// ... and divided by this.
+        /// and divided by this.
         by: u32,
     },
-    /// The weights exchanged among the groups, each to its neighbour: an error follows the weight,
-    /// or stays with the group and its program.
+    /// The weights rotated among the groups, each to its neighbour: an error then follows the
+    /// weight, or stays with the group and its program.
     Permute,
-    /// Nothing of what the study sets on the queues of its disks but the scheduler.
+    /// Queue attributes at their defaults; only the scheduler of the study is kept.
     Plain,
-    /// Nothing but another time.
+    /// No change: the trial runs again.
     Repeat,
 }
 
@@ -77,7 +79,7 @@ impl Intervention {
         }
     }
 
-    /// What it changes: two that change the same do not go together.
+    /// What it changes. Two interventions that change the same thing cannot be combined.
     #[must_use]
     pub fn touches(&self) -> &str {
         match self {
@@ -87,7 +89,7 @@ impl Intervention {
         }
     }
 
-    /// Whether both can be had at once. A scheduler takes its attributes with it.
+    /// Whether both can be applied at once. A scheduler replaces its attributes.
     #[must_use]
     pub fn goes_with(&self, other: &Self) -> bool {
         let replaces = |one: &Self, other: &Self| {
@@ -97,7 +99,7 @@ impl Intervention {
         self.touches() != other.touches() && !replaces(self, other) && !replaces(other, self)
     }
 
-    /// What to write into a study to have it for good; `None` where that is no remedy.
+    /// What to write into a study to make the change permanent; `None` if it is not a remedy.
     #[must_use]
     pub fn remedy(&self) -> Option<String> {
         match self {
@@ -119,10 +121,10 @@ impl Intervention {
         }
     }
 
-    /// Changes the study. The factors of the trial in question resolve what is a template.
+    /// Applies the change to the study. The factors of the trial in question resolve templates.
     ///
     /// # Errors
-    /// Why the study cannot be changed so.
+    /// The reason why the study cannot be changed this way.
     pub fn apply(&self, study: &mut Study, factors: &Bindings) -> Result<(), String> {
         match self {
             Self::Queue { attribute, value, .. } => set_queue(study, attribute, value),
@@ -141,7 +143,7 @@ impl Intervention {
             Self::Weights { times, by } => scale_weights(study, factors, *times, *by),
             Self::Permute => match permute_weights(&mut study.groups, factors)? {
                 true => Ok(()),
-                false => Err("no two groups beside each other have different weights".to_owned()),
+                false => Err("all sibling groups have the same weight".to_owned()),
             },
             Self::Plain => drop_attributes(study),
             Self::Repeat => Ok(()),
@@ -192,7 +194,7 @@ fn set_scheduler(study: &mut Study, name: &str) -> Result<(), String> {
         }
         disk.scheduler = Some(Templated::Value(name.to_owned()));
         if name == "bfq" && !disk.queue.iter().any(|(own, _)| own == "iosched/low_latency") {
-            // Its default overrides weights, which would test another cause as well.
+            // Its default (1) overrides weights, which would test another cause as well.
             let off = Templated::Value(Scalar::Integer(0));
             disk.queue.push(("iosched/low_latency".to_owned(), off));
         }
@@ -215,11 +217,15 @@ fn scale_depth(study: &mut Study, factors: &Bindings, times: u32, by: u32) -> Re
             *value = Templated::Value(Scalar::Integer(i64::from(new)));
         }
     }
-    if changed { Ok(()) } else { Err("no workload has an `iodepth` that could change".to_owned()) }
+    if changed {
+        Ok(())
+    } else {
+        Err("no fio workload sets an `iodepth` that can change".to_owned())
+    }
 }
 
-/// fio's own size of a request (fio(1), `bs`), in bytes.
-const USUAL_BLOCK: u64 = 4096;
+/// Default size of a request in fio (fio(1), `bs`), in bytes.
+const DEFAULT_BLOCK: u64 = 4096;
 
 fn slow_down(study: &mut Study, factors: &Bindings, by: u32) -> Result<(), String> {
     let mut changed = false;
@@ -240,11 +246,11 @@ fn slow_down(study: &mut Study, factors: &Bindings, by: u32) -> Result<(), Strin
         let is_size = |name: &str| matches!(name, "bs" | "blocksize");
         let known = args.iter().rev().find(|(name, _)| is_size(name));
         let bytes = match known.map(|(_, value)| value.resolve(factors)).transpose()? {
-            None => USUAL_BLOCK,
+            None => DEFAULT_BLOCK,
             Some(size) => {
                 let text = size.to_string();
                 let bytes = text.to_ascii_lowercase().parse().map(Bytes::get);
-                bytes.map_err(|_| format!("`bs` is {text}, which is not one size"))?
+                bytes.map_err(|_| format!("`bs` is {text}, expected a single size"))?
             }
         };
         args.retain(|(name, _)| !is_size(name));
@@ -252,7 +258,7 @@ fn slow_down(study: &mut Study, factors: &Bindings, by: u32) -> Result<(), Strin
         args.push(("bs".to_owned(), Templated::Value(Scalar::Integer(larger))));
         changed = true;
     }
-    if changed { Ok(()) } else { Err("no workload takes options of fio".to_owned()) }
+    if changed { Ok(()) } else { Err("the study has no fio workload".to_owned()) }
 }
 
 fn set_argument(study: &mut Study, argument: &str, value: &Scalar) -> Result<(), String> {
@@ -263,7 +269,7 @@ fn set_argument(study: &mut Study, argument: &str, value: &Scalar) -> Result<(),
         args.push((argument.to_owned(), Templated::Value(value.clone())));
         changed = true;
     }
-    if changed { Ok(()) } else { Err("no workload takes options of fio".to_owned()) }
+    if changed { Ok(()) } else { Err("the study has no fio workload".to_owned()) }
 }
 
 fn drop_attributes(study: &mut Study) -> Result<(), String> {
@@ -272,11 +278,11 @@ fn drop_attributes(study: &mut Study) -> Result<(), String> {
         changed |= !disk.queue.is_empty();
         disk.queue.clear();
     }
-    if changed { Ok(()) } else { Err("the study sets nothing on its disks".to_owned()) }
+    if changed { Ok(()) } else { Err("the study sets no queue attributes".to_owned()) }
 }
 
-/// Weights that do not stay whole, or that their knob cannot hold, are refused: the plan checks the
-/// range, and a weight that is rounded is another promise.
+/// Refuses weights that do not stay whole, because a rounded weight is another promise. The plan
+/// checks the range of the knob.
 fn scale_weights(study: &mut Study, factors: &Bindings, times: u32, by: u32) -> Result<(), String> {
     let mut groups = study.groups.clone();
     if !scale_in(&mut groups, factors, times, by)? {
@@ -286,14 +292,14 @@ fn scale_weights(study: &mut Study, factors: &Bindings, times: u32, by: u32) -> 
     Ok(())
 }
 
-/// Whether there was a weight.
+/// Returns whether there was a weight.
 fn scale_in(groups: &mut [Group], factors: &Bindings, times: u32, by: u32) -> Result<bool, String> {
     let mut changed = false;
     for group in groups {
         let weights = group.knobs.iter_mut().filter(|(knob, _)| knob.ends_with(".weight"));
         for value in weights.flat_map(|(_, values)| values) {
             let Ok(Scalar::Integer(weight)) = value.resolve(factors) else {
-                return Err("a weight is no whole number".to_owned());
+                return Err("a weight is not a whole number".to_owned());
             };
             let scaled = weight.saturating_mul(i64::from(times));
             let by = i64::from(by.max(1));
@@ -308,7 +314,7 @@ fn scale_in(groups: &mut [Group], factors: &Bindings, times: u32, by: u32) -> Re
     Ok(changed)
 }
 
-/// Hands every weight on to the next group on its level. Whether any group got another than it had.
+/// Rotates the weights among sibling groups. Returns whether any group got a different one.
 fn permute_weights(groups: &mut [Group], factors: &Bindings) -> Result<bool, String> {
     let mut changed = false;
     for group in &mut *groups {
@@ -318,21 +324,21 @@ fn permute_weights(groups: &mut [Group], factors: &Bindings) -> Result<bool, Str
     let weights = knobs.filter(|(knob, _)| knob.ends_with(".weight"));
     let mut values: Vec<&mut Templated<Scalar>> =
         weights.flat_map(|(_, values)| values.iter_mut()).collect();
-    let mut handed_on: Vec<Templated<Scalar>> =
+    let mut rotated: Vec<Templated<Scalar>> =
         values.iter().map(|value| (**value).clone()).collect();
-    if handed_on.is_empty() {
+    if rotated.is_empty() {
         return Ok(changed);
     }
-    let first = handed_on[0].resolve(factors)?;
-    for value in &handed_on {
+    let first = rotated[0].resolve(factors)?;
+    for value in &rotated {
         changed |= value.resolve(factors)? != first;
     }
-    handed_on.rotate_left(1);
-    values.iter_mut().zip(handed_on).for_each(|(value, new)| **value = new);
+    rotated.rotate_left(1);
+    values.iter_mut().zip(rotated).for_each(|(value, new)| **value = new);
     Ok(changed)
 }
 
-/// A cpuset of an outer group bounds those inside it.
+/// Sets the cpuset of the outermost groups, which bounds those inside.
 fn pin(groups: &mut [Group], cpus: &str) {
     for group in groups {
         group.knobs.retain(|(knob, _)| knob != "cpuset.cpus");
@@ -347,8 +353,8 @@ mod tests {
     use crate::{combinations, parse, shipped};
 
     fn scaling() -> (Study, Bindings) {
-        let found = shipped().iter().find(|study| study.name == "io-weight-scaling").unwrap();
-        let study = parse(found.name, found.text, &|_| Err(String::new())).0.unwrap();
+        let study = shipped().iter().find(|study| study.name == "io-weight-scaling").unwrap();
+        let study = parse(study.name, study.text, &|_| Err(String::new())).0.unwrap();
         let factors = combinations(&study).remove(0);
         (study, factors)
     }
@@ -360,19 +366,19 @@ mod tests {
     }
 
     #[test]
-    fn a_depth_given_by_a_factor_is_scaled() {
+    fn an_iodepth_set_by_a_factor_is_scaled() {
         let (mut study, factors) = scaling();
         let quarter = Intervention::Depth { name: "iodepth", times: 1, by: 4 };
         quarter.apply(&mut study, &factors).unwrap();
         assert_eq!(depth(&study), Scalar::Integer(8));
-        // Once it is 1 it cannot fall.
+        // It cannot fall below 1.
         let most = Intervention::Depth { name: "iodepth", times: 1, by: 100 };
         most.apply(&mut study, &factors).unwrap();
         assert!(most.apply(&mut study, &factors).unwrap_err().contains("iodepth"));
     }
 
     #[test]
-    fn a_slower_disk_is_one_of_larger_requests_where_its_speed_cannot_be_set() {
+    fn requests_grow_where_the_speed_of_a_disk_cannot_be_set() {
         let (mut study, factors) = scaling();
         Intervention::Slower { by: 16 }.apply(&mut study, &factors).unwrap();
         let Tool::Fio { args } = &study.workloads["mixed"].tool else { panic!() };
@@ -382,19 +388,19 @@ mod tests {
     }
 
     #[test]
-    fn an_attribute_takes_the_place_of_that_of_the_study() {
+    fn an_attribute_replaces_that_of_the_study() {
         let (mut study, factors) = scaling();
         let attribute = "iosched/low_latency".to_owned();
         let on = Intervention::Queue { name: "low-latency", attribute, value: "1".to_owned() };
         on.apply(&mut study, &factors).unwrap();
         let queue = &study.disks["scratch"].queue;
-        let found: Vec<_> = queue.iter().filter(|(name, _)| name.contains("latency")).collect();
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].1, Templated::Value(Scalar::Integer(1)));
+        let set: Vec<_> = queue.iter().filter(|(name, _)| name.contains("latency")).collect();
+        assert_eq!(set.len(), 1);
+        assert_eq!(set[0].1, Templated::Value(Scalar::Integer(1)));
     }
 
     #[test]
-    fn bfq_comes_without_the_heuristic_that_overrides_weights() {
+    fn bfq_is_set_without_low_latency() {
         let (mut study, factors) = scaling();
         Intervention::Scheduler("none".to_owned()).apply(&mut study, &factors).unwrap();
         assert!(study.disks["scratch"].queue.is_empty());
@@ -403,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_scaled_as_long_as_they_stay_whole() {
+    fn weights_are_scaled_as_long_as_they_stay_whole_numbers() {
         let (mut study, factors) = scaling();
         Intervention::Weights { times: 1, by: 100 }.apply(&mut study, &factors).unwrap();
         let weights: Vec<String> = study.groups[0].knobs[0]
@@ -417,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_handed_on_and_equal_ones_cannot_be() {
+    fn different_weights_rotate_and_equal_weights_are_refused() {
         let (mut study, factors) = scaling();
         Intervention::Permute.apply(&mut study, &factors).unwrap();
         let weights = |study: &Study| -> Vec<String> {
@@ -430,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scheduler_does_not_go_with_attributes_of_another_and_nothing_with_the_defaults() {
+    fn a_scheduler_conflicts_with_iosched_attributes_and_defaults_with_everything() {
         let queue = |attribute: &str| Intervention::Queue {
             name: "queue",
             attribute: attribute.to_owned(),
@@ -445,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_pinned_once_however_often_it_is_asked_for() {
+    fn pinning_twice_leaves_one_cpuset() {
         let (mut study, factors) = scaling();
         for cpus in ["0", "1"] {
             Intervention::Cpus(cpus.to_owned()).apply(&mut study, &factors).unwrap();

@@ -1,5 +1,5 @@
-//! The keys of a study file. The checker reads files with these tables and the JSON schema is
-//! assembled from them, so that the two cannot disagree.
+//! The keys of a study file. The checker and the JSON schema both use these tables, so they cannot
+//! disagree.
 
 /// One key of a table.
 pub(crate) struct Key {
@@ -10,7 +10,7 @@ pub(crate) struct Key {
     pub(crate) about: &'static str,
 }
 
-/// What may stand behind a key.
+/// The type of a key's value.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape {
     /// A text.
@@ -82,13 +82,13 @@ pub(crate) const MEASURES: &[&str] = &[
 pub(crate) const RELATIONS: &[&str] =
     &["proportional", "equal", "at_most", "at_least", "ratio", "placed"];
 
-/// What `placed` is said of, and nothing else is.
+/// Measures of the relation `placed`; no other relation applies to them.
 pub(crate) const PLACED_MEASURES: &[&str] = &["threads", "pages", "file_pages"];
 
-/// Which levels of a factor are compared.
+/// Which pairs of levels are compared.
 pub(crate) const PAIRS: &[&str] = &["all", "first"];
 
-/// Sources that a study may ask for besides those of every run (docs/sampling.md).
+/// Optional sources that a study can add to those of every run (docs/sampling.md).
 pub(crate) const SAMPLED: &[&str] =
     &["threads", "pages", "group_nodes", "pagetypeinfo", "perf", "resctrl", "uncore"];
 
@@ -102,32 +102,36 @@ const fn optional(name: &'static str, shape: Shape, about: &'static str) -> Key 
 
 pub(crate) static STUDY: &[Key] = &[
     required("title", Shape::Text, "one line for lists and report titles"),
-    optional("question", Shape::Text, "what the study is meant to find out"),
+    optional("question", Shape::Text, "the question that the study answers"),
     optional("factors", Shape::Factors, "what varies; every combination is a trial"),
-    optional("design", Shape::Table(DESIGN), "how trials are arranged"),
-    optional("sampling", Shape::Table(SAMPLING), "what is sampled besides the usual"),
-    optional("disks", Shape::Named(DISK), "where I/O goes"),
+    optional("design", Shape::Table(DESIGN), "order, length and number of trials"),
+    optional("sampling", Shape::Table(SAMPLING), "additional sources, and the interval"),
+    optional("disks", Shape::Named(DISK), "scratch disks"),
     optional("groups", Shape::List(&GROUP), "the control groups that share the machine"),
     optional("workloads", Shape::Named(WORKLOAD), "what runs in the groups"),
     optional("promises", Shape::List(PROMISE), "what should hold"),
-    optional("references", Shape::List(REFERENCE), "numbers of others to show beside ours"),
-    optional("sysctls", Shape::Sysctls, "settings of the kernel during each repeat"),
+    optional("references", Shape::List(REFERENCE), "published numbers to show beside the results"),
+    optional("sysctls", Shape::Sysctls, "sysctls set during each repeat"),
     optional("thp", Shape::HugePages, "transparent huge pages during each repeat"),
-    optional("drop_caches", Shape::Scalar, "empties caches before each repeat"),
+    optional("drop_caches", Shape::Scalar, "drops caches before each repeat"),
 ];
 
 pub(crate) static DESIGN: &[Key] = &[
     optional("repeats", Shape::Whole, "how often each combination runs; 3 by default"),
     optional("order", Shape::Words(ORDERS), "the order of trials; `random` by default"),
-    optional("warm_up", Shape::Duration, "what is cut at the beginning: `auto` or a duration"),
-    optional("at_most", Shape::Duration, "how long one repeat may take; `60 s` by default"),
+    optional(
+        "warm_up",
+        Shape::Duration,
+        "time cut from the start of a repeat: `auto` or a duration",
+    ),
+    optional("at_most", Shape::Duration, "the longest time of a repeat; `60 s` by default"),
     optional("ends", Shape::Words(ENDS), "which workload's end ends a repeat; `first` by default"),
     optional("stop", Shape::Words(STOPS), "when a repeat ends; `at_most` by default"),
-    optional("leave_out", Shape::Combinations, "combinations of levels that are no trials"),
+    optional("leave_out", Shape::Combinations, "combinations of levels to leave out"),
 ];
 
 pub(crate) static SAMPLING: &[Key] = &[
-    optional("sources", Shape::Texts, "sources that only some runs have"),
+    optional("sources", Shape::Texts, "optional sources"),
     optional("interval", Shape::Duration, "time between two rounds; `100 ms` by default"),
 ];
 
@@ -137,27 +141,35 @@ pub(crate) static DISK: &[Key] = &[
     optional(
         "iops",
         Shape::TemplatedWhole,
-        "requests a second of a `null_blk`; at once by default",
+        "requests per second of a `null_blk`; not limited by default",
     ),
-    optional("depth", Shape::TemplatedWhole, "requests that a `null_blk` takes at once"),
+    optional("depth", Shape::TemplatedWhole, "queue depth of a `null_blk`"),
     optional("device", Shape::Text, "the block device, for `use = \"block\"`"),
-    optional("erase", Shape::Text, "serial number or size of a block device that may be erased"),
+    optional(
+        "erase",
+        Shape::Text,
+        "serial number or size of a block device with data, to allow erasing it",
+    ),
     optional("path", Shape::Text, "the directory, for `use = \"directory\"`"),
     optional("format", Shape::TemplatedWords(FORMATS), "the file system; `none` by default"),
-    optional("partitions", Shape::TemplatedWhole, "how many partitions; 0 by default"),
-    optional("scheduler", Shape::Text, "the I/O scheduler; left alone by default"),
+    optional("partitions", Shape::TemplatedWhole, "the number of partitions; 0 by default"),
+    optional("scheduler", Shape::Text, "the I/O scheduler; unchanged by default"),
     optional("queue", Shape::Scalars, "further attributes below /sys/block/X/queue/"),
 ];
 
-/// An array rather than a slice: a static may refer to its own place, but not to its own value.
+/// An array rather than a slice: a static may refer to its own address, but not to its own value.
 pub(crate) static GROUP: [Key; 9] = [
     required("name", Shape::Text, "the control group's name"),
-    optional("count", Shape::TemplatedWhole, "how many groups like this one; 1 by default"),
-    optional("knobs", Shape::Knobs, "interface files and the values handed out in turn"),
+    optional("count", Shape::TemplatedWhole, "the number of members; 1 by default"),
+    optional("knobs", Shape::Knobs, "interface files and their values, one per member in turn"),
     optional("run", Shape::Texts, "the workloads that run in each member"),
-    optional("disk", Shape::Text, "the disk its workloads use"),
-    optional("measured", Shape::Boolean, "whether promises are judged over it; true by default"),
-    optional("outside", Shape::TemplatedBoolean, "its workloads run outside of the run's groups"),
+    optional("disk", Shape::Text, "the disk that its workloads use"),
+    optional("measured", Shape::Boolean, "whether promises include it; true by default"),
+    optional(
+        "outside",
+        Shape::TemplatedBoolean,
+        "whether its workloads run outside of all groups of the run",
+    ),
     optional("groups", Shape::List(&GROUP), "groups inside each member"),
     optional("place", Shape::Table(PLACE), "CPUs and memory policy"),
 ];
@@ -166,12 +178,12 @@ pub(crate) static WORKLOAD: &[Key] = &[
     required("use", Shape::Words(&assay_workload::NAMES), "the tool"),
     optional("args", Shape::Arguments, "the tool's own options"),
     optional("jobfile", Shape::Text, "an existing fio job file, instead of `args`"),
-    optional("command", Shape::Texts, "the program and its words, for `use = \"command\"`"),
-    optional("metrics", Shape::Named(METRIC), "numbers in the output of a `command`"),
-    optional("prepare", Shape::Texts, "workloads that run to their end before the start"),
-    optional("after", Shape::Text, "start when this workload has ended, or after a duration"),
-    optional("place", Shape::Table(PLACE), "CPUs and memory policy, before those of the group"),
-    optional("user", Shape::Text, "whose rights it has: a name, a number or `UID:GID`"),
+    optional("command", Shape::Texts, "the program and its arguments, for `use = \"command\"`"),
+    optional("metrics", Shape::Named(METRIC), "metrics in the output of a `command`"),
+    optional("prepare", Shape::Texts, "workloads that run to completion before the start"),
+    optional("after", Shape::Text, "starts when this workload has ended, or after a duration"),
+    optional("place", Shape::Table(PLACE), "CPUs and memory policy; overrides that of the group"),
+    optional("user", Shape::Text, "the user it runs as: a name, a number or `UID:GID`"),
 ];
 
 pub(crate) static PLACE: &[Key] = &[
@@ -182,7 +194,7 @@ pub(crate) static PLACE: &[Key] = &[
 
 pub(crate) static METRIC: &[Key] = &[
     optional("pattern", Shape::Text, "a regular expression with the number in parentheses"),
-    optional("json", Shape::Text, "the place in the last JSON document, such as `/ops`"),
+    optional("json", Shape::Text, "a pointer into the last JSON document, such as `/ops`"),
 ];
 
 pub(crate) static PROMISE: &[Key] = &[
@@ -191,33 +203,37 @@ pub(crate) static PROMISE: &[Key] = &[
     optional(
         "to",
         Shape::TextOrScalars,
-        "the knob that shares follow or that is the bound; for `ratio` the levels to divide by",
+        "the knob that sets shares or the bound; for `ratio` the levels to divide by",
     ),
     optional("of", Shape::Scalars, "the levels of factors that `ratio` divides by those in `to`"),
-    optional("at_least", Shape::Number, "what the ratio is at least"),
-    optional("at_most", Shape::Number, "what the ratio is at most"),
+    optional("at_least", Shape::Number, "the lower bound of the ratio"),
+    optional("at_most", Shape::Number, "the upper bound of the ratio"),
     optional("over", Shape::Text, "the factor over whose levels the measure is `equal`"),
-    optional("pairs", Shape::Words(PAIRS), "which levels are compared; `all` by default"),
-    optional("group", Shape::Text, "the one group that counts across trials; all by default"),
-    optional("under", Shape::Scalars, "the levels of factors whose trials it is about"),
+    optional("pairs", Shape::Words(PAIRS), "which pairs of levels are compared; `all` by default"),
+    optional("group", Shape::Text, "the group to compare across trials; all by default"),
+    optional("under", Shape::Scalars, "the levels of factors to which the promise applies"),
     optional("value", Shape::Scalar, "the bound, for `at_most` and `at_least` without `to`"),
     optional("within", Shape::Percent, "the margin, relative to the expected value"),
     optional("confidence", Shape::Number, "confidence of the intervals; 0.95 by default"),
     optional(
         "every",
         Shape::Duration,
-        "the span in which it holds, such as `1 s`; on average by default",
+        "the length of the spans in which it should hold, such as `1 s`; on average by default",
     ),
-    optional("in", Shape::Percent, "in how many of the spans; `95 %` by default"),
+    optional(
+        "in",
+        Shape::Percent,
+        "the fraction of spans in which it should hold; `95 %` by default",
+    ),
 ];
 
 pub(crate) static REFERENCE: &[Key] = &[
     required("what", Shape::Text, "what the number is, in one line"),
     required("value", Shape::Number, "the number"),
     required("unit", Shape::Text, "its unit"),
-    required("source", Shape::Text, "where it stands: a document, a page, a table"),
-    optional("measure", Shape::Text, "the measure of ours to show beside it"),
-    optional("group", Shape::Text, "the one group of ours that counts; all by default"),
-    optional("under", Shape::Scalars, "the levels of our factors that it belongs to"),
-    optional("to", Shape::Scalars, "the levels that ours is divided by, for a ratio"),
+    required("source", Shape::Text, "where it is published: a document, a page, a table"),
+    optional("measure", Shape::Text, "the measure to show beside it"),
+    optional("group", Shape::Text, "the group to show beside it; all by default"),
+    optional("under", Shape::Scalars, "the levels of factors to which it belongs"),
+    optional("to", Shape::Scalars, "the levels to divide by, for a ratio"),
 ];

@@ -1,8 +1,9 @@
-//! Study file -> [`Study`], all mistakes in one pass, each with its place in the file.
+//! Parses a study file into a [`Study`]. All mistakes are reported in one pass, each with its
+//! location in the file.
 //!
-//! This room never looks at the host: whether this machine can run a study is for `plan` to say.
-//! Nor does it open a file: whoever calls [`parse`] brings the text, and a way to load the job
-//! files that it refers to.
+//! This crate never looks at the host: `plan` decides whether this machine can run a study. It does
+//! not open files either: the caller of [`parse`] passes the text and a function that loads the job
+//! files it refers to.
 
 mod bound;
 mod check;
@@ -26,12 +27,12 @@ mod syntax;
 mod template;
 mod value;
 
-pub use bound::rate;
+pub use bound::parse_bound;
 pub use combination::{combinations, parse_scalar, set_factor, set_factors};
-pub use disk_override::{DiskChoice, choose_disk, choose_scheduler, disk_size};
+pub use disk_override::{DiskOverride, disk_size, override_disk, override_scheduler};
 pub use footprint::footprint_part;
 pub use intervene::Intervention;
-pub use level::level_of;
+pub use level::find_level;
 pub use metric::fio_metrics;
 pub use parse::parse;
 pub use rewrite::{lines as setting_lines, rewrite};
@@ -39,7 +40,7 @@ pub use schema::schema;
 pub use shipped::{Shipped, shipped, shipped_file};
 pub use syntax::{
     After, Bindings, Bound, Design, Disk, DiskSource, DropCaches, Ends, Factor, Format, Group,
-    HUGE_PAGE_MODES, HostSettings, LeftOut, NullBlk, Order, Pairs, Place, Promise, Reference,
+    HUGE_PAGE_MODES, HostSettings, LeftOut, NullBlk, Order, Pairs, Placement, Promise, Reference,
     Relation, Sampling, Scalar, Stop, Study, Tool, WarmUp, Workload,
 };
 pub use template::{FromScalar, Templated, factor_names, fill, substitute};

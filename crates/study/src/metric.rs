@@ -1,8 +1,8 @@
-//! Measures that workloads give of themselves: `WORKLOAD.METRIC`.
+//! Metrics reported by workloads: `WORKLOAD.METRIC`.
 
-/// What fio says of itself, and what each number is becomes clear from its name. Latencies are
-/// further metrics: `read_mean_ns`, `write_p99.9_ns`.
-const OF_FIO: &[&str] = &[
+/// The metrics of fio without latencies, whose names have a pattern: `read_mean_ns`,
+/// `write_p99.9_ns`.
+const FIO_METRICS: &[&str] = &[
     "read_bytes",
     "write_bytes",
     "read_ios",
@@ -13,13 +13,13 @@ const OF_FIO: &[&str] = &[
     "system_cpu_percent",
 ];
 
-/// The names of fio's metrics, without those of latency.
+/// The names of fio's metrics, without latencies.
 #[must_use]
 pub const fn fio_metrics() -> &'static [&'static str] {
-    OF_FIO
+    FIO_METRICS
 }
 
-/// A measure that a workload gives of itself.
+/// A measure that a workload reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Metric<'m> {
     /// The workload's name in the study.
@@ -29,7 +29,7 @@ pub(crate) struct Metric<'m> {
 }
 
 impl<'m> Metric<'m> {
-    /// Parts `reader.read_iops`. Names of workloads have no dot, those of metrics may.
+    /// Splits `reader.read_iops`. Names of workloads have no dot, those of metrics may.
     #[must_use]
     pub(crate) fn parse(measure: &'m str) -> Option<Self> {
         let (workload, name) = measure.split_once('.')?;
@@ -37,15 +37,15 @@ impl<'m> Metric<'m> {
     }
 }
 
-/// Whether fio gives this metric.
-pub(crate) fn is_of_fio(name: &str) -> bool {
-    OF_FIO.contains(&name) || is_latency(name)
+/// Whether fio reports this metric.
+pub(crate) fn is_fio_metric(name: &str) -> bool {
+    FIO_METRICS.contains(&name) || is_latency(name)
 }
 
 /// `read_mean_ns`, `write_p99.9_ns`.
 fn is_latency(name: &str) -> bool {
-    let of = name.strip_prefix("read_").or_else(|| name.strip_prefix("write_"));
-    let Some(which) = of.and_then(|rest| rest.strip_suffix("_ns")) else { return false };
+    let metric = name.strip_prefix("read_").or_else(|| name.strip_prefix("write_"));
+    let Some(which) = metric.and_then(|rest| rest.strip_suffix("_ns")) else { return false };
     let percentile = which.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
     which == "mean" || percentile.is_some_and(|number| number > 0.0 && number < 100.0)
 }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_metric_is_what_stands_behind_the_first_dot() {
+    fn a_metric_follows_the_first_dot() {
         let metric = Metric::parse("reader.read_p99.9_ns").unwrap();
         assert_eq!((metric.workload, metric.name), ("reader", "read_p99.9_ns"));
         assert_eq!(Metric::parse("reader"), None);
@@ -64,12 +64,12 @@ mod tests {
     }
 
     #[test]
-    fn latencies_of_fio_are_means_and_percentiles_of_a_direction() {
+    fn fio_latencies_are_means_and_percentiles_of_a_direction() {
         for name in ["read_iops", "read_mean_ns", "write_p99_ns", "read_p99.99_ns"] {
-            assert!(is_of_fio(name), "{name}");
+            assert!(is_fio_metric(name), "{name}");
         }
         for name in ["teps", "read_p100_ns", "trim_mean_ns", "read_px_ns", "read_ns"] {
-            assert!(!is_of_fio(name), "{name}");
+            assert!(!is_fio_metric(name), "{name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The whole way from a text to a study.
+//! Parses the text of a study file.
 
 use assay_diagnostic::{Diagnostic, Severity, closest};
 use toml::de::{DeTable, DeValue};
@@ -7,15 +7,15 @@ use crate::check;
 use crate::code;
 use crate::combination;
 use crate::read::{self, Mentions};
-use crate::reader::{Load, Places, Reader};
+use crate::reader::{Load, Reader, Spans};
 use crate::syntax::Study;
 use crate::template::{factor_names, substitute};
 
-/// Reads a study file. All mistakes are found in one pass, in the order of the file; there is a
-/// study only when none of them is an error.
+/// Parses a study file. All mistakes are found in one pass and are in the order of the file; there
+/// is a study only if none of them is an error.
 ///
-/// `name` is what the study was found by. `load` reads a file by its path relative to the study
-/// file, and says why when it cannot.
+/// `name` is the name or path by which the study was found. `load` reads a file by its path
+/// relative to the study file; its error is the reason why it cannot.
 pub fn parse(
     name: &str,
     text: &str,
@@ -26,8 +26,8 @@ pub fn parse(
     let mut reader = new_reader(load);
     let (study, mentions) = read::study(&mut reader, name, &root);
     let mut findings = std::mem::take(&mut reader.findings);
-    findings.extend(check::study(&study, &reader.places));
-    findings.extend(unused(&study, &mentions, &reader.places));
+    findings.extend(check::study(&study, &reader.spans));
+    findings.extend(unused(&study, &mentions, &reader.spans));
     if reader.lost_a_part || !syntax_errors.is_empty() {
         findings.retain(|finding| !claims_absence(finding));
     }
@@ -39,12 +39,12 @@ pub fn parse(
 }
 
 fn new_reader(load: Load<'_>) -> Reader<'_> {
-    Reader { findings: vec![], places: Places::new(), factors: vec![], lost_a_part: false, load }
+    Reader { findings: vec![], spans: Spans::new(), factors: vec![], lost_a_part: false, load }
 }
 
 /// Drops findings that other mistakes may have caused. On a line with wrong syntax the parser
-/// guesses values. Where a key or its type is wrong, what stood there was not read, and a
-/// warning that it is absent would mislead.
+/// guesses values. If a key or its type is wrong, its value was not read, and a warning that it is
+/// missing would mislead.
 fn hold_back_guesses(
     findings: &mut Vec<Diagnostic>,
     text: &str,
@@ -76,7 +76,7 @@ fn syntax_error(error: &toml::de::Error, text: &str) -> Diagnostic {
     let Some(span) = error.span() else {
         return Diagnostic::error(code::SYNTAX, message).hint("nest the tables less deeply");
     };
-    // The parser takes any bare word for a boolean or a text that was begun badly.
+    // The parser reports any bare word as an invalid boolean or as a text without quotes.
     let bare = message.contains("invalid boolean") || message.contains("must be quoted");
     if value_is_absent(text, span.start) {
         Diagnostic::error(code::SYNTAX, "a key has no value")
@@ -88,18 +88,18 @@ fn syntax_error(error: &toml::de::Error, text: &str) -> Diagnostic {
             .hint("remove one of the two, or rename it")
     } else if let (true, Some(word)) = (bare, text.get(span.clone())) {
         let word = word.trim();
-        Diagnostic::error(code::SYNTAX, format!("the text `{word}` stands without quotes"))
+        Diagnostic::error(code::SYNTAX, format!("the text `{word}` is not quoted"))
             .at(span, "expected a number, a list, or a text in quotes")
             .hint(format!("write `\"{word}\"`"))
     } else {
         Diagnostic::error(code::SYNTAX, message)
             .at(span, "expected TOML")
-            .hint("correct the TOML here: texts stand in double quotes, lists in [ ]")
+            .hint("correct the TOML here: put texts in double quotes and lists in [ ]")
     }
 }
 
-/// Whether the line ends after its `=`. The parser takes the nothing there for a text without
-/// quotes, which would tell the reader the wrong thing.
+/// Whether the line ends after its `=`. The parser reports this as a text without quotes, which
+/// would mislead.
 fn value_is_absent(text: &str, offset: usize) -> bool {
     let (Some(before), Some(after)) = (text.get(..offset), text.get(offset..)) else {
         return false;
@@ -109,9 +109,9 @@ fn value_is_absent(text: &str, offset: usize) -> bool {
         && (rest.is_empty() || rest.starts_with('#'))
 }
 
-/// What is defined and never used. Mentions count even where they are part of another mistake
-/// or misspelt, so that one slip gives one mistake.
-fn unused(study: &Study, mentions: &Mentions, places: &Places) -> Vec<Diagnostic> {
+/// Reports definitions that are never used. Misspelt mentions and those that are part of another
+/// mistake count, so that one slip gives one mistake.
+fn unused(study: &Study, mentions: &Mentions, spans: &Spans) -> Vec<Diagnostic> {
     let mut findings = unused_factors(study, mentions);
     let by_groups = by_groups(study, mentions);
     findings.extend(unused_parts(study.workloads.keys(), &by_groups, "workloads", |name| {
@@ -125,16 +125,16 @@ fn unused(study: &Study, mentions: &Mentions, places: &Places) -> Vec<Diagnostic
                 .hint(format!("add `disk = \"{name}\"` to a group, or remove the disk"))
         }));
     }
-    let placed = findings.into_iter().map(|(path, finding)| match places.get(&path) {
+    let placed = findings.into_iter().map(|(path, finding)| match spans.get(&path) {
         Some(span) => finding.at(span.clone(), "expected to be used somewhere"),
         None => finding,
     });
     placed.collect()
 }
 
-/// What groups mention, with every value of what names a factor.
+/// Names that groups mention, with factors replaced by each of their values.
 fn by_groups(study: &Study, mentions: &Mentions) -> Vec<String> {
-    let mut found = mentions.by_groups.clone();
+    let mut names_in_groups = mentions.by_groups.clone();
     for text in &mentions.by_groups {
         let names: Vec<&str> = factor_names(text).collect();
         if names.is_empty() {
@@ -142,9 +142,10 @@ fn by_groups(study: &Study, mentions: &Mentions) -> Vec<String> {
         }
         let named = study.factors.iter().filter(|one| names.contains(&one.name.as_str()));
         let values = combination::over(named).into_iter();
-        found.extend(values.filter_map(|one| Some(substitute(text, &one).ok()?.to_string())));
+        names_in_groups
+            .extend(values.filter_map(|one| Some(substitute(text, &one).ok()?.to_string())));
     }
-    found
+    names_in_groups
 }
 
 fn unused_factors(study: &Study, mentions: &Mentions) -> Vec<(String, Diagnostic)> {

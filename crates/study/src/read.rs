@@ -1,15 +1,16 @@
-//! From the tables of the file to the parts of a study: types, words and plain values.
+//! Reads the parts of a study from the tables of the file: types, words and plain values.
 //!
-//! A part with a mistake is still read as far as it goes, with the default in place of what is
-//! wrong, so that the checks which follow see the rest of it.
+//! A part with a mistake is read as far as possible, with a default in place of the wrong value, so
+//! that later checks see the rest of it.
 
-mod across;
+mod cross_trial;
 mod design;
 mod disks;
 mod factors;
 mod groups;
 mod names;
-mod place;
+mod placement;
+
 mod promises;
 mod references;
 mod sampling;
@@ -31,11 +32,11 @@ use crate::section::{Section, texts};
 use crate::syntax::Study;
 use crate::value::kind;
 
-/// Which names of workloads, disks and factors the file mentions where they could be used, even
-/// where the mention itself is part of a mistake.
+/// Names of workloads, disks and factors that the file mentions where they could be used, even if
+/// the mention itself is part of a mistake.
 #[derive(Default)]
 pub(crate) struct Mentions {
-    /// Texts anywhere among the groups, and what workloads prepare.
+    /// Texts anywhere in the groups, and in `prepare` of workloads.
     pub(crate) by_groups: Vec<String>,
     /// Texts anywhere outside the factors.
     pub(crate) outside_factors: Vec<String>,
@@ -44,7 +45,7 @@ pub(crate) struct Mentions {
 /// Reads the whole file.
 pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> (Study, Mentions) {
     let at = At { value: root, span: 0..0, path: String::new() };
-    reader.places.insert(String::new(), 0..0);
+    reader.spans.insert(String::new(), 0..0);
     let section = Section::open(reader, at, "the study".to_owned(), key::STUDY);
     let factors = section.get("factors").map(|at| factors::read(reader, at)).unwrap_or_default();
     reader.factors = factors.iter().map(|factor| factor.name.clone()).collect();
@@ -61,9 +62,9 @@ pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> 
         workloads: section
             .get("workloads")
             .map_or_else(BTreeMap::new, |at| workloads::read(reader, at)),
-        workload_places: section
+        workload_placements: section
             .get("workloads")
-            .map_or_else(BTreeMap::new, |at| place::of_workloads(reader, at)),
+            .map_or_else(BTreeMap::new, |at| placement::of_workloads(reader, at)),
         promises: section.get("promises").map(|at| promises::read(reader, at)).unwrap_or_default(),
         references: section
             .get("references")
@@ -97,7 +98,7 @@ fn mentions(root: &DeValue<'_>) -> Mentions {
     mentions
 }
 
-/// What the workloads name under `prepare`: it runs where they run.
+/// Names under `prepare` of the workloads: preparations run in the same groups.
 fn prepared(workloads: &DeValue<'_>) -> Vec<String> {
     let mut found = vec![];
     let tables = workloads.as_table().into_iter().flat_map(|table| table.values());
@@ -110,7 +111,7 @@ fn prepared(workloads: &DeValue<'_>) -> Vec<String> {
 }
 
 /// The tables of `[disks]` or `[workloads]` by name. Keys that belong one level deeper mean that
-/// the name was left out, which is one mistake and not one for each of the keys.
+/// the name is missing; this is reported once and not for each key.
 fn named_tables<'d>(
     reader: &mut Reader<'_>,
     table: &At<'d>,
@@ -125,7 +126,7 @@ fn named_tables<'d>(
         reader.lost_a_part = true;
         reader.add(
             Diagnostic::error(code::WRONG_TYPE, format!("the {what} of this table has no name"))
-                .at(table.span.clone(), "expected a name behind a dot")
+                .at(table.span.clone(), "expected a name after a dot")
                 .hint(format!("write `[{}.NAME]`", table.path)),
         );
         return vec![];
@@ -140,7 +141,7 @@ fn named_tables<'d>(
     tables
 }
 
-/// Whether the value is a table; anything else is a mistake.
+/// Reports a value that is not a table and returns whether it is one.
 fn is_table(reader: &mut Reader<'_>, at: &At<'_>, what: &str) -> bool {
     if !at.value.is_table() {
         reader.lost_a_part = true;

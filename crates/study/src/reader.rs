@@ -1,5 +1,5 @@
-//! What is shared by everything that reads a part of the file: the mistakes found so far, where
-//! each value stands, and the factors that templates may name.
+//! State shared by all readers of parts of the file: the mistakes so far, the location of each
+//! value, and the factors that templates may name.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,13 +15,13 @@ use crate::value::{kind, scalar};
 /// Reads the text of a file that a study refers to by a path relative to itself.
 pub(crate) type Load<'l> = &'l dyn Fn(&str) -> Result<String, String>;
 
-/// Where each value stands, by its path (`groups[0].knobs.io.weight`). Empty when a study is
+/// The location of each value by its path (`groups[0].knobs.io.weight`). Empty when a study is
 /// checked again without its text.
-pub(crate) type Places = BTreeMap<String, Range<usize>>;
+pub(crate) type Spans = BTreeMap<String, Range<usize>>;
 
 pub(crate) struct Reader<'l> {
     pub(crate) findings: Vec<Diagnostic>,
-    pub(crate) places: Places,
+    pub(crate) spans: Spans,
     pub(crate) factors: Vec<String>,
     /// Whether a whole part of the file could not be read, so that what refers to it would be
     /// reported as undefined.
@@ -29,7 +29,7 @@ pub(crate) struct Reader<'l> {
     pub(crate) load: Load<'l>,
 }
 
-/// A value with its path and its place.
+/// A value with its path and its location.
 #[derive(Clone)]
 pub(crate) struct At<'d> {
     pub(crate) value: &'d DeValue<'d>,
@@ -42,19 +42,19 @@ impl Reader<'_> {
         self.findings.push(finding);
     }
 
-    /// Remembers where the value stands and hands it on.
+    /// Records the location of the value and returns it with its path.
     pub(crate) fn at<'d>(
         &mut self,
         value: &'d DeValue<'d>,
         span: Range<usize>,
         path: String,
     ) -> At<'d> {
-        self.places.insert(path.clone(), span.clone());
+        self.spans.insert(path.clone(), span.clone());
         At { value, span, path }
     }
 
     /// The elements of a list, each at `path[index]`. A table in place of a list of tables counts
-    /// as its only element; that it should be a list has been reported.
+    /// as its only element; the missing brackets have been reported.
     pub(crate) fn elements<'d>(&mut self, list: &At<'d>) -> Vec<At<'d>> {
         if list.value.is_table() {
             return vec![self.at(list.value, list.span.clone(), format!("{}[0]", list.path))];
@@ -69,40 +69,40 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// The entries of a table in the order of the file, each at `path.key`, with the place of
+    /// The entries of a table in the order of the file, each at `path.key`, with the location of
     /// the key.
     pub(crate) fn entries<'d>(&mut self, table: &At<'d>) -> Vec<(&'d str, Range<usize>, At<'d>)> {
-        let Some(found) = table.value.as_table() else { return vec![] };
-        let mut entries: Vec<_> = found.iter().collect();
+        let Some(content) = table.value.as_table() else { return vec![] };
+        let mut entries: Vec<_> = content.iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         entries
             .into_iter()
             .map(|(key, value)| {
                 let name: &'d str = key.get_ref().as_ref();
                 let path = join(&table.path, name);
-                // A table written under a header spans its header only; the key serves better.
+                // A table written under a header spans its header only; the key is the better
+                // location.
                 let span = if value.get_ref().is_table() { key.span() } else { value.span() };
                 (name, key.span(), self.at(value.get_ref(), span, path))
             })
             .collect()
     }
 
-    /// The scalar at this place; anything else is a mistake.
+    /// The scalar at this location; anything else is reported.
     pub(crate) fn scalar(&mut self, at: &At<'_>, what: &str) -> Option<Scalar> {
-        let found = scalar(at.value);
-        if found.is_none() {
-            let found = kind(at.value);
-            let message = format!("{what} is {found} that a study cannot hold");
+        let value = scalar(at.value);
+        if value.is_none() {
+            let message = format!("{what} is {}, expected a single value", kind(at.value));
             self.add(
                 Diagnostic::error(code::WRONG_TYPE, message)
                     .at(at.span.clone(), "expected a number, a text or a boolean")
                     .hint("write a single value here"),
             );
         }
-        found
+        value
     }
 
-    /// The value at this place, or the template that will become one.
+    /// The value at this location, or the template that will become one.
     pub(crate) fn templated<T: FromScalar>(
         &mut self,
         at: &At<'_>,
@@ -121,13 +121,13 @@ impl Reader<'_> {
         value
     }
 
-    /// Whether the braces of a text have their partners and name factors that there are.
+    /// Whether the braces of a text are balanced and name known factors; reports mistakes.
     pub(crate) fn template_is_sound(&mut self, text: &str, at: &At<'_>) -> bool {
         if text.matches('{').count() != text.matches('}').count() {
             self.add(
                 Diagnostic::error(
                     code::BROKEN_TEMPLATE,
-                    format!("the template `{text}` has a brace without its partner"),
+                    format!("the template `{text}` has an unbalanced brace"),
                 )
                 .at(at.span.clone(), "expected `{factor}`")
                 .hint("close each `{` with a `}`"),
@@ -149,24 +149,24 @@ fn undefined_factor(name: &str, factors: &[String], span: Range<usize>) -> Diagn
         Some(meant) => format!("did you mean `{{{meant}}}`?"),
         None => format!("add `{name} = [...]` to [factors], or write a plain value"),
     };
-    Diagnostic::error(code::UNDEFINED_FACTOR, format!("`{{{name}}}` names no factor of this study"))
+    Diagnostic::error(code::UNDEFINED_FACTOR, format!("unknown factor `{{{name}}}`"))
         .at(span, "expected the name of a factor in braces")
         .hint(hint)
 }
 
-/// A value that cannot be read as the quantity that is expected.
+/// Reports a value that cannot be parsed as the expected quantity.
 pub(crate) fn not_a_quantity(
     what: &str,
     scalar: &Scalar,
     expected: &str,
     span: Range<usize>,
 ) -> Diagnostic {
-    Diagnostic::error(code::NOT_A_QUANTITY, format!("{what} cannot be read from `{scalar}`"))
+    Diagnostic::error(code::NOT_A_QUANTITY, format!("invalid value `{scalar}` for {what}"))
         .at(span, format!("expected {expected}"))
         .hint(format!("write {expected}"))
 }
 
-/// "did you mean" for a word of a list, or the list.
+/// "did you mean" for a misspelt word of a list, or the whole list.
 pub(crate) fn word_hint(word: &str, words: &[&str]) -> String {
     match closest(word, words.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),

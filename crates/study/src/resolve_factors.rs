@@ -1,22 +1,22 @@
-//! A study under one combination of its factors, as far as these decide what runs.
+//! Resolves templates for one combination of factors.
 
 use crate::syntax::{Bindings, Group, Study};
 use crate::template::{factor_names, substitute};
 
 impl Study {
-    /// The same study with the names of workloads that run in its groups resolved. The checker has
-    /// resolved them under every combination.
+    /// The study for one trial: names of workloads that its groups run are resolved. The checker
+    /// has resolved them under every combination.
     #[must_use]
-    pub fn under(&self, factors: &Bindings) -> Self {
+    pub fn for_trial(&self, factors: &Bindings) -> Self {
         let mut study = self.clone();
         study.groups.iter_mut().for_each(|group| resolve(group, factors));
         study
     }
 
-    /// Whether some group runs other workloads in one trial than in another, so that a promise about
-    /// one of them has no meaning where it does not run.
+    /// Whether the workloads of some group depend on a factor, so that a promise about one of them
+    /// does not apply to every trial.
     #[must_use]
-    pub fn varies_what_runs(&self) -> bool {
+    pub fn has_varying_workloads(&self) -> bool {
         self.groups.iter().any(varies)
     }
 
@@ -73,15 +73,15 @@ use = "spin"
 "#;
 
     #[test]
-    fn names_of_workloads_follow_the_factors_at_any_depth() {
+    fn names_of_workloads_are_resolved_at_any_depth() {
         let (study, findings) = parse("study", TEXT, &|_| Err(String::new()));
         let study = study.unwrap_or_else(|| panic!("{findings:?}"));
-        assert!(study.varies_what_runs());
-        let under: Vec<_> = combinations(&study).iter().map(|one| study.under(one)).collect();
-        assert_eq!(under[0].groups[0].run, ["one"]);
-        assert_eq!(under[1].groups[0].run, ["two"]);
-        assert_eq!(under[1].groups[0].groups[0].run, ["one", "of-two"]);
-        assert!(under[1].runs("of-two") && !under[1].runs("of-one"));
-        assert!(!under[1].varies_what_runs());
+        assert!(study.has_varying_workloads());
+        let trials: Vec<_> = combinations(&study).iter().map(|one| study.for_trial(one)).collect();
+        assert_eq!(trials[0].groups[0].run, ["one"]);
+        assert_eq!(trials[1].groups[0].run, ["two"]);
+        assert_eq!(trials[1].groups[0].groups[0].run, ["one", "of-two"]);
+        assert!(trials[1].runs("of-two") && !trials[1].runs("of-one"));
+        assert!(!trials[1].has_varying_workloads());
     }
 }

@@ -1,8 +1,7 @@
-//! A study file with other settings: the text as its author wrote it, and in it only what differs.
+//! Rewrites settings in the text of a study file and leaves everything else as its author wrote it.
 //!
-//! Values are found by the spans that the parser gives them, so that comments, order and spaces
-//! stay. What is written is read again and compared: where the text does not come out as the
-//! study that was meant, it is refused.
+//! Values are located by the spans of the parser, so comments, order and spaces stay. The result is
+//! parsed again and compared: if it does not yield the intended study, the rewrite is refused.
 
 use std::ops::Range;
 
@@ -11,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use crate::syntax::{Bindings, Disk, Group, Scalar, Study, Tool};
 use crate::template::{Templated, factor_names};
 
-/// What to write into a study to make `to` of `from`, as lines to paste.
+/// Lines to paste into a study to turn `from` into `to`.
 #[must_use]
 pub fn lines(from: &Study, to: &Study) -> Vec<String> {
     let mut lines = Vec::new();
@@ -45,11 +44,10 @@ pub fn lines(from: &Study, to: &Study) -> Vec<String> {
     lines
 }
 
-/// The text of `from` changed so that it reads as `to`, under the values of factors of the trial
-/// in question.
+/// Changes the text of `from` so that it parses as `to` under the factors of the trial in question.
 ///
 /// # Errors
-/// Why it cannot be done; nothing is half done.
+/// The reason why it cannot be done; the text is then unchanged.
 pub fn rewrite(
     text: &str,
     from: &Study,
@@ -76,7 +74,7 @@ pub fn rewrite(
     Ok(changed)
 }
 
-/// The value at a path of keys, with its place.
+/// The value at a path of keys, with its location.
 fn find<'d>(root: &'d DeValue<'d>, path: &[&str]) -> Option<(&'d DeValue<'d>, Range<usize>)> {
     let (first, rest) = path.split_first()?;
     let DeValue::Table(table) = root else { return None };
@@ -87,12 +85,8 @@ fn find<'d>(root: &'d DeValue<'d>, path: &[&str]) -> Option<(&'d DeValue<'d>, Ra
     }
 }
 
-/// A factor that a template consists of gets the value; the template stays.
-fn through_factor(
-    root: &DeValue<'_>,
-    template: &str,
-    value: &str,
-) -> Option<(Range<usize>, String)> {
+/// The edit of the factor that a template consists of; the template stays.
+fn factor_edit(root: &DeValue<'_>, template: &str, value: &str) -> Option<(Range<usize>, String)> {
     let mut names = factor_names(template);
     let name = names.next().filter(|name| template.trim() == format!("{{{name}}}"))?;
     let (_, span) = find(root, &["factors", name])?;
@@ -113,7 +107,7 @@ fn disk_edits(
             return Ok(());
         }
         let (_, span) = find(root, &["disks", name, "use"])
-            .ok_or_else(|| format!("the place of disk `{name}` was not found"))?;
+            .ok_or_else(|| format!("cannot find the disk `{name}` in the file"))?;
         let end = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at);
         edits.push((end..end, format!("\n{key} = {value}")));
         Ok(())
@@ -126,20 +120,20 @@ fn disk_edits(
     if before.queue == disk.queue {
         return Ok(edits);
     }
-    // What a factor gives goes on coming from the factor.
-    let mut shown = disk.clone();
+    // An attribute that a factor sets keeps its template; the factor is changed instead.
+    let mut written = disk.clone();
     let mut through = Vec::new();
-    for (attribute, value) in &mut shown.queue {
+    for (attribute, value) in &mut written.queue {
         let old = before.queue.iter().find(|(name, _)| name == attribute).map(|(_, old)| old);
         if let (Some(Templated::Template(template)), Templated::Value(new)) = (old, &*value)
-            && let Some(edit) = through_factor(root, template, &literal(new))
+            && let Some(edit) = factor_edit(root, template, &literal(new))
         {
             through.push(edit);
             *value = Templated::Template(template.clone());
         }
     }
-    if shown.queue != before.queue {
-        set("queue", queue(&shown))?;
+    if written.queue != before.queue {
+        set("queue", queue(&written))?;
     }
     edits.extend(through);
     Ok(edits)
@@ -154,13 +148,13 @@ fn weight_edits(
     let mut edits = Vec::new();
     for (index, (before, group)) in from.iter().zip(to).enumerate() {
         for (knob, values) in group.knobs.iter().filter(|knob| !before.knobs.contains(knob)) {
-            let DeValue::Array(groups) = find(root, &["groups"]).ok_or("there are no groups")?.0
+            let DeValue::Array(groups) = find(root, &["groups"]).ok_or("the file has no groups")?.0
             else {
                 return Err("the groups are not written as [[groups]]".to_owned());
             };
-            let group = groups.get(index).ok_or("a group is missing")?;
+            let group = groups.get(index).ok_or("the file lacks a group")?;
             let (_, span) = find(group.get_ref(), &["knobs", knob])
-                .ok_or_else(|| format!("the place of `{knob}` was not found"))?;
+                .ok_or_else(|| format!("cannot find `{knob}` in the file"))?;
             let one = !text[span.clone()].starts_with('[') && values.len() == 1;
             let value = if one { scalar(&values[0]) } else { list(values) };
             edits.push((span, value));
@@ -184,20 +178,20 @@ fn depth_edits(
         for (option, value) in args.iter().filter(|option| !before.contains(option)) {
             let old = before.iter().find(|(known, _)| known == option).map(|(_, old)| old);
             let through = match old {
-                Some(Templated::Template(old)) => through_factor(root, old, &scalar(value)),
+                Some(Templated::Template(old)) => factor_edit(root, old, &scalar(value)),
                 _ => None,
             };
             let edit = through.or_else(|| {
                 let (_, span) = find(root, &["workloads", name, "args", option])?;
                 Some((span, scalar(value)))
             });
-            edits.push(edit.ok_or_else(|| format!("the place of `{option}` was not found"))?);
+            edits.push(edit.ok_or_else(|| format!("cannot find `{option}` in the file"))?);
         }
     }
     Ok(edits)
 }
 
-/// Reads what was written. Every disk, group and workload must come out as it was meant, with the
+/// Parses the new text and checks that every disk, group and workload is as intended, with the
 /// factors as they are in the text.
 fn verify(
     changed: &str,
@@ -209,13 +203,13 @@ fn verify(
     let (study, findings) = crate::parse(&from.name, changed, load);
     let Some(study) = study else {
         let why = findings.first().map(|finding| finding.message.clone()).unwrap_or_default();
-        return Err(format!("the changed text would not be a study: {why}"));
+        return Err(format!("the changed text is not a valid study: {why}"));
     };
-    let mut there = factors.clone();
+    let mut factors_in_text = factors.clone();
     for factor in &study.factors {
         let same = from.factors.iter().any(|before| before == factor);
         if let (false, [value]) = (same, factor.values.as_slice()) {
-            there.insert(factor.name.clone(), value.clone());
+            factors_in_text.insert(factor.name.clone(), value.clone());
         }
     }
     let disks = |study: &Study, factors: &Bindings| -> Vec<String> {
@@ -245,13 +239,13 @@ fn verify(
         })
         .collect()
     };
-    let same = disks(&study, &there) == disks(to, factors)
+    let same = disks(&study, &factors_in_text) == disks(to, factors)
         && knobs(&study) == knobs(to)
-        && options(&study, &there) == options(to, factors);
+        && options(&study, &factors_in_text) == options(to, factors);
     if same {
         return Ok(());
     }
-    Err("the settings are not written where they could be changed by themselves".to_owned())
+    Err("the settings cannot be changed without changing other parts of the file".to_owned())
 }
 
 fn queue(disk: &Disk) -> String {
@@ -295,14 +289,14 @@ mod tests {
     }
 
     fn changed(name: &str, changes: &[Intervention]) -> (Vec<String>, Result<String, String>) {
-        let found = shipped().iter().find(|study| study.name == name).unwrap();
-        let from = parse(found.name, found.text, &no_files).0.unwrap();
+        let shipped = shipped().iter().find(|study| study.name == name).unwrap();
+        let from = parse(shipped.name, shipped.text, &no_files).0.unwrap();
         let factors = combinations(&from).remove(0);
         let mut to = from.clone();
         for change in changes {
             change.apply(&mut to, &factors).unwrap();
         }
-        (lines(&from, &to), rewrite(found.text, &from, &to, &factors, &no_files))
+        (lines(&from, &to), rewrite(shipped.text, &from, &to, &factors, &no_files))
     }
 
     fn queue(name: &'static str, attribute: &str, value: &str) -> Intervention {
@@ -310,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_study_keeps_every_comment_and_differs_in_one_line() {
+    fn a_changed_study_keeps_comments_and_differs_in_one_line() {
         let change = queue("latency", "iosched/low_latency", "1");
         let (lines, text) = changed("io-weight-scaling", &[change]);
         let queue =
@@ -326,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_factor_gives_is_changed_in_the_factor() {
+    fn an_attribute_set_by_a_factor_is_changed_in_the_factor() {
         let (_, text) = changed("io-weight", &[queue("b", "iosched/max_budget", "64")]);
         let text = text.unwrap();
         assert!(text.contains("budget  = [64]"), "{text}");
@@ -334,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_an_attribute_and_a_depth_change_together() {
+    fn weights_attributes_and_depth_change_together() {
         let changes = [
             Intervention::Weights { times: 1, by: 10 },
             queue("idle", "iosched/slice_idle", "1"),
@@ -342,15 +336,15 @@ mod tests {
         ];
         let (lines, text) = changed("io-weight-scaling", &changes);
         let text = text.unwrap();
-        for wanted in ["\"io.weight\" = [10, 20, 40, 80]", "\"iosched/slice_idle\" = 1"] {
-            assert!(text.contains(wanted), "{text}");
-            assert!(lines.iter().any(|line| line.contains(wanted)), "{lines:?}");
+        for line in ["\"io.weight\" = [10, 20, 40, 80]", "\"iosched/slice_idle\" = 1"] {
+            assert!(text.contains(line), "{text}");
+            assert!(lines.iter().any(|line| line.contains(line)), "{lines:?}");
         }
         assert!(text.contains("iodepth = [8]"), "{text}");
     }
 
     #[test]
-    fn a_setting_that_was_not_there_is_added_below_its_disk() {
+    fn a_new_setting_is_added_below_its_disk() {
         let text = "title = \"T\"\n[disks.scratch]\nuse = \"loop\" # here\nsize = \"1 GiB\"\n\
                     scheduler = \"bfq\"\n[[groups]]\nname = \"task\"\ncount = 2\n\
                     knobs = { \"io.weight\" = [100, 200] }\nrun = \"reader\"\n\
@@ -362,12 +356,12 @@ mod tests {
         let factors = Bindings::new();
         queue("r", "nr_requests", "1024").apply(&mut to, &factors).unwrap();
         let changed = rewrite(text, &from, &to, &factors, &no_files).unwrap();
-        let wanted = "use = \"loop\" # here\nqueue = { \"nr_requests\" = 1024 }\nsize";
-        assert!(changed.contains(wanted), "{changed}");
+        let expected = "use = \"loop\" # here\nqueue = { \"nr_requests\" = 1024 }\nsize";
+        assert!(changed.contains(expected), "{changed}");
     }
 
     #[test]
-    fn a_text_that_cannot_be_changed_by_itself_is_refused() {
+    fn a_setting_that_cannot_be_changed_alone_is_refused() {
         let text = "title = \"T\"\n[disks.scratch]\nuse = \"loop\"\nsize = \"1 GiB\"\n\
                     scheduler = \"bfq\"\nqueue.nr_requests = 512\n[[groups]]\nname = \"task\"\n\
                     count = 2\nrun = \"reader\"\n[workloads.reader]\nuse = \"fio\"\n\

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use crate::key::{self, Key, Shape};
 
-/// The schema of a study file (JSON Schema 2020-12), assembled from the tables that the checker
-/// reads files with. Editors use it for TOML as well.
+/// The schema of a study file (JSON Schema 2020-12), assembled from the tables of the checker.
+/// Editors use it for TOML as well.
 #[must_use]
 pub fn schema() -> Value {
     let mut schema = table(key::STUDY);

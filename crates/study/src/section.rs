@@ -1,4 +1,4 @@
-//! A table of the file, opened with the keys it may have.
+//! A table of the file, restricted to its known keys.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,35 +18,35 @@ pub(crate) struct Section<'d> {
     pub(crate) at: At<'d>,
     what: String,
     entries: BTreeMap<&'static str, At<'d>>,
-    key_places: BTreeMap<&'static str, Range<usize>>,
+    key_spans: BTreeMap<&'static str, Range<usize>>,
 }
 
 impl<'d> Section<'d> {
-    /// Opens the table at this place; `what` names it in messages, such as "the disk `scratch`".
+    /// Opens the table at this location; `what` names it in messages, such as "the disk `scratch`".
     pub(crate) fn open(
         reader: &mut Reader<'_>,
         at: At<'d>,
         what: String,
         keys: &'static [Key],
     ) -> Self {
-        let mut section = Self { at, what, entries: BTreeMap::new(), key_places: BTreeMap::new() };
-        let found = reader.entries(&section.at);
-        let present: Vec<&str> = found.iter().map(|(name, _, _)| *name).collect();
-        for (name, key_span, value) in found {
+        let mut section = Self { at, what, entries: BTreeMap::new(), key_spans: BTreeMap::new() };
+        let entries = reader.entries(&section.at);
+        let present: Vec<&str> = entries.iter().map(|(name, _, _)| *name).collect();
+        for (name, key_span, value) in entries {
             let meant = keys
                 .iter()
                 .find(|key| key.name == name)
                 .or_else(|| section.unknown_key(reader, name, key_span.clone(), keys, &present));
             if let Some(key) = meant {
-                section.take(reader, key, key_span, value);
+                section.insert(reader, key, key_span, value);
             }
         }
         section.report_missing(reader, keys);
         section
     }
 
-    /// Reports the key, and finds the one that was probably meant: its value is then checked as
-    /// if it had been spelt right, so that one slip gives one mistake.
+    /// Reports the key and returns the one that was probably meant: its value is then checked as if
+    /// it had been spelt right, so that one slip gives one mistake.
     fn unknown_key(
         &self,
         reader: &mut Reader<'_>,
@@ -72,9 +72,15 @@ impl<'d> Section<'d> {
         absent().find(|key| Some(key.name) == meant && !self.entries.contains_key(key.name))
     }
 
-    fn take(&mut self, reader: &mut Reader<'_>, key: &Key, key_span: Range<usize>, value: At<'d>) {
-        // A key that is present with a wrong value is not missing as well.
-        self.key_places.insert(key.name, key_span.clone());
+    fn insert(
+        &mut self,
+        reader: &mut Reader<'_>,
+        key: &Key,
+        key_span: Range<usize>,
+        value: At<'d>,
+    ) {
+        // A key that is present with a wrong value is not reported as missing too.
+        self.key_spans.insert(key.name, key_span.clone());
         match key.shape {
             shape if shape.accepts(value.value) => {
                 self.entries.insert(key.name, value);
@@ -111,9 +117,9 @@ impl<'d> Section<'d> {
         );
     }
 
-    /// Reports a key that means nothing beside the others of this table.
+    /// Reports a key that has no meaning beside the others of this table.
     pub(crate) fn misplaced(&self, reader: &mut Reader<'_>, name: &str, why: &str, remedy: &str) {
-        let Some(span) = self.key_places.get(name) else { return };
+        let Some(span) = self.key_spans.get(name) else { return };
         reader.add(
             Diagnostic::error(
                 code::MISPLACED_KEY,
@@ -124,12 +130,12 @@ impl<'d> Section<'d> {
         );
     }
 
-    /// Whether the key is there, with whatever value.
+    /// Whether the key is present, with any value.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.key_places.contains_key(name)
+        self.key_spans.contains_key(name)
     }
 
-    /// The value of the key, if it is there and of the right type.
+    /// The value of the key, if it is present and of the right type.
     pub(crate) fn get(&self, name: &str) -> Option<&At<'d>> {
         self.entries.get(name)
     }
@@ -149,7 +155,7 @@ impl<'d> Section<'d> {
         self.get(name).and_then(|at| at.value.as_bool())
     }
 
-    /// The word of the key, if it is one of these.
+    /// The word of the key, if it is one of `words`; other words are reported.
     pub(crate) fn word(
         &self,
         reader: &mut Reader<'_>,
@@ -165,7 +171,7 @@ impl<'d> Section<'d> {
         known.copied()
     }
 
-    /// The value of the key or the template that will become one.
+    /// The value of the key, or the template that will become one.
     pub(crate) fn templated<T: FromScalar>(
         &self,
         reader: &mut Reader<'_>,
@@ -187,7 +193,7 @@ fn single_brackets(name: &str, span: Range<usize>) -> Diagnostic {
         .hint(format!("write `[[{name}]]`, once for each"))
 }
 
-/// A word that is none of those there are.
+/// Reports an unknown word.
 pub(crate) fn unknown_word(
     what: &str,
     word: &str,
@@ -199,7 +205,7 @@ pub(crate) fn unknown_word(
         .hint(word_hint(word, words))
 }
 
-/// Every text of a value, at any depth.
+/// Collects every text of a value, at any depth.
 pub(crate) fn texts<'d>(value: &'d DeValue<'d>, found: &mut Vec<&'d str>) {
     match value {
         DeValue::String(text) => found.push(text),

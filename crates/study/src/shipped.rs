@@ -1,9 +1,9 @@
-//! The studies that come with the program, embedded so that they are there on a bare host.
+//! The studies embedded in the program, so that they are available on a bare host.
 
-/// A study that comes with the program.
+/// An embedded study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shipped {
-    /// The name it is called by: the file's stem.
+    /// Its name: the file's stem.
     pub name: &'static str,
     /// The whole file.
     pub text: &'static str,
@@ -49,20 +49,20 @@ static STUDIES: &[Shipped] = &[
 static FILES: &[(&str, &str)] =
     &[("io-weight-job.fio", include_str!("../../../studies/io-weight-job.fio"))];
 
-/// All shipped studies in the order of their names.
+/// All shipped studies.
 #[must_use]
 pub fn shipped() -> &'static [Shipped] {
     STUDIES
 }
 
-/// The text of a file that shipped studies refer to. Its signature is that of the `load`
-/// argument of [`parse`](crate::parse()).
+/// The text of a file that shipped studies refer to, as the `load` argument of
+/// [`parse`](crate::parse()).
 pub fn shipped_file(path: &str) -> Result<String, String> {
     FILES
         .iter()
         .find(|(name, _)| *name == path)
         .map(|(_, text)| (*text).to_owned())
-        .ok_or_else(|| format!("no file `{path}` comes with the program"))
+        .ok_or_else(|| format!("the program has no embedded file `{path}`"))
 }
 
 #[cfg(test)]
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_shipped_is_named() {
+    fn an_unknown_file_is_named_in_the_error() {
         assert!(shipped_file("other.fio").unwrap_err().contains("other.fio"));
     }
 }

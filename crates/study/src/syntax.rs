@@ -1,15 +1,14 @@
-//! What a study file says, once it is known to be free of mistakes.
+//! The parts of a valid study.
 //!
-//! A value that may name a factor (`"{groups}"`) is kept as a [`Templated`] and becomes a plain
-//! value when a trial's [`Bindings`] are known. The checker has resolved every template under
-//! every combination of factors before it hands out a [`Study`], so a plan never meets a
-//! template that does not resolve.
+//! A value that may refer to a factor (`"{groups}"`) is kept as a [`Templated`] and becomes a plain
+//! value when a trial's [`Bindings`] are known. The checker has resolved every template under every
+//! combination of factors, so that planning never meets a template that does not resolve.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use assay_units::{Bytes, Percent};
-use assay_workload::{Key, Metric, kind, names_given};
+use assay_workload::{Key, Metric, has_placeholder, kind};
 use serde::{Deserialize, Serialize};
 
 use crate::template::Templated;
@@ -34,19 +33,19 @@ pub type Bindings = BTreeMap<String, Scalar>;
 /// A study: who shares what, what runs, what is promised.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Study {
-    /// The name it was found by: a shipped name, or the file's stem.
+    /// The name by which it was found: a shipped name, or the file's stem.
     pub name: String,
     /// One line for lists and report titles.
     pub title: String,
-    /// What the study is meant to find out.
+    /// The question that the study answers.
     pub question: Option<String>,
     /// What varies, in the order of the file.
     pub factors: Vec<Factor>,
-    /// How trials are arranged.
+    /// Number, order and length of trials.
     pub design: Design,
-    /// What is set on the whole machine while a trial runs.
+    /// Settings of the whole machine during a trial.
     pub settings: HostSettings,
-    /// What is sampled besides what every run samples.
+    /// Optional sources, and the sampling interval.
     pub sampling: Sampling,
     /// Disks by name.
     pub disks: BTreeMap<String, Disk>,
@@ -54,20 +53,20 @@ pub struct Study {
     pub groups: Vec<Group>,
     /// Workloads by name.
     pub workloads: BTreeMap<String, Workload>,
-    /// Where workloads run, by their names; what a group says holds for the rest.
-    pub workload_places: BTreeMap<String, Place>,
+    /// Placement of workloads, by name; the placement of the group applies to the others.
+    pub workload_placements: BTreeMap<String, Placement>,
     /// What should hold.
     pub promises: Vec<Promise>,
-    /// Numbers of others, shown beside ours and never judged.
+    /// Published numbers, shown beside the results and never judged.
     pub references: Vec<Reference>,
-    /// The folder of its file, which `{study}` stands for; `None` for a study that comes with the
-    /// program. Whoever has read the file fills it in.
+    /// The folder of its file, for `{study}`; `None` for a shipped study. Set by the caller that
+    /// read the file.
     pub folder: Option<String>,
 }
 
-/// Where a workload runs and where its memory comes from, set before its first instruction.
+/// Placement of a workload, set before its first instruction.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Place {
+pub struct Placement {
     /// A [`assay_units::CpuChoice`].
     pub cpus: Option<Templated<String>>,
     /// A [`assay_units::MemoryPolicy`].
@@ -76,14 +75,14 @@ pub struct Place {
     pub huge_pages: Option<Templated<String>>,
 }
 
-/// What a process may have of transparent huge pages: what the host gives, only what it asks for
-/// with madvise(2), or none.
+/// Transparent huge pages of a process: as the host gives them, only where it requests them with
+/// madvise(2), or none.
 pub const HUGE_PAGE_MODES: &[&str] = &["default", "advised", "never"];
 
-/// One thing that varies.
+/// A factor: something that varies between trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor {
-    /// Its name, as templates use it.
+    /// Its name in templates.
     pub name: String,
     /// Its levels, in the order of the file.
     pub values: Vec<Scalar>,
@@ -97,16 +96,17 @@ pub enum Order {
     #[default]
     Random,
     /// As written.
-    Placeholders,
-    /// As written in one round of repeats and backwards in the next (A B B A), so that a host that
-    /// drifts evenly moves all trials alike.
+    #[serde(rename = "given")]
+    AsWritten,
+    /// As written in one round of repeats and backwards in the next (A B B A), so that a steady
+    /// drift of the host affects all trials alike.
     Interleaved,
 }
 
-/// How the beginning of a trial is left out.
+/// The time cut from the start of a repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WarmUp {
-    /// Found in the data.
+    /// Determined from the data.
     #[default]
     Auto,
     /// This long.
@@ -117,70 +117,70 @@ pub enum WarmUp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// When its time is up.
+    /// When its time is over.
     #[default]
     AtMost,
-    /// As soon as every promise is known well enough, at the latest when its time is up.
+    /// As soon as every promise is known precisely enough, at the latest when its time is over.
     #[serde(alias = "decided")]
     Precise,
 }
 
-/// How trials are arranged.
+/// Number, order and length of trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Design {
-    /// How often each combination runs. At least 1.
+    /// How often each combination runs, at least 1.
     pub repeats: u32,
     /// In which order.
     pub order: Order,
-    /// What is cut at the beginning.
+    /// The time cut from the start of a repeat.
     pub warm_up: WarmUp,
-    /// How long one repeat may take, from the common start.
+    /// The longest time of a repeat, from the common start.
     pub at_most: Duration,
-    /// What ends a repeat before that.
+    /// Which workload's end ends a repeat early.
     pub ends: Ends,
-    /// Whether it may end before.
+    /// Whether sufficient precision ends a repeat early.
     pub stop: Stop,
-    /// Combinations that are no trials.
+    /// Combinations that are left out.
     pub leave_out: Vec<LeftOut>,
 }
 
-/// Combinations that are left out: those that have one of these levels of every factor named.
+/// Combinations to leave out: those with one of these levels of every factor named.
 pub type LeftOut = Vec<(String, Vec<Scalar>)>;
 
-/// What ends a repeat before its time is up.
+/// Which workload's end ends a repeat early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ends {
-    /// The first workload that has done all its work.
+    /// The end of the first workload that has done all its work.
     #[default]
     First,
-    /// The last one of those that have an end.
+    /// The end of the last workload that has an end.
     All,
-    /// Nothing: it takes its whole time.
+    /// None: the repeat takes its whole time.
     Time,
 }
 
-/// What is set on the whole machine while a trial runs.
+/// Settings of the whole machine during a trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HostSettings {
-    /// Settings by their names in `assay_knob::host_settings`, in the order of the file.
+    /// Values by the names in `assay_knob::host_settings`, in the order of the file.
     pub values: Vec<(String, Templated<Scalar>)>,
-    /// Which caches are dropped before each repeat, as [`DropCaches::of`] reads it.
+    /// Which caches are dropped before each repeat, parsed by [`DropCaches::from_scalar`].
     pub drop_caches: Option<Templated<Scalar>>,
 }
 
-/// What is written to /proc/sys/vm/drop_caches before a repeat.
+/// The value written to /proc/sys/vm/drop_caches before a repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DropCaches {
     /// Nothing.
     No,
-    /// This: 1 is the page cache, 2 what the kernel can free of its own objects, 3 both.
+    /// 1 for the page cache, 2 for reclaimable slab objects, 3 for both.
     Write(u8),
 }
 
 impl DropCaches {
-    /// `true` is 3, and `false` and 0 are nothing. `None` for what is none of these.
+    /// Parses `drop_caches`: `true` is 3, `false` and 0 drop nothing. `None` for any other value.
     #[must_use]
-    pub fn of(scalar: &Scalar) -> Option<Self> {
+    pub fn from_scalar(scalar: &Scalar) -> Option<Self> {
         match scalar.to_string().trim() {
             "false" | "0" => Some(Self::No),
             "true" | "3" => Some(Self::Write(3)),
@@ -191,36 +191,36 @@ impl DropCaches {
     }
 }
 
-/// What is sampled, and how often.
+/// Optional sources, and the sampling interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sampling {
-    /// Sources besides those of every run, each once.
+    /// Sources in addition to those of every run, each once.
     pub sources: Vec<String>,
     /// Time between two rounds.
     pub interval: Duration,
 }
 
 impl Default for Sampling {
-    /// Ten samples a second: finer than a service round of BFQ with a handful of groups, and under
-    /// a hundredth of a core with 128 of them (docs/results/performance.md).
+    /// Ten samples per second: finer than a service round of BFQ with a handful of groups, and less
+    /// than a hundredth of a core with 128 of them (docs/results/performance.md).
     fn default() -> Self {
         Self { sources: Vec::new(), interval: Duration::from_millis(100) }
     }
 }
 
-/// Where a scratch disk comes from.
+/// The source of a scratch disk.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DiskSource {
     /// An image file behind a loop device, fully written before use.
     Loop,
-    /// A named block device. `erase` must repeat its serial number or its size when it bears data.
+    /// A named block device. If it holds data, `erase` must repeat its serial number or its size.
     Block {
         /// `/dev/sdb`.
         device: String,
         /// The serial or size that the user expects to lose.
         erase: Option<String>,
     },
-    /// A directory that exists; no block device is set up.
+    /// An existing directory; no block device is set up.
     Directory {
         /// Its path.
         path: String,
@@ -229,27 +229,27 @@ pub enum DiskSource {
     NullBlk(NullBlk),
 }
 
-/// How fast a null_blk device is; without `iops` it answers at once.
+/// Speed of a null_blk device; without `iops` it completes requests immediately.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NullBlk {
     /// Requests per second that it completes with `depth` of them in flight.
     pub iops: Option<Templated<u32>>,
-    /// Requests that it takes at once.
+    /// Queue depth.
     pub depth: Option<Templated<u32>>,
 }
 
 impl NullBlk {
-    /// The limits of `iops` and `depth`. A timer of a nanosecond is the shortest, and blk-mq has
-    /// at most 10240 tags (BLK_MQ_MAX_DEPTH, include/linux/blk-mq.h).
+    /// Checks `iops` and `depth` against their limits: the shortest timer is a nanosecond, and
+    /// blk-mq has at most 10240 tags (BLK_MQ_MAX_DEPTH, include/linux/blk-mq.h).
     pub(crate) fn check(name: &str, value: Option<u32>) -> Result<u32, String> {
-        let most = if name == "depth" { 10_240 } else { 100_000_000 };
+        let limit = if name == "depth" { 10_240 } else { 100_000_000 };
         value
-            .filter(|value| (1..=most).contains(value))
-            .ok_or_else(|| format!("`{name}` of null_blk is a whole number from 1 to {most}"))
+            .filter(|value| (1..=limit).contains(value))
+            .ok_or_else(|| format!("`{name}` of null_blk must be a whole number from 1 to {limit}"))
     }
 }
 
-/// What is made on a disk or partition.
+/// The file system made on a disk or partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -267,13 +267,13 @@ pub enum Format {
 pub struct Disk {
     /// Where it comes from.
     pub source: DiskSource,
-    /// Its size; `None` only for sources that have one of their own.
+    /// Its size; `None` only for sources with a fixed size.
     pub size: Option<Templated<Bytes>>,
-    /// What is made on it.
+    /// Its file system.
     pub format: Templated<Format>,
     /// How many partitions; 0 means the whole disk, unpartitioned.
     pub partitions: Templated<u32>,
-    /// `queue/scheduler`; `None` leaves it alone.
+    /// `queue/scheduler`; `None` leaves it unchanged.
     pub scheduler: Option<Templated<String>>,
     /// Further queue attributes below `/sys/block/X/queue/`, in the order of the file.
     pub queue: Vec<(String, Templated<Scalar>)>,
@@ -282,23 +282,23 @@ pub struct Disk {
 /// A control group, or `count` of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
-    /// Its name; with a count above 1 the members are `name1`, `name2`, ...
+    /// Its name; with a count above 1 the members are `name1`, `name2`, and so on.
     pub name: String,
-    /// How many.
+    /// The number of members.
     pub count: Templated<u32>,
-    /// Knobs by v2 name (or a v1-only name) with the values handed out in turn.
+    /// Knobs by v2 name (or v1-only name) with their values, one per member in turn.
     pub knobs: Vec<(String, Vec<Templated<Scalar>>)>,
-    /// Workloads that run in it, by name; each member runs its own instance. A name may be a
-    /// template, which [`Study::under`] resolves.
+    /// Names of the workloads that run in it; each member runs its own instance. A name may be a
+    /// template, which [`Study::for_trial`] resolves.
     pub run: Vec<String>,
-    /// The disk its workloads use; `None` when the study has exactly one, or none.
+    /// The disk that its workloads use; `None` if the study has exactly one, or none.
     pub disk: Option<String>,
-    /// Whether promises are judged over it. A background load is not measured.
+    /// Whether promises include it. A background load is not measured.
     pub measured: bool,
-    /// Whether its workloads run outside of the run's groups, beside all of them.
+    /// Whether its workloads run outside of all groups of the run.
     pub outside: Templated<bool>,
-    /// Where its workloads run, as far as they and inner groups say nothing else.
-    pub place: Option<Place>,
+    /// Placement of its workloads, unless they or inner groups have their own.
+    pub place: Option<Placement>,
     /// Groups inside it; each member gets all of them.
     pub groups: Vec<Group>,
 }
@@ -308,24 +308,24 @@ pub struct Group {
 pub struct Workload {
     /// What it is.
     pub tool: Tool,
-    /// Workloads that run to their end in the same group before the common start, in turn.
+    /// Workloads that run to completion in the same group before the common start, in this order.
     pub prepare: Vec<String>,
-    /// When it starts, if not with all others.
+    /// When it starts, if not at the common start.
     pub after: Option<After>,
-    /// Whose rights it has; those of Assay itself without.
+    /// The user it runs as; that of Assay if `None`.
     pub user: Option<String>,
 }
 
-/// When a workload starts that does not start with all others.
+/// A start after the common start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum After {
     /// When this workload of the same group has ended.
     Workload(String),
-    /// So long after the common start.
+    /// This long after the common start.
     Time(Duration),
 }
 
-/// What a workload is.
+/// The program of a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tool {
     /// fio with options.
@@ -333,7 +333,7 @@ pub enum Tool {
         /// Option name and value, in the order of the file.
         args: Vec<(String, Templated<Scalar>)>,
     },
-    /// fio with an existing job file, one section a group.
+    /// fio with an existing job file, one section per group.
     FioJobFile {
         /// Its path, relative to the study file.
         path: String,
@@ -349,26 +349,29 @@ pub enum Tool {
     },
     /// Any program.
     Command {
-        /// The program and its words, with factors and `{directory}` and its like in braces.
+        /// The program and its arguments, with factors and placeholders such as `{directory}` in
+        /// braces.
         words: Vec<String>,
-        /// Where its numbers stand.
+        /// Where its metrics are in its output.
         metrics: Vec<Metric>,
     },
 }
 
 impl Workload {
-    /// Whether its command line names something that the run gives, such as `directory`.
+    /// Whether its command line contains a placeholder of the run, such as `directory`.
     #[must_use]
-    pub fn names(&self, given: &str) -> bool {
+    pub fn uses_placeholder(&self, placeholder: &str) -> bool {
         match &self.tool {
             Tool::Fio { .. } | Tool::FioJobFile { .. } => false,
-            Tool::Command { words, .. } => words.iter().any(|word| names_given(word, given)),
+            Tool::Command { words, .. } => {
+                words.iter().any(|word| has_placeholder(word, placeholder))
+            }
             Tool::Kind { name, args } => {
                 let text = |value: &Templated<Scalar>| match value {
-                    Templated::Template(text) => names_given(text, given),
+                    Templated::Template(text) => has_placeholder(text, placeholder),
                     Templated::Value(_) => false,
                 };
-                // A key that is absent may have what the run gives as its value.
+                // A key that is absent may default to a placeholder.
                 let absent = |key: &&Key| !args.iter().any(|(name, _)| name == key.name);
                 let unless = |key: &&Key| {
                     key.unless.is_some_and(|(other, word)| {
@@ -381,13 +384,13 @@ impl Workload {
                     || keys
                         .filter(absent)
                         .filter(|key| !unless(key))
-                        .filter_map(|key| key.otherwise)
-                        .any(|otherwise| names_given(otherwise, given))
+                        .filter_map(|key| key.default)
+                        .any(|otherwise| has_placeholder(otherwise, placeholder))
             }
         }
     }
 
-    /// The options of fio, if it is fio and has no job file.
+    /// The options of fio, unless it has a job file or is another tool.
     #[must_use]
     pub fn fio(&self) -> Option<&[(String, Templated<Scalar>)]> {
         match &self.tool {
@@ -400,12 +403,13 @@ impl Workload {
 /// What should hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Promise {
-    /// What is measured: `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.refaults`, or
-    /// `WORKLOAD.METRIC` of what a workload says of itself.
+    /// The measure: `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.refaults`, or
+    /// `WORKLOAD.METRIC` for a metric reported by a workload.
     pub measure: String,
-    /// The one group that counts across trials; `None` for all of them.
+    /// The group to compare across trials; `None` for all of them.
     pub group: Option<String>,
-    /// The levels of factors whose trials it is about; empty for all, and for one across trials.
+    /// The levels of factors to which it applies; empty for all trials and for a cross-trial
+    /// promise.
     pub under: Bindings,
     /// The relation.
     pub is: Relation,
@@ -414,63 +418,63 @@ pub struct Promise {
     pub within: Percent,
     /// Confidence of the intervals, 0.95 by default.
     pub confidence: f64,
-    /// The spans in which it is to hold, where it is not to hold on average alone.
+    /// The spans in which it must hold, unless it must hold only on average.
     pub every: Option<Every>,
 }
 
-/// Spans of time, one by one.
+/// Consecutive spans of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Every {
-    /// How long each is.
+    /// The length of each.
     pub span: Duration,
-    /// In how many of them a promise is to hold.
+    /// The fraction of them in which a promise must hold.
     pub part: Percent,
 }
 
 impl Promise {
-    /// Whether it is about the trial with these levels.
+    /// Whether it applies to the trial with these levels.
     #[must_use]
-    pub fn is_about(&self, factors: &Bindings) -> bool {
-        self.under.iter().all(|(name, wanted)| {
-            factors.get(name).is_some_and(|level| crate::level::is_same(level, wanted))
+    pub fn applies_to(&self, factors: &Bindings) -> bool {
+        self.under.iter().all(|(name, named)| {
+            factors.get(name).is_some_and(|level| crate::level::is_same(level, named))
         })
     }
 }
 
-/// The relation that a promise claims.
+/// The relation of a promise.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Relation {
-    /// Shares of the measure follow this knob's values as read back.
+    /// Shares of the measure are proportional to this knob's values as read back.
     Proportional {
         /// The knob's v2 name.
         to: String,
     },
-    /// All groups get the same.
+    /// All groups get the same amount.
     Equal,
-    /// Threads run on the CPUs, or pages lie on the nodes, that places give them.
+    /// Threads run on the CPUs, and pages are on the nodes, of their placement.
     Placed,
-    /// Each group gets no more than this.
+    /// Each group gets at most this.
     AtMost {
         /// The limit.
         bound: Bound,
     },
-    /// Each group gets no less than this.
+    /// Each group gets at least this.
     AtLeast {
         /// The protection.
         bound: Bound,
     },
-    /// Across trials: the measure under some levels of factors, divided by that under others.
+    /// Across trials: the measure at some levels of factors, divided by that at others.
     Ratio {
         /// Levels of the numerator.
         of: Bindings,
         /// Levels of the denominator, of the same factors.
         to: Bindings,
-        /// The ratio is no less than this.
+        /// Lower bound of the ratio.
         at_least: Option<f64>,
-        /// The ratio is no more than this.
+        /// Upper bound of the ratio.
         at_most: Option<f64>,
     },
-    /// Across trials: the same under every level of a factor.
+    /// Across trials: the same at every level of a factor.
     EqualOver {
         /// The factor.
         factor: String,
@@ -480,24 +484,24 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Whether it is about trials against each other, and not about each trial by itself.
+    /// Whether it compares trials with each other, rather than holding in each trial.
     #[must_use]
-    pub const fn is_across(&self) -> bool {
+    pub const fn is_cross_trial(&self) -> bool {
         matches!(self, Self::Ratio { .. } | Self::EqualOver { .. })
     }
 }
 
-/// Which levels of a factor are compared with each other.
+/// Which pairs of levels of a factor are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pairs {
-    /// Each with each.
+    /// Each level with each other level.
     #[default]
     All,
-    /// Each with the first.
+    /// Each level with the first.
     First,
 }
 
-/// A number of somebody else, shown beside ours and never judged.
+/// A published number, shown beside the results and never judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
     /// What it is, in one line.
@@ -506,24 +510,24 @@ pub struct Reference {
     pub value: f64,
     /// Its unit.
     pub unit: String,
-    /// Where it stands.
+    /// Where it is published.
     pub source: String,
-    /// The measure of ours to show beside it.
+    /// The measure to show beside it.
     pub measure: Option<String>,
-    /// The one group of ours that counts; `None` for all of them.
+    /// The group to show beside it; `None` for all of them.
     pub group: Option<String>,
-    /// The levels of our factors that it belongs to.
+    /// The levels of factors to which it belongs.
     pub under: Bindings,
-    /// The levels that ours is divided by: then it is a ratio, and empty otherwise.
+    /// The levels to divide by if it is a ratio, empty otherwise.
     pub to: Bindings,
 }
 
-/// What a limit or a protection is measured against.
+/// The bound of a limit or a protection.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Bound {
-    /// The same for every group: a rate in the measure's unit per second, or an amount for a
-    /// measure that is one, such as `memory.current`.
+    /// The same for every group: a rate in the measure's unit per second, or an amount for measures
+    /// such as `memory.current`.
     Value(Templated<Scalar>),
-    /// What this knob of the group says, as read back. By its v2 name.
+    /// The value of this knob of the group, as read back; by its v2 name.
     Knob(String),
 }

@@ -1,4 +1,4 @@
-//! Values that may name a factor.
+//! Values that may refer to factors.
 
 use std::str::FromStr;
 
@@ -15,17 +15,17 @@ pub enum Templated<T> {
     Template(String),
 }
 
-/// How a resolved scalar becomes a value of a field's type.
+/// Conversion of a resolved scalar to the type of a field.
 pub trait FromScalar: Sized + Clone {
-    /// What is accepted, as a phrase that follows "expected".
+    /// The accepted values, as a phrase that follows "expected".
     const EXPECTED: &'static str;
 
-    /// The value, or `None` when the scalar is not one.
+    /// The value, or `None` if the scalar is not valid.
     fn from_scalar(scalar: &Scalar) -> Option<Self>;
 }
 
 impl<T: FromScalar> Templated<T> {
-    /// The value under these bindings, or why there is none.
+    /// The value under these bindings, or the reason why there is none.
     pub fn resolve(&self, bindings: &Bindings) -> Result<T, String> {
         match self {
             Self::Value(value) => Ok(value.clone()),
@@ -43,11 +43,10 @@ pub fn factor_names(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name.trim()))
 }
 
-/// Replaces each `{factor}`. A text that is one template and nothing else keeps the factor's type.
+/// Replaces each `{factor}`. A text that consists of one template keeps the factor's type.
 pub fn substitute(text: &str, bindings: &Bindings) -> Result<Scalar, String> {
-    let bound = |name: &str| {
-        bindings.get(name).ok_or_else(|| format!("`{{{name}}}` names no factor of this study"))
-    };
+    let bound =
+        |name: &str| bindings.get(name).ok_or_else(|| format!("unknown factor `{{{name}}}`"));
     if let Some(name) = whole_template(text) {
         return bound(name).cloned();
     }
@@ -64,8 +63,8 @@ pub fn substitute(text: &str, bindings: &Bindings) -> Result<Scalar, String> {
     Ok(Scalar::Text(resolved))
 }
 
-/// Names in braces that could be those of factors. Braces around anything else (`{print $1}`, `{}`)
-/// belong to whoever reads the text.
+/// Names in braces that could be factors. Braces around anything else (`{print $1}`, `{}`) belong
+/// to the program.
 pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let candidates = text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
     candidates.filter(|name| {
@@ -74,7 +73,7 @@ pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Replaces each `{factor}` that is bound and leaves all other braces alone.
+/// Replaces each `{factor}` that is bound and leaves all other braces unchanged.
 #[must_use]
 pub fn fill(text: &str, bindings: &Bindings) -> String {
     bindings.iter().fold(text.to_owned(), |text, (name, value)| {
@@ -178,14 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_one_template_keeps_the_factor_s_type() {
+    fn a_text_of_one_template_keeps_the_type_of_the_factor() {
         assert_eq!(substitute("{groups}", &bindings()), Ok(Scalar::Integer(8)));
         assert_eq!(substitute("1/{groups}", &bindings()), Ok(Scalar::Text("1/8".to_owned())));
         assert_eq!(substitute("{groups}x{bs}", &bindings()), Ok(Scalar::Text("8x4k".to_owned())));
     }
 
     #[test]
-    fn braces_that_name_nothing_are_left_alone() {
+    fn braces_without_a_factor_are_left_unchanged() {
         assert_eq!(
             fill("awk '{print $1}' {bs} {directory}", &bindings()),
             "awk '{print $1}' 4k {directory}"
@@ -197,13 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn unknown_factors_and_open_braces_are_named() {
+    fn unknown_factors_and_unclosed_braces_are_named() {
         assert!(substitute("{grups}", &bindings()).unwrap_err().contains("grups"));
         assert!(substitute("1/{groups", &bindings()).unwrap_err().contains("without"));
     }
 
     #[test]
-    fn a_resolved_value_of_the_wrong_type_says_what_it_became() {
+    fn a_resolved_value_of_the_wrong_type_is_shown() {
         let count: Templated<u32> = Templated::Template("{bs}".to_owned());
         let message = count.resolve(&bindings()).unwrap_err();
         assert!(message.contains("`4k`") && message.contains("whole number"), "{message}");

@@ -1,11 +1,11 @@
-//! TOML values as this room sees them.
+//! Types of TOML values.
 
 use toml::de::DeValue;
 
 use crate::key::Shape;
 use crate::syntax::Scalar;
 
-/// The scalar that a value is, if it is one that a study can hold.
+/// Converts a value to a scalar, if it is one.
 pub(crate) fn scalar(value: &DeValue<'_>) -> Option<Scalar> {
     match value {
         DeValue::String(text) => Some(Scalar::Text(text.to_string())),
@@ -20,13 +20,13 @@ pub(crate) fn scalar(value: &DeValue<'_>) -> Option<Scalar> {
     }
 }
 
-/// What a value is, as a phrase that follows "found".
+/// The type of a value, as a phrase that follows "is".
 pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",
         DeValue::Integer(_) if scalar(value).is_none() => "a number beyond 64 bits",
         DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) if scalar(value).is_none() => "no finite number",
+        DeValue::Float(_) if scalar(value).is_none() => "a number that is not finite",
         DeValue::Float(_) => "a number with a fraction",
         DeValue::Boolean(_) => "a boolean",
         DeValue::Datetime(_) => "a date or time",
@@ -36,7 +36,7 @@ pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
 }
 
 impl Shape {
-    /// Whether a value of this type can stand here at all; what it says is checked later.
+    /// Whether a value has this type; its content is checked later.
     pub(crate) fn accepts(self, value: &DeValue<'_>) -> bool {
         let is_number = value.is_integer() || value.is_float();
         if is_number && scalar(value).is_none() {
@@ -67,12 +67,12 @@ impl Shape {
         }
     }
 
-    /// Whether other parts of the file may refer to what stands here.
+    /// Whether other parts of the file may refer to entries of this value.
     pub(crate) fn holds_parts(self) -> bool {
         matches!(self, Self::Texts | Self::Knobs | Self::Factors | Self::Named(_) | Self::List(_))
     }
 
-    /// What can stand here, as a phrase that follows "expected".
+    /// The accepted values, as a phrase that follows "expected".
     pub(crate) fn expected(self) -> &'static str {
         match self {
             Self::Text | Self::Words(_) | Self::TemplatedWords(_) => "a text in quotes",

@@ -1,26 +1,25 @@
-//! Pages in a real browser, without a network: what became of them, what they complained about,
-//! and what they asked for.
+//! Loads pages in a real browser without a network: resulting document, console output, and requests.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Names under which Chromium is installed.
+/// Names of the installed Chromium.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 /// A page after its scripts have run.
 #[derive(Debug)]
 pub struct Opened {
-    /// The document as it stands then, as markup.
+    /// The resulting document, as markup.
     pub dom: String,
     /// Lines that scripts and the browser wrote to the console.
     pub console: Vec<String>,
-    /// Addresses that were asked for over a network.
+    /// Addresses requested over a network.
     pub requests: Vec<String>,
 }
 
-/// Opens a page with a window of this width; `fragment` may be empty. An error says why there is
-/// no browser or why it did not come to its end.
+/// Loads a page in a window of this width; `fragment` may be empty. The error is the reason why there is no
+/// browser or why it failed.
 pub fn open(page: &Path, fragment: &str, width: u32) -> Result<Opened, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let log = folder.path().join("net.json");
@@ -39,14 +38,14 @@ pub fn open(page: &Path, fragment: &str, width: u32) -> Result<Opened, String> {
         let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
         Ok::<String, String>(String::from_utf8_lossy(&bytes).into_owned())
     };
-    let said = read(&err)?;
-    let console = said.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect();
+    let log_text = read(&err)?;
+    let console =
+        log_text.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect();
     Ok(Opened { dom: read(&dom)?, console, requests: requests(&read(&log)?) })
 }
 
-/// The browser without a window, a network, or anything of its own to do; what it keeps goes into
-/// the folder `profile`. What it is to open, and what of it, is left to say. An error says why
-/// there is none.
+/// The browser, headless and without network or background tasks, with its data in the folder `profile`. The
+/// caller adds the page and the output format. The error is the reason why there is no browser.
 pub fn command(profile: &Path) -> Result<Command, String> {
     let mut command = Command::new(browser()?);
     command
@@ -60,18 +59,18 @@ pub fn command(profile: &Path) -> Result<Command, String> {
 }
 
 fn browser() -> Result<&'static str, String> {
-    let there = |name: &&str| {
-        let mut asked = Command::new(name);
-        asked.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        asked.status().is_ok_and(|status| status.success())
+    let is_installed = |name: &&str| {
+        let mut probe = Command::new(name);
+        probe.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        probe.status().is_ok_and(|status| status.success())
     };
     NAMES
         .into_iter()
-        .find(there)
+        .find(is_installed)
         .ok_or_else(|| "no chromium (scripts/setup report installs it)".to_owned())
 }
 
-/// A browser that hangs must not hang the tests.
+/// Limits the browser's run time so that a hang does not block the tests.
 fn wait(command: &mut Command) -> Result<(), String> {
     const LONGEST: Duration = Duration::from_secs(180);
     let mut child = command.spawn().map_err(|error| error.to_string())?;
@@ -90,8 +89,8 @@ fn wait(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// Addresses that the page asked for, from the browser's log of its network, an event a line: what
-/// the browser asks for of its own accord (updates, the time) has no origin.
+/// Addresses that the page requested, from the browser's network log with one event per line: the browser's
+/// own requests (updates, the time) have no origin.
 fn requests(log: &str) -> Vec<String> {
     let own = log.lines().filter(|line| !line.contains("\"initiator\":\"not an origin\""));
     let of_page = own.filter(|line| line.contains("\"initiator\":"));
@@ -111,18 +110,21 @@ mod tests {
     }
 
     #[test]
-    fn sees_what_a_page_did_what_it_complained_about_and_what_it_asked_for() {
+    fn a_page_s_document_console_and_requests_are_returned() {
         let body = "<p id=a></p><img src=\"http://assay.invalid/x.png\"><script>\
                     document.getElementById('a').textContent = 'done' + location.hash;\
                     console.error('odd');</script>";
         let (_folder, page) = written(body);
         match open(&page, "#there", 800) {
-            Ok(seen) => {
-                assert!(seen.dom.contains("done#there"), "{}", seen.dom);
-                assert!(seen.console.iter().any(|line| line.contains("odd")), "{seen:?}");
-                assert!(seen.requests.iter().any(|url| url.contains("assay.invalid")), "{seen:?}");
+            Ok(opened) => {
+                assert!(opened.dom.contains("done#there"), "{}", opened.dom);
+                assert!(opened.console.iter().any(|line| line.contains("odd")), "{opened:?}");
+                assert!(
+                    opened.requests.iter().any(|url| url.contains("assay.invalid")),
+                    "{opened:?}"
+                );
             }
-            Err(why) => crate::skip("sees_what_a_page_did", &why),
+            Err(why) => crate::skip("a_page_s_document_console_and_requests", &why),
         }
     }
 }

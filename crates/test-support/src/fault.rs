@@ -1,8 +1,8 @@
-//! Ten faults that are put into real runs: each a study file with what a hand outside of Assay does
-//! meanwhile, and the causes that name it.
+//! Ten faults injected into real runs: each is a study file with a perturbation during the run, and the
+//! causes that identify it.
 //!
-//! The first lines of a file say so: `# named:` the codes that are right, `# hand:` nothing, an
-//! attribute of the queue with its value, or `weight` with a value.
+//! The first lines of a file describe them: `# named:` the correct codes, `# hand:` nothing, a queue
+//! attribute with its value, or `weight` with a value.
 
 mod perturbation;
 
@@ -31,7 +31,7 @@ const FILES: [(&str, &str); 10] = [
     ("limit-too-high", include_str!("../faults/limit-too-high.toml")),
 ];
 
-/// Causes that a busy host has before any fault.
+/// Causes that a busy host has even without a fault.
 const OF_A_BUSY_HOST: [&str; 5] =
     ["C-CPU", "C-CPU-OTHERS", "C-STEAL", "C-LATE-START", "C-NOT-BACKLOGGED"];
 
@@ -40,33 +40,33 @@ const OF_A_BUSY_HOST: [&str; 5] =
 pub struct Fault {
     /// The name of its file.
     pub name: &'static str,
-    /// What is wrong, in words.
+    /// Description of the fault.
     pub what: String,
-    /// Codes of the causes that name it.
+    /// Codes of the causes that identify it.
     pub named: Vec<String>,
     study: &'static str,
     hand: Perturbation,
 }
 
-/// What a run with the fault came to.
+/// Result of a run with the fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// The verdict on the first promise.
     pub verdict: String,
     /// Codes of its causes, in order.
     pub causes: Vec<String>,
-    /// Codes of `assay explain`, in order, where the run itself did not name the fault first.
+    /// Codes of `assay explain`, in order, if the run itself did not name the fault first.
     pub explained: Vec<String>,
 }
 
-/// Whether the fault was named.
+/// Whether the fault was identified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
     /// First of all causes.
     First,
     /// Not first, or not at all.
     No,
-    /// The host was too busy for a verdict before the fault could tell.
+    /// The host was too busy for a verdict.
     TooBusy,
 }
 
@@ -74,7 +74,7 @@ impl Fault {
     /// All ten, in the order of the documentation.
     ///
     /// # Errors
-    /// The file whose first lines cannot be read.
+    /// Errors: the file whose first lines cannot be parsed.
     pub fn all() -> Result<Vec<Self>, String> {
         FILES.iter().map(|(name, study)| Self::parse(name, study)).collect()
     }
@@ -82,8 +82,8 @@ impl Fault {
     fn parse(name: &'static str, study: &'static str) -> Result<Self, String> {
         let line = |key: &str| {
             let start = format!("# {key}: ");
-            let found = study.lines().find_map(|line| line.strip_prefix(&start));
-            found.ok_or_else(|| format!("faults/{name}.toml has no line `{start}`"))
+            let value = study.lines().find_map(|line| line.strip_prefix(&start));
+            value.ok_or_else(|| format!("faults/{name}.toml has no line `{start}`"))
         };
         Ok(Self {
             name,
@@ -94,12 +94,12 @@ impl Fault {
         })
     }
 
-    /// Runs the study with the fault: the run folder. Everything lies below `place`, the ledger in
-    /// `place/state`. When `stop` says so the run is asked to end, and has put the host back when
-    /// this returns.
+    /// Runs the study with the fault and returns the run folder. All files are below `place`, the ledger in
+    /// `place/state`. When `stop` returns true, the run is asked to end; it has restored the host when this
+    /// returns.
     ///
     /// # Errors
-    /// What kept it from running, with the last lines that it said.
+    /// The reason why it did not run, with the last lines of its output.
     pub fn inject(
         &self,
         assay: &Path,
@@ -114,10 +114,10 @@ impl Fault {
         Ok(out)
     }
 
-    /// Judges the run folder, and lets `assay explain` look where the fault is not named first.
+    /// Judges the run folder, and runs `assay explain` if the fault is not named first.
     ///
     /// # Errors
-    /// What kept it from being judged or explained.
+    /// The reason why it could not be judged or explained.
     pub fn outcome(
         &self,
         assay: &Path,
@@ -143,7 +143,7 @@ impl Fault {
                 out.as_os_str(),
             ];
             let place = run.parent().unwrap_or(run);
-            Self { hand: Perturbation::Rests, ..self.clone() }
+            Self { hand: Perturbation::None, ..self.clone() }
                 .call(assay, &arguments, place, &out, stop)?;
             outcome.explained = codes(&json(&out.join("explain.json"))?["causes"]);
         }
@@ -161,7 +161,7 @@ impl Fault {
         }
     }
 
-    /// Starts the program, lets the hand do its work, and waits for the end.
+    /// Starts the program, applies the perturbation, and waits for the end.
     fn call(
         &self,
         assay: &Path,
@@ -170,8 +170,9 @@ impl Fault {
         out: &Path,
         stop: &dyn Fn() -> bool,
     ) -> Result<(), String> {
-        let said = place.join(format!("{}.said", self.name));
-        let file = File::create(&said).map_err(|cause| format!("{}: {cause}", said.display()))?;
+        let output_path = place.join(format!("{}.output_path", self.name));
+        let file = File::create(&output_path)
+            .map_err(|cause| format!("{}: {cause}", output_path.display()))?;
         let mut child = Command::new(assay)
             .args(arguments)
             .current_dir(place)
@@ -181,30 +182,34 @@ impl Fault {
             .stderr(file)
             .spawn()
             .map_err(|cause| format!("{}: {cause}", assay.display()))?;
-        let mut done = self.hand == Perturbation::Rests;
-        let mut asked = false;
+        let mut applied = self.hand == Perturbation::None;
+        let mut stop_sent = false;
         let status = loop {
             if let Some(status) = child.try_wait().map_err(|cause| cause.to_string())? {
                 break status;
             }
-            if !done && perturbation::has_begun(out) {
+            if !applied && perturbation::has_begun(out) {
                 sleep(Duration::from_millis(1500));
                 self.hand.act(out, child.id())?;
-                done = true;
+                applied = true;
             }
-            if !asked && stop() {
-                // One that has just ended needs no signal.
+            if !stop_sent && stop() {
+                // A process that has just ended needs no signal.
                 let _ = assay_kernel::process::send(child.id(), Signal::TERM);
-                asked = true;
+                stop_sent = true;
             }
             sleep(Duration::from_millis(20));
         };
         if !matches!(status.code(), Some(0 | 1 | 3)) {
-            let talk = fs::read_to_string(&said).unwrap_or_default();
-            let last: Vec<&str> = talk.lines().rev().take(3).collect();
+            let output = fs::read_to_string(&output_path).unwrap_or_default();
+            let last: Vec<&str> = output.lines().rev().take(3).collect();
             return Err(format!("{}: ended with {status}: {}", self.name, last.join("; ")));
         }
-        if done { Ok(()) } else { Err(format!("{}: the hand came too late", self.name)) }
+        if applied {
+            Ok(())
+        } else {
+            Err(format!("{}: the run ended before the perturbation", self.name))
+        }
     }
 }
 
@@ -218,12 +223,12 @@ fn json(path: &Path) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|cause| format!("{}: {cause}", path.display()))
 }
 
-/// Sources that judging a fault needs.
+/// Sources needed for judging a fault.
 const KEPT: [&str; 8] =
     ["io", "disk", "cpu", "host_cpu", "cpus", "cpu_split", "throttle", "vmstat"];
 
-/// Copies what judging needs of a run of one trial to a folder that can be committed: no names of
-/// the machine, no paths, no output of workloads.
+/// Copies what is needed for judging a run of one trial to a folder that can be committed: without names of
+/// the machine, paths, or output of workloads.
 ///
 /// # Errors
 /// The file that could not be read or written.
@@ -261,18 +266,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_ten_faults_and_each_says_what_names_it() {
+    fn there_are_ten_faults_and_each_lists_its_causes() {
         let all = Fault::all().unwrap();
         assert_eq!(all.len(), 10);
         for fault in &all {
             assert!(fault.named.iter().all(|code| code.starts_with("C-")), "{}", fault.name);
             assert!(!fault.what.is_empty());
         }
-        assert_eq!(all.iter().filter(|fault| fault.hand != Perturbation::Rests).count(), 3);
+        assert_eq!(all.iter().filter(|fault| fault.hand != Perturbation::None).count(), 3);
     }
 
     #[test]
-    fn a_cause_counts_as_named_only_where_it_is_the_first() {
+    fn a_fault_counts_as_named_only_by_the_first_cause() {
         let fault = Fault::all().unwrap().remove(0);
         let outcome = |causes: &[&str], explained: &[&str]| Outcome {
             verdict: "void".to_owned(),

@@ -1,10 +1,10 @@
-//! Tests take turns on the host, and those that cannot run are counted, with the reason, and never
-//! taken for passed.
+//! Serialises tests that use the host, and counts skipped tests with the reason, so that they never count as
+//! passed.
 //!
-//! `assay-suite` runs every test binary twice. In the first pass tests that ask for the host are only
-//! written down, so that all others run side by side at once; in the second those
-//! that were written down run one after the other. A test that never asks for the
-//! host runs in the first pass alone. Under plain `cargo test` tests wait for the host by a lock.
+//! `assay-suite` runs every test binary twice. In the first pass tests that need the host are only recorded,
+//! so that all others can run in parallel; in the second pass the recorded ones run one after another. A test
+//! that never needs the host runs in the first pass only. Under plain `cargo test` a lock serialises the
+//! tests.
 
 use std::env;
 use std::fs::File;
@@ -16,7 +16,7 @@ use std::thread;
 use assay_facts::{Available, HostFacts};
 use assay_kernel::{Root, filesystem};
 
-/// What a test needs of the host besides root.
+/// A requirement of a test on the host, besides root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// Some hierarchy that serves this controller, by its v2 name.
@@ -29,25 +29,24 @@ pub enum Need {
     Tool(&'static str),
 }
 
-/// Held by the one test that changes the host now, also against tests of other crates.
+/// Held by the one test that currently changes the host, across all crates.
 #[derive(Debug)]
 pub struct HostLock {
     _lock: File,
 }
 
-/// What else may run while a test has the host.
+/// What may run at the same time as a test with the host lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Beside {
+enum Parallel {
     /// Nothing: the test measures.
     Nothing,
     /// Tests that only compute.
     Computing,
-    /// All but those that measure: the test has a guest or a root of its own, and asks nothing of the
-    /// host.
+    /// All tests except those that measure: the test uses its own guest or root, and does not use the host.
     All,
 }
 
-impl Beside {
+impl Parallel {
     const fn word(self) -> &'static str {
         match self {
             Self::Nothing => "quiet",
@@ -57,22 +56,22 @@ impl Beside {
     }
 }
 
-/// Waits for this test's turn to change the host, with nothing else running that `assay-suite` has
-/// started; `None`, said and counted, where the host cannot do it.
+/// Waits until this test may change the host, with nothing else running that `assay-suite` started; `None`,
+/// after counting it as skipped, if the host lacks a requirement.
 #[must_use]
 pub fn host_lock(test: &str, needs: &[Need]) -> Option<HostLock> {
-    take(test, needs, Beside::Nothing)
+    take(test, needs, Parallel::Nothing)
 }
 
-/// The same for a test that judges nothing which a busy CPU could change: tests that only compute
-/// may run beside it.
+/// The same for a test whose result does not depend on a busy CPU: tests that only compute may run at the
+/// same time.
 #[must_use]
 pub fn busy_host_lock(test: &str, needs: &[Need]) -> Option<HostLock> {
-    take(test, needs, Beside::Computing)
+    take(test, needs, Parallel::Computing)
 }
 
-fn take(test: &str, needs: &[Need], beside: Beside) -> Option<HostLock> {
-    if is_put_off(beside) {
+fn take(test: &str, needs: &[Need], parallel: Parallel) -> Option<HostLock> {
+    if is_deferred(parallel) {
         return None;
     }
     if let Some(reason) = why_not(needs) {
@@ -89,41 +88,39 @@ fn wait() -> HostLock {
     HostLock { _lock: lock }
 }
 
-/// Looks at the host while no test has it. Each gives it back as it was, so that two such looks
-/// must see the same, however many tests had it in between.
+/// Calls `look` while no test holds the host. Every test restores the host, so two such calls must see the
+/// same state, however many tests ran in between.
 pub fn with_host_lock<T>(look: impl FnOnce() -> T) -> T {
     let _lock = wait();
     look()
 }
 
-/// Whether a test that has a guest, and needs nothing of the host but its CPUs, is put off; it then
-/// returns at once. Such tests run beside all others but those that measure.
+/// Whether a test that has a guest, and needs only the host's CPUs, is deferred; it then returns at once.
+/// Such tests run at the same time as all others except those that measure.
 #[must_use]
 pub fn is_for_guests() -> bool {
-    is_put_off(Beside::All)
+    is_deferred(Parallel::All)
 }
 
-/// The same for a test that changes nothing of the host either, but takes long or needs more than this
-/// clone.
+/// The same for a test that does not change the host either, but takes long or needs more than this clone.
 #[must_use]
 pub fn is_for_later() -> bool {
-    is_put_off(Beside::All)
+    is_deferred(Parallel::All)
 }
 
-/// Writes a test that asks down under the name that libtest gave its thread, where
-/// `assay-suite` wants that.
-fn is_put_off(beside: Beside) -> bool {
+/// Records a test that needs the host, by the name of its libtest thread, if `assay-suite` requests it.
+fn is_deferred(parallel: Parallel) -> bool {
     let Some(path) = env::var_os("ASSAY_TEST_LATER") else { return false };
-    append(Path::new(&path), &format!("{} {}", beside.word(), name_of_test()));
+    append(Path::new(&path), &format!("{} {}", parallel.word(), name_of_test()));
     true
 }
 
 fn name_of_test() -> String {
     let thread = thread::current();
-    thread.name().expect("a test asks in the thread that libtest gave it").to_owned()
+    thread.name().expect("the lock is taken in libtest's thread of the test").to_owned()
 }
 
-/// Says that a test, or a part of it, did not run and why; `make test` adds these up.
+/// Reports that a test, or a part of it, did not run and why; `make test` adds these up.
 pub fn skip(test: &str, reason: &str) {
     eprintln!("SKIPPED {test}: {reason}");
     if let Some(path) = env::var_os("ASSAY_TEST_SKIPS") {
@@ -131,13 +128,13 @@ pub fn skip(test: &str, reason: &str) {
     }
 }
 
-/// One write, so that lines of several processes do not mix.
+/// Appends with a single write, so that lines of several processes do not mix.
 fn append(path: &Path, line: &str) {
     let mut file = File::options().create(true).append(true).open(path).unwrap();
     file.write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
-/// What is asked of the host does not change while tests run, and asking starts a dozen programs.
+/// Cached: the answer does not change while tests run, and determining it starts a dozen programs.
 fn why_not(needs: &[Need]) -> Option<String> {
     static FACTS: OnceLock<HostFacts> = OnceLock::new();
     let facts = FACTS.get_or_init(|| assay_host::gather(&Root::real()).unwrap());

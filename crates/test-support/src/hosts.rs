@@ -1,4 +1,4 @@
-//! Made-up hosts for which tests plan studies.
+//! Synthetic hosts for planning studies in tests.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,7 +1,6 @@
-//! What tests on the real kernel share: one at a time, a picture of everything that a run may
-//! change, skips that are counted, faults to inject, trees of files in place of a host, and hosts made
-//! up to plan for. Used by tests and by the bench only.
-// A failure in what the tests share is a failure of the test.
+//! Shared test code for the real kernel: a host lock, a snapshot of everything that a run may change, counted
+//! skips, faults to inject, fake file trees, and synthetic hosts for plans. Used by tests and by the bench
+//! only.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 pub mod browser;

@@ -1,2 +1,2 @@
-//! The invariants of the house, kept by tests and not by care (ARCHITECTURE.md). This crate has
-//! no code: its tests read the workspace as text.
+//! Tests of the invariants in ARCHITECTURE.md. This crate has no code: its tests read the workspace
+//! as text.

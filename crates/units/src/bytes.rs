@@ -1,4 +1,4 @@
-//! An amount of data.
+//! Amounts of data.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,8 +11,8 @@ const EXPECTED: &str = "an amount of data such as `4096`, `64 KiB`, `2 GiB` or `
 
 /// An amount of data in bytes.
 ///
-/// Written `2 GiB` (powers of 1024), `2 GB` (powers of 1000), or as fio and the kernel write
-/// it, `4k`, `2G` (powers of 1024). Prints the largest binary unit that is exact.
+/// Written `2 GiB` (powers of 1024), `2 GB` (powers of 1000), or as in fio and the kernel, `4k`,
+/// `2G` (powers of 1024). Prints the largest binary unit that is exact.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -20,7 +20,7 @@ const EXPECTED: &str = "an amount of data such as `4096`, `64 KiB`, `2 GiB` or `
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// Binary units from the largest to the smallest, as they are printed.
+    /// Binary units for printing, from the largest to the smallest.
     const BINARY: [(u64, &'static str); 4] =
         [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
 
@@ -36,7 +36,7 @@ impl Bytes {
         Self(count << 20)
     }
 
-    /// The amount as a count of bytes.
+    /// The number of bytes.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_people_fio_and_the_kernel_write() {
+    fn parses_common_spellings_and_those_of_fio_and_the_kernel() {
         for (text, bytes) in [
             ("4096", 4096),
             ("4k", 4096),
@@ -99,14 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_amount_of_data() {
+    fn refuses_invalid_amounts() {
         for text in ["", "GiB", "2 gallons", "-1", "1e999", "0.3 B", "9999999999 TiB", "1 GiBs"] {
             assert!(text.parse::<Bytes>().is_err(), "{text}");
         }
     }
 
     #[test]
-    fn prints_what_it_reads_back() {
+    fn printed_amounts_parse_to_the_same_value() {
         for bytes in [0, 1, 1023, 1024, 1536, 2 << 30, (1 << 40) + 1] {
             let printed = Bytes(bytes).to_string();
             assert_eq!(printed.parse(), Ok(Bytes(bytes)), "{printed}");

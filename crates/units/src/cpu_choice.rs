@@ -1,4 +1,4 @@
-//! Which CPUs threads are to run on, as users write it: by number, or by how CPUs hang together.
+//! Choices of CPUs as users write them: by number or by topology.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,19 +6,19 @@ use std::str::FromStr;
 use crate::error::UnitError;
 use crate::id_set::{CpuSet, NodeSet};
 
-const EXPECTED: &str = "CPUs: a list such as `0-3,8`, `siblings`, `separate cores` (each with \
-                        `:4` for how many CPUs), or `node:0`";
+const EXPECTED: &str = "CPUs: a list such as `0-3,8`, `siblings`, `separate cores` (either with \
+                        `:4` for the number of CPUs), or `node:0`";
 
 /// A choice of CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CpuChoice {
-    /// These.
+    /// These CPUs.
     List(CpuSet),
-    /// CPUs that share their cores, so many of them; without a number all of one core.
+    /// This many CPUs that share cores; without a number all CPUs of one core.
     Siblings(Option<u16>),
-    /// CPUs of different cores, so many of them; without a number as many as share a core.
+    /// This many CPUs of different cores; without a number as many as share a core.
     SeparateCores(Option<u16>),
-    /// Those of these NUMA nodes.
+    /// The CPUs of these NUMA nodes.
     Nodes(NodeSet),
 }
 
@@ -26,7 +26,7 @@ impl FromStr for CpuChoice {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let wrong = || UnitError::new(text, EXPECTED);
+        let error = || UnitError::new(text, EXPECTED);
         let text = text.trim();
         let (name, rest) = match text.split_once(':') {
             Some((name, rest)) => (name.trim(), Some(rest.trim())),
@@ -34,18 +34,18 @@ impl FromStr for CpuChoice {
         };
         let count = |rest: Option<&str>| {
             let parsed = rest.map(|rest| rest.parse::<u16>().ok().filter(|count| *count > 0));
-            parsed.map_or(Ok(None), |count| count.map(Some).ok_or_else(wrong))
+            parsed.map_or(Ok(None), |count| count.map(Some).ok_or_else(error))
         };
         match name {
             "siblings" => count(rest).map(Self::Siblings),
             "separate cores" | "separate-cores" => count(rest).map(Self::SeparateCores),
             "node" => {
-                let nodes: NodeSet = rest.ok_or_else(wrong)?.parse().map_err(|_| wrong())?;
-                if nodes.is_empty() { Err(wrong()) } else { Ok(Self::Nodes(nodes)) }
+                let nodes: NodeSet = rest.ok_or_else(error)?.parse().map_err(|_| error())?;
+                if nodes.is_empty() { Err(error()) } else { Ok(Self::Nodes(nodes)) }
             }
             _ => {
-                let cpus: CpuSet = text.parse().map_err(|_| wrong())?;
-                if cpus.is_empty() { Err(wrong()) } else { Ok(Self::List(cpus)) }
+                let cpus: CpuSet = text.parse().map_err(|_| error())?;
+                if cpus.is_empty() { Err(error()) } else { Ok(Self::List(cpus)) }
             }
         }
     }
@@ -69,14 +69,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_choice_prints_what_it_was_read_from() {
+    fn every_choice_prints_as_it_was_written() {
         for text in ["0-3,8", "siblings", "siblings:4", "separate cores:2", "node:0-1"] {
             assert_eq!(text.parse::<CpuChoice>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn nothing_and_what_is_no_choice_are_refused() {
+    fn empty_and_invalid_choices_are_refused() {
         for text in ["", "all", "siblings:0", "siblings:x", "node", "node:", "3-1"] {
             let error = text.parse::<CpuChoice>().unwrap_err().to_string();
             assert!(error.contains("separate cores"), "{error}");

@@ -1,4 +1,4 @@
-//! Lengths of time, as `60 s`, `500 ms` or `3 h`.
+//! Durations such as `60 s`, `500 ms` or `3 h`.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use crate::error::{UnitError, split_number};
 
 const EXPECTED: &str = "a duration with its unit, such as `500 ms`, `20 s`, `3 min` or `3 h`";
 
-/// Reads a duration. The unit is part of it: a bare `60` is refused, since readers of a study
-/// file cannot know whether seconds or milliseconds were meant.
+/// Parses a duration. The unit is required: a bare `60` is refused, because readers of a study file
+/// could not tell seconds from milliseconds.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let (number, unit) = split_number(text, EXPECTED)?;
     let seconds = match unit {
@@ -21,7 +21,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     Duration::try_from_secs_f64(seconds).map_err(|_| UnitError::new(text, EXPECTED))
 }
 
-/// Prints a duration in the largest unit that is exact to the microsecond.
+/// Formats a duration in the largest unit that is exact to the microsecond.
 #[must_use]
 pub fn format_duration(duration: Duration) -> String {
     let micros = duration.as_micros();
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_a_number_with_its_unit() {
+    fn parses_a_number_with_its_unit() {
         for (text, millis) in [
             ("500 ms", 500),
             ("20s", 20_000),
@@ -53,14 +53,14 @@ mod tests {
     }
 
     #[test]
-    fn refuses_a_number_without_one() {
+    fn refuses_a_number_without_a_unit() {
         for text in ["60", "", "s", "-1 s", "5 parsecs"] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn prints_what_it_reads_back() {
+    fn printed_durations_parse_to_the_same_value() {
         for micros in [0, 1, 1_000, 1_500, 20_000_000, 60_000_000, 10_800_000_000] {
             let duration = Duration::from_micros(micros);
             assert_eq!(parse_duration(&format_duration(duration)), Ok(duration));

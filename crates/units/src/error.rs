@@ -1,13 +1,13 @@
-//! Why a text is not a quantity.
+//! Errors of parsing quantities.
 
 use std::fmt;
 
-/// A text that could not be read as a quantity, with what was expected instead.
+/// A text that is not a valid quantity, with what was expected instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
-    /// The text as given.
+    /// The text.
     pub text: String,
-    /// What would have been accepted, as a phrase that follows "expected".
+    /// The accepted values, as a phrase that follows "expected".
     pub expected: &'static str,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// Splits `"12.5 MiB"` into the number and the unit behind it.
+/// Splits `"12.5 MiB"` into the number and its unit.
 pub(crate) fn split_number<'t>(
     text: &'t str,
     expected: &'static str,

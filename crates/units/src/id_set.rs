@@ -1,4 +1,4 @@
-//! Sets of CPUs and of NUMA nodes, in the kernel's list format.
+//! Sets of CPUs and NUMA nodes in the kernel's list format.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,15 +11,15 @@ use crate::error::UnitError;
 const EXPECTED: &str = "a list of ids such as `0-3,8` (up to 65535)";
 
 /// A set of small ids in the kernel's list format, `0-3,8`
-/// (Documentation/admin-guide/cputopology.rst). Empty prints as the empty text.
+/// (Documentation/admin-guide/cputopology.rst). An empty set prints as the empty text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct IdSet(BTreeSet<u16>);
 
-/// A set of CPUs, by the kernel's numbers.
+/// A set of CPUs by the kernel's numbers.
 pub type CpuSet = IdSet;
 
-/// A set of NUMA nodes, by the kernel's numbers.
+/// A set of NUMA nodes by the kernel's numbers.
 pub type NodeSet = IdSet;
 
 impl IdSet {
@@ -28,19 +28,19 @@ impl IdSet {
         self.0.iter().copied()
     }
 
-    /// How many ids there are.
+    /// The number of ids.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether `id` is one of them.
+    /// Whether the set contains `id`.
     #[must_use]
     pub fn contains(&self, id: u16) -> bool {
         self.0.contains(&id)
@@ -63,17 +63,17 @@ impl FromStr for IdSet {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let wrong = || UnitError::new(text, EXPECTED);
+        let error = || UnitError::new(text, EXPECTED);
         let mut ids = BTreeSet::new();
-        // Ranges that say the same again and again are nobody's who means a set.
-        let mut said = 0_usize;
+        // Bounds the work for texts that repeat ranges, which no real list does.
+        let mut listed = 0_usize;
         for part in text.trim().split(',').filter(|part| !part.is_empty()) {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let first: u16 = first.trim().parse().map_err(|_| wrong())?;
-            let last: u16 = last.trim().parse().map_err(|_| wrong())?;
-            said += usize::from(last.saturating_sub(first)) + 1;
-            if first > last || said > 4 * usize::from(u16::MAX) {
-                return Err(wrong());
+            let first: u16 = first.trim().parse().map_err(|_| error())?;
+            let last: u16 = last.trim().parse().map_err(|_| error())?;
+            listed += usize::from(last.saturating_sub(first)) + 1;
+            if first > last || listed > 4 * usize::from(u16::MAX) {
+                return Err(error());
             }
             ids.extend(first..=last);
         }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_kernel_s_lists_and_prints_them_back() {
+    fn parses_the_kernel_s_lists_and_prints_them_back() {
         for text in ["", "0", "0-3", "0-3,8", "1,3,5-7"] {
             let set: IdSet = text.parse().unwrap();
             assert_eq!(set.to_string(), text);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_list() {
+    fn refuses_invalid_lists() {
         for text in ["a", "3-1", "0-", "70000", "1;2"] {
             assert!(text.parse::<IdSet>().is_err(), "{text}");
         }

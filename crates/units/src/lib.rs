@@ -1,8 +1,8 @@
-//! Quantities as people and the kernel write them: bytes, durations, percents, id lists, and
-//! places: choices of CPUs and memory policies.
+//! Quantities as people and the kernel write them: bytes, durations, percentages, lists of ids,
+//! choices of CPUs and memory policies.
 //!
-//! This room knows spelling and arithmetic, never the kernel: nothing here opens a file.
-//! Every type prints in a form that it parses back to the same value.
+//! This crate does only parsing and arithmetic and opens no file. Every type prints in a form that
+//! parses to the same value.
 
 mod bytes;
 mod cpu_choice;

@@ -1,16 +1,16 @@
-//! A bound that may be absent.
+//! Limits that may be absent.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A limit as cgroup v2 writes it: a value, or the word `max` for none at all.
+/// A limit as in cgroup v2: a value, or the word `max` for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Limit<T> {
-    /// Bounded by this value.
+    /// Limited to this value.
     Value(T),
-    /// Not bounded.
+    /// Not limited.
     Max,
 }
 

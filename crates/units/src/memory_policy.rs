@@ -1,4 +1,4 @@
-//! Where a process gets its memory from, as users write it (set_mempolicy(2)).
+//! Memory policies as users write them (set_mempolicy(2)).
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,25 +15,25 @@ const EXPECTED: &str = "a memory policy: `first touch`, `local`, `bind:0`, `pref
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum MemoryPolicy {
-    /// The kernel's default: the node of the CPU that touches a page first, and automatic balancing
-    /// may move it later.
+    /// The kernel's default: the node of the CPU that touches a page first; automatic balancing may
+    /// move it later.
     FirstTouch,
     /// The node of the CPU that touches a page first.
     Local,
     /// These nodes and no others.
     Bind(NodeSet),
-    /// One node, and others when it is full.
+    /// One node, and others if it is full.
     Preferred(NodeSet),
-    /// Some nodes, and others when they are full.
+    /// Some nodes, and others if they are full.
     PreferredMany(NodeSet),
     /// These nodes in turn, page by page.
     Interleave(NodeSet),
-    /// The same by the weights of /sys/kernel/mm/mempolicy/weighted_interleave.
+    /// These nodes in turn, by the weights in /sys/kernel/mm/mempolicy/weighted_interleave.
     WeightedInterleave(NodeSet),
 }
 
 impl MemoryPolicy {
-    /// The nodes that it names.
+    /// The nodes of the policy.
     #[must_use]
     pub const fn nodes(&self) -> Option<&NodeSet> {
         match self {
@@ -60,7 +60,7 @@ impl MemoryPolicy {
         }
     }
 
-    /// As /proc/PID/numa_maps shows it (`mpol_to_str` in mm/mempolicy.c).
+    /// The text in /proc/PID/numa_maps (`mpol_to_str` in mm/mempolicy.c).
     #[must_use]
     pub fn as_kernel_shows(&self) -> String {
         let name = match self {
@@ -83,24 +83,24 @@ impl FromStr for MemoryPolicy {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let wrong = || UnitError::new(text, EXPECTED);
+        let error = || UnitError::new(text, EXPECTED);
         let text = text.trim();
         let Some((name, nodes)) = text.split_once(':') else {
             return match text {
                 "first touch" | "first-touch" => Ok(Self::FirstTouch),
                 "local" => Ok(Self::Local),
-                _ => Err(wrong()),
+                _ => Err(error()),
             };
         };
-        let nodes: NodeSet = nodes.parse().map_err(|_| wrong())?;
+        let nodes: NodeSet = nodes.parse().map_err(|_| error())?;
         match (name.trim(), nodes.len()) {
-            (_, 0) => Err(wrong()),
+            (_, 0) => Err(error()),
             ("bind", _) => Ok(Self::Bind(nodes)),
             ("preferred", 1) => Ok(Self::Preferred(nodes)),
             ("preferred-many", _) => Ok(Self::PreferredMany(nodes)),
             ("interleave", _) => Ok(Self::Interleave(nodes)),
             ("weighted-interleave", _) => Ok(Self::WeightedInterleave(nodes)),
-            _ => Err(wrong()),
+            _ => Err(error()),
         }
     }
 }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_policy_prints_what_it_was_read_from() {
+    fn every_policy_prints_as_it_was_written() {
         for text in [
             "first touch",
             "local",
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_nodes_or_too_many_is_refused() {
+    fn missing_or_too_many_nodes_are_refused() {
         for text in ["bind", "bind:", "preferred:0-1", "interleaved:0-1", "local:0", ""] {
             let error = text.parse::<MemoryPolicy>().unwrap_err().to_string();
             assert!(error.contains("interleave:0-1"), "{error}");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_has_names_of_its_own() {
+    fn the_kernel_uses_different_names() {
         let shown = |text: &str| text.parse::<MemoryPolicy>().unwrap().as_kernel_shows();
         assert_eq!(shown("first touch"), "default");
         assert_eq!(shown("preferred:1"), "prefer:1");

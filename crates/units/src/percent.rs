@@ -1,4 +1,4 @@
-//! A share of a whole.
+//! Percentages.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,19 +9,19 @@ use crate::error::{UnitError, split_number};
 
 const EXPECTED: &str = "a percentage such as `10 %`, or a fraction such as `0.1`";
 
-/// A share of a whole, kept as a fraction: `10 %` and `0.1` are the same.
+/// A percentage, kept as a fraction: `10 %` and `0.1` are the same.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Percent(f64);
 
 impl Percent {
-    /// The percentage that is `fraction` of a whole.
+    /// The percentage for `fraction`.
     #[must_use]
     pub const fn from_fraction(fraction: f64) -> Self {
         Self(fraction)
     }
 
-    /// The share as a fraction: `10 %` is 0.1.
+    /// The value as a fraction: `10 %` is 0.1.
     #[must_use]
     pub const fn fraction(self) -> f64 {
         self.0
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn prints_without_the_noise_of_binary_fractions() {
+    fn prints_without_binary_rounding_noise() {
         assert_eq!(Percent(0.07).to_string(), "7 %");
         assert_eq!(Percent(0.125).to_string(), "12.5 %");
     }

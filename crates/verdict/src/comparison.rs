@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::judgement::Verdict;
 
-/// What is said of two sides of a comparison.
+/// Result of comparing two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Equivalence {
     /// The interval of the ratio lies within the margin.
     Equal,
-    /// Outside of the margin, on the side that is welcome.
+    /// Outside the margin, in the better direction.
     Better,
-    /// Outside of the margin, on the side that is not.
+    /// Outside the margin, in the worse direction.
     Worse,
-    /// Outside of the margin, of something that is neither good nor bad by itself.
+    /// Outside the margin, for a measure without a better direction.
     Different,
     /// The interval crosses the edge of the margin.
     Undecided,
-    /// There are no two numbers to compare.
+    /// Two numbers are not available.
     NotComparable,
 }
 
@@ -32,11 +32,11 @@ pub struct RunComparison {
     /// `equal`, `different`, `undecided` or `not_comparable`; against a baseline `equal`, `better`,
     /// `worse`, `undecided` or `not_comparable`.
     pub verdict: Equivalence,
-    /// Why, in one sentence that names the deciding numbers.
+    /// The reason in one sentence, with the deciding numbers.
     pub reason: String,
-    /// What is divided by.
+    /// The denominator.
     pub a: ComparedRun,
-    /// What is divided.
+    /// The numerator.
     pub b: ComparedRun,
     /// The margin: the larger is at most `1 + within` times the smaller.
     pub within: f64,
@@ -46,9 +46,9 @@ pub struct RunComparison {
     pub baseline: bool,
     /// Whether repeats are compared in pairs that ran next to each other.
     pub paired: bool,
-    /// What is not the same on both sides, apart from what was measured.
+    /// Differences between the sides other than the measurements.
     pub differences: Vec<RunDifference>,
-    /// What a reader must know of this comparison.
+    /// Caveats.
     pub notes: Vec<String>,
     /// Trials that both runs have.
     pub trials: Vec<TrialComparison>,
@@ -61,11 +61,11 @@ pub struct RunComparison {
 /// One side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparedRun {
-    /// What it is called.
+    /// Its name.
     pub run: String,
     /// The study's name.
     pub study: String,
-    /// When it began, RFC 3339, UTC.
+    /// Start time, RFC 3339, UTC.
     pub started_at: String,
     /// The host's name.
     pub host: String,
@@ -77,10 +77,10 @@ pub struct ComparedRun {
     pub verdict: Verdict,
 }
 
-/// Something that both runs say and do not agree on.
+/// A property that differs between the runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunDifference {
-    /// What, `kernel`, `knob io.weight`.
+    /// Name of the property: `kernel`, `knob io.weight`.
     pub what: String,
     /// In A.
     pub a: String,
@@ -97,12 +97,12 @@ pub struct TrialComparison {
     pub a_factors: Levels,
     /// Levels in B of the factors that are compared.
     pub b_factors: Levels,
-    /// As of the whole, for this trial.
+    /// The verdict on this trial.
     pub verdict: Equivalence,
-    /// Why nothing of this trial is compared.
+    /// Why this trial is not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_comparable: Option<String>,
-    /// What became of each promise.
+    /// Changes of promises.
     pub promises: Vec<PromiseChange>,
     /// Every measure, those that decide first.
     pub measures: Vec<MeasureComparison>,
@@ -111,7 +111,7 @@ pub struct TrialComparison {
 /// One promise on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromiseChange {
-    /// What is measured.
+    /// The measure.
     pub measure: String,
     /// The relation.
     pub is: String,
@@ -122,7 +122,7 @@ pub struct PromiseChange {
     /// In B.
     pub b: PromiseState,
     /// `equal` where both are kept or both broken, `better` and `worse` between kept and broken,
-    /// `undecided` where a side does not know, or knows it of its only repeat alone.
+    /// `undecided` where a side is undecided or has only one repeat.
     pub change: Equivalence,
 }
 
@@ -146,7 +146,7 @@ pub struct MeasureComparison {
     /// The group; absent for all measured groups together, or all instances of a workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Whether the verdict of the trial rests on it.
+    /// Whether the verdict of the trial depends on it.
     pub decides: bool,
     /// `higher` or `lower`, whichever is better; `null` where neither is.
     pub better: Option<String>,
@@ -154,28 +154,28 @@ pub struct MeasureComparison {
     pub a: Estimated,
     /// In B.
     pub b: Estimated,
-    /// B by A.
+    /// B divided by A.
     pub ratio: Option<f64>,
-    /// Lower end of the ratio's interval; `null` where nothing is known of the scatter.
+    /// Lower bound of the ratio's interval; `null` where the scatter is unknown.
     pub low: Option<f64>,
-    /// Its upper end.
+    /// Upper bound.
     pub high: Option<f64>,
-    /// Whether it is equal within the margin: `false` only where it is surely not.
+    /// Whether it is equal within the margin; `false` only where it is significantly not.
     pub equivalent: Option<bool>,
-    /// Whether there surely is a difference, however small: `null` where that is open.
+    /// Whether there is a significant difference, however small; `null` where that is open.
     pub differs: Option<bool>,
-    /// Both statements in one word.
+    /// Both results in one word.
     pub verdict: Equivalence,
-    /// Whether it surely did not become worse by more than the margin.
+    /// Whether it significantly did not become worse by more than the margin.
     pub not_worse: bool,
-    /// For what is undecided: repeats of each side that would probably decide it.
+    /// For undecided measures: repeats of each side that would probably decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_repeats: Option<usize>,
     /// Why there is no ratio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_available: Option<String>,
-    /// Why it is not called equal, nor surely not worse, whatever the interval is: what is missing of
-    /// a side, or what a repeat shows that was left out.
+    /// Why it is not called equal or not worse despite its interval: missing data of a side, or the
+    /// value of a repeat that was left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objection: Option<String>,
 }
@@ -183,9 +183,9 @@ pub struct MeasureComparison {
 /// A measure on one side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimated {
-    /// Geometric mean over the repeats, in the unit of the measure.
+    /// Lower bound of its interval.
     pub value: Option<f64>,
-    /// Lower end of its interval.
+    /// Upper bound.
     pub low: Option<f64>,
     /// Its upper end.
     pub high: Option<f64>,

@@ -1,15 +1,15 @@
-//! The parts of `verdict.json` that are about trials against each other, and about numbers of
-//! others beside ours. Field names are a contract with users' scripts.
+//! The parts of `verdict.json` about promises across trials and about references. Field names are a
+//! contract with users' scripts.
 
 use assay_run_folder::Levels;
 use serde::{Deserialize, Serialize};
 
 use crate::judgement::Verdict;
 
-/// One promise across trials, under one combination of the factors that it holds.
+/// One promise across trials, under one combination of the factors held constant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparisonJudgement {
-    /// What is compared.
+    /// The measure.
     pub measure: String,
     /// The one group that counts; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -20,9 +20,9 @@ pub struct ComparisonJudgement {
     pub over: Vec<String>,
     /// The levels of all other factors.
     pub held: Levels,
-    /// What the ratio is promised to be at least.
+    /// Lower bound of the ratio.
     pub at_least: Option<f64>,
-    /// What the ratio is promised to be at most.
+    /// Upper bound of the ratio.
     pub at_most: Option<f64>,
     /// For `equal`: the larger is at most `1 + within` times the smaller.
     pub within: Option<f64>,
@@ -30,13 +30,13 @@ pub struct ComparisonJudgement {
     pub confidence: f64,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why, in one sentence that names the deciding numbers.
+    /// The reason in one sentence, with the deciding numbers.
     pub reason: String,
     /// For an undecided promise: repeats that would probably decide it.
     pub needs_repeats: Option<usize>,
     /// The measure under each level, in the order of the study file.
     pub levels: Vec<LevelJudgement>,
-    /// Levels against each other.
+    /// Comparisons of levels.
     pub pairs: Vec<PairJudgement>,
 }
 
@@ -49,9 +49,9 @@ pub struct LevelJudgement {
     pub repeats: usize,
     /// Geometric mean over the repeats, in the unit of the measure.
     pub value: Option<f64>,
-    /// Lower end of its interval; `null` with fewer than two repeats.
+    /// Lower bound of its interval; `null` with fewer than two repeats.
     pub low: Option<f64>,
-    /// Upper end of its interval; `null` with fewer than two repeats.
+    /// Upper bound of its interval; `null` with fewer than two repeats.
     pub high: Option<f64>,
     /// Why there is no value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,59 +61,59 @@ pub struct LevelJudgement {
 /// One level against another, repeat by repeat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairJudgement {
-    /// The levels that are divided.
+    /// Levels of the numerator.
     pub of: Levels,
-    /// The levels that they are divided by.
+    /// Levels of the denominator.
     pub to: Levels,
     /// Repeats that both sides have.
     pub repeats: usize,
     /// Geometric mean of the ratios.
     pub ratio: Option<f64>,
-    /// Lower end of its interval; `null` with fewer than two repeats.
+    /// Lower bound of its interval; `null` with fewer than two repeats.
     pub low: Option<f64>,
-    /// Upper end of its interval; `null` with fewer than two repeats.
+    /// Upper bound of its interval; `null` with fewer than two repeats.
     pub high: Option<f64>,
     /// This pair's own verdict.
     pub verdict: Verdict,
 }
 
-/// A number of somebody else and what we found for the same. Never judged: another machine,
-/// another kernel, another time.
+/// A published number next to our measurement. Never judged: it comes from another machine, kernel
+/// and time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReferenceJudgement {
     /// What it is.
     pub what: String,
-    /// Their number.
+    /// The published number.
     pub value: f64,
     /// Its unit.
     pub unit: String,
-    /// Where it stands.
+    /// Its source.
     pub source: String,
-    /// The measure of ours beside it.
+    /// Our measure next to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
     /// The one group that counts; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The levels of our factors that it belongs to.
+    /// The levels of our factors to which it applies.
     pub under: Levels,
-    /// The levels that ours is divided by; absent where it is no ratio.
+    /// The levels that our number is divided by; absent where it is not a ratio.
     #[serde(default, skip_serializing_if = "Levels::is_empty")]
     pub to: Levels,
-    /// Ours, one entry for each trial with these levels.
+    /// Our numbers, one for each trial with these levels.
     pub ours: Vec<LevelJudgement>,
-    /// What the closed form of bandwidths expects of each entry of `ours`, where it is the gain of
-    /// one memory placement over another; empty otherwise.
+    /// The gain expected by the closed form of bandwidths for each entry of `ours`, where the
+    /// reference is the gain of one memory placement over another; empty otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectedGain>,
 }
 
-/// What bandwidths alone expect of a gain.
+/// The gain expected from bandwidths alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedGain {
-    /// The ratio of a workload that does nothing but wait for memory.
+    /// The gain of a workload that is entirely memory-bound.
     pub if_memory_bound: Option<f64>,
-    /// The part of its time for which ours waits for memory, by the ratio that was measured; `null`
+    /// The part of the time for which the workload is memory-bound, by the measured ratio; `null`
     /// where the two contradict each other.
     pub memory_bound_part: Option<f64>,
     /// Why there is no expectation.

@@ -1,4 +1,4 @@
-//! `fleet-verdict.json`, schema 1: one study on several hosts, their judgements as one. Field names are a
+//! `fleet-verdict.json`, schema 1: one study on several hosts, judged together. Field names are a
 //! contract with users' scripts.
 
 use std::collections::BTreeMap;
@@ -9,51 +9,51 @@ use serde_json::Value;
 
 use crate::judgement::Verdict;
 
-/// What the hosts of a fleet found, together.
+/// Combined result of the hosts of a fleet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FleetJudgement {
-    /// Version of this format: 1.
+    /// Format version: 1.
     pub schema: u32,
     /// The study's name.
     pub study: String,
     /// Its title.
     pub title: String,
-    /// The question it asks.
+    /// Its question.
     pub question: Option<String>,
-    /// When the fleet was submitted first, RFC 3339, UTC.
+    /// When the fleet was first submitted, RFC 3339, UTC.
     pub started_at: String,
-    /// The worst verdict of all hosts. A promise that was kept wherever it was looked at is
-    /// undecided while a host is missing.
+    /// The worst verdict of all hosts. A promise kept on all hosts is undecided while a host is
+    /// missing.
     pub verdict: Verdict,
-    /// Why, in one sentence that names the hosts.
+    /// The reason in one sentence, naming the hosts.
     pub reason: String,
-    /// Whether every host that brought a run was put back; `None` when one never said.
+    /// Whether every host with a run was restored; `None` when that is unknown for one.
     pub restored: Option<bool>,
     /// One entry for each task: a host, or a host and a slice of the trials.
     pub hosts: Vec<FleetHost>,
-    /// In what the hosts that brought a run are not alike.
+    /// Differences between the hosts with a run.
     pub differences: Vec<HostDifference>,
     /// One entry for each combination of factors.
     pub trials: Vec<FleetTrial>,
-    /// One entry for each promise across trials and combination of the factors that it holds.
+    /// One entry for each promise across trials and combination of the factors held constant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<FleetComparison>,
-    /// What is not known of this fleet, with the reason.
+    /// Unavailable information, with the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_available: BTreeMap<String, String>,
 }
 
-/// Where a task is.
+/// State of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HostState {
-    /// Slurm has not started it.
+    /// Not started by Slurm.
     Waiting,
-    /// It has begun and has not said that it ended.
+    /// Started and not ended.
     Running,
-    /// It said how it ended.
+    /// Ended, with its result recorded.
     Ended,
-    /// It will say nothing any more.
+    /// Ended without a result.
     Lost,
 }
 
@@ -64,73 +64,73 @@ pub struct FleetHost {
     pub task: usize,
     /// Slurm's name of the node.
     pub node: String,
-    /// Where it is.
+    /// Its state.
     pub state: HostState,
-    /// Why it is there, where that needs a word: why it is lost, what it waits for.
+    /// Details of the state: why it is lost, what it waits for.
     pub why: Option<String>,
-    /// The verdict of its run, where it brought one.
+    /// The verdict of its run, if it has one.
     pub verdict: Option<Verdict>,
-    /// The exit code of its run (docs/cli.md), where it ended.
+    /// The exit code of its run (docs/cli.md), if it ended.
     pub code: Option<i32>,
     /// The seed of its run.
     pub seed: u64,
-    /// Which part of the trials it had, `2/4`; all of them where there is none.
+    /// Its part of the trials, `2/4`; absent for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice: Option<String>,
     /// Its run folder, relative to the folder of the fleet.
     pub run: Option<String>,
-    /// Run folders of the same task from before it was submitted again, that broke a promise: what came
-    /// after them does not undo that.
+    /// Run folders of the same task, from before it was resubmitted, that broke a promise: later
+    /// runs do not undo that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken_before: Vec<String>,
-    /// Whether the host was put back; `None` where nobody said.
+    /// Whether the host was restored; `None` where unknown.
     pub restored: Option<bool>,
-    /// What was taken back of a killed run before this one began.
+    /// Changes of a killed run restored before this one started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restored_first: Vec<String>,
-    /// What the host is: kernel, layout of control groups, topology, schedulers and tools.
+    /// Properties of the host: kernel, layout of control groups, topology, schedulers and tools.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub traits: BTreeMap<String, String>,
 }
 
 impl FleetHost {
-    /// What it came to, with what it broke before it was submitted again.
+    /// Its verdict, including breaches before it was resubmitted.
     #[must_use]
-    pub fn found(&self) -> Option<Verdict> {
+    pub fn overall_verdict(&self) -> Option<Verdict> {
         if self.broken_before.is_empty() { self.verdict } else { Some(Verdict::Broken) }
     }
 }
 
-/// Something in which the hosts are not alike.
+/// A property in which the hosts differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostDifference {
-    /// What: `kernel`, `topology`, `scheduler of scratch`.
+    /// Name of the property: `kernel`, `topology`, `scheduler of scratch`.
     pub what: String,
-    /// How most hosts are.
+    /// The value on most hosts.
     pub usual: String,
-    /// How many hosts are like that.
+    /// Number of hosts with that value.
     pub alike: usize,
-    /// Those that are not.
+    /// The other hosts.
     pub others: Vec<Differs>,
 }
 
-/// A host that is not like the others.
+/// A host that differs from most.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Differs {
     /// Its node.
     pub node: String,
-    /// How it is.
+    /// Its value.
     pub is: String,
 }
 
-/// What one host says of something.
+/// One host's verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostVerdict {
     /// Its node.
     pub node: String,
     /// Its verdict.
     pub verdict: Verdict,
-    /// Why, in one sentence.
+    /// The reason in one sentence.
     pub reason: String,
 }
 
@@ -139,18 +139,19 @@ pub struct HostVerdict {
 pub struct FleetTrial {
     /// The value of each factor.
     pub factors: BTreeMap<String, Value>,
-    /// The worst verdict of the hosts; undecided for kept while a host that was to run it is missing.
+    /// The worst verdict of the hosts; undecided instead of kept while a host that should run it is
+    /// missing.
     pub verdict: Verdict,
     /// The hosts that ran it.
     pub hosts: usize,
-    /// One entry a promise.
+    /// One entry per promise.
     pub promises: Vec<FleetPromise>,
 }
 
 /// One promise of one trial on all hosts that ran it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FleetPromise {
-    /// What is measured.
+    /// The measure.
     pub measure: String,
     /// The relation.
     pub is: String,
@@ -160,15 +161,17 @@ pub struct FleetPromise {
     pub within: f64,
     /// Confidence of the intervals.
     pub confidence: f64,
-    /// The worst verdict of the hosts; undecided for kept while a host that was to run it is missing.
+    /// The worst verdict of the hosts; undecided instead of kept while a host that should run it is
+    /// missing.
     pub verdict: Verdict,
-    /// What each host says.
+    /// The result of each host.
     pub hosts: Vec<PromiseOnHost>,
     /// The total rate over hosts, in the measure's unit per second: a geometric mean.
     pub total_rate: Available<Spread>,
     /// The largest relative error over hosts: an arithmetic mean, since errors may be 0.
     pub worst_error: Available<Spread>,
-    /// For each group its share over the expected one, over hosts: a geometric mean, 1 is exact.
+    /// For each group the ratio of its share to the expected one, over hosts: a geometric mean; 1
+    /// is exact.
     pub groups: Vec<FleetGroup>,
 }
 
@@ -179,7 +182,7 @@ pub struct PromiseOnHost {
     pub node: String,
     /// Its verdict.
     pub verdict: Verdict,
-    /// Why, in one sentence.
+    /// The reason in one sentence.
     pub reason: String,
     /// The largest relative error.
     pub worst_error: Option<f64>,
@@ -192,14 +195,14 @@ pub struct PromiseOnHost {
 pub struct FleetGroup {
     /// Its name.
     pub name: String,
-    /// What was seen over what was expected.
+    /// Measured share relative to the expected one.
     pub to_expected: Available<Spread>,
 }
 
 /// One promise across trials on all hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FleetComparison {
-    /// What is measured.
+    /// The measure.
     pub measure: String,
     /// The one group that counts; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -208,33 +211,34 @@ pub struct FleetComparison {
     pub is: String,
     /// The factors whose levels are compared.
     pub over: Vec<String>,
-    /// Levels of the others.
+    /// Levels of the other factors.
     pub held: BTreeMap<String, Value>,
-    /// The worst verdict of the hosts; undecided for kept while a host that was to run it is missing.
+    /// The worst verdict of the hosts; undecided instead of kept while a host that should run it is
+    /// missing.
     pub verdict: Verdict,
     /// Why no host can judge it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What each host says.
+    /// The result of each host.
     pub hosts: Vec<HostVerdict>,
 }
 
 /// A number over hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// How many hosts have it.
+    /// Number of hosts.
     pub hosts: usize,
     /// Its mean.
     pub value: f64,
-    /// Lower end of the interval of the mean; `null` with one host, which says nothing of others.
+    /// Lower bound of the interval of the mean; `null` with one host, which shows no scatter.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper bound.
     pub high: Option<f64>,
-    /// The highest over the lowest; `null` where the lowest is 0.
+    /// Highest divided by lowest; `null` where the lowest is 0.
     pub ratio: Option<f64>,
-    /// Where it is lowest.
+    /// The lowest value.
     pub lowest: Extreme,
-    /// Where it is highest.
+    /// The highest value.
     pub highest: Extreme,
 }
 

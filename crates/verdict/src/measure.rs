@@ -1,4 +1,4 @@
-//! What can be promised, and where its counters stand in the samples.
+//! Measures of promises, and their counters in the samples.
 
 /// A measure that the sampler records for every group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,16 +9,16 @@ pub enum Measure {
     IoIos,
     /// CPU time, in seconds.
     CpuTime,
-    /// Bytes held, an amount and no rate.
+    /// Bytes held, an amount and not a rate.
     MemoryCurrent,
-    /// Bytes that wait to be written back or are being written, an amount.
+    /// Dirty and writeback bytes, an amount.
     MemoryDirty,
-    /// Pages that were taken from a group and came back.
+    /// Refaulted pages.
     MemoryRefaults,
 }
 
 impl Measure {
-    /// The measure of that name in a study.
+    /// The measure of this name in a study.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "io.bytes" => Some(Self::IoBytes),
@@ -64,7 +64,7 @@ impl Measure {
         }
     }
 
-    /// What one count of a counter is in units of the measure.
+    /// Factor from counts to units of the measure.
     pub const fn scale(self) -> f64 {
         match self {
             Self::CpuTime => 1e-9,
@@ -72,23 +72,23 @@ impl Measure {
         }
     }
 
-    /// Whether readings are amounts at an instant, of which the mean over time counts, and not
-    /// sums since the beginning.
+    /// Whether readings are amounts at an instant, whose mean over time counts, instead of
+    /// cumulative sums.
     pub const fn is_gauge(self) -> bool {
         matches!(self, Self::MemoryCurrent | Self::MemoryDirty)
     }
 
-    /// Whether the disk is what the groups share.
+    /// Whether the groups share the disk.
     pub const fn is_io(self) -> bool {
         matches!(self, Self::IoBytes | Self::IoIos)
     }
 
-    /// Whether CPU time is what the groups share.
+    /// Whether the groups share CPU time.
     pub const fn is_cpu(self) -> bool {
         matches!(self, Self::CpuTime)
     }
 
-    /// Whether memory is what the groups share.
+    /// Whether the groups share memory.
     pub const fn is_memory(self) -> bool {
         matches!(self, Self::MemoryCurrent | Self::MemoryDirty | Self::MemoryRefaults)
     }

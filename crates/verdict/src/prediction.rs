@@ -1,4 +1,4 @@
-//! `prediction.json`, schema 1: what was expected before anything was measured.
+//! `prediction.json`, schema 1: expectations before the run.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::judgement::Verdict;
 /// `prediction.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
-    /// Version of this format: 1.
+    /// Format version: 1.
     pub schema: u32,
     /// The study's name.
     pub study: String,
@@ -18,26 +18,27 @@ pub struct Prediction {
     pub assay: String,
     /// Seed of the simulations.
     pub seed: u64,
-    /// When the calibration that it rests on was made, or why it rests on none.
+    /// Date of the calibration used, or why there is none.
     pub calibration: Basis,
-    /// The worst verdict of its trials, those without a prediction left out; `None` where none has
+    /// The worst verdict of its trials, without those that lack a prediction; `None` where none has
     /// one.
     pub verdict: Option<Verdict>,
     /// One entry for each combination of factors.
     pub trials: Vec<TrialPrediction>,
-    /// From how many groups on a promise breaks, one entry for each combination of other factors.
+    /// The number of groups from which on a promise breaks, one entry for each combination of other
+    /// factors.
     pub knees: Vec<KneePrediction>,
-    /// Seconds that runs of all these trials would take, repeats counted.
+    /// Seconds that runs of all these trials would take, with repeats.
     pub run_s: f64,
 }
 
-/// What a prediction rests on.
+/// Basis of a prediction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// Measurements of this disk on this host, made then.
+    /// Measurements of this disk on this host, with their date.
     Measured(String),
-    /// Nothing that was measured here: why.
+    /// No measurements on this host, with the reason.
     Assumed(String),
 }
 
@@ -48,10 +49,10 @@ pub struct TrialPrediction {
     pub factors: BTreeMap<String, Value>,
     /// Promises in the order of the study.
     pub promises: Vec<PromisePrediction>,
-    /// What had to be assumed.
+    /// Assumptions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<String>,
-    /// Why it lies outside of what the model was compared with, if so: then it is a guess.
+    /// Why it lies outside the validated range of the model, if so: then it is a guess.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
 }
@@ -59,26 +60,26 @@ pub struct TrialPrediction {
 /// One promise of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromisePrediction {
-    /// What is measured.
+    /// The measure.
     pub measure: String,
     /// The margin.
     pub within: f64,
-    /// Why there is no prediction, if so; what follows is then empty.
+    /// Why there is no prediction, if so; the other fields are then empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_available: Option<String>,
-    /// The verdict that is expected.
+    /// The expected verdict.
     pub verdict: Option<Verdict>,
-    /// Why, in one sentence.
+    /// The reason in one sentence.
     pub reason: String,
     /// The largest error of any group: `|share / expected - 1|`.
     pub worst_error: Option<f64>,
-    /// The measure per second, all groups together.
+    /// The measure per second, over all groups.
     pub total_rate: Option<f64>,
-    /// The part of the CPUs that is idle, where a disk is shared.
+    /// The idle part of the CPUs, where a disk is shared.
     pub idle: Option<f64>,
     /// The mean queue of the disk.
     pub queue: Option<f64>,
-    /// Each group.
+    /// Predictions by group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupPrediction>,
 }
@@ -88,29 +89,29 @@ pub struct PromisePrediction {
 pub struct GroupPrediction {
     /// Its name.
     pub name: String,
-    /// What it is owed.
+    /// The promised share.
     pub expected_share: f64,
-    /// What it is expected to get.
+    /// The predicted share.
     pub share: f64,
-    /// Ends of the range in which chance alone leaves the share of one run, at about 95 %; what is
-    /// wrong with the model is not in it.
+    /// Lower bound of the range of a single run's share by chance alone, at about 95 %; errors of
+    /// the model are not included.
     pub low: f64,
-    /// The upper end; `None` where there is none.
+    /// Upper bound; `None` where there is none.
     pub high: Option<f64>,
 }
 
-/// From how many groups on a promise breaks.
+/// The number of groups from which on a promise breaks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KneePrediction {
     /// Levels of the other factors.
     pub held: BTreeMap<String, Value>,
-    /// What is measured.
+    /// The measure.
     pub measure: String,
     /// The margin.
     pub within: f64,
-    /// The least number of groups, a power of two, from which on the error is larger than the
-    /// margin; `None` where it is not up to `searched_to`.
+    /// The smallest number of groups, a power of two, from which on the error exceeds the margin;
+    /// `None` where there is none up to `searched_to`.
     pub breaks_at: Option<usize>,
-    /// Up to how many groups was looked.
+    /// Largest number of groups examined.
     pub searched_to: usize,
 }

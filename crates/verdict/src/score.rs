@@ -1,4 +1,4 @@
-//! How near a prediction came to what was found.
+//! Comparison of a prediction with the result.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use crate::prediction::{Prediction, PromisePrediction};
 /// `score.json`, schema 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Score {
-    /// Version of this format: 1.
+    /// Format version: 1.
     pub schema: u32,
-    /// Mean error of all shares that were predicted and found, as a part of the share found.
+    /// Mean relative error of all shares with a prediction and a measurement.
     pub mean_error: Option<f64>,
-    /// The same in parts of the whole: 0.01 is a percentage point.
+    /// The same as absolute differences of shares: 0.01 is a percentage point.
     pub mean_points: Option<f64>,
-    /// Promises whose verdict was predicted, and of those the ones where it was found.
+    /// Number of promises with a predicted verdict.
     pub verdicts: usize,
-    /// How many of them were right.
+    /// Number of correct verdicts.
     pub right: usize,
     /// Trial by trial.
     pub trials: Vec<TrialScore>,
@@ -32,26 +32,26 @@ pub struct TrialScore {
 /// One promise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromiseScore {
-    /// What was measured.
+    /// The measure.
     pub measure: String,
-    /// Mean over groups of `|predicted / found - 1|`; 1 for a group that got nothing.
+    /// Mean over groups of `|predicted / measured - 1|`; 1 for a group with a share of zero.
     pub mean_error: f64,
-    /// The largest of them.
+    /// The largest of these errors.
     pub worst_error: f64,
-    /// Mean over groups of `|predicted - found|`.
+    /// Mean over groups of `|predicted - measured|`.
     pub mean_points: f64,
-    /// The predicted rate of all groups by the one found.
+    /// Predicted total rate divided by the measured one.
     pub rate: Option<f64>,
-    /// The verdict that was expected.
+    /// The expected verdict.
     pub predicted: Option<Verdict>,
-    /// The verdict that was found.
+    /// The actual verdict.
     pub found: Verdict,
-    /// Why it did not count as being within what the model was compared with.
+    /// Why it was outside the validated range of the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
 }
 
-/// Sets a prediction beside the judgement of the run that it was made for.
+/// Compares a prediction with the judgement of its run.
 #[must_use]
 pub fn score(prediction: &Prediction, judgement: &Judgement) -> Score {
     let trials: Vec<TrialScore> = prediction
@@ -83,8 +83,7 @@ pub fn score(prediction: &Prediction, judgement: &Judgement) -> Score {
     }
 }
 
-/// `|expected / found - 1|`. A group that got nothing where something was expected is off by all of
-/// it.
+/// `|expected / found - 1|`; 1 for a group with a share of zero where something was expected.
 #[must_use]
 pub fn share_error(expected: f64, found: f64) -> f64 {
     match found > 0.0 {
@@ -103,7 +102,7 @@ fn of_promise(
         .iter()
         .map(|group| {
             let other = found.groups.iter().find(|one| one.name == group.name)?;
-            // Where a quota is promised the judgement has rates, and the shares follow from them.
+            // Where a quota is promised the judgement has rates, from which the shares follow.
             let all: f64 = found.groups.iter().map(|one| one.rate).sum();
             (all > 0.0).then(|| (group.share, other.rate / all))
         })

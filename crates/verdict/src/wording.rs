@@ -1,4 +1,4 @@
-//! Numbers and lists as they stand in evidence and reasons.
+//! Formatting of numbers and lists in evidence and reasons.
 
 use assay_run_folder::Levels;
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub fn margin(fraction: f64) -> String {
     format!("{rounded} %")
 }
 
-/// Up to three items and how many more there are: evidence must stay readable at 128 groups.
+/// Up to three items and the number of the others: evidence must stay readable at 128 groups.
 #[must_use]
 pub fn some_of(items: &[String], between: &str) -> String {
     const SHOWN: usize = 3;
@@ -30,8 +30,7 @@ pub fn some_of(items: &[String], between: &str) -> String {
     }
 }
 
-/// The same in one line, as parts of a sentence; `None` without any.
-#[must_use]
+/// The same joined by semicolons; `None` without any.
 pub fn together(items: impl Iterator<Item = String>) -> Option<String> {
     let items: Vec<String> = items.collect();
     (!items.is_empty()).then(|| some_of(&items, "; "))
@@ -43,12 +42,11 @@ pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// Repeats that say nothing of others, as the subject of a sentence.
-#[must_use]
+/// Repeats of unknown scatter, as the subject of a sentence.
 pub fn few(repeats: usize) -> &'static str {
     match repeats {
-        2 => "two repeats that gave the very same number say",
-        _ => "a single repeat says",
+        2 => "two identical repeats show",
+        _ => "a single repeat shows",
     }
 }
 
@@ -59,7 +57,7 @@ pub fn levels(levels: &Levels) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// A level as a study file names it, texts without quotation marks.
+/// A level as in a study file, texts without quotation marks.
 #[must_use]
 pub fn level(level: &Value) -> String {
     level.as_str().map_or_else(|| level.to_string(), str::to_owned)
@@ -78,9 +76,8 @@ pub fn rate(measure: Measure, value: f64) -> String {
     }
 }
 
-/// A number of unknown size: four digits, more where it has more before the point, and powers of
-/// ten where it is very large or very small.
-#[must_use]
+/// A number of any size: four digits, more where it has more before the point, and powers of ten
+/// where it is very large or very small.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 || !value.is_finite() {

@@ -1,12 +1,12 @@
 //! Amounts over time from any source: a CSV of `group,time,amount`.
 //!
-//! The first line names the columns, in any order and among others. `time` is in seconds
-//! (`time_ms` and `time_ns` in those); `amount` is what the group got since its row before, and
-//! `total` what it got since the beginning. The first row of a group says where its time begins.
+//! The first line names the columns, in any order; other columns are ignored. `time` is in seconds
+//! (`time_ms` and `time_ns` in their units); `amount` is what the group got since its previous row,
+//! `total` what it got since the beginning. The first row of a group is its start time.
 
 use std::fmt;
 
-/// What is wrong with a CSV, with its line.
+/// A mistake in a CSV, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvError(String);
 
@@ -24,27 +24,30 @@ pub type Amounts = (String, Vec<(u64, f64)>);
 const EXPECTED: &str = "the first line must name the columns `group`, `time` (or `time_ms`, \
                         `time_ns`) and `amount` (or `total`)";
 
-/// Reads a CSV; groups are in the order of their first rows.
+/// Parses a CSV; groups are in the order of their first rows.
 ///
 /// # Errors
-/// Names the line and what is wrong with it.
+/// The line and the mistake in it.
 pub fn parse_amounts(text: &str) -> Result<Vec<Amounts>, CsvError> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let (_, heading) = lines.next().ok_or_else(|| CsvError(format!("it is empty; {EXPECTED}")))?;
-    let columns = Columns::of(heading)?;
+    let columns = Columns::parse(heading)?;
     let mut groups: Vec<Amounts> = Vec::new();
     for (index, line) in lines {
-        let wrong = |why: &str| CsvError(format!("line {} is `{}`: {why}", index + 1, line.trim()));
-        let row = columns.read(line).map_err(|why| wrong(&why))?;
-        let place = groups.iter().position(|(name, _)| *name == row.group);
-        let place = place.unwrap_or_else(|| {
+        let error_at =
+            |why: &str| CsvError(format!("line {} is `{}`: {why}", index + 1, line.trim()));
+        let row = columns.read(line).map_err(|why| error_at(&why))?;
+        let index = groups.iter().position(|(name, _)| *name == row.group);
+        let index = index.unwrap_or_else(|| {
             groups.push((row.group.clone(), Vec::new()));
             groups.len() - 1
         });
-        let series = &mut groups[place].1;
+        let series = &mut groups[index].1;
         let value = match (series.last(), columns.cumulative) {
-            (Some((before, _)), _) if *before >= row.time_ns => {
-                return Err(wrong("its time is not after that of the row before of its group"));
+            (Some((last, _)), _) if *last >= row.time_ns => {
+                return Err(error_at(
+                    "its time is not after that of the previous row of its group",
+                ));
             }
             (Some((_, sum)), false) => sum + row.amount,
             (None, false) => 0.0,
@@ -53,7 +56,7 @@ pub fn parse_amounts(text: &str) -> Result<Vec<Amounts>, CsvError> {
         series.push((row.time_ns, value));
     }
     if groups.is_empty() {
-        return Err(CsvError("it has no rows below its first line".to_owned()));
+        return Err(CsvError("it has no rows after its first line".to_owned()));
     }
     Ok(groups)
 }
@@ -61,7 +64,7 @@ pub fn parse_amounts(text: &str) -> Result<Vec<Amounts>, CsvError> {
 struct Columns {
     group: usize,
     time: usize,
-    /// Nanoseconds of one unit of time.
+    /// Nanoseconds per unit of time.
     unit_ns: f64,
     amount: usize,
     cumulative: bool,
@@ -74,10 +77,10 @@ struct Row {
 }
 
 impl Columns {
-    fn of(heading: &str) -> Result<Self, CsvError> {
+    fn parse(heading: &str) -> Result<Self, CsvError> {
         let names: Vec<String> =
             heading.split(',').map(|name| unquoted(name).to_ascii_lowercase()).collect();
-        let find = |name: &str| names.iter().position(|found| found == name);
+        let find = |name: &str| names.iter().position(|column| column == name);
         let time = [("time", 1e9), ("time_s", 1e9), ("time_ms", 1e6), ("time_ns", 1.0)]
             .into_iter()
             .find_map(|(name, unit)| Some((find(name)?, unit)));
@@ -96,7 +99,7 @@ impl Columns {
         let number = |at: usize, what: &str| {
             let text = word(at).ok_or_else(|| format!("it has no {what}"))?;
             let value = text.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
-            value.ok_or_else(|| format!("its {what} `{text}` is no number from 0"))
+            value.ok_or_else(|| format!("its {what} `{text}` is not a number of at least 0"))
         };
         Ok(Row {
             group: word(self.group).ok_or("it has no group")?.to_owned(),
@@ -115,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_add_up_from_the_second_row_of_a_group_on() {
+    fn amounts_accumulate_from_the_second_row_of_a_group() {
         let text = "group,time,amount\na,1,50\nb,1,70\na,2,10\nb,2.5,30\na,3,5\n";
         let groups = parse_amounts(text).unwrap();
         assert_eq!(groups[0].0, "a");
@@ -127,20 +130,20 @@ mod tests {
     }
 
     #[test]
-    fn totals_and_other_units_and_orders_are_read_by_their_names() {
+    fn columns_are_found_by_name_in_any_order_and_unit() {
         let text = "total,extra,\"group\",time_ms\n7,x,a,100\n9,y,a,200\n";
         assert_eq!(parse_amounts(text).unwrap()[0].1, [(100_000_000, 7.0), (200_000_000, 9.0)]);
     }
 
     #[test]
-    fn names_the_line_and_what_is_wrong_with_it() {
-        let said = |text: &str| parse_amounts(text).unwrap_err().to_string();
-        assert!(said("").contains("empty"));
-        assert!(said("a,b\n").contains("must name the columns"));
-        assert!(said("group,time,amount\n").contains("no rows"));
-        assert!(said("group,time,amount\na,1\n").contains("line 2 is `a,1`: it has no amount"));
-        assert!(said("group,time,amount\na,x,1\n").contains("`x` is no number"));
-        assert!(said("group,time,amount\na,1,-2\n").contains("`-2` is no number"));
-        assert!(said("group,time,amount\na,2,1\na,2,1\n").contains("line 3"));
+    fn errors_name_the_line_and_the_mistake() {
+        let error = |text: &str| parse_amounts(text).unwrap_err().to_string();
+        assert!(error("").contains("empty"));
+        assert!(error("a,b\n").contains("must name the columns"));
+        assert!(error("group,time,amount\n").contains("no rows"));
+        assert!(error("group,time,amount\na,1\n").contains("line 2 is `a,1`: it has no amount"));
+        assert!(error("group,time,amount\na,x,1\n").contains("`x` is not a number"));
+        assert!(error("group,time,amount\na,1,-2\n").contains("`-2` is not a number"));
+        assert!(error("group,time,amount\na,2,1\na,2,1\n").contains("line 3"));
     }
 }

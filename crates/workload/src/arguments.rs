@@ -1,9 +1,9 @@
-//! From `args` of a study to the words of a command line.
+//! Turns `args` of a study into command-line arguments.
 
-use crate::kind::{Becomes, Key, Kind, Meaning};
-use crate::options::spelt;
+use crate::kind::{Key, Kind, Meaning, Rendering};
+use crate::options::with_dashes;
 
-/// One entry of `args`, its templates resolved.
+/// One entry of `args` with its templates resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Argument {
     /// The key.
@@ -12,12 +12,12 @@ pub struct Argument {
     pub values: Vec<Value>,
 }
 
-/// A value.
+/// A value of an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// `true` or `false`: an option that stands alone is there, or is not.
+    /// `true` or `false`: whether an option without a value is present.
     Flag(bool),
-    /// Anything else, as it is written.
+    /// Anything else, as written.
     Text(String),
 }
 
@@ -42,24 +42,24 @@ impl Value {
 }
 
 impl Kind {
-    /// The words behind the program's name. `run_s` are the seconds that one without an end of its
-    /// own is told to run; it is stopped before.
+    /// The arguments after the program's name. `run_s` is the time in seconds given to a program
+    /// without an end; it is stopped earlier.
     #[must_use]
     pub fn words(&self, arguments: &[Argument], run_s: Option<u64>) -> Vec<String> {
-        let given = |key: &Key| arguments.iter().find(|argument| argument.name == key.name);
+        let find = |key: &Key| arguments.iter().find(|argument| argument.name == key.name);
         let mut words = Vec::new();
-        for key in self.keys.iter().filter(|key| key.becomes == Becomes::Word) {
-            let value = given(key).and_then(|argument| argument.values.first()).map(Value::text);
-            words.extend(value.or_else(|| key.otherwise.map(str::to_owned)));
+        for key in self.keys.iter().filter(|key| key.rendering == Rendering::Positional) {
+            let value = find(key).and_then(|argument| argument.values.first()).map(Value::text);
+            words.extend(value.or_else(|| key.default.map(str::to_owned)));
         }
         for argument in arguments {
             for value in &argument.values {
                 self.spell(&argument.name, value, &mut words);
             }
         }
-        for key in self.keys.iter().filter(|key| key.becomes != Becomes::Word) {
+        for key in self.keys.iter().filter(|key| key.rendering != Rendering::Positional) {
             if let (None, Some(otherwise), false) =
-                (given(key), key.otherwise, is_without_meaning(key, arguments))
+                (find(key), key.default, is_without_meaning(key, arguments))
             {
                 self.spell(key.name, &Value::Text(otherwise.to_owned()), &mut words);
             }
@@ -67,45 +67,47 @@ impl Kind {
         if let (Some(option), Some(seconds), true) =
             (self.seconds, run_s, self.runs_until_stopped(arguments))
         {
-            words.extend([spelt(option), seconds.to_string()]);
+            words.extend([with_dashes(option), seconds.to_string()]);
         }
         words
     }
 
     fn spell(&self, name: &str, value: &Value, words: &mut Vec<String>) {
         let other = |words: &mut Vec<String>| {
-            words.extend(self.others.map(str::to_owned));
+            words.extend(self.property_option.map(str::to_owned));
             words.push(format!("{name}={}", value.text()));
         };
         match self.meaning(name) {
-            Meaning::Key(Key { becomes: Becomes::Word, .. }) => {}
-            Meaning::Key(Key { becomes: Becomes::Option(option), .. }) => {
+            Meaning::Key(Key { rendering: Rendering::Positional, .. }) => {}
+            Meaning::Key(Key { rendering: Rendering::Option(option), .. }) => {
                 words.extend([(*option).to_owned(), value.text()]);
             }
-            Meaning::Key(Key { becomes: Becomes::Other, .. }) | Meaning::Other => other(words),
-            Meaning::Key(Key { becomes: Becomes::Others(meant), .. }) => {
+            Meaning::Key(Key { rendering: Rendering::Property, .. }) | Meaning::Property => {
+                other(words)
+            }
+            Meaning::Key(Key { rendering: Rendering::Properties(meant), .. }) => {
                 let text = value.text();
                 let pairs = meant.iter().find(|(word, _)| *word == text);
                 for pair in pairs.map_or(&[][..], |(_, pairs)| pairs) {
-                    words.extend(self.others.map(str::to_owned));
+                    words.extend(self.property_option.map(str::to_owned));
                     words.push((*pair).to_owned());
                 }
             }
             Meaning::Flag if *value == Value::Flag(false) => {}
-            Meaning::Flag => words.push(spelt(name)),
-            // What is unknown was a mistake of the study; the tool says so once more.
+            Meaning::Flag => words.push(with_dashes(name)),
+            // An unknown option was reported as a mistake in the study; the tool reports it too.
             Meaning::Value | Meaning::Owned(_) | Meaning::Unknown => {
-                words.extend([spelt(name), value.text()]);
+                words.extend([with_dashes(name), value.text()]);
             }
         }
     }
 }
 
-/// Whether another key makes this one pointless.
+/// Whether another key makes this one meaningless.
 fn is_without_meaning(key: &Key, arguments: &[Argument]) -> bool {
     key.unless.is_some_and(|(other, value)| {
-        let found = arguments.iter().find(|argument| argument.name == other);
-        found.and_then(Argument::first) == Some(value)
+        let argument = arguments.iter().find(|one| one.name == other);
+        argument.and_then(Argument::first) == Some(value)
     })
 }
 
@@ -130,32 +132,32 @@ mod tests {
     }
 
     #[test]
-    fn options_keep_their_names_and_flags_stand_alone() {
-        let told = words("graph500", &[("scale", "16"), ("sssp", "true")], None);
-        assert_eq!(told, ["--scale", "16", "--sssp"]);
+    fn options_keep_their_names_and_flags_have_no_value() {
+        let arguments = words("graph500", &[("scale", "16"), ("sssp", "true")], None);
+        assert_eq!(arguments, ["--scale", "16", "--sssp"]);
         assert_eq!(words("graph500", &[("sssp", "false")], None), [""; 0]);
     }
 
     #[test]
-    fn words_without_a_name_come_first_and_defaults_are_filled_in() {
-        let told = words("ycsb", &[("recordcount", "1000"), ("phase", "load")], None);
+    fn positional_arguments_come_first_and_defaults_are_filled_in() {
+        let arguments = words("ycsb", &[("recordcount", "1000"), ("phase", "load")], None);
         assert_eq!(
-            told,
+            arguments,
             ["load", "rocksdb", "-p", "recordcount=1000", "-p", "rocksdb.dir={directory}"]
         );
-        let nowhere = words("ycsb", &[("phase", "run"), ("binding", "basic")], None);
-        assert_eq!(nowhere, ["run", "basic"], "nothing is stored, so no directory is needed");
+        let basic = words("ycsb", &[("phase", "run"), ("binding", "basic")], None);
+        assert_eq!(basic, ["run", "basic"], "nothing is stored, so no directory is needed");
     }
 
     #[test]
-    fn a_word_may_stand_for_several_properties() {
-        let told = words("ycsb", &[("phase", "run"), ("operations", "update")], None);
-        let text = told.join(" ");
+    fn a_word_may_expand_to_several_properties() {
+        let arguments = words("ycsb", &[("phase", "run"), ("operations", "update")], None);
+        let text = arguments.join(" ");
         assert!(text.contains("-p readproportion=0 -p updateproportion=1"), "{text}");
     }
 
     #[test]
-    fn without_an_end_of_its_own_it_is_told_to_outlast_the_window() {
+    fn a_program_without_an_end_gets_a_time_beyond_the_window() {
         assert_eq!(words("spin", &[], Some(90)), ["--time", "90"]);
         assert_eq!(words("spin", &[("time", "3")], Some(90)), ["--time", "3"]);
         assert_eq!(words("graph500", &[], Some(90)), [""; 0], "it has a fixed amount of work");
@@ -166,7 +168,7 @@ mod tests {
         let text = |text: &str| Value::Text(text.to_owned());
         let order =
             Argument { name: "order".to_owned(), values: vec![text("sequential"), text("random")] };
-        let told = kind("chase").unwrap().words(&[order], None);
-        assert_eq!(told, ["--order", "sequential", "--order", "random"]);
+        let arguments = kind("chase").unwrap().words(&[order], None);
+        assert_eq!(arguments, ["--order", "sequential", "--order", "random"]);
     }
 }

@@ -1,22 +1,22 @@
-//! What the generators of `assay-load` have in common: their options, their gate, and the one JSON
-//! document of docs/load/README.md.
+//! Common parts of the generators of `assay-load`: their options, their start barrier, and the JSON
+//! document described in docs/load/README.md.
 
 use assay_run_folder::{Curve, Phase};
 use serde_json::Value;
 
-use crate::kind::{Gate, Kind, Program, Threads};
+use crate::kind::{Kind, Program, Threads, WaitMethod};
 use crate::metric::{document, numbers};
 use crate::options::ASSAY_LOAD;
 use crate::output::{CapturedOutput, Output};
 
-/// What the run itself tells a generator.
+/// Options of a generator that the run sets itself.
 const OWNED: &[(&str, &str)] = &[
-    ("json", "remove it: the run reads the JSON document itself"),
-    ("gate", "remove it: the run makes the gate"),
-    ("predict", "remove it: `assay-load` alone predicts"),
+    ("json", "remove it: the run reads the JSON document"),
+    ("gate", "remove it: the run sets up the start barrier"),
+    ("predict", "remove it: a prediction runs nothing"),
 ];
 
-/// A generator with nothing special about it. Kinds change what differs.
+/// A generator with defaults for everything; kinds override what differs.
 pub(crate) const fn generator(name: &'static str, about: &'static str, page: &'static str) -> Kind {
     Kind {
         name,
@@ -26,13 +26,13 @@ pub(crate) const fn generator(name: &'static str, about: &'static str, page: &'s
         needs: &[],
         keys: &[],
         options: ASSAY_LOAD,
-        others: None,
-        known_others: "",
+        property_option: None,
+        known_properties: "",
         owned: OWNED,
         seconds: None,
         instead_of_seconds: &[],
-        gate: Gate::Own,
-        ends_with_figures: false,
+        wait: WaitMethod::Native,
+        reports_on_sigint: false,
         threads: Threads::Option("threads"),
         does_io: false,
         headline: &[],
@@ -40,16 +40,16 @@ pub(crate) const fn generator(name: &'static str, about: &'static str, page: &'s
     }
 }
 
-/// The document: `metrics` as it is, the footprint beside it, and phases where it has them.
-pub(crate) fn read(said: &CapturedOutput<'_>) -> Result<Output, String> {
-    let document = document(said.stdout).ok_or_else(|| {
-        let last = said.stderr.trim().lines().last().unwrap_or("nothing");
-        format!("it printed no result; it said: {last}")
+/// Parses the document: `metrics`, the footprint as metrics, and phases if present.
+pub(crate) fn read(captured: &CapturedOutput<'_>) -> Result<Output, String> {
+    let document = document(captured.stdout).ok_or_else(|| {
+        let last = captured.stderr.trim().lines().last().unwrap_or("nothing");
+        format!("it printed no result; its last line is: {last}")
     })?;
-    Ok(of_document(&document))
+    Ok(from_document(&document))
 }
 
-pub(crate) fn of_document(document: &Value) -> Output {
+pub(crate) fn from_document(document: &Value) -> Output {
     let mut output = Output { metrics: numbers(document.get("metrics")), ..Output::default() };
     let missing = document.get("metrics").and_then(Value::as_object).into_iter().flatten();
     for (name, why) in missing {
@@ -71,7 +71,8 @@ pub(crate) fn of_document(document: &Value) -> Output {
     output
 }
 
-/// Phases with their times on CLOCK_MONOTONIC in nanoseconds; an entry without them is none.
+/// Parses phases with their times on CLOCK_MONOTONIC in nanoseconds; incomplete entries are
+/// skipped.
 fn phases(list: Option<&Value>) -> Vec<Phase> {
     let entries = list.and_then(Value::as_array).into_iter().flatten();
     let phase = |entry: &Value| {
@@ -84,7 +85,7 @@ fn phases(list: Option<&Value>) -> Vec<Phase> {
     entries.filter_map(phase).collect()
 }
 
-/// Curves; an entry that is none is left out.
+/// Parses curves; invalid entries are skipped.
 fn curves(list: Option<&Value>) -> Vec<Curve> {
     let entries = list.and_then(Value::as_array).into_iter().flatten();
     entries.filter_map(|entry| serde_json::from_value(entry.clone()).ok()).collect()
@@ -100,15 +101,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metrics_footprint_and_phases_are_read() {
-        let said = CapturedOutput {
+    fn metrics_footprint_and_phases_are_parsed() {
+        let captured = CapturedOutput {
             stdout: "{\"metrics\": {\"steps_per_s\": 5, \"knee_ns\": {\"not_available\": \"one \
                      cache\"}}, \"footprint\": {\"predicted_bytes\": 100, \
                      \"measured_peak_bytes\": 90}, \"phases\": [{\"name\": \"create\", \
                      \"begin_ns\": 1, \"end_ns\": 3}, {\"name\": \"broken\"}]}",
             stderr: "",
         };
-        let output = read(&said).unwrap();
+        let output = read(&captured).unwrap();
         assert_eq!(output.metrics["steps_per_s"], 5.0);
         assert_eq!(output.metrics["footprint_peak_bytes"], 90.0);
         assert_eq!(output.not_available["knee_ns"], "one cache");
@@ -117,23 +118,23 @@ mod tests {
     }
 
     #[test]
-    fn curves_are_read_with_their_marks_and_what_is_none_is_left_out() {
-        let said = CapturedOutput {
+    fn curves_are_parsed_with_their_marks_and_invalid_ones_skipped() {
+        let captured = CapturedOutput {
             stdout: "{\"figures\": [{\"name\": \"random\", \"x\": \"bytes\", \"y\": \"ns\", \
                      \"logarithmic\": true, \"points\": [[4096, 1.2], [8192, 4.5]], \"marks\": \
                      [{\"x\": 4096, \"label\": \"L1\"}]}, {\"name\": \"broken\"}]}",
             stderr: "",
         };
-        let output = read(&said).unwrap();
+        let output = read(&captured).unwrap();
         assert_eq!(output.curves.len(), 1);
         assert_eq!(output.curves[0].points[1], [8192.0, 4.5]);
         assert_eq!(output.curves[0].marks[0].label, "L1");
     }
 
     #[test]
-    fn a_generator_that_said_no_result_is_quoted() {
-        let said =
+    fn the_last_line_of_a_generator_without_a_result_is_quoted() {
+        let captured =
             CapturedOutput { stdout: "", stderr: "footprint: 1 MiB\nerror: it does not fit\n" };
-        assert!(read(&said).unwrap_err().contains("error: it does not fit"));
+        assert!(read(&captured).unwrap_err().contains("error: it does not fit"));
     }
 }

@@ -1,48 +1,53 @@
-//! A workload as a command line: what is started, with which words, and who waits at the gate.
+//! A workload as a command line: program, arguments, and how it waits at the start barrier.
 
 use assay_escape::shell_words;
 
-use crate::kind::Gate;
+use crate::kind::WaitMethod;
 use crate::metric::{Metric, find};
 use crate::output::{CapturedOutput, Output};
-use crate::placeholders::{Placeholders, names_given};
+use crate::placeholders::{Placeholders, has_placeholder};
 use crate::registry::kind;
 
-/// A program with its words, complete but for what only the run knows ([`Placeholders`]).
+/// A program with its arguments, complete except for [`Placeholders`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
     /// The kind's name, or `command`.
     pub tool: String,
-    /// The program, by its path or looked for in PATH.
+    /// The program, as a path or a name to find in PATH.
     pub program: String,
-    /// The words behind it.
+    /// Its arguments.
     pub words: Vec<String>,
-    /// Where numbers stand in the output of a `command`.
+    /// Where the metrics are in the output of a `command`.
     pub metrics: Vec<Metric>,
-    /// How it waits.
-    pub gate: Gate,
-    /// Whether SIGINT makes it end with the figures so far.
-    pub ends_with_figures: bool,
+    /// How it waits at the start barrier.
+    pub wait: WaitMethod,
+    /// Whether it reports its results so far and ends on SIGINT.
+    pub reports_on_sigint: bool,
 }
 
-/// What the shell does in the place of a program that knows no gate: it says who it is, stops, and
-/// becomes the program when it is let go. The process keeps its id. The word in front of it is for what
-/// somebody else has written before (see [`crate::fio`]).
+/// Shell script that waits for a program without support for the start barrier: it reports its
+/// process id, stops, and executes the program when it is resumed. The process keeps its id. The
+/// word before the id protects it from text that another process wrote (see [`crate::fio`]).
 const WAIT: &str = "echo at $$ >>\"$0\" && kill -STOP $$ && exec \"$@\"";
 
 impl Invocation {
-    /// Program and words as they are started. With `gate`, the path of a FIFO, it waits there.
+    /// Program and arguments. With `barrier`, the path of a FIFO, the process waits there.
     #[must_use]
-    pub fn command(&self, given: &Placeholders, gate: Option<&str>) -> (String, Vec<String>) {
-        let mut words: Vec<String> = self.words.iter().map(|word| given.fill(word)).collect();
-        let program = given.fill(&self.program);
-        match (gate, self.gate) {
+    pub fn command(
+        &self,
+        placeholders: &Placeholders,
+        barrier: Option<&str>,
+    ) -> (String, Vec<String>) {
+        let mut words: Vec<String> =
+            self.words.iter().map(|word| placeholders.fill(word)).collect();
+        let program = placeholders.fill(&self.program);
+        match (barrier, self.wait) {
             (None, _) => (program, words),
-            (Some(fifo), Gate::Own) => {
+            (Some(fifo), WaitMethod::Native) => {
                 words.extend(["--gate".to_owned(), fifo.to_owned()]);
                 (program, words)
             }
-            (Some(fifo), Gate::Shell) => {
+            (Some(fifo), WaitMethod::Shell) => {
                 let mut all = ["-c", WAIT, fifo].map(str::to_owned).to_vec();
                 all.push(program);
                 all.append(&mut words);
@@ -51,23 +56,23 @@ impl Invocation {
         }
     }
 
-    /// Whether its command line names this thing that the run gives.
+    /// Whether its command line contains this placeholder.
     #[must_use]
-    pub fn names(&self, given: &str) -> bool {
-        self.words.iter().chain([&self.program]).any(|word| names_given(word, given))
+    pub fn uses_placeholder(&self, name: &str) -> bool {
+        self.words.iter().chain([&self.program]).any(|word| has_placeholder(word, name))
     }
 
-    /// What it said, as numbers.
-    pub fn read(&self, said: &CapturedOutput<'_>) -> Result<Output, String> {
+    /// Parses metrics from its output.
+    pub fn parse_output(&self, captured: &CapturedOutput<'_>) -> Result<Output, String> {
         match kind(&self.tool) {
-            Some(kind) => (kind.read)(said),
-            None => Ok(find(&self.metrics, said)),
+            Some(kind) => (kind.read)(captured),
+            None => Ok(find(&self.metrics, captured)),
         }
     }
 
-    /// The command line for people.
+    /// The command line as displayed to users.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn display(&self) -> String {
         let name = self.program.rsplit('/').next().unwrap_or(&self.program);
         shell_words(std::iter::once(name).chain(self.words.iter().map(String::as_str)))
     }
@@ -77,39 +82,41 @@ impl Invocation {
 mod tests {
     use super::*;
 
-    fn call(gate: Gate) -> Invocation {
+    fn invocation(wait: WaitMethod) -> Invocation {
         Invocation {
             tool: "command".to_owned(),
             program: "prog".to_owned(),
             words: vec!["--in".to_owned(), "{directory}/a b".to_owned()],
             metrics: vec![],
-            gate,
-            ends_with_figures: true,
+            wait,
+            reports_on_sigint: true,
         }
     }
 
-    fn given() -> Placeholders {
+    fn placeholders() -> Placeholders {
         Placeholders { directory: Some("/mnt".to_owned()), ..Placeholders::default() }
     }
 
     #[test]
-    fn a_shell_waits_for_a_program_without_a_gate_and_hands_its_words_on_as_they_are() {
-        let (program, words) = call(Gate::Shell).command(&given(), Some("../gate"));
+    fn a_shell_waits_for_a_program_without_barrier_support_and_passes_its_arguments() {
+        let (program, words) =
+            invocation(WaitMethod::Shell).command(&placeholders(), Some("../gate"));
         assert_eq!(program, "sh");
         assert_eq!(words[2..], ["../gate", "prog", "--in", "/mnt/a b"]);
     }
 
     #[test]
-    fn a_generator_is_told_of_the_gate() {
-        let (program, words) = call(Gate::Own).command(&given(), Some("../gate"));
+    fn a_generator_gets_the_barrier_as_an_option() {
+        let (program, words) =
+            invocation(WaitMethod::Native).command(&placeholders(), Some("../gate"));
         assert_eq!(program, "prog");
         assert_eq!(words, ["--in", "/mnt/a b", "--gate", "../gate"]);
     }
 
     #[test]
-    fn without_a_gate_it_begins_at_once() {
-        let (program, words) = call(Gate::Shell).command(&given(), None);
+    fn without_a_barrier_it_starts_at_once() {
+        let (program, words) = invocation(WaitMethod::Shell).command(&placeholders(), None);
         assert_eq!((program.as_str(), words.len()), ("prog", 2));
-        assert_eq!(call(Gate::Shell).shown(), "prog --in '{directory}/a b'");
+        assert_eq!(invocation(WaitMethod::Shell).display(), "prog --in '{directory}/a b'");
     }
 }

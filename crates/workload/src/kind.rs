@@ -1,90 +1,90 @@
-//! What a kind of workload is: how it is told what to do, where it waits for the common start, how
-//! it is ended, and how what it says becomes numbers.
+//! Kinds of workloads: their command line, how they wait at the start barrier, how they end, and
+//! how their output is parsed.
 
 use crate::arguments::Argument;
 use crate::options::{OptionLine, option};
 use crate::output::{CapturedOutput, Output};
 
-/// One entry of the registry. All of it is data, so that whoever checks a study file, plans it or
-/// starts it asks the same entry.
+/// One entry of the registry. It is plain data, so that checker, plan and runner use the same
+/// entry.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// What stands behind `use` in a study file.
+    /// The value of `use` in a study file.
     pub name: &'static str,
     /// One line for lists.
     pub about: &'static str,
-    /// Its section below docs/: `page.md#name`.
+    /// Its section in docs/: `page.md#name`.
     pub page: &'static str,
-    /// What is started.
+    /// The program.
     pub program: Program,
-    /// Further programs that it starts itself, each with the Debian package that brings it.
+    /// Further programs that it starts itself, each with its Debian package.
     pub needs: &'static [(&'static str, &'static str)],
     /// Keys of `args` that are not options of the same name.
     pub keys: &'static [Key],
-    /// What it knows as options, a line each (`options.rs` has the form). Lines of others may stand
-    /// there too.
+    /// Its options, one per line (see `options.rs` for the format). The list may contain lines of
+    /// other kinds.
     pub options: &'static str,
-    /// What becomes of a key that is neither: `-p` makes `-p name=value`. Without it such a key is
-    /// a mistake.
-    pub others: Option<&'static str>,
-    /// Names behind `others` that are known, for "did you mean".
-    pub known_others: &'static str,
-    /// Options that are not for the study to give, with what to do instead.
+    /// The option that passes keys which are neither: `-p` makes `-p name=value`. Without it such a
+    /// key is a mistake.
+    pub property_option: Option<&'static str>,
+    /// Known names for `property_option`, for "did you mean".
+    pub known_properties: &'static str,
+    /// Options that a study must not set, with what to do instead.
     pub owned: &'static [(&'static str, &'static str)],
-    /// The option for the seconds that it runs. Where the study gives none, it runs until it is
-    /// stopped at the end of the window.
+    /// The option for its running time in seconds. If the study does not set it, the program runs
+    /// until it is stopped at the end of the window.
     pub seconds: Option<&'static str>,
-    /// Options that say the same in another way, so that [`Kind::seconds`] is not given with them.
+    /// Options that limit the running time in another way; [`Kind::seconds`] is not added to them.
     pub instead_of_seconds: &'static [&'static str],
-    /// How it waits for the common start.
-    pub gate: Gate,
-    /// Whether SIGINT makes it end with the figures so far. One that does not has figures only
-    /// when it has done all its work.
-    pub ends_with_figures: bool,
-    /// Threads that want a CPU at once.
+    /// How it waits at the start barrier.
+    pub wait: WaitMethod,
+    /// Whether it reports its results so far and ends on SIGINT. A program that does not has
+    /// results only when all its work is done.
+    pub reports_on_sigint: bool,
+    /// The number of threads that need a CPU at once.
     pub threads: Threads,
     /// Whether it reads and writes files.
     pub does_io: bool,
-    /// The numbers that matter most, in order, for tables with little room; all where it is empty.
+    /// The most important metrics, in order, for narrow tables; all if empty.
     pub headline: &'static [&'static str],
-    /// What it says, as numbers.
+    /// Parses its output.
     pub read: fn(&CapturedOutput<'_>) -> Result<Output, String>,
 }
 
-/// What is started.
+/// The program of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
-    /// The generator of this kind's name in `assay-load`.
+    /// The generator of the same name in `assay-load`.
     Load,
     /// A program of the host.
     Host {
         /// Its name.
         name: &'static str,
-        /// The Debian package that brings it.
+        /// Its Debian package.
         package: &'static str,
     },
 }
 
-/// How a workload waits until all are there.
+/// How a workload waits at the start barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gate {
-    /// It knows `--gate FIFO` itself: files and memory are ready when it waits.
-    Own,
-    /// A shell waits in its place and becomes the program afterwards, so that nothing of the
-    /// program has run before.
+pub enum WaitMethod {
+    /// It supports `--gate FIFO`: files and memory are ready when it waits.
+    Native,
+    /// A shell waits in its place and then executes the program, so that nothing of the program has
+    /// run before.
     Shell,
 }
 
-/// Threads that want a CPU at the same time.
+/// The number of threads that need a CPU at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// So many, always.
+    /// Always this many.
     Always(u32),
-    /// As many as this option says; not known where it is not given.
+    /// The value of this option; unknown if it is not set.
     Option(&'static str),
-    /// As many as this option says, and so many where it is not given.
+    /// The value of this option, or the number if it is not set.
     OptionOr(&'static str, u32),
-    /// Its options do not tell.
+    /// Not known from its options.
     Unknown,
 }
 
@@ -93,68 +93,68 @@ pub enum Threads {
 pub struct Key {
     /// The key.
     pub name: &'static str,
-    /// What it is, for messages and lists.
+    /// Its meaning, for messages and lists.
     pub about: &'static str,
-    /// What it becomes.
-    pub becomes: Becomes,
-    /// Whether the study must give it.
-    pub needed: bool,
-    /// Its value where the study gives none.
-    pub otherwise: Option<&'static str>,
-    /// The words it may be; any text where there are none.
+    /// How it is passed on the command line.
+    pub rendering: Rendering,
+    /// Whether the study must set it.
+    pub required: bool,
+    /// Its default value.
+    pub default: Option<&'static str>,
+    /// The accepted words; any text if empty.
     pub words: &'static [&'static str],
-    /// Another key and the value of it with which this one has no meaning.
+    /// Another key, and its value that makes this key meaningless.
     pub unless: Option<(&'static str, &'static str)>,
 }
 
-/// What a key becomes on the command line.
+/// How a key is passed on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Becomes {
-    /// A word without a name, in the order of the keys, before all options.
-    Word,
-    /// The value behind this option.
+pub enum Rendering {
+    /// As a positional argument, in the order of the keys, before all options.
+    Positional,
+    /// As the value of this option.
     Option(&'static str),
-    /// `name=value` behind [`Kind::others`].
-    Other,
-    /// For each word that it may be, several `name=value` behind [`Kind::others`].
-    Others(&'static [(&'static str, &'static [&'static str])]),
+    /// As `name=value` after [`Kind::property_option`].
+    Property,
+    /// As several `name=value` for each accepted word, each after [`Kind::property_option`].
+    Properties(&'static [(&'static str, &'static [&'static str])]),
 }
 
 impl Key {
-    /// A word that must be given.
+    /// A required positional argument.
     #[must_use]
     pub const fn word(name: &'static str, about: &'static str) -> Self {
         Self {
             name,
             about,
-            becomes: Becomes::Word,
-            needed: true,
-            otherwise: None,
+            rendering: Rendering::Positional,
+            required: true,
+            default: None,
             words: &[],
             unless: None,
         }
     }
 }
 
-/// What a key of `args` means to a kind.
+/// The meaning of a key of `args` for a kind.
 #[derive(Debug, Clone, Copy)]
 pub enum Meaning {
-    /// One of its own keys.
+    /// One of its special keys.
     Key(&'static Key),
-    /// An option that stands alone: `true` or `false`.
+    /// An option without a value: `true` or `false`.
     Flag,
     /// An option with a value.
     Value,
-    /// Handed on as `name=value`.
-    Other,
-    /// Set by the run itself: what to do instead.
+    /// Passed as `name=value`.
+    Property,
+    /// Set by the run itself; the text says what to do instead.
     Owned(&'static str),
     /// None of these.
     Unknown,
 }
 
 impl Kind {
-    /// What this key of `args` means.
+    /// The meaning of this key of `args`.
     #[must_use]
     pub fn meaning(&self, name: &str) -> Meaning {
         if let Some((_, instead)) = self.owned.iter().find(|(owned, _)| *owned == name) {
@@ -166,17 +166,17 @@ impl Kind {
         match self.option(name) {
             Some(OptionLine { takes_value: true, .. }) => Meaning::Value,
             Some(_) => Meaning::Flag,
-            None if self.others.is_some() => Meaning::Other,
+            None if self.property_option.is_some() => Meaning::Property,
             None => Meaning::Unknown,
         }
     }
 
-    /// Every name that `args` may have, as far as they are known.
+    /// All known names in `args`.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
         let keys = self.keys.iter().map(|key| key.name);
         let options = crate::options::options(self.options, self.name).map(|line| line.name);
-        let others = self.known_others.split_whitespace();
+        let others = self.known_properties.split_whitespace();
         let owned = |name: &&str| self.owned.iter().any(|(owned, _)| owned == name);
         let mut names: Vec<&str> =
             keys.chain(options).chain(others).filter(|name| !owned(name)).collect();
@@ -189,31 +189,31 @@ impl Kind {
         option(self.options, self.name, name)
     }
 
-    /// Whether it goes on until it is stopped, being given these arguments.
+    /// Whether it runs until it is stopped, with these arguments.
     #[must_use]
     pub fn runs_until_stopped(&self, arguments: &[Argument]) -> bool {
-        let given = |name: &str| arguments.iter().any(|argument| argument.name == name);
-        let has_end = self.instead_of_seconds.iter().any(|name| given(name));
-        self.seconds.is_some_and(|seconds| !given(seconds) && !has_end)
+        let is_set = |name: &str| arguments.iter().any(|argument| argument.name == name);
+        let has_end = self.instead_of_seconds.iter().any(|name| is_set(name));
+        self.seconds.is_some_and(|seconds| !is_set(seconds) && !has_end)
     }
 
-    /// Threads that want a CPU at once, being given these arguments.
+    /// The number of threads that need a CPU at once, with these arguments.
     #[must_use]
     pub fn threads(&self, arguments: &[Argument]) -> Option<u32> {
         match self.threads {
             Threads::Always(threads) => Some(threads),
             Threads::Unknown => None,
-            Threads::Option(name) => given(arguments, name)?.parse().ok(),
-            Threads::OptionOr(name, otherwise) => match given(arguments, name) {
+            Threads::Option(name) => first_value(arguments, name)?.parse().ok(),
+            Threads::OptionOr(name, default) => match first_value(arguments, name) {
                 Some(threads) => threads.parse().ok(),
-                None => Some(otherwise),
+                None => Some(default),
             },
         }
     }
 }
 
 /// The first value of this argument.
-fn given<'a>(arguments: &'a [Argument], name: &str) -> Option<&'a str> {
+fn first_value<'a>(arguments: &'a [Argument], name: &str) -> Option<&'a str> {
     arguments.iter().find(|argument| argument.name == name)?.first()
 }
 
@@ -223,15 +223,15 @@ mod tests {
     use crate::registry::kind;
 
     #[test]
-    fn a_kind_with_a_default_number_of_threads_has_that_unless_another_is_given() {
+    fn the_default_number_of_threads_applies_unless_another_is_set() {
         let pages = kind("pages").unwrap();
-        let asked = |threads: i64| Argument {
+        let threads = |threads: i64| Argument {
             name: "threads".to_owned(),
             values: vec![Value::Text(threads.to_string())],
         };
         assert_eq!(pages.threads(&[]), Some(1));
-        assert_eq!(pages.threads(&[asked(4)]), Some(4));
-        assert_eq!(kind("chase").unwrap().threads(&[asked(4)]), Some(1));
+        assert_eq!(pages.threads(&[threads(4)]), Some(4));
+        assert_eq!(kind("chase").unwrap().threads(&[threads(4)]), Some(1));
         assert_eq!(kind("spin").unwrap().threads(&[]), None);
     }
 }

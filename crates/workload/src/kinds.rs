@@ -1,4 +1,4 @@
-//! A file for each kind of workload.
+//! One file per kind of workload.
 
 pub(crate) mod bandwidth;
 pub(crate) mod blackscholes;

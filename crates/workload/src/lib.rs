@@ -1,8 +1,7 @@
-//! The real tools: what is told to each, and how its own output becomes metrics.
+//! Tools that run as workloads: their command lines, and how their output becomes metrics.
 //!
-//! Pure throughout: this room writes no file and starts no process. It is given texts and
-//! returns texts; the engine owns the processes. `registry` lists what may run; fio, with its job
-//! files, has a module of its own.
+//! Pure throughout: this crate writes no file and starts no process; the runner does. `registry`
+//! lists the kinds; fio, with its job files, has a module of its own.
 
 pub mod amounts;
 mod arguments;
@@ -19,8 +18,8 @@ mod registry;
 
 pub use arguments::{Argument, Value};
 pub use invocation::Invocation;
-pub use kind::{Becomes, Gate, Key, Kind, Meaning, Program, Threads};
+pub use kind::{Key, Kind, Meaning, Program, Rendering, Threads, WaitMethod};
 pub use metric::{Metric, Source};
 pub use output::{CapturedOutput, Output};
-pub use placeholders::{GIVEN, Placeholders, names_given};
+pub use placeholders::{PLACEHOLDERS, Placeholders, has_placeholder};
 pub use registry::{COMMAND, FIO, KINDS, NAMES, kind};

@@ -1,4 +1,4 @@
-//! Numbers from the output of any program: by a pattern, or by a place in a JSON document.
+//! Metrics from the output of any program: by a pattern, or by a pointer into a JSON document.
 
 use std::collections::BTreeMap;
 
@@ -7,33 +7,33 @@ use serde_json::Value;
 
 use crate::output::{CapturedOutput, Output};
 
-/// A number to be looked for.
+/// A metric to find in the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metric {
     /// Its name, with its unit by convention.
     pub name: String,
-    /// Where it stands.
+    /// Where it is.
     pub from: Source,
 }
 
-/// Where a number stands.
+/// Where a metric is in the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// What the first group of this pattern holds at its last match.
+    /// In the first group of this pattern, at its last match.
     Pattern(String),
-    /// At this place of the last JSON document (RFC 6901).
+    /// At this pointer into the last JSON document (RFC 6901).
     Json(String),
 }
 
 impl Source {
-    /// What is wrong with it, if anything is.
+    /// The mistake in it, if any.
     #[must_use]
     pub fn mistake(&self) -> Option<String> {
         match self {
             Self::Pattern(pattern) => match Regex::new(pattern) {
                 Err(error) => Some(error.to_string()),
                 Ok(regex) if regex.captures_len() < 2 => {
-                    Some("it has no group in parentheses around the number".to_owned())
+                    Some("it has no group in parentheses for the number".to_owned())
                 }
                 Ok(_) => None,
             },
@@ -43,20 +43,20 @@ impl Source {
     }
 }
 
-/// Looks for every metric in what a program said.
-pub(crate) fn find(metrics: &[Metric], said: &CapturedOutput<'_>) -> Output {
+/// Finds every metric in the output of a program.
+pub(crate) fn find(metrics: &[Metric], captured: &CapturedOutput<'_>) -> Output {
     let mut output = Output::default();
     let documents = metrics
         .iter()
         .any(|metric| matches!(metric.from, Source::Json(_)))
-        .then(|| document(said.stdout).or_else(|| document(said.stderr)))
+        .then(|| document(captured.stdout).or_else(|| document(captured.stderr)))
         .flatten();
     for metric in metrics {
-        let found = match &metric.from {
-            Source::Pattern(pattern) => by_pattern(pattern, said),
+        let value = match &metric.from {
+            Source::Pattern(pattern) => by_pattern(pattern, captured),
             Source::Json(pointer) => by_pointer(pointer, documents.as_ref()),
         };
-        match found {
+        match value {
             Ok(number) => {
                 output.metrics.insert(metric.name.clone(), number);
             }
@@ -68,14 +68,14 @@ pub(crate) fn find(metrics: &[Metric], said: &CapturedOutput<'_>) -> Output {
     output
 }
 
-fn by_pattern(pattern: &str, said: &CapturedOutput<'_>) -> Result<f64, String> {
+fn by_pattern(pattern: &str, captured: &CapturedOutput<'_>) -> Result<f64, String> {
     let regex = Regex::new(pattern).map_err(|error| error.to_string())?;
     let last = |text| regex.captures_iter(text).last();
-    let captures = last(said.stdout)
-        .or_else(|| last(said.stderr))
-        .ok_or_else(|| format!("nothing in its output matches `{pattern}`"))?;
+    let captures = last(captured.stdout)
+        .or_else(|| last(captured.stderr))
+        .ok_or_else(|| format!("its output does not match `{pattern}`"))?;
     let text = captures.get(1).map_or("", |group| group.as_str());
-    number(text).ok_or_else(|| format!("`{pattern}` finds `{text}`, which is no number"))
+    number(text).ok_or_else(|| format!("`{pattern}` matches `{text}`, which is not a number"))
 }
 
 fn number(text: &str) -> Option<f64> {
@@ -83,15 +83,15 @@ fn number(text: &str) -> Option<f64> {
 }
 
 fn by_pointer(pointer: &str, document: Option<&Value>) -> Result<f64, String> {
-    let document = document.ok_or("there is no JSON document in its output")?;
+    let document = document.ok_or("its output contains no JSON document")?;
     let value =
         document.pointer(pointer).ok_or_else(|| format!("its JSON has nothing at `{pointer}`"))?;
     let number = value.as_f64().or_else(|| value.as_str().and_then(number));
-    number.ok_or_else(|| format!("its JSON has no number at `{pointer}`, but {value}"))
+    number.ok_or_else(|| format!("its JSON has {value} at `{pointer}`, which is not a number"))
 }
 
-/// The last JSON document of a text: the whole of it, or what begins at the last line that begins
-/// with a brace and can be read.
+/// The last JSON document of a text: all of it, or what begins at the last line that begins with a
+/// brace and can be parsed.
 pub(crate) fn document(text: &str) -> Option<Value> {
     if let Ok(value) = serde_json::from_str(text) {
         return Some(value);
@@ -105,7 +105,7 @@ pub(crate) fn document(text: &str) -> Option<Value> {
     })
 }
 
-/// The numbers of a flat object; what is no number is left out.
+/// The numbers of a flat object; other values are skipped.
 pub(crate) fn numbers(object: Option<&Value>) -> BTreeMap<String, f64> {
     let entries = object.and_then(Value::as_object).into_iter().flatten();
     entries.filter_map(|(name, value)| Some((name.clone(), value.as_f64()?))).collect()
@@ -115,7 +115,7 @@ pub(crate) fn numbers(object: Option<&Value>) -> BTreeMap<String, f64> {
 mod tests {
     use super::*;
 
-    fn said(stdout: &'static str) -> CapturedOutput<'static> {
+    fn captured(stdout: &'static str) -> CapturedOutput<'static> {
         CapturedOutput { stdout, stderr: "warmed up at 3 ops/s\n" }
     }
 
@@ -128,29 +128,29 @@ mod tests {
     }
 
     #[test]
-    fn the_last_match_counts() {
-        let output = find(&pattern("([0-9.]+) ops/s"), &said("1 ops/s\n2.5 ops/s\n"));
+    fn the_last_match_is_used() {
+        let output = find(&pattern("([0-9.]+) ops/s"), &captured("1 ops/s\n2.5 ops/s\n"));
         assert_eq!(output.metrics["ops_per_s"], 2.5);
     }
 
     #[test]
-    fn standard_error_is_looked_at_where_standard_output_has_nothing() {
-        assert_eq!(find(&pattern("([0-9.]+) ops/s"), &said("")).metrics["ops_per_s"], 3.0);
+    fn standard_error_is_used_if_standard_output_has_no_match() {
+        assert_eq!(find(&pattern("([0-9.]+) ops/s"), &captured("")).metrics["ops_per_s"], 3.0);
     }
 
     #[test]
-    fn what_is_not_there_has_a_reason_and_no_number() {
-        let output = find(&pattern("([a-z]+) up"), &said(""));
+    fn a_missing_metric_has_a_reason_and_no_number() {
+        let output = find(&pattern("([a-z]+) up"), &captured(""));
         assert!(output.metrics.is_empty());
         assert!(output.not_available["ops_per_s"].contains("`warmed`"), "{output:?}");
-        let output = find(&metric(Source::Json("/teps".to_owned())), &said("no document"));
+        let output = find(&metric(Source::Json("/teps".to_owned())), &captured("no document"));
         assert!(output.not_available["ops_per_s"].contains("no JSON"), "{output:?}");
     }
 
     #[test]
-    fn a_document_may_stand_behind_other_lines() {
+    fn a_document_may_follow_other_lines() {
         let text = "starting {now}\n{\"a\": {\"b\": [1, 2.5]}}\ndone\n";
-        let output = find(&metric(Source::Json("/a/b/1".to_owned())), &said(text));
+        let output = find(&metric(Source::Json("/a/b/1".to_owned())), &captured(text));
         assert_eq!(output.metrics["ops_per_s"], 2.5);
     }
 

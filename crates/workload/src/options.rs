@@ -1,9 +1,9 @@
-//! The options that tools know, as lists: who checks a study file starts no tool to ask it.
+//! The options of tools as lists, so that checking a study file starts no tool.
 //!
-//! A line has the kind, the option without its dashes, and `value` or `flag`:
-//! `graph500 scale value`. Lines that begin with `#` say where a list comes from.
+//! A line has the kind, the option without its dashes, and `value` or `flag`: `graph500 scale
+//! value`. Lines that begin with `#` describe the origin of a list.
 
-/// The options of `assay-load`; a test holds them to what its command line knows, and writes them.
+/// The options of `assay-load`; a test compares them with its command line and writes them.
 pub(crate) const ASSAY_LOAD: &str = include_str!("../data/assay-load-options.txt");
 
 /// The options of stressapptest.
@@ -14,7 +14,7 @@ pub(crate) const STRESSAPPTEST: &str = include_str!("../data/stressapptest-optio
 pub(crate) struct OptionLine {
     /// Without its dashes.
     pub(crate) name: &'static str,
-    /// Whether a value stands behind it.
+    /// Whether it takes a value.
     pub(crate) takes_value: bool,
 }
 
@@ -35,8 +35,8 @@ pub(crate) fn option(list: &'static str, kind: &'static str, name: &str) -> Opti
     options(list, kind).find(|line| line.name == name)
 }
 
-/// An option as it stands on a command line: one letter has one dash.
-pub(crate) fn spelt(name: &str) -> String {
+/// An option as written on a command line: one letter has one dash.
+pub(crate) fn with_dashes(name: &str) -> String {
     if name.chars().count() == 1 { format!("-{name}") } else { format!("--{name}") }
 }
 
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_hold_options_of_their_kinds_only() {
+    fn lists_have_the_options_of_each_kind() {
         assert_eq!(
             option(ASSAY_LOAD, "graph500", "scale").map(|line| line.takes_value),
             Some(true)
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn one_letter_has_one_dash() {
-        assert_eq!(spelt("s"), "-s");
-        assert_eq!(spelt("scale"), "--scale");
+        assert_eq!(with_dashes("s"), "-s");
+        assert_eq!(with_dashes("scale"), "--scale");
     }
 }

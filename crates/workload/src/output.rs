@@ -1,35 +1,35 @@
-//! What a workload has said, and what that comes to.
+//! Captured output of a workload and the metrics parsed from it.
 
 use std::collections::BTreeMap;
 
 use assay_run_folder::{Curve, Latency, Phase};
 
-/// Everything that a process wrote.
+/// The output of a process.
 #[derive(Debug, Clone, Copy)]
 pub struct CapturedOutput<'s> {
-    /// On standard output.
+    /// Its standard output.
     pub stdout: &'s str,
-    /// On standard error.
+    /// Its standard error.
     pub stderr: &'s str,
 }
 
-/// The same as numbers.
+/// Metrics and other data parsed from it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Output {
-    /// Why it is not to be believed.
+    /// Why the metrics are invalid.
     pub failure: Option<String>,
-    /// Seconds that the tool itself measured.
+    /// Seconds measured by the tool itself.
     pub runtime_s: Option<f64>,
-    /// Numbers by name, the unit in the name.
+    /// Metrics by name, with the unit in the name.
     pub metrics: BTreeMap<String, f64>,
-    /// Numbers that were wanted and are not there, with the reason.
+    /// Metrics that are not available, with the reason.
     pub not_available: BTreeMap<String, String>,
     /// Latency by operation.
     pub latency: BTreeMap<String, Latency>,
-    /// What it did when.
+    /// Its phases with their times.
     pub phases: Vec<Phase>,
-    /// Curves to be drawn.
+    /// Curves to draw.
     pub curves: Vec<Curve>,
-    /// What a user should know before looking at its numbers.
+    /// What a user should know before interpreting the metrics.
     pub findings: Vec<String>,
 }

@@ -1,12 +1,12 @@
-//! What only the run knows, as words of a command line name it: `{directory}` and its like.
+//! Run-time placeholders in command lines, such as `{directory}`.
 
-/// The names that stand for what the plan gave.
-pub const GIVEN: &[&str] = &["directory", "device", "cpus", "study"];
+/// The names of all placeholders.
+pub const PLACEHOLDERS: &[&str] = &["directory", "device", "cpus", "study"];
 
-/// What a workload was given.
+/// The values of placeholders for one workload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placeholders {
-    /// A directory of its own on its disk, empty at the start of each repeat.
+    /// Its own directory on its disk, empty at the start of each repeat.
     pub directory: Option<String>,
     /// The block device of its disk.
     pub device: Option<String>,
@@ -15,8 +15,7 @@ pub struct Placeholders {
 }
 
 impl Placeholders {
-    /// The text with every name that was given replaced. What was not given stays as it is: the
-    /// plan has refused it.
+    /// Replaces every placeholder that has a value. Others stay; the plan has refused them.
     #[must_use]
     pub fn fill(&self, text: &str) -> String {
         let known =
@@ -28,9 +27,9 @@ impl Placeholders {
     }
 }
 
-/// Whether a text names this.
+/// Whether a text contains this placeholder.
 #[must_use]
-pub fn names_given(text: &str, name: &str) -> bool {
+pub fn has_placeholder(text: &str, name: &str) -> bool {
     text.contains(&format!("{{{name}}}"))
 }
 
@@ -39,11 +38,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_given_is_filled_in() {
-        let given =
+    fn only_placeholders_with_a_value_are_replaced() {
+        let placeholders =
             Placeholders { directory: Some("/mnt/a".to_owned()), ..Placeholders::default() };
-        assert_eq!(given.fill("dir={directory},on={device}"), "dir=/mnt/a,on={device}");
-        assert!(names_given("dir={directory}", "directory"));
-        assert!(!names_given("directory", "directory"));
+        assert_eq!(placeholders.fill("dir={directory},on={device}"), "dir=/mnt/a,on={device}");
+        assert!(has_placeholder("dir={directory}", "directory"));
+        assert!(!has_placeholder("directory", "directory"));
     }
 }

@@ -1,5 +1,5 @@
-//! The one place where kinds of workloads are listed. Adding one is its file in `kinds/`, a line
-//! here, and a section in docs.
+//! The registry of workload kinds. A new kind needs a file in `kinds/`, a line here, and a section
+//! in docs.
 
 use crate::kind::Kind;
 use crate::kinds::{
@@ -7,8 +7,7 @@ use crate::kinds::{
     streamcluster, stressapptest, ycsb,
 };
 
-/// All kinds but fio, which has job files of its own, and `command`, which is whatever the study
-/// says.
+/// All kinds except fio, which also has job files, and `command`, which runs any program.
 pub const KINDS: [Kind; 13] = [
     graph500::KIND,
     filebench::KIND,
@@ -25,13 +24,13 @@ pub const KINDS: [Kind; 13] = [
     build::KIND,
 ];
 
-/// fio, which `fio/` describes.
+/// fio (see `fio/`).
 pub const FIO: &str = "fio";
 
-/// Any program, told by the study.
+/// Any program, given in the study.
 pub const COMMAND: &str = "command";
 
-/// What may stand behind `use`.
+/// The accepted values of `use`.
 pub const NAMES: [&str; KINDS.len() + 2] = names();
 
 const fn names() -> [&'static str; KINDS.len() + 2] {
@@ -47,7 +46,7 @@ const fn names() -> [&'static str; KINDS.len() + 2] {
 
 static ALL: [Kind; KINDS.len()] = KINDS;
 
-/// The kind of this name.
+/// Finds a kind by name.
 #[must_use]
 pub fn kind(name: &str) -> Option<&'static Kind> {
     ALL.iter().find(|kind| kind.name == name)
@@ -77,23 +76,23 @@ mod tests {
     #[test]
     fn every_generator_of_assay_load_is_a_kind() {
         for entry in assay_load::GENERATORS {
-            let found = kind(entry.name).is_some_and(|kind| kind.program == Program::Load);
+            let is_registered = kind(entry.name).is_some_and(|kind| kind.program == Program::Load);
             assert!(
-                found,
-                "`{}` of assay-load is no kind of workload: CONTRIBUTING.md, \"a workload\"",
+                is_registered,
+                "`{}` of assay-load is not registered as a workload kind: CONTRIBUTING.md, \"a workload\"",
                 entry.name
             );
         }
     }
 
     #[test]
-    fn names_are_those_of_the_kinds() {
+    fn names_are_fio_the_kinds_and_command() {
         assert_eq!(NAMES.first(), Some(&FIO));
         assert_eq!(NAMES.last(), Some(&COMMAND));
         assert!(NAMES.contains(&"graph500"));
     }
 
-    /// The options that clap knows of every generator, in the form of the list.
+    /// The options of every generator as clap knows them, in the format of the list.
     fn known_to_assay_load() -> String {
         let mut lines = String::from(
             "# Options of assay-load; written by `ASSAY_BLESS=1 cargo test -p assay-workload`.\n",
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_options_is_that_of_assay_load() {
+    fn the_list_of_options_matches_assay_load() {
         let current = known_to_assay_load();
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/assay-load-options.txt");
         if std::env::var_os("ASSAY_BLESS").is_some() {

@@ -1,4 +1,4 @@
-//! The programs whose throughput is compared, and what each of them says of it.
+//! The compared programs and the parsing of their throughput.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use assay_workload::fio::parse_output;
 use serde_json::Value;
 
-/// How much each of them does.
+/// Duration or size of each program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Length {
     /// Seconds of fio and of chase.
@@ -18,12 +18,12 @@ pub(crate) struct Length {
 /// One program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Program {
-    /// Two processes that read a file at random, which keeps two CPUs busy.
+    /// Two processes with random reads of a file, which keep two CPUs busy.
     Fio,
-    /// One chain of loads that the second cache holds: what an interruption costs, and what it
-    /// takes out of a cache.
+    /// One chain of loads in the second-level cache: the cost of interruptions and of evicted cache
+    /// lines.
     Chase,
-    /// As many threads as CPUs, which wait for each other: one that is held up holds up all.
+    /// As many threads as CPUs, with barriers: one delayed thread delays all.
     Graph500,
 }
 
@@ -38,8 +38,8 @@ impl Program {
         }
     }
 
-    /// What it does, for the remark.
-    pub(super) const fn about(self) -> &'static str {
+    /// Description for the remark.
+    pub(super) const fn description(self) -> &'static str {
         match self {
             Self::Fio => "two processes, random reads of 4 KiB from a file of 64 MiB in memory",
             Self::Chase => "loads by the wall clock through 256 KiB in full random order",
@@ -47,13 +47,13 @@ impl Program {
         }
     }
 
-    /// Its command line; files are made in `folder`.
+    /// Its command line; files are created in `folder`.
     pub(super) fn command(self, load: &Path, folder: &Path, length: Length) -> Command {
         let Length { seconds, scale } = length;
         let mut command = Command::new(if self == Self::Fio { Path::new("fio") } else { load });
         match self {
-            // From the page cache: the virtual disks at hand scatter by more than what is looked
-            // for, and a read that needs no disk suffers as much from a CPU that is taken away.
+            // From the page cache: the available virtual disks scatter by more than the effect, and
+            // a read without a disk suffers as much from a lost CPU.
             Self::Fio => command
                 .args(["--name=equal", "--rw=randread", "--bs=4k", "--ioengine=psync"])
                 .args(["--size=64m", "--numjobs=2", "--group_reporting", "--invalidate=0"])
@@ -71,19 +71,19 @@ impl Program {
         command
     }
 
-    /// Its throughput, more is better.
-    pub(super) fn throughput(self, said: &str) -> Option<f64> {
-        let found = match self {
-            Self::Fio => parse_output(said).ok()?.metrics.get("read_iops").copied()?,
-            Self::Chase => number(said, "/curves/0/points/0/wall_ns")?.recip(),
-            Self::Graph500 => number(said, "/metrics/bfs_harmonic_mean_teps")?,
+    /// Its throughput; more is better.
+    pub(super) fn throughput(self, output: &str) -> Option<f64> {
+        let value = match self {
+            Self::Fio => parse_output(output).ok()?.metrics.get("read_iops").copied()?,
+            Self::Chase => number(output, "/curves/0/points/0/wall_ns")?.recip(),
+            Self::Graph500 => number(output, "/metrics/bfs_harmonic_mean_teps")?,
         };
-        (found.is_finite() && found > 0.0).then_some(found)
+        (value.is_finite() && value > 0.0).then_some(value)
     }
 }
 
-fn number(said: &str, pointer: &str) -> Option<f64> {
-    serde_json::from_str::<Value>(said).ok()?.pointer(pointer)?.as_f64()
+fn number(output: &str, pointer: &str) -> Option<f64> {
+    serde_json::from_str::<Value>(output).ok()?.pointer(pointer)?.as_f64()
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_throughput_of_each_program_is_found_in_what_it_says() {
+    fn the_throughput_of_each_program_is_parsed() {
         let chase = r#"{"curves": [{"order": "random", "points": [{"wall_ns": 4.0}]}]}"#;
         assert_eq!(Program::Chase.throughput(chase), Some(0.25));
         let graph = r#"{"metrics": {"bfs_harmonic_mean_teps": 5e8}}"#;
@@ -103,15 +103,23 @@ mod tests {
     }
 
     #[test]
-    fn every_program_is_told_how_long() {
+    fn every_program_gets_its_length() {
         let length = Length { seconds: 3, scale: 17 };
-        let told = |program: Program| {
+        let command_line = |program: Program| {
             let command = program.command(Path::new("assay-load"), Path::new("/x"), length);
             format!("{command:?}")
         };
-        assert!(told(Program::Fio).contains("--runtime=3s"), "{}", told(Program::Fio));
-        assert!(told(Program::Fio).contains("/x/equivalence-file"));
-        assert!(told(Program::Chase).contains("\"3000\""), "{}", told(Program::Chase));
-        assert!(told(Program::Graph500).contains("\"17\""));
+        assert!(
+            command_line(Program::Fio).contains("--runtime=3s"),
+            "{}",
+            command_line(Program::Fio)
+        );
+        assert!(command_line(Program::Fio).contains("/x/equivalence-file"));
+        assert!(
+            command_line(Program::Chase).contains("\"3000\""),
+            "{}",
+            command_line(Program::Chase)
+        );
+        assert!(command_line(Program::Graph500).contains("\"17\""));
     }
 }

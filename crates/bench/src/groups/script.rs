@@ -1,10 +1,10 @@
-//! The same job as scripts for sh. Each makes all groups first, then sets, reads and removes.
+//! The same work as sh scripts. Each creates all groups, then sets, reads and removes them.
 
 use std::fmt::Write;
 
-use super::{Field, Place};
+use super::{Setup, TopGroup};
 
-/// What precedes every script: it stops at the first failure.
+/// First line of every script: it stops at the first failure.
 const HEAD: &str = "set -eu\n";
 
 fn each(count: usize, body: &str) -> String {
@@ -12,103 +12,104 @@ fn each(count: usize, body: &str) -> String {
 }
 
 /// `-r file=value` for every file.
-fn settings(field: &Field) -> String {
-    let files = field.homes.iter().flat_map(|place| &place.files);
+fn settings(setup: &Setup) -> String {
+    let files = setup.homes.iter().flat_map(|top_group| &top_group.files);
     files.map(|(file, value)| format!(" -r {file}={value}")).collect()
 }
 
 /// `-r file` for every file.
-fn names(field: &Field) -> String {
-    field
+fn names(setup: &Setup) -> String {
+    setup
         .homes
         .iter()
-        .flat_map(|place| &place.files)
+        .flat_map(|top_group| &top_group.files)
         .map(|(file, _)| format!(" -r {file}"))
         .collect()
 }
 
-/// `-g controllers:TOP/group`, as cgcreate takes it.
-fn of_group(field: &Field, group: &str) -> String {
+/// `-g controllers:TOP/group`, as for cgcreate.
+fn of_group(setup: &Setup, group: &str) -> String {
     let all: Vec<&str> =
-        field.homes.iter().flat_map(|place| place.controllers.iter().copied()).collect();
-    format!(" -g {}:{}/{group}", all.join(","), top(field))
+        setup.homes.iter().flat_map(|top_group| top_group.controllers.iter().copied()).collect();
+    format!(" -g {}:{}/{group}", all.join(","), top(setup))
 }
 
 /// The top group has the same name in every hierarchy.
-fn top(field: &Field) -> &str {
-    field.homes.first().map_or("", |place| place.name.as_str())
+fn top(setup: &Setup) -> &str {
+    setup.homes.first().map_or("", |top_group| top_group.name.as_str())
 }
 
-/// One call of each tool for each group, as people write it. cgdelete is called for each
-/// hierarchy: of several controllers on one line, libcgroup 2.0.2 removes the group of one alone.
-pub(super) fn tools_for_each(field: &Field) -> String {
-    let top = top(field);
+/// One call of each tool per group, as commonly written. cgdelete is called for each hierarchy:
+/// given several controllers on one command line, libcgroup 2.0.2 removes the group of only one.
+pub(super) fn tools_for_each(setup: &Setup) -> String {
+    let top = top(setup);
     let mut text = HEAD.to_owned();
-    text += &each(field.count, &format!("cgcreate{}\n", of_group(field, "g$i")));
-    text += &each(field.count, &format!("cgset{} {top}/g$i\n", settings(field)));
-    text += &each(field.count, &format!("cgget -n -v{} {top}/g$i\n", names(field)));
-    let removes: String = field
+    text += &each(setup.count, &format!("cgcreate{}\n", of_group(setup, "g$i")));
+    text += &each(setup.count, &format!("cgset{} {top}/g$i\n", settings(setup)));
+    text += &each(setup.count, &format!("cgget -n -v{} {top}/g$i\n", names(setup)));
+    let removes: String = setup
         .homes
         .iter()
-        .map(|place| format!("cgdelete -g {}:{top}/g$i\n", place.controllers.join(",")))
+        .map(|top_group| format!("cgdelete -g {}:{top}/g$i\n", top_group.controllers.join(",")))
         .collect();
-    text + &each(field.count, &removes)
+    text + &each(setup.count, &removes)
 }
 
-/// As few calls as the tools allow: all groups on one command line, and one recursive removal a
+/// As few calls as the tools allow: all groups on one command line, and one recursive removal per
 /// hierarchy.
-pub(super) fn tools_at_once(field: &Field) -> String {
-    let groups: Vec<String> = (1..=field.count).map(|number| format!("all/g{number}")).collect();
-    let paths: String = groups.iter().map(|group| format!(" {}/{group}", top(field))).collect();
-    let made: String = groups.iter().map(|group| of_group(field, group)).collect();
+pub(super) fn tools_at_once(setup: &Setup) -> String {
+    let groups: Vec<String> = (1..=setup.count).map(|number| format!("all/g{number}")).collect();
+    let paths: String = groups.iter().map(|group| format!(" {}/{group}", top(setup))).collect();
+    let made: String = groups.iter().map(|group| of_group(setup, group)).collect();
     let mut text = HEAD.to_owned();
     // A formatting error cannot happen when writing into a String.
-    let _ = writeln!(text, "cgcreate{}{made}", of_group(field, "all"));
-    let _ = writeln!(text, "cgset{}{paths}", settings(field));
-    let _ = writeln!(text, "cgget -n -v{}{paths}", names(field));
-    for place in &field.homes {
-        let _ = writeln!(text, "cgdelete -r -g {}:{}/all", place.controllers.join(","), top(field));
+    let _ = writeln!(text, "cgcreate{}{made}", of_group(setup, "all"));
+    let _ = writeln!(text, "cgset{}{paths}", settings(setup));
+    let _ = writeln!(text, "cgget -n -v{}{paths}", names(setup));
+    for top_group in &setup.homes {
+        let _ =
+            writeln!(text, "cgdelete -r -g {}:{}/all", top_group.controllers.join(","), top(setup));
     }
     text
 }
 
 /// mkdir, echo, cat and rmdir for each group.
-pub(super) fn shell_for_each(field: &Field) -> String {
-    let directory = |place: &Place| format!("{}/g$i", place.top().display());
+pub(super) fn shell_for_each(setup: &Setup) -> String {
+    let directory = |top_group: &TopGroup| format!("{}/g$i", top_group.top().display());
     let directories: String =
-        field.homes.iter().map(|place| format!(" {}", directory(place))).collect();
+        setup.homes.iter().map(|top_group| format!(" {}", directory(top_group))).collect();
     let mut text = HEAD.to_owned();
-    text += &controllers_down(field);
-    text += &each(field.count, &format!("mkdir{directories}\n"));
+    text += &controllers_down(setup);
+    text += &each(setup.count, &format!("mkdir{directories}\n"));
     let files = |line: &dyn Fn(&str, &str) -> String| -> String {
-        let lines = field.homes.iter().flat_map(|place| {
-            place
+        let lines = setup.homes.iter().flat_map(|top_group| {
+            top_group
                 .files
                 .iter()
-                .map(|(file, value)| line(&format!("{}/{file}", directory(place)), value))
+                .map(|(file, value)| line(&format!("{}/{file}", directory(top_group)), value))
         });
         lines.collect()
     };
-    text += &each(field.count, &files(&|file, value| format!("echo {value} > {file}\n")));
-    text += &each(field.count, &files(&|file, _| format!("cat {file}\n")));
-    text + &each(field.count, &format!("rmdir{directories}\n"))
+    text += &each(setup.count, &files(&|file, value| format!("echo {value} > {file}\n")));
+    text += &each(setup.count, &files(&|file, _| format!("cat {file}\n")));
+    text + &each(setup.count, &format!("rmdir{directories}\n"))
 }
 
-/// One mkdir and one rmdir for all, and nothing started for each group.
-pub(super) fn shell_at_once(field: &Field) -> String {
+/// One mkdir and one rmdir for all, and no process per group.
+pub(super) fn shell_at_once(setup: &Setup) -> String {
     let mut text = HEAD.to_owned();
-    text += &controllers_down(field);
-    let directories: String = field
+    text += &controllers_down(setup);
+    let directories: String = setup
         .homes
         .iter()
-        .flat_map(|place| {
-            (1..=field.count).map(|number| format!(" {}/g{number}", place.top().display()))
+        .flat_map(|top_group| {
+            (1..=setup.count).map(|number| format!(" {}/g{number}", top_group.top().display()))
         })
         .collect();
     let _ = writeln!(text, "mkdir{directories}");
-    let files = field.homes.iter().flat_map(|place| {
-        let directory = place.top();
-        place
+    let files = setup.homes.iter().flat_map(|top_group| {
+        let directory = top_group.top();
+        top_group
             .files
             .iter()
             .map(move |(file, value)| (format!("{}/g$i/{file}", directory.display()), value))
@@ -118,18 +119,23 @@ pub(super) fn shell_at_once(field: &Field) -> String {
         let _ = writeln!(sets, "echo {value} > {file}");
         let _ = writeln!(reads, "read value < {file}; echo $value");
     }
-    text += &each(field.count, &sets);
-    text += &each(field.count, &reads);
+    text += &each(setup.count, &sets);
+    text += &each(setup.count, &reads);
     let _ = writeln!(text, "rmdir{directories}");
     text
 }
 
-/// On cgroup v2 the top group must hand its controllers down; libcgroup does that by itself.
-fn controllers_down(field: &Field) -> String {
-    let v2 = field.homes.iter().filter(|place| place.home.is_v2);
-    v2.map(|place| {
-        let wanted: Vec<String> = place.controllers.iter().map(|name| format!("+{name}")).collect();
-        format!("echo {} > {}/cgroup.subtree_control\n", wanted.join(" "), place.top().display())
+/// On cgroup v2 the top group must enable its controllers for children; libcgroup does that itself.
+fn controllers_down(setup: &Setup) -> String {
+    let v2 = setup.homes.iter().filter(|top_group| top_group.home.is_v2);
+    v2.map(|top_group| {
+        let enabled: Vec<String> =
+            top_group.controllers.iter().map(|name| format!("+{name}")).collect();
+        format!(
+            "echo {} > {}/cgroup.subtree_control\n",
+            enabled.join(" "),
+            top_group.top().display()
+        )
     })
     .collect()
 }

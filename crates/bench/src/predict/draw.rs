@@ -1,5 +1,5 @@
-//! Configurations, drawn by a seed over the whole range that was ever compared, also where the model
-//! does not stand behind what it says.
+//! Draws configurations from a seed over the whole range that was ever compared, including parts
+//! outside the model's validated range.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -10,7 +10,7 @@ pub(super) const COUNTS: [usize; 5] = [4, 8, 16, 32, 64];
 /// The margin of the promise.
 pub(super) const WITHIN: f64 = 0.1;
 
-/// One setting of everything but the number of groups.
+/// One setting of everything except the number of groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Family {
     rw: &'static str,
@@ -21,16 +21,16 @@ pub(super) struct Family {
     budget: u32,
     rotational: u32,
     strict: u32,
-    /// Numbers of groups, some of [`COUNTS`].
+    /// Numbers of groups, a subset of [`COUNTS`].
     counts: Vec<usize>,
 }
 
-/// From where settings are drawn.
+/// The range of drawn settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Range {
-    /// Pools of a few hundred requests, as disks have them by themselves.
+    /// Pools of a few hundred requests, the default of disks.
     Usual,
-    /// Pools of up to the 2048 that a scheduler may have (`MAX_SCHED_RQ` of block/blk-mq.h) too.
+    /// Also pools up to the 2048 that a scheduler may have (`MAX_SCHED_RQ` of block/blk-mq.h).
     WithLargePools,
 }
 
@@ -43,11 +43,11 @@ impl Range {
     }
 }
 
-fn one<T: Copy>(from: &[T], random: &mut ChaCha8Rng) -> T {
+fn pick<T: Copy>(from: &[T], random: &mut ChaCha8Rng) -> T {
     from[random.random_range(0..from.len())]
 }
 
-/// Families, each with every number of groups and none twice; the same for a seed.
+/// Distinct families, each with every number of groups; deterministic for a seed.
 pub(super) fn families(range: Range, seed: u64) -> impl Iterator<Item = Family> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut drawn: Vec<Family> = Vec::new();
@@ -65,14 +65,14 @@ pub(super) fn families(range: Range, seed: u64) -> impl Iterator<Item = Family> 
 impl Family {
     fn draw(range: Range, random: &mut ChaCha8Rng) -> Self {
         Self {
-            rw: one(&["randread", "randwrite", "randrw", "read", "write", "rw"], random),
-            kilobytes: one(&[4, 16, 64, 256], random),
-            depth: one(&[1, 4, 8, 16, 32, 64], random),
-            weights: one(&["100, 200, 400, 800", "100, 300", "200, 500, 1000", "100"], random),
-            requests: one(range.pools(), random),
-            budget: one(&[256, 512, 2048, 0], random),
-            rotational: one(&[0, 1], random),
-            strict: one(&[0, 0, 0, 1], random),
+            rw: pick(&["randread", "randwrite", "randrw", "read", "write", "rw"], random),
+            kilobytes: pick(&[4, 16, 64, 256], random),
+            depth: pick(&[1, 4, 8, 16, 32, 64], random),
+            weights: pick(&["100, 200, 400, 800", "100, 300", "200, 500, 1000", "100"], random),
+            requests: pick(range.pools(), random),
+            budget: pick(&[256, 512, 2048, 0], random),
+            rotational: pick(&[0, 1], random),
+            strict: pick(&[0, 0, 0, 1], random),
             counts: COUNTS.to_vec(),
         }
     }
@@ -86,7 +86,7 @@ impl Family {
         &self.counts
     }
 
-    /// What is told of it in tables.
+    /// Display name in tables.
     pub(super) fn name(&self) -> String {
         let Self { rw, kilobytes, depth, weights, requests, budget, rotational, strict, .. } = self;
         format!(
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_drawn_study_has_no_mistakes_and_a_seed_draws_the_same() {
+    fn drawn_studies_have_no_errors_and_a_seed_is_deterministic() {
         let forty = |range, seed| families(range, seed).take(40).collect::<Vec<_>>();
         let drawn = forty(Range::WithLargePools, 7);
         assert_eq!(drawn, forty(Range::WithLargePools, 7));

@@ -1,4 +1,4 @@
-//! What is asked of the model in one campaign, and how long the answers take.
+//! Predicts the configurations of a campaign and measures how long that takes.
 
 use std::time::Instant;
 
@@ -15,23 +15,22 @@ use super::draw::{Family, Range, families};
 use crate::failure::Failure;
 
 /// The model on this host.
-pub(super) struct Oracle {
+pub(super) struct Predictor {
     facts: HostFacts,
     costs: Costs,
     /// Seconds of each configuration.
     seconds: u64,
 }
 
-impl Oracle {
+impl Predictor {
     pub(super) fn new(costs: Costs, seconds: u64) -> Result<Self, Failure> {
         Ok(Self { facts: gather(&Root::real())?, costs, seconds })
     }
 
     fn predict(&self, family: &Family) -> Result<(Prediction, f64), Failure> {
         let text = family.study(self.seconds);
-        let found: Option<Study> = parse("family", &text, &|_| Err(String::new())).0;
-        let study =
-            found.ok_or_else(|| Failure::Failed("a drawn study has a mistake".to_owned()))?;
+        let parsed: Option<Study> = parse("family", &text, &|_| Err(String::new())).0;
+        let study = parsed.ok_or_else(|| Failure::Failed("a drawn study is invalid".to_owned()))?;
         let plan = plan(&study, &self.facts, 1);
         let began = Instant::now();
         let basis = Basis::Measured(String::new());
@@ -39,7 +38,7 @@ impl Oracle {
         Ok((prediction, began.elapsed().as_secs_f64()))
     }
 
-    /// How many times faster than running them all of them are predicted.
+    /// How many times faster predicting all of them is than running them.
     pub(super) fn faster(&self, drawn: &[Family]) -> Result<f64, Failure> {
         let (mut run, mut took) = (0.0, 0.0);
         for family in drawn {
@@ -52,34 +51,34 @@ impl Oracle {
 
     /// The families of a campaign.
     pub(super) fn drawn(&self, campaign: Campaign) -> Result<Vec<Family>, Failure> {
-        let mut wanted = campaign.configurations;
+        let mut remaining = campaign.configurations;
         let mut drawn = Vec::new();
-        // A host on which the model stands behind nothing must not be asked for ever.
+        // If no configuration is inside the validated range, drawing must still end.
         let most = 10 * campaign.configurations;
         for family in families(campaign.range(), campaign.seed).take(most) {
             let mut counts = match campaign.inside {
                 true => self.inside(&family)?,
                 false => family.counts().to_vec(),
             };
-            counts.truncate(wanted);
-            wanted -= counts.len();
+            counts.truncate(remaining);
+            remaining -= counts.len();
             if !counts.is_empty() {
                 drawn.push(family.with_counts(counts));
             }
-            if wanted == 0 {
+            if remaining == 0 {
                 break;
             }
         }
         match drawn.is_empty() {
-            // Nothing of nothing would count as all of it.
-            true => {
-                Err(Failure::Failed(format!("the model stands behind none of {most} families")))
-            }
+            // Without rows, a rate of 0 of 0 would count as reached.
+            true => Err(Failure::Failed(format!(
+                "none of {most} families is inside the model's validated range"
+            ))),
             false => Ok(drawn),
         }
     }
 
-    /// Numbers of groups for which the model stands behind the shares that it predicts.
+    /// Numbers of groups for which the configuration is inside the model's validated range.
     fn inside(&self, family: &Family) -> Result<Vec<usize>, Failure> {
         let (prediction, _) = self.predict(family)?;
         let each = family.counts().iter().zip(&prediction.trials);
@@ -87,7 +86,7 @@ impl Oracle {
     }
 }
 
-/// A trial that is void by its prediction has no shares to stand behind.
+/// A trial that is predicted to be void has no valid shares.
 fn is_inside(trial: &TrialPrediction) -> bool {
     let verdict = trial.promises.first().and_then(|promise| promise.verdict);
     trial.outside.is_empty() && verdict.is_some_and(|verdict| verdict != Verdict::Void)
@@ -101,7 +100,7 @@ impl Campaign {
         }
     }
 
-    /// A study of the disk that all of them use.
+    /// A study with the disk that all of them use.
     pub(super) fn first(self) -> Result<String, Failure> {
         let first = families(self.range(), self.seed).next();
         let first = first.ok_or_else(|| Failure::Failed("nothing to predict".to_owned()))?;

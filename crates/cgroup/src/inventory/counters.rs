@@ -1,4 +1,4 @@
-//! What the counters of one group say, from whichever hierarchy has them.
+//! Counters of one group, from whichever hierarchy has them.
 
 use std::path::PathBuf;
 
@@ -10,20 +10,20 @@ use serde::Serialize;
 use super::hierarchy::Mounted;
 use super::or;
 
-/// Counters of a group, those of the groups below it included.
+/// Counters of a group, including those of the groups below it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// CPU time since the group was made, in microseconds.
+    /// CPU time since the group was created, in microseconds.
     pub cpu_us: Available<u64>,
-    /// Memory now, page cache included, in bytes.
+    /// Present memory, including page cache, in bytes.
     pub memory: Available<u64>,
-    /// Most memory so far, in bytes.
+    /// Peak memory so far, in bytes.
     pub memory_peak: Available<u64>,
-    /// Processes and threads now.
+    /// Present number of processes and threads.
     pub pids: Available<u64>,
-    /// Bytes read since the group was made, all disks together.
+    /// Bytes read since the group was created, from all disks.
     pub read_bytes: Available<u64>,
-    /// Bytes written since the group was made, all disks together.
+    /// Bytes written since the group was created, to all disks.
     pub write_bytes: Available<u64>,
 }
 
@@ -65,7 +65,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A file that is called otherwise on v1.
+    /// A file with different names on v1 and v2.
     fn either(&self, controller: &str, on_v2: &str, on_v1: &str) -> Available<u64> {
         or(self.number(controller, on_v1), || self.number(controller, on_v2))
     }
@@ -88,8 +88,8 @@ impl Reader<'_> {
             .map_or_else(|| unreadable("cpu.stat"), Available::Value)
     }
 
-    /// v2's `io.stat`; on v1 the throttling layer or bfq, whichever has lines: a group without
-    /// any has done no I/O that was counted.
+    /// v2's `io.stat`; on v1 the files of the throttling layer or of bfq, whichever have lines: a group
+    /// without any has done no I/O that was counted.
     fn io(&self) -> (Available<u64>, Available<u64>) {
         if let Ok(text) = self.text("io", "io.stat") {
             let sum = |key| Available::Value(sum_of_fields(&text, key));
@@ -104,7 +104,7 @@ impl Reader<'_> {
                     let sum = |word| Available::Value(sum_of_lines(&text, word));
                     return (sum("Read"), sum("Write"));
                 }
-                Ok(_) => "no disk of it is under bfq or has a throttle rule".clone_into(&mut why),
+                Ok(_) => "none of its disks uses bfq or has a throttle rule".clone_into(&mut why),
                 Err(reason) if why.is_empty() => why = reason,
                 Err(_) => {}
             }
@@ -114,10 +114,10 @@ impl Reader<'_> {
 }
 
 fn unreadable(file: &str) -> Available<u64> {
-    Available::NotAvailable(format!("its `{file}` holds no such number"))
+    Available::NotAvailable(format!("its `{file}` does not contain this number"))
 }
 
-/// Sum of `key` over the lines of `io.stat`, one a device.
+/// Sum of `key` over the lines of `io.stat`, one per device.
 fn sum_of_fields(text: &str, key: &str) -> u64 {
     let values = text.split_whitespace().filter_map(|word| word.strip_prefix(key));
     values.filter_map(|value| value.parse::<u64>().ok()).sum()
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disks_are_summed_up_and_totals_are_not_counted_twice() {
+    fn disks_are_summed_without_the_totals() {
         let v2 = "8:0 rbytes=1 wbytes=2 rios=3 wios=4\n8:16 rbytes=10 wbytes=20 rios=1 wios=1\n";
         assert_eq!((sum_of_fields(v2, "rbytes="), sum_of_fields(v2, "wbytes=")), (11, 22));
         let v1 = "7:0 Read 4096\n7:0 Write 512\n7:0 Total 4608\n7:1 Read 4\nTotal 4612\n";

@@ -1,4 +1,4 @@
-//! The hierarchies that are mounted.
+//! The mounted cgroup hierarchies.
 
 use std::path::PathBuf;
 
@@ -13,34 +13,33 @@ pub struct Mounted {
     pub name: String,
     /// Whether it is cgroup2.
     pub is_v2: bool,
-    /// Where it is mounted.
+    /// Its mount point.
     pub mount: PathBuf,
     /// Its controllers by v2 name (`io`, not `blkio`).
     pub controllers: Vec<String>,
 }
 
-/// Options of a v1 mount that name no controller (cgroups(7)).
+/// Options of a v1 mount that are not controllers (cgroups(7)).
 const NOT_CONTROLLERS: [&str; 7] =
     ["rw", "ro", "xattr", "noprefix", "clone_children", "cpuset_v2_mode", "none"];
 
-/// Every mounted hierarchy, each once: the cgroup v1 ones in the order of their mounts, then
-/// cgroup2.
+/// Every mounted hierarchy once: the cgroup v1 ones in mount order, then cgroup2.
 #[must_use]
 pub fn hierarchies(root: &Root) -> Vec<Mounted> {
     let table = root.read("/proc/self/mountinfo").unwrap_or_default();
-    let mut found: Vec<Mounted> = Vec::new();
+    let mut hierarchies: Vec<Mounted> = Vec::new();
     for mount in mountinfo::parse(&table) {
         let one = match mount.kind.as_str() {
             "cgroup" => v1(mount),
             "cgroup2" => v2(root, mount),
             _ => continue,
         };
-        if !found.iter().any(|known| known.name == one.name) {
-            found.push(one);
+        if !hierarchies.iter().any(|known| known.name == one.name) {
+            hierarchies.push(one);
         }
     }
-    found.sort_by_key(|hierarchy| hierarchy.is_v2);
-    found
+    hierarchies.sort_by_key(|hierarchy| hierarchy.is_v2);
+    hierarchies
 }
 
 fn v1(mount: Mount) -> Mounted {

@@ -1,4 +1,4 @@
-//! Which knobs of a group say something else than in a new group.
+//! Knobs of a group with other values than in a new group.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::hierarchy::Mounted;
 
-/// What only takes a 0 is a counter that can be put back, such as `cpuacct.usage`: it differs in
-/// every group that was used, and nobody has set it.
+/// A file that accepts only 0 is a resettable counter, such as `cpuacct.usage`: it differs in every
+/// group that was used, without being a setting.
 const COUNTER: ValueRange = ValueRange::Integer { low: 0, high: 0 };
 
 /// A knob that someone has set.
@@ -18,14 +18,14 @@ const COUNTER: ValueRange = ValueRange::Integer { low: 0, high: 0 };
 pub struct SetKnob {
     /// The interface file.
     pub file: String,
-    /// What it says; of several lines the lines are kept.
+    /// Its contents, including all lines.
     pub value: String,
 }
 
-/// The interface files of one hierarchy with what they say in a new group.
+/// The interface files of one hierarchy with their contents in a new group.
 pub(super) struct Defaults {
     files: Vec<(String, String)>,
-    /// cpuset files, which cgroup v1 fills from the group above or leaves empty.
+    /// cpuset files, which cgroup v1 fills from the parent or leaves empty.
     inherited: Vec<&'static str>,
     is_v2: bool,
 }
@@ -34,19 +34,21 @@ impl Defaults {
     pub(super) fn new(hierarchy: &Mounted, layout: &CgroupLayout) -> Self {
         let has = |name: &str| hierarchy.controllers.iter().any(|one| one == name);
         let mut files: Vec<(String, String)> = Vec::new();
-        // The default of an I/O weight stands under the name of each scheduler that has one.
+        // The default of an I/O weight is listed under the name of each scheduler that has one.
         let is_set = |knob: &&Knob| has(knob.controller) && knob.range != COUNTER;
         for knob in assay_knob::all().iter().filter(is_set) {
             let disk = Some(DiskQueue { scheduler: "bfq".to_owned(), iops: None })
                 .filter(|_| knob.name.contains("bfq"));
-            let Some(Ok(found)) = knob
+            let Some(Ok(translation)) = knob
                 .default()
                 .filter(|_| knob.role == Role::Setting)
                 .map(|default| translate(knob.name, default, layout, disk.as_ref()))
             else {
                 continue;
             };
-            for file in std::iter::once((found.file, found.written)).chain(found.also) {
+            for file in
+                std::iter::once((translation.file, translation.written)).chain(translation.also)
+            {
                 if !files.iter().any(|(known, _)| *known == file.0) {
                     files.push(file);
                 }
@@ -56,7 +58,7 @@ impl Defaults {
         Self { files, inherited, is_v2: hierarchy.is_v2 }
     }
 
-    /// Reads every file of a group that is there.
+    /// Reads every existing file of a group and returns those that differ from the default.
     pub(super) fn differing(&self, root: &Root, group: &Path) -> Vec<SetKnob> {
         let set = self.files.iter().filter_map(|(file, default)| {
             let value = root.read_trimmed(group.join(file)).ok()?;
@@ -66,7 +68,7 @@ impl Defaults {
             .collect()
     }
 
-    /// A set that is smaller than that of the group above; on cgroup2 one that is not empty.
+    /// A set that differs from its parent's; on cgroup2 one that is not empty.
     fn restricted(&self, root: &Root, group: &Path, file: &str) -> Option<SetKnob> {
         let value = root.read_trimmed(group.join(file)).ok()?;
         let above = if self.is_v2 {
@@ -78,8 +80,8 @@ impl Defaults {
     }
 }
 
-/// Whether a file says its default, in the kernel's own spelling of it: no limit reads as `max`,
-/// -1 or a huge number.
+/// Whether a file contains its default, in the kernel's own spelling: no limit reads as `max`, -1 or a
+/// huge number.
 fn is_default(file: &str, default: &str, value: &str) -> bool {
     if default == value {
         return true;
@@ -96,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_that_can_be_put_back_are_no_settings() {
+    fn resettable_counters_are_not_settings() {
         for name in ["cpuacct.usage", "memory.max_usage_in_bytes", "memory.failcnt"] {
             let knob = assay_knob::find(name).unwrap();
             assert_eq!((knob.role, &knob.range), (Role::Setting, &COUNTER), "{name}");

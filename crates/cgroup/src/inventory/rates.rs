@@ -1,4 +1,4 @@
-//! What groups used between two readings.
+//! Resource usage of groups between two readings.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,31 @@ use serde::Serialize;
 
 use super::{Entry, Inventory};
 
-/// What one group used per second.
+/// Resource usage of one group per second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rates {
-    /// CPUs: seconds of CPU time a second.
+    /// CPUs: CPU seconds per second.
     pub cpus: Available<f64>,
-    /// Bytes read a second.
+    /// Bytes read per second.
     pub read: Available<f64>,
-    /// Bytes written a second.
+    /// Bytes written per second.
     pub write: Available<f64>,
 }
 
-/// The rates of the groups of the later reading, in their order. A group that is new since the
-/// earlier one has none yet, and a counter that went backwards belongs to another group of the
-/// same name.
+/// The rates of the groups of the later reading, in their order. A group created since the earlier one
+/// has none yet; a counter that went backwards belongs to a new group of the same name.
 #[must_use]
 pub fn rates(before: &Inventory, after: &Inventory) -> Vec<Rates> {
     let seconds = after.taken_ns.saturating_sub(before.taken_ns).max(1) as f64 / 1e9;
-    let known: BTreeMap<&str, &Entry> =
+    let earlier_groups: BTreeMap<&str, &Entry> =
         before.groups.iter().map(|entry| (entry.path.as_str(), entry)).collect();
     after
         .groups
         .iter()
         .map(|now| {
-            let earlier = known.get(now.path.as_str());
-            let rate = |of: fn(&Entry) -> &Available<u64>, unit: f64| {
-                rate(earlier.map(|entry| of(entry)), of(now), unit / seconds)
+            let earlier = earlier_groups.get(now.path.as_str());
+            let rate = |counter: fn(&Entry) -> &Available<u64>, unit: f64| {
+                rate(earlier.map(|entry| counter(entry)), counter(now), unit / seconds)
             };
             Rates {
                 cpus: rate(|entry| &entry.counts.cpu_us, 1e-6),
@@ -48,11 +47,11 @@ fn rate(before: Option<&Available<u64>>, now: &Available<u64>, factor: f64) -> A
         (_, Available::NotAvailable(why)) => Available::NotAvailable(why.clone()),
         (Some(Available::Value(before)), Available::Value(now)) => {
             now.checked_sub(*before).map_or_else(
-                || Available::NotAvailable("it was made anew".to_owned()),
+                || Available::NotAvailable("the group was created anew".to_owned()),
                 |grown| Available::Value(grown as f64 * factor),
             )
         }
-        _ => Available::NotAvailable("it has been read only once".to_owned()),
+        _ => Available::NotAvailable("the group has been read only once".to_owned()),
     }
 }
 

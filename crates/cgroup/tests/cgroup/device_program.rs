@@ -1,5 +1,5 @@
-//! A device program on the real kernel: what is denied ends in EPERM, what is not goes on.
-// A failure in what the tests share is a failure of the test.
+//! A device program on the real kernel: denied access fails with EPERM, other access does not.
+// A failure in a shared helper is a failure of the test.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use assay_kernel::device_program::{DeviceRule, Verb, attach};
 use assay_kernel::process::Membership;
 use assay_test_support::{HostSnapshot, busy_host_lock, skip};
 
-/// Whether a process of the group can use the device, and what it says otherwise.
+/// Whether a process of the group can use the device, and its error message otherwise.
 fn reads(root: &Root, group: &Path, device: &str) -> (bool, String) {
     let membership = Membership::open(root, &[group.to_owned()]).unwrap();
     let mut command = Command::new("head");
@@ -22,7 +22,7 @@ fn reads(root: &Root, group: &Path, device: &str) -> (bool, String) {
 }
 
 #[test]
-fn a_denied_device_ends_in_eperm_and_its_neighbour_does_not() {
+fn a_denied_device_fails_with_eperm_and_its_neighbour_does_not() {
     const TEST: &str = "a device program";
     let Some(_lock) = busy_host_lock(TEST, &[]) else { return };
     let root = Root::real();

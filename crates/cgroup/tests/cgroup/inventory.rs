@@ -1,5 +1,5 @@
-//! Groups of every hierarchy, read from trees that stand in for hosts.
-// A failure in what the tests share is a failure of the test.
+//! Groups of every hierarchy, read from fake host trees.
+// A failure in a shared helper is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;
@@ -76,18 +76,18 @@ fn hierarchies_are_merged_by_path_and_each_is_read_once() {
     host.file("cg/unified/a/cgroup.procs", "7\n9\n");
     host.file("cg/unified/a/cgroup.threads", "7\n9\n");
     host.file("cg/unified/a/b/cgroup.procs", "");
-    let found = host.take(&Filter::default());
-    let names: Vec<&str> = found.hierarchies.iter().map(|one| one.name.as_str()).collect();
+    let inventory = host.take(&Filter::default());
+    let names: Vec<&str> = inventory.hierarchies.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["memory", "cpuset", "name=systemd", "v2"]);
-    assert_eq!(paths(&found), ["/", "/a", "/a/b"]);
-    let a = group(&found, "/a");
+    assert_eq!(paths(&inventory), ["/", "/a", "/a/b"]);
+    let a = group(&inventory, "/a");
     assert_eq!(a.hierarchies, ["memory", "v2"]);
     assert_eq!((a.processes.as_slice(), a.threads), (&[7, 9][..], 3));
-    assert_eq!(group(&found, "/").processes, [1, 2]);
+    assert_eq!(group(&inventory, "/").processes, [1, 2]);
 }
 
 #[test]
-fn knobs_that_someone_has_set_are_told_from_defaults() {
+fn set_knobs_are_distinguished_from_defaults() {
     let host = Host::new();
     host.file("cg/memory/set/memory.limit_in_bytes", "67108864\n");
     host.file("cg/memory/free/memory.limit_in_bytes", "9223372036854771712\n");
@@ -95,25 +95,25 @@ fn knobs_that_someone_has_set_are_told_from_defaults() {
     host.file("cg/cpuset/free/cpuset.cpus", "0-1\n");
     host.file("cg/unified/set/pids.max", "8\n");
     host.file("cg/unified/free/pids.max", "max\n");
-    let found = host.take(&Filter::default());
-    let set: Vec<String> = group(&found, "/set")
+    let inventory = host.take(&Filter::default());
+    let set: Vec<String> = group(&inventory, "/set")
         .knobs
         .iter()
         .map(|knob| format!("{}={}", knob.file, knob.value))
         .collect();
     assert_eq!(set, ["memory.limit_in_bytes=67108864", "cpuset.cpus=1", "pids.max=8"]);
-    assert_eq!(group(&found, "/free").knobs, []);
+    assert_eq!(group(&inventory, "/free").knobs, []);
 }
 
 #[test]
-fn counters_come_from_the_hierarchy_that_has_them_or_say_why_not() {
+fn counters_come_from_their_hierarchy_or_have_a_reason() {
     let host = Host::new();
     host.file("cg/memory/a/memory.usage_in_bytes", "4096\n");
     host.file("cg/memory/a/memory.max_usage_in_bytes", "8192\n");
     host.file("cg/unified/a/pids.current", "3\n");
     host.file("cg/unified/a/cpu.stat", "usage_usec 1500\nuser_usec 1000\n");
-    let found = host.take(&Filter::default());
-    let counts = &group(&found, "/a").counts;
+    let inventory = host.take(&Filter::default());
+    let counts = &group(&inventory, "/a").counts;
     assert_eq!(counts.memory, Available::Value(4096));
     assert_eq!(counts.memory_peak, Available::Value(8192));
     assert_eq!(counts.pids, Available::Value(3));
@@ -123,7 +123,7 @@ fn counters_come_from_the_hierarchy_that_has_them_or_say_why_not() {
 }
 
 #[test]
-fn a_filter_leaves_one_hierarchy_or_one_branch() {
+fn a_filter_selects_one_hierarchy_or_one_branch() {
     let host = Host::new();
     host.file("cg/memory/a/b/cgroup.procs", "");
     host.file("cg/unified/c/cgroup.procs", "");
@@ -138,7 +138,7 @@ fn a_filter_leaves_one_hierarchy_or_one_branch() {
 }
 
 #[test]
-fn use_is_told_from_two_readings() {
+fn rates_are_computed_from_two_readings() {
     let host = Host::new();
     host.file("cg/unified/a/cpu.stat", "usage_usec 1000000\n");
     let mut before = host.take(&Filter::default());
@@ -147,17 +147,17 @@ fn use_is_told_from_two_readings() {
     let mut after = host.take(&Filter::default());
     (before.taken_ns, after.taken_ns) = (0, 2_000_000_000);
     let rates = rates(&before, &after);
-    let of = |path: &str| {
+    let cpus_of = |path: &str| {
         let at = after.groups.iter().position(|entry| entry.path == path).unwrap();
         rates[at].cpus.value().copied()
     };
-    assert_eq!(of("/a"), Some(0.25));
-    assert_eq!(of("/new"), None);
+    assert_eq!(cpus_of("/a"), Some(0.25));
+    assert_eq!(cpus_of("/new"), None);
 }
 
-/// Groups of the host itself come and go while they are read.
+/// Groups of the host come and go while they are read.
 #[test]
-fn groups_that_vanish_while_they_are_read_are_no_failure() {
+fn groups_may_vanish_while_they_are_read() {
     let host = Host::new();
     let root = host.tree.path().to_owned();
     let stop = std::sync::atomic::AtomicBool::new(false);
@@ -171,16 +171,16 @@ fn groups_that_vanish_while_they_are_read_are_no_failure() {
             }
         });
         for _ in 0..200 {
-            let found = host.take(&Filter::default());
-            assert_eq!(found.groups[0].path, "/");
-            assert_eq!(found.groups[0].processes, [1, 2]);
+            let inventory = host.take(&Filter::default());
+            assert_eq!(inventory.groups[0].path, "/");
+            assert_eq!(inventory.groups[0].processes, [1, 2]);
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }
 
 #[test]
-fn levels_are_counted_from_the_group_asked_for_and_empty_branches_left_out() {
+fn depth_counts_from_the_requested_group_and_empty_branches_are_left_out() {
     let host = Host::new();
     host.file("cg/memory/a/b/c/cgroup.procs", "7\n");
     host.file("cg/memory/a/idle/cgroup.procs", "");
@@ -193,5 +193,5 @@ fn levels_are_counted_from_the_group_asked_for_and_empty_branches_left_out() {
     let busy = Filter { populated: true, ..Filter::default() };
     assert_eq!(paths(&host.take(&busy)), ["/", "/a", "/a/b", "/a/b/c"]);
     let idle = Filter { below: Some("/empty".to_owned()), populated: true, ..Filter::default() };
-    assert_eq!(paths(&host.take(&idle)), ["/empty"], "what was asked for by name is shown");
+    assert_eq!(paths(&host.take(&idle)), ["/empty"], "a group requested by name is shown");
 }

@@ -1,4 +1,4 @@
-//! Groups and knobs, on made-up hosts and on this one.
+//! Groups and knobs, on fake hosts and on this one.
 
 mod device_program;
 mod inventory;

@@ -1,5 +1,5 @@
-//! Many groups at once on the real kernel, in every hierarchy that this host has.
-// A failure in what the tests share is a failure of the test.
+//! Many groups at once on the real kernel, in every hierarchy of this host.
+// A failure in a shared helper is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
 use std::fs;
@@ -55,7 +55,7 @@ impl Bench {
 }
 
 #[test]
-fn many_groups_are_made_filled_and_removed() {
+fn many_groups_are_created_filled_and_removed() {
     let Some(mut bench) = Bench::new("many groups") else { return };
     let begun = Instant::now();
     let tree = bench.tree();
@@ -78,23 +78,23 @@ fn many_groups_are_made_filled_and_removed() {
     bench.restore();
     let removed = begun.elapsed() - made - filled;
     for sleeper in &mut sleepers {
-        assert!(!sleeper.wait().unwrap().success(), "it was ended, not left to end");
+        assert!(!sleeper.wait().unwrap().success(), "it was killed, not left to end");
     }
-    eprintln!("{GROUPS} groups: made in {made:?}, filled in {filled:?}, removed in {removed:?}");
+    eprintln!("{GROUPS} groups: created in {made:?}, filled in {filled:?}, removed in {removed:?}");
 }
 
 #[test]
-fn a_process_is_born_into_its_group_in_every_hierarchy() {
-    let Some(mut bench) = Bench::new("born into its group") else { return };
+fn a_process_starts_in_its_group_in_every_hierarchy() {
+    let Some(mut bench) = Bench::new("started in its group") else { return };
     let tree = bench.tree();
     tree.make("outer", true).unwrap();
     tree.make("outer/inner", false).unwrap();
     let group = tree.membership("outer/inner").unwrap();
     let mut sleeper = group.spawn(Command::new("sleep").arg("60")).unwrap();
-    let place = format!("/assay-test-{}/outer/inner", std::process::id());
-    let said = fs::read_to_string(format!("/proc/{}/cgroup", sleeper.id())).unwrap();
-    let inside = said.lines().filter(|line| line.ends_with(&place)).count();
-    assert_eq!(inside, bench.homes.len(), "{said}");
+    let path = format!("/assay-test-{}/outer/inner", std::process::id());
+    let groups = fs::read_to_string(format!("/proc/{}/cgroup", sleeper.id())).unwrap();
+    let inside = groups.lines().filter(|line| line.ends_with(&path)).count();
+    assert_eq!(inside, bench.homes.len(), "{groups}");
     bench.restore();
     assert!(!sleeper.wait().unwrap().success());
 }

@@ -15,10 +15,10 @@ use crate::exit::Code;
 use crate::load::{Loaded, load};
 use crate::output;
 
-/// Groups of one trial that are printed before the rest is only counted.
+/// Number of groups of a trial that are printed; the rest is only counted.
 const SHOWN: usize = 8;
 
-/// Prints the mistakes of a study; without any, its plan for this host.
+/// Prints the mistakes of a study, or its plan for this host.
 pub(crate) fn run(arguments: &CheckArguments) -> Code {
     check(&arguments.study, arguments.json)
 }
@@ -74,7 +74,7 @@ fn to_text(loaded: &Loaded, plan: &Plan) -> String {
     lines.join("\n")
 }
 
-/// What is promised of trials against each other, and what is shown beside them.
+/// Promises across trials, and reference values.
 fn across(plan: &Plan, lines: &mut Vec<String>) {
     if !plan.comparisons.is_empty() {
         lines.push(String::new());
@@ -83,7 +83,7 @@ fn across(plan: &Plan, lines: &mut Vec<String>) {
     }
     if !plan.references.is_empty() {
         lines.push(String::new());
-        lines.push("numbers of others, shown beside ours and never judged".to_owned());
+        lines.push("reference values, shown next to the results and never judged".to_owned());
         let line = |one: &ReferenceRecord| {
             format!("  {}: {} {} ({})", one.what, one.value, one.unit, one.source)
         };
@@ -144,12 +144,12 @@ fn describe(trial: &Trial, lines: &mut Vec<String>) {
         ));
     }
     rest(knobs.len(), lines);
-    lines.push("  changes of the host, and how each is taken back".to_owned());
+    lines.push("  changes of the host, and how each is restored".to_owned());
     let changes: Vec<(String, &str)> = steps(trial)
         .iter()
         .flat_map(|step| step.changes(trial).into_iter().map(|text| (text, step.inverse())))
         .collect();
-    // Groups repeat themselves; the kinds of change do not.
+    // Groups are similar; the kinds of change are not, so show more of them.
     for (text, inverse) in changes.iter().take(4 * SHOWN) {
         lines.push(format!("    {text}   [{inverse}]"));
     }
@@ -189,7 +189,7 @@ fn describe_promise(promise: &PromiseRecord) -> String {
     )
 }
 
-/// A bound; what a group holds is an amount, all else a rate.
+/// A bound with its unit; memory held is an amount, other kernel measures are rates.
 fn amount(measure: &str, bound: f64) -> String {
     if matches!(measure, "memory.current" | "memory.dirty") {
         return format!("{bound} bytes");

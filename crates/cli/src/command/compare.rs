@@ -15,14 +15,14 @@ use crate::exit::Code;
 use crate::finish_run::{open_run, read_run};
 use crate::output;
 
-/// What `assay compare` takes.
+/// Arguments of `assay compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// The folders of two runs, A and B; with `--over` or `--baseline` of one
+    /// Run folders A and B; only one with `--over` or `--baseline`
     #[arg(value_name = "RUN", num_args = 0..=2)]
     runs: Vec<PathBuf>,
-    /// Compare a run with this one: only what became worse counts. Without a run, the newest in
-    /// `runs/` that is not the baseline
+    /// Compare a run with this one and fail only on regressions; without a run, the newest in `runs/`
+    /// that is not the baseline
     #[arg(long, value_name = "RUN", conflicts_with_all = ["over", "study"])]
     baseline: Option<PathBuf>,
     /// Compare two levels of a factor within one run, repeat by repeat
@@ -37,27 +37,27 @@ pub(crate) struct CompareArguments {
 /// How two sides are compared and shown.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct How {
-    /// The margin: equal means that the larger is at most so much above the smaller
+    /// Margin: equal if the larger is at most this much above the smaller
     #[arg(long, value_name = "PERCENT", default_value = "5 %", value_parser = margin)]
     within: f64,
     /// Confidence of the intervals
     #[arg(long, value_name = "PERCENT", default_value = "95 %", value_parser = confidence)]
     confidence: f64,
-    /// Let this measure decide too, as `io.bytes` or `reader.read_p99_ns`; may be repeated
+    /// Also decide by this measure, e.g. `io.bytes` or `reader.read_p99_ns`; may be repeated
     #[arg(long, value_name = "MEASURE")]
     measure: Vec<String>,
-    /// Compare also runs of different studies, and repeats of very different length
+    /// Also compare runs of different studies, or repeats of very different length
     #[arg(long)]
     anyway: bool,
-    /// Print the document instead of a table
+    /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Write the page of the comparison to this file; into a folder as compare.html
+    /// Write an HTML page of the comparison to this file, or as compare.html to this folder
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
 
-/// Says what changed from one run to the other, by how much, and how sure that is.
+/// Shows what changed from one run to the other, by how much, and with what confidence.
 pub(crate) fn run(arguments: &CompareArguments) -> Code {
     match carry_out(arguments) {
         Ok(code) | Err(code) => code,
@@ -105,32 +105,32 @@ pub(crate) fn against_baseline(
     two(baseline, run, &how.terms(true))
 }
 
-/// Compares a run that has just ended with a baseline, on stderr, and says how the program ends: a
-/// regression outweighs whatever the run by itself would have said, but a host that failed.
+/// Compares a run that has just ended with a baseline, prints the result to stderr, and returns the exit
+/// code: a regression takes precedence over the code of the run.
 ///
-/// The run is read from the folder that it was written into, whatever has its name by now.
+/// The run is read from the open folder that it was written to, even if its path has changed.
 pub(crate) fn after_run(baseline: &Path, run: &RunFolder, code_of_run: Code) -> Code {
     let terms = Terms { baseline: true, ..Terms::default() };
-    let compared = open_run(baseline).and_then(|(_, of_baseline)| {
-        let of_run = read_run(run)?;
-        Ok(between((baseline, &of_baseline), (run.path(), &of_run), &terms))
+    let comparison = open_run(baseline).and_then(|(_, baseline_run)| {
+        let new_run = read_run(run)?;
+        Ok(between((baseline, &baseline_run), (run.path(), &new_run), &terms))
     });
-    let compared = match compared {
-        Ok(compared) => compared,
+    let comparison = match comparison {
+        Ok(comparison) => comparison,
         Err(code) => return code,
     };
     let width = output::width();
-    output::say_painted(|color| assay_report::comparison_text(&compared, width, color));
-    match (code(compared.verdict), code_of_run) {
-        (Code::Kept, of_run) => of_run,
-        (of_comparison, _) => of_comparison,
+    output::message_painted(|color| assay_report::comparison_text(&comparison, width, color));
+    match (code(comparison.verdict), code_of_run) {
+        (Code::Kept, run) => run,
+        (comparison, _) => comparison,
     }
 }
 
 fn two(a: &Path, b: &Path, terms: &Terms) -> Result<RunComparison, Code> {
-    let (_, of_a) = open_run(a)?;
-    let (_, of_b) = open_run(b)?;
-    Ok(between((a, &of_a), (b, &of_b), terms))
+    let (_, run_a) = open_run(a)?;
+    let (_, run_b) = open_run(b)?;
+    Ok(between((a, &run_a), (b, &run_b), terms))
 }
 
 fn between(a: (&Path, &Run), b: (&Path, &Run), terms: &Terms) -> RunComparison {
@@ -153,7 +153,7 @@ fn side<'r>(name: &'r str, run: &'r Run) -> Side<'r> {
     Side { name, manifest: &run.manifest, samples: &run.samples }
 }
 
-/// Shows a comparison, writes its page where that is wanted, and says how the program ends.
+/// Shows a comparison, writes its page if requested, and returns the exit code.
 pub(crate) fn show(comparison: &RunComparison, how: &How) -> Result<Code, Code> {
     if how.json {
         let text = serde_json::to_string_pretty(comparison).map_err(|cause| {
@@ -165,29 +165,29 @@ pub(crate) fn show(comparison: &RunComparison, how: &How) -> Result<Code, Code> 
         let width = output::width();
         output::data_painted(|color| assay_report::comparison_text(comparison, width, color));
     }
-    if let Some(place) = &how.html {
-        write_page(comparison, place)?;
+    if let Some(path) = &how.html {
+        write_page(comparison, path)?;
     }
     Ok(code(comparison.verdict))
 }
 
-fn write_page(comparison: &RunComparison, place: &Path) -> Result<(), Code> {
+fn write_page(comparison: &RunComparison, path: &Path) -> Result<(), Code> {
     let page = assay_report::comparison_html(comparison).map_err(|error| {
         output::error(&error);
         Code::Host
     })?;
-    let file = if place.is_dir() { place.join("compare.html") } else { place.to_owned() };
+    let file = if path.is_dir() { path.join("compare.html") } else { path.to_owned() };
     assay_files::replace(&file, page.as_bytes()).map_err(|error| {
         output::error(&error);
         Code::Host
     })?;
-    output::say(&format!("page: {}", file.display()));
+    output::message(&format!("page: {}", file.display()));
     Ok(())
 }
 
-/// How the program ends; docs/cli.md.
-fn code(likeness: Equivalence) -> Code {
-    match likeness {
+/// The exit code of a comparison (docs/cli.md).
+fn code(verdict: Equivalence) -> Code {
+    match verdict {
         Equivalence::Equal | Equivalence::Better => Code::Kept,
         Equivalence::Worse | Equivalence::Different => Code::Broken,
         Equivalence::Undecided => Code::Undecided,
@@ -195,7 +195,7 @@ fn code(likeness: Equivalence) -> Code {
     }
 }
 
-/// Wrong usage.
+/// Prints a usage error.
 pub(crate) fn usage(why: &str) -> Code {
     output::error(&format!("{why}\n  hint: `assay compare --help` shows the ways to call it"));
     Code::Usage
@@ -205,7 +205,7 @@ fn margin(text: &str) -> Result<f64, String> {
     let fraction = percent(text)?;
     match fraction > 0.0 && fraction <= 10.0 {
         true => Ok(fraction),
-        false => Err("a margin lies above 0 % and at most at 1000 %".to_owned()),
+        false => Err("a margin must be above 0 % and at most 1000 %".to_owned()),
     }
 }
 
@@ -213,7 +213,7 @@ fn confidence(text: &str) -> Result<f64, String> {
     let fraction = percent(text)?;
     match (0.5..1.0).contains(&fraction) {
         true => Ok(fraction),
-        false => Err("a confidence lies between 50 % and 100 %, as 95 % does".to_owned()),
+        false => Err("a confidence must be at least 50 % and below 100 %, e.g. 95 %".to_owned()),
     }
 }
 

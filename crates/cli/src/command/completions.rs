@@ -7,10 +7,10 @@ use crate::args::Arguments;
 use crate::exit::Code;
 use crate::output;
 
-/// What `assay completions` takes.
+/// Arguments of `assay completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArguments {
-    /// The shell
+    /// Shell
     shell: Shell,
 }
 
@@ -21,8 +21,7 @@ enum Shell {
     Fish,
 }
 
-/// Prints the completions of a shell. They complete commands, options and the words that an
-/// option knows.
+/// Prints the completions of a shell: commands, options and their possible values.
 pub(crate) fn run(arguments: &CompletionsArguments) -> Code {
     let mut command = Arguments::command();
     let mut script = Vec::new();

@@ -14,22 +14,22 @@ use crate::exit::Code;
 use crate::load::MOST_TEXT;
 use crate::output;
 
-/// What `assay conform` takes.
+/// Arguments of `assay conform`.
 #[derive(Debug, Args)]
 pub(crate) struct ConformArguments {
-    /// Controllers (`cpu`, `core`) or behaviours; all by default
+    /// Controllers (`cpu`, `core`) or cases [default: all]
     #[arg(value_name = "CONTROLLER")]
     cases: Vec<String>,
-    /// Print the document instead of a table
+    /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// List the cases and what each promises; touches nothing
+    /// List the cases and what each promises; changes nothing
     #[arg(long, conflicts_with = "json")]
     list: bool,
-    /// Merge documents of several hosts into one table, as Markdown; touches nothing
+    /// Merge JSON documents of several hosts into one Markdown table; changes nothing
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["json", "list", "cases"])]
     merge: Vec<PathBuf>,
-    /// Make windows and limits longer by this factor; 1 by default, 3 on an emulated machine
+    /// Factor for windows and time limits [default: 1, or 3 in an emulated machine]
     #[arg(long, value_name = "FACTOR", value_parser = patience)]
     patience: Option<f64>,
 }
@@ -37,11 +37,11 @@ pub(crate) struct ConformArguments {
 fn patience(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(factor) if (0.1..=100.0).contains(&factor) => Ok(factor),
-        _ => Err("a number from 0.1 to 100".to_owned()),
+        _ => Err("expected a number from 0.1 to 100".to_owned()),
     }
 }
 
-/// Runs cases and shows what they found.
+/// Runs cases and shows their results.
 pub(crate) fn run(arguments: &ConformArguments) -> Code {
     if !arguments.merge.is_empty() {
         return merge(&arguments.merge);
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &ConformArguments) -> Code {
     let prepared = request(arguments, cases);
     let finished = prepared.and_then(|request| {
         signal::note_interruptions();
-        assay_conformance::run(&request, &mut tell).map_err(|error| error.to_string())
+        assay_conformance::run(&request, &mut print_case).map_err(|error| error.to_string())
     });
     match finished {
         Ok(finished) => conclude(&finished, arguments.json),
@@ -71,8 +71,9 @@ pub(crate) fn run(arguments: &ConformArguments) -> Code {
     }
 }
 
-/// QEMU without KVM runs a guest some ten times slower than its host, and in fits and starts.
-fn usual_patience(facts: &HostFacts) -> f64 {
+/// The default patience: QEMU without KVM runs a guest some ten times slower than its host, and
+/// irregularly.
+fn default_patience(facts: &HostFacts) -> f64 {
     if facts.virtual_machine.as_deref() == Some("QEMU") { 3.0 } else { 1.0 }
 }
 
@@ -93,16 +94,16 @@ fn merge(paths: &[PathBuf]) -> Code {
 fn open(path: &Path) -> Result<Document, String> {
     let text = input_text(path, MOST_TEXT).map_err(|error| error.to_string())?;
     serde_json::from_str(&text).map_err(|cause| {
-        let hint = "it is to be what `assay conform --json` prints";
+        let hint = "expected the output of `assay conform --json`";
         format!("cannot understand {}: {cause}\n  hint: {hint}", path.display())
     })
 }
 
 fn request<'c>(arguments: &ConformArguments, cases: Vec<&'c Case>) -> Result<Request<'c>, String> {
     let facts = gather(&Root::real()).map_err(|error| error.to_string())?;
-    let patience = arguments.patience.unwrap_or_else(|| usual_patience(&facts));
+    let patience = arguments.patience.unwrap_or_else(|| default_patience(&facts));
     let program: PathBuf = std::env::current_exe()
-        .map_err(|cause| format!("cannot find this program's own file: {cause}"))?;
+        .map_err(|cause| format!("cannot find this program's file: {cause}"))?;
     let now = Timestamp::now();
     Ok(Request {
         cases,
@@ -116,16 +117,16 @@ fn request<'c>(arguments: &ConformArguments, cases: Vec<&'c Case>) -> Result<Req
     })
 }
 
-/// The command as it was given, the program by its name alone: its folder says nothing to others.
+/// The command line with only the name of the program: its folder means nothing on other hosts.
 fn command_line() -> String {
     let mut words = vec!["assay".to_owned()];
     words.extend(std::env::args().skip(1));
     words.join(" ")
 }
 
-fn tell(case: &Case, record: Option<&CaseRecord>) {
+fn print_case(case: &Case, record: Option<&CaseRecord>) {
     if let Some(record) = record {
-        output::say(&format!(
+        output::message(&format!(
             "{:<13} {}/{} ({:.1} s)",
             record.verdict.to_string(),
             case.controller,
@@ -151,13 +152,13 @@ fn conclude(finished: &Finished, json: bool) -> Code {
         return Code::RestoreIncomplete;
     }
     if let Some(name) = finished.interrupted {
-        output::say(&format!("interrupted by {name}, and restored"));
+        output::message(&format!("interrupted by {name}, and restored"));
         return Code::Interrupted;
     }
     code(&finished.document)
 }
 
-/// What is not available decides nothing.
+/// The exit code; unavailable cases do not count.
 fn code(document: &Document) -> Code {
     match document.verdict() {
         Verdict::Kept | Verdict::NotAvailable => Code::Kept,
@@ -166,15 +167,14 @@ fn code(document: &Document) -> Code {
     }
 }
 
-/// The words behind `assay probe`, where this process is to be a probe. That command is for cases
-/// alone, and does without the parser: what a probe does before it is ready, it does inside a
-/// group whose use of the machine is about to be judged.
+/// The arguments of the internal command `assay probe`, if it is called. Only cases use it. It bypasses
+/// clap, because all work before a probe is ready counts in the group whose use is judged.
 pub(crate) fn probe_words() -> Option<Vec<String>> {
     let mut words = std::env::args().skip(1);
     (words.next()? == "probe").then(|| words.collect())
 }
 
-/// Is a probe. Its parent is a case, which reads what it says.
+/// Runs as a probe. Its parent is a case, which reads its output.
 pub(crate) fn probe(words: &[String]) -> Code {
     match assay_conformance::probe::run(words, &mut std::io::stdout()) {
         Ok(()) => Code::Kept,

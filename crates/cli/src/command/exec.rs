@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use assay_exec::{
-    Failure, Leftover, Outcome, PlaceOption, Refused, Report, Request, Setting, WhoseFault,
+    Failure, Fault, Leftover, Outcome, PlacementOption, Refused, Report, Request, Setting,
 };
 use assay_host::{gather, state_dir};
 use assay_kernel::Root;
@@ -15,48 +15,48 @@ use jiff::Timestamp;
 use crate::exit::Code;
 use crate::output;
 
-/// What `assay exec` takes.
+/// Arguments of `assay exec`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The command's exit code is passed on, 128+n for signal n, 127 when it is not found, 126 when it
-cannot be executed. 2: a setting is wrong, 4: this host cannot do it, 6: the host could not be put
-back; the command was not run, except with 6.")]
+The exit code is that of the command: 128+n for signal n, 127 if it was not found, 126 if it cannot
+be executed. 2: wrong setting, 4: this host cannot do it, 6: the host could not be restored; the
+command was not run, except with 6.")]
 pub(crate) struct ExecArguments {
-    /// Set a knob by its cgroup v2 name, as memory.max=64M; may be repeated
+    /// Set a knob by its cgroup v2 name, e.g. memory.max=64M; may be repeated
     #[arg(long = "set", value_name = "KNOB=VALUE")]
     set: Vec<Setting>,
-    /// CPUs and memory, as cpus=0-3,mems=0 (by cpusets) or memory=interleave:0-1
-    #[arg(long, value_name = "PLACE", value_parser = assay_exec::place)]
-    place: Vec<PlaceOption>,
-    /// The disk whose scheduler decides what io.weight becomes, as sda
+    /// Place CPUs and memory, e.g. cpus=0-3,mems=0 (cpuset) or memory=interleave:0-1
+    #[arg(long, value_name = "PLACE", value_parser = assay_exec::parse_placement)]
+    place: Vec<PlacementOption>,
+    /// Disk whose scheduler decides how io.weight is translated, e.g. sda
     #[arg(long, value_name = "DISK")]
     disk: Option<String>,
-    /// What happens to processes that outlive the command
+    /// What to do with processes that outlive the command
     #[arg(long, value_name = "WHAT", default_value = "wait")]
-    left: LeftArgument,
-    /// Leave out what this host cannot set, and say so, instead of refusing
+    left: LeftoverArgument,
+    /// Skip settings that this host cannot make, with a warning, instead of failing
     #[arg(long)]
     keep_going: bool,
     /// Print the report as one line of JSON on stdout, after the command's own output
     #[arg(long)]
     json: bool,
-    /// Write the report as JSON into this file
+    /// Write the report as JSON to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The command and its arguments
+    /// Command with its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum LeftArgument {
-    /// Wait for them; the limits go on to hold
+enum LeftoverArgument {
+    /// Wait for them; the limits stay in force
     Wait,
     /// Kill them
     Kill,
 }
 
-/// Runs the command and reports what it used and which of its limits bound.
+/// Runs the command and reports its usage and which of its limits were reached.
 pub(crate) fn run(arguments: &ExecArguments) -> ExitCode {
     let facts = match gather(&Root::real()) {
         Ok(facts) => facts,
@@ -66,7 +66,8 @@ pub(crate) fn run(arguments: &ExecArguments) -> ExitCode {
         }
     };
     let request = request(arguments);
-    match assay_exec::exec(&request, &facts, &mut |text| output::say(&format!("assay: {text}"))) {
+    match assay_exec::exec(&request, &facts, &mut |text| output::message(&format!("assay: {text}")))
+    {
         Ok(outcome) => conclude(arguments, &outcome),
         Err(failure) => explain(&failure),
     }
@@ -74,15 +75,15 @@ pub(crate) fn run(arguments: &ExecArguments) -> ExitCode {
 
 fn request(arguments: &ExecArguments) -> Request {
     let stamp = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    let placed = arguments.place.iter().flat_map(|place| &place.settings);
+    let placement = arguments.place.iter().flat_map(|place| &place.settings);
     Request {
         command: arguments.command.clone(),
-        settings: arguments.set.iter().chain(placed).cloned().collect(),
+        settings: arguments.set.iter().chain(placement).cloned().collect(),
         memory: arguments.place.iter().rev().find_map(|place| place.memory.clone()),
         disk: arguments.disk.clone(),
         leftover: match arguments.left {
-            LeftArgument::Wait => Leftover::Wait,
-            LeftArgument::Kill => Leftover::Kill,
+            LeftoverArgument::Wait => Leftover::Wait,
+            LeftoverArgument::Kill => Leftover::Kill,
         },
         keep_going: arguments.keep_going,
         state_dir: state_dir(),
@@ -109,30 +110,32 @@ fn show(arguments: &ExecArguments, report: &Report) {
                 output::error(&error);
             }
         }
-        (Err(wrong), _) => output::error(wrong),
+        (Err(error), _) => output::error(error),
         (Ok(_), None) => {}
     }
     match json {
         Ok(json) if arguments.json => output::data(&json),
-        _ => output::say_painted(|color| assay_exec::text(report, color)),
+        _ => output::message_painted(|color| assay_exec::text(report, color)),
     }
 }
 
 fn explain(failure: &Failure) -> ExitCode {
     match failure {
         Failure::Refused(refused) => return refuse(refused),
-        Failure::NotRunnable(wrong) => {
-            output::error(wrong);
-            return ExitCode::from(wrong.exit_code);
+        Failure::NotRunnable(error) => {
+            output::error(error);
+            return ExitCode::from(error.exit_code);
         }
         Failure::Host(error) => output::error(error),
         Failure::Interrupted(signal) => {
             let number = signal.as_raw();
-            output::say(&format!("assay: signal {number} came before the command was started"));
+            output::message(&format!(
+                "assay: signal {number} arrived before the command was started"
+            ));
             return ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX));
         }
     }
-    output::say("the command was not run");
+    output::message("the command was not run");
     Code::Host.into()
 }
 
@@ -140,7 +143,7 @@ fn refuse(refused: &[Refused]) -> ExitCode {
     for one in refused {
         output::error(one);
     }
-    output::say("nothing was touched, and the command was not run");
-    let usage = refused.iter().any(|one| one.fault == WhoseFault::Usage);
+    output::message("nothing was touched, and the command was not run");
+    let usage = refused.iter().any(|one| one.fault == Fault::Usage);
     if usage { Code::Usage.into() } else { Code::Host.into() }
 }

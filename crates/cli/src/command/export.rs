@@ -12,102 +12,102 @@ use crate::destination::Destination;
 use crate::exit::Code;
 use crate::output;
 
-/// How often a run that goes on is looked at. The sampler writes its batches once a second.
-const LOOK: Duration = Duration::from_millis(500);
+/// How often a running run is polled. The sampler writes its batches once a second.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What `assay export` takes.
+/// Arguments of `assay export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// Folders of runs, or folders that hold folders of runs; all become one set of tables
+    /// Run folders, or folders of run folders; all become one set of tables
     #[arg(value_name = "RUN", required_unless_present = "follow")]
     runs: Vec<PathBuf>,
-    /// The form
-    #[arg(long, value_enum, value_name = "FORM", default_value_t = Form::Parquet)]
-    to: Form,
-    /// Where to: a folder for parquet and csv (`export/` in the run's folder by default), a file for
-    /// the others (stdout by default)
-    #[arg(long, value_name = "PLACE")]
+    /// Format
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = FormatArgument::Parquet)]
+    to: FormatArgument,
+    /// Output: a folder for parquet and csv [default: `export/` in the run folder], a file for the others
+    /// [default: stdout]
+    #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
-    /// Leave the table `samples` out, which is the largest by far
+    /// Leave out the table `samples`, by far the largest
     #[arg(long)]
     no_samples: bool,
-    /// Follow a run that goes on, as JSON lines or with `--to openmetrics`, until it is over
+    /// Follow a running run until it ends, as JSON lines or with `--to openmetrics`
     #[arg(long, value_name = "RUN", conflicts_with = "runs")]
     follow: Option<PathBuf>,
 }
 
-/// The forms.
+/// The formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum FormatArgument {
     /// Five tables as Parquet
     Parquet,
     /// Five tables as CSV
     Csv,
     /// The rows of the same tables as JSON lines
     Jsonl,
-    /// Verdicts as OpenMetrics text; of a run that goes on, its counters
+    /// Verdicts as OpenMetrics text; for a running run its counters
     Openmetrics,
-    /// The document of `fio --output-format=json`, of groups that do I/O
+    /// JSON like `fio --output-format=json`, for groups that do I/O
     Fio,
-    /// The document of `hyperfine --export-json`, of workloads that end by themselves
+    /// JSON like `hyperfine --export-json`, for workloads that end by themselves
     Hyperfine,
 }
 
-/// Writes runs in forms that other programs read.
+/// Writes runs in formats for other programs.
 pub(crate) fn run(arguments: &ExportArguments) -> Code {
-    let done = match &arguments.follow {
+    let result = match &arguments.follow {
         Some(run) => follow(run, arguments),
         None => write(arguments),
     };
-    match done {
+    match result {
         Ok(code) => code,
-        Err(error) => failed(&error),
+        Err(error) => report_error(&error),
     }
 }
 
-/// How an error ends the program.
-fn failed(error: &Error) -> Code {
+/// Prints an error and returns its exit code.
+fn report_error(error: &Error) -> Code {
     match error {
-        Error::NobodyReads => return Code::Kept,
+        Error::ReaderClosed => return Code::Kept,
         other => output::error(other),
     }
     match error {
-        Error::Run(_) | Error::DoesNotFit(_) => Code::Usage,
+        Error::Run(_) | Error::NotApplicable(_) => Code::Usage,
         _ => Code::Host,
     }
 }
 
 fn write(arguments: &ExportArguments) -> Result<Code, Error> {
-    let found = expanded(&arguments.runs)?;
+    let runs = expanded(&arguments.runs)?;
     let samples = !arguments.no_samples;
     match arguments.to {
-        Form::Parquet | Form::Csv => {
-            let format = if arguments.to == Form::Csv { Format::Csv } else { Format::Parquet };
-            let folder = match (&arguments.out, found.as_slice()) {
+        FormatArgument::Parquet | FormatArgument::Csv => {
+            let format =
+                if arguments.to == FormatArgument::Csv { Format::Csv } else { Format::Parquet };
+            let folder = match (&arguments.out, runs.as_slice()) {
                 (Some(out), _) => assay_files::output_dir(out)?,
-                // Below the run, where nothing that a link leads to is written to.
+                // Inside the open run folder, so that no link is followed.
                 (None, [only]) => RunFolder::open(only)?.dir().make_dir("export")?,
                 (None, _) => {
-                    return Err(Error::DoesNotFit(
-                        "several runs become one set of tables\n  hint: say in which folder, with \
-                         --out"
+                    return Err(Error::NotApplicable(
+                        "several runs need a folder for their tables\n  hint: name it with --out"
                             .to_owned(),
                     ));
                 }
             };
-            Ok(conclude(&export(&found, format, &folder, samples)?))
+            Ok(conclude(&export(&runs, format, &folder, samples)?))
         }
-        Form::Jsonl => {
+        FormatArgument::Jsonl => {
             let mut out = open(arguments.out.as_deref())?;
-            let outcome = json_lines(&found, &mut out, samples)?;
+            let outcome = json_lines(&runs, &mut out, samples)?;
             finish(out)?;
             Ok(conclude(&outcome))
         }
-        form => document(form, &found, arguments.out.as_deref()),
+        format => document(format, &runs, arguments.out.as_deref()),
     }
 }
 
-/// Says what was written, and what was left out.
+/// Prints the files written and the runs left out.
 fn conclude(outcome: &Outcome) -> Code {
     for (path, why) in &outcome.left_out {
         output::error(&format!("{} is left out: {why}", path.display()));
@@ -118,40 +118,41 @@ fn conclude(outcome: &Outcome) -> Code {
     if outcome.runs == 0 { Code::Usage } else { Code::Kept }
 }
 
-/// Runs as they are named, and those in folders of runs.
-fn expanded(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
-    let mut found = Vec::new();
-    for path in named {
+/// The named runs, and those in named folders of runs.
+fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let mut all = Vec::new();
+    for path in paths {
         if path.join("manifest.json").exists() {
-            found.push(path.clone());
+            all.push(path.clone());
             continue;
         }
         let inside = if path.is_dir() { runs(path)? } else { Vec::new() };
         if inside.is_empty() {
-            // Opening it says what is wrong with it.
+            // Opening it returns the error.
             RunFolder::open(path)?;
         }
-        found.extend(inside);
+        all.extend(inside);
     }
-    Ok(found)
+    Ok(all)
 }
 
-/// The forms that hold one run.
-fn document(form: Form, found: &[PathBuf], out: Option<&Path>) -> Result<Code, Error> {
-    let [path] = found else {
-        return Err(Error::DoesNotFit(
-            "this form holds one run\n  hint: name one, or use `--to parquet`".to_owned(),
+/// Writes a format that holds a single run.
+fn document(format: FormatArgument, runs: &[PathBuf], out: Option<&Path>) -> Result<Code, Error> {
+    let [path] = runs else {
+        return Err(Error::NotApplicable(
+            "this format holds a single run\n  hint: name one run, or use `--to parquet`"
+                .to_owned(),
         ));
     };
     let run = Run::load(path)?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let text = match form {
-        Form::Fio => format!("{:#}\n", assay_export::fio(&run.manifest, &run.samples)?),
-        Form::Hyperfine => format!("{:#}\n", assay_export::hyperfine(&run.manifest)?),
+    let text = match format {
+        FormatArgument::Fio => format!("{:#}\n", assay_export::fio(&run.manifest, &run.samples)?),
+        FormatArgument::Hyperfine => format!("{:#}\n", assay_export::hyperfine(&run.manifest)?),
         _ => {
             let promises = run.manifest.recording.is_none();
-            let judged = promises.then(|| assay_judge::judge(&run.manifest, &run.samples));
-            assay_export::openmetrics(&name, &run.manifest, judged.as_ref())
+            let judgement = promises.then(|| assay_judge::judge(&run.manifest, &run.samples));
+            assay_export::openmetrics(&name, &run.manifest, judgement.as_ref())
         }
     };
     let mut out = open(out)?;
@@ -159,18 +160,18 @@ fn document(form: Form, found: &[PathBuf], out: Option<&Path>) -> Result<Code, E
     finish(out).map(|()| Code::Kept)
 }
 
-/// The file or stream that was named; stdout where none was.
+/// Opens the named file or stream, or stdout if none is named.
 fn open(out: Option<&Path>) -> Result<BufWriter<Destination>, Error> {
     Ok(BufWriter::new(match out.filter(|path| path.as_os_str() != "-") {
         None => Destination::stdout().map_err(|cause| io(&cause))?,
-        Some(path) => Destination::of(assay_files::output(path)?),
+        Some(path) => Destination::new(assay_files::output(path)?),
     }))
 }
 
-/// The same for whoever reads it while it grows.
+/// Opens an output that is read while it grows.
 fn open_live(out: Option<&Path>) -> Result<BufWriter<Destination>, Error> {
     let whole = open(out)?.into_inner().map_err(|cause| io(cause.error()))?;
-    Ok(BufWriter::new(whole.at_once()?))
+    Ok(BufWriter::new(whole.into_stream()?))
 }
 
 fn finish(mut out: BufWriter<Destination>) -> Result<(), Error> {
@@ -181,7 +182,7 @@ fn finish(mut out: BufWriter<Destination>) -> Result<(), Error> {
 
 fn io(cause: &std::io::Error) -> Error {
     match cause.kind() {
-        std::io::ErrorKind::BrokenPipe => Error::NobodyReads,
+        std::io::ErrorKind::BrokenPipe => Error::ReaderClosed,
         _ => Error::Write("the output".to_owned(), cause.to_string()),
     }
 }
@@ -191,39 +192,39 @@ fn follow(run: &Path, arguments: &ExportArguments) -> Result<Code, Error> {
         RunFolder::open(run)?;
     }
     match arguments.to {
-        Form::Openmetrics => metrics(run, arguments.out.as_deref()),
-        Form::Parquet | Form::Jsonl => {
+        FormatArgument::Openmetrics => metrics(run, arguments.out.as_deref()),
+        FormatArgument::Parquet | FormatArgument::Jsonl => {
             let mut out = open_live(arguments.out.as_deref())?;
             lines(Follower::new(run), &mut out, &|| false)
         }
-        _ => Err(Error::DoesNotFit(
-            "a run that goes on has no such form yet\n  hint: follow it with `--to jsonl` or `--to \
-             openmetrics`"
+        _ => Err(Error::NotApplicable(
+            "a running run cannot be exported in this format\n  hint: follow it with `--to jsonl` or \
+             `--to openmetrics`"
                 .to_owned(),
         )),
     }
 }
 
-/// Writes what is new as lines until the run is over, or `enough` says so.
+/// Writes new rows as lines until the run is over or `stop` returns true.
 pub(crate) fn lines(
     mut follower: Follower,
     out: &mut dyn Write,
-    enough: &dyn Fn() -> bool,
+    stop: &dyn Fn() -> bool,
 ) -> Result<Code, Error> {
     loop {
-        // What is written after this question is asked is still read below.
-        let over = enough() || follower.is_over();
+        // Check first: rows written after the check are still read below.
+        let over = stop() || follower.is_over();
         follower.write(out)?;
         out.flush().map_err(|cause| io(&cause))?;
         if over {
             return Ok(Code::Kept);
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// Writes the latest counters again and again until the run is over: into a file that is replaced
-/// whole, or one text after the other.
+/// Writes the latest counters repeatedly until the run is over: replacing a file as a whole, or one
+/// text after the other to stdout.
 fn metrics(run: &Path, out: Option<&Path>) -> Result<Code, Error> {
     let mut follower = Follower::new(run);
     let mut live = Live::default();
@@ -238,34 +239,33 @@ fn metrics(run: &Path, out: Option<&Path>) -> Result<Code, Error> {
         if over {
             return Ok(Code::Kept);
         }
-        std::thread::sleep(2 * LOOK);
+        std::thread::sleep(2 * POLL_INTERVAL);
     }
 }
 
-/// Follows a run in a thread of its own while it is carried out.
-pub(crate) struct Beside {
+/// Exports a run as JSON lines from a separate thread while it is executed.
+pub(crate) struct LiveExport {
     thread: std::thread::JoinHandle<Result<Code, Error>>,
     over: std::sync::Arc<std::sync::atomic::AtomicBool>,
 }
 
-impl Beside {
-    /// Begins to follow; the place is opened first, so that what is wrong with it is said before
-    /// anything runs.
+impl LiveExport {
+    /// Opens the output, so that an error is reported before anything runs, and starts the thread.
     pub(crate) fn start(run: &RunFolder, out: &Path) -> Result<Self, Code> {
-        let mut out = open_live(Some(out)).map_err(|error| failed(&error))?;
+        let mut out = open_live(Some(out)).map_err(|error| report_error(&error))?;
         let over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let (follower, seen) = (Follower::of(run), std::sync::Arc::clone(&over));
+        let (follower, stop) = (Follower::from_folder(run), std::sync::Arc::clone(&over));
         let thread = std::thread::spawn(move || {
-            lines(follower, &mut out, &|| seen.load(std::sync::atomic::Ordering::Acquire))
+            lines(follower, &mut out, &|| stop.load(std::sync::atomic::Ordering::Acquire))
         });
         Ok(Self { thread, over })
     }
 
-    /// Writes what is left. That it could not be written is said, and is no failure of the run.
+    /// Writes the remaining rows. An error is printed and does not fail the run.
     pub(crate) fn finish(self) {
         self.over.store(true, std::sync::atomic::Ordering::Release);
         if let Ok(Err(error)) = self.thread.join() {
-            failed(&error);
+            report_error(&error);
         }
     }
 }

@@ -21,20 +21,20 @@ use crate::load::MOST_TEXT;
 use crate::output;
 use show::Lines;
 
-/// What can be done with many hosts.
+/// Subcommands of `assay fleet`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetCommand {
-    /// Submit a study to Slurm, one run a host; wait, collect, report
+    /// Submit a study to Slurm, one run per host; wait, collect, report
     Run(Box<FleetRunArguments>),
-    /// Submit again what failed or was lost of a fleet; wait, collect, report
+    /// Resubmit failed and lost tasks of a fleet; wait, collect, report
     Resume(FleetResumeArguments),
-    /// Where the tasks of a fleet are
+    /// Show the state of a fleet's tasks
     Status(FleetArguments),
-    /// Merge what the hosts have brought so far into one report
+    /// Merge the runs finished so far into one report
     Collect(FleetArguments),
     /// Cancel a fleet; every host is restored first
     Cancel(FleetCancelArguments),
-    /// Carry out one task on this host; the job script calls it
+    /// Run one task on this host; called by the job script
     Task(FleetTaskArguments),
 }
 
@@ -42,37 +42,37 @@ pub(crate) enum FleetCommand {
 pub(crate) struct FleetRunArguments {
     #[command(flatten)]
     study: StudyArguments,
-    /// These nodes, as Slurm writes lists of them: `node1,node[3-5]`
+    /// Nodes, as a Slurm node list, e.g. `node1,node[3-5]`
     #[arg(long, value_name = "LIST", conflicts_with = "nodes", help_heading = "Fleet")]
     hosts: Option<String>,
-    /// Number of nodes, idle ones first; all nodes by default
+    /// Number of nodes, idle ones first [default: all]
     #[arg(long, value_name = "N", help_heading = "Fleet",
           value_parser = clap::value_parser!(u32).range(1..))]
     nodes: Option<u32>,
-    /// Partition whose nodes to use; Slurm's default partition if not given
+    /// Partition whose nodes to use [default: Slurm's default partition]
     #[arg(long, value_name = "NAME", help_heading = "Fleet")]
     partition: Option<String>,
-    /// Divide the trials into this many parts, and the hosts among them, instead of running all
-    /// trials on every host; as many parts as hosts by default
+    /// Divide the trials into this many parts, and the hosts among the parts, instead of running all
+    /// trials on every host; without N as many parts as hosts
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "0",
           help_heading = "Fleet")]
     slices: Option<usize>,
-    /// A folder that all hosts share under the same path; fleets are made in it
+    /// Folder that all hosts share under the same path; fleets are created in it
     #[arg(long, value_name = "DIR", default_value = "runs", help_heading = "Fleet")]
     shared: PathBuf,
-    /// The fleet's own folder; `SHARED/<time>-<study>-fleet` by default
+    /// Folder of this fleet [default: `SHARED/<time>-<study>-fleet`]
     #[arg(long, value_name = "DIR", help_heading = "Fleet")]
     out: Option<PathBuf>,
-    /// How long the run of a host may take, where the plan cannot tell (a long preparation)
+    /// Time limit for the run of a host, if the plan cannot tell (a long preparation)
     #[arg(long, value_name = "DURATION", value_parser = crate::args::duration,
           help_heading = "Fleet")]
     time_limit: Option<Duration>,
-    /// The program on the hosts; this one's path by default
+    /// Path of the program on the hosts [default: path of this program]
     #[arg(long, value_name = "PATH", help_heading = "Fleet")]
     program: Option<PathBuf>,
     #[command(flatten)]
     trust: TrustArguments,
-    /// Submit and leave; `assay fleet status` and `collect` do the rest
+    /// Submit and exit; follow with `assay fleet status` and `collect`
     #[arg(long, help_heading = "Fleet")]
     detach: bool,
     /// Print fleet-verdict.json instead of a table
@@ -82,9 +82,9 @@ pub(crate) struct FleetRunArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct FleetResumeArguments {
-    /// The folder of a fleet
+    /// Folder of the fleet
     fleet: PathBuf,
-    /// Submit and leave
+    /// Submit and exit
     #[arg(long)]
     detach: bool,
     #[command(flatten)]
@@ -96,7 +96,7 @@ pub(crate) struct FleetResumeArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct FleetArguments {
-    /// The folder of a fleet
+    /// Folder of the fleet
     fleet: PathBuf,
     /// Print JSON instead of a table
     #[arg(long)]
@@ -105,7 +105,7 @@ pub(crate) struct FleetArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct FleetCancelArguments {
-    /// The folder of a fleet
+    /// Folder of the fleet
     fleet: PathBuf,
     #[command(flatten)]
     trust: TrustArguments,
@@ -113,44 +113,44 @@ pub(crate) struct FleetCancelArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct FleetTaskArguments {
-    /// The folder of the fleet
+    /// Folder of the fleet
     fleet: PathBuf,
-    /// The number of the task, $SLURM_ARRAY_TASK_ID
+    /// Number of the task, $SLURM_ARRAY_TASK_ID
     task: usize,
-    /// The job that it belongs to, $SLURM_ARRAY_JOB_ID
+    /// Number of its job, $SLURM_ARRAY_JOB_ID
     #[arg(long, value_name = "N")]
     job: u64,
-    /// The SHA-256 of what was submitted; anything else in the folder is refused
+    /// SHA-256 of the submission; a folder with other contents is refused
     #[arg(long, value_name = "HEX")]
     digest: String,
     #[command(flatten)]
     trust: TrustArguments,
 }
 
-/// Carries out one of them.
+/// Runs a subcommand.
 pub(crate) fn run(command: &FleetCommand) -> ExitCode {
-    let done = match command {
+    let result = match command {
         FleetCommand::Run(arguments) => submit::run(arguments),
         FleetCommand::Resume(arguments) => submit::resume(arguments),
         FleetCommand::Status(arguments) => status(arguments),
-        FleetCommand::Collect(arguments) => gather(arguments),
-        FleetCommand::Cancel(arguments) => end(arguments),
+        FleetCommand::Collect(arguments) => merge(arguments),
+        FleetCommand::Cancel(arguments) => stop(arguments),
         FleetCommand::Task(arguments) => return task(arguments),
     };
-    done.unwrap_or_else(|code| code).into()
+    result.unwrap_or_else(|code| code).into()
 }
 
-/// Opens a fleet to do what stands in it, and finds a Slurm that answers. The folder that was looked at
-/// is the one that is read.
+/// Opens a fleet to act on its contents, and finds a Slurm that answers. The fleet is read from the
+/// folder that was checked.
 fn open(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet, Slurm), Code> {
-    // That it is no fleet is said first, and is a mistake of another kind.
+    // A folder that is not a fleet is reported first, as a usage error.
     read(path)?;
     let opened = FleetFolder::open_trusted(path, trust).and_then(with_document);
     let (folder, fleet) = opened.map_err(|error| refuse(&error))?;
     Ok((folder, fleet, Slurm::find().map_err(|error| refuse(&error))?))
 }
 
-/// Opens a fleet to look at it.
+/// Opens a fleet for reading.
 fn read(path: &Path) -> Result<(FleetFolder, Fleet), Code> {
     FleetFolder::open(path).and_then(with_document).map_err(|error| {
         output::error(&error);
@@ -170,9 +170,9 @@ fn refuse(error: &dyn std::fmt::Display) -> Code {
 
 fn status(arguments: &FleetArguments) -> Result<Code, Code> {
     let (folder, fleet) = read(&arguments.fleet)?;
-    let slurm = Slurm::of(&fleet);
-    let found = states(&folder, &fleet, &slurm);
-    let judgement = collect(&folder, &fleet, &found, &slurm);
+    let slurm = Slurm::from_fleet(&fleet);
+    let states = states(&folder, &fleet, &slurm);
+    let judgement = collect(&folder, &fleet, &states, &slurm);
     if arguments.json {
         let text =
             serde_json::to_string_pretty(&judgement.hosts).map_err(|error| refuse(&error))?;
@@ -186,18 +186,18 @@ fn status(arguments: &FleetArguments) -> Result<Code, Code> {
     Ok(Code::Kept)
 }
 
-fn gather(arguments: &FleetArguments) -> Result<Code, Code> {
+fn merge(arguments: &FleetArguments) -> Result<Code, Code> {
     let (folder, fleet) = read(&arguments.fleet)?;
-    let slurm = Slurm::of(&fleet);
-    let found = states(&folder, &fleet, &slurm);
-    conclude(&folder, &fleet, &slurm, &found, arguments.json)
+    let slurm = Slurm::from_fleet(&fleet);
+    let states = states(&folder, &fleet, &slurm);
+    conclude(&folder, &fleet, &slurm, &states, arguments.json)
 }
 
-fn end(arguments: &FleetCancelArguments) -> Result<Code, Code> {
+fn stop(arguments: &FleetCancelArguments) -> Result<Code, Code> {
     let (folder, fleet, slurm) = open(&arguments.fleet, arguments.trust.trust())?;
     signal::note_interruptions();
     cancel(&fleet, &slurm).map_err(|error| refuse(&error))?;
-    output::say("the jobs are cancelled; waiting until every host is restored");
+    output::message("cancelling the jobs and waiting until every host is restored");
     let mut lines = Lines::new();
     let interrupted = wait(&folder, &fleet, &slurm, &mut lines).map_err(|error| refuse(&error))?;
     lines.finish();
@@ -223,7 +223,7 @@ fn task(arguments: &FleetTaskArguments) -> ExitCode {
     }
 }
 
-/// Waits for a fleet that was just submitted, then collects it.
+/// Waits for a submitted fleet, then collects it.
 fn wait_and_conclude(
     folder: &FleetFolder,
     fleet: &Fleet,
@@ -233,25 +233,25 @@ fn wait_and_conclude(
     let mut lines = Lines::new();
     let interrupted = wait(folder, fleet, slurm, &mut lines).map_err(|error| refuse(&error))?;
     lines.finish();
-    let found = states(folder, fleet, slurm);
-    let code = conclude(folder, fleet, slurm, &found, as_json)?;
+    let states = states(folder, fleet, slurm);
+    let code = conclude(folder, fleet, slurm, &states, as_json)?;
     Ok(match (interrupted, code) {
         (Some(_), Code::RestoreIncomplete) | (None, _) => code,
         (Some(_), _) => Code::Interrupted,
     })
 }
 
-/// Merges what there is, writes it and shows it.
+/// Merges the finished runs, writes the result and shows it.
 fn conclude(
     folder: &FleetFolder,
     fleet: &Fleet,
     slurm: &Slurm,
-    found: &[TaskState],
+    states: &[TaskState],
     as_json: bool,
 ) -> Result<Code, Code> {
-    let judgement = collect(folder, fleet, found, slurm);
+    let judgement = collect(folder, fleet, states, slurm);
     for (path, why) in write(folder, &judgement).map_err(|error| refuse(&error))? {
-        output::say(&format!("samples left out: {}: {why}", path.display()));
+        output::message(&format!("samples left out: {}: {why}", path.display()));
     }
     if as_json {
         let text = folder.dir().text("fleet-verdict.json", MOST_TEXT);
@@ -264,10 +264,10 @@ fn conclude(
     Ok(code(&judgement))
 }
 
-/// The exit code of docs/cli.md for what the hosts found.
+/// The exit code for the results of the hosts (docs/cli.md).
 fn code(judgement: &FleetJudgement) -> Code {
     let has = |code: Code| judgement.hosts.iter().any(|host| host.code == Some(code as i32));
-    let none = judgement.hosts.iter().all(|host| host.found().is_none());
+    let none = judgement.hosts.iter().all(|host| host.overall_verdict().is_none());
     let in_progress = |state| matches!(state, HostState::Waiting | HostState::Running);
     if judgement.restored == Some(false) || has(Code::RestoreIncomplete) {
         return Code::RestoreIncomplete;
@@ -278,16 +278,16 @@ fn code(judgement: &FleetJudgement) -> Code {
     if none && !judgement.hosts.iter().any(|host| in_progress(host.state)) {
         return Code::Host;
     }
-    // Where nothing is promised, hosts did what was asked.
+    // A study without promises succeeds if every host does.
     let all_did = judgement.hosts.iter().all(|host| host.code == Some(Code::Kept as i32));
     match judgement.verdict {
         Verdict::Void if none => Code::Undecided,
         Verdict::Void if all_did => Code::Kept,
-        verdict => Code::of_verdict(verdict),
+        verdict => Code::from_verdict(verdict),
     }
 }
 
-/// The limit of a study's tasks.
-fn limit(asked: Option<Duration>, windows: Duration, repeats: usize, turns: usize) -> Limit {
-    asked.map_or_else(|| assay_fleet::limit(windows, repeats, turns), Limit::asked)
+/// The time limit of a study's tasks.
+fn limit(requested: Option<Duration>, windows: Duration, repeats: usize, turns: usize) -> Limit {
+    requested.map_or_else(|| assay_fleet::limit(windows, repeats, turns), Limit::for_run)
 }

@@ -18,41 +18,43 @@ use crate::exit::Code;
 use crate::output;
 use order::Order;
 
-/// What `assay groups` takes.
+/// Arguments of `assay groups`.
 #[derive(Debug, Args)]
 pub(crate) struct GroupsArguments {
-    /// Only this group and those inside it, as a path below the mounts
+    /// Show only this group and its descendants; a path below the mounts
     path: Option<String>,
-    /// Only the hierarchy that serves this controller, by its v2 name
+    /// Show only the hierarchy of this controller, by its v2 name
     #[arg(long, value_name = "NAME")]
     controller: Option<String>,
-    /// Only so many levels of groups
+    /// Maximum depth of groups
     #[arg(long, value_name = "LEVELS")]
     depth: Option<usize>,
-    /// Only groups with processes in them or below
+    /// Show only groups with processes in them or in descendants
     #[arg(long)]
     populated: bool,
-    /// The largest first, or by path; with --watch by CPU if nothing is said
+    /// Sort order, largest first [default: path; with --watch: cpu]
     #[arg(long, value_name = "BY")]
     sort: Option<Order>,
-    /// Read again every so many seconds, until q or Ctrl-C
+    /// Update every SECONDS (2 if omitted) until q or Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2",
           value_parser = seconds)]
     watch: Option<Duration>,
-    /// Print everything as JSON; with --watch a line each time
+    /// Print JSON; with --watch one line per update
     #[arg(long)]
     json: bool,
 }
 
-/// Time between the two readings that use is told from, when it is told once.
-const BETWEEN: Duration = Duration::from_millis(500);
+/// Time between the two readings from which rates are computed without `--watch`.
+const READING_INTERVAL: Duration = Duration::from_millis(500);
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let found = text.parse::<f64>().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
-    found.map(Duration::from_secs_f64).ok_or_else(|| "write seconds, from 0.1 to 3600".to_owned())
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "expected seconds, from 0.1 to 3600".to_owned())
 }
 
-/// Lists groups, once or again and again.
+/// Lists groups, once or repeatedly.
 pub(crate) fn run(arguments: &GroupsArguments) -> Code {
     let root = Root::real();
     let layout = match gather(&root) {
@@ -75,9 +77,13 @@ pub(crate) fn run(arguments: &GroupsArguments) -> Code {
     let read = || take(&root, &layout, &filter);
     if let Some(period) = arguments.watch {
         let order = arguments.sort.unwrap_or(Order::Cpu);
-        return watch::run(first, read, watch::Wanted { period, order, as_json: arguments.json });
+        return watch::run(
+            first,
+            read,
+            watch::WatchOptions { period, order, as_json: arguments.json },
+        );
     }
-    std::thread::sleep(BETWEEN);
+    std::thread::sleep(READING_INTERVAL);
     let second = read();
     let rates = rates(&first, &second);
     if arguments.json {
@@ -89,23 +95,23 @@ pub(crate) fn run(arguments: &GroupsArguments) -> Code {
     Code::Kept
 }
 
-/// A filter that nothing passes is a mistake, and said to be one.
-fn check(found: &Inventory, filter: &Filter, layout: &CgroupLayout) -> Result<(), Code> {
-    if let (true, Some(name)) = (found.hierarchies.is_empty(), &filter.controller) {
+/// Reports a filter that matches no hierarchy or group as an error.
+fn check(inventory: &Inventory, filter: &Filter, layout: &CgroupLayout) -> Result<(), Code> {
+    if let (true, Some(name)) = (inventory.hierarchies.is_empty(), &filter.controller) {
         let names: Vec<&str> = layout.controllers.keys().map(String::as_str).collect();
         output::error(&format!(
-            "no mounted hierarchy serves the controller `{name}`\n  hint: this kernel lists {}",
+            "no mounted hierarchy has the controller `{name}`\n  hint: this kernel lists {}",
             names.join(", ")
         ));
         return Err(if names.contains(&name.as_str()) { Code::Host } else { Code::Usage });
     }
-    if found.hierarchies.is_empty() {
+    if inventory.hierarchies.is_empty() {
         output::error(
             &"no control groups are mounted\n  hint: mount -t cgroup2 none /sys/fs/cgroup",
         );
         return Err(Code::Host);
     }
-    if let (true, Some(path)) = (found.groups.is_empty(), &filter.below) {
+    if let (true, Some(path)) = (inventory.groups.is_empty(), &filter.below) {
         output::error(&format!(
             "no hierarchy has a group `{path}`\n  hint: `assay groups` lists all; paths begin \
              below the mount, as in /proc/PID/cgroup"
@@ -115,7 +121,7 @@ fn check(found: &Inventory, filter: &Filter, layout: &CgroupLayout) -> Result<()
     Ok(())
 }
 
-/// The document of `--json`: what was read, and the use of each group beside it.
+/// The document of `--json`: the inventory with the rates of each group.
 fn document(inventory: &Inventory, rates: &[Rates]) -> Value {
     let groups: Vec<Value> = inventory
         .groups

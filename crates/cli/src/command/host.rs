@@ -13,7 +13,7 @@ use crate::args::HostArguments;
 use crate::exit::Code;
 use crate::output;
 
-/// Shows what the machine is and what can be studied on it.
+/// Shows the machine and what can be studied on it.
 pub(crate) fn run(arguments: &HostArguments) -> Code {
     let facts = match gather(&Root::real()) {
         Ok(facts) => facts,
@@ -100,7 +100,7 @@ fn groups(facts: &HostFacts, lines: &mut Vec<String>) {
     lines.push(String::new());
     lines.push(format!("control groups: {}", format!("{:?}", facts.cgroup.layout).to_lowercase()));
     for (name, controller) in &facts.cgroup.controllers {
-        let place = match &controller.hierarchy {
+        let hierarchy = match &controller.hierarchy {
             Hierarchy::V1(mount) => format!("v1  {}", mount.display()),
             Hierarchy::V2(mount) => format!("v2  {}", mount.display()),
             Hierarchy::Absent(why) => format!("--  {why}"),
@@ -110,7 +110,7 @@ fn groups(facts: &HostFacts, lines: &mut Vec<String>) {
             Some(Available::Value(base)) => format!("  groups in {}", base.display()),
             Some(Available::NotAvailable(_)) => "  no groups: see below".to_owned(),
         };
-        lines.push(format!("  {name:<12} {place}{base}"));
+        lines.push(format!("  {name:<12} {hierarchy}{base}"));
     }
     match &facts.pressure {
         Available::Value(true) => lines.push("  pressure     on".to_owned()),

@@ -1,4 +1,4 @@
-//! The list of runs beside a run, `runs/index.html`.
+//! The list of all runs in a folder, `runs/index.html`.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use assay_run_folder::RunFolder;
 use crate::exit::Code;
 use crate::output;
 
-/// Brings the list of runs up to date, where the run lies in a folder that has one. A list that
-/// cannot be written is no reason to fail a run that could.
-pub(crate) fn update_beside(folder: &RunFolder) {
-    let Ok(around) = folder.dir().around() else { return };
-    if !assay_export::belongs(&around) {
+/// Updates the list of runs if the run's parent folder has one. A list that cannot be written does not
+/// fail the run.
+pub(crate) fn update_for_run(folder: &RunFolder) {
+    let Ok(around) = folder.dir().current_parent() else { return };
+    if !assay_export::has_index(&around) {
         return;
     }
     if let Err(error) = assay_export::update_index_in(around) {
-        output::say(&format!("note: the list of runs: {error}"));
+        output::message(&format!("note: the list of runs: {error}"));
     }
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn write(folder: &Path) -> Code {
     match assay_export::update_index(folder) {
         Ok(count) => {
             output::data(&folder.join("index.html").display().to_string());
-            output::say(&format!("{count} runs"));
+            output::message(&format!("{count} runs"));
             Code::Kept
         }
         Err(error) => {
@@ -43,17 +43,17 @@ mod tests {
 
     use super::*;
 
-    /// Whoever may rename the folder of runs lets another one have its name.
+    /// The folder of runs may be renamed and replaced by a link while the run is open.
     #[test]
-    fn the_list_is_that_of_the_folder_that_the_run_lies_in() {
-        let place = tempfile::tempdir().unwrap();
-        let [user, victim] = ["user", "victim"].map(|name| place.path().join(name));
+    fn the_list_is_updated_in_the_folder_that_holds_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let [user, victim] = ["user", "victim"].map(|name| folder.path().join(name));
         fs::create_dir_all(victim.join("runs/one")).unwrap();
         let run = RunFolder::create(&user.join("runs/one"), Trust::Checked).unwrap();
-        fs::rename(&user, place.path().join("moved")).unwrap();
+        fs::rename(&user, folder.path().join("moved")).unwrap();
         symlink(&victim, &user).unwrap();
-        update_beside(&run);
+        update_for_run(&run);
         assert!(!victim.join("runs/index.html").exists());
-        assert!(place.path().join("moved/runs/index.html").exists());
+        assert!(folder.path().join("moved/runs/index.html").exists());
     }
 }

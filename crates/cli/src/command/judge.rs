@@ -12,24 +12,24 @@ use crate::exit::Code;
 use crate::finish_run::{judge_run, open_run, show};
 use crate::output;
 
-/// What `assay judge` takes.
+/// Arguments of `assay judge`.
 #[derive(Debug, Args)]
 pub(crate) struct JudgeArguments {
-    /// The folder of a run
+    /// Run folder
     #[arg(required_unless_present_any = ["fio", "bw_log", "csv"])]
     run: Option<PathBuf>,
     /// Print verdict.json instead of a table
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    outside: external_data::OutsideArguments,
+    external_data: external_data::ExternalDataArguments,
 }
 
-/// Judges a recorded run again with this version, and writes its verdict and report anew; or
-/// judges numbers that somebody else measured.
+/// Judges a recorded run again with this version and rewrites its verdict and report; or judges numbers
+/// that another tool measured.
 pub(crate) fn run(arguments: &JudgeArguments) -> Code {
     let Some(run) = &arguments.run else {
-        return external_data::run(&arguments.outside, arguments.json);
+        return external_data::run(&arguments.external_data, arguments.json);
     };
     let (folder, run) = match open_run(run) {
         Ok(opened) => opened,
@@ -40,9 +40,9 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Code {
     }
     match judge_run(&folder, &run) {
         Ok(judgement) => {
-            index::update_beside(&folder);
+            index::update_for_run(&folder);
             show(&folder, &run.manifest, &judgement, arguments.json);
-            Code::of_judgement(&judgement)
+            Code::from_judgement(&judgement)
         }
         Err(error) => {
             output::error(&error);

@@ -7,8 +7,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use assay_kernel::signal;
-use assay_lab::{Cache, Ended, Errand, GuestSpec, Kernel, KernelChoice, Shown, Watcher, Word};
-use assay_study::DiskChoice;
+use assay_lab::{
+    Argument, Cache, Ended, GuestSpec, GuestTask, Kernel, KernelChoice, ReadOnlyMount, Watcher,
+};
+use assay_study::DiskOverride;
 use clap::{Args, Subcommand};
 
 use crate::args::StudyArguments;
@@ -16,18 +18,18 @@ use crate::exit::Code;
 use crate::output;
 use options::GuestArguments;
 
-/// What can be done in a guest.
+/// Subcommands of `assay lab`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
-    /// Run a study in a guest and bring its run folder back
+    /// Run a study in a guest and copy its run folder back
     Run(LabRunArguments),
     /// Open a shell in a guest
     Shell(LabShellArguments),
-    /// Run a command in a guest and end with its exit code
+    /// Run a command in a guest and exit with its exit code
     Exec(LabExecArguments),
     /// Run `assay conform` in a guest
     Conform(LabConformArguments),
-    /// List the kernels of the cache and those that can be fetched
+    /// List cached kernels and those that can be fetched
     Kernels(LabKernelsArguments),
 }
 
@@ -37,7 +39,7 @@ pub(crate) struct LabRunArguments {
     guest: GuestArguments,
     #[command(flatten)]
     study: StudyArguments,
-    /// The run folder; `runs/<time>-<study>` by default
+    /// Run folder [default: `runs/<time>-<study>`]
     #[arg(long, value_name = "DIR")]
     out: Option<std::path::PathBuf>,
     /// Print verdict.json instead of a table
@@ -59,7 +61,7 @@ pub(crate) struct LabExecArguments {
     guest: GuestArguments,
     #[command(flatten)]
     disks: DiskArguments,
-    /// The command with its own options, after `--`
+    /// Command with its own options, after `--`
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -70,7 +72,7 @@ pub(crate) struct LabConformArguments {
     guest: GuestArguments,
     #[command(flatten)]
     disks: DiskArguments,
-    /// What `assay conform` takes: controllers, and its options after `--`
+    /// Controllers or cases, as in `assay conform`
     #[arg(value_name = "ARGUMENT")]
     arguments: Vec<String>,
     /// Print the table as JSON
@@ -83,29 +85,29 @@ pub(crate) struct LabConformArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabKernelsArguments {
-    /// Bring the newest kernel of this name into the cache
+    /// Fetch the newest kernel of this name into the cache
     #[arg(long, value_name = "KERNEL")]
     fetch: Option<KernelChoice>,
 }
 
 #[derive(Debug, Args)]
 struct DiskArguments {
-    /// A disk for the guest: `null_blk:iops=500,depth=32`, `nvme:2GiB` or `virtio:2GiB`; may be
-    /// repeated. Its device node is in $ASSAY_LAB_DISK_1, $ASSAY_LAB_DISK_2, ...
+    /// Disk for the guest: `null_blk:iops=500,depth=32`, `nvme:2GiB` or `virtio:2GiB`; may be repeated.
+    /// The device nodes are in $ASSAY_LAB_DISK_1, $ASSAY_LAB_DISK_2, ...
     #[arg(long = "disk", value_name = "DISK")]
-    disks: Vec<DiskChoice>,
+    disks: Vec<DiskOverride>,
 }
 
-/// Carries out one of them.
+/// Runs a subcommand.
 pub(crate) fn run(command: &LabCommand) -> ExitCode {
     let cache = Cache::usual();
     match command {
         LabCommand::Run(arguments) => study::run(arguments, &cache),
         LabCommand::Shell(arguments) => shell(arguments, &cache),
         LabCommand::Exec(arguments) => {
-            let words = arguments.command.iter().cloned().map(Word::Text).collect();
-            let errand = Errand { command: words, ..errand() };
-            visit(&arguments.guest.spec(&arguments.disks.disks), &errand, &cache)
+            let words = arguments.command.iter().cloned().map(Argument::Text).collect();
+            let task = GuestTask { command: words, ..guest_task() };
+            run_in_guest(&arguments.guest.spec(&arguments.disks.disks), &task, &cache)
         }
         LabCommand::Conform(arguments) => conform(arguments, &cache),
         LabCommand::Kernels(arguments) => kernels(arguments, &cache),
@@ -114,11 +116,11 @@ pub(crate) fn run(command: &LabCommand) -> ExitCode {
 
 fn shell(arguments: &LabShellArguments, cache: &Cache) -> ExitCode {
     if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
-        output::error(&"a shell needs a terminal\n  hint: `assay lab exec -- COMMAND` needs none");
+        output::error(&"a shell needs a terminal\n  hint: `assay lab exec -- COMMAND` does not");
         return Code::Usage.into();
     }
     let spec = arguments.guest.spec(&arguments.disks.disks);
-    match assay_lab::shell(&spec, &errand(), cache, &mut Terminal) {
+    match assay_lab::shell(&spec, &guest_task(), cache, &mut Terminal) {
         Ok(0) => Code::Kept.into(),
         Ok(_) => Code::Host.into(),
         Err(error) => refuse(&error),
@@ -127,23 +129,23 @@ fn shell(arguments: &LabShellArguments, cache: &Cache) -> ExitCode {
 
 fn conform(arguments: &LabConformArguments, cache: &Cache) -> ExitCode {
     let (program, shown) = match program() {
-        Ok(found) => found,
+        Ok(program) => program,
         Err(error) => return refuse(&error),
     };
     let mut words = vec![program, "conform".to_owned()];
     words.extend(arguments.json.then(|| "--json".to_owned()));
     words.extend(arguments.options.iter().chain(&arguments.arguments).cloned());
-    let errand = Errand {
-        command: words.into_iter().map(Word::Text).collect(),
-        shown: vec![shown],
-        ..errand()
+    let task = GuestTask {
+        command: words.into_iter().map(Argument::Text).collect(),
+        mounts: vec![shown],
+        ..guest_task()
     };
-    visit(&arguments.guest.spec(&arguments.disks.disks), &errand, cache)
+    run_in_guest(&arguments.guest.spec(&arguments.disks.disks), &task, cache)
 }
 
 fn kernels(arguments: &LabKernelsArguments, cache: &Cache) -> ExitCode {
     if let Some(choice) = &arguments.fetch {
-        return match Kernel::provide(choice, cache, true, &mut |text| output::say(text)) {
+        return match Kernel::provide(choice, cache, true, &mut |text| output::message(text)) {
             Ok(kernel) => {
                 output::data(&format!("{}  {}", kernel.release, kernel.image.display()));
                 Code::Kept.into()
@@ -155,9 +157,9 @@ fn kernels(arguments: &LabKernelsArguments, cache: &Cache) -> ExitCode {
     let cached = assay_lab::cached(cache);
     lines.extend(cached.iter().map(|kernel| format!("  {}", kernel.release)));
     if cached.is_empty() {
-        lines.push("  none yet; one is fetched when a guest needs it".to_owned());
+        lines.push("  none; a kernel is fetched when a guest needs it".to_owned());
     }
-    lines.push("names for --kernel, and the newest release that apt offers:".to_owned());
+    lines.push("names for --kernel, with the newest release that apt offers:".to_owned());
     for (name, newest) in assay_lab::available() {
         let newest = newest.unwrap_or_else(|error| format!("not available: {}", error.what));
         lines.push(format!("  {name:<12} {newest}"));
@@ -167,40 +169,40 @@ fn kernels(arguments: &LabKernelsArguments, cache: &Cache) -> ExitCode {
     Code::Kept.into()
 }
 
-/// An errand in the directory of the caller, with what bears on how programs talk.
-fn errand() -> Errand {
-    let passed = ["NO_COLOR", "TERM", "LANG"];
-    let environment = passed
+/// A task in the directory of the caller, with what bears on how programs talk.
+fn guest_task() -> GuestTask {
+    let inherited = ["NO_COLOR", "TERM", "LANG"];
+    let environment = inherited
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
         .collect();
-    Errand { directory: std::env::current_dir().ok(), environment, ..Errand::default() }
+    GuestTask { directory: std::env::current_dir().ok(), environment, ..GuestTask::default() }
 }
 
-/// This program as the guest sees it: its own folder is shown there, so that a build below a
-/// folder that guests hide is found as well.
-fn program() -> Result<(String, Shown), String> {
-    const PLACE: &str = "/run/assay/program";
+/// This program's path in the guest, and its folder to be shared with it: builds below a folder that
+/// guests hide must be found as well.
+fn program() -> Result<(String, ReadOnlyMount), String> {
+    const GUEST_DIR: &str = "/run/assay/program";
     let path = std::env::current_exe().map_err(|cause| format!("cannot find assay: {cause}"))?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     let folder = path.parent().map(std::path::Path::to_owned);
     let (Some(name), Some(host)) = (name, folder) else {
-        return Err(format!("{} is no place for a program", path.display()));
+        return Err(format!("{} has no folder or file name", path.display()));
     };
-    Ok((format!("{PLACE}/{name}"), Shown { guest: PLACE.into(), host }))
+    Ok((format!("{GUEST_DIR}/{name}"), ReadOnlyMount { guest: GUEST_DIR.into(), host }))
 }
 
-/// Runs an errand and ends with its exit code.
-fn visit(spec: &GuestSpec, errand: &Errand, cache: &Cache) -> ExitCode {
+/// Runs a task and ends with its exit code.
+fn run_in_guest(spec: &GuestSpec, task: &GuestTask, cache: &Cache) -> ExitCode {
     signal::note_interruptions();
-    match assay_lab::run(spec, errand, cache, &mut Terminal) {
+    match assay_lab::run(spec, task, cache, &mut Terminal) {
         Ok(ended) => code(&ended),
         Err(error) => refuse(&error),
     }
 }
 
 fn code(ended: &Ended) -> ExitCode {
-    output::say(&format!(
+    output::message(&format!(
         "guest {}: {:.1} s to boot, {:.1} s for the command",
         ended.guest.line(),
         ended.boot.as_secs_f64(),
@@ -217,12 +219,12 @@ fn refuse(error: &dyn std::fmt::Display) -> ExitCode {
     Code::Host.into()
 }
 
-/// Passes on what a guest says: its output as it is, the lab's own words as talk.
+/// Prints a guest's output unchanged, and remarks of the lab as messages.
 struct Terminal;
 
 impl Watcher for Terminal {
     fn output(&mut self, bytes: &[u8]) {
-        // A reader that has gone away is no error.
+        // A closed pipe is not an error.
         let mut out = std::io::stdout().lock();
         let _ = out.write_all(bytes).and_then(|()| out.flush());
     }
@@ -232,6 +234,6 @@ impl Watcher for Terminal {
     }
 
     fn remark(&mut self, text: &str) {
-        output::say(&format!("lab: {text}"));
+        output::message(&format!("lab: {text}"));
     }
 }

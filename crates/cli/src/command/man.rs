@@ -11,10 +11,10 @@ use crate::args::Arguments;
 use crate::exit::{self, Code};
 use crate::output;
 
-/// What `assay man` takes.
+/// Arguments of `assay man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArguments {
-    /// The folder that the pages are written to; it is made if it is not there
+    /// Folder for the pages; created if missing
     folder: PathBuf,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &ManArguments) -> Code {
         }
         Err(cause) => {
             output::error(&format!(
-                "cannot write manual pages to {}: {cause}\n  hint: name a folder that you may \
+                "cannot write manual pages to {}: {cause}\n  hint: name a folder that you can \
                  write to",
                 folder.display()
             ));
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &ManArguments) -> Code {
     }
 }
 
-/// Writes the page of a command and those of the commands below it; returns how many.
+/// Writes the page of a command and those of its subcommands; returns their number.
 fn write(command: &Command, folder: &Dir) -> io::Result<usize> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     folder.replace(format!("{name}.1"), &page(command, &name)?)?;
@@ -52,9 +52,9 @@ fn write(command: &Command, folder: &Dir) -> io::Result<usize> {
     Ok(count)
 }
 
-/// The page: what clap knows, then what it does not.
+/// The page: clap's sections, then exit codes, files, variables and references.
 fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
-    // The text of exit codes below the help would be a section of its own; here it is a list.
+    // Exit codes are listed in their own section instead of clap's text after the help.
     let man = Man::new(command.clone().after_help("").after_long_help(""))
         .title(name.to_uppercase())
         .section("1")
@@ -93,18 +93,15 @@ fn files_and_variables() -> String {
         (
             "FILES",
             &[
-                (
-                    "/var/lib/assay",
-                    "the ledger: every change of the host that was not yet taken back",
-                ),
-                ("runs/TIME-STUDY", "what a run leaves: manifest, samples, logs, verdict, report"),
+                ("/var/lib/assay", "the ledger: every change of the host that is not yet restored"),
+                ("runs/TIME-STUDY", "a run folder: manifest, samples, logs, verdict, report"),
             ][..],
         ),
         (
             "ENVIRONMENT",
             &[
-                ("ASSAY_STATE", "the folder of the ledger, instead of /var/lib/assay"),
-                ("NO_COLOR", "no colours where it is set and not empty"),
+                ("ASSAY_STATE", "folder of the ledger, instead of /var/lib/assay"),
+                ("NO_COLOR", "no colours if set and not empty"),
             ][..],
         ),
     ];
@@ -118,7 +115,7 @@ fn files_and_variables() -> String {
     text
 }
 
-/// The pages above and beside.
+/// References to the parent page and to related pages.
 fn see_also(name: &str) -> String {
     let mut pages = vec!["assay-load"];
     if let Some((above, _)) = name.rsplit_once('-') {
@@ -128,12 +125,12 @@ fn see_also(name: &str) -> String {
     let pages = pages.collect::<Vec<_>>().join(", ");
     format!(
         ".SH \"SEE ALSO\"\n{pages}, \\fBcgroups\\fR(7), \\fBfio\\fR(1)\n.PP\nThe guide, the \
-         reference and the explanation are in \\fI/usr/share/doc/assay\\fR where Assay was \
+         reference and the explanation are in \\fI/usr/share/doc/assay\\fR if Assay was \
          installed as a package.\n"
     )
 }
 
-/// Text for troff: hyphens that are minus signs, and no line that begins as a request.
+/// Text escaped for troff: hyphens as minus signs, and no line that begins as a request.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }

@@ -17,20 +17,20 @@ use crate::exit::Code;
 use crate::load::load;
 use crate::output;
 
-pub(crate) use prediction_file::{note, score_beside, scored};
+pub(crate) use prediction_file::{read_score, record_prediction, score_prediction};
 
-/// What `assay predict` takes.
+/// Arguments of `assay predict`.
 #[derive(Debug, Args)]
 pub(crate) struct PredictArguments {
     #[command(flatten)]
     study: StudyArguments,
-    /// First measure the study's disk: three short measurements of each kind of request (root)
+    /// First calibrate the study's disk: three short measurements per kind of request (needs root)
     #[arg(long)]
     calibrate: bool,
-    /// How long each measurement takes
+    /// Length of each measurement
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2s", requires = "calibrate")]
     each: Duration,
-    /// The folder of the measurements; `runs/<time>-calibration` by default
+    /// Folder of the measurements [default: `runs/<time>-calibration`]
     #[arg(long, value_name = "DIR", requires = "calibrate")]
     out: Option<std::path::PathBuf>,
     /// Print prediction.json instead of a table
@@ -38,7 +38,7 @@ pub(crate) struct PredictArguments {
     json: bool,
 }
 
-/// Predicts a study; touches the host only to calibrate.
+/// Predicts a study; changes the host only to calibrate.
 pub(crate) fn run(arguments: &PredictArguments) -> Code {
     match carry_out(arguments) {
         Ok(code) | Err(code) => code,
@@ -54,7 +54,7 @@ fn carry_out(arguments: &PredictArguments) -> Result<Code, Code> {
         calibrate::measure(&plan, &facts, arguments.each, out)?;
     }
     for refusal in &plan.refusals {
-        output::say(&format!("this host could not run it: {refusal}"));
+        output::message(&format!("this host cannot run the study: {refusal}"));
     }
     let (prediction, took) = predicted(&loaded.study.name, &plan, &facts, arguments.study.seed);
     if arguments.json {
@@ -63,15 +63,15 @@ fn carry_out(arguments: &PredictArguments) -> Result<Code, Code> {
     } else {
         output::data(&assay_report::prediction_text(&prediction, output::width()));
         if prediction.verdict.is_some() {
-            tell_time(&prediction, took);
+            print_timing(&prediction, took);
         }
     }
-    let known = prediction.verdict.map(Code::of_verdict);
-    Ok(known.unwrap_or(Code::Undecided))
+    let code = prediction.verdict.map(Code::from_verdict);
+    Ok(code.unwrap_or(Code::Undecided))
 }
 
-fn tell_time(prediction: &Prediction, took: Duration) {
-    output::say(&format!(
+fn print_timing(prediction: &Prediction, took: Duration) {
+    output::message(&format!(
         "predicted in {:.3} s, {:.0} times faster than running it ({:.0} s)",
         took.as_secs_f64(),
         prediction.run_s / took.as_secs_f64().max(1e-6),
@@ -79,9 +79,9 @@ fn tell_time(prediction: &Prediction, took: Duration) {
     ));
 }
 
-/// The prediction of a plan with what is known of this host's disk, and how long it took to make.
+/// The prediction of a plan from the calibration of this host's disk, if any, and the time it took.
 fn predicted(study: &str, plan: &Plan, facts: &HostFacts, seed: u64) -> (Prediction, Duration) {
-    let (costs, basis) = store::known(plan, facts);
+    let (costs, basis) = store::costs(plan, facts);
     let costs: Costs = costs.unwrap_or_default();
     let began = Instant::now();
     let prediction = predict(study, plan, facts, &costs, basis, seed);

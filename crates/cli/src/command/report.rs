@@ -9,7 +9,7 @@ use crate::exit::Code;
 use crate::finish_run::{REPORT, judge_run, open_run};
 use crate::output;
 
-/// Writes the report of a recorded run again.
+/// Rewrites the report of a recorded run.
 pub(crate) fn run(arguments: &ReportArguments) -> Code {
     let Some(run) = &arguments.run else {
         let runs = arguments.index.as_deref().unwrap_or(Path::new("runs"));
@@ -25,10 +25,10 @@ pub(crate) fn run(arguments: &ReportArguments) -> Code {
         judge_run(&folder, &run).map(|_| ())
     };
     match written {
-        // Why there is none was said.
+        // The reason was already printed.
         Ok(()) if !folder.has(REPORT) => Code::Usage,
         Ok(()) => {
-            index::update_beside(&folder);
+            index::update_for_run(&folder);
             output::data(&folder.file("report.html").display().to_string());
             Code::Kept
         }

@@ -8,24 +8,24 @@ use clap::Args;
 use crate::exit::Code;
 use crate::output;
 
-/// What `assay restore` takes.
+/// Arguments of `assay restore`.
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArguments {
-    /// Touch nothing; put the ledger of this run aside, after you have cleaned up by hand what
-    /// Assay could not. It is kept as RUN.set-aside and hinders no run any more
+    /// Change nothing on the host; set the ledger of this run aside after you have cleaned up by hand
+    /// what Assay could not. It is kept as RUN.set-aside and no longer blocks new runs
     #[arg(long, value_name = "RUN")]
     set_aside: Option<String>,
 }
 
-/// Takes back what killed runs left behind, and says what that was.
+/// Restores what killed runs left behind, and prints each change.
 pub(crate) fn run(arguments: &RestoreArguments) -> Code {
     match &arguments.set_aside {
-        Some(run) => put_aside(run),
+        Some(run) => set_ledger_aside(run),
         None => restore(),
     }
 }
 
-fn put_aside(run: &str) -> Code {
+fn set_ledger_aside(run: &str) -> Code {
     match set_aside(&state_dir(), run) {
         Ok(path) => {
             output::data(&format!("nothing was touched; the ledger is now {}", path.display()));
@@ -47,20 +47,20 @@ fn restore() -> Code {
         }
     };
     for live in &report.live {
-        output::say(&format!("run {} is in progress; it was left alone", live.run_id));
+        output::message(&format!("run {} is in progress; it was left alone", live.run_id));
     }
     for ledger in &report.ledgers {
-        tell(ledger);
+        print_changes(ledger);
     }
     for held in &report.held {
         output::error(held);
     }
     match (report.ledgers.is_empty(), report.is_complete()) {
         (true, true) => output::data("nothing to restore"),
-        (false, true) => output::data("the host is as it was found"),
+        (false, true) => output::data("the host is restored"),
         (_, false) => {
             for ledger in report.ledgers.iter().filter(|ledger| !ledger.complete) {
-                output::error(&way_out(ledger));
+                output::error(&advice(ledger));
             }
             return Code::RestoreIncomplete;
         }
@@ -68,8 +68,8 @@ fn restore() -> Code {
     Code::Kept
 }
 
-/// What a person can do about a ledger that Assay cannot bring to its end.
-fn way_out(ledger: &LedgerRestore) -> String {
+/// What the user can do about a ledger that Assay cannot restore completely.
+fn advice(ledger: &LedgerRestore) -> String {
     let run = &ledger.run_id;
     let by_hand =
         format!("once you have cleaned up by hand: assay restore --set-aside {}", shell_word(run));
@@ -82,28 +82,30 @@ fn way_out(ledger: &LedgerRestore) -> String {
     let failed = ledger.changes.iter().any(|change| !matches!(change.restored, Some(Ok(()))));
     if failed || ledger.damaged.is_empty() {
         return format!(
-            "some changes of run {run} could not be taken back\n  hint: mend what hinders and run \
+            "some changes of run {run} could not be restored\n  hint: fix the errors above and run \
              `assay restore` again; or, {by_hand}"
         );
     }
     format!(
-        "every change of run {run} that its ledger still tells of is taken back, but not all of it \
-         can be read\n  hint: look for groups, mounts and loop devices named `assay`, and at the \
-         lines above; {by_hand}"
+        "every readable change of run {run} is restored, but parts of its ledger cannot be read\n  \
+         hint: look for groups, mounts and loop devices named `assay`, and at the lines above; \
+         {by_hand}"
     )
 }
 
-fn tell(ledger: &LedgerRestore) {
-    output::say(&format!("run {}:", ledger.run_id));
+fn print_changes(ledger: &LedgerRestore) {
+    output::message(&format!("run {}:", ledger.run_id));
     for change in ledger.changes.iter().rev() {
         match &change.restored {
-            Some(Ok(())) => output::say(&format!("  took back: {}", change.what)),
-            Some(Err(error)) => output::say(&format!("  NOT taken back: {}: {error}", change.what)),
-            None => output::say(&format!("  NOT taken back: {}", change.what)),
+            Some(Ok(())) => output::message(&format!("  restored: {}", change.what)),
+            Some(Err(error)) => {
+                output::message(&format!("  NOT restored: {}: {error}", change.what))
+            }
+            None => output::message(&format!("  NOT restored: {}", change.what)),
         }
     }
     for damaged in &ledger.damaged {
-        output::say(&format!(
+        output::message(&format!(
             "  line {} of {}: {}: {}",
             damaged.line,
             ledger.path.display(),

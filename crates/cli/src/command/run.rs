@@ -4,18 +4,19 @@ use std::path::PathBuf;
 
 use assay_facts::HostFacts;
 use assay_files::Trust;
-use assay_host::{gather, look_for, state_dir, unfinished};
+use assay_host::{gather, locate_tools, state_dir, unfinished};
 use assay_kernel::{Root, signal};
-use assay_plan::{Plan, Predictions, plan_with, programs, to_predict};
+use assay_plan::{Plan, Predictions, plan_with, prediction_commands, required_programs};
 use assay_run_folder::{Guest, Manifest, Run, RunFolder};
 use assay_runner::{Failure, Finished, Request, Schedule};
 use assay_study::Study;
 use assay_verdict::Judgement;
+
 use jiff::Timestamp;
 
 use crate::args::RunArguments;
 use crate::command::check::check;
-use crate::command::export::Beside;
+use crate::command::export::LiveExport;
 use crate::command::predict;
 use crate::command::{compare, index};
 use crate::exit::Code;
@@ -23,7 +24,7 @@ use crate::finish_run::{judge_run, show};
 use crate::load::{Loaded, load};
 use crate::output;
 use crate::progress::Progress;
-use crate::stop::Stop;
+use crate::stop::LookTaker;
 
 /// Runs a study from its file to its verdict.
 pub(crate) fn run(arguments: &RunArguments) -> Code {
@@ -36,12 +37,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Code {
     }
 }
 
-/// Everything up to the first change of the host.
+/// All steps before the first change of the host.
 fn prepare(arguments: &RunArguments) -> Result<Request, Code> {
     prepare_study(arguments, &|_| ())
 }
 
-/// The same of a study that is changed in a way that has no option.
+/// Like `prepare`, with a change of the study that has no option.
 pub(crate) fn prepare_study(
     arguments: &RunArguments,
     change: &dyn Fn(&mut Study),
@@ -52,13 +53,13 @@ pub(crate) fn prepare_study(
     let plan = plan_for(&loaded.study, &facts, arguments.study.seed);
     let plan = match arguments.slice {
         Some(slice) => {
-            for torn in plan.torn(slice) {
+            for torn in plan.split_comparisons(slice) {
                 let (measure, over) = (&torn.measure, torn.is.over().join(", "));
-                output::say(&format!(
+                output::message(&format!(
                     "`{measure}` over {over} is not judged: its trials are in several slices"
                 ));
             }
-            plan.slice(slice)
+            plan.shard(slice)
         }
         None => plan,
     };
@@ -66,18 +67,18 @@ pub(crate) fn prepare_study(
         for refusal in &plan.refusals {
             output::error(refusal);
         }
-        output::say("nothing was touched");
+        output::message("nothing was touched");
         return Err(Code::Host);
     }
     let name = loaded.study.name.clone();
     let out = (arguments.out.clone(), arguments.trust.trust());
     let request = request(loaded, plan, facts, out, &name, arguments.study.seed)?;
-    predict::note(&request, arguments.predict);
+    predict::record_prediction(&request, arguments.predict);
     Ok(request)
 }
 
-/// What the engine needs for a plan, with a new run folder: `out`, or one of this name, where such
-/// a folder may be trusted.
+/// The runner's request for a plan, with a new run folder: `out`, or one with this name in `runs/`. The
+/// folder must pass the check that `trust` demands.
 pub(crate) fn request(
     loaded: Loaded,
     plan: Plan,
@@ -86,7 +87,7 @@ pub(crate) fn request(
     name: &str,
     seed: u64,
 ) -> Result<Request, Code> {
-    refuse_over_unfinished()?;
+    refuse_if_unfinished()?;
     let now = Timestamp::now();
     let stamp = now.strftime("%Y%m%dT%H%M%SZ").to_string();
     let path = out.unwrap_or_else(|| PathBuf::from("runs").join(format!("{stamp}-{name}")));
@@ -112,19 +113,18 @@ pub(crate) fn request(
 /// The facts of this host, with the programs that the study starts.
 pub(crate) fn facts_for(study: &Study) -> Result<HostFacts, assay_kernel::Error> {
     let mut facts = gather(&Root::real())?;
-    let wanted = programs(study);
-    let wanted = wanted.iter().map(|wanted| (wanted.name.as_str(), wanted.package.as_str()));
-    look_for(&mut facts, wanted);
+    let needed = required_programs(study);
+    let needed = needed.iter().map(|program| (program.name.as_str(), program.package.as_str()));
+    locate_tools(&mut facts, needed);
     Ok(facts)
 }
 
-/// The plan of a study, with what its generators say that they will take where a limit is a part
-/// of that.
+/// The plan of a study. If a limit is a part of a memory footprint, generators are run to predict it.
 pub(crate) fn plan_for(study: &Study, facts: &HostFacts, seed: u64) -> Plan {
     let mut predictions = Predictions::default();
-    for command in to_predict(study, facts) {
-        let found = assay_runner::footprint(&command);
-        predictions.add(command, found);
+    for command in prediction_commands(study, facts) {
+        let footprint = assay_runner::footprint(&command);
+        predictions.add(command, footprint);
     }
     plan_with(study, facts, &predictions, seed)
 }
@@ -134,10 +134,11 @@ pub(crate) fn refuse(error: &dyn std::fmt::Display) -> Code {
     Code::Host
 }
 
-/// What an earlier run left behind would be taken for the host's own state, so it goes first.
-fn refuse_over_unfinished() -> Result<(), Code> {
-    let left = unfinished(&state_dir()).map_err(|error| refuse(&error))?;
-    let Some(first) = left.first() else { return Ok(()) };
+/// Refuses to run while an earlier run is not restored: its leftovers would be mistaken for the host's
+/// own state.
+fn refuse_if_unfinished() -> Result<(), Code> {
+    let runs = unfinished(&state_dir()).map_err(|error| refuse(&error))?;
+    let Some(first) = runs.first() else { return Ok(()) };
     if first.live {
         output::error(&format!(
             "run {} is in progress{}\n  hint: wait until it is over",
@@ -146,9 +147,9 @@ fn refuse_over_unfinished() -> Result<(), Code> {
         ));
     } else {
         output::error(&format!(
-            "run {} ended without putting the host back ({})\n  hint: run `assay restore` first",
+            "run {} ended without restoring the host ({})\n  hint: run `assay restore` first",
             first.run_id,
-            first.what_is_left()
+            first.describe_open_changes()
         ));
     }
     Err(Code::Host)
@@ -156,21 +157,21 @@ fn refuse_over_unfinished() -> Result<(), Code> {
 
 fn carry_out(request: &Request, arguments: &RunArguments) -> Code {
     let live = arguments.live_jsonl.as_deref();
-    let beside = match live.map(|out| Beside::start(&request.folder, out)).transpose() {
-        Ok(beside) => beside,
+    let live = match live.map(|out| LiveExport::start(&request.folder, out)).transpose() {
+        Ok(live) => live,
         Err(code) => return code,
     };
     let finished = execute(request);
-    if let Some(beside) = beside {
-        beside.finish();
+    if let Some(live) = live {
+        live.finish();
     }
     let finished = match finished {
         Ok(finished) => finished,
         Err(code) => return code,
     };
-    let said = conclude(request, &finished, arguments.json);
-    index::update_beside(&request.folder);
-    let code = code(&finished, said);
+    let verdict = conclude(request, &finished, arguments.json);
+    index::update_for_run(&request.folder);
+    let code = code(&finished, verdict);
     match (&arguments.baseline, code) {
         (Some(baseline), Code::Kept | Code::Broken | Code::Undecided) => {
             compare::after_run(baseline, &request.folder, code)
@@ -179,47 +180,49 @@ fn carry_out(request: &Request, arguments: &RunArguments) -> Code {
     }
 }
 
-/// Runs a request, writes its verdict and report and shows neither: the code that the run alone
-/// would end with.
+/// Runs a request and writes its verdict and report without showing them; returns the exit code of the
+/// run.
 pub(crate) fn execute_study(request: &Request) -> Result<Code, Code> {
     let finished = execute(request)?;
-    let judged = judge_finished(request, &finished).map_err(|error| output::error(&error)).ok();
-    index::update_beside(&request.folder);
-    Ok(code(&finished, judged.as_ref().map(Code::of_judgement)))
+    let judgement = judge_finished(request, &finished).map_err(|error| output::error(&error)).ok();
+    index::update_for_run(&request.folder);
+    Ok(code(&finished, judgement.as_ref().map(Code::from_judgement)))
 }
 
-/// Runs a request with progress on stderr, looking at the data where trials stop once decided.
+/// Runs a request with progress on stderr and interim looks.
 pub(crate) fn execute(request: &Request) -> Result<Finished, Code> {
-    watched(request, |progress, looks| assay_runner::run(request, progress, looks))
+    with_progress(request, |progress, looks| assay_runner::run(request, progress, looks))
 }
 
-/// The same where `course` says which repeat comes next, of those of the plan.
-pub(crate) fn execute_course(
+/// Like `execute`, with a schedule that chooses the next repeat of the plan.
+pub(crate) fn execute_schedule(
     request: &Request,
-    course: &mut dyn Schedule,
+    schedule: &mut dyn Schedule,
 ) -> Result<Finished, Code> {
-    watched(request, |progress, looks| assay_runner::run_course(request, progress, looks, course))
+    with_progress(request, |progress, looks| {
+        assay_runner::run_schedule(request, progress, looks, schedule)
+    })
 }
 
-fn watched(
+fn with_progress(
     request: &Request,
-    run: impl FnOnce(&mut Progress, &mut Stop) -> Result<Finished, Failure>,
+    run: impl FnOnce(&mut Progress, &mut LookTaker) -> Result<Finished, Failure>,
 ) -> Result<Finished, Code> {
     signal::note_interruptions();
     let mut progress = Progress::new(&request.study, &request.plan);
-    let mut looks = Stop::showing(progress.board());
+    let mut looks = LookTaker::new(progress.shared_look());
     let finished = run(&mut progress, &mut looks);
     progress.finish();
     finished.map_err(|failure| refuse(&failure))
 }
 
-/// Judges and shows what there is, also of a run that ended early, and says what its verdict is as a
-/// code. `None` when nothing can be judged or written.
+/// Judges and shows a run, even one that ended early, and returns the code of its verdict; `None` if
+/// nothing can be judged or written.
 fn conclude(request: &Request, finished: &Finished, as_json: bool) -> Option<Code> {
     match judge_finished(request, finished) {
         Ok(judgement) => {
             show(&request.folder, &finished.manifest, &judgement, as_json);
-            Some(Code::of_judgement(&judgement))
+            Some(Code::from_judgement(&judgement))
         }
         Err(error) => {
             output::error(&error);
@@ -228,7 +231,7 @@ fn conclude(request: &Request, finished: &Finished, as_json: bool) -> Option<Cod
     }
 }
 
-/// Says what went wrong with a run, and judges what there is of it.
+/// Prints the errors of a run and judges it.
 pub(crate) fn judge_finished(
     request: &Request,
     finished: &Finished,
@@ -239,15 +242,15 @@ pub(crate) fn judge_finished(
     if let (None, Some(failure)) = (finished.interrupted, &finished.failure) {
         output::error(failure);
     }
-    tell_faults(&finished.manifest);
-    Run::of(&request.folder).and_then(|run| {
-        // What was recorded last counts, also when the disk was too full to write it down.
+    print_faults(&finished.manifest);
+    Run::from_folder(&request.folder).and_then(|run| {
+        // The manifest in memory counts, in case the disk was too full to write it.
         let run = Run { manifest: finished.manifest.clone(), ..run };
         judge_run(&request.folder, &run)
     })
 }
 
-fn tell_faults(manifest: &Manifest) {
+fn print_faults(manifest: &Manifest) {
     for repeat in manifest.trials.iter().flat_map(|trial| &trial.repeats) {
         if let Some(fault) = &repeat.fault {
             output::error(&fault.message);
@@ -255,8 +258,8 @@ fn tell_faults(manifest: &Manifest) {
     }
 }
 
-/// How a run ends the program: `said` is the code of its verdict, where there is one, and comes last.
-pub(crate) fn code(finished: &Finished, said: Option<Code>) -> Code {
+/// The exit code of a run; `verdict`, the code of its verdict, has the lowest precedence.
+pub(crate) fn code(finished: &Finished, verdict: Option<Code>) -> Code {
     if !finished.not_restored.is_empty() {
         return Code::RestoreIncomplete;
     }
@@ -272,8 +275,8 @@ pub(crate) fn code(finished: &Finished, said: Option<Code>) -> Code {
         .iter()
         .flat_map(|trial| &trial.repeats)
         .any(|repeat| repeat.fault.as_ref().is_some_and(|fault| fault.kind == "workload"));
-    match said {
+    match verdict {
         _ if workload_failed => Code::Workload,
-        said => said.unwrap_or(Code::Host),
+        verdict => verdict.unwrap_or(Code::Host),
     }
 }

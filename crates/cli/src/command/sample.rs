@@ -7,7 +7,7 @@ use std::time::Duration;
 use assay_host::gather;
 use assay_kernel::{Root, signal};
 use assay_run_folder::{Manifest, Run, RunFolder};
-use assay_runner::{FollowTarget, SampleRequest, Sampled, sample};
+use assay_runner::{FinishedRecording, FollowTarget, SampleRequest, sample};
 use clap::Args;
 use jiff::Timestamp;
 
@@ -15,28 +15,28 @@ use crate::exit::Code;
 use crate::finish_run::REPORT;
 use crate::output;
 
-/// What `assay sample` takes.
+/// Arguments of `assay sample`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Nothing of the host is changed. A command's own output goes to logs/command in the run folder.")]
+The host is not changed. A command's output goes to logs/command in the run folder.")]
 pub(crate) struct SampleArguments {
-    /// Follow this group and those inside it, as a path below the mounts
+    /// Follow this group and its descendants; a path below the mounts
     #[arg(long, value_name = "PATH", conflicts_with_all = ["pid", "command"])]
     group: Option<String>,
     /// Follow this process and all that it forks
     #[arg(long, value_name = "PID", conflicts_with = "command")]
     pid: Option<u32>,
-    /// How long, as `5s`; a command that still runs then is stopped. Without it until the command
-    /// or the process ends, and 10 s for a group
+    /// Length, e.g. `5s`; a command that is still running then is stopped [default: until the command or
+    /// process ends; 10s for a group]
     #[arg(long = "for", value_name = "DURATION", value_parser = length)]
     length: Option<Duration>,
-    /// Time between two rounds, from 10ms
+    /// Time between two rounds, at least 10ms
     #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = interval)]
     interval: Duration,
-    /// Also a source that disturbs the host, as pagetypeinfo; may be repeated
+    /// Also sample a source that disturbs the host, e.g. pagetypeinfo; may be repeated
     #[arg(long, value_name = "SOURCE", value_parser = source)]
     also: Vec<String>,
-    /// The run folder; `runs/<time>-sample` by default
+    /// Run folder [default: `runs/<time>-sample`]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -44,7 +44,7 @@ pub(crate) struct SampleArguments {
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
-    /// A command to start and follow, with its arguments
+    /// Command to start and follow, with its arguments
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -55,31 +55,31 @@ fn source(text: &str) -> Result<String, String> {
     if names.contains(&text) {
         return Ok(text.to_owned());
     }
-    Err(format!("one of {}", names.join(", ")))
+    Err(format!("expected one of {}", names.join(", ")))
 }
 
-/// How long a group is followed where nothing is said.
-const USUAL: Duration = Duration::from_secs(10);
+/// Default length of following a group.
+const GROUP_LENGTH: Duration = Duration::from_secs(10);
 
 fn length(text: &str) -> Result<Duration, String> {
     let duration = assay_units::parse_duration(text).map_err(|error| error.to_string())?;
     let shortest = Duration::from_millis(100);
-    if duration >= shortest { Ok(duration) } else { Err("at least 100ms".to_owned()) }
+    if duration >= shortest { Ok(duration) } else { Err("must be at least 100ms".to_owned()) }
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
     let duration = assay_units::parse_duration(text).map_err(|error| error.to_string())?;
     let within = (Duration::from_millis(10)..=Duration::from_secs(60)).contains(&duration);
-    if within { Ok(duration) } else { Err("from 10ms to 60s".to_owned()) }
+    if within { Ok(duration) } else { Err("must be from 10ms to 60s".to_owned()) }
 }
 
-/// Follows, and shows what was seen.
+/// Follows the target and shows the result.
 pub(crate) fn run(arguments: &SampleArguments) -> Code {
-    let Some(whom) = whom(arguments) else {
-        output::error(&"nobody to follow\n  hint: name one of --group PATH, --pid PID, -- COMMAND");
+    let Some(target) = target(arguments) else {
+        output::error(&"no target given\n  hint: give one of --group PATH, --pid PID, -- COMMAND");
         return Code::Usage;
     };
-    let request = match request(arguments, whom) {
+    let request = match request(arguments, target) {
         Ok(request) => request,
         Err(error) => {
             output::error(&error);
@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &SampleArguments) -> Code {
         }
     };
     signal::note_interruptions();
-    output::say(&format!("recording into {}", request.folder.path().display()));
+    output::message(&format!("recording into {}", request.folder.path().display()));
     match sample(&request, |_| ()) {
         Ok(sampled) => conclude(&request, &sampled, arguments.json),
         Err(error) => {
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &SampleArguments) -> Code {
     }
 }
 
-fn whom(arguments: &SampleArguments) -> Option<FollowTarget> {
+fn target(arguments: &SampleArguments) -> Option<FollowTarget> {
     match (&arguments.group, arguments.pid) {
         (Some(path), _) => Some(FollowTarget::Group(path.clone())),
         (None, Some(pid)) => Some(FollowTarget::Process(pid)),
@@ -108,18 +108,18 @@ fn whom(arguments: &SampleArguments) -> Option<FollowTarget> {
 
 fn request(
     arguments: &SampleArguments,
-    whom: FollowTarget,
+    target: FollowTarget,
 ) -> Result<SampleRequest, Box<dyn std::error::Error>> {
     let facts = gather(&Root::real())?;
     let now = Timestamp::now();
     let stamp = now.strftime("%Y%m%dT%H%M%SZ");
-    let usual = || PathBuf::from("runs").join(format!("{stamp}-sample"));
+    let default = || PathBuf::from("runs").join(format!("{stamp}-sample"));
     let folder =
-        RunFolder::create(&arguments.out.clone().unwrap_or_else(usual), arguments.trust.trust())?;
-    let endless = matches!(whom, FollowTarget::Group(_));
+        RunFolder::create(&arguments.out.clone().unwrap_or_else(default), arguments.trust.trust())?;
+    let endless = matches!(target, FollowTarget::Group(_));
     Ok(SampleRequest {
-        whom,
-        length: arguments.length.or(endless.then_some(USUAL)),
+        target,
+        length: arguments.length.or(endless.then_some(GROUP_LENGTH)),
         interval: arguments.interval,
         also: arguments.also.clone(),
         command: std::env::args().collect(),
@@ -129,12 +129,12 @@ fn request(
     })
 }
 
-fn conclude(request: &SampleRequest, sampled: &Sampled, as_json: bool) -> Code {
+fn conclude(request: &SampleRequest, sampled: &FinishedRecording, as_json: bool) -> Code {
     if let Some(failure) = &sampled.failure {
         output::error(failure);
     }
-    let shown = Run::of(&request.folder).and_then(|run| {
-        // What was recorded last counts, also when the disk was too full to write it down.
+    let shown = Run::from_folder(&request.folder).and_then(|run| {
+        // The manifest in memory counts, in case the disk was too full to write it.
         let run = Run { manifest: sampled.manifest.clone(), ..run };
         write(&request.folder, &run)?;
         show(&request.folder, &run, as_json);
@@ -143,12 +143,12 @@ fn conclude(request: &SampleRequest, sampled: &Sampled, as_json: bool) -> Code {
     if let Err(error) = &shown {
         output::error(error);
     }
-    crate::command::index::update_beside(&request.folder);
+    crate::command::index::update_for_run(&request.folder);
     match sampled.exit_code {
         _ if sampled.interrupted.is_some() => Code::Interrupted,
         _ if sampled.failure.is_some() || shown.is_err() => Code::Host,
         Some(code) if code != 0 => {
-            output::say(&format!(
+            output::message(&format!(
                 "the command ended with exit code {code}; its output is in {}",
                 request.folder.file("logs/command").display()
             ));
@@ -185,12 +185,12 @@ fn show(folder: &RunFolder, run: &Run, as_json: bool) {
     output::data(&format!("report: {}", folder.file("report.html").display()));
 }
 
-/// Whether this is a recording; then it is said why it cannot be judged.
+/// Whether this is a recording; prints why a recording cannot be judged.
 pub(crate) fn refuse_to_judge(manifest: &Manifest) -> bool {
     if manifest.recording.is_some() {
         output::error(
-            &"this is a recording without a study: it promises nothing that could be judged\n  \
-              hint: `assay report` writes its page again",
+            &"this is a recording without a study: it has no promises to judge\n  hint: `assay report` \
+              rewrites its page",
         );
     }
     manifest.recording.is_some()

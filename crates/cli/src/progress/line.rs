@@ -1,10 +1,10 @@
-//! One line that moves at the end of the terminal, for commands whose progress needs no picture.
+//! A single progress line at the end of the terminal, for commands without a live view.
 
 use super::screen::Screen;
 use crate::output;
 
-/// The line, and those that stay above it. Where stderr is no terminal that a line can be drawn
-/// on, only those that stay are written.
+/// The progress line and the lines that stay above it. If stderr is not a terminal that can be drawn
+/// on, only the latter are written.
 pub(crate) struct Line {
     screen: Option<Screen>,
 }
@@ -14,12 +14,12 @@ impl Line {
         Self { screen: output::can_draw().then(Screen::default) }
     }
 
-    /// Whether anybody sees it move.
-    pub(crate) const fn moves(&self) -> bool {
+    /// Whether the progress line is shown.
+    pub(crate) const fn is_shown(&self) -> bool {
         self.screen.is_some()
     }
 
-    /// Draws it anew. What does not fit is cut off, so that the most important stands first.
+    /// Redraws the progress line, cut to the width: the most important comes first.
     pub(crate) fn draw(&mut self, text: &str) {
         if let Some(screen) = &mut self.screen {
             let columns = output::size().columns;
@@ -30,14 +30,14 @@ impl Line {
     }
 
     /// Writes a line that stays.
-    pub(crate) fn say(&mut self, text: &str) {
+    pub(crate) fn print(&mut self, text: &str) {
         match &mut self.screen {
-            Some(screen) => screen.above(&output::shown(text), output::size().columns),
-            None => output::say(text),
+            Some(screen) => screen.above(&output::safe_for_stderr(text), output::size().columns),
+            None => output::message(text),
         }
     }
 
-    /// Takes the moving line away.
+    /// Clears the progress line.
     pub(crate) fn finish(&mut self) {
         if let Some(screen) = &mut self.screen {
             screen.clear(output::size().columns);
@@ -51,7 +51,7 @@ impl Drop for Line {
     }
 }
 
-/// A bar of `cells` cells of which this part is done.
+/// A progress bar `cells` wide; `done` is from 0 to 1.
 pub(crate) fn bar(done: f64, cells: usize) -> String {
     let full = "=".repeat((done.clamp(0.0, 1.0) * cells as f64) as usize);
     format!("[{full:<cells$}]")
@@ -62,7 +62,7 @@ mod tests {
     use super::bar;
 
     #[test]
-    fn a_bar_is_as_long_as_its_cells_whatever_is_done() {
+    fn a_bar_always_has_the_given_width() {
         assert_eq!(bar(0.5, 4), "[==  ]");
         assert_eq!(bar(7.0, 4), "[====]");
         assert_eq!(bar(f64::NAN, 4), "[    ]");

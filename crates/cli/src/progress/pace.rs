@@ -1,55 +1,55 @@
-//! Where a run is among its repeats, and how long the rest of it takes.
+//! The position of a run among its repeats, and its remaining time.
 
 use std::time::{Duration, Instant};
 
-use assay_plan::{Plan, Slot};
-use assay_report::Place;
+use assay_plan::{Plan, RepeatId};
+use assay_report::Position;
 
-/// The repeats of a run in their order, and what those that are over have taken.
+/// The repeats of a run in order, and the time that the ended ones took.
 #[derive(Debug)]
 pub(super) struct Pace {
-    slots: Vec<Slot>,
+    slots: Vec<RepeatId>,
     at_most: Vec<Duration>,
-    ended: Vec<Slot>,
-    /// What the ended repeats took beside their windows: disks, layouts, starts and stops.
-    beside: Duration,
+    ended: Vec<RepeatId>,
+    /// Time of the ended repeats outside their windows: disks, layouts, starts and stops.
+    overhead: Duration,
     began: Instant,
 }
 
 impl Pace {
-    pub(super) fn of(plan: &Plan) -> Self {
+    pub(super) fn from_plan(plan: &Plan) -> Self {
         let at_most = plan.trials.iter().map(|trial| trial.at_most).collect();
         Self::new(plan.slots.clone(), at_most)
     }
 
-    fn new(slots: Vec<Slot>, at_most: Vec<Duration>) -> Self {
-        Self { slots, at_most, ended: Vec::new(), beside: Duration::ZERO, began: Instant::now() }
+    fn new(slots: Vec<RepeatId>, at_most: Vec<Duration>) -> Self {
+        Self { slots, at_most, ended: Vec::new(), overhead: Duration::ZERO, began: Instant::now() }
     }
 
-    /// A repeat begins now.
+    /// Notes the start of a repeat.
     pub(super) fn begin(&mut self) {
         self.began = Instant::now();
     }
 
-    /// It is over, and its window was this long.
-    pub(super) fn end(&mut self, slot: Slot, window: Duration) {
+    /// Notes the end of a repeat with a window of this length.
+    pub(super) fn end(&mut self, slot: RepeatId, window: Duration) {
         self.ended.push(slot);
-        self.beside += self.began.elapsed().saturating_sub(window);
+        self.overhead += self.began.elapsed().saturating_sub(window);
     }
 
-    /// Which repeat of the run this is, from 1, and of how many.
-    pub(super) fn number(&self, slot: Slot) -> (usize, usize) {
+    /// The number of the repeat in the run, from 1, and the number of all.
+    pub(super) fn number(&self, slot: RepeatId) -> (usize, usize) {
         (self.index(slot) + 1, self.slots.len())
     }
 
-    fn index(&self, slot: Slot) -> usize {
+    fn index(&self, slot: RepeatId) -> usize {
         self.slots.iter().position(|known| *known == slot).unwrap_or(0)
     }
 
-    /// The same in words of the study.
-    pub(super) fn place(&self, slot: Slot) -> Place {
+    /// The trial and repeat of the slot, from 1.
+    pub(super) fn position(&self, slot: RepeatId) -> Position {
         let repeats = self.slots.iter().filter(|other| other.trial == slot.trial).count();
-        Place {
+        Position {
             trial: slot.trial + 1,
             trials: self.at_most.len(),
             repeat: slot.repeat + 1,
@@ -57,26 +57,26 @@ impl Pace {
         }
     }
 
-    /// Whether no repeat of the trial of this slot is still to come.
-    pub(super) fn was_last(&self, slot: Slot) -> bool {
+    /// Whether all repeats of this slot's trial have ended.
+    pub(super) fn was_last(&self, slot: RepeatId) -> bool {
         self.slots
             .iter()
             .filter(|other| other.trial == slot.trial)
             .all(|own| self.ended.contains(own))
     }
 
-    /// What is left when so much of this repeat's window has passed: the windows at their
-    /// longest, and beside them what the repeats so far took on average.
-    pub(super) fn left(&self, slot: Slot, elapsed: Duration) -> Duration {
+    /// Remaining time when `elapsed` of this repeat's window has passed: the windows at their
+    /// longest, and the average overhead of the repeats so far.
+    pub(super) fn remaining(&self, slot: RepeatId, elapsed: Duration) -> Duration {
         let after = &self.slots[(self.index(slot) + 1).min(self.slots.len())..];
         let windows: Duration = after.iter().map(|slot| self.at_most[slot.trial]).sum();
-        let beside = match u32::try_from(self.ended.len()) {
-            Ok(ended @ 1..) => (self.beside / ended).saturating_mul(after.len() as u32),
+        let overhead = match u32::try_from(self.ended.len()) {
+            Ok(ended @ 1..) => (self.overhead / ended).saturating_mul(after.len() as u32),
             _ => Duration::ZERO,
         };
         let own =
             if self.ended.contains(&slot) { Duration::ZERO } else { self.at_most[slot.trial] };
-        own.saturating_sub(elapsed) + windows + beside
+        own.saturating_sub(elapsed) + windows + overhead
     }
 }
 
@@ -86,8 +86,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn slot(trial: usize, repeat: u32) -> Slot {
-        Slot { trial, repeat }
+    fn slot(trial: usize, repeat: u32) -> RepeatId {
+        RepeatId { trial, repeat }
     }
 
     fn pace() -> Pace {
@@ -96,28 +96,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_are_the_windows_that_are_to_come() {
+    fn the_remaining_windows_count() {
         let pace = pace();
-        assert_eq!(pace.left(slot(1, 0), 5 * SECOND), 55 * SECOND);
-        assert_eq!(pace.left(slot(1, 1), 20 * SECOND), Duration::ZERO);
+        assert_eq!(pace.remaining(slot(1, 0), 5 * SECOND), 55 * SECOND);
+        assert_eq!(pace.remaining(slot(1, 1), 20 * SECOND), Duration::ZERO);
     }
 
     #[test]
-    fn set_up_is_expected_to_take_what_it_took() {
+    fn later_repeats_are_expected_to_have_the_average_overhead() {
         let mut pace = pace();
-        pace.beside = 3 * SECOND;
+        pace.overhead = 3 * SECOND;
         pace.ended.push(slot(1, 0));
-        assert_eq!(pace.left(slot(0, 0), Duration::ZERO), (10 + 10 + 20 + 2 * 3) * SECOND);
+        assert_eq!(pace.remaining(slot(0, 0), Duration::ZERO), (10 + 10 + 20 + 2 * 3) * SECOND);
     }
 
     #[test]
-    fn a_trial_is_over_with_its_last_repeat_in_whatever_order() {
+    fn a_trial_ends_with_its_last_repeat_in_any_order() {
         let mut pace = pace();
         for (ended, over) in [(slot(1, 0), false), (slot(0, 0), false), (slot(0, 1), true)] {
             pace.end(ended, SECOND);
             assert_eq!(pace.was_last(ended), over, "{ended:?}");
         }
-        let place = Place { trial: 2, trials: 2, repeat: 1, repeats: 2 };
-        assert_eq!((pace.place(slot(1, 0)), pace.number(slot(1, 0))), (place, (1, 4)));
+        let position = Position { trial: 2, trials: 2, repeat: 1, repeats: 2 };
+        assert_eq!((pace.position(slot(1, 0)), pace.number(slot(1, 0))), (position, (1, 4)));
     }
 }

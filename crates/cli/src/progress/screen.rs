@@ -1,22 +1,22 @@
-//! Lines at the end of a terminal's output that are drawn anew in place.
+//! Lines at the end of a terminal's output that are redrawn in place.
 //!
-//! The cursor stays at the end of the last line, so that the `^C` that a terminal echoes is gone
-//! with the next frame. Nothing of the terminal is changed that a killed program would leave so:
-//! no hidden cursor, no alternate screen, no raw mode.
+//! The cursor stays at the end of the last line, so that the next frame overwrites the `^C` that a
+//! terminal echoes. No state of the terminal is changed that a killed program would leave behind: no
+//! hidden cursor, no alternate screen, no raw mode.
 
 use std::io::{Write, stderr};
 
-/// What stands at the end of the terminal now.
+/// The frame at the end of the terminal.
 #[derive(Debug, Default)]
 pub(crate) struct Screen {
     /// The lines of the last frame.
     drawn: Vec<String>,
-    /// Columns of the terminal when it was drawn.
+    /// Columns of the terminal when the frame was drawn.
     columns: usize,
 }
 
 impl Screen {
-    /// Draws these lines in place of the last ones. The same frame is not written again.
+    /// Replaces the last frame by these lines. An unchanged frame is not written again.
     pub(crate) fn draw(&mut self, lines: Vec<String>, columns: usize) {
         if lines == self.drawn && columns == self.columns {
             return;
@@ -25,7 +25,7 @@ impl Screen {
         (self.drawn, self.columns) = (lines, columns);
     }
 
-    /// Writes a line that stays, above the frame. It comes as a terminal may show it.
+    /// Writes a line that stays above the frame. The text must be safe for a terminal.
     pub(crate) fn above(&mut self, text: &str, columns: usize) {
         let lines = std::mem::take(&mut self.drawn);
         put(&format!(
@@ -38,7 +38,7 @@ impl Screen {
         }
     }
 
-    /// Takes the frame away; the cursor is where it was before the first one.
+    /// Clears the frame; the cursor returns to where it was before the first one.
     pub(crate) fn clear(&mut self, columns: usize) {
         if !self.drawn.is_empty() {
             put(&frame(&self.drawn, &[], columns));
@@ -47,15 +47,15 @@ impl Screen {
     }
 }
 
-/// In one piece, so that a terminal never shows half a frame. A terminal that has gone away is
-/// no reason to end a run.
+/// Writes in one piece, so that a terminal never shows half a frame. A terminal that has gone away
+/// does not end a run.
 fn put(text: &str) {
     let mut out = stderr().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// What turns the old lines into the new ones. Each line is written over and only then cleared
-/// to its end, so that what stays the same does not flicker.
+/// The text that turns the old lines into the new ones. Each line is overwritten and then cleared to
+/// its end, so that unchanged parts do not flicker.
 fn frame(old: &[String], new: &[String], columns: usize) -> String {
     let mut text = String::from("\r");
     let up = rows(old, columns).saturating_sub(1);
@@ -66,18 +66,18 @@ fn frame(old: &[String], new: &[String], columns: usize) -> String {
         let next = if index == 0 { "" } else { "\r\n" };
         text.push_str(&format!("{next}{line}\u{1b}[K"));
     }
-    // What the old frame had below.
+    // Clear the remaining lines of the old frame.
     text.push_str("\u{1b}[J");
     text
 }
 
-/// Rows that lines take on a terminal of so many columns: one that has become narrower has
-/// broken those that are longer.
+/// Rows that the lines take on a terminal of this width: a terminal that has become narrower wraps
+/// longer lines.
 fn rows(lines: &[String], columns: usize) -> usize {
     lines.iter().map(|line| width(line).div_ceil(columns.max(1)).max(1)).sum()
 }
 
-/// Columns of a line, its colours left out.
+/// Columns of a line without its colour sequences.
 fn width(line: &str) -> usize {
     let mut in_colour = false;
     let mut columns = 0;
@@ -102,7 +102,7 @@ mod tests {
         texts.iter().map(|text| (*text).to_owned()).collect()
     }
 
-    /// What a terminal shows after these frames, without empty rows at its end.
+    /// The contents of a terminal after these frames, without empty rows at its end.
     fn show(columns: u16, frames: &[&str]) -> Vec<String> {
         let size = |count| NonZeroU16::new(count).unwrap();
         let mut terminal = vt100::Parser::new(size(20), size(columns), 0);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_takes_the_place_of_the_one_before() {
+    fn a_frame_replaces_the_previous_one() {
         let (one, two) = (lines(&["first", "second"]), lines(&["1st", "2nd", "third"]));
         let shown = show(80, &["before\r\n", &frame(&[], &one, 80), &frame(&one, &two, 80)]);
         assert_eq!(shown, ["before", "1st", "2nd", "third"]);
@@ -122,14 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_when_it_is_cleared() {
+    fn clearing_removes_the_whole_frame() {
         let one = lines(&["first", "second"]);
         let shown = show(80, &["before\r\n", &frame(&[], &one, 80), &frame(&one, &[], 80)]);
         assert_eq!(shown, ["before"]);
     }
 
     #[test]
-    fn lines_that_a_narrower_terminal_has_broken_are_counted() {
+    fn wrapped_lines_count_as_several_rows() {
         let one = lines(&["\u{1b}[1;31m0123456789\u{1b}[0m", "", "01234"]);
         assert_eq!(rows(&one, 80), 3);
         assert_eq!(rows(&one, 5), 4);

@@ -1,6 +1,6 @@
-//! What else can go wrong around a run: no rights, no room for the ledger, damaged and foreign
-//! ledgers, processes that do not die, groups that somebody else uses. Each is said, with exit
-//! code 4 where nothing was changed and 6 where something is left.
+//! Errors around a run: missing privileges, no space for the ledger, damaged and foreign ledgers,
+//! processes that do not die, groups that others use. Each is reported, with exit code 4 if nothing was
+//! changed and 6 if something is left.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -19,7 +19,7 @@ use crate::own_device::{Mounted, OwnDevice};
 use crate::running::{Running, processes_in};
 use crate::study::Weights;
 
-/// The program called by a shell that has first given up what `rights` says.
+/// The program started by the command `rights`, which drops privileges first.
 fn without_rights(bench: &Bench, rights: &[&str], study: &Path) -> Command {
     let mut command = Command::new(rights[0]);
     command.args(&rights[1..]).arg(env!("CARGO_BIN_EXE_assay"));
@@ -68,7 +68,7 @@ fn a_full_disk_for_the_ledger_ends_a_run_before_or_after_its_first_change_and_le
     let start = |name: &str| {
         let mut command = bench.program();
         command.env("ASSAY_STATE", &state.at);
-        // A page of the file system may have room for what the first repeats note down.
+        // A page of the file system may have space for the entries of the first repeats.
         command
             .arg("run")
             .arg(&study)
@@ -119,10 +119,10 @@ fn killed(bench: &Bench) -> PathBuf {
 }
 
 #[test]
-fn a_damaged_ledger_is_restored_as_far_as_known_and_a_person_sets_it_aside() {
+fn a_damaged_ledger_is_restored_as_far_as_possible_and_can_be_set_aside() {
     let Some(bench) = Bench::on_busy_host("a damaged ledger") else { return };
     let ledger = killed(&bench);
-    // Something destroyed the last byte, and something else wrote a line.
+    // Append a foreign line and a truncated one.
     let mut text = fs::read_to_string(&ledger).unwrap();
     let run = ledger.file_stem().unwrap().to_str().unwrap().to_owned();
     let lines = text.lines().count();
@@ -165,7 +165,7 @@ fn a_ledger_of_a_newer_assay_is_left_alone() {
 }
 
 #[test]
-fn a_process_that_does_not_die_is_named_and_a_later_restore_ends_the_work() {
+fn a_process_that_survives_sigkill_is_named_and_a_later_restore_succeeds() {
     let Some(bench) = Bench::on_busy_host("a process that does not die") else { return };
     let Some(freezer) = Freezer::make() else {
         skip("a process that does not die", "no freezer on cgroup v1");
@@ -180,7 +180,7 @@ fn a_process_that_does_not_die_is_named_and_a_later_restore_ends_the_work() {
     let restored = bench.assay(["restore"]);
     restored.assert_code(6);
     restored.assert_says(&[
-        "these processes do not end after SIGKILL",
+        "these processes survived SIGKILL",
         &format!("{victim} (fio)"),
         "write THAWED to its freezer.state",
     ]);
@@ -190,9 +190,9 @@ fn a_process_that_does_not_die_is_named_and_a_later_restore_ends_the_work() {
     HostSnapshot::assert_same(&before, "thawed and restored");
 }
 
-/// What sits in a group that Assay made is ended with it, as systemd ends what sits in a unit.
+/// Processes in a group made by Assay are killed with it, as systemd kills the processes of a unit.
 #[test]
-fn a_foreign_process_in_a_group_of_assay_is_ended_with_the_group() {
+fn a_foreign_process_in_a_group_of_assay_is_killed_with_the_group() {
     let Some(bench) = Bench::on_busy_host("a foreign process in a group") else { return };
     let run = run_until(&bench, Moment::Run);
     let group = entries(Path::new("/sys/fs/cgroup/blkio"))
@@ -212,10 +212,10 @@ fn a_foreign_process_in_a_group_of_assay_is_ended_with_the_group() {
     bench.assert_host_is_as_before("restored with a foreign process inside");
 }
 
-/// Each state directory has its own ledgers, so the two do not know of each other; each takes
-/// back its own changes.
+/// Each state directory has its own ledgers, so the two runs do not see each other; each restores its own
+/// changes.
 #[test]
-fn two_runs_with_state_directories_of_their_own_both_put_back_what_is_theirs() {
+fn two_runs_with_separate_state_directories_both_restore_their_changes() {
     let Some(bench) = Bench::on_busy_host("two state directories") else { return };
     let devices = ["one", "two"].map(|name| OwnDevice::attach(&bench.path(name), 64));
     let before = HostSnapshot::take();
@@ -227,7 +227,7 @@ fn two_runs_with_state_directories_of_their_own_both_put_back_what_is_theirs() {
         let out = bench.path(&format!("run-{name}"));
         command.env("ASSAY_STATE", bench.path(&format!("state-{name}")));
         command.arg("run").arg(study).arg("--out").arg(&out);
-        let folder = bench.path(&format!("talk-{name}"));
+        let folder = bench.path(&format!("output-{name}"));
         fs::create_dir(&folder).unwrap();
         Running::start(command, &folder, out)
     });

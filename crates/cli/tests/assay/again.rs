@@ -1,4 +1,4 @@
-//! A recorded run is judged and reported again, without being run again.
+//! Judging and reporting a recorded run again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::running::json;
 use crate::study::Weights;
 use assay_test_support::HostSnapshot;
 
-/// What its verdict is does not matter.
+/// The verdict does not matter.
 fn brief(bench: &Bench) -> PathBuf {
     bench.write("study.toml", &Weights { at_most: "1 s", ..Weights::small() }.text())
 }
@@ -19,7 +19,7 @@ fn judge(bench: &Bench, run: &Path) -> (Option<i32>, String) {
 }
 
 #[test]
-fn judging_a_run_again_changes_no_byte_of_its_verdict() {
+fn judging_a_run_again_gives_an_identical_verdict() {
     let Some(bench) = Bench::on_busy_host("judging again") else { return };
     let first = bench.run(&brief(&bench), &[]);
     first.assert_verdict();
@@ -40,7 +40,7 @@ fn judging_a_run_again_changes_no_byte_of_its_verdict() {
 }
 
 #[test]
-fn a_run_that_was_moved_and_lost_its_logs_is_judged_all_the_same() {
+fn a_moved_run_without_logs_can_be_judged() {
     let Some(bench) = Bench::on_busy_host("judging a copy") else { return };
     let first = bench.run(&brief(&bench), &[]);
     first.assert_verdict();

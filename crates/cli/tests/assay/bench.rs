@@ -1,4 +1,4 @@
-//! One test's place: a folder of its own, a state directory of its own, and its turn.
+//! The environment of one test: its own folder and state directory, and the host lock.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,37 +13,37 @@ use crate::running::{Ended, Running, end_processes_in, processes_in};
 use assay_test_support::HostSnapshot;
 use assay_test_support::{HostLock, Need, busy_host_lock, host_lock};
 
-/// What studies of I/O weights need of the host.
+/// Requirements of studies of I/O weights.
 const NEEDS: [Need; 5] =
     [Need::Loop, Need::Bfq, Need::Tool("fio"), Need::Tool("mkfs.ext4"), Need::Controller("io")];
 
-/// What a test works with. When it goes away, so does everything that a failed test has left.
+/// The environment of a test. Dropping it cleans up after a failed test.
 pub(crate) struct Bench {
     work: TempDir,
-    /// The host as it was when the test began, which means something only while it has the host.
+    /// Snapshot of the host at the start; only with the host lock.
     before: Option<HostSnapshot>,
     _lock: Option<HostLock>,
 }
 
 impl Bench {
-    /// For a test that changes the host and wants it quiet. `None`, said and counted, where it cannot
-    /// run.
+    /// For a test that changes the host and needs it idle. `None`, printed and counted as skipped, if the
+    /// test cannot run.
     pub(crate) fn on_host(test: &str) -> Option<Self> {
         Self::with(test, &NEEDS)
     }
 
-    /// The same for a test that needs something else of the host than a disk with weights.
+    /// Like above, with requirements other than a disk with weights.
     pub(crate) fn with(test: &str, needs: &[Need]) -> Option<Self> {
         Some(Self::make(Some(host_lock(test, needs)?)))
     }
 
-    /// For a test that changes the host, or compares it with what it was, and judges nothing that a
-    /// busy CPU could change: tests that only compute may run beside it.
+    /// For a test that changes the host, or compares it before and after, but whose result a busy CPU cannot
+    /// change: tests that only compute may run at the same time.
     pub(crate) fn on_busy_host(test: &str) -> Option<Self> {
         Self::busy_with(test, &NEEDS)
     }
 
-    /// The same for a test that needs something else of the host than a disk with weights.
+    /// Like above, with requirements other than a disk with weights.
     pub(crate) fn busy_with(test: &str, needs: &[Need]) -> Option<Self> {
         Some(Self::make(Some(busy_host_lock(test, needs)?)))
     }
@@ -55,14 +55,14 @@ impl Bench {
 
     fn make(lock: Option<HostLock>) -> Self {
         let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
-        // Tests of other users look in here too.
+        // Tests of other users read it, too.
         fs::set_permissions(work.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let before = lock.as_ref().map(|_| HostSnapshot::take());
         Self { work, before, _lock: lock }
     }
 
     pub(crate) fn before(&self) -> &HostSnapshot {
-        self.before.as_ref().expect("only who has the host can compare it with what it was")
+        self.before.as_ref().expect("comparing the host needs the host lock")
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -133,7 +133,7 @@ impl Bench {
         self.start(study, more).end(Duration::from_secs(120))
     }
 
-    /// That the host is as it was, that the run folder keeps neither image nor mount, and that
+    /// Asserts that the host is restored, that the run folder has neither image nor mount point, and that
     /// no process of the test is left.
     #[track_caller]
     pub(crate) fn assert_host_is_as_before(&self, when: &str) {
@@ -141,7 +141,7 @@ impl Bench {
         self.assert_nothing_is_left(when);
     }
 
-    /// The last two of these.
+    /// Asserts that neither images, mount points nor processes are left.
     #[track_caller]
     pub(crate) fn assert_nothing_is_left(&self, when: &str) {
         assert_eq!(image_of(&self.out()), None, "{when}");

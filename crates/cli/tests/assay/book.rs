@@ -1,5 +1,5 @@
-//! The docs against the program: every command line in them is checked, every study in them
-//! passes, and help texts and manual pages read well.
+//! Checks of the docs against the program: every command line and every study in them, help texts and
+//! manual pages.
 // A failure in what the tests share is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 

@@ -1,4 +1,4 @@
-//! A study with five mistakes: all are found in one pass, and nothing is touched.
+//! A study with five mistakes: all are reported in one pass, and nothing is changed.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,13 @@ use crate::bench::Bench;
 
 const CODES: [&str; 5] = ["A0201", "A0303", "A0305", "A0309", "A0403"];
 
-/// The study of which the room `study` knows the mistakes.
+/// The study with mistakes from the tests of the crate `study`.
 fn five_mistakes() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../study/tests/invalid/five-mistakes.toml")
 }
 
 #[test]
-fn five_mistakes_are_shown_with_place_and_remedy_and_nothing_is_made() {
+fn five_mistakes_are_shown_with_location_and_remedy_and_nothing_is_made() {
     let bench = Bench::aside();
     let ended = bench.run(&five_mistakes(), &[]);
     ended.assert_code(2);

@@ -1,4 +1,4 @@
-//! `assay compare` on real runs, and the list of runs beside them.
+//! `assay compare` on real runs, and the list of runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn run_into(bench: &Bench, study: &Path, name: &str, more: &[&str]) -> PathBuf {
 fn the_same_run_is_equal_other_weights_differ_and_all_are_listed() {
     let Some(bench) = Bench::on_host("comparing runs") else { return };
     let study = |name: &str, text: &str| bench.write(name, text);
-    // One repeat says nothing of how far others would be from it.
+    // One repeat gives no scatter.
     let text = Weights { groups: 2, at_most: "3 s", ..Weights::small() }.text();
     let text = text.replace("repeats = 1", "repeats = 4");
     let weights = text.replace("[100, 200, 400, 800]", "[100, 800]");
@@ -37,21 +37,20 @@ fn the_same_run_is_equal_other_weights_differ_and_all_are_listed() {
     let a = run_into(&bench, &study("study.toml", &weights), "a", &[]);
     let b = run_into(&bench, &study("study.toml", &even), "b", &[]);
 
-    // Equal weights, since a light group's share varies most, and a margin with room for whatever
-    // else the host does meanwhile. A busy host makes repeats differ too much to say anything of,
-    // which is said; that a run is different from itself never is.
+    // Equal weights, since a light group's share varies most, and a wide margin for other load. On a busy
+    // host repeats may differ too much for a verdict, but a run must never differ from itself.
     let (same, document) = compare(&bench, &["runs/b", "runs/b", "--within", "60%"]);
     says(&same, &document, ("equal", 0), "a run is equal to itself");
 
     let page = bench.path("page.html");
     let (ended, document) = compare(&bench, &["runs/a", "runs/b", "--html", "page.html"]);
-    let told = says(&ended, &document, ("different", 1), "other weights differ");
+    let is_different = says(&ended, &document, ("different", 1), "other weights differ");
     let differences = document["differences"].as_array().unwrap();
     assert!(differences.iter().any(|one| one["what"] == "knob io.weight"), "{differences:?}");
     assert!(fs::read_to_string(&page).unwrap().contains("knob io.weight"));
 
     let text = bench.assay(["compare", "runs/a", "runs/b"]);
-    assert!(!told || text.stdout.contains("different"), "{}", text.stdout);
+    assert!(!is_different || text.stdout.contains("different"), "{}", text.stdout);
     assert!(text.stdout.contains("io.bytes"), "{}", text.stdout);
 
     let index = fs::read_to_string(bench.path("runs").join("index.html")).unwrap();
@@ -62,12 +61,12 @@ fn the_same_run_is_equal_other_weights_differ_and_all_are_listed() {
     bench.assert_host_is_as_before("after comparing");
 }
 
-/// Whether the comparison came to this verdict, with its exit code. Repeats that differ too much are
-/// the only other answer that it may give, which is a skip.
+/// Whether the comparison has this verdict, with its exit code. The only other allowed result is that
+/// repeats differ too much, which counts as skipped.
 #[track_caller]
-fn says(ended: &Ended, document: &Value, wanted: (&str, i32), what: &str) -> bool {
+fn says(ended: &Ended, document: &Value, expected: (&str, i32), what: &str) -> bool {
     match document["verdict"].as_str() {
-        Some(verdict) if verdict == wanted.0 => ended.assert_code(wanted.1),
+        Some(verdict) if verdict == expected.0 => ended.assert_code(expected.1),
         Some("undecided" | "not_comparable") => {
             assert!(matches!(ended.status.code(), Some(2 | 3)), "{}", ended.stderr);
             skip(what, document["reason"].as_str().unwrap());
@@ -78,14 +77,14 @@ fn says(ended: &Ended, document: &Value, wanted: (&str, i32), what: &str) -> boo
     true
 }
 
-/// Each run folder that is no run any more ends with code 2 and its own message.
+/// Each damaged run folder ends with code 2 and a specific message.
 fn refuses_what_cannot_be_read(bench: &Bench, a: &Path, b: &Path) {
     let manifest = fs::read_to_string(b.join("manifest.json")).unwrap();
-    let damage = |text: &str, wanted: &str| {
+    let damage = |text: &str, expected: &str| {
         fs::write(b.join("manifest.json"), text).unwrap();
         let ended = bench.assay(["compare".as_ref(), a.as_os_str(), b.as_os_str()]);
         ended.assert_code(2);
-        assert!(ended.stderr.contains(wanted), "{wanted}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{expected}: {}", ended.stderr);
     };
     let newer = manifest.replacen("\"schema\": 1", "\"schema\": 7", 1);
     damage(&newer, "is of schema 7, by assay");
@@ -105,8 +104,8 @@ fn refuses_what_cannot_be_read(bench: &Bench, a: &Path, b: &Path) {
 }
 
 #[test]
-fn two_levels_run_in_turn_and_are_compared_in_pairs() {
-    let Some(bench) = Bench::on_host("levels in turn") else { return };
+fn two_levels_are_interleaved_and_compared_in_pairs() {
+    let Some(bench) = Bench::on_host("interleaved levels") else { return };
     let text = Weights { groups: 2, ..Weights::small() }.text();
     let text = text.replace("count = 2", "count = \"{groups}\"") + "[factors]\ngroups = [8]\n";
     bench.write("study.toml", &text);
@@ -115,36 +114,39 @@ fn two_levels_run_in_turn_and_are_compared_in_pairs() {
     let (ended, document) = compare(&bench, &[&words[..], &more[..]].concat());
     assert_eq!(document["paired"], true, "{}", ended.stderr);
     assert_eq!(document["trials"][0]["a_factors"]["groups"], 2);
-    // A B B A: the order stands in the times of the repeats.
+    // A B B A, by the times of the repeats.
     let manifest = crate::running::json(&bench.out().join("manifest.json"));
-    let mut turns: Vec<(u64, usize)> = Vec::new();
+    let mut order: Vec<(u64, usize)> = Vec::new();
     for (index, trial) in manifest["trials"].as_array().unwrap().iter().enumerate() {
         for repeat in trial["repeats"].as_array().unwrap() {
-            turns.push((repeat["released_ns"].as_u64().unwrap(), index));
+            order.push((repeat["released_ns"].as_u64().unwrap(), index));
         }
     }
-    turns.sort_unstable();
-    let turns: Vec<usize> = turns.into_iter().map(|(_, trial)| trial).collect();
-    assert_eq!(turns, [0, 1, 1, 0]);
-    bench.assert_host_is_as_before("after the runs in turn");
+    order.sort_unstable();
+    let order: Vec<usize> = order.into_iter().map(|(_, trial)| trial).collect();
+    assert_eq!(order, [0, 1, 1, 0]);
+    bench.assert_host_is_as_before("after the interleaved runs");
 }
 
 #[test]
-fn wrong_calls_say_what_to_write() {
+fn wrong_usage_is_refused_with_a_hint() {
     let bench = Bench::aside();
-    for (words, wanted) in [
+    for (words, expected) in [
         (&["compare"][..], "name two runs"),
         (&["compare", "only-one"], "name two runs"),
-        (&["compare", "--interleaved", "io-weight", "--set", "groups=4"], "name one factor twice"),
-        (&["compare", "a", "b", "--within", "0 %"], "a margin lies above 0 %"),
+        (
+            &["compare", "--interleaved", "io-weight", "--set", "groups=4"],
+            "set exactly one factor twice",
+        ),
+        (&["compare", "a", "b", "--within", "0 %"], "a margin must be above 0 %"),
         (&["compare", "--baseline", "nothing", "here"], "holds no manifest.json"),
-        (&["compare", "--baseline", "nothing"], "there is no such folder"),
+        (&["compare", "--baseline", "nothing"], "there is no folder `runs/`"),
         (&["export"], "required"),
         (&["export", "nothing"], "holds no manifest.json"),
         (&["report"], "required"),
     ] {
         let ended = bench.assay(words);
         ended.assert_code(2);
-        assert!(ended.stderr.contains(wanted), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{words:?}: {}", ended.stderr);
     }
 }

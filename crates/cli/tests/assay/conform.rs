@@ -1,4 +1,4 @@
-//! `assay conform` on the real kernel: verdicts, exit codes, and the host as it was.
+//! `assay conform` on the real kernel: verdicts, exit codes, and a restored host.
 
 use std::path::Path;
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn has_groups() -> bool {
     groups.iter().any(|group| group.to_string_lossy().contains("/assay-conform-"))
 }
 
-/// The exit code that a document's verdicts ask for.
+/// The exit code for the verdicts of a document.
 fn code(document: &Value) -> i32 {
     let verdicts = verdicts(document);
     let any = |word: &str| verdicts.iter().any(|(_, verdict)| verdict == word);
@@ -47,7 +47,7 @@ fn code(document: &Value) -> i32 {
 }
 
 #[test]
-fn cases_that_need_no_quiet_cpu_are_kept_and_leave_the_host_as_it_was() {
+fn cases_independent_of_load_are_kept_and_restore_the_host() {
     let Some(bench) = Bench::on_busy_host("conformance of the kernel") else { return };
     let ended = bench.assay(["conform", "core", "pids", "freezer", "cpuset", "--json"]);
     bench.assert_host_is_as_before("after conform");
@@ -90,7 +90,7 @@ fn conform_killed_at_any_instant_is_restored() {
         let mut command = bench.program();
         command.args(["conform", "core", "pids", "cpuset", "freezer"]);
         let mut running = Running::start(command, bench.folder(), bench.out());
-        // Before that it only asks programs for their versions, and touches nothing.
+        // Before that it only queries versions of programs and changes nothing.
         running.wait_until("the ledger is begun", |_| {
             !entries(&bench.path("state").join("ledger")).is_empty()
         });
@@ -102,7 +102,7 @@ fn conform_killed_at_any_instant_is_restored() {
 }
 
 #[test]
-fn packets_are_seen_and_no_hierarchy_or_device_of_theirs_stays() {
+fn network_cases_leave_no_hierarchy_or_device() {
     let Some(bench) = Bench::on_host("conformance of net_cls and net_prio") else { return };
     let before = networks();
     let ended = bench.assay(["conform", "net_cls", "net_prio", "--json"]);
@@ -115,7 +115,7 @@ fn packets_are_seen_and_no_hierarchy_or_device_of_theirs_stays() {
     }
 }
 
-/// What net_cls and net_prio are on, and the network devices that are Assay's.
+/// The hierarchies of net_cls and net_prio, and Assay's network devices.
 fn networks() -> Vec<String> {
     let text = std::fs::read_to_string("/proc/cgroups").unwrap_or_default();
     // Name and number of the hierarchy. The third column counts groups of all controllers there,
@@ -149,7 +149,7 @@ fn a_hierarchy_that_a_killed_conform_mounted_is_restored() {
 }
 
 #[test]
-fn conform_interrupted_puts_back_what_it_made() {
+fn an_interrupted_conform_restores_the_host() {
     let Some(bench) = Bench::on_busy_host("conform interrupted") else { return };
     let mut command = bench.program();
     command.args(["conform", "freezer", "core", "--json"]);
@@ -163,7 +163,7 @@ fn conform_interrupted_puts_back_what_it_made() {
 }
 
 #[test]
-fn conform_refuses_over_what_a_killed_one_left() {
+fn conform_refuses_to_run_before_a_killed_one_is_restored() {
     let Some(bench) = Bench::on_busy_host("conform over leftovers") else { return };
     let mut command = bench.program();
     command.args(["conform", "freezer", "core"]);
@@ -190,7 +190,7 @@ fn the_list_names_every_case_with_its_promise_and_its_document() {
 }
 
 #[test]
-fn a_controller_that_there_is_not_is_named_with_those_there_are() {
+fn an_unknown_controller_is_refused_with_the_known_ones() {
     let bench = Bench::aside();
     let ended = bench.assay(["conform", "cpus"]);
     ended.assert_code(2);
@@ -217,7 +217,7 @@ fn documents_merge_into_one_page_and_other_files_are_refused() {
 }
 
 #[test]
-fn probes_are_not_shown_and_refuse_what_they_do_not_know() {
+fn probes_are_hidden_and_refuse_unknown_arguments() {
     let bench = Bench::aside();
     assert!(!bench.assay(["--help"]).stdout.contains("probe"));
     bench.assay(["probe", "dance"]).assert_code(2);

@@ -1,5 +1,5 @@
-//! The shipped studies of CPU time on the real kernel. Others may use the machine meanwhile, so
-//! that a verdict may be void or undecided; it must then say why, and it must never be broken.
+//! The shipped studies of CPU time on the real kernel. Because of other load a verdict may be void or
+//! undecided, with a reason, but must never be broken.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use assay_test_support::{Need, skip};
 
 const NEEDS: [Need; 3] = [Need::Tool("fio"), Need::Controller("cpu"), Need::Controller("cpuset")];
 
-/// What is void however long it lasts, and what is promised, one repeat shows.
+/// One repeat is enough for what is always void, and for what is promised.
 const BRIEF: [&str; 4] = ["--repeats", "1", "--at-most", "3s"];
 
 /// Runs a shipped study and returns its verdict, which agrees with the exit code.
@@ -35,7 +35,7 @@ fn promises(verdict: &Value) -> Vec<&Value> {
     trials.flat_map(|trial| trial["promises"].as_array().unwrap()).collect()
 }
 
-/// Kept, or not and with its reason; void with the gate or the limit that made it so.
+/// Asserts kept, or another verdict with its reason; void with the failed check or the limit.
 fn assert_never_broken(verdict: &Value) {
     for promise in promises(verdict) {
         assert!(!promise["reason"].as_str().unwrap().is_empty(), "{promise:#}");
@@ -55,7 +55,7 @@ fn numbers(promise: &Value, key: &str) -> Vec<f64> {
 }
 
 #[test]
-fn weights_divide_one_cpu_or_the_verdict_says_why_it_cannot_tell() {
+fn weights_divide_one_cpu_or_the_verdict_has_a_reason() {
     let Some(bench) = Bench::with("CPU weights", &NEEDS) else { return };
     let verdict = verdict(&bench, "cpu-weight", &["--set", "groups=4", "--at-most", "5s"]);
     assert_never_broken(&verdict);
@@ -63,14 +63,14 @@ fn weights_divide_one_cpu_or_the_verdict_says_why_it_cannot_tell() {
     assert_eq!(numbers(promise, "knob"), [100.0, 200.0, 400.0, 800.0]);
     let expected = numbers(promise, "expected_share");
     assert!((expected[3] - 800.0 / 1500.0).abs() < 1e-12, "{expected:?}");
-    // What others use of a single CPU is no reason to believe nothing.
+    // Other load on a single CPU does not make the verdict void.
     let checks = verdict["trials"][0]["validity"].as_array().unwrap();
     let others = checks.iter().find(|check| check["check"] == "others").unwrap();
     assert_eq!(others["ok"], true, "{others}");
 }
 
 #[test]
-fn one_busy_thread_a_cpu_shows_nothing_about_weights() {
+fn one_busy_thread_per_cpu_is_void() {
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return skip("one busy thread a CPU", "the host has one CPU");
     }
@@ -86,7 +86,7 @@ fn one_busy_thread_a_cpu_shows_nothing_about_weights() {
 }
 
 #[test]
-fn one_group_alone_is_no_test_of_weights() {
+fn a_single_group_is_void() {
     let Some(bench) = Bench::with("one group alone", &NEEDS) else { return };
     let verdict = verdict(&bench, "cpu-weight", &[&["--set", "groups=1"], &BRIEF[..]].concat());
     assert_eq!(verdict["verdict"], "void");
@@ -94,7 +94,7 @@ fn one_group_alone_is_no_test_of_weights() {
 }
 
 #[test]
-fn a_weight_of_more_than_its_threads_can_use_is_promised_what_they_can() {
+fn a_promised_share_is_limited_to_what_the_threads_can_use() {
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return skip("shares that cannot be had", "the host has one CPU");
     }
@@ -111,12 +111,12 @@ fn a_weight_of_more_than_its_threads_can_use_is_promised_what_they_can() {
     let by_weight = promise["groups"][3]["share_by_weight"].as_f64().unwrap();
     assert!((by_weight - 800.0 / 1500.0).abs() < 1e-12, "{by_weight}");
     let table = bench.assay(["judge".as_ref(), bench.out().as_os_str()]);
-    let said = table.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("800 of 1500 would be 53.3 %, its 1 thread can have at most"), "{said}");
+    let text = table.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("800 of 1500 would be 53.3 %, its 1 thread can have at most"), "{text}");
 }
 
 #[test]
-fn a_quota_binds_or_the_verdict_says_that_it_could_not() {
+fn a_quota_binds_or_the_verdict_has_a_reason() {
     let Some(bench) = Bench::with("a CPU quota", &NEEDS[..2]) else { return };
     let options = ["--set", "quota=4000 100000", "--at-most", "5s"];
     let verdict = verdict(&bench, "cpu-quota", &options);
@@ -124,7 +124,7 @@ fn a_quota_binds_or_the_verdict_says_that_it_could_not() {
     for promise in promises(&verdict) {
         assert_eq!(numbers(promise, "knob"), [0.04, 0.04], "{promise:#}");
     }
-    // Both quotas were counted: the kernel's own word stands in the samples and in the evidence.
+    // Both quotas were counted: the kernel's counters are in the samples and in the evidence.
     let checks = verdict["trials"][0]["facts"].as_array().unwrap();
     let throttled = checks.iter().find(|check| check["fact"] == "throttled").unwrap();
     let evidence = throttled["evidence"].as_str().unwrap();

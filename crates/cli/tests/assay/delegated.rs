@@ -1,4 +1,4 @@
-//! Less than root: groups that were delegated to a user, and nothing else.
+//! Runs without root: only groups delegated to a user.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -14,7 +14,7 @@ use crate::running::{Running, json};
 
 pub(crate) const NOBODY: u32 = 65_534;
 
-/// Groups on cgroup v1 that belong to nobody, one in each of these hierarchies.
+/// Groups on cgroup v1 owned by user nobody, one in each of these hierarchies.
 pub(crate) struct Delegated(Vec<PathBuf>);
 
 impl Delegated {
@@ -48,7 +48,7 @@ impl Drop for Delegated {
     }
 }
 
-/// The program as nobody, with everything that it may write in `home`.
+/// The program as user nobody, with everything that it can write to in `home`.
 pub(crate) fn as_nobody(bench: &Bench) -> Command {
     let home = bench.path("home");
     if !home.exists() {
@@ -94,17 +94,19 @@ pub(crate) fn delegated(test: &str, controllers: &[&str]) -> Option<(Bench, Dele
 }
 
 #[test]
-fn a_user_runs_what_was_delegated_and_learns_what_needs_root() {
-    let wanted = ["cpu", "cpuacct", "memory", "pids"];
-    let Some((bench, _groups)) = delegated("a user with delegated groups", &wanted) else { return };
+fn a_user_can_use_delegated_groups_and_is_told_what_needs_root() {
+    let controllers = ["cpu", "cpuacct", "memory", "pids"];
+    let Some((bench, _groups)) = delegated("a user with delegated groups", &controllers) else {
+        return;
+    };
     let mut host = as_nobody(&bench);
     host.arg("host");
-    let said = bench.finish(host);
-    said.assert_code(0);
+    let shown = bench.finish(host);
+    shown.assert_code(0);
     let name = format!("assay-test-{}-user", std::process::id());
-    assert!(said.stdout.contains(&format!("/cpu/{name}")), "{}", said.stdout);
+    assert!(shown.stdout.contains(&format!("/cpu/{name}")), "{}", shown.stdout);
     for line in ["this is user 65534", "needs root, because no group of"] {
-        assert!(said.stdout.contains(line), "no `{line}` in {}", said.stdout);
+        assert!(shown.stdout.contains(line), "no `{line}` in {}", shown.stdout);
     }
     let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
     let mut run = as_nobody(&bench);
@@ -122,8 +124,8 @@ fn a_user_runs_what_was_delegated_and_learns_what_needs_root() {
 
 #[test]
 fn a_users_run_that_is_killed_is_restored_by_the_user() {
-    let wanted = ["cpu", "cpuacct", "memory", "pids"];
-    let Some((bench, _groups)) = delegated("a user's run is killed", &wanted) else { return };
+    let controllers = ["cpu", "cpuacct", "memory", "pids"];
+    let Some((bench, _groups)) = delegated("a user's run is killed", &controllers) else { return };
     let mut run = as_nobody(&bench);
     let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
     let out = bench.path("home/run");
@@ -135,15 +137,15 @@ fn a_users_run_that_is_killed_is_restored_by_the_user() {
     restore.arg("restore");
     let restored = bench.finish(restore);
     restored.assert_code(0);
-    assert_eq!(restored.stdout, "the host is as it was found\n");
+    assert_eq!(restored.stdout, "the host is restored\n");
     HostSnapshot::assert_same(&before, "after a user's restore");
 }
 
-/// Nothing has to be given up, and nothing can be, by who names himself.
+/// Running as oneself needs no change of user.
 #[test]
-fn a_user_may_name_oneself_as_whom_workloads_run_as() {
-    let wanted = ["cpu", "cpuacct"];
-    let Some((bench, _groups)) = delegated("a user's own name", &wanted) else { return };
+fn a_user_may_run_workloads_as_oneself() {
+    let controllers = ["cpu", "cpuacct"];
+    let Some((bench, _groups)) = delegated("a user's own name", &controllers) else { return };
     let path = study(&bench, "\"cpu.weight\" = [100, 300]");
     let text = fs::read_to_string(&path).unwrap();
     for (name, code) in [("nobody", None), ("65534:65534", None), ("root", Some(4))] {
@@ -161,12 +163,12 @@ fn a_user_may_name_oneself_as_whom_workloads_run_as() {
     }
 }
 
-/// What runs outside of all groups still needs one, in which it is found when the run ends.
+/// Ungrouped workloads still need a group, by which they are found at the end of the run.
 #[test]
-fn what_a_user_runs_outside_is_in_a_group_that_was_delegated_or_refused_with_the_remedy() {
-    let wanted = ["cpu", "cpuacct"];
+fn ungrouped_workloads_of_a_user_need_a_delegated_group() {
+    let controllers = ["cpu", "cpuacct"];
     let test = "a user's workload outside";
-    let Some((bench, groups)) = delegated(test, &wanted) else { return };
+    let Some((bench, groups)) = delegated(test, &controllers) else { return };
     let text = crate::ends::BESIDE.replace("60 s", "1 s");
     let path = bench.write("beside.toml", &text);
     let run = |name: &str| {
@@ -184,20 +186,20 @@ fn what_a_user_runs_outside_is_in_a_group_that_was_delegated_or_refused_with_the
     assert!(crate::running::processes_in(bench.folder()).is_empty());
 }
 
-/// Each has a state directory of his own, and neither touches what is the other's.
+/// Each has a separate state directory, and neither changes anything of the other.
 #[test]
 fn root_and_a_user_run_at_the_same_time() {
-    let wanted = ["cpu", "cpuacct"];
-    let Some((bench, _groups)) = delegated("two users at once", &wanted) else { return };
+    let controllers = ["cpu", "cpuacct"];
+    let Some((bench, _groups)) = delegated("two users at once", &controllers) else { return };
     let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
     let out = bench.path("home/run");
     let mut of_user = as_nobody(&bench);
     of_user.arg("run").arg(study(&bench, "\"cpu.weight\" = [100, 300]")).arg("--out").arg(&out);
     let small = crate::study::Weights { at_most: "1 s", ..crate::study::Weights::small() };
     let small = bench.write("small.toml", &small.text());
-    let talk = bench.path("talk");
-    fs::create_dir(&talk).unwrap();
-    let of_user = Running::start(of_user, &talk, out);
+    let output = bench.path("output");
+    fs::create_dir(&output).unwrap();
+    let of_user = Running::start(of_user, &output, out);
     let of_root = bench.start(&small, &[]);
     for run in [of_user, of_root] {
         run.end(std::time::Duration::from_secs(60)).assert_verdict();
@@ -206,9 +208,11 @@ fn root_and_a_user_run_at_the_same_time() {
 }
 
 #[test]
-fn what_was_not_delegated_is_refused_by_name_and_nothing_is_touched() {
-    let wanted = ["cpu", "cpuacct"];
-    let Some((bench, _groups)) = delegated("a user without memory groups", &wanted) else { return };
+fn groups_that_were_not_delegated_are_refused_by_name() {
+    let controllers = ["cpu", "cpuacct"];
+    let Some((bench, _groups)) = delegated("a user without memory groups", &controllers) else {
+        return;
+    };
     let mut run = as_nobody(&bench);
     let before = HostSnapshot::take_with(&[&bench.path("home")]);
     run.arg("run").arg(study(&bench, KNOBS)).arg("--out").arg("run");
@@ -224,9 +228,9 @@ fn what_was_not_delegated_is_refused_by_name_and_nothing_is_touched() {
 }
 
 #[test]
-fn a_user_runs_commands_under_limits_and_learns_what_they_lack() {
-    let wanted = ["cpu", "cpuacct", "memory", "pids"];
-    let Some((bench, _groups)) = delegated("a user's exec", &wanted) else { return };
+fn a_user_runs_commands_under_limits_and_is_told_what_is_missing() {
+    let controllers = ["cpu", "cpuacct", "memory", "pids"];
+    let Some((bench, _groups)) = delegated("a user's exec", &controllers) else { return };
     let mut exec = as_nobody(&bench);
     let before = HostSnapshot::take_with(&[&bench.path("home")]);
     exec.args(["exec", "--set", "memory.max=32M", "--set", "pids.max=20", "--json", "--", "true"]);
@@ -252,9 +256,9 @@ fn a_user_runs_commands_under_limits_and_learns_what_they_lack() {
 }
 
 #[test]
-fn a_user_learns_of_conformance_what_was_delegated_and_of_the_rest_why_not() {
-    let wanted = ["pids"];
-    let Some((bench, _groups)) = delegated("a user's conform", &wanted) else { return };
+fn conform_of_a_user_runs_delegated_cases_and_gives_reasons_for_others() {
+    let controllers = ["pids"];
+    let Some((bench, _groups)) = delegated("a user's conform", &controllers) else { return };
     let mut conform = as_nobody(&bench);
     let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
     conform.args(["conform", "core", "pids", "devices", "hugetlb", "--json"]);

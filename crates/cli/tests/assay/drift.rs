@@ -1,4 +1,4 @@
-//! Somebody changes a knob of a run while it runs, and changes it back.
+//! A knob of a run is changed by another program during the run, and changed back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ fn weight_file(below: &Path, run: u32, group: &str) -> Option<PathBuf> {
 }
 
 #[test]
-fn a_weight_that_is_changed_and_changed_back_voids_what_rests_on_it() {
+fn a_weight_changed_and_changed_back_voids_its_promise() {
     let Some(bench) = Bench::with("drift of a knob", &NEEDS) else { return };
     let options = ["--set", "groups=2", "--at-most", "5s", "--repeats", "1", "--json"];
     let mut running = bench.start(Path::new("cpu-weight"), &options);
@@ -51,8 +51,8 @@ fn a_weight_that_is_changed_and_changed_back_voids_what_rests_on_it() {
     let promise = &verdict["trials"][0]["promises"][0];
     assert_eq!(promise["verdict"], "void", "{promise:#}");
     let reason = promise["reason"].as_str().unwrap();
-    for said in ["`knobs`", "`task2`", "`777`", "after the start"] {
-        assert!(reason.contains(said), "no {said} in {reason}");
+    for part in ["`knobs`", "`task2`", "`777`", "after the start"] {
+        assert!(reason.contains(part), "no {part} in {reason}");
     }
     assert_eq!(promise["causes"][0]["code"], "C-KNOB-DRIFT");
 

@@ -1,5 +1,5 @@
-//! What ends, and when (docs/safety.md): hang-ups, frozen workloads, workloads outside of all
-//! groups, locks that others hold.
+//! The ends of runs (docs/safety.md): hang-ups, frozen workloads, ungrouped workloads, locks held by
+//! others.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -70,7 +70,7 @@ fn sigquit_ends_a_run_as_sigterm_does() {
     bench.assert_host_is_as_before("after SIGQUIT");
 }
 
-/// A run whose workloads are all in a freezer group of somebody else.
+/// A run whose workloads are all in a foreign freezer group.
 fn frozen(test: &str) -> Option<(Bench, Running, Freezer, Vec<u32>)> {
     let bench = Bench::on_busy_host(test)?;
     let Some(freezer) = Freezer::make() else {
@@ -93,7 +93,7 @@ fn thaw_and_restore(bench: &Bench, freezer: Freezer) {
 }
 
 #[test]
-fn a_frozen_workload_ends_the_run_within_a_minute_with_everything_else_back() {
+fn a_run_with_a_frozen_workload_ends_within_a_minute_with_the_rest_restored() {
     let Some((bench, run, freezer, victims)) = frozen("a frozen workload") else { return };
     let begun = Instant::now();
     run.signal(Signal::TERM);
@@ -101,7 +101,7 @@ fn a_frozen_workload_ends_the_run_within_a_minute_with_everything_else_back() {
     ended.assert_code(6);
     let named = victims.iter().any(|victim| ended.stderr.contains(&format!("{victim} (fio)")));
     assert!(named, "{victims:?}\n{}", ended.stderr);
-    ended.assert_says(&["do not end after SIGKILL", "freezer group", "state D"]);
+    ended.assert_says(&["survived SIGKILL", "freezer group", "state D"]);
     eprintln!("a frozen workload: the run ended after {:?}", begun.elapsed());
     let manifest = json(&bench.out().join("manifest.json"));
     let back =
@@ -111,7 +111,7 @@ fn a_frozen_workload_ends_the_run_within_a_minute_with_everything_else_back() {
 }
 
 #[test]
-fn a_second_ctrl_c_waits_for_nobody() {
+fn a_second_ctrl_c_ends_the_run_at_once() {
     let Some((bench, run, freezer, _)) = frozen("a second Ctrl-C") else { return };
     run.signal(Signal::INT);
     sleep(Duration::from_secs(1));
@@ -121,7 +121,7 @@ fn a_second_ctrl_c_waits_for_nobody() {
 }
 
 #[test]
-fn a_workload_outside_of_all_groups_ends_with_the_run_and_with_a_restore() {
+fn an_ungrouped_workload_ends_with_the_run_and_with_a_restore() {
     let Some(bench) = Bench::on_busy_host("a workload outside") else { return };
     let study = bench.write("study.toml", BESIDE);
     for kill in [true, false] {
@@ -142,8 +142,8 @@ fn a_workload_outside_of_all_groups_ends_with_the_run_and_with_a_restore() {
     }
 }
 
-/// Takes every lock that it can, as user nobody, and says so: flock(2) and fcntl(2) on all that its
-/// arguments name.
+/// Takes every lock that it can as user nobody, flock(2) and fcntl(2) on all files named by its arguments,
+/// and reports them.
 const HOLDER: &str = r#"
 use Fcntl qw(:DEFAULT :flock);
 my $first = shift @ARGV;
@@ -171,7 +171,7 @@ sleep 100;
 struct Holder(Child);
 
 impl Holder {
-    /// `first` is `nobody` for one that is nobody before it opens anything.
+    /// With `first` = `nobody` the process changes to user nobody before it opens anything.
     fn start(first: &str, paths: &[PathBuf]) -> Self {
         let mut command = Command::new("perl");
         command.args(["-e", HOLDER, first]).args(paths).current_dir("/").process_group(0);
@@ -199,7 +199,7 @@ fn everything_below(place: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn restore_does_its_work_while_user_nobody_holds_all_that_it_can() {
+fn restore_succeeds_while_user_nobody_holds_every_possible_lock() {
     let Some(bench) = Bench::on_busy_host("locks of nobody") else { return };
     run_until(&bench, Moment::Groups).kill();
     let holder = Holder::start("nobody", &everything_below(&bench.path("state")));
@@ -211,10 +211,10 @@ fn restore_does_its_work_while_user_nobody_holds_all_that_it_can() {
 }
 
 #[test]
-fn a_lock_that_is_held_ends_a_restore_within_ten_seconds_with_its_holder_named() {
+fn a_held_lock_fails_a_restore_within_ten_seconds_and_names_the_holder() {
     let Some(bench) = Bench::on_busy_host("a lock that is held") else { return };
     run_until(&bench, Moment::Groups).kill();
-    // It was opened before it became nobody's, as one that came through an inherited descriptor.
+    // Opened before the change to user nobody, like an inherited descriptor.
     let holder = Holder::start("later", &everything_below(&bench.path("state")));
     let begun = Instant::now();
     let refused = bench.assay(["restore"]);

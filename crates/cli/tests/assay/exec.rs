@@ -1,5 +1,5 @@
-//! `assay exec` on the real kernel: limits that bind and limits that do not, what reaches the
-//! command and what comes back from it, and a host that is afterwards what it was.
+//! `assay exec` on the real kernel: limits that are reached and limits that are not, streams, signals and
+//! exit codes of the command, and a restored host.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -19,8 +19,8 @@ use crate::running::{Ended, Running, processes_in};
 /// Fills its memory with zeros, more than any limit here.
 const HOG: &str = "head -c 100000000 /dev/zero | tail > /dev/null";
 
-/// Keeps one CPU busy for a while. On a host where many others want the CPU it gets little of it, so
-/// that only a small quota is sure to bind.
+/// Keeps one CPU busy for a while. On a busy host it gets little CPU time, so that only a small quota is sure
+/// to bind.
 const SPIN: &str = "timeout 1 sh -c 'while :; do :; done'; true";
 
 fn exec(bench: &Bench, arguments: &[&str]) -> Ended {
@@ -96,7 +96,7 @@ fn refused_forks_are_counted() {
 }
 
 #[test]
-fn a_place_is_kept_and_read_back() {
+fn a_placement_is_set_and_read_back() {
     let Some(bench) = Bench::on_busy_host("exec: place") else { return };
     let script = "grep Cpus_allowed_list /proc/self/status";
     let ended = exec(&bench, &["--place", "cpus=0,memory=bind:0", "--", "sh", "-c", script]);
@@ -107,16 +107,16 @@ fn a_place_is_kept_and_read_back() {
 }
 
 #[test]
-fn exit_codes_and_streams_are_the_command_s_own() {
+fn exit_codes_and_streams_of_the_command_are_passed_on() {
     let Some(bench) = Bench::on_busy_host("exec: exit codes") else { return };
-    let script = "read word; echo got $word; echo talk >&2; exit 7";
+    let script = "read word; echo got $word; echo message >&2; exit 7";
     let input = bench.write("input", "hello\n");
     let mut command = bench.program();
     command.args(["exec", "--", "sh", "-c", script]).stdin(fs::File::open(input).unwrap());
     let ended = bench.finish(command);
     ended.assert_code(7);
     assert_eq!(ended.stdout, "got hello\n");
-    assert!(ended.stderr.starts_with("talk\n"), "{}", ended.stderr);
+    assert!(ended.stderr.starts_with("message\n"), "{}", ended.stderr);
     for (script, code) in [("exit 0", 0), ("exit 255", 255), ("kill -9 $$", 137)] {
         exec(&bench, &["--", "sh", "-c", script]).assert_code(code);
     }
@@ -128,7 +128,7 @@ fn exit_codes_and_streams_are_the_command_s_own() {
 }
 
 #[test]
-fn what_cannot_be_run_is_said_before_anything_is_touched() {
+fn a_program_that_cannot_run_is_reported_before_anything_is_changed() {
     let bench = Bench::aside();
     let text = bench.write("text", "no program\n");
     let text = text.to_str().unwrap();
@@ -162,7 +162,7 @@ fn mistakes_are_refused_with_what_to_write_instead() {
 }
 
 #[test]
-fn a_value_that_the_kernel_refuses_leaves_nothing() {
+fn a_value_refused_by_the_kernel_leaves_nothing_behind() {
     let Some(bench) = Bench::on_busy_host("exec: refused by the kernel") else { return };
     let ended = exec(&bench, &["--set", "cpuset.cpus=4095", "--", "echo", "ran"]);
     ended.assert_code(4);
@@ -171,10 +171,10 @@ fn a_value_that_the_kernel_refuses_leaves_nothing() {
     bench.assert_host_is_as_before("exec refused by the kernel");
 }
 
-/// A command that says when it is ready, then waits.
+/// A command that creates a file when it is ready, then waits.
 fn waiting(bench: &Bench, options: &[&str], script: &str) -> Running {
-    // A shell starts background jobs with SIGINT and SIGQUIT ignored, which the program would keep
-    // for the command: tests that run in the background begin with the usual actions instead.
+    // A shell starts background jobs with SIGINT and SIGQUIT ignored, and the program would pass that on to
+    // the command; start with the default actions instead.
     let mut command = Command::new("env");
     command.args(["--default-signal=INT,QUIT,HUP,TERM,USR1", env!("CARGO_BIN_EXE_assay")]);
     bench.settle(&mut command);
@@ -186,7 +186,7 @@ fn waiting(bench: &Bench, options: &[&str], script: &str) -> Running {
 }
 
 #[test]
-fn signals_reach_the_command_and_its_answer_comes_back() {
+fn signals_are_passed_to_the_command_and_its_exit_code_is_returned() {
     let Some(bench) = Bench::on_busy_host("exec: signals") else { return };
     for (signal, name) in [
         (Signal::INT, "INT"),
@@ -209,7 +209,7 @@ fn signals_reach_the_command_and_its_answer_comes_back() {
 }
 
 #[test]
-fn a_command_that_dies_of_a_signal_gives_128_and_its_number() {
+fn a_command_killed_by_a_signal_gives_128_plus_its_number() {
     let Some(bench) = Bench::on_busy_host("exec: death by signal") else { return };
     let run = waiting(&bench, &[], "touch ready; exec sleep 60");
     run.signal(Signal::TERM);
@@ -227,7 +227,7 @@ fn a_ctrl_c_at_the_terminal_ends_the_command_and_restores() {
 }
 
 #[test]
-fn what_the_command_leaves_behind_is_killed_by_choice() {
+fn leftover_processes_are_killed_on_request() {
     let Some(bench) = Bench::on_busy_host("exec: leftovers killed") else { return };
     let ended = exec(&bench, &["--left", "kill", "--json", "--", "sh", "-c", "sleep 60 & exit 3"]);
     ended.assert_code(3);
@@ -238,23 +238,23 @@ fn what_the_command_leaves_behind_is_killed_by_choice() {
 }
 
 #[test]
-fn what_the_command_leaves_behind_is_waited_for_and_can_be_ended() {
+fn leftover_processes_are_waited_for_and_can_be_interrupted() {
     let Some(bench) = Bench::on_busy_host("exec: leftovers waited for") else { return };
     let brief = exec(&bench, &["--", "sh", "-c", "sleep 1 & exit 3"]);
     brief.assert_code(3);
-    brief.assert_says(&["waiting for their end", "1 process outlived the command: waited for"]);
+    brief.assert_says(&["waiting for them to end", "1 process outlived the command: waited for"]);
 
     let run = waiting(&bench, &[], "sleep 60 & touch ready; exit 3");
     std::thread::sleep(Duration::from_secs(1));
     run.signal(Signal::INT);
     let ended = run.end(Duration::from_secs(30));
     ended.assert_code(3);
-    ended.assert_says(&["asking what is left to end"]);
+    ended.assert_says(&["terminating the remaining processes"]);
     bench.assert_host_is_as_before("exec that waited for what was left");
 }
 
 #[test]
-fn killed_in_the_middle_and_restored_it_leaves_nothing() {
+fn a_killed_exec_leaves_nothing_after_restore() {
     let Some(bench) = Bench::on_busy_host("exec: kill -9") else { return };
     let limits = ["--set", "memory.max=64M", "--set", "cpu.max=50000 100000"];
     let run = waiting(&bench, &limits, "touch ready; sleep 60 & sleep 60");
@@ -262,7 +262,7 @@ fn killed_in_the_middle_and_restored_it_leaves_nothing() {
     assert!(!processes_in(bench.folder()).is_empty(), "the command lives on");
     let restored = bench.assay(["restore"]);
     restored.assert_code(0);
-    assert_eq!(restored.stdout, "the host is as it was found\n");
+    assert_eq!(restored.stdout, "the host is restored\n");
     bench.assert_host_is_as_before("exec killed and restored");
     assert!(entries(&bench.path("state").join("ledger")).is_empty());
 }
@@ -281,9 +281,9 @@ fn a_signal_that_is_ignored_stays_ignored_for_the_command() {
 }
 
 #[test]
-fn a_user_runs_a_command_in_groups_that_were_delegated() {
-    let wanted = ["cpu", "cpuacct", "memory", "pids"];
-    let Some((bench, _groups)) = delegated("exec: delegated groups", &wanted) else { return };
+fn a_user_runs_a_command_in_delegated_groups() {
+    let controllers = ["cpu", "cpuacct", "memory", "pids"];
+    let Some((bench, _groups)) = delegated("exec: delegated groups", &controllers) else { return };
     let mut command = as_nobody(&bench);
     let before = HostSnapshot::take();
     let limits = ["--set", "pids.max=3", "--set", "memory.max=64M", "--json"];
@@ -308,7 +308,7 @@ fn a_user_runs_a_command_in_groups_that_were_delegated() {
     HostSnapshot::assert_same(&before, "a user's exec that was refused");
 }
 
-/// A group on cgroup2 that belongs to nobody.
+/// A group on cgroup2 owned by user nobody.
 struct OnV2(PathBuf);
 
 impl OnV2 {
@@ -331,7 +331,7 @@ impl Drop for OnV2 {
 }
 
 #[test]
-fn a_user_in_a_delegated_group_of_cgroup2_steps_aside_for_the_command() {
+fn in_a_delegated_cgroup2_group_exec_moves_itself_into_a_subgroup() {
     const TEST: &str = "exec: delegated on cgroup2";
     let Some(bench) = Bench::on_busy_host(TEST) else { return };
     let Some(group) = OnV2::make() else { return skip(TEST, "no cgroup2 is mounted") };
@@ -368,7 +368,7 @@ fn disk() -> Option<String> {
 }
 
 #[test]
-fn a_limit_without_its_disk_takes_the_one_that_is_named() {
+fn a_limit_without_a_disk_uses_the_one_given_by_the_option() {
     const TEST: &str = "exec: a limit on a disk";
     let Some(bench) = Bench::on_busy_host(TEST) else { return };
     let Some(disk) = disk() else { return skip(TEST, "no disk is attached") };
@@ -385,7 +385,7 @@ fn a_limit_without_its_disk_takes_the_one_that_is_named() {
 }
 
 #[test]
-fn a_device_that_is_denied_cannot_be_opened() {
+fn a_denied_device_cannot_be_opened() {
     let Some(bench) = Bench::on_busy_host("exec: a denied device") else { return };
     let script = "head -c 1 /dev/zero >/dev/null";
     let denied = exec(&bench, &["--set", "devices.deny=c 1:5 rwm", "--", "sh", "-c", script]);

@@ -1,4 +1,4 @@
-//! `assay explain` on a real run: one thing is changed, round by round, until it is known.
+//! `assay explain` on a real run: one change at a time, round by round, until a cause is found.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,8 +16,8 @@ const INJECTED: usize = 4;
 
 const LONGEST: Duration = Duration::from_secs(400);
 
-/// Whether a check that only a busy host fails has made a promise void. An undecided one is no sign
-/// of a busy host.
+/// Whether a promise is void because of a check that only a busy host fails. An undecided promise does not
+/// indicate a busy host.
 fn is_too_busy(fault: &Fault, judged: &Value) -> bool {
     let causes = judged["causes"].as_array().into_iter().flatten();
     let outcome = Outcome {
@@ -32,15 +32,15 @@ fn first_promise(run: &Path, trial: usize) -> Value {
     json(&run.join("verdict.json"))["trials"][trial]["promises"][0].take()
 }
 
-/// Sixteen groups want twice what the pool holds, and all but the heaviest starve in every round.
+/// Sixteen groups keep twice as many requests as the pool holds, and all but the heaviest starve in every
+/// round.
 #[test]
 fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
     let Some(bench) = Bench::on_host(TEST) else { return };
     let assay = Path::new(env!("CARGO_BIN_EXE_assay"));
     let faults = Fault::all().unwrap();
     let fault = faults.iter().find(|fault| fault.name == "requests-32").unwrap();
-    // Which groups starve changes from repeat to repeat, now and then so much that four leave open
-    // what runs like these give.
+    // Which groups starve varies between repeats, at times so much that four repeats are undecided.
     let inject = |number: usize| {
         let folder = bench.path(&format!("injected-{number}"));
         std::fs::create_dir(&folder).unwrap();
@@ -59,7 +59,7 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
     let mut command = bench.program();
     command.arg("explain").arg(&run).args(["--only", "requests", "--at-most", "5s", "--out"]);
     command.arg(&out);
-    // At most twelve rounds of two repeats, with all that is made before and taken back after each.
+    // At most twelve rounds of two repeats, each with set-up and restore.
     let ended = Running::start(command, bench.folder(), out.clone()).end(LONGEST);
     bench.assert_host_is_as_before("after an explanation");
     assert!(ended.stderr.contains("in 4 to 8 rounds"), "{}", ended.stderr);
@@ -70,24 +70,27 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
             return;
         }
     }
-    let said = json(&out.join("predictions.json"));
-    assert!(said.as_array().unwrap().iter().any(|law| law["arm"] == "requests"), "{said:#}");
+    let predictions = json(&out.join("predictions.json"));
+    assert!(
+        predictions.as_array().unwrap().iter().any(|law| law["arm"] == "requests"),
+        "{predictions:#}"
+    );
     let found = json(&out.join("explain.json"));
     let arm = &found["arms"][0];
     assert_eq!(arm["name"], "requests", "{found:#}");
     let manifest = json(&out.join("manifest.json"));
     let rounds = |trial: usize| manifest["trials"][trial]["repeats"].as_array().unwrap().len();
-    // What seems to help is confirmed by two fresh rounds, which count for themselves.
+    // A change that seems to help is confirmed by two fresh rounds, which are judged separately.
     let fresh = if arm["confirmed"].is_boolean() { 2 } else { 0 };
     let ordinary = rounds(1) - fresh;
     assert!((4..=8).contains(&(rounds(0) - fresh)) && rounds(1) <= rounds(0), "{arm:#}");
     assert_eq!(arm["rounds"]["rounds"], ordinary, "{arm:#}");
     assert!(found["verdict"] == "broken" || found["verdict"] == "undecided", "{found:#}");
-    // What is sure ends the rounds, and what is not has had all of them.
+    // A confirmed cause ends the rounds; otherwise all rounds were run.
     let helped = arm["effect"] == "cured" || arm["effect"] == "lessened";
     assert!(!helped || arm["rounds"]["high"].as_f64().unwrap() < 1.0, "{arm:#}");
     assert!(arm["effect"] != "open" || fresh == 2 || ordinary == 8, "{arm:#}");
-    // More requests never leave such an error where it was, and nothing but fresh rounds confirm.
+    // More requests always change such an error, and only fresh rounds confirm it.
     assert!(arm["effect"] != "unmoved" && arm["effect"] != "worsened", "{arm:#}");
     let cause = &found["causes"][0];
     let confirmed = cause["finding"] == "confirmed";

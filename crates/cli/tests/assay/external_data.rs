@@ -1,10 +1,10 @@
-//! `assay judge` on numbers that no run of Assay stands behind.
+//! `assay judge` on numbers of other tools.
 
 use serde_json::Value;
 
 use crate::bench::Bench;
 
-/// fio's result of a job of 60 s, as far as it is looked at.
+/// The relevant part of fio's result of a job of 60 s.
 fn fio(mib: u32) -> String {
     let rate = f64::from(mib) / 60.0 * 1024.0;
     format!(
@@ -31,13 +31,13 @@ fn totals_of_fio_are_judged_against_weights() {
         bench.assay(words)
     };
     let kept = judge("100,200", &[]);
-    // Within the margin, and one measurement proves no more than itself.
+    // Within the margin, but a single measurement is never kept.
     kept.assert_code(3);
     let says =
         |words: &str| kept.stdout.split_whitespace().collect::<Vec<_>>().join(" ").contains(words);
     assert!(
         says("All of 2 groups are within 10 %")
-            && says("one repeat shows its own window and no other")
+            && says("one repeat shows only its own window")
             && says("measured elsewhere"),
         "{}",
         kept.stdout
@@ -90,7 +90,7 @@ fn a_table_over_time_is_judged_and_a_bad_one_named_with_its_line() {
 }
 
 #[test]
-fn what_is_missing_or_wrong_on_the_command_line_is_said() {
+fn missing_and_wrong_arguments_are_reported() {
     let bench = Bench::aside();
     let refused = |words: &[&str], says: &[&str]| {
         let ended = bench.assay(words);

@@ -1,6 +1,5 @@
-//! Faults put into real runs: each must be named first among the causes. What a busy machine does
-//! to the figures must not matter, so only faults that a gate proves are here; those that show in
-//! shares alone are in the tests of the judge.
+//! Faults injected into real runs: each must be ranked first among the causes. Other load must not matter,
+//! so only faults that a check proves are here; faults visible only in shares are in the tests of `judge`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +19,7 @@ fn first_cause(run: &Path) -> String {
     promise["causes"][0]["code"].as_str().unwrap_or("none").to_owned()
 }
 
-/// The scheduler file of the loop device whose image lies in this folder.
+/// The scheduler file of the loop device whose image is in this folder.
 fn scheduler_of(run: &Path) -> Option<PathBuf> {
     fs::read_dir("/sys/block").ok()?.filter_map(Result::ok).find_map(|entry| {
         let backing = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
@@ -29,7 +28,7 @@ fn scheduler_of(run: &Path) -> Option<PathBuf> {
 }
 
 #[test]
-fn a_scheduler_that_is_switched_off_in_mid_run_is_named_first() {
+fn a_scheduler_switched_off_mid_run_is_ranked_first() {
     let Some(bench) = Bench::on_host("a scheduler switched off") else { return };
     let study = Weights { at_most: "5 s", ..Weights::small() };
     let mut running = bench.start(&bench.write("study.toml", &study.text()), &[]);
@@ -43,7 +42,7 @@ fn a_scheduler_that_is_switched_off_in_mid_run_is_named_first() {
     assert_eq!(first_cause(&bench.out()), "C-SCHEDULER");
 }
 
-/// Four groups that read files of 4 MiB from the page cache, again and again.
+/// Four groups that read files of 4 MiB repeatedly from the page cache.
 fn cached() -> Weights {
     Weights {
         disk: loop_disk_with_ext4(128, 1),
@@ -56,7 +55,7 @@ fn cached() -> Weights {
 }
 
 #[test]
-fn the_page_cache_instead_of_the_disk_is_named_first_and_explained() {
+fn reading_from_the_page_cache_is_ranked_first_and_explained() {
     let Some(bench) = Bench::on_host("the page cache instead of the disk") else { return };
     let ended = bench.run(&bench.write("study.toml", &cached().text()), &[]);
     ended.assert_code(3);
@@ -83,12 +82,12 @@ fn the_page_cache_instead_of_the_disk_is_named_first_and_explained() {
     assert_eq!(found["causes"][0]["code"], "C-PAGE-CACHE", "{found:#}");
     assert_eq!(found["causes"][0]["finding"], "proven", "{found:#}");
     assert_eq!(found["arms"][0]["name"], "direct", "{found:#}");
-    let said = json(&out.join("predictions.json"));
-    assert_eq!(said[0]["cause"], "C-PAGE-CACHE", "{said:#}");
-    assert_eq!(said[0]["expect"], "vanishes", "{said:#}");
+    let predictions = json(&out.join("predictions.json"));
+    assert_eq!(predictions[0]["cause"], "C-PAGE-CACHE", "{predictions:#}");
+    assert_eq!(predictions[0]["expect"], "vanishes", "{predictions:#}");
     let sentence = found["sentence"].as_str().unwrap();
     assert!(sentence.contains("direct = 1"), "{sentence}");
-    // With direct I/O the disk moves what the workloads report, whatever else fails.
+    // With direct I/O the disk transfers what the workloads report, whatever else fails.
     let verdict = json(&out.join("verdict.json"));
     let holds = |trial: &Value| {
         let checks = trial["validity"].as_array().unwrap();
@@ -100,7 +99,7 @@ fn the_page_cache_instead_of_the_disk_is_named_first_and_explained() {
 }
 
 #[test]
-fn what_cannot_be_explained_is_refused_before_the_host_is_touched() {
+fn runs_that_cannot_be_explained_are_refused_before_the_host_is_changed() {
     let Some(bench) = Bench::on_busy_host("refusals of explain") else { return };
     let refused = |words: &[&str], says: &[&str]| {
         let ended = bench.assay(words);
@@ -114,7 +113,7 @@ fn what_cannot_be_explained_is_refused_before_the_host_is_touched() {
 }
 
 #[test]
-fn files_of_a_trial_with_many_groups_leave_room_for_one_with_few() {
+fn files_of_a_trial_with_many_groups_leave_space_for_a_trial_with_few() {
     let Some(bench) = Bench::on_busy_host("trials of different sizes on one file system") else {
         return;
     };

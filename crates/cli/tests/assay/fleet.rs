@@ -1,4 +1,4 @@
-//! `assay fleet` through a real Slurm: munge, a controller and four nodes that all are this host.
+//! `assay fleet` through a real Slurm: munge, a controller, and four nodes on this host.
 
 mod absent;
 mod cancelled;
@@ -20,8 +20,8 @@ use cluster::Cluster;
 /// Several runs one after the other, on a host that may be busy.
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// A cluster and a place to work, in this test's turn; `None`, said and counted, where either
-/// cannot be had.
+/// A cluster and a test environment with the host lock; `None`, printed and counted as skipped, if either
+/// is unavailable.
 fn on_cluster(test: &str) -> Option<(Bench, Cluster)> {
     if let Some(why) = Cluster::why_not() {
         skip(test, &why);
@@ -32,8 +32,7 @@ fn on_cluster(test: &str) -> Option<(Bench, Cluster)> {
     Some((bench, cluster))
 }
 
-/// Four groups and a disk of a size that is soon laid out: all nodes are this host, and run one
-/// after the other.
+/// Four groups and a small disk: all nodes are this host, and run one after the other.
 fn small(bench: &Bench) -> String {
     let small = Weights { at_most: "10 s", ..Weights::small() };
     bench.write("small.toml", &small.text()).display().to_string()
@@ -85,15 +84,15 @@ fn four_hosts_bring_four_runs_and_one_report() {
     let html = fs::read_to_string(fleet.join("report.html")).unwrap();
     assert!(html.contains("assay4") && html.trim_end().ends_with("</html>"));
     assert!(fleet.join("samples/io.parquet").metadata().unwrap().len() > 0);
-    // `scripts/screenshots` takes a picture of it.
+    // `scripts/screenshots` uses it.
     if let Some(keep) = std::env::var_os("ASSAY_KEEP_FLEET") {
         fs::write(keep, &html).unwrap();
     }
-    what_is_damaged_is_named_and_the_rest_kept(&bench, &fleet);
+    damaged_runs_are_named_and_the_rest_is_kept(&bench, &fleet);
 }
 
-/// Runs that went missing or were cut short after the fact, and no Slurm to ask.
-fn what_is_damaged_is_named_and_the_rest_kept(bench: &Bench, fleet: &Path) {
+/// Runs removed or truncated afterwards, without Slurm.
+fn damaged_runs_are_named_and_the_rest_is_kept(bench: &Bench, fleet: &Path) {
     let half = place(fleet, 1).join("run/verdict.json");
     let text = fs::read(&half).unwrap();
     fs::write(&half, &text[..text.len() / 2]).unwrap();
@@ -106,8 +105,8 @@ fn what_is_damaged_is_named_and_the_rest_kept(bench: &Bench, fleet: &Path) {
     assert!(host(&verdict, 0)["verdict"].is_string(), "{}", ended.stdout);
     for (task, why) in [(1, "verdict.json"), (2, "missing"), (3, "schema 7")] {
         assert_eq!(host(&verdict, task)["verdict"], Value::Null);
-        let said = host(&verdict, task)["why"].as_str().unwrap();
-        assert!(said.contains(why), "{said}");
+        let reason = host(&verdict, task)["why"].as_str().unwrap();
+        assert!(reason.contains(why), "{reason}");
     }
     assert_eq!(verdict["trials"][0]["hosts"], 1);
     let reason = verdict["reason"].as_str().unwrap();
@@ -115,7 +114,7 @@ fn what_is_damaged_is_named_and_the_rest_kept(bench: &Bench, fleet: &Path) {
 }
 
 #[test]
-fn a_node_killed_in_mid_run_is_lost_and_the_next_task_puts_its_host_back() {
+fn a_node_killed_mid_run_is_lost_and_the_next_task_restores_its_host() {
     let Some((bench, mut cluster)) = on_cluster("a node killed in mid-run") else { return };
     let fleet = bench.path("fleet");
     let out = fleet.display().to_string();
@@ -142,13 +141,13 @@ fn a_node_killed_in_mid_run_is_lost_and_the_next_task_puts_its_host_back() {
     let other = host(&verdict, 1 - lost);
     assert!(other["verdict"].is_string(), "the other host is kept: {verdict}");
     let back = other["restored_first"][0].as_str().unwrap();
-    assert!(back.contains("changes"), "what the killed run left was taken back first: {back}");
-    assert_eq!(verdict["restored"], Value::Null, "the lost host itself never said");
-    resumed_it_is_whole(&bench, &mut cluster, &fleet, lost);
+    assert!(back.contains("changes"), "leftovers of the killed run were restored first: {back}");
+    assert_eq!(verdict["restored"], Value::Null, "the lost host recorded nothing");
+    resume_completes_the_fleet(&bench, &mut cluster, &fleet, lost);
 }
 
-/// The node is back; only its task is submitted again.
-fn resumed_it_is_whole(bench: &Bench, cluster: &mut Cluster, fleet: &Path, lost: usize) {
+/// Resumes after the node is back; only its task is submitted again.
+fn resume_completes_the_fleet(bench: &Bench, cluster: &mut Cluster, fleet: &Path, lost: usize) {
     cluster.start_node(lost);
     cluster.wait_until_idle();
     let kept = place(fleet, 1 - lost);
@@ -167,7 +166,7 @@ fn resumed_it_is_whole(bench: &Bench, cluster: &mut Cluster, fleet: &Path, lost:
 }
 
 #[test]
-fn a_fleet_that_is_interrupted_is_cancelled_and_its_hosts_put_back() {
+fn an_interrupted_fleet_is_cancelled_and_its_hosts_are_restored() {
     let Some((bench, cluster)) = on_cluster("a fleet interrupted") else { return };
     let fleet = bench.path("fleet");
     let out = fleet.display().to_string();
@@ -184,7 +183,7 @@ fn a_fleet_that_is_interrupted_is_cancelled_and_its_hosts_put_back() {
     running.signal_from_terminal(Signal::INT);
     let ended = running.end(PATIENCE);
     ended.assert_code(130);
-    ended.assert_says(&["the jobs are cancelled"]);
+    ended.assert_says(&["cancelling the jobs"]);
     assert!(began.elapsed() < Duration::from_secs(60), "it waited for the window to pass");
     bench.assert_host_is_as_before("after the fleet was cancelled");
     let verdict = json(&fleet.join("fleet-verdict.json"));

@@ -1,4 +1,4 @@
-//! A freezer group of cgroup v1 of the test's own, which stands for somebody else's.
+//! A freezer group of cgroup v1 made by the test, representing a foreign group.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(crate) struct Freezer(PathBuf);
 
 impl Freezer {
-    /// `None` where the host has no freezer on cgroup v1.
+    /// `None` if the host has no freezer on cgroup v1.
     pub(crate) fn make() -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mount = Path::new("/sys/fs/cgroup/freezer");
@@ -21,7 +21,7 @@ impl Freezer {
         })
     }
 
-    /// Puts a process in; one that has ended meanwhile is none of ours.
+    /// Moves a process into the group; one that has already ended is ignored.
     pub(crate) fn put(&self, pid: u32) {
         let _ = fs::write(self.0.join("cgroup.procs"), pid.to_string());
     }

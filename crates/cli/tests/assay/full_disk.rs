@@ -1,4 +1,4 @@
-//! No room for an image, a run folder that fills up, a run folder that is taken.
+//! No space for an image, a run folder that fills up, a run folder that is not empty.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -26,7 +26,7 @@ fn an_image_that_does_not_fit_is_refused_with_path_free_and_needed() {
     ended.assert_says(&[
         &out.display().to_string(),
         "15 MiB are free and 67 MiB are needed",
-        "make the disk's `size` smaller",
+        "reduce the disk's `size`",
     ]);
     assert_eq!(image_of(&out), None);
     HostSnapshot::assert_same(&before, "after the refusal");
@@ -52,13 +52,13 @@ fn fill(place: &std::path::Path) {
 }
 
 #[test]
-fn a_run_folder_that_fills_up_during_the_run_ends_it_and_the_host_is_put_back() {
+fn a_run_folder_that_fills_up_ends_the_run_and_the_host_is_restored() {
     let Some(bench) = Bench::on_busy_host("a run folder that fills up") else { return };
-    // The disk lies elsewhere, so that only what is recorded fills the folder.
+    // The disk image is elsewhere, so that only recorded data fills the folder.
     let device = OwnDevice::attach(&bench.path("disk"), 64);
     let memory = Mounted::tmpfs(bench.path("memory"), 16);
     let before = HostSnapshot::take();
-    // The window is waited for.
+    // Wait for the window.
     let study = Weights { disk: device.as_disk(), at_most: "3 s", ..Weights::small() };
     let study = bench.write("study.toml", &study.text());
     let out = memory.at.join("run");
@@ -78,7 +78,7 @@ fn a_run_folder_that_fills_up_during_the_run_ends_it_and_the_host_is_put_back() 
 }
 
 #[test]
-fn a_run_folder_that_holds_something_is_refused() {
+fn a_run_folder_that_is_not_empty_is_refused() {
     let Some(bench) = Bench::on_busy_host("a run folder that holds something") else { return };
     fs::create_dir(bench.out()).unwrap();
     fs::write(bench.out().join("note"), "kept").unwrap();

@@ -1,4 +1,4 @@
-//! `assay groups` beside a command under limits, and its ways of asking for less.
+//! `assay groups` with a command under limits, and its filters.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::bench::Bench;
 use crate::running::Running;
 
-/// A command under limits that says when it is ready, then waits.
+/// A command under limits that creates a file when it is ready, then waits.
 fn limited(bench: &Bench) -> Running {
     let mut command = bench.program();
     let script = "touch ready; sleep 60 & sleep 60";
@@ -21,7 +21,7 @@ fn limited(bench: &Bench) -> Running {
     run
 }
 
-/// Runs beside a program whose output lies where [`Bench::assay`] would put its own.
+/// Runs `assay groups` while another program uses the output files of [`Bench::assay`].
 fn groups(bench: &Bench, arguments: &[&str]) -> (i32, String, String) {
     let output = bench.program().arg("groups").args(arguments).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -81,15 +81,15 @@ fn a_watch_prints_plain_blocks_and_ends_at_a_signal() {
 }
 
 #[test]
-fn what_is_not_there_is_said_with_what_is() {
+fn unknown_groups_and_controllers_are_refused_with_the_known_ones() {
     let bench = Bench::aside();
     for (arguments, says) in [
         (&["/no/such/group"][..], "no hierarchy has a group `/no/such/group`"),
         (&["--controller", "memroy"][..], "memory"),
         (&["--watch", "0"][..], "0.1"),
     ] {
-        let (code, text, said) = groups(&bench, arguments);
-        assert_eq!((code, text.as_str()), (2, ""), "{said}");
-        assert!(said.contains(says), "{said}");
+        let (code, text, stderr) = groups(&bench, arguments);
+        assert_eq!((code, text.as_str()), (2, ""), "{stderr}");
+        assert!(stderr.contains(says), "{stderr}");
     }
 }

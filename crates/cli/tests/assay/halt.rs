@@ -28,7 +28,7 @@ pub(crate) enum Moment {
 }
 
 impl Moment {
-    /// A study in which this moment lasts long enough to be met.
+    /// A study in which this moment lasts long enough to be caught.
     fn study(self) -> Weights {
         let small = Weights::small();
         match self {
@@ -59,7 +59,7 @@ pub(crate) fn run_until(bench: &Bench, moment: Moment) -> Running {
     let mut run = bench.start(&study, &[]);
     run.wait_until(&format!("{moment:?}"), |run| moment.has_come(run));
     if moment == Moment::Run {
-        // Into the middle of the window.
+        // Until the middle of the window.
         sleep(Duration::from_millis(500));
     }
     run

@@ -1,6 +1,5 @@
-//! Folders from elsewhere, and folders that others may change: what root does with them touches
-//! nothing beside them and starts nothing. The attacks are those of docs/safety.md, as a user would
-//! make them.
+//! Folders from elsewhere, and folders that other users can write to: root must change nothing outside them
+//! and start nothing. The attacks are those of docs/safety.md, made as a user would.
 
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
@@ -34,7 +33,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Something of root's, with every name that is written into a run folder.
+/// Names of all files that are written into a run folder; the victim folder of root has them all.
 const WRITTEN: [&str; 6] =
     ["verdict.json", "report.html", "score.json", "workloads.csv", "runs.csv", "index.html"];
 
@@ -54,7 +53,7 @@ fn assert_whole(victim: &Path) {
     }
 }
 
-/// S2, as the review has it: links in the places of drafts and of what is written.
+/// Attack S2: links in place of drafts and output files.
 #[test]
 fn links_in_a_run_folder_lead_nowhere() {
     let bench = Bench::aside();
@@ -74,7 +73,7 @@ fn links_in_a_run_folder_lead_nowhere() {
         bench.assay(words);
         assert_whole(&victim);
     }
-    // What was asked for is there, as a file of its own.
+    // The output is there, as regular files.
     for name in ["verdict.json", "report.html", "export/workloads.csv", "export/runs.csv"] {
         assert!(run.join(name).symlink_metadata().unwrap().is_file(), "{name}");
     }
@@ -87,9 +86,9 @@ fn links_in_a_run_folder_lead_nowhere() {
     assert_whole(&victim);
 }
 
-/// A link that somebody has put into a folder such as /tmp, where an output is to go.
+/// A link that another user has put into a folder such as /tmp, at the path of an output.
 #[test]
-fn an_output_in_a_folder_of_everybody_goes_nowhere_else() {
+fn an_output_in_a_world_writable_folder_follows_no_link() {
     let bench = Bench::aside();
     let victim = victim(&bench);
     let run = foreign_run(&bench, "run");
@@ -114,14 +113,14 @@ fn an_output_in_a_folder_of_everybody_goes_nowhere_else() {
     assert!(fs::read_to_string(shared.join("mine")).unwrap().starts_with("{\"table\":"));
 }
 
-/// A user who exchanges what root is about to write for links to what is root's.
+/// A user exchanges files that root is about to write for links to files of root.
 fn against_renamers(bench: &Bench, tries: usize) {
     let victim = victim(bench);
     let run = foreign_run(bench, "run");
     fs::create_dir(run.join("export")).unwrap();
     let hooks = bench.path("hooks");
     fs::create_dir(&hooks).unwrap();
-    // By descriptors, so that the attacker's own hand does not follow the links.
+    // By descriptors, so that the attacker does not follow the links.
     let [inside, around] =
         [&run, &bench.folder().to_owned()].map(|path| fs::File::open(path).unwrap());
     let inside = Arc::new(inside);
@@ -141,13 +140,13 @@ fn against_renamers(bench: &Bench, tries: usize) {
         renamers.push(std::thread::spawn(move || {
             while !stop.load(Ordering::Acquire) {
                 let _ = renameat_with(&*folder, name, CWD, &hook, RenameFlags::EXCHANGE);
-                // Whole at times, so that the program comes as far as writing.
+                // Intact at times, so that the program gets as far as writing.
                 std::thread::sleep(std::time::Duration::from_micros(200 + 300 * index as u64));
             }
         }));
     }
-    for turn in 0..tries {
-        let words = [&["judge"][..], &["report"], &["export", "--no-samples"]][turn % 3];
+    for attempt in 0..tries {
+        let words = [&["judge"][..], &["report"], &["export", "--no-samples"]][attempt % 3];
         let mut command = bench.program();
         command.arg(words[0]).arg(&run).args(&words[1..]);
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
@@ -161,17 +160,17 @@ fn against_renamers(bench: &Bench, tries: usize) {
 }
 
 #[test]
-fn whoever_exchanges_names_in_a_run_folder_wins_nothing() {
+fn exchanging_names_in_a_run_folder_leads_root_nowhere() {
     against_renamers(&Bench::aside(), 150);
 }
 
 #[test]
 #[ignore = "long: cargo test -p assay-cli --test assay hostile -- --ignored"]
-fn whoever_exchanges_names_ten_thousand_times_wins_nothing() {
+fn exchanging_names_ten_thousand_times_leads_root_nowhere() {
     against_renamers(&Bench::aside(), 10_000);
 }
 
-/// S12: what the study of another host starts, starts only after a look.
+/// Attack S12: the study of another host starts only after it was reviewed.
 #[test]
 fn explaining_a_run_of_another_host_starts_nothing() {
     let bench = Bench::aside();
@@ -191,7 +190,7 @@ fn explaining_a_run_of_another_host_starts_nothing() {
     let ended = bench.assay(["explain".as_ref(), run.as_os_str()]);
     ended.assert_code(2);
     ended.assert_says(&["another machine", "--trust", &program.display().to_string()]);
-    assert!(!ended.stderr.contains("\u{1b}[2J"), "a terminal obeys it");
+    assert!(!ended.stderr.contains("\u{1b}[2J"), "control sequences are escaped");
     for command in ["judge", "report"] {
         bench.assay([command.as_ref(), run.as_os_str()]);
     }
@@ -199,9 +198,9 @@ fn explaining_a_run_of_another_host_starts_nothing() {
     assert!(!bench.path("state").exists() && !bench.path("runs").exists());
 }
 
-/// S1, S3: root does not work where others decide what a name stands for.
+/// Attacks S1, S3: root does not use folders in which others control the names.
 #[test]
-fn root_runs_nothing_in_a_folder_that_others_may_change() {
+fn root_runs_nothing_in_a_folder_that_others_can_write_to() {
     if !rustix::process::geteuid().is_root() {
         skip("a folder of somebody else", "it takes root to give a folder away");
         return;
@@ -232,9 +231,9 @@ const SLEEPS: &str = "title = \"Sleeps\"\n[design]\nrepeats = 1\nat_most = \"1 s
                       \"a\"\nrun = \"sleep\"\nknobs = { \"cpu.weight\" = [100] }\n\
                       [workloads.sleep]\nuse = \"fio\"\nargs = { ioengine = \"cpuio\", cpuload = 1 }\n";
 
-/// The state directory says what root does at the next restore.
+/// The state directory determines what root does at the next restore.
 #[test]
-fn a_state_directory_that_others_may_write_is_refused() {
+fn a_state_directory_that_others_can_write_to_is_refused() {
     if !rustix::process::geteuid().is_root() {
         skip("a state directory of somebody else", "it takes root to give a folder away");
         return;
@@ -251,7 +250,7 @@ fn a_state_directory_that_others_may_write_is_refused() {
 
 /// Under sudo a run folder is the caller's, and the caller's folders are trusted.
 #[test]
-fn under_sudo_a_run_folder_belongs_to_whoever_called() {
+fn under_sudo_a_run_folder_belongs_to_the_caller() {
     use std::os::unix::fs::MetadataExt;
     if !rustix::process::geteuid().is_root() {
         skip("sudo", "it takes root");
@@ -269,8 +268,8 @@ fn under_sudo_a_run_folder_belongs_to_whoever_called() {
     for name in
         ["", "manifest.json", "events.jsonl", "samples", "logs/command/stdout", "report.html"]
     {
-        let found = run.join(name).metadata().unwrap();
-        assert_eq!((found.uid(), found.gid()), (65534, 65534), "{name}");
+        let metadata = run.join(name).metadata().unwrap();
+        assert_eq!((metadata.uid(), metadata.gid()), (65534, 65534), "{name}");
     }
     assert_eq!(theirs.join("runs").metadata().unwrap().uid(), 65534);
 }

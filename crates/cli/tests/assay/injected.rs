@@ -1,9 +1,9 @@
-//! Ten faults put into real runs of a few seconds: each must be named first among the causes, by a
-//! gate, by suspicion, or after `assay explain`.
+//! Ten faults injected into real runs of a few seconds: each must be ranked first among the causes, by a
+//! check, by suspicion, or after `assay explain`.
 //!
-//! A busy host may void a run before its fault can tell; such a case is counted as skipped and not
-//! as passed. `crates/judge/tests/judge/recorded.rs` judges a recorded run of each fault, on any
-//! host. `ASSAY_RECORD_FAULTS=1` replaces those recordings by what was seen here.
+//! A busy host may void a run before its fault shows; such a case counts as skipped, not as passed.
+//! `crates/judge/tests/judge/recorded.rs` judges a recorded run of each fault, on any host.
+//! `ASSAY_RECORD_FAULTS=1` replaces those recordings by the runs of this test.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ use assay_test_support::{Fault, Named, keep, skip};
 const WANTED: usize = 9;
 
 #[test]
-fn ten_injected_faults_are_named_first() {
+fn ten_injected_faults_are_ranked_first() {
     let Some(bench) = Bench::on_host("ten injected faults") else { return };
     let assay = Path::new(env!("CARGO_BIN_EXE_assay"));
     let never = || false;

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM in every phase: the run ends by itself and puts the host back.
+//! SIGINT and SIGTERM in every phase: the run ends by itself and restores the host.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use crate::bench::Bench;
 use crate::halt::{Moment, run_until};
 use crate::running::json;
 
-/// SIGINT comes as from a terminal, to programs such as mkfs that the run has just called too;
-/// SIGTERM comes to the program alone.
+/// SIGINT is sent as from a terminal, also to programs such as mkfs that the run has started; SIGTERM is
+/// sent only to the program.
 fn interrupt(test: &str, moment: Moment) {
     for (signal, name) in [(Signal::INT, "SIGINT"), (Signal::TERM, "SIGTERM")] {
         let Some(bench) = Bench::on_busy_host(&format!("{name} while {test}")) else { return };
@@ -32,31 +32,31 @@ fn interrupt(test: &str, moment: Moment) {
 }
 
 #[test]
-fn a_run_interrupted_while_the_image_is_filled_puts_the_host_back() {
+fn a_run_interrupted_while_the_image_is_filled_restores_the_host() {
     interrupt("the image is filled", Moment::Filling);
 }
 
 #[test]
-fn a_run_interrupted_after_the_image_is_attached_puts_the_host_back() {
+fn a_run_interrupted_after_the_image_is_attached_restores_the_host() {
     interrupt("file systems are made", Moment::Attached);
 }
 
 #[test]
-fn a_run_interrupted_while_groups_are_made_puts_the_host_back() {
+fn a_run_interrupted_while_groups_are_made_restores_the_host() {
     interrupt("groups are made", Moment::Groups);
 }
 
 #[test]
-fn a_run_interrupted_while_workloads_start_puts_the_host_back() {
+fn a_run_interrupted_while_workloads_start_restores_the_host() {
     interrupt("workloads start", Moment::Start);
 }
 
 #[test]
-fn a_run_interrupted_while_workloads_run_puts_the_host_back() {
+fn a_run_interrupted_while_workloads_run_restores_the_host() {
     interrupt("workloads run", Moment::Run);
 }
 
 #[test]
-fn a_run_interrupted_while_workloads_are_stopped_puts_the_host_back() {
+fn a_run_interrupted_while_workloads_are_stopped_restores_the_host() {
     interrupt("workloads are stopped", Moment::Stop);
 }

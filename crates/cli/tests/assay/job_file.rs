@@ -1,4 +1,4 @@
-//! Existing fio job files, used as they are.
+//! Existing fio job files, used unchanged.
 
 use std::fs;
 use std::path::Path;
@@ -30,23 +30,23 @@ cgroup=task2
 cgroup_weight=800
 ";
 
-/// The job files that fio was given hold no group options and name no place of the user's.
+/// Asserts that the job files for fio have no group options and name no path of the user.
 fn assert_derived(run: &Path, count: usize) {
-    let mut seen = 0;
+    let mut checked = 0;
     for folder in assay_test_support::entries(&run.join("logs/trial-00-repeat-00")) {
         let Ok(text) = fs::read_to_string(folder.join("job.fio")) else { continue };
         assert!(!text.contains("cgroup"), "{text}");
         assert!(!text.contains("=/mnt/"), "{text}");
-        assert!(text.contains("rw=read\n"), "what the user asked for stays: {text}");
-        seen += 1;
+        assert!(text.contains("rw=read\n"), "options of the user are kept: {text}");
+        checked += 1;
     }
-    assert_eq!(seen, count);
+    assert_eq!(checked, count);
 }
 
 #[test]
 fn the_shipped_job_file_runs_on_four_partitions() {
     let Some(bench) = Bench::on_host("the shipped job file") else { return };
-    // As it is but for the gigabytes.
+    // Unchanged except for its size.
     shipped_with(&bench, "io-weight-job.fio", &[("size=1G", "size=24M")]);
     let study = shipped_with(&bench, "io-weight-job.toml", &[("\"5.5 GiB\"", "\"176 MiB\"")]);
     let ended = bench.run(&study, &["--at-most", "2s"]);

@@ -18,20 +18,20 @@ fn kill_and_restore(test: &str, moment: Moment) {
     next.arg("run").arg(study).arg("--out").arg(bench.path("next"));
     let next = bench.finish(next);
     next.assert_code(4);
-    next.assert_says(&["ended without putting the host back", "assay restore"]);
+    next.assert_says(&["ended without restoring the host", "assay restore"]);
     assert!(!bench.path("next").exists(), "a refused run makes no folder");
 
     let restored = bench.assay(["restore"]);
     restored.assert_code(0);
-    restored.assert_says(&["took back: "]);
-    assert_eq!(restored.stdout, "the host is as it was found\n");
+    restored.assert_says(&["restored: "]);
+    assert_eq!(restored.stdout, "the host is restored\n");
     bench.assert_host_is_as_before(&format!("killed at {moment:?} and restored"));
 
     let again = bench.assay(["restore"]);
     again.assert_code(0);
     assert_eq!(again.stdout, "nothing to restore\n");
 
-    // What was recorded until then is judged for what it is.
+    // The recorded part can be judged.
     let judged = bench.assay(["judge".as_ref(), bench.out().as_os_str()]);
     judged.assert_code(3);
 }
@@ -67,19 +67,19 @@ fn a_run_killed_while_workloads_are_stopped_is_restored() {
 }
 
 #[test]
-fn a_run_in_progress_is_left_alone_by_restore_and_by_a_second_run() {
+fn restore_and_a_second_run_leave_a_run_in_progress_alone() {
     let Some(bench) = Bench::on_busy_host("restore beside a run in progress") else { return };
     let run = run_until(&bench, Moment::Run);
     let mut command = bench.program();
     let beside = command.arg("restore").output().unwrap();
     assert_eq!(beside.status.code(), Some(0));
-    let said = String::from_utf8(beside.stderr).unwrap();
-    assert!(said.contains("is in progress; it was left alone"), "{said}");
+    let stderr = String::from_utf8(beside.stderr).unwrap();
+    assert!(stderr.contains("is in progress; it was left alone"), "{stderr}");
     let study = bench.path("study.toml");
     let second = bench.program().arg("run").arg(study).arg("--out").arg("second").output().unwrap();
     assert_eq!(second.status.code(), Some(4));
-    let said = String::from_utf8(second.stderr).unwrap();
-    assert!(said.contains("is in progress (process "), "{said}");
+    let stderr = String::from_utf8(second.stderr).unwrap();
+    assert!(stderr.contains("is in progress (process "), "{stderr}");
     assert!(!bench.path("second").exists());
     assert!(!crate::running::processes_in(bench.folder()).is_empty(), "workloads go on");
     run.signal(Signal::TERM);

@@ -1,9 +1,9 @@
-//! SIGKILL at more than 200 random instants of real runs, commands under limits and cases of
-//! conformance, which change the host in different ways; then `assay restore`, which is itself
-//! killed at times; then the whole host is compared with what it was.
+//! SIGKILL at more than 200 random instants of real runs, commands under limits and conformance cases,
+//! which change the host in different ways; then `assay restore`, which is sometimes killed as well; then
+//! the whole host is compared with its state before.
 //!
-//! The instants are drawn from a seed that stands in every failure and, with every instant, in
-//! `kills-WORK.txt` in cargo's folder for files of tests. `ASSAY_TEST_SEED=N` draws them again.
+//! The instants are drawn from a seed, which every failure names and which is recorded with all instants in
+//! `kills-WORK.txt` in cargo's folder for test files. `ASSAY_TEST_SEED=N` repeats them.
 
 mod adverse;
 mod draw;
@@ -31,7 +31,7 @@ use crate::kills::theirs::Theirs;
 use crate::kills::works::Work;
 use crate::running::{KILLED, Running, end_processes_in, processes_in};
 
-/// One work's kills.
+/// The kills of one work.
 struct Kills {
     bench: Bench,
     work: Work,
@@ -40,15 +40,15 @@ struct Kills {
     record: File,
     seed: u64,
     draw: Draw,
-    /// How many are wanted, how many rounds there were, and where the kills came.
-    wanted: usize,
+    /// The number of kills to reach, the rounds so far, and the kills by phase.
+    target: usize,
     rounds: usize,
     phases: BTreeMap<Phase, usize>,
-    /// The last round in words, where it ended, and where its run lies.
+    /// Description of the last round, the phase in which it ended, and its run folder.
     when: String,
     phase: Phase,
     out: PathBuf,
-    /// How far restores had come that were killed.
+    /// Progress of the restores that were killed.
     restores: BTreeMap<&'static str, usize>,
 }
 
@@ -72,15 +72,14 @@ fn kills_of_commands_under_limits_leave_no_trace() {
     kill(&[(Work::Exec, 30)]);
 }
 
-/// By itself: what it takes back between its cases passes so quickly that a busier host would miss it.
+/// Alone: restoring between cases is so quick that a busier host would miss it.
 #[test]
 fn kills_of_conformance_leave_no_trace() {
     kill(&[(Work::Conform, 30)]);
 }
 
-/// Kills works again and again, with a state directory each. Each waits most of its time, so that
-/// two go on at once: a round kills both, each at an instant of its own, and has both restored; the
-/// host is compared when both are.
+/// Kills works repeatedly, each with its own state directory. They mostly wait, so two run at once: a round
+/// kills both, each at its own instant, and restores both; then the host is compared.
 fn kill(works: &[(Work, usize)]) {
     let names: Vec<String> =
         works.iter().map(|(work, kills)| format!("{kills} kills: {}", work.name())).collect();
@@ -90,13 +89,13 @@ fn kill(works: &[(Work, usize)]) {
     let mut all: Vec<Kills> = works
         .iter()
         .zip(benches)
-        .map(|((work, wanted), bench)| Kills::new(bench, *work, *wanted, seed))
+        .map(|((work, target), bench)| Kills::new(bench, *work, *target, seed))
         .collect();
     let ledgers: Vec<PathBuf> = all.iter().map(|kills| kills.bench.path("state/ledger")).collect();
     let folders = all.iter().map(|kills| &kills.data).chain(&ledgers);
     let before = HostSnapshot::take_with(&folders.map(PathBuf::as_path).collect::<Vec<_>>());
     at_once(&mut all, Kills::watch);
-    HostSnapshot::assert_same(&before, "after works that nobody killed");
+    HostSnapshot::assert_same(&before, "after works that were not killed");
     while all.iter().any(Kills::goes_on) {
         at_once(&mut all, Kills::round);
         let when: Vec<&str> = all.iter().map(|kills| kills.when.as_str()).collect();
@@ -106,7 +105,7 @@ fn kill(works: &[(Work, usize)]) {
     all.iter_mut().for_each(Kills::assert_enough);
 }
 
-/// Does the same with each at once.
+/// Applies a function to all at the same time.
 fn at_once(all: &mut [Kills], work: impl Fn(&mut Kills) + Sync) {
     thread::scope(|scope| {
         for kills in all {
@@ -117,7 +116,7 @@ fn at_once(all: &mut [Kills], work: impl Fn(&mut Kills) + Sync) {
 }
 
 impl Kills {
-    fn new(bench: Bench, work: Work, wanted: usize, seed: u64) -> Self {
+    fn new(bench: Bench, work: Work, target: usize, seed: u64) -> Self {
         let data = bench.path("data");
         fs::create_dir(&data).unwrap();
         fs::write(data.join("theirs"), "of the user").unwrap();
@@ -134,7 +133,7 @@ impl Kills {
             record,
             seed,
             draw: Draw::new(seed, Whole::default()),
-            wanted,
+            target,
             rounds: 0,
             phases: BTreeMap::new(),
             when: String::new(),
@@ -148,18 +147,18 @@ impl Kills {
         Running::start(command, self.bench.folder(), self.out.clone())
     }
 
-    /// A work that nobody kills, from which rounds are drawn. Taking back may be over between two
-    /// looks; then another one.
+    /// Observes an undisturbed work, from which rounds are drawn. Its restore may pass between two
+    /// observations; then it is repeated.
     fn watch(&mut self) {
-        let mut seen = self.watched();
+        let mut whole = self.watched();
         for _ in 0..9 {
-            if seen.phases.len() > 1 {
+            if whole.phases.len() > 1 {
                 break;
             }
-            seen = self.watched();
+            whole = self.watched();
         }
-        assert!(seen.phases.len() > 1, "only {:?}", seen.phases);
-        self.draw = Draw::new(self.seed, seen);
+        assert!(whole.phases.len() > 1, "only {:?}", whole.phases);
+        self.draw = Draw::new(self.seed, whole);
     }
 
     fn watched(&self) -> Whole {
@@ -188,14 +187,14 @@ impl Kills {
         self.phases.values().sum()
     }
 
-    /// A work that is over before its instant comes is none of the kills. A phase that passes quickly
-    /// may be missed as often as was asked for, and is then tried again.
+    /// A work that ends before its instant does not count as a kill. A short phase may be missed in the
+    /// planned rounds and is then tried again.
     fn goes_on(&self) -> bool {
-        let is_enough = self.killed() >= self.wanted && self.draw.missing().is_empty();
-        !is_enough && self.rounds < 3 * self.wanted
+        let is_enough = self.killed() >= self.target && self.draw.missing().is_empty();
+        !is_enough && self.rounds < 3 * self.target
     }
 
-    /// One kill, unless there were enough or the work was over before, and a restore.
+    /// One kill, unless there were enough or the work ended before, and a restore.
     fn round(&mut self) {
         if !self.goes_on() {
             return;
@@ -226,7 +225,7 @@ impl Kills {
         assert_eq!(restored.status.code(), Some(0), "{}\n{}", self.when, restored.stderr);
     }
 
-    /// What a round must not leave beside the host.
+    /// Asserts that a round leaves nothing behind in foreign groups and in the run folder.
     fn assert_nothing_is_left(&mut self) {
         self.theirs.assert_untouched(&self.when);
         self.assert_folder_is_clean();
@@ -239,12 +238,12 @@ impl Kills {
         writeln!(self.record, "{summary}").unwrap();
         let seed = self.seed;
         eprintln!("{}, seed {seed}: {summary}", self.work.name());
-        assert!(killed >= self.wanted, "seed {seed}: too many were over before they were killed");
+        assert!(killed >= self.target, "seed {seed}: too many were over before they were killed");
         let missing = self.draw.missing();
         assert!(missing.is_empty(), "seed {seed}: no kill in {missing:?}: {:?}", self.phases);
     }
 
-    /// Starts a restore, kills it, and notes how far it had come.
+    /// Starts a restore, kills it, and records its progress.
     fn kill_a_restore(&mut self, when: &When) {
         let out = self.out.clone();
         let before = Progress::look(&self.bench, &out);
@@ -254,17 +253,17 @@ impl Kills {
         self.wait_for(&mut restore, before.marks(), when);
         restore.kill_if_alive();
         let after = Progress::look(&self.bench, &out);
-        let came_to = match (before.has_ledger(), after.has_ledger()) {
+        let progress = match (before.has_ledger(), after.has_ledger()) {
             (false, _) => "nothing to do",
             (true, false) => "done",
             (true, true) if after.lines() > before.lines() => "midway",
             (true, true) => "before the first change",
         };
-        *self.restores.entry(came_to).or_default() += 1;
+        *self.restores.entry(progress).or_default() += 1;
     }
 
-    /// Waits until the instant has come, with marks counted from `first`; says whether the
-    /// program still lives then.
+    /// Waits until the instant, with marks counted from `first`; returns whether the program is still
+    /// alive.
     fn wait_for(&self, run: &mut Running, first: usize, when: &When) -> bool {
         let pause = match when {
             When::Time(pause) => *pause,
@@ -288,12 +287,12 @@ impl Kills {
         !run.has_ended()
     }
 
-    /// What was recorded stays; images, mount points and processes do not.
+    /// Asserts that the run folder has no image, mount point or process.
     fn assert_folder_is_clean(&self) {
         let (out, when) = (&self.out, &self.when);
         assert_eq!(image_of(out), None, "{when}");
         assert!(!out.join("mnt").exists(), "{when}, the run folder keeps a mount point");
-        // Programs that are asked for their versions, before the ledger, end by themselves.
+        // Programs started for their versions, before the ledger, end by themselves.
         let patience = u64::from(self.phase == Phase::BeforeTheLedger) * 20;
         let until = Instant::now() + Duration::from_secs(patience);
         while Instant::now() < until && !processes_in(out).is_empty() {

@@ -1,5 +1,5 @@
-//! `assay lab`: what is missing is said with its remedy, a guest that hangs or dies is ended with
-//! its console, and real guests do what they are for.
+//! `assay lab`: missing requirements are reported with a remedy, a guest that hangs or dies is ended and its
+//! console shown, and real guests work.
 
 mod fake;
 mod guest;
@@ -13,7 +13,7 @@ use std::process::Command;
 use crate::bench::Bench;
 use crate::running::Ended;
 
-/// Puts a program of shell into a folder.
+/// Writes a shell script into a folder.
 fn script(folder: &Path, name: &str, text: &str) {
     fs::create_dir_all(folder).unwrap();
     let path = folder.join(name);
@@ -21,12 +21,12 @@ fn script(folder: &Path, name: &str, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A host whose programs are those of a folder, with a lab's cache of its own.
+/// A host whose programs are those of a folder, with a separate lab cache.
 struct Host {
     bench: Bench,
 }
 
-/// Kernels in caches of tests, which no guest ever boots.
+/// Fake kernels in test caches, which no guest ever boots.
 const RELEASE: &str = "6.12.9-amd64";
 
 impl Host {
@@ -41,7 +41,7 @@ impl Host {
         Self { bench }
     }
 
-    /// With everything that a guest needs but its kernel.
+    /// With everything that a guest needs except its kernel.
     fn complete() -> Self {
         let host = Self::with(&["qemu-system-x86_64", "busybox", "depmod", "systemd-udevd"]);
         script(&host.cache().join("virtme-ng/bin"), "virtme-run", "exit 1");
@@ -79,7 +79,7 @@ impl Host {
         self.bench.finish(self.command(arguments))
     }
 
-    /// The lab ends with 4, says all this, and leaves no folder of a guest.
+    /// Asserts that the lab ends with code 4 and these messages, and leaves no folder of a guest.
     fn refuses(&self, arguments: &[&str], says: &[&str]) {
         let ended = self.lab(arguments);
         ended.assert_code(4);
@@ -92,11 +92,11 @@ impl Host {
 const TRUE: [&str; 3] = ["exec", "--", "true"];
 
 #[test]
-fn a_missing_program_is_named_with_the_package_that_brings_it() {
+fn a_missing_program_is_named_with_its_package() {
     let says = |programs: &[&str], words: &[&str]| Host::with(programs).refuses(&TRUE, words);
     says(&[], &["qemu-system-x86_64", "apt-get install", "scripts/setup"]);
     says(&["qemu-system-x86_64"], &["busybox-static", "apt-get install"]);
-    // Where administrators' programs are is looked at as well, so that depmod is often found.
+    // The folders of administrators' programs are searched as well, so depmod is often found.
     says(
         &["qemu-system-x86_64", "busybox", "depmod", "systemd-udevd"],
         &["virtme-ng", "pip install virtme-ng", "scripts/setup"],
@@ -104,10 +104,10 @@ fn a_missing_program_is_named_with_the_package_that_brings_it() {
 }
 
 #[test]
-fn a_kernel_that_apt_does_not_know_is_refused_with_the_remedy() {
+fn a_kernel_unknown_to_apt_is_refused_with_the_remedy() {
     let host = Host::complete();
     host.program("apt-cache", "exit 0");
-    host.refuses(&TRUE, &["apt knows no kernel of the series 6.12", "apt-get update", "--kernel"]);
+    host.refuses(&TRUE, &["apt has no kernel of the series 6.12", "apt-get update", "--kernel"]);
     host.refuses(
         &["exec", "--kernel", "/no/such/vmlinuz-1", "--", "true"],
         &["/no/such/vmlinuz-1", "No such file"],
@@ -125,12 +125,12 @@ fn a_kernel_that_cannot_be_downloaded_is_refused_and_no_draft_stays() {
 }
 
 #[test]
-fn a_disk_without_room_and_a_cache_that_cannot_be_made_are_refused_with_the_remedy() {
+fn a_full_disk_and_a_cache_that_cannot_be_created_are_refused_with_the_remedy() {
     let host = Host::complete();
     host.lay_out_kernel();
     host.refuses(
         &["exec", "--disk", "virtio:900TiB", "--", "true"],
-        &["does not fit", "MiB are free", "ASSAY_LAB_CACHE"],
+        &["not enough space", "MiB are free", "ASSAY_LAB_CACHE"],
     );
     let file = host.bench.write("file", "");
     let mut command = host.command(&TRUE);
@@ -140,7 +140,7 @@ fn a_disk_without_room_and_a_cache_that_cannot_be_made_are_refused_with_the_reme
 }
 
 #[test]
-fn a_guest_that_cannot_be_is_refused_before_anything_is_made() {
+fn an_impossible_guest_is_refused_before_anything_is_made() {
     let host = Host::complete();
     host.lay_out_kernel();
     for (arguments, says) in [

@@ -1,4 +1,4 @@
-//! Limits on memory: the check that says whether they bound, and promises across their levels.
+//! Limits on memory: the check whether they were reached, and promises across their levels.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::bench::Bench;
 use crate::running::json;
 use assay_test_support::Need;
 
-/// A file of 48 MiB that is read over and over, under a limit below and one far above it.
+/// A file of 48 MiB that is read repeatedly, under a limit below its size and one far above.
 const STUDY: &str = r#"
 title = "A limit on the page cache in a test"
 
@@ -63,27 +63,27 @@ under = { limit = "24 MiB" }
 "#;
 
 #[test]
-fn a_limit_says_whether_it_bound_and_its_levels_are_compared() {
+fn limits_show_whether_they_bound_and_their_levels_are_compared() {
     let needs = [Need::Loop, Need::Tool("mkfs.ext4"), Need::Controller("memory")];
     let Some(bench) = Bench::with("a limit that binds", &needs) else { return };
     let ended = bench.run(&bench.write("study.toml", STUDY), &[]);
     bench.assert_host_is_as_before("after the run");
     let verdict: Value = json(&bench.out().join("verdict.json"));
 
-    let said = |trial: usize| -> String {
+    let fact = |trial: usize| -> String {
         let checks = verdict["trials"][trial]["facts"].as_array().unwrap();
         let check = checks.iter().find(|fact| fact["fact"] == "limit").unwrap();
         check["evidence"].as_str().unwrap().to_owned()
     };
-    assert!(said(0).starts_with("`box` bound: limit 24.0 MiB"), "{}", said(0));
-    assert!(said(1).starts_with("`box` did not bind: limit 300.0 MiB"), "{}", said(1));
+    assert!(fact(0).starts_with("`box` bound: limit 24.0 MiB"), "{}", fact(0));
+    assert!(fact(1).starts_with("`box` did not bind: limit 300.0 MiB"), "{}", fact(1));
 
-    // The same number in three repeats is equal beyond doubt.
+    // The same number in three repeats is equal.
     let equal = &verdict["comparisons"][0];
     assert_eq!(equal["verdict"], "kept", "{equal:#}");
     assert_eq!((&equal["is"], &equal["pairs"][0]["repeats"]), (&"equal".into(), &3.into()));
     assert_eq!(equal["levels"][0]["value"].as_f64().map(f64::round), Some(40.0), "{equal:#}");
-    // How much is held under each is the kernel's business; that both are known is ours.
+    // The amounts depend on the kernel; only assert that both are known.
     let ratio = &verdict["comparisons"][1];
     assert!(ratio["pairs"][0]["ratio"].as_f64().is_some_and(|ratio| ratio > 1.2), "{ratio:#}");
     let ours = &verdict["references"][0]["ours"];
@@ -93,16 +93,20 @@ fn a_limit_says_whether_it_bound_and_its_levels_are_compared() {
         assert!(ended.stdout.contains(text), "{text}\n{}", ended.stdout);
     }
     let html = fs::read_to_string(bench.out().join("report.html")).unwrap();
-    assert!(html.contains("comparison-1-levels-spec") && html.contains("Limits on memory"));
+    assert!(html.contains("comparison-1-levels-spec") && html.contains("Memory limits"));
 }
 
 #[test]
-fn a_part_of_a_footprint_that_nobody_can_say_is_refused_before_anything_is_touched() {
+fn a_part_of_an_unknown_footprint_is_refused_before_anything_is_changed() {
     let bench = Bench::aside();
     let text = STUDY.replace("\"{limit}\" }", "\"0.5 footprint\" }");
     let text = text.replace("count=48", "count={limit}");
     let ended = bench.run(&bench.write("study.toml", &text), &[]);
     ended.assert_code(4);
-    ended.assert_says(&["`reader` predicts no footprint", "in bytes", "nothing was touched"]);
+    ended.assert_says(&[
+        "`reader` cannot predict its footprint",
+        "in bytes",
+        "nothing was touched",
+    ]);
     assert!(!bench.out().exists());
 }

@@ -1,6 +1,6 @@
-//! The program as users meet it: its exit codes, what it prints, what it writes, and that the
-//! host is afterwards what it was before. Most tests run real studies on the real kernel.
-// A failure in what the tests share is a failure of the test.
+//! End-to-end tests of the program: exit codes, output, files, and a restored host. Most tests run real
+//! studies on the real kernel.
+// A panic in shared test code is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod adversity;

@@ -1,4 +1,4 @@
-//! Disks that the user names: never touched when they are in use or bear data.
+//! Disks named by the user: never changed when they are in use or hold data.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn study_on(disk: String) -> String {
 }
 
 #[test]
-fn refuses_a_mounted_disk_and_says_where_it_is_mounted() {
+fn a_mounted_disk_is_refused_with_its_mount_point() {
     let Some(bench) = Bench::on_busy_host("a mounted disk") else { return };
     let device = OwnDevice::attach(&bench.path("disk"), 64);
     device.make_ext4();
@@ -32,7 +32,7 @@ fn refuses_a_mounted_disk_and_says_where_it_is_mounted() {
 }
 
 #[test]
-fn a_disk_with_a_file_system_is_used_only_when_its_size_is_written_down() {
+fn a_disk_with_a_file_system_is_used_only_if_its_size_is_given() {
     let Some(bench) = Bench::on_busy_host("a disk with content") else { return };
     let image = bench.path("disk");
     let device = OwnDevice::attach(&image, 64);
@@ -62,7 +62,7 @@ fn a_disk_with_a_file_system_is_used_only_when_its_size_is_written_down() {
 }
 
 #[test]
-fn a_disk_that_is_not_there_is_refused_before_anything_is_made() {
+fn a_missing_disk_is_refused_before_anything_is_made() {
     let bench = Bench::aside();
     let disk = "use = \"block\"\ndevice = \"/dev/assay-none\"".to_owned();
     let ended = bench.run(&bench.write("study.toml", &study_on(disk)), &[]);

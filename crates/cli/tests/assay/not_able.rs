@@ -1,5 +1,5 @@
-//! Hosts that cannot do it: without root, without fio, without the disk. Each says what is
-//! missing and what to do about it.
+//! Hosts that cannot run a study: without root, without fio, without the disk. Each error names what is
+//! missing and a remedy.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,7 +10,7 @@ use crate::bench::Bench;
 use crate::study::Weights;
 use assay_test_support::skip;
 
-/// The program as user 65534, from a place where that user may read it.
+/// The program as user 65534, from a folder where that user can read it.
 fn as_nobody(bench: &Bench) -> Command {
     let program = bench.path("assay");
     if !program.exists() {
@@ -26,13 +26,13 @@ fn as_nobody(bench: &Bench) -> Command {
 fn is_root(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        skip(test, "not root, so no other user can be taken on");
+        skip(test, "not root, so no other user can be switched to");
     }
     root
 }
 
 #[test]
-fn without_root_a_run_is_refused_with_a_remedy_and_a_check_says_the_same() {
+fn without_root_run_and_check_give_the_same_remedy() {
     if !is_root("without root") {
         return;
     }
@@ -60,7 +60,7 @@ fn without_root_a_run_is_refused_with_a_remedy_and_a_check_says_the_same() {
     assert_eq!(document["facts"]["effective_user"], 65534);
 }
 
-/// A folder with everything of PATH that a run may call, but for fio.
+/// A folder with all programs of PATH that a run may call, except fio.
 fn path_without_fio(bench: &Bench) -> PathBuf {
     let folder = bench.path("bin");
     fs::create_dir(&folder).unwrap();
@@ -88,7 +88,7 @@ fn without_fio_a_run_is_refused_with_the_package_to_install() {
 }
 
 #[test]
-fn a_scheduler_that_no_disk_offers_is_refused_with_those_that_are() {
+fn an_unknown_scheduler_is_refused_with_the_known_ones() {
     let bench = Bench::aside();
     let disk = "use = \"loop\"\nsize = \"64 MiB\"\nscheduler = \"kyberr\"".to_owned();
     let study = Weights { disk, weighted: false, ..Weights::small() };

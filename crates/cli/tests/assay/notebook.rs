@@ -1,5 +1,5 @@
-//! `assay export` of a real run, and the guide in docs/exporting.md run on it; and the program of
-//! docs/notebook.md, which comes to every verdict from the samples by itself.
+//! `assay export` of a real run, with the code of docs/exporting.md run on it; and the program of
+//! docs/notebook.md, which recomputes every verdict from the samples.
 
 mod by_hand;
 mod made_up;
@@ -16,7 +16,7 @@ use assay_test_support::skip;
 
 pub(crate) use by_hand::assert_recomputed;
 
-/// The blocks of Python in a page, in their order.
+/// The Python blocks of a page, in order.
 fn blocks(page: &str) -> Vec<String> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     let text = fs::read_to_string(path).unwrap();
@@ -24,14 +24,14 @@ fn blocks(page: &str) -> Vec<String> {
     blocks.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }
 
-/// A Python that has both libraries: `scripts/setup report` makes one where the network allows it.
+/// A Python with both libraries: `scripts/setup report` installs one if the network is available.
 fn python() -> Result<PathBuf, String> {
     let named = std::env::var_os("ASSAY_NOTEBOOK_PYTHON").map(PathBuf::from);
     let own = PathBuf::from("/var/cache/assay/notebook/bin/python");
     let any = [named, Some(own), Some(PathBuf::from("python3"))];
     let has_both = |python: &PathBuf| {
-        let asked = Command::new(python).args(["-c", "import polars, duckdb"]).output();
-        asked.is_ok_and(|answer| answer.status.success())
+        let probe = Command::new(python).args(["-c", "import polars, duckdb"]).output();
+        probe.is_ok_and(|output| output.status.success())
     };
     any.into_iter().flatten().find(has_both).ok_or_else(|| {
         "no python3 with polars and duckdb; `scripts/setup report` installs them".to_owned()
@@ -39,7 +39,7 @@ fn python() -> Result<PathBuf, String> {
 }
 
 #[test]
-fn a_real_run_is_exported_in_every_form_and_the_guide_runs_on_it() {
+fn a_real_run_is_exported_in_every_format_and_the_guide_runs_on_it() {
     let Some(bench) = Bench::on_busy_host("exporting a run") else { return };
     let study = Weights { groups: 2, ..Weights::small() }.text();
     let study = bench.write("study.toml", &study);
@@ -68,7 +68,7 @@ fn a_real_run_is_exported_in_every_form_and_the_guide_runs_on_it() {
     let fio: Value =
         serde_json::from_str(&bench.assay(["export", "run", "--to", "fio"]).stdout).unwrap();
     assert!(fio["jobs"][0]["read"]["bw_bytes"].as_u64().unwrap() > 0, "{fio}");
-    // fio's jobs were stopped when their time was up, so that they took exactly that.
+    // fio's jobs were stopped when their time was up, so their run time is exact.
     let refused = bench.assay(["export", "run", "--to", "hyperfine"]);
     refused.assert_code(2);
     assert!(refused.stderr.contains("stopped when its time was up"), "{}", refused.stderr);
@@ -78,8 +78,8 @@ fn a_real_run_is_exported_in_every_form_and_the_guide_runs_on_it() {
     guide(&bench);
 }
 
-/// Sixty runs under a limit of memory that sixty runs at once would not fit into: each has the files of
-/// the real one, under a name of its own.
+/// Sixty runs under a memory limit that is too small for all of them at once: each has the files of the real
+/// one, under its own name.
 fn many_runs_need_no_more_memory_than_few(bench: &Bench) {
     let runs = bench.path("runs");
     fs::create_dir(&runs).unwrap();

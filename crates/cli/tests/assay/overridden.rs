@@ -1,13 +1,13 @@
-//! What decides before weights do, on real runs: another I/O class, a limit of one group, a group that
-//! asks for little. The recording of overrides is at work here, and the gate that each fails is named
-//! first, whatever a busy machine does to the figures.
+//! Overrides of weights in real runs: another I/O class, a limit of one group, a group with little demand.
+//! The recording of overrides is tested here, and the check that each fails must be ranked first, whatever
+//! the load of the machine.
 
 use crate::bench::Bench;
 use crate::running::json;
 use crate::study::loop_disk;
 
-/// Three groups that ask for all they can have, and the heaviest with something of its own: further
-/// knobs, or further options of fio.
+/// Three groups with unlimited demand, the heaviest of which has additional knobs or additional options of
+/// fio.
 fn study(knobs: &str, options: &str) -> String {
     let disk = loop_disk(64);
     let reader = "rw = \"randread\", bs = \"4k\", ioengine = \"libaio\", iodepth = 8, direct = 1, \
@@ -25,22 +25,23 @@ fn study(knobs: &str, options: &str) -> String {
     )
 }
 
-/// Causes that a busy host has beside any other.
+/// Causes that a busy host may have in addition.
 const OF_A_BUSY_HOST: [&str; 5] =
     ["C-CPU", "C-STEAL", "C-DISK-OTHERS", "C-LATE-START", "C-NOT-BACKLOGGED"];
 
-/// Runs the study, of which `gate` fails with this evidence and its cause is named first.
-fn assert_named(test: &str, study: &str, gate: &str, code: &str, evidence: &str) {
+/// Runs the study and asserts that the check `name` fails with this evidence and that its cause is ranked
+/// first.
+fn assert_named(test: &str, study: &str, name: &str, code: &str, evidence: &str) {
     let Some(bench) = Bench::on_busy_host(test) else { return };
     bench.run(&bench.write("study.toml", study), &[]).assert_code(3);
     bench.assert_host_is_as_before("after the run");
     let verdict = json(&bench.out().join("verdict.json"));
     let trial = &verdict["trials"][0];
     let checks = trial["validity"].as_array().unwrap();
-    let check = checks.iter().find(|check| check["check"] == gate);
-    let check = check.unwrap_or_else(|| panic!("no check `{gate}`: {checks:#?}"));
-    let said = check["evidence"].as_str().unwrap();
-    assert!(check["ok"] == false && said.contains(evidence), "{check:#}");
+    let check = checks.iter().find(|check| check["check"] == name);
+    let check = check.unwrap_or_else(|| panic!("no check `{name}`: {checks:#?}"));
+    let recorded = check["evidence"].as_str().unwrap();
+    assert!(check["ok"] == false && recorded.contains(evidence), "{check:#}");
     let causes = trial["promises"][0]["causes"].as_array().unwrap();
     let codes: Vec<&str> = causes.iter().filter_map(|cause| cause["code"].as_str()).collect();
     let first = codes.iter().find(|code| !OF_A_BUSY_HOST.contains(code));
@@ -48,22 +49,22 @@ fn assert_named(test: &str, study: &str, gate: &str, code: &str, evidence: &str)
 }
 
 #[test]
-fn an_io_class_in_one_group_is_named_first() {
+fn an_io_class_in_one_group_is_ranked_first() {
     let study = study("", ", prioclass = 3");
-    let said = "`heavy` has threads of the I/O class idle";
-    assert_named("an I/O class", &study, "priority", "C-IO-PRIORITY", said);
+    let evidence = "`heavy` has threads of the I/O class idle";
+    assert_named("an I/O class", &study, "priority", "C-IO-PRIORITY", evidence);
 }
 
 #[test]
-fn a_limit_of_one_group_is_named_first() {
+fn a_limit_of_one_group_is_ranked_first() {
     let study = study(", \"io.max\" = \"riops=300\"", "");
-    let said = "of `heavy` allows 300 requests a second";
-    assert_named("a limit of one group", &study, "io-limit", "C-IO-LIMIT", said);
+    let evidence = "of `heavy` allows 300 requests a second";
+    assert_named("a limit of one group", &study, "io-limit", "C-IO-LIMIT", evidence);
 }
 
 #[test]
-fn a_group_that_thinks_between_its_requests_is_named_first() {
+fn a_group_with_think_time_is_ranked_first() {
     let study = study("", ", thinktime = 20000");
-    let said = "`heavy` kept";
-    assert_named("a group that thinks", &study, "demand", "C-DEMAND", said);
+    let evidence = "`heavy` kept";
+    assert_named("a group that thinks", &study, "demand", "C-DEMAND", evidence);
 }

@@ -1,5 +1,4 @@
-//! A loop device and a small tmpfs of the test's own, which stand in for a disk that the user
-//! names and for a disk that is full.
+//! A loop device and a small tmpfs made by the test, in place of a disk named by the user and of a full disk.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -24,7 +23,7 @@ impl OwnDevice {
         call("mkfs.ext4", [OsStr::new("-q"), self.node.as_os_str()]);
     }
 
-    /// Whether the kernel still knows it by its file.
+    /// Whether the kernel still has it attached to its file.
     pub(crate) fn is_attached_to(&self, image: &Path) -> bool {
         let name = self.node.file_name().unwrap();
         let file = Path::new("/sys/block").join(name).join("loop/backing_file");
@@ -55,7 +54,7 @@ impl Mounted {
         Self { at }
     }
 
-    /// A file system in memory that soon is full.
+    /// A small file system in memory.
     pub(crate) fn tmpfs(at: PathBuf, mebi: u64) -> Self {
         fs::create_dir(&at).unwrap();
         let size = format!("size={mebi}m,mode=0700");

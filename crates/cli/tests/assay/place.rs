@@ -1,4 +1,4 @@
-//! Workloads with a place: where the kernel says they were, and what this host cannot do.
+//! Workloads with a placement: their observed placement, and refusals of what this host lacks.
 
 use assay_test_support::Need;
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn study(cpus: &str, memory: &str) -> String {
 }
 
 #[test]
-fn threads_and_pages_are_proven_to_be_where_the_study_puts_them() {
+fn threads_and_pages_are_observed_where_the_study_places_them() {
     let Some(bench) = Bench::with("places", &NEEDS) else { return };
     let path = bench.write("place.toml", &study("0", "bind:0"));
     let ended = bench.run(&path, &["--json"]);
@@ -48,15 +48,15 @@ fn threads_and_pages_are_proven_to_be_where_the_study_puts_them() {
 }
 
 #[test]
-fn a_place_that_this_host_lacks_is_refused_before_anything_is_touched() {
+fn an_impossible_placement_is_refused_before_anything_is_changed() {
     let bench = Bench::aside();
-    for (cpus, memory, said) in
+    for (cpus, memory, message) in
         [("0", "bind:60", "needs NUMA nodes"), ("4000", "local", "needs the CPUs 4000")]
     {
         let path = bench.write("place.toml", &study(cpus, memory));
         let ended = bench.run(&path, &[]);
         ended.assert_code(4);
-        ended.assert_says(&[said, "hint: ", "nothing was touched"]);
+        ended.assert_says(&[message, "hint: ", "nothing was touched"]);
         assert!(!bench.out().exists(), "a refused run makes no folder");
     }
 }

@@ -1,4 +1,4 @@
-//! Predictions: made without touching anything, written before a run, scored after it.
+//! Predictions: made without changing anything, written before a run, scored after it.
 
 use std::fs;
 
@@ -8,13 +8,13 @@ use crate::study::Weights;
 use assay_test_support::HostSnapshot;
 
 #[test]
-fn a_prediction_touches_nothing_and_says_what_it_rests_on() {
+fn a_prediction_changes_nothing_and_names_its_basis() {
     let Some(bench) = Bench::busy_with("a prediction", &[]) else { return };
     let ended = bench.assay(["predict", "io-weight", "--set", "groups=4,16"]);
     let code = ended.status.code().unwrap();
     assert!([0, 1, 3].contains(&code), "{ended:?}");
     assert!(ended.stdout.contains("rests on assumptions"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("outside of what was compared with runs"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("outside the validated range"), "{}", ended.stdout);
     assert!(ended.stderr.contains("times faster than running it"), "{}", ended.stderr);
     HostSnapshot::assert_same(bench.before(), "after a prediction");
 
@@ -25,7 +25,7 @@ fn a_prediction_touches_nothing_and_says_what_it_rests_on() {
 }
 
 #[test]
-fn what_is_not_in_the_model_is_not_predicted() {
+fn studies_outside_the_model_are_not_predicted() {
     let bench = Bench::aside();
     let ended = bench.assay(["predict", "memory-limit"]);
     ended.assert_code(3);
@@ -46,11 +46,11 @@ fn a_calibration_of_another_kernel_is_refused_and_a_broken_one_is_named() {
     assert!(refused.stdout.contains("is not used"), "{}", refused.stdout);
     fs::write(&file, "{").unwrap();
     let broken = bench.assay(["predict", "io-weight"]);
-    assert!(broken.stdout.contains("is no calibration"), "{}", broken.stdout);
+    assert!(broken.stdout.contains("is not a calibration"), "{}", broken.stdout);
 }
 
 #[test]
-fn a_run_has_its_prediction_from_before_and_its_score_from_after() {
+fn a_run_has_a_prediction_from_before_and_a_score_from_after() {
     let Some(bench) = Bench::on_busy_host("predicting a run") else { return };
     let study = bench.write("study.toml", &Weights::small().text());
     let ended = bench.run(&study, &["--predict"]);
@@ -58,23 +58,23 @@ fn a_run_has_its_prediction_from_before_and_its_score_from_after() {
     let run = bench.out();
     let score = json(&run.join("score.json"));
     assert!(score["trials"][0]["promises"][0]["mean_error"].is_number(), "{score}");
-    assert!(ended.stdout.contains("prediction: shares off by"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("prediction: mean error of shares"), "{}", ended.stdout);
     let events = fs::read_to_string(run.join("events.jsonl")).unwrap();
     let first: serde_json::Value = serde_json::from_str(events.lines().next().unwrap()).unwrap();
     assert_eq!(first["kind"], "prediction", "it stands before all other events");
 
-    // A prediction that was changed after the fact does not count.
+    // A prediction that was changed afterwards is not scored.
     let path = run.join("prediction.json");
     let changed = fs::read_to_string(&path).unwrap().replacen("0.0", "0.1", 1);
     fs::write(&path, changed).unwrap();
     let again = bench.assay(["judge".as_ref(), run.as_os_str()]);
-    again.assert_says(&["the prediction is not scored", "events.jsonl"]);
+    again.assert_says(&["the prediction was not scored", "events.jsonl"]);
     assert!(!run.join("score.json").exists());
     HostSnapshot::assert_same(bench.before(), "after a predicted run");
 }
 
 #[test]
-fn measuring_the_disk_leaves_a_calibration_and_the_host_as_it_was() {
+fn calibrating_stores_a_calibration_and_restores_the_host() {
     let Some(bench) = Bench::on_busy_host("calibrating") else { return };
     let study = bench.write("study.toml", &Weights::small().text());
     let out = bench.out();

@@ -1,5 +1,5 @@
-//! The shipped study of memory protections: a verdict where the kernel protects memory, and a
-//! refusal with a remedy where it cannot.
+//! The shipped study of memory protections: a verdict if the kernel protects memory, otherwise a refusal
+//! with a remedy.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn on_v1_it_is_refused_with_the_reason_and_the_guest_that_can() {
 }
 
 #[test]
-fn on_v2_a_protected_group_keeps_its_memory_or_the_verdict_says_why_it_cannot_tell() {
+fn on_v2_a_protected_group_keeps_its_memory_or_the_verdict_has_a_reason() {
     let needs =
         [Need::Loop, Need::Tool("fio"), Need::Tool("mkfs.ext4"), Need::Controller("memory")];
     let Some(bench) = Bench::with("memory protection", &needs) else { return };
@@ -48,7 +48,7 @@ fn on_v2_a_protected_group_keeps_its_memory_or_the_verdict_says_why_it_cannot_te
     assert_recomputed(&bench);
     let verdict: Value = serde_json::from_str(&ended.stdout).unwrap();
     let promise = &verdict["trials"][0]["promises"][0];
-    let said = promise["verdict"].as_str();
-    assert!(matches!(said, Some("kept" | "undecided" | "void")), "{promise:#}");
+    let verdict = promise["verdict"].as_str();
+    assert!(matches!(verdict, Some("kept" | "undecided" | "void")), "{promise:#}");
     assert!(!promise["reason"].as_str().unwrap().is_empty(), "{promise:#}");
 }

@@ -12,7 +12,7 @@ use crate::running::{Ended, json};
 use crate::study::Weights;
 use assay_test_support::entries;
 
-/// The exit code that docs/cli.md gives a verdict.
+/// The exit code of a verdict (docs/cli.md).
 fn code_of(verdict: &Value) -> i32 {
     match verdict["verdict"].as_str() {
         Some("kept") => 0,
@@ -41,9 +41,10 @@ fn assert_complete(folder: &Path) {
         }
     }
     let events = fs::read_to_string(folder.join("events.jsonl")).unwrap();
-    let said: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(said.iter().any(|event| event["text"] == "run"), "{events}");
-    assert!(said.windows(2).all(|two| two[0]["time_ns"].as_u64() <= two[1]["time_ns"].as_u64()));
+    let parsed: Vec<Value> =
+        events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(parsed.iter().any(|event| event["text"] == "run"), "{events}");
+    assert!(parsed.windows(2).all(|two| two[0]["time_ns"].as_u64() <= two[1]["time_ns"].as_u64()));
 }
 
 fn assert_samples(folder: &Path) {
@@ -68,7 +69,7 @@ fn verdict_of(ended: &Ended, folder: &Path) -> Value {
 }
 
 #[test]
-fn the_shipped_study_ends_in_a_verdict_and_leaves_the_host_as_it_was() {
+fn the_shipped_study_gives_a_verdict_and_restores_the_host() {
     let Some(bench) = Bench::on_host("the shipped study") else { return };
     let ended =
         bench.run(Path::new("io-weight"), &["--set", "groups=4", "--at-most", "4s", "--json"]);
@@ -85,7 +86,7 @@ fn the_shipped_study_ends_in_a_verdict_and_leaves_the_host_as_it_was() {
     let knobs: Vec<f64> = groups.iter().filter_map(|group| group["knob"].as_f64()).collect();
     assert_eq!(knobs, [100.0, 200.0, 400.0, 800.0]);
     let shares: f64 = groups.iter().filter_map(|group| group["share"].as_f64()).sum();
-    // Each is the geometric mean over the repeats, so that together they are a little less than one.
+    // Each is a geometric mean over the repeats, so their sum is slightly below one.
     assert!((0.99..=1.0 + 1e-9).contains(&shares), "shares add up to {shares}");
     assert!(trials[0]["window_s"].as_f64().unwrap() > 1.0, "{}", trials[0]);
     assert_complete(&bench.out());
@@ -148,7 +149,7 @@ fn a_table_for_people_names_the_report() {
 }
 
 #[test]
-fn a_dry_run_prints_the_plan_and_touches_nothing() {
+fn a_dry_run_prints_the_plan_and_changes_nothing() {
     let Some(bench) = Bench::on_busy_host("a dry run") else { return };
     let ended = bench.run(&bench.write("study.toml", &Weights::small().text()), &["--dry-run"]);
     ended.assert_code(0);

@@ -1,4 +1,4 @@
-//! A run in progress, and what is left of it.
+//! A program in progress, and its output after its end.
 
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
-/// How long a killed program may take to end: one that is killed in fsync(2) ends when the disk has
-/// written, and just after a build that is gigabytes.
+/// How long a killed program may take to end: one killed in fsync(2) ends only when the disk has written its
+/// data, which after a build can be gigabytes.
 pub(crate) const KILLED: Duration = Duration::from_secs(60);
 
-/// The program while it runs, alone in a process group as a shell would start it.
+/// A running program in its own process group, as a shell would start it.
 pub(crate) struct Running {
     child: Child,
     folder: PathBuf,
@@ -30,7 +30,7 @@ pub(crate) struct Ended {
 }
 
 impl Running {
-    /// Output goes to files: a pipe that nobody reads would stop the program.
+    /// Output goes to files: an unread pipe would block the program.
     pub(crate) fn start(mut command: Command, folder: &Path, out: PathBuf) -> Self {
         command
             .process_group(0)
@@ -43,11 +43,11 @@ impl Running {
         &self.out
     }
 
-    /// Waits until `here` says so; fails when the program ends before.
-    pub(crate) fn wait_until(&mut self, what: &str, mut here: impl FnMut(&Self) -> bool) {
+    /// Waits until `is_there` returns true; fails if the program ends before.
+    pub(crate) fn wait_until(&mut self, what: &str, mut is_there: impl FnMut(&Self) -> bool) {
         const LONGEST: Duration = Duration::from_secs(180);
         let deadline = Instant::now() + LONGEST;
-        while !here(self) {
+        while !is_there(self) {
             if let Some(status) = self.child.try_wait().unwrap() {
                 panic!("the run ended ({status}) before {what}:\n{}", self.stderr());
             }
@@ -56,12 +56,12 @@ impl Running {
         }
     }
 
-    /// Whether it is over.
+    /// Whether it has ended.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Kills it unless it is over, and waits for its end.
+    /// Kills it unless it has ended, and waits for its end.
     pub(crate) fn kill_if_alive(mut self) {
         if !self.has_ended() {
             self.child.kill().unwrap();
@@ -73,7 +73,7 @@ impl Running {
         fs::read_to_string(self.folder.join("stderr")).unwrap()
     }
 
-    /// Whether an event of the run says so.
+    /// Whether the run has an event that begins with this text.
     pub(crate) fn says(&self, text: &str) -> bool {
         let events = fs::read_to_string(self.out.join("events.jsonl")).unwrap_or_default();
         events.contains(&format!("\"text\":\"{text}"))
@@ -83,12 +83,12 @@ impl Running {
         Pid::from_child(&self.child)
     }
 
-    /// Sends a signal to the program alone, as `kill` does.
+    /// Sends a signal only to the program, as `kill` does.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Kills it in the middle of what it does.
+    /// Kills it.
     #[track_caller]
     pub(crate) fn kill(self) {
         self.signal(Signal::KILL);
@@ -100,7 +100,7 @@ impl Running {
         kill_process_group(self.pid(), signal).unwrap();
     }
 
-    /// Waits for its end, which must come within `patience`.
+    /// Waits for its end, at most `patience`.
     pub(crate) fn end(mut self, patience: Duration) -> Ended {
         let deadline = Instant::now() + patience;
         let status = loop {
@@ -120,7 +120,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// A test that failed in the middle leaves no program behind.
+    /// A failed test leaves no program behind.
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             let _ = self.child.kill();
@@ -142,7 +142,7 @@ impl Ended {
         );
     }
 
-    /// That it ended with one of the codes of a verdict.
+    /// Asserts that it ended with one of the codes of a verdict.
     #[track_caller]
     pub(crate) fn assert_verdict(&self) {
         let code = self.status.code();
@@ -160,7 +160,7 @@ impl Ended {
         assert_eq!(self.status.signal(), Some(9), "{}", self.stderr);
     }
 
-    /// That stderr contains each of these.
+    /// Asserts that stderr contains each of these.
     #[track_caller]
     pub(crate) fn assert_says(&self, texts: &[&str]) {
         for text in texts {
@@ -175,18 +175,18 @@ pub(crate) fn json(path: &Path) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}\n{text}", path.display()))
 }
 
-/// Living processes whose current directory lies in `folder`, as that of every workload does.
+/// Live processes whose current directory is in `folder`, as that of every workload is.
 pub(crate) fn processes_in(folder: &Path) -> Vec<u32> {
     let ids = fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-        // The link of a zombie cannot be read: it has no directory and does nothing any more.
-        let place = fs::read_link(format!("/proc/{id}/cwd")).ok()?;
-        place.starts_with(folder).then_some(id)
+        // The link of a zombie cannot be read: it has no directory.
+        let directory = fs::read_link(format!("/proc/{id}/cwd")).ok()?;
+        directory.starts_with(folder).then_some(id)
     });
     ids.collect()
 }
 
-/// Kills what a failed test has left.
+/// Kills processes left by a failed test.
 pub(crate) fn end_processes_in(folder: &Path) {
     for id in processes_in(folder) {
         if let Some(pid) = i32::try_from(id).ok().and_then(Pid::from_raw) {

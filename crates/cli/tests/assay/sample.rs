@@ -22,7 +22,7 @@ fn read(path: &Path) -> String {
 const WORK: &str = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; sleep 0.3; echo done";
 
 #[test]
-fn a_command_is_recorded_from_its_beginning_to_its_end_and_nothing_else_changes() {
+fn a_command_is_recorded_from_start_to_end_and_nothing_else_changes() {
     let Some(bench) = Bench::busy_with("assay sample", &[]) else { return };
     let out = bench.path("run");
     let place = out.to_str().unwrap();
@@ -51,12 +51,12 @@ fn a_command_is_recorded_from_its_beginning_to_its_end_and_nothing_else_changes(
     }
     let page = read(&out.join("report.html"));
     assert!(page.contains("id=\"trial-1-threads-spec\""), "threads are drawn");
-    assert!(!page.contains("The machine was divided as promised"), "nothing was promised");
+    assert!(!page.contains("The machine was divided as promised"), "no promises, no verdict");
     bench.assert_host_is_as_before("assay sample");
 }
 
 #[test]
-fn a_recording_is_not_judged_and_its_page_is_written_again() {
+fn a_recording_is_not_judged_and_its_page_can_be_rewritten() {
     let bench = Bench::aside();
     let out = bench.path("run");
     let (code, text, stderr) =
@@ -66,7 +66,7 @@ fn a_recording_is_not_judged_and_its_page_is_written_again() {
     let run = |command: &str| bench.program().arg(command).arg(&out).output().unwrap();
     let judged = run("judge");
     assert_eq!(judged.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&judged.stderr).contains("promises nothing"));
+    assert!(String::from_utf8_lossy(&judged.stderr).contains("no promises to judge"));
     let page = read(&out.join("report.html"));
     std::fs::remove_file(out.join("report.html")).unwrap();
     assert_eq!(run("report").status.code(), Some(0));
@@ -83,7 +83,7 @@ fn a_recording_that_is_killed_is_shown_up_to_its_last_sample() {
     command.args(["sample", "--for", "60s", "--pid", &pid, "--out"]).arg(&out);
     let mut running = Running::start(command, bench.folder(), out.clone());
     let stream = out.join("samples/trial-00-repeat-00/host_cpu.arrows");
-    // The first batch is there with the schema.
+    // The first batch is written with the schema.
     running.wait_until("two batches", |_| stream.metadata().is_ok_and(|file| file.len() > 4096));
     running.kill();
     child.kill().unwrap();
@@ -112,7 +112,7 @@ fn a_process_is_followed_until_it_ends() {
 }
 
 #[test]
-fn a_command_that_does_not_end_is_stopped_and_one_that_fails_is_a_workload_that_failed() {
+fn an_endless_command_is_stopped_and_a_failing_one_counts_as_a_failed_workload() {
     let bench = Bench::aside();
     let long = bench.path("long");
     let arguments = ["--for", "500ms", "--out", long.to_str().unwrap(), "--", "sleep", "600"];
@@ -129,7 +129,7 @@ fn a_command_that_does_not_end_is_stopped_and_one_that_fails_is_a_workload_that_
 }
 
 #[test]
-fn whom_there_is_not_is_said() {
+fn missing_targets_and_unknown_sources_are_reported() {
     let bench = Bench::aside();
     let (code, _, stderr) = sample(&bench, &[]);
     assert_eq!(code, 2, "{stderr}");

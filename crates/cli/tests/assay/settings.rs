@@ -1,4 +1,4 @@
-//! Studies that set the host: read back, watched, put back exactly, also after SIGKILL.
+//! Studies that change settings of the host: read back, watched, restored exactly, also after SIGKILL.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::running::json;
 
 const NEEDS: [Need; 2] = [Need::Tool("fio"), Need::Controller("cpu")];
 
-/// Values that no host has by itself; a whole window of some seconds.
+/// Values that no host has by default; a window of some seconds.
 const STUDY: &str = r#"
 title = "Settings in a test"
 drop_caches = 2
@@ -53,7 +53,7 @@ fn check(verdict: &Value) -> Value {
 }
 
 #[test]
-fn settings_hold_during_the_window_and_are_back_after_it() {
+fn settings_hold_during_the_window_and_are_restored_after_it() {
     let Some(bench) = Bench::with("settings of the host", &NEEDS) else { return };
     let study = bench.write("settings.toml", STUDY);
     let ratio = vm("dirty_ratio");
@@ -84,7 +84,7 @@ fn settings_hold_during_the_window_and_are_back_after_it() {
 }
 
 #[test]
-fn a_setting_that_somebody_changes_meanwhile_voids_and_comes_back_all_the_same() {
+fn a_setting_changed_by_others_mid_run_voids_and_is_restored() {
     let Some(bench) = Bench::with("drift of a setting", &NEEDS) else { return };
     let study = bench.write("settings.toml", STUDY);
     let mut running = bench.start(&study, &["--json"]);
@@ -104,7 +104,7 @@ fn a_setting_that_somebody_changes_meanwhile_voids_and_comes_back_all_the_same()
 }
 
 #[test]
-fn settings_of_a_killed_run_are_put_back_by_restore() {
+fn settings_of_a_killed_run_are_restored() {
     let Some(bench) = Bench::busy_with("settings of a killed run", &NEEDS) else { return };
     let study = bench.write("settings.toml", STUDY);
     let mut running = bench.start(&study, &[]);
@@ -116,12 +116,12 @@ fn settings_of_a_killed_run_are_put_back_by_restore() {
 }
 
 #[test]
-fn a_plan_names_every_setting_and_touches_none() {
+fn a_plan_names_every_setting_and_changes_none() {
     let bench = Bench::aside();
     let study = bench.write("settings.toml", STUDY);
     let checked = bench.assay(["check".as_ref(), study.as_os_str()]);
-    for said in ["`314572800` to /proc/sys/vm/dirty_bytes", "cannot be taken back"] {
-        assert!(checked.stdout.contains(said), "no {said} in {}", checked.stdout);
+    for part in ["`314572800` to /proc/sys/vm/dirty_bytes", "cannot be restored"] {
+        assert!(checked.stdout.contains(part), "no {part} in {}", checked.stdout);
     }
     assert_ne!(vm("swappiness"), "37");
 }

@@ -1,4 +1,4 @@
-//! What the program tells without a run: studies, the schema, the host.
+//! Commands without a run: studies, the schema, the host.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn studies() -> std::path::PathBuf {
 }
 
 #[test]
-fn studies_are_listed_one_a_line_and_printed_as_they_are() {
+fn studies_are_listed_one_per_line_and_printed_unchanged() {
     let bench = Bench::aside();
     let list = bench.assay(["studies"]);
     list.assert_code(0);
@@ -37,7 +37,7 @@ fn studies_are_listed_one_a_line_and_printed_as_they_are() {
 }
 
 #[test]
-fn a_printed_study_is_a_study() {
+fn a_printed_study_is_valid() {
     let bench = Bench::aside();
     let text = bench.assay(["studies", "io-weight"]).stdout;
     let study = bench.write("mine.toml", &text);
@@ -52,7 +52,7 @@ fn a_printed_study_is_a_study() {
 }
 
 #[test]
-fn the_schema_is_the_one_in_the_documents() {
+fn the_schema_equals_the_one_in_the_docs() {
     let ended = Bench::aside().assay(["schema"]);
     ended.assert_code(0);
     let printed: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -62,7 +62,7 @@ fn the_schema_is_the_one_in_the_documents() {
 }
 
 #[test]
-fn the_host_is_told_to_people_and_to_programs() {
+fn the_host_is_shown_as_text_and_as_json() {
     let bench = Bench::aside();
     let ended = bench.assay(["host", "--json"]);
     ended.assert_code(0);
@@ -75,8 +75,8 @@ fn the_host_is_told_to_people_and_to_programs() {
     }
     let text = bench.assay(["host"]);
     text.assert_code(0);
-    for said in [kernel.trim(), "control groups: ", "disks", "what can be studied"] {
-        assert!(text.stdout.contains(said), "no `{said}` in {}", text.stdout);
+    for part in [kernel.trim(), "control groups: ", "disks", "what can be studied"] {
+        assert!(text.stdout.contains(part), "no `{part}` in {}", text.stdout);
     }
 }
 

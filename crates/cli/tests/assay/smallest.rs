@@ -1,5 +1,5 @@
-//! Every shipped study runs: those that no other test runs do so here, each by its smallest sizes. What the
-//! verdict is does not matter, and neither does how busy the host is; that the run is whole does.
+//! Runs every shipped study that no other test runs, with its smallest sizes. The verdict and the load of
+//! the host do not matter; the run must be complete.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ use assay_test_support::{Need, entries, skip};
 /// A study with its smallest sizes.
 struct Smallest {
     study: &'static str,
-    /// Sizes that are no factors, as they stand in its file and as they are here.
+    /// Sizes that are not factors: text in the file and its replacement.
     sizes: &'static [(&'static str, &'static str)],
     options: &'static [&'static str],
     needs: &'static [Need],
-    /// Numbers that its workloads bring, each by the last part of the workload's name.
+    /// Metrics of its workloads, each with the end of the workload's name.
     metrics: &'static [(&'static str, &'static str)],
-    /// Sources of samples that it is about.
+    /// Sources that it must have sampled.
     samples: &'static [&'static str],
 }
 
@@ -28,7 +28,7 @@ const DISK: [Need; 3] = [Need::Loop, Need::Tool("mkfs.ext4"), Need::Tool("fio")]
 const WEIGHTS: [Need; 5] =
     [Need::Loop, Need::Bfq, Need::Tool("fio"), Need::Tool("mkfs.ext4"), Need::Controller("io")];
 
-/// Runs it, and says what its manifest and its verdict are.
+/// Runs the study; returns its manifest and its verdict.
 fn whole(smallest: &Smallest) -> Option<(Value, Value)> {
     let beside = Path::new(env!("CARGO_BIN_EXE_assay")).with_file_name("assay-load");
     let bench = Bench::busy_with(smallest.study, smallest.needs)?;
@@ -54,7 +54,7 @@ fn whole(smallest: &Smallest) -> Option<(Value, Value)> {
     Some((manifest, verdict))
 }
 
-/// That a repeat has its window, its numbers and its samples.
+/// Asserts that a repeat has its window, its metrics and its samples.
 fn assert_whole(repeat: &Value, out: &Path, smallest: &Smallest, ended: &Ended) {
     assert_eq!(repeat["fault"], Value::Null, "{repeat:#}\n{}", ended.stderr);
     let ns = |key: &str| repeat[key].as_u64().unwrap();
@@ -101,7 +101,7 @@ fn the_page_cache() {
 }
 
 #[test]
-fn writeback_with_the_settings_of_the_study_back_afterwards() {
+fn writeback_restores_the_settings_of_the_study() {
     let run = whole(&Smallest {
         study: "writeback",
         sizes: &[
@@ -162,7 +162,7 @@ fn a_mix_on_two_nodes_or_why_there_are_none() {
     });
 }
 
-/// The study is refused in these words, before anything is made.
+/// Asserts that the study is refused with these messages, before anything is made.
 fn refused(study: &str, says: &[&str]) {
     let bench = Bench::aside();
     let ended = bench.run(Path::new(study), &[]);
@@ -254,7 +254,7 @@ fn cpu_weights_of_two_groups() {
     });
 }
 
-/// Where every shipped study is run that is not run here.
+/// The test files of shipped studies that are not run here.
 const ELSEWHERE: [(&str, &str); 8] = [
     ("cpu-quota", "cpu.rs"),
     ("cpu-weight", "cpu.rs"),
@@ -267,7 +267,7 @@ const ELSEWHERE: [(&str, &str); 8] = [
 ];
 
 #[test]
-fn no_shipped_study_is_run_by_no_test() {
+fn every_shipped_study_is_run_by_a_test() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/assay");
     let here = include_str!("smallest.rs");
     for path in entries(&tests.join("../../../../studies")) {

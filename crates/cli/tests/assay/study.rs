@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bench::Bench;
 
-/// A study of I/O weights, with what tests vary.
+/// A study of I/O weights, with the parts that tests vary.
 pub(crate) struct Weights {
     /// The lines of `[disks.scratch]`.
     pub(crate) disk: String,
@@ -58,12 +58,12 @@ pub(crate) fn loop_disk(mebi: u32) -> String {
     )
 }
 
-/// The same with file systems on partitions.
+/// An image with file systems on partitions.
 pub(crate) fn loop_disk_with_ext4(mebi: u32, partitions: u32) -> String {
     format!("{}\nformat = \"ext4\"\npartitions = {partitions}", loop_disk(mebi))
 }
 
-/// A shipped file with smaller sizes, under its own name in the folder of the test.
+/// Writes a shipped file with smaller sizes, under the same name in the folder of the test.
 pub(crate) fn shipped_with(bench: &Bench, name: &str, sizes: &[(&str, &str)]) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies").join(name);
     let mut text = std::fs::read_to_string(path).unwrap();

@@ -1,5 +1,5 @@
-//! Root works for the user who called sudo, in folders of that user's, who may rename and exchange
-//! there what he likes: he chooses neither what root starts nor where root writes.
+//! Root works for the user who called sudo, in folders of that user, who can rename and exchange everything
+//! in them, but must control neither what root starts nor where root writes.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown, symlink};
@@ -15,7 +15,7 @@ use crate::study::{Weights, loop_disk_with_ext4};
 
 const CALLER: u32 = 65534;
 
-/// A folder of the caller's.
+/// A folder of the caller.
 fn home(bench: &Bench) -> PathBuf {
     let home = bench.path("home");
     fs::create_dir_all(home.join("runs")).unwrap();
@@ -37,7 +37,7 @@ fn in_window(bench: &Bench, study: &Weights, more: &[&str]) -> (Running, PathBuf
     (running, run)
 }
 
-/// Who owns a folder and all in it.
+/// The owners of a folder and everything in it.
 fn owners(place: &Path) -> Vec<u32> {
     let mut found = vec![place.symlink_metadata().unwrap().uid()];
     if place.is_dir() {
@@ -68,7 +68,7 @@ fn ext4(at_most: &'static str) -> Weights {
 }
 
 #[test]
-fn a_run_folder_is_root_s_until_the_run_is_over_and_then_the_caller_s() {
+fn a_run_folder_belongs_to_root_until_the_run_is_over_and_then_to_the_caller() {
     let Some(bench) = Bench::on_busy_host("a run under sudo") else { return };
     for kill in [true, false] {
         let (running, run) =
@@ -91,7 +91,7 @@ fn a_run_folder_is_root_s_until_the_run_is_over_and_then_the_caller_s() {
     }
 }
 
-/// The folder above is the caller's, so that the name of the run folder is his to give.
+/// The parent folder belongs to the caller, who can therefore rename the run folder.
 #[test]
 fn a_run_folder_that_is_renamed_keeps_neither_its_mount_nor_its_loop_device() {
     let Some(bench) = Bench::on_busy_host("a run folder that is renamed") else { return };
@@ -103,7 +103,7 @@ fn a_run_folder_that_is_renamed_keeps_neither_its_mount_nor_its_loop_device() {
             running.kill();
             let restored = bench.assay(["restore"]);
             restored.assert_code(0);
-            assert_eq!(restored.stdout, "the host is as it was found\n");
+            assert_eq!(restored.stdout, "the host is restored\n");
         } else {
             running.signal(Signal::TERM);
             running.end(Duration::from_secs(60)).assert_code(130);
@@ -113,7 +113,7 @@ fn a_run_folder_that_is_renamed_keeps_neither_its_mount_nor_its_loop_device() {
     }
 }
 
-/// With something else in its place, too, where every name leads to what is root's.
+/// The run folder is also replaced by one whose names all lead to files of root.
 #[test]
 fn a_run_folder_that_is_exchanged_leads_root_nowhere() {
     let Some(bench) = Bench::on_busy_host("a run folder that is exchanged") else { return };
@@ -144,11 +144,11 @@ fn a_run_folder_that_is_exchanged_leads_root_nowhere() {
     bench.assert_host_is_as_before("exchanged");
 }
 
-/// A trial with another disk has its image made after the exchange: where the run folder is, and not
-/// where its name is. There the image before still lies, since nothing that is removed is looked for
-/// under another name, and so the run ends with an error instead.
+/// A trial with another disk makes its image after the exchange: in the run folder itself, not at its path.
+/// The previous image is still there, since files to remove are not looked up under another name, so the
+/// run ends with an error.
 #[test]
-fn an_image_is_made_in_the_run_folder_whatever_has_its_name() {
+fn an_image_is_made_in_the_run_folder_after_an_exchange() {
     let Some(bench) = Bench::on_busy_host("images in a run folder that is exchanged") else {
         return;
     };
@@ -159,22 +159,22 @@ fn an_image_is_made_in_the_run_folder_whatever_has_its_name() {
     let moved = run.with_file_name("moved");
     fs::rename(&run, &moved).unwrap();
     fs::create_dir(&run).unwrap();
-    let mut seen = Vec::new();
+    let mut left = Vec::new();
     while !running.has_ended() {
-        seen.extend(assay_test_support::entries(&run));
+        left.extend(assay_test_support::entries(&run));
         std::thread::sleep(Duration::from_millis(1));
     }
     let ended = running.end(Duration::from_secs(90));
-    assert!(seen.is_empty(), "{seen:?}");
+    assert!(left.is_empty(), "{left:?}");
     ended.assert_code(4);
     ended.assert_says(&["exists already"]);
     assert_eq!(json(&moved.join("manifest.json"))["restored"], true);
     bench.assert_host_is_as_before("another image");
 }
 
-/// What the caller has put there before root came is not taken over.
+/// Files that the caller has put there before are not taken over.
 #[test]
-fn a_folder_of_the_caller_s_with_something_in_it_stays_his() {
+fn a_folder_of_the_caller_that_is_not_empty_stays_the_callers() {
     if !rustix::process::geteuid().is_root() {
         assay_test_support::skip("a folder of the caller's", "it takes root to give a folder away");
         return;

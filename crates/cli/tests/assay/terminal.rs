@@ -1,5 +1,4 @@
-//! A run on a real terminal: a pseudo-terminal, and a screen that understands what is written to
-//! it (crate vt100).
+//! Runs on a pseudo-terminal, with a terminal emulator for its output (crate vt100).
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -21,21 +20,20 @@ use crate::study::{Weights, loop_disk};
 
 const CTRL_C: &[u8] = &[3];
 
-/// Escape sequences that a terminal would keep when the program is killed: alternate screen,
-/// hidden cursor.
+/// Escape sequences whose state would remain when the program is killed: alternate screen, hidden cursor.
 const LASTING: [&str; 2] = ["\u{1b}[?1049h", "\u{1b}[?25l"];
 
 /// A terminal with a program in it.
 struct Terminal {
     master: OwnedFd,
     screen: vt100::Parser,
-    /// All that was ever written.
+    /// All output so far.
     written: Vec<u8>,
     child: Child,
 }
 
 impl Terminal {
-    /// Starts a program as a shell of its own session would, so that Ctrl-C reaches it.
+    /// Starts a program in a new session, so that Ctrl-C reaches it.
     fn start(command: &Command, rows: u16, columns: u16) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
@@ -69,11 +67,11 @@ impl Terminal {
         self.screen.screen_mut().set_size(known(rows), known(columns));
     }
 
-    /// Reads what there is to read.
+    /// Reads the available output.
     fn read(&mut self) {
         let mut master = File::from(self.master.try_clone().unwrap());
         let mut bytes = [0; 4096];
-        // EAGAIN when there is nothing now, EIO when the program is gone.
+        // EAGAIN without output, EIO when the program is gone.
         while let Ok(count @ 1..) = master.read(&mut bytes) {
             self.screen.process(&bytes[..count]);
             self.written.extend_from_slice(&bytes[..count]);
@@ -84,7 +82,7 @@ impl Terminal {
         self.screen.screen().contents()
     }
 
-    /// Waits until the screen is as it should be, and returns what it shows then.
+    /// Waits until the screen matches, and returns its contents.
     fn wait_for(&mut self, what: &str, is: impl Fn(&str) -> bool) -> String {
         let until = Instant::now() + Duration::from_secs(90);
         loop {
@@ -101,7 +99,7 @@ impl Terminal {
         }
     }
 
-    /// Waits for the end; returns it with what the screen shows in the end.
+    /// Waits for the end; returns it with the final contents of the screen.
     fn end(mut self) -> (ExitStatus, String, String) {
         let until = Instant::now() + Duration::from_secs(120);
         loop {
@@ -153,9 +151,9 @@ fn run(bench: &Bench, at_most: &'static str, columns: u16, locale: &str) -> Term
     Terminal::start(&command, 60, columns)
 }
 
-/// That nothing of the picture is left, neither of its signs nor of what the terminal echoed.
+/// Asserts that nothing of the live view is left, including what the terminal echoed.
 fn assert_clean(shown: &str, written: &str) {
-    for remains in ["Ctrl-C:", "again: without waiting", "^C", "restore the host"] {
+    for remains in ["Ctrl-C:", "press again to skip waiting", "^C", "restore the host"] {
         assert!(!shown.contains(remains), "`{remains}` is left:\n{shown}");
     }
     assert!(!shown.lines().any(|line| line.trim_end().ends_with(" left")), "{shown}");
@@ -165,7 +163,7 @@ fn assert_clean(shown: &str, written: &str) {
 }
 
 #[test]
-fn a_run_on_a_terminal_draws_bars_and_leaves_its_table_alone() {
+fn a_run_on_a_terminal_draws_bars_and_leaves_only_its_table() {
     let test = "a run draws on a terminal";
     let Some(bench) = Bench::on_host(test).filter(|_| has_setsid(test)) else { return };
     let mut terminal = run(&bench, "6 s", 80, "C.UTF-8");
@@ -185,7 +183,7 @@ fn a_run_on_a_terminal_draws_bars_and_leaves_its_table_alone() {
 }
 
 #[test]
-fn ctrl_c_ends_a_run_with_what_there_is_and_leaves_a_clean_screen() {
+fn ctrl_c_ends_a_run_with_its_results_and_a_clean_screen() {
     let test = "Ctrl-C on a terminal";
     let Some(bench) = Bench::on_busy_host(test).filter(|_| has_setsid(test)) else { return };
     let mut terminal = run(&bench, "60 s", 80, "C.UTF-8");
@@ -195,7 +193,7 @@ fn ctrl_c_ends_a_run_with_what_there_is_and_leaves_a_clean_screen() {
     assert_eq!(status.code(), Some(130), "{shown}");
     assert_clean(&shown, &written);
     assert!(shown.contains("ended early: interrupted by SIGINT"), "{shown}");
-    // The cut repeat is no evidence, and its numbers are shown all the same.
+    // The interrupted repeat does not count, but its numbers are shown.
     assert!(shown.contains("void") && shown.contains("task4"), "{shown}");
     assert!(shown.contains("restored: yes"), "{shown}");
     bench.assert_host_is_as_before("after Ctrl-C on a terminal");
@@ -205,10 +203,10 @@ fn ctrl_c_ends_a_run_with_what_there_is_and_leaves_a_clean_screen() {
 }
 
 #[test]
-fn a_second_ctrl_c_waits_for_nobody_and_still_puts_the_host_back() {
+fn a_second_ctrl_c_ends_the_run_at_once_and_restores_the_host() {
     let test = "Ctrl-C twice on a terminal";
     let Some(bench) = Bench::on_busy_host(test).filter(|_| has_setsid(test)) else { return };
-    // A workload that does not heed SIGINT would be waited for half a minute.
+    // Without it, a workload that ignores SIGINT would be waited for half a minute.
     let study = bench.write("study.toml", DEAF);
     let mut command = bench.program();
     command.arg("run").arg(&study).arg("--out").arg(bench.out());
@@ -216,7 +214,7 @@ fn a_second_ctrl_c_waits_for_nobody_and_still_puts_the_host_back() {
     let mut terminal = Terminal::start(&command, 60, 80);
     terminal.wait_for("the window", |shown| shown.contains("run 1 s of"));
     terminal.press(CTRL_C);
-    terminal.wait_for("its answer", |shown| shown.contains("again: without waiting"));
+    terminal.wait_for("its answer", |shown| shown.contains("press again to skip waiting"));
     let began = Instant::now();
     terminal.press(CTRL_C);
     let (status, shown, written) = terminal.end();
@@ -261,9 +259,9 @@ fn a_terminal_of_forty_columns_without_utf_8_shows_ascii_and_follows_its_size() 
     bench.assert_host_is_as_before("after a run on a narrow terminal");
 }
 
-/// What a manifest from elsewhere says is not obeyed in any form that goes to the terminal.
+/// Control sequences in a foreign manifest are escaped in every format on a terminal.
 #[test]
-fn no_document_on_a_terminal_is_obeyed() {
+fn control_sequences_in_documents_are_escaped_on_a_terminal() {
     const OWNED: &str = "x\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J";
     let test = "documents on a terminal";
     if !has_setsid(test) {
@@ -274,8 +272,8 @@ fn no_document_on_a_terminal_is_obeyed() {
     let mut manifest = json(&run.join("manifest.json"));
     manifest["study"] = OWNED.into();
     let trial = &mut manifest["trials"][0];
-    // A workload that ended by itself, as the form of hyperfine wants one.
-    trial["groups"][0]["workloads"][0]["told"] = OWNED.into();
+    // A workload that ended by itself, as the format of hyperfine requires.
+    trial["groups"][0]["workloads"][0]["command_line"] = OWNED.into();
     let result = &mut trial["repeats"][0]["workloads"][0];
     result["ended_ns"] = (result["began_ns"].as_u64().unwrap() + 1).into();
     fs::write(run.join("manifest.json"), manifest.to_string()).unwrap();

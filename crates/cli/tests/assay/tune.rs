@@ -1,5 +1,5 @@
-//! `assay tune` on the real kernel, reduced. Others may use the machine meanwhile, so that it may
-//! find nothing; whatever it says must follow from what it measured, and the host is as before.
+//! `assay tune` on the real kernel, with small sizes. Because of other load it may find nothing; its result
+//! must follow from its measurements, and the host must be restored.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn names(found: &Value, key: &str) -> Vec<String> {
     all.map(|one| one["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// That the exit code says what the document says, and the document what was measured.
+/// Asserts that the exit code follows from the document, and the document from the measurements.
 fn assert_follows(found: &Value, code: Option<i32>) {
     let settings = found["settings"].as_array().unwrap();
     assert_eq!(settings[0]["name"], "unchanged", "{found:#}");
@@ -47,7 +47,7 @@ fn assert_follows(found: &Value, code: Option<i32>) {
 }
 
 #[test]
-fn a_search_tries_what_the_host_allows_confirms_by_fresh_repeats_and_puts_everything_back() {
+fn a_search_tries_allowed_settings_confirms_by_fresh_repeats_and_restores_the_host() {
     let Some(bench) = Bench::on_host("tune") else { return };
     let study = bench.write("study.toml", &Weights { at_most: "3 s", ..Weights::small() }.text());
     let written = bench.path("tuned.toml");
@@ -60,7 +60,7 @@ fn a_search_tries_what_the_host_allows_confirms_by_fresh_repeats_and_puts_everyt
     assert_eq!(found, json(&bench.out().join("tune.json")));
     assert_follows(&found, ended.status.code());
 
-    // What was tried, and that the fresh repeats are trials of their own.
+    // The settings tried; fresh repeats are separate trials.
     assert!(names(&found, "settings").iter().any(|name| name == "nr_requests=1024"), "{found:#}");
     assert!(!names(&found, "not_tried").iter().any(|name| name.starts_with("scheduler")));
     let manifest = json(&bench.out().join("manifest.json"));
@@ -77,7 +77,7 @@ fn a_search_tries_what_the_host_allows_confirms_by_fresh_repeats_and_puts_everyt
     assert_eq!(changed["repeats"][0]["queues"][0]["at_start"]["nr_requests"], "1024");
     assert_eq!(manifest["restored"], true);
 
-    // The report shows the search, also when it is written again.
+    // The report shows the search, also when it is rewritten.
     let report = bench.out().join("report.html");
     let text = fs::read_to_string(&report).unwrap();
     let drawn = text.contains("aria-labelledby=\"frontier-title");
@@ -87,7 +87,7 @@ fn a_search_tries_what_the_host_allows_confirms_by_fresh_repeats_and_puts_everyt
     bench.assay(["report".as_ref(), bench.out().as_os_str()]).assert_code(0);
     assert_eq!(fs::read_to_string(&report).unwrap(), text);
 
-    // A file is written for a setting that was found, and is a study.
+    // For a chosen setting a file is written, which is a valid study.
     let changed = found["chosen"].as_str().is_some();
     assert_eq!(written.exists(), changed, "{}", ended.stderr);
     if changed {
@@ -96,7 +96,7 @@ fn a_search_tries_what_the_host_allows_confirms_by_fresh_repeats_and_puts_everyt
 }
 
 #[test]
-fn a_search_that_is_interrupted_judges_what_there_is_and_restores() {
+fn an_interrupted_search_is_judged_and_restored() {
     let Some(bench) = Bench::on_busy_host("tune, interrupted") else { return };
     let study = bench.write("study.toml", &Weights { at_most: "2 s", ..Weights::small() }.text());
     let command = command(&bench, &study, &["--for", "5m", "--json"]);
@@ -116,7 +116,7 @@ fn a_search_that_is_interrupted_judges_what_there_is_and_restores() {
 }
 
 #[test]
-fn what_cannot_be_searched_is_refused_before_the_host_is_touched() {
+fn studies_that_cannot_be_tuned_are_refused_before_the_host_is_changed() {
     let bench = Bench::aside();
     let refused = |words: &[&str], says: &[&str]| {
         let ended = bench.assay(words);
@@ -127,7 +127,7 @@ fn what_cannot_be_searched_is_refused_before_the_host_is_touched() {
     let text = Weights::small().text();
     let silent = bench.write("silent.toml", text.split("[[promises]]").next().unwrap());
     let silent = silent.to_string_lossy();
-    refused(&["tune", &silent], &["promises nothing of a single trial"]);
+    refused(&["tune", &silent], &["has no promise about a single trial"]);
     refused(&["tune", "io-weight", "--also", "speed"], &["iodepth"]);
     assert!(!bench.path("runs").exists());
 }

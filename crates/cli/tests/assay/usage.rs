@@ -1,4 +1,4 @@
-//! Wrong usage: exit code 2, what was wrong and what to write instead, nothing made.
+//! Wrong usage: exit code 2, an error with a hint, nothing made.
 
 use crate::bench::Bench;
 
@@ -50,13 +50,13 @@ fn refuses_no_repeats_and_unknown_words() {
 }
 
 #[test]
-fn refuses_to_judge_or_report_what_is_no_run() {
+fn refuses_to_judge_or_report_a_folder_without_a_run() {
     refused(&["judge", "."], &["manifest.json", "hint: "]);
     refused(&["report", "absent"], &["manifest.json", "hint: "]);
 }
 
 #[test]
-fn every_wish_for_help_is_granted_on_stdout() {
+fn help_is_printed_to_stdout() {
     let bench = Bench::aside();
     for arguments in [&["--help"][..], &["run", "--help"], &["help", "judge"], &["--version"]] {
         let ended = bench.assay(arguments);

@@ -1,4 +1,4 @@
-//! Workloads that run as somebody else than root: what they may do, see and touch.
+//! Workloads that run as a user other than root: what they can do, see and change.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,7 @@ use crate::bench::Bench;
 
 const NOBODY: u32 = 65534;
 
-/// Says who it is, and holds on to what it was given. `DISK` is where its data goes.
+/// Prints its identity and inherited descriptors. `DISK` is its data directory.
 const STUDY: &str = r#"
 title = "As nobody"
 [design]
@@ -39,23 +39,23 @@ fn outputs(out: &Path, name: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_workload_of_another_user_has_its_rights_and_sees_nothing_of_root() {
+fn a_workload_of_another_user_has_only_its_privileges_and_sees_nothing_of_root() {
     let Some(bench) = Bench::on_busy_host("a workload of nobody") else { return };
     let data = bench.path("data");
     fs::create_dir(&data).unwrap();
     let disk = format!("use = \"directory\"\npath = \"{}\"\nsize = \"4 MiB\"", data.display());
     let study = bench.write("study.toml", &STUDY.replace("DISK", &disk));
     let secret = fs::File::open(bench.write("secret", "of root")).unwrap();
-    // A descriptor that whoever starts Assay has left open to all it starts.
+    // A descriptor that the caller of Assay has left open without close-on-exec.
     rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();
     let mut command = bench.run_command(&study);
     command.env("SECRET_OF_ROOT", "1");
     let ended = bench.finish(command);
     drop(secret);
     ended.assert_verdict();
-    let said = outputs(&bench.out(), "command.out");
-    assert_eq!(said.len(), 2, "{ended:?}");
-    for file in &said {
+    let files = outputs(&bench.out(), "command.out");
+    assert_eq!(files.len(), 2, "{ended:?}");
+    for file in &files {
         let text = fs::read_to_string(file).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[..2], ["65534", "65534"], "{text}");
@@ -70,7 +70,7 @@ fn a_workload_of_another_user_has_its_rights_and_sees_nothing_of_root() {
 }
 
 #[test]
-fn fio_of_another_user_lays_out_its_files_and_comes_to_the_common_start() {
+fn fio_of_another_user_lays_out_its_files_and_reaches_the_start_barrier() {
     let Some(bench) = Bench::on_busy_host("fio of nobody") else { return };
     let study = crate::study::Weights {
         disk: crate::study::loop_disk_with_ext4(64, 4),
@@ -90,7 +90,7 @@ fn fio_of_another_user_lays_out_its_files_and_comes_to_the_common_start() {
 }
 
 #[test]
-fn a_user_that_is_not_there_and_a_raw_device_that_is_not_the_user_s_are_refused() {
+fn an_unknown_user_and_an_inaccessible_raw_device_are_refused() {
     let Some(bench) = Bench::on_busy_host("users that cannot be had") else { return };
     let with = |user: &str| crate::study::Weights {
         workload: format!("{}\nuser = \"{user}\"", crate::study::Weights::small().workload),

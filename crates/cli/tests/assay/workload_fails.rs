@@ -1,4 +1,4 @@
-//! A workload that fails: which, why, where its output is, and the data of the others.
+//! A failed workload: its name, the reason, its output, and the data of the others.
 
 use std::fs;
 use std::thread::sleep;

@@ -1,5 +1,5 @@
-//! Workloads other than fio: generators, driven tools and commands start at one gate, prepare
-//! their data, hand over to each other, and leave their numbers in the record.
+//! Workloads other than fio: generators, tools and commands start at a common barrier, prepare their data,
+//! start one after another, and leave their metrics in the run folder.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn study(design: &str, disk: &str, rest: &str) -> String {
 
 const EXT4: &str = "use = \"loop\"\nsize = \"48 MiB\"\nformat = \"ext4\"";
 
-/// For tests of generators: the second binary lies beside the first one, if it was built.
+/// For tests of generators: the second binary is next to the first one, if it was built.
 fn with_generators(test: &str, needs: &[Need]) -> Option<Bench> {
     let beside = Path::new(env!("CARGO_BIN_EXE_assay")).with_file_name("assay-load");
     if !beside.is_file() {
@@ -44,7 +44,7 @@ fn repeat(manifest: &Value, index: usize) -> &Value {
     &manifest["trials"][0]["repeats"][index]
 }
 
-/// What the workload of this name said in a repeat.
+/// The result of the workload with this name in a repeat.
 fn result<'m>(manifest: &'m Value, index: usize, name: &str) -> &'m Value {
     let results = repeat(manifest, index)["workloads"].as_array().unwrap();
     let found = results.iter().find(|result| result["workload"] == name);
@@ -57,7 +57,7 @@ fn metric(result: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn generators_and_commands_start_at_one_gate_and_their_numbers_are_told() {
+fn generators_and_commands_start_at_one_barrier_and_their_metrics_are_recorded() {
     let test = "workloads at one gate";
     let Some(bench) = with_generators(test, &[Need::Controller("cpu")]) else { return };
     let text = study(
@@ -91,7 +91,7 @@ fn generators_and_commands_start_at_one_gate_and_their_numbers_are_told() {
 }
 
 #[test]
-fn what_prepares_runs_in_the_same_place_which_every_repeat_finds_empty() {
+fn preparations_run_in_the_same_directory_which_is_empty_in_every_repeat() {
     let needs = [Need::Loop, Need::Tool("mkfs.ext4"), Need::Controller("cpu")];
     let Some(bench) = Bench::with("preparations", &needs) else { return };
     let text = study(
@@ -119,7 +119,7 @@ fn what_prepares_runs_in_the_same_place_which_every_repeat_finds_empty() {
 }
 
 #[test]
-fn a_preparation_that_fails_keeps_the_window_from_opening() {
+fn a_failed_preparation_prevents_the_window() {
     let Some(bench) = Bench::with("a failed preparation", &[Need::Controller("cpu")]) else {
         return;
     };
@@ -138,7 +138,7 @@ fn a_preparation_that_fails_keeps_the_window_from_opening() {
 }
 
 #[test]
-fn one_starts_when_the_other_has_ended_and_all_of_them_end_the_window() {
+fn a_workload_can_start_after_another_and_the_last_ends_the_window() {
     let Some(bench) = Bench::with("one after another", &[Need::Controller("cpu")]) else { return };
     let text = study(
         "repeats = 1\nat_most = \"50 s\"\nends = \"all\"",
@@ -163,7 +163,7 @@ fn one_starts_when_the_other_has_ended_and_all_of_them_end_the_window() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_refused_before_anything_is_touched() {
+fn a_missing_program_is_refused_before_anything_is_changed() {
     let Some(bench) = Bench::with("a program that is not there", &[]) else { return };
     let text = study(
         "repeats = 1\nat_most = \"2 s\"",
@@ -179,7 +179,7 @@ fn a_program_that_is_not_there_is_refused_before_anything_is_touched() {
 }
 
 #[test]
-fn what_the_kernel_kills_for_want_of_memory_makes_the_trial_void() {
+fn an_oom_kill_makes_the_trial_void() {
     let test = "a load that the kernel kills";
     let Some(bench) = with_generators(test, &[Need::Controller("memory")]) else { return };
     let text = study(
@@ -202,7 +202,7 @@ fn what_the_kernel_kills_for_want_of_memory_makes_the_trial_void() {
 }
 
 #[test]
-fn stressapptest_runs_as_it_is_and_its_one_node_is_told() {
+fn stressapptest_runs_unchanged_and_its_single_node_is_reported() {
     let test = "stressapptest";
     let found = std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|folder| folder.join("stressapptest").is_file())
@@ -220,9 +220,9 @@ fn stressapptest_runs_as_it_is_and_its_one_node_is_told() {
     );
     let (ended, manifest) = run(&bench, &text);
     assert!(matches!(ended.status.code(), Some(0 | 1 | 3)), "{}", ended.stderr);
-    let said = result(&manifest, 0, "a.memory");
-    assert!(metric(said, "memory_copy_mb_per_s") > 0.0 && metric(said, "errors") == 0.0);
-    if metric(said, "nodes_seen") <= 1.0 {
+    let memory = result(&manifest, 0, "a.memory");
+    assert!(metric(memory, "memory_copy_mb_per_s") > 0.0 && metric(memory, "errors") == 0.0);
+    if metric(memory, "nodes_seen") <= 1.0 {
         assert!(ended.stdout.contains("stressapptest saw 1 node"), "{}", ended.stdout);
     }
 }
@@ -249,7 +249,7 @@ fn a_build_and_a_key_value_store_give_seconds_latencies_and_phases() {
     assert_eq!((&phases[0]["name"], &phases[1]["name"]), (&"compile".into(), &"link".into()));
     let keys = result(&manifest, 0, "b.keys");
     assert!(metric(keys, "throughput_ops_s") > 0.0, "{keys:#}");
-    // Latencies are whole microseconds, as YCSB's: of a table in memory they are often none.
+    // Latencies are whole microseconds, as in YCSB; for a table in memory they are often 0.
     assert_eq!(metric(keys, "read_operations"), 20000.0, "{keys:#}");
     assert!(keys["latency"]["read"]["mean_ns"].as_f64().is_some(), "{keys:#}");
     let html = fs::read_to_string(bench.out().join("report.html")).unwrap();

@@ -1,4 +1,4 @@
-//! core: the files `cgroup.*` of v2, and what every v1 hierarchy has.
+//! core: the `cgroup.*` files of v2, and the files of every v1 hierarchy.
 
 mod limits;
 mod threaded;
@@ -15,7 +15,7 @@ const EVENTS: &str = "Documentation/admin-guide/cgroup-v2.rst, [Un]populated Not
 const PRESSURE: &str = "Documentation/accounting/psi.rst, Monitoring for pressure thresholds";
 const V1: &str = "Documentation/admin-guide/cgroup-v1/cgroups.rst";
 
-/// Controllers to which the rule against inner processes applies (the others are threaded).
+/// Controllers to which the no-internal-process constraint applies (the others are threaded).
 const DOMAIN: &[&str] = &["memory", "io", "hugetlb", "rdma", "misc"];
 
 pub(super) const CASES: &[Case] = &[
@@ -46,7 +46,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "no-internal-processes",
-        promise: "A group with processes cannot enable a domain controller, nor can processes enter one that has.",
+        promise: "A group with processes cannot enable a domain controller, and processes cannot enter a group that has one enabled.",
         documented: "Documentation/admin-guide/cgroup-v2.rst, No Internal Process Constraint",
         needs: &[Need::AnyOnV2(DOMAIN)],
         run: limits::no_internal_processes,
@@ -54,7 +54,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "subtree-control-is-top-down",
-        promise: "A controller can be enabled only where the parent passes it on, and not taken while in use.",
+        promise: "A controller can be enabled only if the parent enables it, and not disabled while a child uses it.",
         documented: "Documentation/admin-guide/cgroup-v2.rst, Top-down Constraint",
         needs: &[Need::AnyOnV2(DOMAIN)],
         run: limits::subtree_control,
@@ -62,7 +62,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "rmdir-of-a-populated-group-fails",
-        promise: "rmdir of a group with a process fails with EBUSY, and succeeds when it has ended.",
+        promise: "rmdir of a group with a process fails with EBUSY, and succeeds once the process has ended.",
         documented: "Documentation/admin-guide/cgroup-v2.rst, Processes",
         needs: &[Need::V2],
         run: limits::rmdir,
@@ -70,7 +70,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "rmdir-of-a-group-with-children-fails",
-        promise: "rmdir of a group with a group inside fails with EBUSY.",
+        promise: "rmdir of a group with a child group fails with EBUSY.",
         documented: "Documentation/admin-guide/cgroup-v2.rst, Processes",
         needs: &[Need::V2],
         run: limits::rmdir_of_a_parent,
@@ -78,7 +78,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "kill-empties-the-subtree",
-        promise: "cgroup.kill ends every process of a subtree, also what forks meanwhile, and nothing beside it.",
+        promise: "cgroup.kill kills every process of a subtree, including concurrent forks, and none outside it.",
         documented: CORE,
         needs: &[Need::V2, Need::File("cgroup.kill")],
         run: limits::kill,
@@ -86,7 +86,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "a-frozen-group-makes-no-progress",
-        promise: "A group with cgroup.freeze 1 uses no CPU time once cgroup.events says frozen.",
+        promise: "A group with cgroup.freeze 1 uses no CPU time once cgroup.events reports frozen 1.",
         documented: CORE,
         needs: &[Need::V2, Need::File("cgroup.freeze")],
         run: freeze::stops,
@@ -94,7 +94,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "a-thawed-group-goes-on",
-        promise: "A thawed group goes on where it was, and hears what it was told meanwhile.",
+        promise: "A thawed group resumes where it stopped and receives the input sent meanwhile.",
         documented: CORE,
         needs: &[Need::V2, Need::File("cgroup.freeze")],
         run: freeze::goes_on,
@@ -102,7 +102,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "siblings-of-a-frozen-group-go-on",
-        promise: "Freezing a group leaves its siblings alone.",
+        promise: "Freezing a group does not affect its siblings.",
         documented: CORE,
         needs: &[Need::V2, Need::File("cgroup.freeze")],
         run: freeze::sibling,
@@ -118,7 +118,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "newcomers-freeze",
-        promise: "A process that is moved into a frozen group freezes.",
+        promise: "A process moved into a frozen group freezes.",
         documented: CORE,
         needs: &[Need::V2, Need::File("cgroup.freeze")],
         run: freeze::newcomer,
@@ -142,7 +142,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "threads-are-accounted-apart",
-        promise: "cpu.stat of a threaded group counts the threads inside, not the whole process.",
+        promise: "cpu.stat of a threaded group counts the threads inside it, not the whole process.",
         documented: THREADS,
         needs: &[Need::V2],
         run: threaded::accounted_apart,
@@ -158,7 +158,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "threaded-is-one-way",
-        promise: "Making a group threaded makes its parent a threaded domain, and cannot be undone.",
+        promise: "Making a group threaded makes its parent a threaded domain, and is irreversible.",
         documented: THREADS,
         needs: &[Need::V2],
         run: threaded::types,
@@ -174,7 +174,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "events-are-silent-when-nothing-changes",
-        promise: "cgroup.events wakes nobody when a second process enters.",
+        promise: "cgroup.events wakes no poller when a second process enters.",
         documented: EVENTS,
         needs: &[Need::V2],
         run: wakes::nothing_changes,
@@ -182,7 +182,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "pressure-triggers-wake-a-poller",
-        promise: "A trigger on cpu.pressure wakes a poller when the group stalls for longer than it says.",
+        promise: "A trigger on cpu.pressure wakes a poller when the group stalls longer than its threshold.",
         documented: PRESSURE,
         needs: &[Need::V2, Need::Pressure, Need::File("cpu.pressure")],
         run: wakes::pressure,
@@ -190,7 +190,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "pressure-triggers-are-silent-without-pressure",
-        promise: "A trigger on cpu.pressure of a sleeping group wakes nobody.",
+        promise: "A trigger on cpu.pressure of a sleeping group wakes no poller.",
         documented: PRESSURE,
         needs: &[Need::V2, Need::Pressure, Need::File("cpu.pressure")],
         run: wakes::no_pressure,
@@ -198,7 +198,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "v1-tasks-move-one-thread",
-        promise: "On v1, tasks takes one thread and cgroup.procs the whole process.",
+        promise: "On v1, writing to tasks moves one thread, writing to cgroup.procs the whole process.",
         documented: V1,
         needs: &[Need::AnyV1],
         run: v1::tasks_move_one_thread,
@@ -214,7 +214,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "v1-notify-on-release-is-inherited",
-        promise: "On v1, a new group takes notify_on_release from the group above.",
+        promise: "On v1, a new group inherits notify_on_release from its parent.",
         documented: V1,
         needs: &[Need::AnyV1],
         run: v1::release,
@@ -222,7 +222,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "core",
         behaviour: "v1-rmdir-of-a-populated-group-fails",
-        promise: "On v1, rmdir of a group with a process fails with EBUSY, and succeeds when it has ended.",
+        promise: "On v1, rmdir of a group with a process fails with EBUSY, and succeeds once the process has ended.",
         documented: V1,
         needs: &[Need::AnyV1],
         run: limits::rmdir,

@@ -1,14 +1,14 @@
-//! misc: countable resources that few machines have (encrypted virtual machines). The file is named
-//! by what it is about, since that word says nothing.
+//! misc: countable resources that few machines have (encrypted virtual machines). The file name
+//! says more than `misc` would.
 //!
-//! What charges them is the start of such a machine, which a case does not do; so it is limits and
-//! readings that are looked at here, and not the effect.
+//! Resources are charged when such a machine starts, which a case does not do. These cases
+//! therefore check limits and readings, not the effect.
 
 use assay_kernel::Error;
 use rustix::io::Errno;
 
 use crate::case::Case;
-use crate::errno_name::words;
+use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::need::Need;
 use crate::outcome::Outcome;
@@ -27,33 +27,34 @@ const fn case(
 pub(super) const CASES: &[Case] = &[
     case(
         "a-resource-that-is-not-there-is-refused",
-        "A limit in misc.max on a resource that the kernel does not know ends in EINVAL.",
+        "A limit in misc.max on a resource unknown to the kernel fails with EINVAL.",
         unknown,
     ),
-    case("a-limit-reads-back", "misc.max takes a limit on a resource of misc.capacity.", limit),
+    case("a-limit-reads-back", "misc.max accepts a limit on a resource of misc.capacity.", limit),
     case(
         "a-group-without-processes-uses-nothing",
-        "misc.current has every resource of misc.capacity, and 0 of it in a new group.",
+        "misc.current lists every resource of misc.capacity, with 0 in a new group.",
         unused,
     ),
 ];
 
-fn unknown(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.make("a")?;
-    let said = ground.refusal("a", "misc.max", "assay_nonsense 1");
-    let seen = format!("a limit on a resource of no kernel: {}, to be EINVAL", words(said));
-    Ok(Outcome::holds(said == Some(Errno::INVAL), seen))
+fn unknown(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.make("a")?;
+    let answer = fixture.refusal("a", "misc.max", "assay_nonsense 1");
+    let evidence =
+        format!("a limit on an unknown resource: {}, expected EINVAL", errno_text(answer));
+    Ok(Outcome::holds(answer == Some(Errno::INVAL), evidence))
 }
 
-/// The names in misc.capacity of the root; the reason where there are none.
-fn resources(ground: &Fixture) -> Result<Result<Vec<String>, String>, Error> {
-    let Some(mount) = ground.tree().mount("misc") else {
-        return Ok(Err("no hierarchy serves misc".to_owned()));
+/// The resource names in misc.capacity of the root, or the reason why there are none.
+fn resources(fixture: &Fixture) -> Result<Result<Vec<String>, String>, Error> {
+    let Some(mount) = fixture.tree().mount("misc") else {
+        return Ok(Err("no hierarchy has the controller misc".to_owned()));
     };
-    let text = ground.root().read(mount.join("misc.capacity"))?;
+    let text = fixture.root().read(mount.join("misc.capacity"))?;
     let names: Vec<String> = names(&text).map(str::to_owned).collect();
     if names.is_empty() {
-        let why = "misc.capacity is empty: this machine has no resource that misc counts (AMD SEV, \
+        let why = "misc.capacity is empty: this machine has none of its resources (AMD SEV, \
                    Intel TDX)";
         return Ok(Err(why.to_owned()));
     }
@@ -65,35 +66,35 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| line.split_whitespace().next())
 }
 
-fn limit(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let known = match resources(ground)? {
+fn limit(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let known = match resources(fixture)? {
         Ok(known) => known,
         Err(why) => return Ok(Outcome::not_available(why)),
     };
-    ground.make("a")?;
+    fixture.make("a")?;
     let line = format!("{} 1", known[0]);
-    ground.write("a", "misc.max", &line)?;
-    Ok(judge_limit(&line, &ground.read("a", "misc.max")?))
+    fixture.write("a", "misc.max", &line)?;
+    Ok(judge_limit(&line, &fixture.read("a", "misc.max")?))
 }
 
 fn judge_limit(wrote: &str, text: &str) -> Outcome {
-    let seen = format!("wrote `{wrote}`, read `{}`", text.replace('\n', "; "));
-    Outcome::holds(text.lines().any(|line| line == wrote), seen)
+    let evidence = format!("wrote `{wrote}`, read `{}`", text.replace('\n', "; "));
+    Outcome::holds(text.lines().any(|line| line == wrote), evidence)
 }
 
-fn unused(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let known = match resources(ground)? {
+fn unused(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let known = match resources(fixture)? {
         Ok(known) => known,
         Err(why) => return Ok(Outcome::not_available(why)),
     };
-    ground.make("a")?;
-    Ok(judge_unused(&known, &ground.read("a", "misc.current")?))
+    fixture.make("a")?;
+    Ok(judge_unused(&known, &fixture.read("a", "misc.current")?))
 }
 
 fn judge_unused(known: &[String], text: &str) -> Outcome {
-    let seen = format!("{} in misc.capacity; `{}`", known.join(", "), text.replace('\n', "; "));
+    let evidence = format!("{} in misc.capacity; `{}`", known.join(", "), text.replace('\n', "; "));
     let none = |name: &String| text.lines().any(|line| line == format!("{name} 0"));
-    Outcome::holds(known.iter().all(none), seen)
+    Outcome::holds(known.iter().all(none), evidence)
 }
 
 #[cfg(test)]
@@ -102,7 +103,7 @@ mod tests {
     use crate::outcome::Verdict;
 
     #[test]
-    fn a_limit_that_is_not_taken_and_a_use_by_nobody_are_broken() {
+    fn a_limit_that_is_not_accepted_and_use_without_processes_are_broken() {
         assert_eq!(judge_limit("sev 1", "sev 1\nsev_es max").verdict, Verdict::Kept);
         assert_eq!(judge_limit("sev 1", "sev max").verdict, Verdict::Broken);
         let known: Vec<String> = names("sev 509\nsev_es 10\n").map(str::to_owned).collect();

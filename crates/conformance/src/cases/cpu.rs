@@ -1,4 +1,4 @@
-//! cpu: weights, quotas, kinds of scheduling, and what cpu.stat counts.
+//! cpu: weights, quotas, scheduling classes, and the counters of cpu.stat.
 
 pub(super) mod account;
 mod class;
@@ -10,7 +10,7 @@ use crate::need::Need;
 
 const V2: &str = "Documentation/admin-guide/cgroup-v2.rst, CPU Interface Files";
 const BANDWIDTH: &str = "Documentation/scheduler/sched-bwc.rst";
-/// The file has been there since Linux 5.15, longer than its text.
+/// The file exists since Linux 5.15; its documentation is newer.
 const IDLE: &str = "Documentation/admin-guide/cgroup-v2.rst, cpu.idle";
 
 pub(super) const CASES: &[Case] = &[
@@ -25,15 +25,15 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpu",
         behaviour: "weights-do-nothing-on-a-cpu-with-room",
-        promise: "Weights 1:8 take nothing from groups that together leave the CPU idle at times.",
+        promise: "Weights 1:8 take no time from groups that together leave the CPU partly idle.",
         documented: V2,
         needs: &[Need::Controller("cpu")],
-        run: weight::room,
+        run: weight::below_capacity,
     },
     Case {
         controller: "cpu",
         behaviour: "weight-nice-weighs-as-nice-does",
-        promise: "Groups with cpu.weight.nice 0 and 5 divide a saturated CPU as tasks of these nice values do.",
+        promise: "Groups with cpu.weight.nice 0 and 5 divide a saturated CPU like tasks of these nice values.",
         documented: V2,
         needs: &[Need::OnV2("cpu"), Need::File("cpu.weight.nice")],
         run: class::by_nice,
@@ -41,7 +41,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpu",
         behaviour: "an-idle-group-yields-to-a-busy-one",
-        promise: "A group with cpu.idle gets next to nothing of a CPU that another group keeps busy.",
+        promise: "A group with cpu.idle gets almost nothing of a CPU that another group keeps busy.",
         documented: IDLE,
         needs: &[Need::Controller("cpu"), Need::File("cpu.idle")],
         run: class::idle_beside_busy,
@@ -65,7 +65,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpu",
         behaviour: "a-quota-far-above-the-use-does-nothing",
-        promise: "A quota far above what a group uses throttles it never.",
+        promise: "A quota far above what a group uses never throttles it.",
         documented: BANDWIDTH,
         needs: &[Need::Controller("cpu")],
         run: quota::far_above,
@@ -73,7 +73,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpu",
         behaviour: "a-childs-quota-is-bounded-by-its-parents",
-        promise: "A child cannot use more than its parent's quota: v1 refuses it the setting, v2 the time.",
+        promise: "A child cannot exceed its parent's quota: v1 refuses the setting, v2 caps the time.",
         documented: BANDWIDTH,
         needs: &[Need::Controller("cpu")],
         run: quota::of_child,
@@ -81,7 +81,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpu",
         behaviour: "a-burst-carries-unused-quota-over",
-        promise: "A group that saved quota may pass it by its burst later on.",
+        promise: "A group that saved quota may later exceed it by its burst.",
         documented: BANDWIDTH,
         needs: &[Need::Controller("cpu"), Need::Kernel(5, 14)],
         run: quota::burst,
@@ -113,7 +113,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpu",
         behaviour: "usage-of-a-sleeper-is-nothing",
-        promise: "usage_usec of a group that sleeps does not grow, whatever its neighbours do.",
+        promise: "usage_usec of a sleeping group does not grow, whatever its siblings do.",
         documented: V2,
         needs: &[Need::V2],
         run: account::sleeper,

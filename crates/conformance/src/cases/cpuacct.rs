@@ -22,7 +22,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpuacct",
         behaviour: "usage-of-a-sleeper-is-nothing",
-        promise: "cpuacct.usage of a group that sleeps does not grow, whatever its neighbours do.",
+        promise: "cpuacct.usage of a sleeping group does not grow, whatever its siblings do.",
         documented: DOCUMENT,
         needs: &[Need::OnV1("cpuacct")],
         run: account::sleeper,
@@ -38,21 +38,21 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpuacct",
         behaviour: "usage-reaches-the-parent",
-        promise: "What a group uses is counted for the groups above it, too.",
+        promise: "CPU time of a group is also counted for its ancestors.",
         documented: DOCUMENT,
         needs: &[Need::OnV1("cpuacct")],
         run: of_parent,
     },
 ];
 
-fn per_cpu(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.make("a")?;
-    let mut probe = ground.start("a", "spin")?;
-    ground.let_run(&probe, 0.1)?;
-    // Two files are not read at one moment, so nothing may run in between.
+fn per_cpu(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.make("a")?;
+    let mut probe = fixture.start("a", "spin")?;
+    fixture.let_run(&probe, 0.1)?;
+    // Two files cannot be read at one instant, so nothing may run in between.
     probe.end()?;
-    let usage = ground.number("a", "cpuacct.usage")?;
-    let text = ground.read("a", "cpuacct.usage_percpu")?;
+    let usage = fixture.number("a", "cpuacct.usage")?;
+    let text = fixture.read("a", "cpuacct.usage_percpu")?;
     let parts: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     Ok(judge_per_cpu(usage, &parts))
 }
@@ -61,20 +61,20 @@ fn judge_per_cpu(usage: u64, parts: &[u64]) -> Outcome {
     let sum: u64 = parts.iter().sum();
     let evidence = format!("usage {usage} ns, {} CPUs together {sum} ns", parts.len());
     if usage == 0 {
-        return Outcome::void("nothing was used").with(evidence);
+        return Outcome::void("no CPU time was used").with(evidence);
     }
     Outcome::holds(usage == sum, evidence)
 }
 
-fn of_parent(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.make_parent("a")?;
-    ground.make("a/b")?;
-    let mut probe = ground.start("a/b", "spin")?;
-    ground.let_run(&probe, 0.1)?;
+fn of_parent(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.make_parent("a")?;
+    fixture.make("a/b")?;
+    let mut probe = fixture.start("a/b", "spin")?;
+    fixture.let_run(&probe, 0.1)?;
     probe.end()?;
-    let child = ground.number("a/b", "cpuacct.usage")?;
-    let parent = Reading::at_rest(ground.number("a", "cpuacct.usage")?, child);
-    Ok(judge_usage(Reading::at_rest(0, 0), parent, "a child that spun, counted for the parent"))
+    let child = fixture.number("a/b", "cpuacct.usage")?;
+    let parent = Reading::at_rest(fixture.number("a", "cpuacct.usage")?, child);
+    Ok(judge_usage(Reading::at_rest(0, 0), parent, "a spinning child, counted for its parent"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! cpuset: which CPUs threads run on, and which nodes pages come from.
+//! cpuset: the CPUs that threads run on and the nodes that pages come from.
 
 mod bind;
 mod nodes;
@@ -15,7 +15,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpuset",
         behaviour: "threads-run-on-their-groups-cpus",
-        promise: "Threads of a group may use, and run on, the CPUs of its cpuset.cpus only.",
+        promise: "Threads of a group may use, and run on, only the CPUs of its cpuset.cpus.",
         documented: V2,
         needs: &[Need::Controller("cpuset"), Need::Cpus(2)],
         run: bind::threads,
@@ -31,7 +31,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpuset",
         behaviour: "a-group-without-a-list-binds-nothing",
-        promise: "A group with no list of its own lets its threads run on every CPU of its parent.",
+        promise: "Without a list of its own, a group lets its threads run on every CPU of its parent.",
         documented: V2,
         needs: &[Need::Controller("cpuset"), Need::Cpus(2)],
         run: bind::unbound,
@@ -39,7 +39,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpuset",
         behaviour: "a-child-gets-no-cpu-its-parent-lacks",
-        promise: "A child never runs on a CPU that its parent lacks: v1 refuses it, v2 leaves it out.",
+        promise: "A child never runs on a CPU that its parent lacks: v1 refuses it, v2 ignores it.",
         documented: V2,
         needs: &[Need::Controller("cpuset"), Need::Cpus(2)],
         run: bind::outside_parent,
@@ -47,7 +47,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpuset",
         behaviour: "pages-come-from-their-groups-nodes",
-        promise: "Pages are allocated on the nodes of cpuset.mems only.",
+        promise: "Pages are allocated only on the nodes of cpuset.mems.",
         documented: V2,
         needs: &[Need::Controller("cpuset"), Need::Nodes(2)],
         run: nodes::come_from,
@@ -71,7 +71,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpuset",
         behaviour: "a-partition-root-has-its-cpus-for-itself",
-        promise: "CPUs of a partition root are taken from everything outside.",
+        promise: "CPUs of a partition root are removed from every group outside it.",
         documented: V2,
         needs: &[Need::OnV2("cpuset"), Need::Cpus(2)],
         run: partition::root,
@@ -79,7 +79,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpuset",
         behaviour: "a-member-shares-its-cpus",
-        promise: "A group that is no partition takes no CPU from others.",
+        promise: "A group that is not a partition removes no CPU from others.",
         documented: V2,
         needs: &[Need::OnV2("cpuset"), Need::Cpus(2)],
         run: partition::member,
@@ -87,7 +87,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpuset",
         behaviour: "an-isolated-partition-is-not-balanced",
-        promise: "The scheduler moves no thread between CPUs of an isolated partition.",
+        promise: "The scheduler does not move threads between CPUs of an isolated partition.",
         documented: V2,
         needs: &[Need::OnV2("cpuset"), Need::Kernel(6, 1), Need::Cpus(3)],
         run: partition::isolated,
@@ -95,7 +95,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpuset",
         behaviour: "exclusive-cpus-are-refused-to-siblings",
-        promise: "A CPU in one group's cpuset.cpus.exclusive is refused to its sibling's.",
+        promise: "A CPU in one group's cpuset.cpus.exclusive is refused in its sibling's.",
         documented: V2,
         needs: &[Need::OnV2("cpuset"), Need::File("cpuset.cpus.exclusive")],
         run: partition::exclusive,
@@ -103,7 +103,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpuset",
         behaviour: "v1-lists-come-before-processes",
-        promise: "On v1, a group without cpuset.cpus and cpuset.mems takes no process: ENOSPC.",
+        promise: "On v1, a group without cpuset.cpus and cpuset.mems refuses processes with ENOSPC.",
         documented: V1,
         needs: &[Need::OnV1("cpuset")],
         run: v1::attach_before_lists,
@@ -119,7 +119,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "cpuset",
         behaviour: "v1-clone-children-copies-the-lists",
-        promise: "On v1, groups made below one with cgroup.clone_children start with its lists.",
+        promise: "On v1, children of a group with cgroup.clone_children start with its lists.",
         documented: V1,
         needs: &[Need::OnV1("cpuset")],
         run: v1::clone_children,

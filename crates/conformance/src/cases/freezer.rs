@@ -18,7 +18,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "freezer",
         behaviour: "a-thawed-group-goes-on",
-        promise: "A thawed group goes on where it was, and hears what it was told meanwhile.",
+        promise: "A thawed group resumes where it stopped and receives the input sent meanwhile.",
         documented: DOCUMENT,
         needs: &[Need::OnV1("freezer")],
         run: freeze::goes_on,
@@ -26,7 +26,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "freezer",
         behaviour: "siblings-of-a-frozen-group-go-on",
-        promise: "Freezing a group leaves its siblings alone.",
+        promise: "Freezing a group does not affect its siblings.",
         documented: DOCUMENT,
         needs: &[Need::OnV1("freezer")],
         run: freeze::sibling,
@@ -42,7 +42,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "freezer",
         behaviour: "newcomers-freeze",
-        promise: "A process that is moved into a frozen group freezes.",
+        promise: "A process moved into a frozen group freezes.",
         documented: DOCUMENT,
         needs: &[Need::OnV1("freezer")],
         run: freeze::newcomer,

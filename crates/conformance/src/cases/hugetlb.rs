@@ -1,4 +1,4 @@
-//! hugetlb: how many huge pages a group may use, and how many it may set aside.
+//! hugetlb: limits on the use and reservation of huge pages.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 
 use crate::case::Case;
-use crate::errno_name::words;
+use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::need::Need;
 use crate::outcome::Outcome;
@@ -29,39 +29,43 @@ const fn case(
 pub(super) const CASES: &[Case] = &[
     case(
         "touch-above-the-limit-ends-in-sigbus",
-        "The touch of a huge page above the limit ends in SIGBUS, and is counted.",
+        "Touching a huge page above the limit ends in SIGBUS and is counted.",
         above,
     ),
-    case("touch-below-the-limit-succeeds", "Huge pages below the limit can all be used.", below),
+    case("touch-below-the-limit-succeeds", "All huge pages below the limit can be used.", below),
     case(
         "reservation-above-the-limit-is-refused",
-        "An mmap that sets more huge pages aside than rsvd allows ends in ENOMEM.",
+        "An mmap that reserves more huge pages than rsvd allows fails with ENOMEM.",
         reserve_above,
     ),
     case(
         "reservation-below-the-limit-succeeds",
-        "An mmap that sets as many huge pages aside as rsvd allows succeeds.",
+        "An mmap that reserves as many huge pages as rsvd allows succeeds.",
         reserve_below,
     ),
-    case("use-returns-with-the-process", "Huge pages are given back with their process.", returns),
+    case(
+        "use-returns-with-the-process",
+        "Huge pages are released when their process ends.",
+        returns,
+    ),
 ];
 
 const POOLS: &str = "/sys/kernel/mm/hugepages";
-/// How many huge pages a case uses at most.
+/// Largest number of huge pages used by a case.
 const PAGES: u64 = 4;
 
 /// Huge pages of one size, enough of them free.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Pool {
     bytes: u64,
-    /// As the names of interface files have it: `2MB`.
+    /// Size as in the names of interface files: `2MB`.
     name: String,
 }
 
-/// Huge pages to use: those that are free, or more for as long as the case takes. The reason
-/// where there are none.
-fn pool(ground: &mut Fixture) -> Result<Result<Pool, String>, Error> {
-    let root = ground.root().clone();
+/// Finds free huge pages, or allocates more for the duration of the case. The inner error is the
+/// reason why there are none.
+fn pool(fixture: &mut Fixture) -> Result<Result<Pool, String>, Error> {
+    let root = fixture.root().clone();
     let Some((kibibytes, directory)) = smallest(&root) else {
         return Ok(Err("this kernel has no huge pages".to_owned()));
     };
@@ -76,12 +80,12 @@ fn pool(ground: &mut Fixture) -> Result<Result<Pool, String>, Error> {
     let free = available()?;
     if free < PAGES {
         let all = number("nr_hugepages")? + PAGES - free;
-        ground.ledger().write_file(&root, &directory.join("nr_hugepages"), &all.to_string())?;
+        fixture.ledger().write_file(&root, &directory.join("nr_hugepages"), &all.to_string())?;
     }
     let free = available()?;
     if free < PAGES {
         return Ok(Err(format!(
-            "memory is too fragmented: {free} of {PAGES} huge pages of {} could be had",
+            "memory is too fragmented: {free} of {PAGES} huge pages of {} are available",
             pool.name
         )));
     }
@@ -106,37 +110,37 @@ fn size_name(kibibytes: u64) -> String {
     }
 }
 
-/// A group with a limit of so many huge pages, and a probe inside.
+/// Creates a group with a limit of `limit` huge pages, and a probe inside.
 fn limited(
-    ground: &Fixture,
+    fixture: &Fixture,
     pool: &Pool,
     kind: &str,
     pages: u64,
 ) -> Result<Result<Running, String>, Error> {
-    ground.make("a")?;
-    let last = ground.by_version("limit_in_bytes", "max");
+    fixture.make("a")?;
+    let last = fixture.by_version("limit_in_bytes", "max");
     let file = format!("hugetlb.{}.{kind}{last}", pool.name);
-    if !ground.has("a", &file) {
+    if !fixture.has("a", &file) {
         return Ok(Err(format!("this kernel has no {file}")));
     }
-    ground.write("a", &file, &(pages * pool.bytes).to_string())?;
-    ground.start("a", &format!("huge page={}", pool.bytes)).map(Ok)
+    fixture.write("a", &file, &(pages * pool.bytes).to_string())?;
+    fixture.start("a", &format!("huge page={}", pool.bytes)).map(Ok)
 }
 
-fn current(ground: &Fixture, pool: &Pool) -> Result<u64, Error> {
-    let last = ground.by_version("usage_in_bytes", "current");
-    Ok(ground.number("a", &format!("hugetlb.{}.{last}", pool.name))? / pool.bytes)
+fn current(fixture: &Fixture, pool: &Pool) -> Result<u64, Error> {
+    let last = fixture.by_version("usage_in_bytes", "current");
+    Ok(fixture.number("a", &format!("hugetlb.{}.{last}", pool.name))? / pool.bytes)
 }
 
-fn refusals(ground: &Fixture, pool: &Pool) -> Result<u64, Error> {
-    if ground.is_v2() {
-        ground.keyed("a", &format!("hugetlb.{}.events", pool.name), "max")
+fn refusals(fixture: &Fixture, pool: &Pool) -> Result<u64, Error> {
+    if fixture.is_v2() {
+        fixture.keyed("a", &format!("hugetlb.{}.events", pool.name), "max")
     } else {
-        ground.number("a", &format!("hugetlb.{}.failcnt", pool.name))
+        fixture.number("a", &format!("hugetlb.{}.failcnt", pool.name))
     }
 }
 
-/// What became of a process that touched four huge pages.
+/// Result of a process that touched four huge pages.
 #[derive(Debug, Clone, Copy)]
 struct Touched {
     limit: u64,
@@ -146,18 +150,18 @@ struct Touched {
     refusals: u64,
 }
 
-fn touch(ground: &mut Fixture, limit: u64) -> Result<Result<Touched, String>, Error> {
-    let pool = match pool(ground)? {
+fn touch(fixture: &mut Fixture, limit: u64) -> Result<Result<Touched, String>, Error> {
+    let pool = match pool(fixture)? {
         Ok(pool) => pool,
         Err(why) => return Ok(Err(why)),
     };
-    let mut probe = match limited(ground, &pool, "", limit)? {
+    let mut probe = match limited(fixture, &pool, "", limit)? {
         Ok(probe) => probe,
         Err(why) => return Ok(Err(why)),
     };
-    probe.say(&format!("promise {PAGES}"));
+    probe.send(&format!("promise {PAGES}"));
     probe.line()?;
-    probe.say("touch");
+    probe.send("touch");
     let mut pages = 0;
     let mut all = false;
     while let Some(line) = probe.line()? {
@@ -167,113 +171,116 @@ fn touch(ground: &mut Fixture, limit: u64) -> Result<Result<Touched, String>, Er
         }
         pages += 1;
     }
-    let ended = if all { None } else { probe.ended_within(ground.time(5.0)) };
+    let ended = if all { None } else { probe.ended_within(fixture.time(5.0)) };
     Ok(Ok(Touched {
         limit,
         pages,
         signal: ended.as_ref().and_then(ExitStatus::signal),
-        current: current(ground, &pool)?,
-        refusals: refusals(ground, &pool)?,
+        current: current(fixture, &pool)?,
+        refusals: refusals(fixture, &pool)?,
     }))
 }
 
 impl Touched {
-    fn seen(&self) -> String {
+    fn evidence(&self) -> String {
         let end = match self.signal {
             None => "lives".to_owned(),
             Some(7) => "was ended by SIGBUS".to_owned(),
             Some(other) => format!("was ended by signal {other}"),
         };
         format!(
-            "limit {} huge pages, {PAGES} wanted: {} touched, then the process {end}; in use {}, \
+            "limit {} huge pages, {PAGES} requested: {} touched, then the process {end}; in use {}, \
              refusals counted {}",
             self.limit, self.pages, self.current, self.refusals
         )
     }
 }
 
-fn above(ground: &mut Fixture) -> Result<Outcome, Error> {
-    Ok(touch(ground, 2)?.map_or_else(Outcome::not_available, |seen| judge_above(&seen)))
+fn above(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    Ok(touch(fixture, 2)?.map_or_else(Outcome::not_available, |touched| judge_above(&touched)))
 }
 
-fn judge_above(seen: &Touched) -> Outcome {
-    let bus = seen.signal == Some(Signal::BUS.as_raw());
-    Outcome::holds(bus && seen.pages == seen.limit && seen.refusals > 0, seen.seen())
+fn judge_above(touched: &Touched) -> Outcome {
+    let bus = touched.signal == Some(Signal::BUS.as_raw());
+    Outcome::holds(
+        bus && touched.pages == touched.limit && touched.refusals > 0,
+        touched.evidence(),
+    )
 }
 
-fn below(ground: &mut Fixture) -> Result<Outcome, Error> {
-    Ok(touch(ground, PAGES)?.map_or_else(Outcome::not_available, |seen| judge_below(&seen)))
+fn below(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    Ok(touch(fixture, PAGES)?.map_or_else(Outcome::not_available, |touched| judge_below(&touched)))
 }
 
-/// Somebody else may take the free pages of the host, which ends in SIGBUS too; the group's own
-/// counter tells that apart.
-fn judge_below(seen: &Touched) -> Outcome {
-    if seen.signal.is_some() && seen.refusals == 0 {
-        return Outcome::void("the host had no free huge page any more").with(seen.seen());
+/// Another process may take the host's free pages, which ends in SIGBUS, too; the group's own
+/// counter distinguishes the two.
+fn judge_below(touched: &Touched) -> Outcome {
+    if touched.signal.is_some() && touched.refusals == 0 {
+        return Outcome::void("the host ran out of free huge pages").with(touched.evidence());
     }
-    let all = seen.pages == PAGES && seen.current == PAGES;
-    Outcome::holds(all && seen.signal.is_none() && seen.refusals == 0, seen.seen())
+    let all = touched.pages == PAGES && touched.current == PAGES;
+    Outcome::holds(all && touched.signal.is_none() && touched.refusals == 0, touched.evidence())
 }
 
-/// What came of an mmap of so many pages with this limit of reservations.
-fn reserve(ground: &mut Fixture, limit: u64) -> Result<Result<Option<Errno>, String>, Error> {
-    let pool = match pool(ground)? {
+/// Result of an mmap of [`PAGES`] huge pages under this reservation limit.
+fn reserve(fixture: &mut Fixture, limit: u64) -> Result<Result<Option<Errno>, String>, Error> {
+    let pool = match pool(fixture)? {
         Ok(pool) => pool,
         Err(why) => return Ok(Err(why)),
     };
-    let mut probe = match limited(ground, &pool, "rsvd.", limit)? {
+    let mut probe = match limited(fixture, &pool, "rsvd.", limit)? {
         Ok(probe) => probe,
         Err(why) => return Ok(Err(why)),
     };
-    probe.say(&format!("map {PAGES}"));
+    probe.send(&format!("map {PAGES}"));
     let line = probe.line()?.unwrap_or_default();
     let number = line.strip_prefix("refused ").and_then(|text| text.parse().ok());
     Ok(Ok(number.map(Errno::from_raw_os_error)))
 }
 
-fn reserve_above(ground: &mut Fixture) -> Result<Outcome, Error> {
+fn reserve_above(fixture: &mut Fixture) -> Result<Outcome, Error> {
     let judge = |answer| judge_reserved(2, answer, Some(Errno::NOMEM));
-    Ok(reserve(ground, 2)?.map_or_else(Outcome::not_available, judge))
+    Ok(reserve(fixture, 2)?.map_or_else(Outcome::not_available, judge))
 }
 
-fn reserve_below(ground: &mut Fixture) -> Result<Outcome, Error> {
+fn reserve_below(fixture: &mut Fixture) -> Result<Outcome, Error> {
     let judge = |answer| judge_reserved(PAGES, answer, None);
-    Ok(reserve(ground, PAGES)?.map_or_else(Outcome::not_available, judge))
+    Ok(reserve(fixture, PAGES)?.map_or_else(Outcome::not_available, judge))
 }
 
-fn judge_reserved(limit: u64, answer: Option<Errno>, wanted: Option<Errno>) -> Outcome {
-    let seen = format!(
-        "rsvd limit {limit} huge pages, mmap of {PAGES} that sets them aside: {}",
-        words(answer)
+fn judge_reserved(limit: u64, answer: Option<Errno>, expected: Option<Errno>) -> Outcome {
+    let evidence = format!(
+        "rsvd limit {limit} huge pages, mmap that reserves {PAGES}: {}",
+        errno_text(answer)
     );
-    Outcome::holds(answer == wanted, seen)
+    Outcome::holds(answer == expected, evidence)
 }
 
-fn returns(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let pool = match pool(ground)? {
+fn returns(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let pool = match pool(fixture)? {
         Ok(pool) => pool,
         Err(why) => return Ok(Outcome::not_available(why)),
     };
-    let mut probe = match limited(ground, &pool, "", PAGES)? {
+    let mut probe = match limited(fixture, &pool, "", PAGES)? {
         Ok(probe) => probe,
         Err(why) => return Ok(Outcome::not_available(why)),
     };
-    probe.say(&format!("map {PAGES}"));
+    probe.send(&format!("map {PAGES}"));
     probe.line()?;
-    probe.say("touch");
+    probe.send("touch");
     while probe.line()?.is_some_and(|line| line != "touched") {}
-    let used = current(ground, &pool)?;
+    let used = current(fixture, &pool)?;
     drop(probe);
-    ground.wait_for(2.0, || Ok(current(ground, &pool)? == 0))?;
-    Ok(judge_return(used, current(ground, &pool)?))
+    fixture.wait_for(2.0, || Ok(current(fixture, &pool)? == 0))?;
+    Ok(judge_return(used, current(fixture, &pool)?))
 }
 
 fn judge_return(used: u64, left: u64) -> Outcome {
-    let seen = format!("{used} huge pages in use, {left} after the end of the process");
+    let evidence = format!("{used} huge pages in use, {left} after the end of the process");
     if used == 0 {
-        return Outcome::void("no huge page was ever in use").with(seen);
+        return Outcome::void("no huge page was ever in use").with(evidence);
     }
-    Outcome::holds(left == 0, seen)
+    Outcome::holds(left == 0, evidence)
 }
 
 #[cfg(test)]
@@ -286,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_gives_more_or_ends_otherwise_or_does_not_count_is_broken() {
+    fn exceeding_the_limit_or_not_counting_is_broken() {
         assert_eq!(judge_above(&touched(2, 2, Some(7), 1)).verdict, Verdict::Kept);
         assert_eq!(judge_above(&touched(2, 4, None, 0)).verdict, Verdict::Broken);
         assert_eq!(judge_above(&touched(2, 2, Some(9), 1)).verdict, Verdict::Broken);
@@ -301,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn reservations_and_returns_are_judged_by_what_came_of_them() {
+    fn reservations_and_releases_are_judged_by_their_result() {
         assert_eq!(judge_reserved(2, None, Some(Errno::NOMEM)).verdict, Verdict::Broken);
         let kept = judge_reserved(2, Some(Errno::NOMEM), Some(Errno::NOMEM));
         assert_eq!(kept.verdict, Verdict::Kept);
@@ -311,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_named_as_the_interface_files_are() {
+    fn sizes_are_named_like_interface_files() {
         assert_eq!(size_name(64), "64KB");
         assert_eq!(size_name(2048), "2MB");
         assert_eq!(size_name(1 << 20), "1GB");

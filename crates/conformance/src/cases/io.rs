@@ -1,4 +1,4 @@
-//! io, blkio on v1: caps, weights, classes and counters, on a disk of the case's own.
+//! io (blkio on v1): caps, weights, classes and counters, on a disk created for the case.
 
 mod cap;
 mod class;
@@ -45,56 +45,56 @@ const fn case(
 pub(super) const CASES: &[Case] = &[
     case(
         "max-caps-bytes",
-        "A group reads no more bytes a second than io.max allows.",
+        "A group reads no more bytes per second than io.max allows.",
         THROTTLE,
         CAPPED,
         cap::bytes,
     ),
     case(
         "max-caps-requests",
-        "A group makes no more requests a second than io.max allows.",
+        "A group makes no more requests per second than io.max allows.",
         THROTTLE,
         CAPPED,
         cap::requests,
     ),
     case(
         "max-leaves-siblings-alone",
-        "A limit of one group does not bind its sibling.",
+        "A limit of one group does not apply to its sibling.",
         THROTTLE,
         CAPPED,
         cap::sibling,
     ),
     case(
         "max-far-above-use-does-nothing",
-        "A group below its limit reads as fast as it wants.",
+        "A group below its limit is not slowed down.",
         THROTTLE,
         CAPPED,
-        cap::room,
+        cap::below_capacity,
     ),
     case(
         "bfq-weights-divide-a-saturated-disk",
-        "Groups with BFQ weights 1:2:4 that all want more than the disk gives get it 1:2:4.",
+        "Backlogged groups with BFQ weights 1:2:4 get disk time 1:2:4.",
         BFQ,
         WEIGHTED,
         weight::bfq,
     ),
     case(
         "bfq-weights-do-nothing-on-a-disk-with-room",
-        "BFQ weights take nothing from groups that together leave the disk idle at times.",
+        "BFQ weights take nothing from groups that together leave the disk partly idle.",
         BFQ,
         WEIGHTED,
         weight::bfq_room,
     ),
     case(
         "iocost-weights-divide-a-saturated-disk",
-        "Groups with io.weight 1:2:4 that all want more than the cost model gives get it 1:2:4.",
+        "Backlogged groups with io.weight 1:2:4 get the capacity of the cost model 1:2:4.",
         V2,
         &[Need::OnV2("io"), Need::Root, Need::Loop, Need::File("io.weight")],
         weight::iocost,
     ),
     case(
         "idle-class-yields",
-        "A group of the class idle yields a saturated disk to one of the class best-effort.",
+        "On a saturated disk, a group of the class idle yields to one of the class best-effort.",
         "Documentation/admin-guide/cgroup-v2.rst, IO Priority",
         &[
             Need::Controller("io"),
@@ -109,13 +109,13 @@ pub(super) const CASES: &[Case] = &[
         "The counters of a group grow by exactly what its processes have read.",
         V2,
         CAPPED,
-        stat::own,
+        stat::counts_own,
     ),
     case(
         "stat-leaves-others-out",
-        "The counters of a group do not grow by what a sibling reads.",
+        "The counters of a group do not grow by a sibling's reads.",
         V2,
         CAPPED,
-        stat::others,
+        stat::ignores_others,
     ),
 ];

@@ -1,4 +1,4 @@
-//! memory: limits, protection, kills, swap, reclaim, charges and events.
+//! memory: limits, protection, OOM kills, swap, reclaim, charges and events.
 
 mod charge;
 mod events;
@@ -20,7 +20,7 @@ use crate::outcome::Outcome;
 const V2: &str = "Documentation/admin-guide/cgroup-v2.rst, Memory Interface Files";
 const V1: &str = "Documentation/admin-guide/cgroup-v1/memory.rst";
 
-/// A case of either version, or of one, as `needs` says.
+/// A case for either version, or for one, depending on `needs`.
 const fn case(
     behaviour: &'static str,
     promise: &'static str,
@@ -34,21 +34,21 @@ const fn case(
 pub(super) const CASES: &[Case] = &[
     case(
         "max-kills-and-counts",
-        "A process that goes above memory.max is killed, and the kill is counted.",
+        "A process that exceeds memory.max is killed, and the kill is counted.",
         V2,
         &[Need::Controller("memory")],
         limit::kills,
     ),
     case(
         "below-max-nobody-is-killed",
-        "A process below memory.max is neither killed nor held up.",
+        "A process below memory.max is neither killed nor slowed down.",
         V2,
         &[Need::Controller("memory")],
         limit::spares,
     ),
     case(
         "page-cache-above-max-is-reclaimed",
-        "Page cache above memory.max is reclaimed, and its reader lives.",
+        "Page cache above memory.max is reclaimed, and its reader survives.",
         V2,
         &[Need::Controller("memory"), Need::Loop],
         limit::reclaims_cache,
@@ -62,21 +62,21 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "max-binds-the-groups-inside",
-        "memory.max of a group binds what the groups inside it have together.",
+        "memory.max of a group limits the total of its child groups.",
         V2,
         &[Need::Controller("memory")],
         limit::binds_children,
     ),
     case(
         "memsw-limit-holds-and-counts",
-        "A process above the limit of memory and swap together is killed, and failcnt counts it.",
+        "A process above the combined limit of memory and swap is killed, and failcnt counts it.",
         V1,
         &[Need::OnV1("memory"), Need::File("memory.memsw.failcnt")],
         limit::together,
     ),
     case(
         "high-throttles-and-never-kills",
-        "A group above memory.high is slowed down, and nobody in it is killed.",
+        "A group above memory.high is slowed down, and none of its processes is killed.",
         V2,
         &[Need::OnV2("memory")],
         high::throttles,
@@ -90,21 +90,21 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "low-protects-from-a-hog",
-        "memory.low keeps a group's page cache while a sibling presses.",
+        "memory.low keeps a group's page cache under pressure from a sibling.",
         V2,
         &[Need::OnV2("memory"), Need::Loop],
         protection::low,
     ),
     case(
         "min-protects-from-a-hog",
-        "memory.min keeps a group's page cache while a sibling presses.",
+        "memory.min keeps a group's page cache under pressure from a sibling.",
         V2,
         &[Need::OnV2("memory"), Need::Loop],
         protection::min,
     ),
     case(
         "unprotected-page-cache-is-lost",
-        "Without protection a sibling that presses takes page cache away.",
+        "Without protection, pressure from a sibling takes page cache away.",
         V2,
         &[Need::Controller("memory"), Need::Loop],
         protection::unprotected,
@@ -118,42 +118,42 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "oom-kills-one",
-        "Without memory.oom.group one process is killed and the others live.",
+        "Without memory.oom.group one process is killed and the others survive.",
         V2,
         &[Need::Controller("memory")],
         oom::one,
     ),
     case(
         "oom-kill-disable-stops",
-        "With oom_kill_disable a process above the limit stands until there is room.",
+        "With oom_kill_disable a process above the limit blocks until memory is available.",
         V1,
         &[Need::OnV1("memory")],
         oom::disabled,
     ),
     case(
         "oom-kill-disable-leaves-the-rest-alone",
-        "With oom_kill_disable a process below the limit goes on.",
+        "With oom_kill_disable a process below the limit is not blocked.",
         V1,
         &[Need::OnV1("memory")],
-        oom::room,
+        oom::below_capacity,
     ),
     case(
         "swap-takes-what-is-above-max",
-        "With swap space allowed, what is above memory.max is swapped and nobody is killed.",
+        "With swap space allowed, memory above memory.max is swapped and no process is killed.",
         V2,
         &[Need::Controller("memory"), Need::Swap],
         swap::takes_the_rest,
     ),
     case(
         "swap-max-bounds-swap",
-        "A group uses no more swap space than it may, and is killed beyond that.",
+        "A group uses no more swap space than its limit, and is killed beyond that.",
         V2,
         &[Need::Controller("memory"), Need::Swap],
         swap::is_bounded,
     ),
     case(
         "zswap-max-bounds-zswap",
-        "With memory.zswap.max 0 nothing of a group is kept compressed in memory.",
+        "With memory.zswap.max 0 no memory of a group is kept compressed.",
         V2,
         &[Need::OnV2("memory"), Need::Swap, Need::File("memory.zswap.max")],
         swap::zswap,
@@ -171,21 +171,21 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "reclaim-leaves-memory-without-swap",
-        "Reclaim on demand cannot take the memory of processes without swap, and says so on v2.",
+        "Reclaim on demand cannot take the memory of processes without swap; v2 reports the failure.",
         V2,
         &[Need::Controller("memory"), Need::FileBy("memory.force_empty", "memory.reclaim")],
         reclaim::leaves_memory,
     ),
     case(
         "charges-return",
-        "Memory is no longer charged when the process that had it has ended.",
+        "Memory is uncharged when its process ends.",
         V2,
         &[Need::Controller("memory")],
         charge::returns,
     ),
     case(
         "peak-holds-the-maximum",
-        "memory.peak, or max_usage_in_bytes, keeps the most that was ever charged.",
+        "memory.peak (max_usage_in_bytes on v1) keeps the highest charge.",
         V2,
         &[Need::Controller("memory"), Need::FileBy("memory.max_usage_in_bytes", "memory.peak")],
         charge::peak,
@@ -206,14 +206,14 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "numa-stat-adds-up",
-        "Anonymous memory by node adds up to that of the group.",
+        "Anonymous memory by node adds up to the group's total.",
         V2,
         &[Need::Controller("memory"), Need::File("memory.numa_stat")],
         charge::by_node,
     ),
     case(
         "events-wake-a-poller",
-        "A change of memory.events wakes who polls it.",
+        "A change of memory.events wakes its pollers.",
         V2,
         &[Need::OnV2("memory")],
         events::wake,
@@ -241,10 +241,10 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// Soft limits act only on the reclaim of a host that is short of memory as a whole (memory.rst,
-/// 7), which a case must never bring about.
+/// Soft limits act only on reclaim when the whole host is short of memory (memory.rst, 7), which a
+/// case must never cause.
 fn soft_limit(_: &mut Fixture) -> Result<Outcome, Error> {
     Ok(Outcome::not_available(
-        "it acts only when the whole host is short of memory, which a case never brings about",
+        "it acts only when the whole host is short of memory, which a case must not cause",
     ))
 }

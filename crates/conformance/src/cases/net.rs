@@ -1,9 +1,9 @@
-//! net_cls and net_prio: the class and the priority that packets of a group carry.
+//! net_cls and net_prio: class and priority of a group's packets.
 //!
 //! Packets are sent on a device whose queue sorts them, and counted there. For net_cls that is a
-//! device of a network namespace of the probe's own. net_prio.ifpriomap knows only devices of the
-//! first network namespace (`write_priomap` of net/core/netprio_cgroup.c), so there one end of a
-//! pair of devices is outside for as long as the probe lives.
+//! device of the probe's own network namespace. net_prio.ifpriomap supports only devices of the
+//! first network namespace (`write_priomap` of net/core/netprio_cgroup.c), so one end of a device
+//! pair is outside while the probe runs.
 
 use assay_kernel::Error;
 
@@ -31,60 +31,60 @@ pub(super) const CASES: &[Case] = &[
     class(
         "packets-carry-the-class-of-their-group",
         "Packets of a group with a net_cls.classid go to the class of that number.",
-        |ground| marked(ground, NET_CLS),
+        |fixture| marked(fixture, NET_CLS),
     ),
     class(
         "packets-without-a-class-go-unclassified",
         "Packets of a group without a net_cls.classid go to no class.",
-        |ground| unmarked(ground, NET_CLS),
+        |fixture| unmarked(fixture, NET_CLS),
     ),
     class(
         "a-moved-process-sends-in-its-new-class",
-        "Packets that a process sends after it was moved carry the class of its new group.",
-        |ground| moved(ground, NET_CLS),
+        "Packets sent by a process after a move carry the class of its new group.",
+        |fixture| moved(fixture, NET_CLS),
     ),
     priority(
         "packets-carry-the-priority-of-their-group",
         "Packets on a device have the priority that the group's net_prio.ifpriomap gives it.",
-        |ground| marked(ground, NET_PRIO),
+        |fixture| marked(fixture, NET_PRIO),
     ),
     priority(
         "packets-without-a-priority-keep-none",
         "Packets on a device that net_prio.ifpriomap does not name have no priority.",
-        |ground| unmarked(ground, NET_PRIO),
+        |fixture| unmarked(fixture, NET_PRIO),
     ),
     priority(
         "a-moved-process-sends-with-its-new-priority",
-        "Packets that a process sends after it was moved have the priority of its new group.",
-        |ground| moved(ground, NET_PRIO),
+        "Packets sent by a process after a move have the priority of its new group.",
+        |fixture| moved(fixture, NET_PRIO),
     ),
 ];
 
-/// Two classes, `1:10` and `1:20` in the words of tc(8). A priority with such a number names the
-/// class too (tc-htb(8)).
+/// Two classes, `1:10` and `1:20` in the notation of tc(8). A priority with such a number selects
+/// the class, too (tc-htb(8)).
 const FIRST: u32 = 0x1_0010;
 const SECOND: u32 = 0x1_0020;
-/// Packets that a case sends at a time.
+/// Number of packets per send command.
 const SENT: u32 = 50;
 
 /// How a group marks its packets.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
-    place: &'static str,
+    side: &'static str,
     /// Writes the mark of a group for packets on this device.
     write: fn(&Fixture, &str, &str, u32) -> Result<(), Error>,
     file: &'static str,
 }
 
 const NET_CLS: Mark = Mark {
-    place: "inside",
-    write: |ground, group, _, class| ground.write(group, "net_cls.classid", &class.to_string()),
+    side: "inside",
+    write: |fixture, group, _, class| fixture.write(group, "net_cls.classid", &class.to_string()),
     file: "net_cls.classid",
 };
 const NET_PRIO: Mark = Mark {
-    place: "outside",
-    write: |ground, group, device, priority| {
-        ground.write(group, "net_prio.ifpriomap", &format!("{device} {priority}"))
+    side: "outside",
+    write: |fixture, group, device, priority| {
+        fixture.write(group, "net_prio.ifpriomap", &format!("{device} {priority}"))
     },
     file: "net_prio.ifpriomap",
 };
@@ -92,34 +92,34 @@ const NET_PRIO: Mark = Mark {
 /// Packets that left in the first class, in the second, and in neither.
 type Counts = [u64; 3];
 
-/// A probe in a group with a queue that sorts its packets, the name of the device, and by what it
-/// sorts; the reason where the kernel lacks what is needed for that.
+/// Starts a probe in a group with a queue that sorts its packets. Returns the probe, the device
+/// name and the sort criterion, or the reason if the kernel lacks support.
 fn sender(
-    ground: &Fixture,
+    fixture: &Fixture,
     group: &str,
     mark: Mark,
 ) -> Result<Result<(Running, String, String), String>, Error> {
-    let words = format!("packets where={} class={FIRST},{SECOND}", mark.place);
-    let mut probe = ground.start(group, &words)?;
-    let said = probe.line()?.unwrap_or_default();
-    Ok(match said.strip_prefix("sorts ") {
+    let words = format!("packets where={} class={FIRST},{SECOND}", mark.side);
+    let mut probe = fixture.start(group, &words)?;
+    let answer = probe.line()?.unwrap_or_default();
+    Ok(match answer.strip_prefix("sorts ") {
         Some(means) => {
             let device = format!("assay{}", probe.pid());
             Ok((probe, device, means.to_owned()))
         }
-        None => Err(said.strip_prefix("lacks ").unwrap_or("the probe ended").to_owned()),
+        None => Err(answer.strip_prefix("lacks ").unwrap_or("the probe ended").to_owned()),
     })
 }
 
-/// Lets the probe send, and counts what has left by then, `in_all` at least.
-fn send(ground: &Fixture, probe: &mut Running, in_all: u32) -> Result<Counts, Error> {
-    probe.say(&format!("send {SENT}"));
+/// Makes the probe send, and counts the packets that have left once there are at least `in_all`.
+fn send(fixture: &Fixture, probe: &mut Running, in_all: u32) -> Result<Counts, Error> {
+    probe.send(&format!("send {SENT}"));
     probe.line()?;
     let mut counts = [0; 3];
-    ground.wait_for(2.0, || {
-        probe.say("count");
-        let said = probe.line()?.unwrap_or_default();
-        for (count, word) in counts.iter_mut().zip(said.split(' ').skip(1)) {
+    fixture.wait_for(2.0, || {
+        probe.send("count");
+        let answer = probe.line()?.unwrap_or_default();
+        for (count, word) in counts.iter_mut().zip(answer.split(' ').skip(1)) {
             *count = word.parse().unwrap_or(0);
         }
         Ok(counts.iter().sum::<u64>() >= u64::from(in_all))
@@ -127,60 +127,60 @@ fn send(ground: &Fixture, probe: &mut Running, in_all: u32) -> Result<Counts, Er
     Ok(counts)
 }
 
-fn marked(ground: &mut Fixture, mark: Mark) -> Result<Outcome, Error> {
-    ground.make("a")?;
-    let (mut probe, device, means) = match sender(ground, "a", mark)? {
-        Ok(found) => found,
+fn marked(fixture: &mut Fixture, mark: Mark) -> Result<Outcome, Error> {
+    fixture.make("a")?;
+    let (mut probe, device, means) = match sender(fixture, "a", mark)? {
+        Ok(sender) => sender,
         Err(why) => return Ok(Outcome::not_available(why)),
     };
-    (mark.write)(ground, "a", &device, FIRST)?;
-    let counts = send(ground, &mut probe, SENT)?;
+    (mark.write)(fixture, "a", &device, FIRST)?;
+    let counts = send(fixture, &mut probe, SENT)?;
     Ok(judge(counts, [SENT, 0], mark.file).with(format!("sorted {means}")))
 }
 
-fn unmarked(ground: &mut Fixture, mark: Mark) -> Result<Outcome, Error> {
-    ground.make("a")?;
-    ground.make("b")?;
-    let (mut probe, device, means) = match sender(ground, "a", mark)? {
-        Ok(found) => found,
+fn unmarked(fixture: &mut Fixture, mark: Mark) -> Result<Outcome, Error> {
+    fixture.make("a")?;
+    fixture.make("b")?;
+    let (mut probe, device, means) = match sender(fixture, "a", mark)? {
+        Ok(sender) => sender,
         Err(why) => return Ok(Outcome::not_available(why)),
     };
-    // A sibling has a mark, which must not rub off.
-    (mark.write)(ground, "b", &device, SECOND)?;
-    let counts = send(ground, &mut probe, SENT)?;
+    // A sibling has a mark, which must not affect this group.
+    (mark.write)(fixture, "b", &device, SECOND)?;
+    let counts = send(fixture, &mut probe, SENT)?;
     Ok(judge(counts, [0, 0], mark.file).with(format!("sorted {means}")))
 }
 
-fn moved(ground: &mut Fixture, mark: Mark) -> Result<Outcome, Error> {
-    ground.make("a")?;
-    ground.make("b")?;
-    let (mut probe, device, means) = match sender(ground, "a", mark)? {
-        Ok(found) => found,
+fn moved(fixture: &mut Fixture, mark: Mark) -> Result<Outcome, Error> {
+    fixture.make("a")?;
+    fixture.make("b")?;
+    let (mut probe, device, means) = match sender(fixture, "a", mark)? {
+        Ok(sender) => sender,
         Err(why) => return Ok(Outcome::not_available(why)),
     };
-    (mark.write)(ground, "a", &device, FIRST)?;
-    (mark.write)(ground, "b", &device, SECOND)?;
-    send(ground, &mut probe, SENT)?;
-    ground.write("b", "cgroup.procs", &probe.pid().to_string())?;
-    let counts = send(ground, &mut probe, 2 * SENT)?;
+    (mark.write)(fixture, "a", &device, FIRST)?;
+    (mark.write)(fixture, "b", &device, SECOND)?;
+    send(fixture, &mut probe, SENT)?;
+    fixture.write("b", "cgroup.procs", &probe.pid().to_string())?;
+    let counts = send(fixture, &mut probe, 2 * SENT)?;
     Ok(judge(counts, [SENT, SENT], mark.file).with(format!("sorted {means}")))
 }
 
-/// Packets of the host itself that pass the device (neighbour discovery of IPv6) carry no mark,
-/// so the number of those in neither class may be larger.
-fn judge(counts: Counts, wanted: [u32; 2], file: &str) -> Outcome {
+/// Packets of the host itself that pass the device (neighbour discovery of IPv6) carry no mark, so
+/// the number in neither class may be larger.
+fn judge(counts: Counts, expected: [u32; 2], file: &str) -> Outcome {
     let [first, second, rest] = counts;
-    let seen = format!(
+    let evidence = format!(
         "{file}: {first} packets in the first class, {second} in the second, {rest} in neither; \
          to be {} and {}",
-        wanted[0], wanted[1]
+        expected[0], expected[1]
     );
     if first + second + rest < u64::from(SENT) {
-        return Outcome::void("not all packets left the device").with(seen);
+        return Outcome::void("not all packets left the device").with(evidence);
     }
-    let unmarked = if wanted == [0, 0] { u64::from(SENT) } else { 0 };
-    let right = [first, second] == wanted.map(u64::from) && rest >= unmarked;
-    Outcome::holds(right, seen)
+    let unmarked = if expected == [0, 0] { u64::from(SENT) } else { 0 };
+    let right = [first, second] == expected.map(u64::from) && rest >= unmarked;
+    Outcome::holds(right, evidence)
 }
 
 #[cfg(test)]
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_without_a_mark_that_get_one_are_broken() {
+    fn unmarked_packets_in_a_class_are_broken() {
         assert_eq!(judge([0, 0, 52], [0, 0], "x").verdict, Verdict::Kept);
         assert_eq!(judge([0, 50, 0], [0, 0], "x").verdict, Verdict::Broken);
         assert_eq!(judge([0, 0, 10], [0, 0], "x").verdict, Verdict::Void);

@@ -1,4 +1,4 @@
-//! perf_event: a counter that is opened for a group counts that group alone.
+//! perf_event: a counter opened for a group counts only that group.
 
 use assay_kernel::Error;
 use assay_kernel::event_counts::{Event, EventCount};
@@ -21,42 +21,45 @@ pub(super) const CASES: &[Case] = &[
         promise: "The task clock of a group grows by the CPU time of its processes.",
         documented: DOCUMENT,
         needs: NEEDS,
-        run: own,
+        run: counts_own,
     },
     Case {
         controller: "perf_event",
         behaviour: "counter-of-a-group-leaves-others-out",
-        promise: "The task clock of a group does not grow by what a sibling does.",
+        promise: "The task clock of a group does not grow by a sibling's CPU time.",
         documented: DOCUMENT,
         needs: NEEDS,
-        run: others,
+        run: ignores_others,
     },
 ];
 
-/// Windows are added until it is decided, up to this many.
+/// Windows are added until the case is decided, up to this number.
 const MOST_WINDOWS: usize = 24;
 
-/// Judges growth of the task clock of group `a` beside that of a spinning probe's own clock, the
-/// probe in `where_it_spins`.
+/// Judges the growth of group `a`'s task clock relative to the own clock of a spinning probe in
+/// `where_it_spins`.
 fn watch(
-    ground: &mut Fixture,
+    fixture: &mut Fixture,
     where_it_spins: &str,
     judge: fn(&[Window]) -> Outcome,
 ) -> Result<Outcome, Error> {
-    ground.make("a")?;
-    ground.make("b")?;
-    let cpus: Vec<u16> = ground.facts().cpus.online.iter().collect();
-    let mut clock =
-        match EventCount::of_group(ground.root(), Event::TASK_CLOCK, &ground.directory("a"), &cpus)
-        {
-            Ok(clock) => clock,
-            Err(error) => return Ok(Outcome::not_available(error.to_string())),
-        };
-    let probe = ground.start(where_it_spins, &format!("spin cpu={}", ground.cpu()))?;
-    ground.pause(0.1)?;
+    fixture.make("a")?;
+    fixture.make("b")?;
+    let cpus: Vec<u16> = fixture.facts().cpus.online.iter().collect();
+    let mut clock = match EventCount::for_group(
+        fixture.root(),
+        Event::TASK_CLOCK,
+        &fixture.directory("a"),
+        &cpus,
+    ) {
+        Ok(clock) => clock,
+        Err(error) => return Ok(Outcome::not_available(error.to_string())),
+    };
+    let probe = fixture.start(where_it_spins, &format!("spin cpu={}", fixture.cpu()))?;
+    fixture.pause(0.1)?;
     let mut windows = Vec::new();
     loop {
-        windows.extend(ground.windows(6, 0.25, || Ok(vec![clock.read()?, probe.cpu_ns()?]))?);
+        windows.extend(fixture.windows(6, 0.25, || Ok(vec![clock.read()?, probe.cpu_ns()?]))?);
         let outcome = judge(&windows);
         if outcome.verdict != Verdict::Undecided || windows.len() >= MOST_WINDOWS {
             return Ok(outcome);
@@ -64,42 +67,44 @@ fn watch(
     }
 }
 
-/// What the group's clock counted, by what the probe used.
+/// The group's task clock relative to the probe's CPU time.
 fn part(windows: &[Window]) -> Interval {
     let parts = windows.iter().filter(|window| window.grew[1] > 0.0);
-    Interval::of(&parts.map(|window| window.grew[0] / window.grew[1]).collect::<Vec<f64>>())
+    Interval::of_mean(&parts.map(|window| window.grew[0] / window.grew[1]).collect::<Vec<f64>>())
 }
 
-fn own(ground: &mut Fixture) -> Result<Outcome, Error> {
-    watch(ground, "a", judge_own)
+fn counts_own(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    watch(fixture, "a", judge_own)
 }
 
 fn judge_own(windows: &[Window]) -> Outcome {
     let part = part(windows);
-    let seen = format!("the group's task clock counted {part:.3} of its process's CPU time");
-    match part.against(0.9, 1.1) {
-        Verdict::Kept => Outcome::kept(seen),
-        Verdict::Broken => Outcome::broken("the counter does not count the group").with(seen),
-        _ => Outcome::undecided("the two clocks vary too much").with(seen),
+    let evidence = format!("the group's task clock counted {part:.3} of its process's CPU time");
+    match part.verdict_within(0.9, 1.1) {
+        Verdict::Kept => Outcome::kept(evidence),
+        Verdict::Broken => {
+            Outcome::broken("the counter does not match the group's CPU time").with(evidence)
+        }
+        _ => Outcome::undecided("the two clocks vary too much").with(evidence),
     }
 }
 
-fn others(ground: &mut Fixture) -> Result<Outcome, Error> {
-    watch(ground, "b", judge_others)
+fn ignores_others(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    watch(fixture, "b", judge_others)
 }
 
 fn judge_others(windows: &[Window]) -> Outcome {
     let counted: f64 = windows.iter().map(|window| window.grew[0]).sum();
     let used: f64 = windows.iter().map(|window| window.grew[1]).sum();
-    let seen = format!(
+    let evidence = format!(
         "a sibling's process used {:.0} ms, the task clock of the empty group counted {:.3} ms",
         used / 1e6,
         counted / 1e6
     );
     if used < 1e7 {
-        return Outcome::void("the sibling's process hardly ran").with(seen);
+        return Outcome::void("the sibling's process hardly ran").with(evidence);
     }
-    Outcome::holds(counted == 0.0, seen)
+    Outcome::holds(counted == 0.0, evidence)
 }
 
 #[cfg(test)]
@@ -111,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_misses_the_group_or_takes_others_in_is_broken() {
+    fn a_counter_that_misses_the_group_or_includes_others_is_broken() {
         assert_eq!(judge_own(&windows(2.49e8, 2.5e8)).verdict, Verdict::Kept);
         assert_eq!(judge_own(&windows(0.0, 2.5e8)).verdict, Verdict::Broken);
         assert_eq!(judge_others(&windows(0.0, 2.5e8)).verdict, Verdict::Kept);

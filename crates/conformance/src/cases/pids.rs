@@ -1,11 +1,11 @@
-//! pids: how many tasks a group may have.
+//! pids: the number of tasks that a group may have.
 
 use assay_kernel::{Error, process};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
 use crate::case::Case;
-use crate::errno_name::words;
+use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::need::Need;
 use crate::outcome::Outcome;
@@ -41,7 +41,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "pids",
         behaviour: "a-limit-binds-the-whole-subtree",
-        promise: "A fork in a group without a limit fails when a group above it is full.",
+        promise: "A fork in a group without a limit fails when one of its ancestors is full.",
         documented: DOCUMENT,
         needs: &[Need::Controller("pids")],
         run: limit_of_the_parent,
@@ -49,7 +49,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "pids",
         behaviour: "current-counts-every-task",
-        promise: "pids.current is the number of tasks in the group and below it, threads included.",
+        promise: "pids.current is the number of tasks in the group and its descendants, threads included.",
         documented: DOCUMENT,
         needs: &[Need::Controller("pids")],
         run: current,
@@ -57,7 +57,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         controller: "pids",
         behaviour: "peak-remembers-the-most",
-        promise: "pids.peak keeps the largest number of tasks when they have gone.",
+        promise: "pids.peak keeps the largest number of tasks after they have ended.",
         documented: DOCUMENT,
         needs: &[Need::Controller("pids"), Need::File("pids.peak")],
         run: peak,
@@ -72,9 +72,9 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
-/// What a probe of `fork` said: how many children it got, and the refusal.
+/// Output of the probe `fork`: the number of children, and the refusal.
 fn forks(probe: &mut Running) -> Result<(u32, Option<Errno>), Error> {
-    probe.say("go");
+    probe.send("go");
     let forked = probe.line()?.unwrap_or_default();
     let refused = probe.line()?.unwrap_or_default();
     let number = |text: &str, word: &str| text.strip_prefix(word)?.trim().parse::<i32>().ok();
@@ -82,105 +82,108 @@ fn forks(probe: &mut Running) -> Result<(u32, Option<Errno>), Error> {
     Ok((forked, number(&refused, "refused").map(Errno::from_raw_os_error)))
 }
 
-fn group_with_limit(ground: &Fixture, limit: &str) -> Result<Running, Error> {
-    ground.make("a")?;
-    ground.write("a", "pids.max", limit)?;
-    ground.start("a", "fork count=8")
+fn group_with_limit(fixture: &Fixture, limit: &str) -> Result<Running, Error> {
+    fixture.make("a")?;
+    fixture.write("a", "pids.max", limit)?;
+    fixture.start("a", "fork count=8")
 }
 
-fn fork_above_the_limit(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let (forked, refused) = forks(&mut group_with_limit(ground, "4")?)?;
+fn fork_above_the_limit(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let (forked, refused) = forks(&mut group_with_limit(fixture, "4")?)?;
     Ok(judge_refusal(4, forked, refused))
 }
 
-/// The probe itself is one of the tasks that the limit allows.
+/// The probe itself counts as one of the allowed tasks.
 fn judge_refusal(limit: u32, forked: u32, refused: Option<Errno>) -> Outcome {
-    let seen =
-        format!("pids.max {limit}: {forked} children beside their parent, then {}", words(refused));
-    Outcome::holds(forked + 1 == limit && refused == Some(Errno::AGAIN), seen)
+    let evidence = format!(
+        "pids.max {limit}: {forked} children in addition to their parent, then {}",
+        errno_text(refused)
+    );
+    Outcome::holds(forked + 1 == limit && refused == Some(Errno::AGAIN), evidence)
 }
 
-fn forks_below_the_limit(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let (forked, refused) = forks(&mut group_with_limit(ground, "1000")?)?;
-    // A counter of its own only since Linux 4.8.
-    let events = ground.keyed("a", "pids.events", "max").unwrap_or(0);
-    let seen = format!("pids.max 1000: {forked} of 8 children, refusals counted: {events}");
-    Ok(Outcome::holds(forked == 8 && refused.is_none() && events == 0, seen))
+fn forks_below_the_limit(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let (forked, refused) = forks(&mut group_with_limit(fixture, "1000")?)?;
+    // pids.events exists only since Linux 4.8.
+    let events = fixture.keyed("a", "pids.events", "max").unwrap_or(0);
+    let evidence = format!("pids.max 1000: {forked} of 8 children, refusals counted: {events}");
+    Ok(Outcome::holds(forked == 8 && refused.is_none() && events == 0, evidence))
 }
 
-fn refusals_are_counted(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let mut probe = group_with_limit(ground, "4")?;
+fn refusals_are_counted(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let mut probe = group_with_limit(fixture, "4")?;
     let mut refusals = 0;
     for _ in 0..3 {
         refusals += u64::from(forks(&mut probe)?.1.is_some());
     }
-    Ok(judge_count(refusals, ground.keyed("a", "pids.events", "max")?))
+    Ok(judge_count(refusals, fixture.keyed("a", "pids.events", "max")?))
 }
 
 fn judge_count(refusals: u64, counted: u64) -> Outcome {
-    let seen = format!("{refusals} forks refused, {counted} counted");
+    let evidence = format!("{refusals} forks refused, {counted} counted");
     if refusals == 0 {
-        return Outcome::void("no fork was refused").with(seen);
+        return Outcome::void("no fork was refused").with(evidence);
     }
-    Outcome::holds(counted == refusals, seen)
+    Outcome::holds(counted == refusals, evidence)
 }
 
-fn limit_of_the_parent(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.make_parent("a")?;
-    ground.make("a/b")?;
-    ground.write("a", "pids.max", "4")?;
-    let (forked, refused) = forks(&mut ground.start("a/b", "fork count=8")?)?;
+fn limit_of_the_parent(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.make_parent("a")?;
+    fixture.make("a/b")?;
+    fixture.write("a", "pids.max", "4")?;
+    let (forked, refused) = forks(&mut fixture.start("a/b", "fork count=8")?)?;
     Ok(judge_refusal(4, forked, refused).with("the limit is the parent's"))
 }
 
-fn current(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.make_parent("a")?;
-    ground.make("a/b")?;
-    let mut probes = vec![ground.start("a/b", "spin threads=3 duty=5")?];
-    probes.push(ground.start("a/b", "echo")?);
-    let tasks = probes.iter().map(|probe| threads(ground, probe)).sum::<Result<u64, Error>>()?;
-    Ok(judge_current(tasks, ground.number("a", "pids.current")?))
+fn current(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.make_parent("a")?;
+    fixture.make("a/b")?;
+    let mut probes = vec![fixture.start("a/b", "spin threads=3 duty=5")?];
+    probes.push(fixture.start("a/b", "echo")?);
+    let tasks = probes.iter().map(|probe| threads(fixture, probe)).sum::<Result<u64, Error>>()?;
+    Ok(judge_current(tasks, fixture.number("a", "pids.current")?))
 }
 
-/// Threads of a process, as /proc counts them.
-fn threads(ground: &Fixture, probe: &Running) -> Result<u64, Error> {
-    Ok(ground.root().list(format!("/proc/{}/task", probe.pid()))?.len() as u64)
+/// Threads of a process, as counted by /proc.
+fn threads(fixture: &Fixture, probe: &Running) -> Result<u64, Error> {
+    Ok(fixture.root().list(format!("/proc/{}/task", probe.pid()))?.len() as u64)
 }
 
 fn judge_current(tasks: u64, counted: u64) -> Outcome {
-    let seen = format!("{tasks} tasks in a child group, pids.current of its parent {counted}");
-    Outcome::holds(tasks == counted, seen)
+    let evidence = format!("{tasks} tasks in a child group, pids.current of its parent {counted}");
+    Outcome::holds(tasks == counted, evidence)
 }
 
-fn peak(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let mut probe = group_with_limit(ground, "max")?;
+fn peak(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let mut probe = group_with_limit(fixture, "max")?;
     let (forked, _) = forks(&mut probe)?;
-    let children = ground.tree().processes("a")?;
+    let children = fixture.tree().processes("a")?;
     for pid in children.into_iter().filter(|pid| *pid != probe.pid()) {
         process::send(pid, Signal::KILL)?;
     }
-    let emptied = ground.wait_for(2.0, || Ok(ground.number("a", "pids.current")? == 1))?;
+    let emptied = fixture.wait_for(2.0, || Ok(fixture.number("a", "pids.current")? == 1))?;
     if !emptied {
         return Ok(Outcome::void("the children did not end"));
     }
-    Ok(judge_peak(u64::from(forked) + 1, ground.number("a", "pids.peak")?))
+    Ok(judge_peak(u64::from(forked) + 1, fixture.number("a", "pids.peak")?))
 }
 
 fn judge_peak(most: u64, peak: u64) -> Outcome {
     Outcome::holds(peak == most, format!("{most} tasks at most, 1 now, pids.peak {peak}"))
 }
 
-fn attach_above_the_limit(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let _full = group_with_limit(ground, "1")?;
-    ground.make("b")?;
-    let probe = ground.start("b", "echo")?;
-    let said = ground.refusal("a", "cgroup.procs", &probe.pid().to_string());
-    Ok(judge_attach(said, ground.number("a", "pids.current")?))
+fn attach_above_the_limit(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let _full = group_with_limit(fixture, "1")?;
+    fixture.make("b")?;
+    let probe = fixture.start("b", "echo")?;
+    let answer = fixture.refusal("a", "cgroup.procs", &probe.pid().to_string());
+    Ok(judge_attach(answer, fixture.number("a", "pids.current")?))
 }
 
-fn judge_attach(said: Option<Errno>, current: u64) -> Outcome {
-    let seen = format!("pids.max 1, a second process attached: {}, {current} inside", words(said));
-    Outcome::holds(said.is_none() && current == 2, seen)
+fn judge_attach(answer: Option<Errno>, current: u64) -> Outcome {
+    let evidence =
+        format!("pids.max 1, a second process attached: {}, {current} inside", errno_text(answer));
+    Outcome::holds(answer.is_none() && current == 2, evidence)
 }
 
 #[cfg(test)]
@@ -189,7 +192,7 @@ mod tests {
     use crate::outcome::Verdict;
 
     #[test]
-    fn a_kernel_that_lets_one_more_through_or_answers_otherwise_is_broken() {
+    fn one_task_too_many_or_another_errno_is_broken() {
         assert_eq!(judge_refusal(4, 3, Some(Errno::AGAIN)).verdict, Verdict::Kept);
         assert_eq!(judge_refusal(4, 4, Some(Errno::AGAIN)).verdict, Verdict::Broken);
         assert_eq!(judge_refusal(4, 3, Some(Errno::NOMEM)).verdict, Verdict::Broken);
@@ -206,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attach_that_is_refused_is_broken() {
+    fn a_refused_attach_is_broken() {
         assert_eq!(judge_attach(Some(Errno::AGAIN), 1).verdict, Verdict::Broken);
         assert_eq!(judge_attach(None, 2).verdict, Verdict::Kept);
     }

@@ -4,7 +4,7 @@ use assay_kernel::Error;
 use rustix::io::Errno;
 
 use crate::case::Case;
-use crate::errno_name::words;
+use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::need::Need;
 use crate::outcome::Outcome;
@@ -23,33 +23,33 @@ const fn case(
 pub(super) const CASES: &[Case] = &[
     case(
         "a-device-that-is-not-there-is-refused",
-        "A limit in rdma.max on a device that there is not ends in ENODEV.",
+        "A limit in rdma.max on a missing device fails with ENODEV.",
         unknown,
     ),
     case(
         "a-limit-reads-back",
-        "rdma.max takes limits on a device and gives them back, alone or all at once.",
+        "rdma.max accepts limits on a device and reads them back, one or all at once.",
         limit,
     ),
     case(
         "a-group-without-processes-uses-nothing",
-        "rdma.current says nothing but 0 for a new group.",
+        "rdma.current shows only 0 for a new group.",
         unused,
     ),
 ];
 
 const DEVICES: &str = "/sys/class/infiniband";
 
-fn unknown(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.make("a")?;
-    let said = ground.refusal("a", "rdma.max", "assay_none hca_handle=1");
-    let seen = format!("a limit on a device of no machine: {}, to be ENODEV", words(said));
-    Ok(Outcome::holds(said == Some(Errno::NODEV), seen))
+fn unknown(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.make("a")?;
+    let answer = fixture.refusal("a", "rdma.max", "assay_none hca_handle=1");
+    let evidence = format!("a limit on a missing device: {}, expected ENODEV", errno_text(answer));
+    Ok(Outcome::holds(answer == Some(Errno::NODEV), evidence))
 }
 
-/// The first RDMA device, or why there is none.
-fn device(ground: &Fixture) -> Result<String, String> {
-    let names = ground.root().list(DEVICES).unwrap_or_default();
+/// The first RDMA device, or the reason why there is none.
+fn device(fixture: &Fixture) -> Result<String, String> {
+    let names = fixture.root().list(DEVICES).unwrap_or_default();
     names.into_iter().min().ok_or_else(|| {
         format!(
             "no RDMA device in {DEVICES}; `rdma link add rxe0 type rxe netdev DEVICE` makes one of a \
@@ -58,43 +58,43 @@ fn device(ground: &Fixture) -> Result<String, String> {
     })
 }
 
-fn limit(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let device = match device(ground) {
+fn limit(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let device = match device(fixture) {
         Ok(device) => device,
         Err(why) => return Ok(Outcome::not_available(why)),
     };
-    ground.make("a")?;
-    let mut seen = Vec::new();
-    for (limits, wanted) in [
+    fixture.make("a")?;
+    let mut outcomes = Vec::new();
+    for (limits, expected) in [
         ("hca_handle=2", "hca_handle=2 hca_object=max"),
         ("hca_handle=3 hca_object=4", "hca_handle=3 hca_object=4"),
         ("hca_handle=max hca_object=max", ""),
     ] {
-        ground.write("a", "rdma.max", &format!("{device} {limits}"))?;
-        let text = ground.read("a", "rdma.max")?;
-        seen.push(judge_limit(&device, limits, wanted, &text));
+        fixture.write("a", "rdma.max", &format!("{device} {limits}"))?;
+        let text = fixture.read("a", "rdma.max")?;
+        outcomes.push(judge_limit(&device, limits, expected, &text));
     }
-    Ok(Outcome::all(seen))
+    Ok(Outcome::all(outcomes))
 }
 
-/// A device without any limit has no line, or one that says so.
-fn judge_limit(device: &str, wrote: &str, wanted: &str, text: &str) -> Outcome {
-    let seen = format!("wrote `{device} {wrote}`, read `{}`", text.replace('\n', "; "));
+/// A device without limits has no line, or one with `max` only.
+fn judge_limit(device: &str, wrote: &str, expected: &str, text: &str) -> Outcome {
+    let evidence = format!("wrote `{device} {wrote}`, read `{}`", text.replace('\n', "; "));
     let line = text.lines().find_map(|line| line.strip_prefix(device)).map(str::trim);
     let right = match line {
-        None => wanted.is_empty(),
-        Some(line) if wanted.is_empty() => line == "hca_handle=max hca_object=max",
-        Some(line) => line == wanted,
+        None => expected.is_empty(),
+        Some(line) if expected.is_empty() => line == "hca_handle=max hca_object=max",
+        Some(line) => line == expected,
     };
-    Outcome::holds(right, seen)
+    Outcome::holds(right, evidence)
 }
 
-fn unused(ground: &mut Fixture) -> Result<Outcome, Error> {
-    if let Err(why) = device(ground) {
+fn unused(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    if let Err(why) = device(fixture) {
         return Ok(Outcome::not_available(why));
     }
-    ground.make("a")?;
-    Ok(judge_unused(&ground.read("a", "rdma.current")?))
+    fixture.make("a")?;
+    Ok(judge_unused(&fixture.read("a", "rdma.current")?))
 }
 
 fn judge_unused(text: &str) -> Outcome {
@@ -109,8 +109,8 @@ mod tests {
     use crate::outcome::Verdict;
 
     #[test]
-    fn limits_that_read_back_otherwise_are_broken() {
-        let judge = |wanted, text| judge_limit("rxe0", "x", wanted, text).verdict;
+    fn limits_that_read_back_differently_are_broken() {
+        let judge = |expected, text| judge_limit("rxe0", "x", expected, text).verdict;
         let one = "hca_handle=2 hca_object=max";
         assert_eq!(judge(one, "mlx hca_handle=7\nrxe0 hca_handle=2 hca_object=max"), Verdict::Kept);
         assert_eq!(judge(one, "rxe0 hca_handle=3 hca_object=max"), Verdict::Broken);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_use_by_nobody_is_broken() {
+    fn use_without_processes_is_broken() {
         assert_eq!(judge_unused("rxe0 hca_handle=0 hca_object=0").verdict, Verdict::Kept);
         assert_eq!(judge_unused("rxe0 hca_handle=0 hca_object=2").verdict, Verdict::Broken);
     }

@@ -1,23 +1,23 @@
-//! `breed lines=N`: N lines of processes in which each makes its successor and ends, as fast as
-//! it can: what has to be killed is never there any more when a list of it has been read.
+//! `breed lines=N`: N lines of processes in which each forks its successor and exits, as fast as
+//! possible: a list of its processes is outdated by the time it has been read.
 
 use std::io::Write;
 use std::time::Instant;
 
-use assay_kernel::fork::{Forked, end_at_once, forget_children, fork};
+use assay_kernel::fork::{Forked, auto_reap_children, exit_immediately, fork};
 
-use super::{Words, life, say};
+use super::{Arguments, lifetime, print};
 
-pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
-    let lines: u32 = words.number("lines", 2)?;
-    let end = Instant::now() + life(words)?;
-    forget_children();
+pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), String> {
+    let lines: u32 = arguments.number("lines", 2)?;
+    let end = Instant::now() + lifetime(arguments)?;
+    auto_reap_children();
     for _ in 0..lines {
         if let Forked::Child = fork().map_err(|error| error.to_string())? {
             go_on(end);
         }
     }
-    say(out, "ready")?;
+    print(out, "ready")?;
     std::thread::sleep(end.saturating_duration_since(Instant::now()));
     Ok(())
 }
@@ -25,10 +25,10 @@ pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
 fn go_on(end: Instant) -> ! {
     loop {
         match fork() {
-            Ok(Forked::Parent(_)) => end_at_once(0),
+            Ok(Forked::Parent(_)) => exit_immediately(0),
             Ok(Forked::Child) if Instant::now() < end => {}
-            // A refused fork ends the line: there is nothing that would follow it.
-            Ok(Forked::Child) | Err(_) => end_at_once(0),
+            // A refused fork ends the line: there is no successor.
+            Ok(Forked::Child) | Err(_) => exit_immediately(0),
         }
     }
 }

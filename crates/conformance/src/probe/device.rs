@@ -1,5 +1,5 @@
-//! `device`: uses devices as it is told, `open r|w|rw PATH` or `mknod c|b MAJOR MINOR`, and says
-//! `done` or `refused ERRNO`. Nodes are made in a tmpfs that nobody else sees.
+//! `device`: uses devices on command, `open r|w|rw PATH` or `mknod c|b MAJOR MINOR`, and prints
+//! `done` or `refused ERRNO`. Nodes are created in a private tmpfs.
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, Write};
@@ -8,34 +8,34 @@ use std::path::Path;
 use assay_kernel::namespace;
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
-use super::{Words, errno, say};
+use super::{Arguments, errno, print};
 
-/// Where the tmpfs is put: a directory that every system has and that this probe does not need.
-const PLACE: &str = "/tmp";
+/// Mount point of the tmpfs: a directory that every system has and this probe does not need.
+const MOUNT_POINT: &str = "/tmp";
 
-pub(super) fn run(_: &Words, out: &mut dyn Write) -> Result<(), String> {
-    say(out, "ready")?;
+pub(super) fn run(_: &Arguments, out: &mut dyn Write) -> Result<(), String> {
+    print(out, "ready")?;
     let mut nodes = 0;
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|cause| cause.to_string())?;
         let words: Vec<&str> = line.split_whitespace().collect();
         let refused = match words.as_slice() {
-            ["open", ways, path] => open(ways, path),
+            ["open", mode, path] => open(mode, path),
             ["mknod", kind, major, minor] => {
                 if nodes == 0
-                    && let Err(error) = namespace::own_mounts(Path::new(PLACE))
+                    && let Err(error) = namespace::own_mounts(Path::new(MOUNT_POINT))
                 {
-                    say(out, &format!("refused {}", errno(&error)))?;
+                    print(out, &format!("refused {}", errno(&error)))?;
                     continue;
                 }
                 nodes += 1;
                 make_node(nodes, kind, number(major)?, number(minor)?)
             }
-            _ => return Err(format!("`{line}` is no order")),
+            _ => return Err(format!("unknown probe command `{line}`")),
         };
         match refused {
-            None => say(out, "done")?,
-            Some(number) => say(out, &format!("refused {number}"))?,
+            None => print(out, "done")?,
+            Some(number) => print(out, &format!("refused {number}"))?,
         }
     }
     Ok(())
@@ -45,14 +45,14 @@ fn number(word: &str) -> Result<u32, String> {
     word.parse().map_err(|_| format!("`{word}` is not a number"))
 }
 
-fn open(ways: &str, path: &str) -> Option<i32> {
-    let opened = OpenOptions::new().read(ways.contains('r')).write(ways.contains('w')).open(path);
+fn open(mode: &str, path: &str) -> Option<i32> {
+    let opened = OpenOptions::new().read(mode.contains('r')).write(mode.contains('w')).open(path);
     opened.err().map(|cause| cause.raw_os_error().unwrap_or(0))
 }
 
 fn make_node(count: u32, kind: &str, major: u32, minor: u32) -> Option<i32> {
     let kind = if kind == "b" { FileType::BlockDevice } else { FileType::CharacterDevice };
-    let path = format!("{PLACE}/node{count}");
+    let path = format!("{MOUNT_POINT}/node{count}");
     let made = mknodat(CWD, path, kind, Mode::RUSR | Mode::WUSR, makedev(major, minor));
     made.err().map(rustix::io::Errno::raw_os_error)
 }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_that_is_not_there_is_refused_with_its_number() {
+    fn a_missing_device_is_refused_with_its_errno() {
         assert_eq!(open("r", "/dev/null"), None);
         assert_eq!(open("r", "/nonexistent"), Some(rustix::io::Errno::NOENT.raw_os_error()));
     }

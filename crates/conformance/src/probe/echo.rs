@@ -1,14 +1,13 @@
-//! `echo`: sleeps, and answers each line that it hears with the same line. Ends when there is
-//! nobody to hear any more.
+//! `echo`: sleeps, and repeats each line that it reads. Ends at the end of its input.
 
 use std::io::{BufRead, Write};
 
-use super::say;
+use super::print;
 
 pub(super) fn run(out: &mut dyn Write) -> Result<(), String> {
-    say(out, "ready")?;
+    print(out, "ready")?;
     for line in std::io::stdin().lock().lines() {
-        say(out, &line.map_err(|cause| cause.to_string())?)?;
+        print(out, &line.map_err(|cause| cause.to_string())?)?;
     }
     Ok(())
 }

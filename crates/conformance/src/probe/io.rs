@@ -1,7 +1,7 @@
-//! `io file=PATH size=BYTES block=BYTES depth=N pace=OPS`: reads blocks at random places of a file,
-//! past the page cache. `read N` reads so many, one after the other, and says `did N`. `go` reads
-//! on and on, with `depth` reads under way at once, at most `pace` blocks a second where that is
-//! not 0; from then on `count` is answered with how many blocks that were, `count N`.
+//! `io file=PATH size=BYTES block=BYTES depth=N pace=OPS`: reads random blocks of a file with
+//! direct I/O. `read N` reads N blocks one after the other and prints `did N`. `go` reads
+//! continuously, with `depth` reads in flight and at most `pace` blocks per second unless that is
+//! 0; from then on `count` prints the number of blocks read, `count N`.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 use assay_kernel::Error;
 use assay_kernel::direct_reads::DirectReads;
 
-use super::{Words, life, say};
+use super::{Arguments, lifetime, print};
 
-/// Places of a file that no read-ahead foresees.
-struct Places {
+/// Random block offsets, which read-ahead cannot predict.
+struct RandomOffsets {
     block: u64,
     blocks: u64,
     state: u64,
 }
 
-impl Places {
+impl RandomOffsets {
     fn new(size: u64, block: u64) -> Self {
         Self { block, blocks: (size / block).max(1), state: u64::from(std::process::id()) }
     }
@@ -33,75 +33,76 @@ impl Places {
     }
 }
 
-pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
-    let path = Path::new(words.text("file").ok_or("file=PATH is missing")?);
-    let block: usize = words.number("block", 4096)?;
-    let (depth, pace) = (words.number("depth", 1)?, words.number("pace", 0)?);
-    let end = Instant::now() + life(words)?;
-    // It is at the disk that it is to wait and not at the CPU; where it may not go first, the case
-    // sees how long it waited.
+pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), String> {
+    let path = Path::new(arguments.text("file").ok_or("file=PATH is missing")?);
+    let block: usize = arguments.number("block", 4096)?;
+    let (depth, pace) = (arguments.number("depth", 1)?, arguments.number("pace", 0)?);
+    let end = Instant::now() + lifetime(arguments)?;
+    // The probe should wait for the disk and not for the CPU; if it may not raise its priority, the
+    // case sees how long it waited.
     let _ = rustix::process::setpriority_process(None, -20);
     let wrong = |error: Error| error.to_string();
     let mut reads = Some(DirectReads::open(path, block, depth).map_err(wrong)?);
-    let mut places = Some(Places::new(words.number("size", 1 << 20)?, block as u64));
+    let mut offsets = Some(RandomOffsets::new(arguments.number("size", 1 << 20)?, block as u64));
     let count = Arc::new(AtomicU64::new(0));
-    say(out, "ready")?;
+    print(out, "ready")?;
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|cause| cause.to_string())?;
         match line.split_once(' ') {
             None if line == "go" => {
-                if let (Some(reads), Some(places)) = (reads.take(), places.take()) {
+                if let (Some(reads), Some(offsets)) = (reads.take(), offsets.take()) {
                     let count = Arc::clone(&count);
-                    std::thread::spawn(move || read_on(reads, places, depth, pace, end, &count));
+                    std::thread::spawn(move || read_on(reads, offsets, depth, pace, end, &count));
                 }
-                say(out, "going")?;
+                print(out, "going")?;
             }
             None if line == "count" => {
-                say(out, &format!("count {}", count.load(Ordering::Relaxed)))?;
+                print(out, &format!("count {}", count.load(Ordering::Relaxed)))?;
             }
             Some(("read", number)) => {
-                let number: u64 = number.parse().map_err(|_| format!("`{line}`: how many?"))?;
-                if let (Some(reads), Some(places)) = (&mut reads, &mut places) {
-                    read(reads, places, number).map_err(wrong)?;
+                let number: u64 =
+                    number.parse().map_err(|_| format!("`{line}`: invalid number"))?;
+                if let (Some(reads), Some(offsets)) = (&mut reads, &mut offsets) {
+                    read(reads, offsets, number).map_err(wrong)?;
                 }
-                say(out, &format!("did {number}"))?;
+                print(out, &format!("did {number}"))?;
             }
-            _ => return Err(format!("`{line}` is no order")),
+            _ => return Err(format!("unknown probe command `{line}`")),
         }
     }
     Ok(())
 }
 
-fn read(reads: &mut DirectReads, places: &mut Places, number: u64) -> Result<(), Error> {
+fn read(reads: &mut DirectReads, offsets: &mut RandomOffsets, number: u64) -> Result<(), Error> {
     for _ in 0..number {
-        reads.start(0, places.next())?;
+        reads.start(0, offsets.next())?;
         reads.ended()?;
     }
     Ok(())
 }
 
-/// Ends with the first read that fails, so that a broken disk shows as a count that stands still.
+/// Ends with the first read that fails, so that a broken disk shows as a count that stops growing.
 fn read_on(
     mut reads: DirectReads,
-    mut places: Places,
+    mut offsets: RandomOffsets,
     depth: usize,
     pace: u32,
     end: Instant,
     count: &AtomicU64,
 ) {
-    if (0..depth).any(|slot| reads.start(slot, places.next()).is_err()) {
+    if (0..depth).any(|slot| reads.start(slot, offsets.next()).is_err()) {
         return;
     }
-    let turn = Duration::from_secs(1).checked_div(pace);
+    let interval = Duration::from_secs(1).checked_div(pace);
     let mut next = Instant::now();
     while Instant::now() < end {
         let Ok(ended) = reads.ended() else { return };
         count.fetch_add(ended.len() as u64, Ordering::Relaxed);
-        if let Some(turn) = turn {
-            next += turn;
+        if let Some(interval) = interval {
+            next += interval;
             std::thread::sleep(next.saturating_duration_since(Instant::now()));
         }
-        if ended.into_iter().any(|slot| reads.start(slot, places.next()).is_err()) {
+        if ended.into_iter().any(|slot| reads.start(slot, offsets.next()).is_err()) {
             return;
         }
     }
@@ -112,10 +113,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_whole_blocks_inside_and_spread() {
-        let mut places = Places::new(10_000, 4096);
-        let seen: Vec<u64> = (0..40).map(|_| places.next()).collect();
-        assert!(seen.iter().all(|place| [0, 4096].contains(place)), "{seen:?}");
-        assert!(seen.contains(&0) && seen.contains(&4096));
+    fn offsets_are_whole_blocks_inside_and_spread() {
+        let mut offsets = RandomOffsets::new(10_000, 4096);
+        let drawn: Vec<u64> = (0..40).map(|_| offsets.next()).collect();
+        assert!(drawn.iter().all(|offset| [0, 4096].contains(offset)), "{drawn:?}");
+        assert!(drawn.contains(&0) && drawn.contains(&4096));
     }
 }

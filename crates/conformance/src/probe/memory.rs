@@ -1,14 +1,14 @@
-//! `memory cpu=LIST`: on these CPUs, or on any, takes memory of its own and reads files through the page
-//! cache, as it is told:
+//! `memory cpu=LIST`: allocates memory and reads files through the page cache, on these CPUs or on
+//! any. Commands:
 //!
-//! - `touch BYTES [SECONDS]` writes to every page of that much new memory, for at most so long,
-//!   and says `touched BYTES NANOSECONDS`;
-//! - `again` writes once more to every page that it holds, and says the same;
-//! - `drop` gives all of it back, and says `dropped`;
-//! - `read BYTES FILE [OFFSET]` reads a part of a file, which it then keeps open, and says
-//!   `read BYTES NANOSECONDS`. The page cache of a disk goes with the last one who has it open.
+//! - `touch BYTES [SECONDS]` writes to every page of that much new memory, until the time is up,
+//!   and prints `touched BYTES NANOSECONDS`;
+//! - `again` writes once more to every page that it holds, and prints the same;
+//! - `drop` releases all memory and prints `dropped`;
+//! - `read BYTES FILE [OFFSET]` reads a part of a file, keeps it open, and prints `read BYTES
+//!   NANOSECONDS`. The page cache of a disk is dropped when its last user closes it.
 //!
-//! Pages are small ones, so that figures move in steps of 4 KiB wherever the case runs.
+//! Pages are small, so that numbers change in steps of 4 KiB on every host.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -17,20 +17,20 @@ use std::time::{Duration, Instant};
 
 use assay_kernel::affinity;
 
-use super::{Words, life, say};
+use super::{Arguments, lifetime, print};
 
 const PAGE: usize = 4096;
 
-pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
-    let cpus = words.numbers::<u16>("cpu")?;
+pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), String> {
+    let cpus = arguments.numbers::<u16>("cpu")?;
     if !cpus.is_empty() {
         affinity::bind_self(&cpus).map_err(|error| error.to_string())?;
     }
     rustix::thread::disable_transparent_huge_pages(true).map_err(|cause| cause.to_string())?;
     let mut held: Vec<Vec<u8>> = Vec::new();
     let mut files = Vec::new();
-    let end = life(words)?;
-    say(out, "ready")?;
+    let end = lifetime(arguments)?;
+    print(out, "ready")?;
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|cause| cause.to_string())?;
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -44,16 +44,16 @@ pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
             ["again"] => ("touched", held.iter_mut().map(|memory| write(memory, began, end)).sum()),
             ["drop"] => {
                 held.clear();
-                say(out, "dropped")?;
+                print(out, "dropped")?;
                 continue;
             }
             ["read", bytes, file] => ("read", read(&mut files, file, 0, number(bytes)?)?),
             ["read", bytes, file, offset] => {
                 ("read", read(&mut files, file, number(offset)? as u64, number(bytes)?)?)
             }
-            _ => return Err(format!("`{line}` is no order")),
+            _ => return Err(format!("unknown probe command `{line}`")),
         };
-        say(out, &format!("{verb} {bytes} {}", began.elapsed().as_nanos()))?;
+        print(out, &format!("{verb} {bytes} {}", began.elapsed().as_nanos()))?;
     }
     Ok(())
 }
@@ -62,7 +62,7 @@ fn number(word: &str) -> Result<usize, String> {
     word.parse().map_err(|_| format!("`{word}` is not a number"))
 }
 
-/// Memory that the allocator has just mapped has no pages yet; each is made by the first write.
+/// Newly mapped memory has no pages yet; the first write to each allocates it.
 fn touch(held: &mut Vec<Vec<u8>>, bytes: usize, limit: Duration) -> usize {
     let mut memory = vec![0; bytes];
     let done = write(&mut memory, Instant::now(), limit);
@@ -70,8 +70,8 @@ fn touch(held: &mut Vec<Vec<u8>>, bytes: usize, limit: Duration) -> usize {
     done
 }
 
-/// Writes into every page, a different value each, so that no page is like another, until time
-/// is up. How many bytes that were.
+/// Writes a different value into every page, so that no two are identical, until the time is up.
+/// Returns the number of bytes written.
 fn write(memory: &mut [u8], began: Instant, limit: Duration) -> usize {
     let mut done = 0;
     for (page, number) in memory.chunks_mut(PAGE).zip(1_u64..) {

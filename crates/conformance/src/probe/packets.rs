@@ -1,25 +1,25 @@
 //! `packets where=inside|outside class=N,N`: sends packets on a network device whose queue sorts
-//! them into these classes, and counts them there. After `ready` it says `sorts by MEANS`, or
-//! `lacks WHY`; then it hears
+//! them into these classes, and counts them there. After `ready` it prints `sorts by MEANS`, or
+//! `lacks WHY`; then it accepts
 //!
-//! - `send N`: sends that many, and says `sent N`;
-//! - `count`: says `count N N N`, for each class and for all others what has left the device.
+//! - `send N`: sends N packets and prints `sent N`;
+//! - `count`: prints `count N N N`, the packets that left the device in each class and in none.
 //!
-//! `inside` takes the loopback device of a network namespace of the probe's own and sorts by the
-//! class of the sender's group. `outside` makes a pair of devices, one end in that namespace and
-//! one, named `assay<pid>`, in the namespace it came from, and sends there; a packet's priority
-//! says where it goes. Everything goes with the probe.
+//! `inside` uses the loopback device of the probe's own network namespace and sorts by the class of
+//! the sender's group. `outside` creates a pair of devices, one end in that namespace and one,
+//! named `assay<pid>`, in the original namespace, and sends there; it sorts by packet priority.
+//! Everything is removed when the probe ends.
 
 use std::io::{BufRead, Write};
 
 use assay_kernel::netlink::Route;
 use assay_kernel::packets::Packets;
-use assay_kernel::tc::{Sorter, bring_up, counted, divide, make_pair, sort_by_group};
+use assay_kernel::tc::{Classifier, bring_up, divide, make_pair, packet_counts, sort_by_group};
 use assay_kernel::{Error, Root, namespace, tc_classifier};
 
-use super::{Words, say};
+use super::{Arguments, print};
 
-/// The far end, in a namespace where nothing else is.
+/// Name of the far end, in a namespace without other devices.
 const FAR_END: &str = "assay";
 
 /// A device to send on.
@@ -27,38 +27,40 @@ struct Wire {
     route: Route,
     packets: Packets,
     device: u32,
-    /// What keeps the far end of a pair switched on.
+    /// Keeps the far end of a pair up.
     _far: Option<Route>,
 }
 
-pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
-    let classes = words.numbers::<u32>("class")?;
-    let outside = words.text("where") == Some("outside");
-    say(out, "ready")?;
+pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), String> {
+    let classes = arguments.numbers::<u32>("class")?;
+    let outside = arguments.text("where") == Some("outside");
+    print(out, "ready")?;
     let set_up = if outside { pair(&classes) } else { loopback(&classes) };
     let wire = match set_up {
         Ok((wire, means)) => {
-            say(out, &format!("sorts by {means}"))?;
+            print(out, &format!("sorts by {means}"))?;
             wire
         }
-        Err(error) => return say(out, &format!("lacks {}", error.to_string().replace('\n', "; "))),
+        Err(error) => {
+            return print(out, &format!("lacks {}", error.to_string().replace('\n', "; ")));
+        }
     };
     let wrong = |error: Error| error.to_string();
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|cause| cause.to_string())?;
         match line.split_once(' ') {
             None if line == "count" => {
-                let seen = counted(&wire.route, wire.device, &classes).map_err(wrong)?;
+                let counts = packet_counts(&wire.route, wire.device, &classes).map_err(wrong)?;
                 let numbers: Vec<String> =
-                    seen.classes.iter().chain([&seen.rest]).map(u32::to_string).collect();
-                say(out, &format!("count {}", numbers.join(" ")))?;
+                    counts.classes.iter().chain([&counts.rest]).map(u32::to_string).collect();
+                print(out, &format!("count {}", numbers.join(" ")))?;
             }
             Some(("send", number)) => {
-                let count: u32 = number.parse().map_err(|_| format!("`{line}`: how many?"))?;
+                let count: u32 = number.parse().map_err(|_| format!("`{line}`: invalid number"))?;
                 (0..count).try_for_each(|_| wire.packets.send(wire.device)).map_err(wrong)?;
-                say(out, &format!("sent {count}"))?;
+                print(out, &format!("sent {count}"))?;
             }
-            _ => return Err(format!("`{line}` is no order")),
+            _ => return Err(format!("unknown probe command `{line}`")),
         }
     }
     Ok(())
@@ -71,13 +73,13 @@ fn loopback(classes: &[u32]) -> Result<(Wire, &'static str), Error> {
     bring_up(&route, device)?;
     divide(&route, device, classes)?;
     let means = match sort_by_group(&route, device, tc_classifier::class_of_sender)? {
-        Sorter::Cgroup => "the classifier cgroup",
-        Sorter::Program => "an eBPF program, for this kernel has no classifier cgroup",
+        Classifier::Cgroup => "the classifier cgroup",
+        Classifier::Program => "an eBPF program, since this kernel has no classifier cgroup",
     };
     Ok((Wire { route, packets, device, _far: None }, means))
 }
 
-/// A socket belongs to the namespace in which it was opened, wherever the process goes.
+/// A socket belongs to the namespace in which it was opened, even if its process changes namespace.
 fn pair(classes: &[u32]) -> Result<(Wire, &'static str), Error> {
     let (route, packets) = (Route::open()?, Packets::open()?);
     let outside = namespace::network(&Root::real())?;

@@ -1,15 +1,15 @@
-//! `realtime`: asks for the lowest real-time priority. Says `granted`, or `refused ERRNO`.
+//! `realtime`: requests the lowest real-time priority. Prints `granted` or `refused ERRNO`.
 
 use std::io::Write;
 
 use assay_kernel::process;
 
-use super::{errno, say};
+use super::{errno, print};
 
 pub(super) fn run(out: &mut dyn Write) -> Result<(), String> {
-    say(out, "ready")?;
+    print(out, "ready")?;
     match process::become_real_time() {
-        Ok(()) => say(out, "granted"),
-        Err(error) => say(out, &format!("refused {}", errno(&error))),
+        Ok(()) => print(out, "granted"),
+        Err(error) => print(out, &format!("refused {}", errno(&error))),
     }
 }

@@ -1,6 +1,5 @@
-//! `spin threads=N cpu=LIST duty=PERCENT turn_ms=N start_cpu=N`: threads that use a CPU all the
-//! time, or a part of it. With `start_cpu` they begin on that CPU and may then go anywhere that
-//! their cpuset allows.
+//! `spin threads=N cpu=LIST duty=PERCENT turn_ms=N start_cpu=N`: threads that use a CPU all or part
+//! of the time. With `start_cpu` they start on that CPU and may then run anywhere in their cpuset.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -10,48 +9,47 @@ use std::time::{Duration, Instant};
 
 use assay_kernel::{affinity, clock};
 
-use super::{Words, life, say};
+use super::{Arguments, lifetime, print};
 
-/// A thread that is busy for a part of the time works and sleeps in turns of this length, in
-/// milliseconds, unless told otherwise.
-const TURN_MS: u64 = 10;
+/// Default period of a thread that is busy part of the time, in milliseconds.
+const PERIOD_MS: u64 = 10;
 
-/// Says `thread TID` for each thread, after `ready`.
-pub(super) fn run(words: &Words, out: &mut dyn Write) -> Result<(), String> {
-    let cpus = words.numbers::<u16>("cpu")?;
+/// Prints `thread TID` for each thread, after `ready`.
+pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), String> {
+    let cpus = arguments.numbers::<u16>("cpu")?;
     if !cpus.is_empty() {
         affinity::bind_self(&cpus).map_err(|error| error.to_string())?;
     }
-    let threads: usize = words.number("threads", 1)?;
-    let duty: u32 = words.number("duty", 100)?;
-    let turn = Duration::from_millis(words.number("turn_ms", TURN_MS)?);
-    let start_cpu = words.numbers::<u16>("start_cpu")?;
-    let end = Instant::now() + life(words)?;
+    let threads: usize = arguments.number("threads", 1)?;
+    let duty: u32 = arguments.number("duty", 100)?;
+    let period = Duration::from_millis(arguments.number("turn_ms", PERIOD_MS)?);
+    let start_cpu = arguments.numbers::<u16>("start_cpu")?;
+    let end = Instant::now() + lifetime(arguments)?;
     let (born, ids) = channel();
     let running: Vec<_> = (0..threads)
         .map(|_| {
             let (born, start_cpu) = (born.clone(), start_cpu.clone());
             thread::spawn(move || {
-                // Where it begins is part of what a case sets up; a refusal shows in what it sees.
-                let _ = begin_on(&start_cpu);
+                // The start CPU is part of a case's setup; a refusal shows in its result.
+                let _ = start_on(&start_cpu);
                 let _ = born.send(rustix::thread::gettid().as_raw_nonzero().get());
-                spin_until(end, duty, turn);
+                spin_until(end, duty, period);
             })
         })
         .collect();
-    say(out, "ready")?;
+    print(out, "ready")?;
     for id in ids.iter().take(threads) {
-        say(out, &format!("thread {id}"))?;
+        print(out, &format!("thread {id}"))?;
     }
     for thread in running {
-        // A thread cannot panic here; were it to, the others go on.
+        // A thread cannot panic here; if one did, the others would continue.
         let _ = thread.join();
     }
     Ok(())
 }
 
-/// Goes to these CPUs, then lets go of them again.
-fn begin_on(cpus: &[u16]) -> Result<(), assay_kernel::Error> {
+/// Binds to these CPUs, then lifts the binding.
+fn start_on(cpus: &[u16]) -> Result<(), assay_kernel::Error> {
     if cpus.is_empty() {
         return Ok(());
     }
@@ -59,23 +57,23 @@ fn begin_on(cpus: &[u16]) -> Result<(), assay_kernel::Error> {
     affinity::bind_self(&(0..1024).collect::<Vec<u16>>())
 }
 
-fn spin_until(end: Instant, duty: u32, length: Duration) {
+fn spin_until(end: Instant, duty: u32, period: Duration) {
     let busy =
-        u64::try_from(length.as_nanos()).unwrap_or(u64::MAX) / 100 * u64::from(duty.min(100));
+        u64::try_from(period.as_nanos()).unwrap_or(u64::MAX) / 100 * u64::from(duty.min(100));
     while Instant::now() < end {
-        let turn = Instant::now();
-        // In CPU time, so that one that is kept waiting still works as much as it wants.
+        let period_start = Instant::now();
+        // CPU time, so that a delayed thread still does its full work.
         let until = clock::thread_cpu_ns() + busy;
         while clock::thread_cpu_ns() < until && Instant::now() < end {
             work();
         }
         if duty < 100 {
-            thread::sleep(length.saturating_sub(turn.elapsed()));
+            thread::sleep(period.saturating_sub(period_start.elapsed()));
         }
     }
 }
 
-/// A few microseconds of arithmetic that the compiler must not leave out.
+/// A few microseconds of arithmetic that the compiler must not remove.
 fn work() {
     let mut sum = 0_u64;
     for number in 0..2_000_u64 {

@@ -6,16 +6,16 @@ use super::{Binding, LimitHit, figure};
 use crate::amount::{percent, seconds};
 use crate::usage::ResourceUsage;
 
-/// Below this part of the wall time, waiting for a CPU is the ordinary noise of a scheduler.
+/// Waiting for a CPU below this fraction of the wall time is ordinary scheduler noise.
 const NOISE: f64 = 0.01;
 
-/// A host is contended when this part of its CPUs is busy.
+/// A host is contended when this fraction of its CPUs is busy.
 const CONTENDED: f64 = 0.9;
 
-/// Others count as competitors when they use this part of the host's CPUs.
+/// Others count as competitors when they use this fraction of the host's CPUs.
 const OTHERS: f64 = 0.05;
 
-/// A quota binds in the periods in which it is used up.
+/// A quota is hit in each period in which it is used up.
 pub(super) fn max(used: &ResourceUsage) -> LimitHit {
     let throttling = match &used.throttling {
         Available::Value(throttling) => throttling,
@@ -38,7 +38,7 @@ pub(super) fn max(used: &ResourceUsage) -> LimitHit {
     LimitHit::bound_if(throttling.throttled > 0, figures)
 }
 
-/// A weight matters only while the group and others want the same CPUs.
+/// A weight matters only while the group and others compete for the same CPUs.
 pub(super) fn weight(others: &[&str], used: &ResourceUsage) -> LimitHit {
     let (stall, busy, cpu) = match (&used.cpu_pressure, &used.host_busy, &used.cpu_s) {
         (Available::Value(stall), Available::Value(busy), Available::Value(cpu)) => {
@@ -62,7 +62,7 @@ pub(super) fn weight(others: &[&str], used: &ResourceUsage) -> LimitHit {
         return LimitHit::new(Binding::DidNotBind, format!("nothing contended: {figures}"));
     }
     if others.iter().any(|file| ["cpu.max", "cpu.cfs_quota_us"].contains(file)) {
-        let figures = format!("{figures}; part of the waiting may be that of the quota");
+        let figures = format!("{figures}; part of the waiting may be due to the quota");
         return LimitHit::new(Binding::Undecided, figures);
     }
     LimitHit::new(Binding::Bound, figures)

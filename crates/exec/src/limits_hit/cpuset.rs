@@ -1,4 +1,4 @@
-//! Sets of CPUs and of memory nodes.
+//! Sets of CPUs and of NUMA nodes.
 
 use assay_facts::Available;
 use assay_units::IdSet;
@@ -7,18 +7,18 @@ use super::{Binding, LimitHit};
 use crate::amount::percent;
 use crate::usage::ResourceUsage;
 
-/// A set of CPUs is the limit when all of it was used up; so much of it counts as all.
+/// Fraction of a CPU set's capacity from which it counts as fully used, and so as the limit.
 const ALL: f64 = 0.95;
 
-/// Waiting for more than this part of the wall time may come from having too few CPUs.
+/// Waiting for more than this fraction of the wall time may come from having too few CPUs.
 const WAITED: f64 = 0.05;
 
-/// CPU time below this many seconds on a CPU is a visit, such as the exit of a process.
-const VISIT: f64 = 0.001;
+/// CPU time below this many seconds is incidental, such as the exit of a process.
+const INCIDENTAL: f64 = 0.001;
 
 pub(super) fn cpus(reads: &str, others: &[&str], used: &ResourceUsage) -> LimitHit {
     let Ok(set) = reads.parse::<IdSet>() else {
-        return LimitHit::missing(&format!("`{reads}` is no list of CPUs"));
+        return LimitHit::missing(&format!("`{reads}` is not a list of CPUs"));
     };
     let average = match &used.cpus_on_average {
         Available::Value(average) => *average,
@@ -41,27 +41,28 @@ pub(super) fn cpus(reads: &str, others: &[&str], used: &ResourceUsage) -> LimitH
     if waited < WAITED {
         return LimitHit::new(Binding::DidNotBind, figures);
     }
-    // Others on these CPUs, a quota, or more threads than CPUs for a short while: no counter tells.
+    // Others on these CPUs, a quota, or briefly more threads than CPUs: no counter shows which.
     let quota = others.iter().any(|file| ["cpu.max", "cpu.cfs_quota_us"].contains(file));
-    let quota = if quota { ", for a quota too" } else { "" };
+    let quota = if quota { ", partly for the quota" } else { "" };
     LimitHit::new(
         Binding::Undecided,
         format!("{figures}; waited for a CPU {} of the wall time{quota}", percent(waited.min(1.0))),
     )
 }
+
 fn on_which(used: &ResourceUsage) -> String {
     match &used.cpu_by_number_s {
         Available::Value(times) => {
-            let busy = times.iter().enumerate().filter(|(_, time)| **time >= VISIT);
+            let busy = times.iter().enumerate().filter(|(_, time)| **time >= INCIDENTAL);
             let set: IdSet = busy.filter_map(|(cpu, _)| u16::try_from(cpu).ok()).collect();
             format!(", on {set}")
         }
-        // cgroup2 counts no CPU apart, and the sentence is complete without it.
+        // cgroup2 has no per-CPU counter, and the sentence is complete without it.
         Available::NotAvailable(_) => String::new(),
     }
 }
 
-/// Where memory came from, no counter tells once the group is empty.
+/// No counter shows where memory came from once the group is empty.
 pub(super) fn mems(reads: &str, used: &ResourceUsage) -> LimitHit {
     let holds_all = reads.parse::<IdSet>().is_ok_and(|set| set.len() >= used.host_nodes);
     if holds_all {
@@ -69,6 +70,6 @@ pub(super) fn mems(reads: &str, used: &ResourceUsage) -> LimitHit {
     }
     LimitHit::new(
         Binding::Undecided,
-        "no counter tells whether memory would have come from other nodes",
+        "no counter shows whether memory would have come from other nodes",
     )
 }

@@ -1,4 +1,4 @@
-//! Limits and weights of disks.
+//! I/O limits and weights.
 
 use assay_facts::Available;
 
@@ -6,26 +6,26 @@ use super::{Binding, Limit, LimitHit};
 use crate::amount::{bytes, percent, seconds};
 use crate::usage::{DeviceIo, ResourceUsage};
 
-/// A rate this near to its limit over the whole time counts as held.
+/// A rate of at least this fraction of its limit over the whole run counts as limited.
 const NEAR: f64 = 0.9;
 
 /// One limit on one disk.
 struct Rate<'l> {
     device: &'l str,
-    what: Counted,
+    what: Quantity,
     limit: f64,
 }
 
 #[derive(Clone, Copy)]
-enum Counted {
+enum Quantity {
     ReadBytes,
     WriteBytes,
     ReadIos,
     WriteIos,
 }
 
-impl Counted {
-    fn of(self, io: &DeviceIo) -> u64 {
+impl Quantity {
+    fn count_of(self, io: &DeviceIo) -> u64 {
         match self {
             Self::ReadBytes => io.read_bytes,
             Self::WriteBytes => io.write_bytes,
@@ -49,8 +49,8 @@ impl Counted {
     }
 }
 
-/// The kernel counts no throttled requests, so the rate over the whole time is held against the
-/// limit. A rate well below it may still have been held in a burst, which pressure hints at.
+/// The kernel counts no throttled requests, so the average rate is compared with the limit. A rate well
+/// below it may still have been limited in a burst, which PSI hints at.
 pub(super) fn max(limit: &Limit, used: &ResourceUsage) -> LimitHit {
     let rates = rates(limit);
     if rates.is_empty() {
@@ -58,14 +58,15 @@ pub(super) fn max(limit: &Limit, used: &ResourceUsage) -> LimitHit {
     }
     let io = match &used.io {
         Available::Value(io) if !io.devices.is_empty() || io.source == "io.stat" => io,
-        Available::Value(_) => return LimitHit::missing("nobody counted I/O disk by disk"),
+        Available::Value(_) => return LimitHit::missing("no file counted I/O by disk"),
         Available::NotAvailable(why) => return LimitHit::missing(why),
     };
     let mut parts = Vec::new();
     let mut nearest: f64 = 0.0;
     for rate in &rates {
         let device = io.devices.iter().find(|device| device.device == rate.device);
-        let done = device.map_or(0, |device| rate.what.of(device)) as f64 / used.wall_s.max(1e-6);
+        let done =
+            device.map_or(0, |device| rate.what.count_of(device)) as f64 / used.wall_s.max(1e-6);
         let name = device.map_or(rate.device, |device| device.name.as_str());
         nearest = nearest.max(done / rate.limit.max(1.0));
         parts.push(format!(
@@ -82,13 +83,13 @@ pub(super) fn max(limit: &Limit, used: &ResourceUsage) -> LimitHit {
         part if part >= NEAR => LimitHit::new(Binding::Bound, figures),
         part if part > 0.0 && waited => LimitHit::new(
             Binding::Undecided,
-            format!("{figures}; a burst may have been held: {}", stall(used)),
+            format!("{figures}; a burst may have been limited: {}", stall(used)),
         ),
         _ => LimitHit::new(Binding::DidNotBind, figures),
     }
 }
 
-/// A weight matters only while the group and others want the same disk.
+/// A weight matters only while the group and others compete for the same disk.
 pub(super) fn weight(used: &ResourceUsage) -> LimitHit {
     match &used.io_pressure {
         Available::Value(stall) if stall.some_s == 0.0 => {
@@ -96,7 +97,7 @@ pub(super) fn weight(used: &ResourceUsage) -> LimitHit {
         }
         Available::Value(_) => LimitHit::new(
             Binding::Undecided,
-            format!("{}; whether for others or for the disk itself, no counter tells", stall(used)),
+            format!("{}; no counter shows whether for others or for the disk itself", stall(used)),
         ),
         Available::NotAvailable(why) => LimitHit::missing(why),
     }
@@ -117,7 +118,7 @@ fn rates<'l>(limit: &Limit<'l>) -> Vec<Rate<'l>> {
             let Some((device, rest)) = line.trim().split_once(' ') else { continue };
             for word in rest.split_whitespace() {
                 let (key, value) = word.split_once('=').unwrap_or((file, word));
-                if let (Some(what), Ok(limit)) = (counted(key), value.parse()) {
+                if let (Some(what), Ok(limit)) = (quantity(key), value.parse()) {
                     rates.push(Rate { device, what, limit });
                 }
             }
@@ -126,12 +127,12 @@ fn rates<'l>(limit: &Limit<'l>) -> Vec<Rate<'l>> {
     rates
 }
 
-fn counted(key: &str) -> Option<Counted> {
+fn quantity(key: &str) -> Option<Quantity> {
     match key {
-        "rbps" | "blkio.throttle.read_bps_device" => Some(Counted::ReadBytes),
-        "wbps" | "blkio.throttle.write_bps_device" => Some(Counted::WriteBytes),
-        "riops" | "blkio.throttle.read_iops_device" => Some(Counted::ReadIos),
-        "wiops" | "blkio.throttle.write_iops_device" => Some(Counted::WriteIos),
+        "rbps" | "blkio.throttle.read_bps_device" => Some(Quantity::ReadBytes),
+        "wbps" | "blkio.throttle.write_bps_device" => Some(Quantity::WriteBytes),
+        "riops" | "blkio.throttle.read_iops_device" => Some(Quantity::ReadIos),
+        "wiops" | "blkio.throttle.write_iops_device" => Some(Quantity::WriteIos),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@ use super::{LimitHit, figure};
 use crate::amount::{bytes, count, seconds};
 use crate::usage::{Peak, ResourceUsage};
 
-/// A hard limit binds when a charge failed at it, which starts reclaim, or a kill.
+/// A hard limit is hit when a charge failed at it, which starts reclaim, or when a process was killed.
 pub(super) fn max(used: &ResourceUsage) -> LimitHit {
     let hits = match &used.memory_max_hits {
         Available::Value(hits) => *hits,
@@ -25,7 +25,7 @@ pub(super) fn max(used: &ResourceUsage) -> LimitHit {
     LimitHit::bound_if(true, figures)
 }
 
-/// Above `memory.high` the group is throttled and reclaimed from, never killed.
+/// Above `memory.high` the group is throttled and its memory reclaimed, but nothing is killed.
 pub(super) fn high(used: &ResourceUsage) -> LimitHit {
     match &used.memory_high_hits {
         Available::Value(hits) => {
@@ -52,19 +52,19 @@ pub(super) fn swap(used: &ResourceUsage) -> LimitHit {
     }
 }
 
-fn peak(found: &Available<Peak>) -> String {
-    figure(found, |peak| {
+fn peak(available: &Available<Peak>) -> String {
+    figure(available, |peak| {
         format!("{} {}", if peak.sampled { "sampled peak" } else { "peak" }, bytes(peak.value))
     })
 }
 
-/// What staying below the limit has cost, as far as it is counted.
+/// The cost of staying below the limit, as far as it is counted.
 fn cost(used: &ResourceUsage) -> String {
     let refaults = used.refaults.value().filter(|pages| **pages > 0);
     let stalled = used.memory_pressure.value().filter(|stall| stall.some_s > 0.0);
     let mut parts = Vec::new();
     if let Some(pages) = refaults {
-        parts.push(format!("{} fetched again", count(*pages, "page", "pages")));
+        parts.push(format!("{} refaulted", count(*pages, "page", "pages")));
     }
     if let Some(stall) = stalled {
         parts.push(format!("stalled {} (PSI some)", seconds(stall.some_s)));

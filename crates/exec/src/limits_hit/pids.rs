@@ -6,7 +6,7 @@ use super::{LimitHit, figure};
 use crate::amount::count;
 use crate::usage::ResourceUsage;
 
-/// It binds when a fork or a clone was refused.
+/// The limit is hit when a fork or clone was refused.
 pub(super) fn max(used: &ResourceUsage) -> LimitHit {
     match &used.forks_refused {
         Available::Value(refused) => {

@@ -1,4 +1,4 @@
-//! Each limit: bound, not bound, and without its counter.
+//! Each limit: hit, not hit, and without its counter.
 
 use assay_facts::Available;
 
@@ -9,8 +9,8 @@ fn missing<T>() -> Available<T> {
     Available::NotAvailable("not on this kernel".to_owned())
 }
 
-/// One CPU of two used for ten seconds, with every counter there and nothing held.
-pub(crate) fn at_rest() -> ResourceUsage {
+/// Ten seconds with one of two CPUs used, all counters available and no limit hit.
+pub(crate) fn no_limit_hit() -> ResourceUsage {
     let none = Available::Value(0);
     let calm = Available::Value(Stall { some_s: 0.0, full_s: 0.0 });
     let peak = |value| Available::Value(Peak { value, sampled: false });
@@ -47,21 +47,21 @@ pub(crate) fn at_rest() -> ResourceUsage {
 }
 
 fn judged(file: &str, reads: &str, change: impl FnOnce(&mut ResourceUsage)) -> LimitHit {
-    let mut used = at_rest();
+    let mut used = no_limit_hit();
     change(&mut used);
     judge(&Limit { file, reads, also: &[] }, &[], &used)
 }
 
 #[track_caller]
-fn assert(judged: &LimitHit, binding: Binding, says: &[&str]) {
+fn assert(judged: &LimitHit, binding: Binding, expected: &[&str]) {
     assert_eq!(judged.binding, binding, "{judged:?}");
-    for text in says {
+    for text in expected {
         assert!(judged.figures.contains(text), "no `{text}` in {judged:?}");
     }
 }
 
 #[test]
-fn a_quota_binds_in_the_periods_in_which_it_is_used_up() {
+fn a_quota_binds_in_periods_in_which_it_is_used_up() {
     for (file, reads) in [("cpu.max", "50000 100000"), ("cpu.cfs_quota_us", "50000")] {
         let free = judged(file, reads, |used| used.cpus_on_average = Available::Value(0.12));
         assert(&free, Binding::DidNotBind, &["0 of 100 periods throttled", "used 12 % of a CPU"]);
@@ -86,15 +86,16 @@ fn a_memory_limit_binds_when_it_was_reached_or_killed() {
             used.refaults = Available::Value(30);
             used.memory_pressure = Available::Value(Stall { some_s: 0.5, full_s: 0.1 });
         });
-        let says = ["212 times at the limit, 1 process killed", "30 pages", "500 ms (PSI some)"];
-        assert(&held, Binding::Bound, &says);
+        let expected =
+            ["212 times at the limit, 1 process killed", "30 pages", "500 ms (PSI some)"];
+        assert(&held, Binding::Bound, &expected);
         let blind = judged(file, "67108864", |used| used.memory_max_hits = missing());
         assert(&blind, Binding::NotAvailable, &["not on this kernel"]);
     }
 }
 
 #[test]
-fn a_peak_that_was_sampled_says_so() {
+fn a_sampled_peak_is_marked() {
     let free = judged("memory.max", "67108864", |used| {
         used.memory_peak = Available::Value(Peak { value: 1 << 20, sampled: true });
     });
@@ -109,7 +110,7 @@ fn the_high_mark_binds_when_the_group_was_over_it() {
 }
 
 #[test]
-fn the_limit_on_processes_binds_when_a_fork_was_refused() {
+fn pids_max_binds_when_a_fork_was_refused() {
     let free = judged("pids.max", "8", |_| {});
     assert(&free, Binding::DidNotBind, &["0 forks refused, at most 2 at once"]);
     let held = judged("pids.max", "8", |used| used.forks_refused = Available::Value(1));
@@ -139,8 +140,8 @@ fn a_weight_binds_only_under_contention() {
 }
 
 #[test]
-fn a_weight_beside_a_quota_is_not_decided_by_waiting() {
-    let mut used = at_rest();
+fn waiting_does_not_decide_a_weight_beside_a_quota() {
+    let mut used = no_limit_hit();
     used.host_busy = Available::Value(1.0);
     used.cpu_pressure = Available::Value(Stall { some_s: 5.0, full_s: 0.0 });
     let limit = Limit { file: "cpu.weight", reads: "50", also: &[] };
@@ -148,7 +149,7 @@ fn a_weight_beside_a_quota_is_not_decided_by_waiting() {
 }
 
 #[test]
-fn a_set_of_cpus_binds_when_it_was_used_up() {
+fn a_cpu_set_binds_when_it_was_used_up() {
     assert(&judged("cpuset.cpus", "0", |_| {}), Binding::Bound, &["1.00 of 1 CPUs", "on 0"]);
     assert(&judged("cpuset.cpus", "0-1", |_| {}), Binding::DidNotBind, &["every CPU"]);
     let half = |used: &mut ResourceUsage| used.cpus_on_average = Available::Value(0.5);
@@ -161,9 +162,9 @@ fn a_set_of_cpus_binds_when_it_was_used_up() {
 }
 
 #[test]
-fn one_memory_node_binds_nobody() {
-    let says = ["every memory node"];
-    assert(&judged("cpuset.mems", "0", |_| {}), Binding::DidNotBind, &says);
+fn a_single_memory_node_never_binds() {
+    let expected = ["every memory node"];
+    assert(&judged("cpuset.mems", "0", |_| {}), Binding::DidNotBind, &expected);
     let two = judged("cpuset.mems", "0", |used| used.host_nodes = 2);
     assert(&two, Binding::Undecided, &["no counter"]);
 }
@@ -185,7 +186,7 @@ fn reading(bytes: u64) -> impl FnOnce(&mut ResourceUsage) {
 }
 
 #[test]
-fn an_io_limit_binds_when_the_rate_is_near_to_it() {
+fn an_io_limit_binds_when_the_rate_is_near_it() {
     let (mebi, limit) = (1 << 20, "8:0 rbps=1048576 wbps=max riops=max wiops=max");
     let held = judged("io.max", limit, reading(10 * mebi));
     assert(&held, Binding::Bound, &["sda read 1 MiB/s of 1 MiB/s (100 %)"]);
@@ -203,7 +204,7 @@ fn an_io_limit_binds_when_the_rate_is_near_to_it() {
 }
 
 #[test]
-fn io_weights_need_someone_who_waits() {
+fn io_weights_need_waiting_tasks() {
     assert(&judged("io.bfq.weight", "200", |_| {}), Binding::DidNotBind, &["nothing contended"]);
     let waiting = judged("blkio.bfq.weight", "200", |used| {
         used.io_pressure = Available::Value(Stall { some_s: 1.0, full_s: 0.0 });
@@ -212,7 +213,7 @@ fn io_weights_need_someone_who_waits() {
 }
 
 #[test]
-fn no_limit_binds_nobody_in_any_spelling() {
+fn an_unlimited_value_never_binds_in_any_spelling() {
     for (file, reads) in [
         ("memory.max", "max"),
         ("cpu.max", "max 100000"),
@@ -224,6 +225,6 @@ fn no_limit_binds_nobody_in_any_spelling() {
 }
 
 #[test]
-fn what_no_counter_tells_is_undecided() {
+fn a_limit_without_a_counter_is_undecided() {
     assert(&judged("memory.low", "4096", |_| {}), Binding::Undecided, &["`memory.low`"]);
 }

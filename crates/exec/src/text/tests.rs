@@ -1,11 +1,11 @@
-//! The report as people read it.
+//! Tests of the text report.
 
 use assay_facts::{Available, Layout};
 
 use super::text;
-use crate::limits_hit::tests::at_rest;
+use crate::limits_hit::tests::no_limit_hit;
 use crate::limits_hit::{Binding, LimitHit};
-use crate::report::{Ended, Left, LimitReport, Report, SCHEMA};
+use crate::report::{Ended, LimitReport, Report, SCHEMA, Survivors};
 
 fn limit(knob: &str, asked: &str, written: &str, binding: Binding, figures: &str) -> LimitReport {
     LimitReport {
@@ -31,7 +31,7 @@ fn report() -> Report {
         layout: Layout::V2,
         groups: Vec::new(),
         ended: Ended::Signal(9),
-        used: at_rest(),
+        used: no_limit_hit(),
         limits: vec![
             limit("memory.max", "64M", "67108864", Binding::Bound, held),
             limit("cpu.max", "50000 100000", "50000 100000", Binding::DidNotBind, free),
@@ -43,7 +43,7 @@ fn report() -> Report {
 }
 
 #[test]
-fn one_line_a_limit_below_what_was_used() {
+fn each_limit_has_a_line_below_the_usage() {
     let expected = "\
 assay exec: killed by signal 9 after 10.00 s
   CPU        10.00 s (user 9.00 s, system 1.00 s), 1.00 CPUs on average
@@ -56,24 +56,24 @@ cpu.max 50000 100000  did not bind: 0 of 41 periods throttled (used 12 % of a CP
 }
 
 #[test]
-fn what_differs_from_what_was_asked_is_said() {
+fn deviations_from_the_request_are_reported() {
     let mut report = report();
     report.limits.truncate(1);
     report.limits[0].reads = Available::Value("4096".to_owned());
     report.limits[0].differs = true;
     report.limits[0].changed_to = Some("8192".to_owned());
-    report.left = Some(Left { processes: 2, killed: false });
+    report.left = Some(Survivors { processes: 2, killed: false });
     report.restored = false;
     report.used.swap_peak = Available::NotAvailable("this host has no swap".to_owned());
     let text = text(&report, true);
-    for says in [
+    for expected in [
         "swap not available: this host has no swap",
         "2 processes outlived the command: waited for",
         "\x1b[1mbound\x1b[0m: 212 times",
-        "reads otherwise: memory.max says `4096`, written was `67108864`",
-        "someone changed it meanwhile: memory.max says `8192`",
+        "read-back differs: memory.max contains `4096`, `67108864` was written",
+        "changed during the run: memory.max now contains `8192`",
         "run `assay restore`",
     ] {
-        assert!(text.contains(says), "no `{says}` in\n{text}");
+        assert!(text.contains(expected), "no `{expected}` in\n{text}");
     }
 }

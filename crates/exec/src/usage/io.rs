@@ -14,10 +14,10 @@ pub struct Io {
     pub read_bytes: u64,
     /// Bytes written, all disks together.
     pub write_bytes: u64,
-    /// Disk by disk, where the source tells them apart.
+    /// I/O by disk, where the source distinguishes disks.
     pub devices: Vec<DeviceIo>,
-    /// Who counted: a file of the group, or `getrusage`, which sees the command and the children
-    /// that it has waited for and counts a write when a page is made dirty.
+    /// The source: a file of the group, or `getrusage`, which covers the command and the children it
+    /// has waited for, and counts a write when a page is dirtied.
     pub source: String,
 }
 
@@ -81,8 +81,8 @@ fn v2(counters: &Counters, text: &str) -> Vec<DeviceIo> {
         .collect()
 }
 
-/// On v1 the throttling layer counts, since 6.10 only while some group has a limit on the disk;
-/// else bfq, on the disks that it schedules. Where neither has a line, nobody counted.
+/// On v1 the throttling layer counts, since 6.10 only while some group has a limit on the disk; else
+/// bfq, on the disks that it schedules. Where neither has a line, nothing counted.
 fn v1(counters: &Counters) -> Option<(Vec<DeviceIo>, &'static str)> {
     ["blkio.throttle", "blkio.bfq"].into_iter().find_map(|policy| {
         let file = |what: &str| counters.text("io", &format!("{policy}.{what}"));

@@ -1,4 +1,4 @@
-//! One command of Slurm, started, waited for, heard.
+//! Runs a Slurm command and captures its output.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -8,9 +8,9 @@ use assay_host::find_program;
 
 use crate::error::Error;
 
-/// What a command said.
+/// Captured output of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct Output {
     pub(super) command: String,
     pub(super) success: bool,
     pub(super) stdout: String,
@@ -21,16 +21,16 @@ const MISSING: &str = "apt-get install slurm-client on a node that may submit jo
                        there; `assay run` needs no Slurm";
 
 /// Runs a command to its end.
-pub(super) fn call(program: &str, words: &[&str]) -> Result<Said, Error> {
+pub(super) fn call(program: &str, words: &[&str]) -> Result<Output, Error> {
     let path = find_program(program).ok_or_else(|| {
         Error::new(format!("Slurm is not installed here: there is no {program}")).hint(MISSING)
     })?;
-    // In a process group of its own: a Ctrl-C at the terminal is for Assay, which then ends the
-    // jobs, and must not cut a command short that is half-way through a submission.
+    // In its own process group: a Ctrl-C at the terminal is for Assay, which then ends the jobs,
+    // and must not interrupt a command in the middle of a submission.
     let output = Command::new(path)
         .args(words)
         .env("LC_ALL", "C")
-        // sbatch hands it on to the job, which root runs on every host.
+        // sbatch passes the environment on to the job, which root runs on every host.
         .env("PATH", search_path())
         .env_remove("SQUEUE_FORMAT")
         .env_remove("SINFO_FORMAT")
@@ -38,7 +38,7 @@ pub(super) fn call(program: &str, words: &[&str]) -> Result<Said, Error> {
         .process_group(0)
         .output()
         .map_err(|cause| Error::new(format!("cannot start {program}: {cause}")))?;
-    Ok(Said {
+    Ok(Output {
         command: std::iter::once(program)
             .chain(words.iter().copied())
             .collect::<Vec<_>>()
@@ -49,38 +49,38 @@ pub(super) fn call(program: &str, words: &[&str]) -> Result<Said, Error> {
     })
 }
 
-/// Runs a command that must succeed; what it printed.
+/// Runs a command that must succeed; returns its stdout.
 pub(super) fn succeed(program: &str, words: &[&str]) -> Result<String, Error> {
-    let said = call(program, words)?;
-    if said.success { Ok(said.stdout) } else { Err(said.error()) }
+    let output = call(program, words)?;
+    if output.success { Ok(output.stdout) } else { Err(output.error()) }
 }
 
-impl Said {
-    /// The failure, in the command's own words.
+impl Output {
+    /// The failure, with the command's own message.
     pub(super) fn error(&self) -> Error {
-        let error = Error::new(format!("`{}` failed: {}", self.command, self.last_word()));
-        let said = self.stderr.as_str();
-        if said.contains("configuration source") || said.contains("configuration file") {
+        let error = Error::new(format!("`{}` failed: {}", self.command, self.reason_line()));
+        let stderr = self.stderr.as_str();
+        if stderr.contains("configuration source") || stderr.contains("configuration file") {
             return error.hint(
                 "name the cluster's configuration with SLURM_CONF, or run this on a \
                                node of the cluster",
             );
         }
-        if said.contains("unge") {
+        if stderr.contains("unge") {
             return error.hint("is munged running, with the cluster's key?");
         }
-        if said.contains("contact slurm controller") || said.contains("onnection refused") {
-            return error.hint("is slurmctld running? `scontrol ping` tells");
+        if stderr.contains("contact slurm controller") || stderr.contains("onnection refused") {
+            return error.hint("is slurmctld running? `scontrol ping` shows it");
         }
         error
     }
 
-    /// The line of its talk that says why.
-    pub(super) fn last_word(&self) -> String {
+    /// The line of stderr with the reason.
+    pub(super) fn reason_line(&self) -> String {
         let lines = || self.stderr.lines().chain(self.stdout.lines()).map(str::trim);
         let fatal = lines().find(|line| line.contains("fatal:"));
         let last = lines().rfind(|line| !line.is_empty());
-        fatal.or(last).unwrap_or("it said nothing").to_owned()
+        fatal.or(last).unwrap_or("no error message").to_owned()
     }
 }
 
@@ -88,8 +88,8 @@ impl Said {
 mod tests {
     use super::*;
 
-    fn said(stderr: &str) -> Said {
-        Said {
+    fn failed(stderr: &str) -> Output {
+        Output {
             command: "sbatch x".to_owned(),
             success: false,
             stdout: String::new(),
@@ -98,25 +98,25 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_slurm_is_said_with_its_remedy() {
+    fn a_missing_slurm_is_reported_with_a_remedy() {
         let error = succeed("assay-no-such-sbatch", &["--version"]).unwrap_err();
         assert!(error.what.contains("not installed"), "{error}");
         assert!(error.hint.unwrap().contains("slurm-client"));
     }
 
     #[test]
-    fn the_words_of_slurm_are_passed_on_with_what_to_look_at() {
-        // What Slurm 22.05 says without any configuration, without its controller, without munged.
-        let error = said(
+    fn messages_of_slurm_are_reported_with_a_hint() {
+        // Messages of Slurm 22.05 without a configuration, without its controller, without munged.
+        let error = failed(
             "sbatch: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host\n\
              sbatch: fatal: Could not establish a configuration source",
         )
         .error();
         assert!(error.what.ends_with("fatal: Could not establish a configuration source"));
         assert!(error.hint.unwrap().contains("SLURM_CONF"));
-        let error = said("squeue: error: Unable to contact slurm controller (connect failure)");
+        let error = failed("squeue: error: Unable to contact slurm controller (connect failure)");
         assert!(error.error().hint.unwrap().contains("slurmctld"));
-        let error = said("sbatch: error: Munge encode failed: Failed to access /run/munge/x");
+        let error = failed("sbatch: error: Munge encode failed: Failed to access /run/munge/x");
         assert!(error.error().hint.unwrap().contains("munged"));
     }
 }

@@ -1,4 +1,4 @@
-//! What Slurm's commands print, in the formats that `slurm.rs` asks for.
+//! Parsers for the output of Slurm's commands, in the formats requested by `slurm.rs`.
 
 use crate::error::Error;
 
@@ -7,17 +7,17 @@ use crate::error::Error;
 pub struct Node {
     /// Slurm's name for it.
     pub name: String,
-    /// The host name that Slurm knows for it (`NodeHostname`): several nodes may share one.
+    /// Its host name in Slurm (`NodeHostname`): several nodes may share one.
     pub host_name: String,
-    /// Its state as sinfo prints it, `idle`, `mixed`, `down*`.
+    /// Its state as printed by sinfo, `idle`, `mixed`, `down*`.
     pub state: String,
-    /// Why it is down or drained; empty where it is not.
+    /// Why it is down or drained; empty if it is not.
     pub reason: String,
 }
 
 impl Node {
-    /// Why no job would ever begin on it, if so. The signs behind a state (`*` for a node that
-    /// does not answer, `~` for one that sleeps) are left away: one that sleeps is woken.
+    /// Why no job would ever start on it, if so. State suffixes (`*` for a node that does not
+    /// respond, `~` for one in power saving) are ignored: Slurm wakes a sleeping node.
     #[must_use]
     pub fn refuses(&self) -> Option<String> {
         let state = self.state.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
@@ -42,13 +42,13 @@ impl Node {
 /// A task of a job array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlurmTask {
-    /// Its number in the array.
+    /// Its index in the array.
     pub index: usize,
     /// `PENDING`, `RUNNING`, `COMPLETED`, `NODE_FAIL`, ... (squeue(1), JOB STATE CODES).
     pub state: String,
-    /// The node it runs or ran on; empty before.
+    /// Its node; empty before the start.
     pub node: String,
-    /// Why it waits or failed; `None` in words where there is nothing to say.
+    /// Why it waits or failed; `None` as text if there is no reason.
     pub reason: String,
 }
 
@@ -59,7 +59,7 @@ impl SlurmTask {
         ["PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT"].contains(&self.state.as_str())
     }
 
-    /// Whether processes of it may still be there.
+    /// Whether processes of it may still exist.
     #[must_use]
     pub fn lives(&self) -> bool {
         let alive = [
@@ -75,7 +75,7 @@ impl SlurmTask {
     }
 }
 
-/// `sinfo --Node --format=%N|%n|%T|%E`; a node has a line for each of its partitions.
+/// Parses `sinfo --Node --format=%N|%n|%T|%E`; a node has one line per partition.
 pub(super) fn nodes(text: &str) -> Vec<Node> {
     let mut found: Vec<Node> = Vec::new();
     for line in text.lines() {
@@ -98,7 +98,7 @@ pub(super) fn nodes(text: &str) -> Vec<Node> {
     found
 }
 
-/// `squeue --array --format=%K|%T|%N|%r`.
+/// Parses `squeue --array --format=%K|%T|%N|%r`.
 pub(super) fn tasks(text: &str) -> Vec<SlurmTask> {
     let task = |line: &str| {
         let mut fields = line.splitn(4, '|').map(str::trim);
@@ -112,20 +112,23 @@ pub(super) fn tasks(text: &str) -> Vec<SlurmTask> {
     text.lines().filter_map(task).collect()
 }
 
-/// `sbatch --parsable`: the number, and the cluster behind a semicolon where there are several.
+/// Parses `sbatch --parsable`: the job id, followed by a semicolon and the cluster if there are
+/// several.
 pub(super) fn job_of_sbatch(text: &str) -> Result<u64, Error> {
     let number = text.trim().split(';').next().unwrap_or_default();
-    number.parse().map_err(|_| Error::new(format!("sbatch answered `{}`, no job", text.trim())))
+    number
+        .parse()
+        .map_err(|_| Error::new(format!("sbatch printed `{}` instead of a job id", text.trim())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    // All texts are of Slurm 22.05.8 as Debian 12 has it.
+    // All texts are from Slurm 22.05.8 of Debian 12.
 
     #[test]
-    fn nodes_are_read_once_each_with_why_they_are_down() {
+    fn nodes_are_parsed_once_each_with_the_reason_for_being_down() {
         let text = "assay1|vm|idle|none\nassay2|vm|down*|Not responding\nassay1|vm|idle|none\n\
                     assay3|vm|drained|disk, broken | see ticket\nassay4|vm|mixed|none\n";
         let found = nodes(text);
@@ -137,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_sleeps_is_woken_and_one_that_is_silent_is_not_waited_for() {
+    fn a_sleeping_node_is_accepted_and_a_silent_one_is_refused() {
         let node = |state: &str| Node {
             name: "n".to_owned(),
             host_name: "n".to_owned(),
@@ -150,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_are_read_with_why_they_wait() {
+    fn tasks_are_parsed_with_the_reason_for_waiting() {
         let found = tasks(
             "0|PENDING||ReqNodeNotAvail, UnavailableNodes:assay2\n1|RUNNING|assay3|None\n\
                            2|NODE_FAIL|assay4|NodeDown\nN/A|RUNNING|x|None\n",
@@ -163,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_a_job_may_come_with_its_cluster() {
+    fn a_job_id_may_be_followed_by_its_cluster() {
         assert_eq!(job_of_sbatch("17\n"), Ok(17));
         assert_eq!(job_of_sbatch("17;north\n"), Ok(17));
         assert!(job_of_sbatch("").is_err());

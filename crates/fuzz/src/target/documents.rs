@@ -1,4 +1,4 @@
-//! Studies, ledgers, and the documents of a run folder.
+//! Targets: studies, ledgers, and the documents of a run folder.
 
 use std::path::Path;
 
@@ -11,28 +11,28 @@ use super::{Reader, answer};
 
 const COLUMNS: usize = 80;
 
-/// A study, with all that is said of its mistakes.
+/// A study and its diagnostics.
 pub(super) fn study() -> Reader {
     Box::new(|bytes| {
         let text = String::from_utf8_lossy(bytes);
-        let none = |path: &str| Err(format!("there is no {path}"));
+        let none = |path: &str| Err(format!("no such file: {path}"));
         let (study, findings) = assay_study::parse("fuzz", &text, &none);
-        let shown = assay_diagnostic::render(&findings, "fuzz.toml", &text, false);
+        let rendered = assay_diagnostic::render(&findings, "fuzz.toml", &text, false);
         let codes: Vec<&str> = findings.iter().map(|finding| finding.code).collect();
-        answer(&format!("{} {} {}", study.is_some(), shown.is_empty(), codes.join(" ")))
+        answer(&format!("{} {} {}", study.is_some(), rendered.is_empty(), codes.join(" ")))
     })
 }
 
 pub(super) fn job_file() -> Reader {
     Box::new(|bytes| match sections(&String::from_utf8_lossy(bytes)) {
-        Ok(found) => answer(&format!("{} sections", found.len().min(9))),
+        Ok(sections) => answer(&format!("{} sections", sections.len().min(9))),
         Err(error) => answer(&format!("{error:?}")),
     })
 }
 
 pub(super) fn ledger() -> Reader {
     Box::new(|bytes| {
-        let (open, damaged) = assay_host::ledger::look(bytes);
+        let (open, damaged) = assay_host::ledger::count_changes(bytes);
         (open.min(9) * 10 + damaged.min(9)) as u64
     })
 }
@@ -47,7 +47,7 @@ pub(super) fn manifest() -> Reader {
     })
 }
 
-/// A manifest with the samples of a real run: judged, and shown as text and as a page.
+/// A manifest with the samples of a recorded run: judged, and rendered as text and as a page.
 pub(super) fn judged() -> Reader {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-support/faults/one-cpu");
     let samples: Vec<Vec<Vec<Table>>> = Run::load(&folder).expect("a recorded run").samples;
@@ -55,11 +55,11 @@ pub(super) fn judged() -> Reader {
         let text = String::from_utf8_lossy(bytes);
         let Ok(manifest) = parse_manifest(&text, Path::new("manifest.json")) else { return 0 };
         let judgement = judge(&manifest, &samples);
-        let shown = assay_report::text(&manifest, &judgement, COLUMNS, false);
+        let text = assay_report::text(&manifest, &judgement, COLUMNS, false);
         let page = assay_report::html(&manifest, &judgement, &samples);
         let reasons = judgement.trials.iter().flat_map(|trial| &trial.promises);
         let reasons: Vec<&str> = reasons.map(|promise| promise.reason.as_str()).collect();
-        answer(&format!("{} {} {}", page.is_ok(), shown.is_empty(), reasons.join(" ")))
+        answer(&format!("{} {} {}", page.is_ok(), text.is_empty(), reasons.join(" ")))
     })
 }
 

@@ -1,4 +1,4 @@
-//! Documents of what came of something: of fleets, searches, predictions, calibrations and conformance.
+//! Targets: documents of fleets, searches, predictions, calibrations and conformance.
 
 use std::path::Path;
 
@@ -15,15 +15,15 @@ use super::{Reader, answer};
 
 const COLUMNS: usize = 80;
 
-/// A JSON document, and what is made of it.
+/// A JSON document and its rendering.
 fn document<T: DeserializeOwned>(show: impl Fn(&T) -> String + 'static) -> Reader {
     Box::new(move |bytes| match serde_json::from_slice(bytes) {
-        Ok(found) => answer(&show(&found)),
+        Ok(parsed) => answer(&show(&parsed)),
         Err(error) => answer(&error),
     })
 }
 
-/// A run that was recorded once.
+/// A recorded run.
 fn recorded() -> Run {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-support/faults/one-cpu");
     Run::load(&folder).expect("a recorded run")
@@ -48,43 +48,43 @@ pub(super) fn task() -> Reader {
 pub(super) fn tune() -> Reader {
     let run = recorded();
     let judgement = judge(&run.manifest, &run.samples);
-    document(move |found: &Tuning| {
+    document(move |parsed: &Tuning| {
         let page =
-            assay_report::html_of_tuning(&run.manifest, &judgement, &run.samples, found).is_ok();
-        format!("{page} {}", assay_report::tuning_text(found, COLUMNS))
+            assay_report::html_of_tuning(&run.manifest, &judgement, &run.samples, parsed).is_ok();
+        format!("{page} {}", assay_report::tuning_text(parsed, COLUMNS))
     })
 }
 
-/// A prediction, shown and set beside a judgement.
+/// A prediction, rendered and compared with a judgement.
 pub(super) fn prediction() -> Reader {
     let run = recorded();
     let judgement = judge(&run.manifest, &run.samples);
-    document(move |found: &Prediction| {
-        let scored = score(found, &judgement);
+    document(move |parsed: &Prediction| {
+        let scored = score(parsed, &judgement);
         format!(
             "{} {}",
             assay_report::score_text(&scored, COLUMNS),
-            assay_report::prediction_text(found, COLUMNS)
+            assay_report::prediction_text(parsed, COLUMNS)
         )
     })
 }
 
 pub(super) fn scored() -> Reader {
-    document(|found: &Score| assay_report::score_text(found, COLUMNS))
+    document(|parsed: &Score| assay_report::score_text(parsed, COLUMNS))
 }
 
-/// A calibration, with the simulations that a prediction makes of it.
+/// A calibration, with the simulations that a prediction runs for it.
 pub(super) fn calibration() -> Reader {
-    document(|found: &Calibration| match found.flaw() {
+    document(|parsed: &Calibration| match parsed.flaw() {
         Some(why) => why,
-        None => format!("{:?} {}", found.doubt(), "x".repeat(found.costs().len())),
+        None => format!("{:?} {}", parsed.doubt(), "x".repeat(parsed.costs().len())),
     })
 }
 
 pub(super) fn conformance() -> Reader {
-    document(|found: &Document| {
-        let table = assay_conformance::table(found, COLUMNS);
-        format!("{} {}", merge(&[found.clone(), found.clone()]).len() > table.len(), table)
+    document(|parsed: &Document| {
+        let table = assay_conformance::table(parsed, COLUMNS);
+        format!("{} {}", merge(&[parsed.clone(), parsed.clone()]).len() > table.len(), table)
     })
 }
 
@@ -92,13 +92,13 @@ pub(super) fn conformance() -> Reader {
 mod tests {
     use super::*;
 
-    /// What begins with nothing but errors finds nothing.
+    /// A corpus without any valid document would be ineffective.
     #[test]
-    fn every_corpus_begins_with_a_document_that_is_read() {
+    fn every_corpus_begins_with_a_valid_document() {
         fn read<T: DeserializeOwned>(name: &str) {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
-            let found = serde_json::from_slice::<T>(&std::fs::read(path).unwrap());
-            assert!(found.is_ok(), "{name}: {:?}", found.err());
+            let parsed = serde_json::from_slice::<T>(&std::fs::read(path).unwrap());
+            assert!(parsed.is_ok(), "{name}: {:?}", parsed.err());
         }
         read::<Fleet>("fleet/two-hosts.json");
         read::<TaskRecord>("task/ended.json");

@@ -1,4 +1,4 @@
-//! Files of samples, read as `judge`, `export` and `export --follow` read them.
+//! Targets: files of samples, read as in `judge`, `export` and `export --follow`.
 
 use std::path::Path;
 
@@ -15,12 +15,12 @@ pub(super) fn parquet() -> Reader {
     reader("io.parquet")
 }
 
-/// Reads a file of this name in a folder of its own, in memory where that can be.
+/// Reads a file of this name in a temporary folder, in memory if possible.
 fn reader(name: &'static str) -> Reader {
     let memory = Path::new("/dev/shm");
-    let place = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-    let place = place.expect("a folder for inputs");
-    let dir = Dir::open(place.path()).expect("a folder for inputs");
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    let folder = folder.expect("a folder for inputs");
+    let dir = Dir::open(folder.path()).expect("a folder for inputs");
     let mut file = dir.create(name).expect("a file for inputs");
     Box::new(move |bytes| {
         use std::io::{Seek, Write};
@@ -29,10 +29,10 @@ fn reader(name: &'static str) -> Reader {
         if let Err(error) = written {
             return answer(&error);
         }
-        let whole = read_tables(place.path());
+        let whole = read_tables(folder.path());
         let mut rows = 0;
-        for found in sample_files(&dir).unwrap_or_default() {
-            let _ = found.each(&dir, &mut Budget::default(), &mut |table| {
+        for file in sample_files(&dir).unwrap_or_default() {
+            let _ = file.each(&dir, &mut Budget::default(), &mut |table| {
                 rows += table.time_ns.len();
                 true
             });

@@ -1,6 +1,6 @@
-//! What other programs and the kernel print, and what people type.
+//! Targets: output of other programs, kernel files, and user input.
 
-use assay_judge::{Amounts, ExternalData, OutsideFacts, OutsideGroup, judge_outside};
+use assay_judge::{Amounts, ExternalData, ExternalFacts, ExternalGroup, judge_external};
 use assay_kernel::parse::{buddy, cgroups, choice, cpuinfo, keyed, maps, mountinfo, numa_maps};
 use assay_kernel::{counters, keyed_lines, task};
 use assay_units::{Bytes, CpuChoice, IdSet, MemoryPolicy, Percent, parse_duration};
@@ -32,15 +32,15 @@ pub(super) fn csv() -> Reader {
     })
 }
 
-/// What `assay judge --csv` makes of amounts.
+/// The judgement of amounts, as in `assay judge --csv`.
 fn judged(groups: Vec<(String, Vec<(u64, f64)>)>) -> u64 {
-    let group = |(name, series)| OutsideGroup {
+    let group = |(name, series)| ExternalGroup {
         name,
         weight: 1.0,
         amounts: Amounts::Series(series),
-        facts: OutsideFacts::default(),
+        facts: ExternalFacts::default(),
     };
-    let judgement = judge_outside(&ExternalData {
+    let judgement = judge_external(&ExternalData {
         title: "fuzz".to_owned(),
         measure: "amount".to_owned(),
         groups: groups.into_iter().map(group).collect(),
@@ -66,12 +66,12 @@ pub(super) fn properties() -> Reader {
 
 pub(super) fn slurm() -> Reader {
     Box::new(|bytes| {
-        let (nodes, tasks, job) = assay_fleet::look_at_slurm(&String::from_utf8_lossy(bytes));
+        let (nodes, tasks, job) = assay_fleet::parse_slurm_output(&String::from_utf8_lossy(bytes));
         (nodes.min(9) * 100 + tasks.min(9) * 10 + usize::from(job.is_some())) as u64
     })
 }
 
-/// All parsers of kernel files on the same text: none knows which file it has before it.
+/// All parsers of kernel files on the same text; none depends on the file's name.
 pub(super) fn kernel() -> Reader {
     Box::new(|bytes| {
         let text = &*String::from_utf8_lossy(bytes);
@@ -91,7 +91,7 @@ pub(super) fn kernel() -> Reader {
             maps::programs(text).len(),
             mountinfo::parse(text).len(),
             cgroups::subsystems(text).len(),
-            cgroups::places(text).len(),
+            cgroups::process_groups(text).len(),
             numa_maps::areas(text).count(),
             numa_maps::anonymous(text).len(),
             numa_maps::anonymous_by_policy(text).len(),
@@ -113,11 +113,11 @@ pub(super) fn kernel() -> Reader {
             counters::number(bytes).is_some(),
             on_nodes,
         ];
-        // The counts would all read the same without their digits.
+        // Without digits, which the answer ignores.
         let counts = lists.map(|count| char::from(b'a' + count.min(20) as u8));
-        let known = values.iter().chain(&nodes).flatten().count();
-        let known = char::from(b'a' + known as u8);
-        answer(&format!("{counts:?} {single:?} {known}"))
+        let present = values.iter().chain(&nodes).flatten().count();
+        let present = char::from(b'a' + present as u8);
+        answer(&format!("{counts:?} {single:?} {present}"))
     })
 }
 

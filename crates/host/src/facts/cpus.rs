@@ -24,13 +24,13 @@ pub(super) fn cpus(root: &Root) -> Cpus {
     }
 }
 
-/// Processors by their directories, for kernels without CPU hotplug, which lack `online`.
+/// CPUs from their directories, for kernels without CPU hotplug, which lack `online`.
 fn listed(root: &Root) -> CpuSet {
     let names = root.list(CPU).unwrap_or_default();
     names.iter().filter_map(|name| name.strip_prefix("cpu")?.parse().ok()).collect()
 }
 
-/// CPUs of each core. A processor whose file is missing is a core of its own.
+/// The CPUs of each core. A CPU without the file counts as a core of its own.
 fn cores(root: &Root, online: &CpuSet) -> Vec<CpuSet> {
     let mut cores: BTreeMap<u16, CpuSet> = BTreeMap::new();
     for cpu in online.iter() {
@@ -43,19 +43,19 @@ fn cores(root: &Root, online: &CpuSet) -> Vec<CpuSet> {
     cores.into_values().collect()
 }
 
-/// Every instance of every cache once, by level, kind and first CPU.
+/// Each cache instance once, by level, kind and first CPU.
 pub(super) fn caches(root: &Root, online: &CpuSet) -> Vec<Cache> {
-    let mut found = BTreeMap::new();
+    let mut caches = BTreeMap::new();
     for cpu in online.iter() {
         let directory = directory(cpu).join("cache");
         for index in root.list(&directory).unwrap_or_default() {
             if let Some(cache) = cache(root, &directory.join(index)) {
                 let first = cache.shared_by.iter().next().unwrap_or(cpu);
-                found.entry((cache.level, cache.kind.clone(), first)).or_insert(cache);
+                caches.entry((cache.level, cache.kind.clone(), first)).or_insert(cache);
             }
         }
     }
-    found.into_values().collect()
+    caches.into_values().collect()
 }
 
 fn cache(root: &Root, directory: &Path) -> Option<Cache> {
@@ -73,7 +73,7 @@ fn directory(cpu: u16) -> PathBuf {
     Path::new(CPU).join(format!("cpu{cpu}"))
 }
 
-/// The value of a file, if it is there and has the form that is expected.
+/// The parsed value of a file; `None` if it is missing or malformed.
 pub(super) fn parsed<T: FromStr>(root: &Root, path: &Path) -> Option<T> {
     root.read_trimmed(path).ok()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Schemes of DAMON that are on.
+//! Active DAMON schemes.
 
 use assay_facts::{Available, DamonScheme};
 use assay_kernel::{Root, damon};

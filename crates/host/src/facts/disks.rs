@@ -1,4 +1,4 @@
-//! Block devices (/sys/block) and what uses them.
+//! Block devices (/sys/block) and their users.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::cpus::parsed;
 
 const BLOCK: &str = "/sys/block";
 
-/// Everything that /proc says of the use of block devices.
+/// The parts of /proc that show who uses block devices.
 struct Uses {
     mounts: Vec<Mount>,
     swaps: Vec<String>,
@@ -36,13 +36,13 @@ pub(super) fn schedulers(disks: &[Disk]) -> Vec<String> {
 
 fn disk(root: &Root, name: &str, uses: &Uses) -> Option<Disk> {
     const SECTOR: u64 = 512;
-    let place = Path::new(BLOCK).join(name);
+    let directory = Path::new(BLOCK).join(name);
     let text =
-        |path: &str| root.read_trimmed(place.join(path)).ok().filter(|text| !text.is_empty());
+        |path: &str| root.read_trimmed(directory.join(path)).ok().filter(|text| !text.is_empty());
     let numbers = text("dev")?;
     let (major, minor) = numbers.split_once(':')?;
-    let sectors: u64 = parsed(root, &place.join("size")).unwrap_or(0);
-    let partitions = partitions(root, &place);
+    let sectors: u64 = parsed(root, &directory.join("size")).unwrap_or(0);
+    let partitions = partitions(root, &directory);
     Some(Disk {
         name: name.to_owned(),
         size: Bytes::new(sectors.saturating_mul(SECTOR)),
@@ -63,36 +63,36 @@ fn scheduler(text: &str) -> Option<Scheduler> {
     choice::parse(text).map(|choice| Scheduler { active: choice.active, offered: choice.offered })
 }
 
-/// Subdirectories with a file `partition`, in the order of their numbers.
-fn partitions(root: &Root, place: &Path) -> Vec<String> {
-    let mut found: Vec<(u32, String)> = root
-        .list(place)
+/// Subdirectories with a file `partition`, by partition number.
+fn partitions(root: &Root, directory: &Path) -> Vec<String> {
+    let mut numbered: Vec<(u32, String)> = root
+        .list(directory)
         .unwrap_or_default()
         .into_iter()
-        .filter_map(|name| Some((parsed(root, &place.join(&name).join("partition"))?, name)))
+        .filter_map(|name| Some((parsed(root, &directory.join(&name).join("partition"))?, name)))
         .collect();
-    found.sort();
-    found.into_iter().map(|(_, name)| name).collect()
+    numbered.sort();
+    numbered.into_iter().map(|(_, name)| name).collect()
 }
 
 fn holders(root: &Root, disk: &str, partitions: &[String], uses: &Uses) -> Vec<Holder> {
-    let place = Path::new(BLOCK).join(disk);
-    let mut parts = vec![(disk, place.clone())];
-    parts.extend(partitions.iter().map(|name| (name.as_str(), place.join(name))));
-    let mut found = Vec::new();
-    for (name, place) in parts {
-        let numbers = root.read_trimmed(place.join("dev")).unwrap_or_default();
+    let directory = Path::new(BLOCK).join(disk);
+    let mut parts = vec![(disk, directory.clone())];
+    parts.extend(partitions.iter().map(|name| (name.as_str(), directory.join(name))));
+    let mut holders = Vec::new();
+    for (name, directory) in parts {
+        let numbers = root.read_trimmed(directory.join("dev")).unwrap_or_default();
         let node = format!("/dev/{name}");
-        // btrfs mounts carry a device number of their own, so the source is looked at too.
+        // btrfs mounts have a device number of their own, so compare the source too.
         let here = uses.mounts.iter().filter(|m| m.device == numbers || m.source == node);
-        found.extend(here.map(|mount| Holder::Mounted(mount.target.clone())));
-        let stacked = root.list(place.join("holders")).unwrap_or_default();
-        found.extend(stacked.into_iter().map(Holder::Held));
+        holders.extend(here.map(|mount| Holder::Mounted(mount.target.clone())));
+        let stacked = root.list(directory.join("holders")).unwrap_or_default();
+        holders.extend(stacked.into_iter().map(Holder::Held));
         if uses.swaps.contains(&node) {
-            found.push(Holder::Swap);
+            holders.push(Holder::Swap);
         }
     }
-    found
+    holders
 }
 
 fn swaps(text: &str) -> Vec<String> {

@@ -1,24 +1,24 @@
-//! Which interface files this host has: its hierarchies looked at, nothing written.
+//! Which interface files this host has. Only reads the hierarchies.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use assay_facts::{CORE, Hierarchy, HostFacts};
 use assay_kernel::Root;
-use assay_knob::{Kernel, KernelVersion, KnobFact, Shown, Version, inventory};
+use assay_knob::{Kernel, KernelVersion, KnobFact, MountedHierarchy, Version, inventory};
 
 use super::system;
 
-/// Every interface file of the table on this host, or why it is not there. Nothing is changed: a
-/// file that only groups below the root have is looked for in some group that exists.
+/// Every interface file in the knob table: present on this host, or the reason why it is absent.
+/// Nothing is changed: a file that only groups below the root have is looked up in some existing group.
 #[must_use]
 pub fn knobs(root: &Root, facts: &HostFacts) -> Vec<KnobFact> {
-    let shown: Vec<Shown> =
-        mounts(facts).iter().map(|(v, at, own)| look(root, *v, at, own)).collect();
+    let shown: Vec<MountedHierarchy> =
+        mounts(facts).iter().map(|(v, at, own)| list_files(root, *v, at, own)).collect();
     inventory(&facts.cgroup, &kernel(root, facts), &shown)
 }
 
-/// What decides beside the hierarchies which files there are.
+/// The kernel properties that, besides the hierarchies, decide which files exist.
 #[must_use]
 pub fn kernel(root: &Root, facts: &HostFacts) -> Kernel {
     let sizes = root.list("/sys/kernel/mm/hugepages").unwrap_or_default();
@@ -29,7 +29,7 @@ pub fn kernel(root: &Root, facts: &HostFacts) -> Kernel {
     }
 }
 
-/// Each mounted hierarchy once with its controllers by v2 name.
+/// Each mounted hierarchy once, with its controllers by v2 name.
 fn mounts(facts: &HostFacts) -> Vec<(Version, &Path, BTreeSet<String>)> {
     let mut mounts: Vec<(Version, &Path, BTreeSet<String>)> = Vec::new();
     let v2 = facts.cgroup.v2_mount.as_deref();
@@ -50,16 +50,21 @@ fn mounts(facts: &HostFacts) -> Vec<(Version, &Path, BTreeSet<String>)> {
     mounts
 }
 
-fn look(root: &Root, version: Version, mount: &Path, controllers: &BTreeSet<String>) -> Shown {
+fn list_files(
+    root: &Root,
+    version: Version,
+    mount: &Path,
+    controllers: &BTreeSet<String>,
+) -> MountedHierarchy {
     let names =
         |at: &Path| -> BTreeSet<String> { root.list(at).unwrap_or_default().into_iter().collect() };
     let in_root = names(mount);
     let below = in_root.iter().map(|name| mount.join(name));
     let group = below.into_iter().find(|path| root.exists(path.join("cgroup.procs")));
-    // What is enabled in the root of v2 is at work in the groups just below it.
+    // Controllers enabled in the v2 root are active in the groups just below it.
     let at_work = |enabled: String| enabled.split_whitespace().map(str::to_owned).collect();
     let enabled = root.read(mount.join("cgroup.subtree_control")).unwrap_or_default();
-    Shown {
+    MountedHierarchy {
         version,
         controllers: controllers.clone(),
         in_group: group.map(|path| (names(&path), at_work(enabled))),
@@ -67,7 +72,7 @@ fn look(root: &Root, version: Version, mount: &Path, controllers: &BTreeSet<Stri
     }
 }
 
-/// The kernel's spelling of a size in file names (mm/hugetlb_cgroup.c: mem_fmt) from that in
+/// The kernel's spelling of a size in file names (mm/hugetlb_cgroup.c: mem_fmt), from the spelling in
 /// sysfs, `hugepages-2048kB`.
 fn size_name(directory: &str) -> Option<String> {
     const MEGABYTE: u64 = 1 << 10;

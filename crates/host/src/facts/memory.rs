@@ -1,4 +1,4 @@
-//! Memory and its nodes.
+//! Memory and NUMA nodes.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::cpus::parsed;
 
 const NODE: &str = "/sys/devices/system/node";
 
-/// An amount of /proc/meminfo.
+/// A value of /proc/meminfo.
 pub(super) fn total(root: &Root, key: &str) -> Bytes {
     amount(root, Path::new("/proc/meminfo"), key)
 }
@@ -21,7 +21,7 @@ fn amount(root: &Root, path: &Path, key: &str) -> Bytes {
     Bytes::new(keyed::kibibytes(&text, key).unwrap_or(0))
 }
 
-/// The NUMA nodes; a kernel without NUMA is one node that holds everything.
+/// The NUMA nodes; a kernel without NUMA counts as one node with everything.
 pub(super) fn nodes(root: &Root, online: &CpuSet, memory: Bytes) -> Vec<Node> {
     let names = root.list(NODE).unwrap_or_default();
     let mut ids: Vec<u16> =
@@ -46,7 +46,7 @@ fn node(root: &Root, id: u16) -> Node {
     }
 }
 
-/// One class of access, where the firmware has an HMAT (Documentation/admin-guide/mm/numaperf.rst).
+/// One access class, where the firmware has an HMAT (Documentation/admin-guide/mm/numaperf.rst).
 fn access(root: &Root, directory: &Path, class: u8) -> Option<NodeAccess> {
     let folder = directory.join(format!("access{class}/initiators"));
     let names = root.list(&folder).ok()?;

@@ -1,9 +1,9 @@
-//! Whether this kernel makes null block devices on request.
+//! Whether this kernel can create null block devices.
 
 use assay_facts::Available;
 use assay_kernel::Root;
 
-/// The directory of configfs in which null_blk makes devices (Documentation/block/null_blk.rst).
+/// The configfs directory in which null_blk devices are created (Documentation/block/null_blk.rst).
 pub(crate) const NULLB: &str = "/sys/kernel/config/nullb";
 
 pub(super) fn null_blk(root: &Root) -> Available<()> {

@@ -1,4 +1,4 @@
-//! What the settings of the host say that a study may vary.
+//! Present values of the host settings that a study may vary, and of CPU frequency settings.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use assay_kernel::Root;
 use assay_knob::{HostSetting, host_settings};
 use rustix::io::Errno;
 
-/// What decides how fast CPUs run (Documentation/admin-guide/pm/cpufreq.rst): no study varies it, and
-/// runs of differently clocked CPUs differ by that.
+/// Frequency settings (Documentation/admin-guide/pm/cpufreq.rst). No study varies them, but runs at
+/// different CPU frequencies differ.
 const FREQUENCY: [&str; 4] = [
     "cpu0/cpufreq/scaling_driver",
     "cpu0/cpufreq/scaling_governor",
@@ -16,7 +16,7 @@ const FREQUENCY: [&str; 4] = [
     "intel_pstate/no_turbo",
 ];
 
-/// Every setting of the table, as its file reads, and how CPUs are clocked.
+/// Every setting of the table with its present value, and the CPU frequency settings.
 pub(super) fn settings(root: &Root) -> BTreeMap<String, Available<String>> {
     let read = |setting: &HostSetting| (setting.name.to_owned(), reading(root, setting));
     let clocked = FREQUENCY.iter().map(|name| ((*name).to_owned(), frequency(root, name)));
@@ -49,14 +49,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_cpus_are_clocked_is_a_fact_where_the_kernel_says_so() {
+    fn cpu_frequency_settings_are_facts_where_they_exist() {
         let tree = tempfile::tempdir().unwrap();
         let folder = tree.path().join("sys/devices/system/cpu/cpu0/cpufreq");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("scaling_governor"), "powersave\n").unwrap();
-        let found = settings(&Root::at(tree.path()));
-        let governor = &found["cpu0/cpufreq/scaling_governor"];
+        let facts = settings(&Root::at(tree.path()));
+        let governor = &facts["cpu0/cpufreq/scaling_governor"];
         assert_eq!(governor.value().map(String::as_str), Some("powersave"));
-        assert!(found["cpufreq/boost"].value().is_none());
+        assert!(facts["cpufreq/boost"].value().is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! The kernel, the distribution and what runs them.
+//! Kernel, distribution and virtualization.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub(super) fn host_name(root: &Root) -> String {
     text_or_unknown(root, "/proc/sys/kernel/hostname")
 }
 
-/// By what this machine is told from others; `None` where it has no id.
+/// A hash that identifies this machine; `None` if it has no machine id.
 #[must_use]
 pub fn machine(root: &Root) -> Option<String> {
     let id = root.read_trimmed("/etc/machine-id").ok().filter(|id| !id.is_empty())?;
@@ -30,8 +30,8 @@ pub(super) fn release(root: &Root) -> String {
     text_or_unknown(root, "/proc/sys/kernel/osrelease")
 }
 
-/// `/proc/sys/kernel/arch` is there since Linux 6.1; before, the program's own architecture is
-/// that of the kernel for all 64-bit builds.
+/// `/proc/sys/kernel/arch` exists since Linux 6.1; before, the program's own architecture is the
+/// kernel's for all 64-bit builds.
 pub(super) fn architecture(root: &Root) -> String {
     root.read_trimmed("/proc/sys/kernel/arch").unwrap_or_else(|_| std::env::consts::ARCH.to_owned())
 }
@@ -44,7 +44,7 @@ pub(super) fn distribution(root: &Root) -> String {
         .unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// The second of the four ids behind `Uid:` is the effective one (proc_pid_status(5)).
+/// The second of the four ids in `Uid:` is the effective one (proc_pid_status(5)).
 pub(super) fn effective_user(root: &Root) -> u32 {
     const NOBODY: u32 = 65_534;
     let status = root.read("/proc/self/status").unwrap_or_default();
@@ -53,7 +53,7 @@ pub(super) fn effective_user(root: &Root) -> u32 {
         .unwrap_or(NOBODY)
 }
 
-/// What the firmware, the clock sources or the processor say of a hypervisor.
+/// The hypervisor, as reported by firmware, clock sources or CPU.
 pub(super) fn virtual_machine(root: &Root) -> Option<String> {
     if let Ok(kind) = root.read_trimmed("/sys/hypervisor/type") {
         return Some(kind);
@@ -73,8 +73,8 @@ pub(super) fn virtual_machine(root: &Root) -> Option<String> {
         .or_else(|| info.hypervisor.then(|| "unknown hypervisor".to_owned()))
 }
 
-/// The directory is there when the kernel has PSI built in; while it is off (`psi=0`) every read
-/// fails with EOPNOTSUPP.
+/// The file exists when the kernel has PSI built in; while PSI is off (`psi=0`) every read fails with
+/// EOPNOTSUPP.
 pub(super) fn pressure(root: &Root) -> Available<bool> {
     match root.read("/proc/pressure/cpu") {
         Ok(_) => Available::Value(true),
@@ -86,7 +86,7 @@ pub(super) fn pressure(root: &Root) -> Available<bool> {
     }
 }
 
-/// Whether the kernel was built with a parser of MBR or GPT tables.
+/// Whether the kernel was built with an MBR or GPT partition parser.
 pub(super) fn parses_partitions(root: &Root) -> Available<bool> {
     let Some(config) = config(root) else {
         let reason = "the kernel's configuration is neither in /boot nor in /proc/config.gz";
@@ -96,7 +96,7 @@ pub(super) fn parses_partitions(root: &Root) -> Available<bool> {
     Available::Value(set("CONFIG_MSDOS_PARTITION") || set("CONFIG_EFI_PARTITION"))
 }
 
-/// The kernel's configuration as text, where it can be read.
+/// The kernel's configuration, if readable.
 pub(super) fn config(root: &Root) -> Option<String> {
     let release = release(root);
     let plain = [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];

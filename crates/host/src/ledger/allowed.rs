@@ -1,6 +1,6 @@
-//! What a ledger may ask for when it is taken back by another process than the one that wrote it: a
-//! closed list. The ledger's owner was checked before; this holds where that was not enough, as on a
-//! file system that somebody else can write to.
+//! The closed list of changes that may be restored by another process than the one that wrote the
+//! ledger. The ledger's owner has been checked before; this is a second defence, for example on a file
+//! system that someone else can write to.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -13,11 +13,11 @@ use rustix::fs::fstat;
 use super::change::Change;
 use super::make::above;
 
-/// Files of control groups that are set for the length of a run: at the root of a hierarchy, and
-/// which controllers a group hands down.
+/// Control group files set for the duration of a run: at the root of a hierarchy, and the controllers
+/// that a group enables for its children.
 const ROOT_FILES: [&str; 2] = ["io.cost.qos", "io.cost.model"];
 const SUBTREE_CONTROL: &str = "cgroup.subtree_control";
-/// What cases of conformance switch on and no study does.
+/// Set by conformance cases but by no study.
 const ZSWAP: &str = "/sys/module/zswap/parameters/enabled";
 const POOLS_OF_HUGE_PAGES: &str = "/sys/kernel/mm/hugepages";
 
@@ -31,15 +31,15 @@ pub(super) fn check(root: &Root, change: &Change) -> Result<(), Error> {
             setting(root, other)
         }
         Change::KeepQueue { device, attributes, .. } => {
-            let place = Path::new("/sys/block").join(device).join("queue");
-            attributes.keys().try_for_each(|name| attribute(root, &place.join(name)))
+            let queue = Path::new("/sys/block").join(device).join("queue");
+            attributes.keys().try_for_each(|name| attribute(root, &queue.join(name)))
         }
         Change::MakeGroup { path } => group(root, path),
         Change::MakeDir { path } => {
-            // Taken back only when it is empty.
+            // Restored by rmdir, so only when it is empty.
             if is_whole(path) && has_own_part(path) { Ok(()) } else { Err(not_ours(path)) }
         }
-        // Which folder it is was written down, and it is given away only if it is a run's.
+        // The identity of the folder was written down, and only a run's folder is given away.
         Change::OwnFolder { path, uid, .. } => {
             if is_whole(path) && *uid != 0 {
                 lies_with(root, path, *uid)
@@ -48,7 +48,7 @@ pub(super) fn check(root: &Root, change: &Change) -> Result<(), Error> {
             }
         }
         Change::MakeTree { path } | Change::MakeFile { path } => named_ours(path),
-        // Only one that is mounted whole, and of this controller, is unmounted there.
+        // It is unmounted only if mounted whole and with this controller.
         Change::MountV1 { target, .. } => named_ours(target),
         Change::Mount { target, device, .. } => {
             named_ours(target)?;
@@ -71,7 +71,7 @@ pub(super) fn check(root: &Root, change: &Change) -> Result<(), Error> {
             node_of_disk(device)?;
             known(disk.is_some(), device)
         }
-        // One of which nothing is known is never wiped.
+        // A disk without a recorded identity is never wiped.
         Change::WriteSignatures { device, .. } => node_of_disk(device),
     }
 }
@@ -80,30 +80,31 @@ fn node_of_disk(device: &Path) -> Result<(), Error> {
     if device.parent() == Some(Path::new("/dev")) { Ok(()) } else { Err(not_ours(device)) }
 }
 
-/// Refuses an entry that does not say which disk, file or file system it means, as those of every run
-/// do: a name alone may stand for somebody else's by now.
-fn known(says_which: bool, path: &Path) -> Result<(), Error> {
-    match says_which {
+/// Refuses an entry without the identity of its disk, file or file system, which every run records: a
+/// name alone may by now refer to something of someone else.
+fn known(has_identity: bool, path: &Path) -> Result<(), Error> {
+    match has_identity {
         true => Ok(()),
-        false => Err(refusal(path, "the entry does not say which one it is, only its name")),
+        false => Err(refusal(path, "the entry has a name but no identity")),
     }
 }
 
-/// A run folder is given to nobody but the user in whose folder it lies, or, in one such as /tmp where
-/// everybody has his own, to any.
+/// A run folder is given only to the user in whose folder it lies; in one such as /tmp, where everyone
+/// has entries, to any user.
 fn lies_with(root: &Root, path: &Path, uid: u32) -> Result<(), Error> {
-    const EVERYBODY_S: u32 = 0o1002;
-    // What is gone is given to nobody.
+    const SHARED_STICKY: u32 = 0o1002;
+    // A folder that no longer exists is given to nobody.
     let Ok((above, _)) = above(root, path) else { return Ok(()) };
-    let found = fstat(&above).map_err(|cause| Error::new("stat", above.path(), &cause.into()))?;
-    if found.st_uid == uid || found.st_mode & EVERYBODY_S == EVERYBODY_S {
+    let stat = fstat(&above).map_err(|cause| Error::new("stat", above.path(), &cause.into()))?;
+    if stat.st_uid == uid || stat.st_mode & SHARED_STICKY == SHARED_STICKY {
         return Ok(());
     }
-    let why = format!("it lies in no folder of user {uid} (`chown -R {uid}` gives it by hand)");
+    let why =
+        format!("it is not in a folder of user {uid} (`chown -R {uid}` gives it away by hand)");
     Err(refusal(path, &why))
 }
 
-/// An attribute of a disk's queue or of its scheduler, and nothing else of a disk.
+/// Allows an attribute of a disk's queue or of its scheduler, and nothing else of a disk.
 fn attribute(root: &Root, path: &Path) -> Result<(), Error> {
     let below = path.strip_prefix("/sys/block").ok().and_then(Path::to_str).unwrap_or_default();
     let parts: Vec<&str> = below.split('/').collect();
@@ -113,19 +114,19 @@ fn attribute(root: &Root, path: &Path) -> Result<(), Error> {
         {
             below_one_of(root, path, &[PathBuf::from("/sys/block")])
         }
-        _ => Err(refusal(path, "it is no attribute of a disk's queue")),
+        _ => Err(refusal(path, "it is not an attribute of a disk's queue")),
     }
 }
 
-/// Whether it is how many huge pages of a size there are.
+/// Whether this file sets the number of huge pages of one size.
 fn is_pool(path: &Path) -> bool {
     let below = path.strip_prefix(POOLS_OF_HUGE_PAGES).ok().and_then(Path::to_str);
     let parts: Option<(&str, &str)> = below.and_then(|below| below.split_once('/'));
     parts.is_some_and(|(size, name)| size.starts_with("hugepages-") && name == "nr_hugepages")
 }
 
-/// A setting of the host that studies know, one that the kernel computes anew when one of those is
-/// set, or one that conformance needs.
+/// Allows a host setting that studies vary, one that the kernel recomputes with it, or one that
+/// conformance needs.
 fn setting(root: &Root, path: &Path) -> Result<(), Error> {
     let is_it = |setting: &HostSetting| match setting.effect {
         _ if Path::new(setting.path) == path => true,
@@ -142,18 +143,18 @@ fn setting(root: &Root, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// What is asked of the root of a hierarchy, or which controllers a group hands down no more.
+/// Allows requests to the root of a hierarchy, and disabling a controller for a group's children.
 fn request(root: &Root, path: &Path, inverse: &str) -> Result<(), Error> {
     let tops = hierarchies(root);
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let is_root = path.parent().is_some_and(|group| tops.iter().any(|top| top == group));
     let switches_off = inverse.ends_with(" enable=0") || inverse.ends_with(" ctrl=auto");
-    let gives_up = inverse.starts_with('-') && !inverse.contains(char::is_whitespace);
-    let is_asked_by_runs = match name {
-        SUBTREE_CONTROL => gives_up,
+    let disables = inverse.starts_with('-') && !inverse.contains(char::is_whitespace);
+    let is_made_by_runs = match name {
+        SUBTREE_CONTROL => disables,
         name => is_root && switches_off && ROOT_FILES.contains(&name),
     };
-    match is_asked_by_runs {
+    match is_made_by_runs {
         true => below_one_of(root, path, &tops),
         false => Err(not_ours(path)),
     }
@@ -166,7 +167,7 @@ fn group(root: &Root, path: &Path) -> Result<(), Error> {
     below_one_of(root, path, &hierarchies(root))
 }
 
-/// Where control groups are mounted.
+/// The mount points of control groups.
 fn hierarchies(root: &Root) -> Vec<PathBuf> {
     let text = root.read("/proc/self/mountinfo").unwrap_or_default();
     let mounts = mountinfo::parse(&text).into_iter();
@@ -174,14 +175,14 @@ fn hierarchies(root: &Root) -> Vec<PathBuf> {
     mounts.map(|mount| mount.target).chain([PathBuf::from("/sys/fs/cgroup")]).collect()
 }
 
-/// Refuses what lies elsewhere than below one of these, by its name and by what that stands for.
-/// The links below /sys are the kernel's own, and lead nowhere else.
+/// Refuses a path outside these directories, both by name and after resolving links. Links below /sys
+/// are the kernel's own, and lead nowhere else.
 fn below_one_of(root: &Root, path: &Path, tops: &[PathBuf]) -> Result<(), Error> {
     let named = is_whole(path) && tops.iter().any(|top| path.starts_with(top));
-    let place = root.resolve(path);
-    let Ok(real) = place.canonicalize() else {
-        // What is gone is harmed by nobody.
-        return if named || !place.exists() { Ok(()) } else { Err(not_ours(path)) };
+    let resolved = root.resolve(path);
+    let Ok(real) = resolved.canonicalize() else {
+        // A path that no longer exists does no harm.
+        return if named || !resolved.exists() { Ok(()) } else { Err(not_ours(path)) };
     };
     let inside = |top: &PathBuf| {
         let top = root.resolve(top);
@@ -192,8 +193,7 @@ fn below_one_of(root: &Root, path: &Path, tops: &[PathBuf]) -> Result<(), Error>
     if named && tops.iter().any(inside) { Ok(()) } else { Err(not_ours(path)) }
 }
 
-/// What a run makes is named after it: `assay-...`, and where others might have the same idea with
-/// the number of its process at the end.
+/// Allows names that runs use: `assay-...`, followed by the process id where names could collide.
 fn named_ours(path: &Path) -> Result<(), Error> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if is_whole(path) && is_own_name(name) { Ok(()) } else { Err(not_ours(path)) }
@@ -207,7 +207,7 @@ fn has_own_part(path: &Path) -> bool {
     path.components().filter_map(|part| part.as_os_str().to_str()).any(is_own_name)
 }
 
-/// Whether a path begins at the root and never turns back.
+/// Whether a path is absolute and has no `..`.
 fn is_whole(path: &Path) -> bool {
     let mut parts = path.components();
     parts.next() == Some(Component::RootDir)
@@ -219,13 +219,13 @@ fn is_name(name: &str) -> bool {
 }
 
 fn not_ours(path: &Path) -> Error {
-    refusal(path, "no run changes such a thing")
+    refusal(path, "no run makes such a change")
 }
 
 fn refusal(path: &Path, why: &str) -> Error {
     let hint = format!(
-        "{why}: the ledger may be forged, and nothing was done; look who can write it, clean up by \
+        "{why}: the ledger may be forged, and nothing was done; check who can write it, clean up by \
          hand, then `assay restore --set-aside RUN`"
     );
-    Error::unexpected("take back", path, hint)
+    Error::unexpected("restore", path, hint)
 }

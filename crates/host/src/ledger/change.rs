@@ -1,4 +1,4 @@
-//! What can be changed on a host, with what is needed to take it back.
+//! The kinds of changes of a host, with what is needed to restore them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,133 +7,132 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::DiskIdentity;
 
-/// A stretch of a disk in bytes.
+/// A range of a disk, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Area {
-    /// Where it begins.
+    /// Its start.
     pub start: u64,
-    /// How long it is.
+    /// Its length.
     pub length: u64,
 }
 
-/// One change of the host. Paths are absolute as the host knows them.
+/// One change of the host. Paths are absolute, as on the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// A value written into a kernel file. Taken back by writing `before`.
+    /// A value written to a kernel file. Restored by writing `before`.
     WriteFile {
         /// The file.
         path: PathBuf,
-        /// The value found; of a list of choices the active one.
+        /// The previous value; of a list of choices the active one.
         before: String,
-        /// The value that was to be written.
+        /// The value to write.
         set: String,
         /// The disk whose attribute it is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disk: Option<DiskIdentity>,
     },
-    /// A value written into one of a pair of kernel files of which only one counts: the kernel
-    /// zeroes the other (`vm.dirty_ratio` and `vm.dirty_bytes`). Taken back by writing the one
-    /// that counted.
+    /// A value written to one of a pair of kernel files of which only one is in effect: the kernel
+    /// zeroes the other (`vm.dirty_ratio` and `vm.dirty_bytes`). Restored by writing the one that was
+    /// in effect.
     WriteOneOf {
         /// The file.
         path: PathBuf,
-        /// The value found.
+        /// The previous value.
         before: String,
-        /// The value that was to be written.
+        /// The value to write.
         set: String,
         /// The file that the kernel zeroes.
         other: PathBuf,
-        /// The value found there.
+        /// Its previous value.
         other_before: String,
     },
-    /// A request to a kernel file that does not read back what it took, such as `+io` to
-    /// `cgroup.subtree_control`. Taken back by writing `inverse`.
+    /// A request to a kernel file that cannot be read back, such as `+io` to `cgroup.subtree_control`.
+    /// Restored by writing `inverse`.
     Request {
         /// The file.
         path: PathBuf,
-        /// What takes the request back.
+        /// The inverse request.
         inverse: String,
         /// The request.
         set: String,
     },
-    /// The attributes of a disk's queue as found, because what follows changes some of them as
-    /// a side effect. Taken back by writing those that differ, the scheduler first.
+    /// The attributes of a disk's queue, saved because later changes alter some of them as a side
+    /// effect. Restored by writing those that differ, the scheduler first.
     KeepQueue {
         /// The kernel's name of the disk.
         device: String,
         /// Every writable attribute below `queue/`.
         attributes: BTreeMap<String, String>,
-        /// Which disk has that name.
+        /// The identity of the disk.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disk: Option<DiskIdentity>,
     },
-    /// A directory. Taken back by rmdir, so only when it is empty.
+    /// A directory. Restored by rmdir, so only when it is empty.
     MakeDir {
         /// The directory.
         path: PathBuf,
     },
-    /// A control group. Taken back by killing what is inside and removing it with the groups
-    /// below it.
+    /// A control group. Restored by killing the processes inside and removing it with the groups below
+    /// it.
     MakeGroup {
         /// The group's directory.
         path: PathBuf,
     },
-    /// A directory of the run's own with whatever will be in it. Taken back by removing it with
-    /// everything inside; a file system mounted in there is never entered.
+    /// A directory of the run with all its contents. Restored by removing it with everything inside; a
+    /// file system mounted in it is never entered.
     MakeTree {
         /// The directory.
         path: PathBuf,
     },
-    /// A file. Taken back by unlinking it.
+    /// A file. Restored by unlinking it.
     MakeFile {
         /// The file.
         path: PathBuf,
     },
-    /// A loop device that did not exist. Taken back by LOOP_CTL_REMOVE.
+    /// A new loop device. Restored by LOOP_CTL_REMOVE.
     AddLoop {
         /// N of `/dev/loopN`.
         number: u32,
-        /// What is to be attached to it; with anything else it is somebody else's.
+        /// The image to attach; with any other the device is someone else's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         image: Option<PathBuf>,
-        /// Device and inode of that.
+        /// Device and inode of the image.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<(u64, u64)>,
     },
-    /// An image attached to whichever loop device. Taken back by detaching every loop device
-    /// that has it.
+    /// An image attached to any loop device. Restored by detaching every loop device that has it.
     AttachLoop {
-        /// The image, its path free of symbolic links.
+        /// The image's path, free of symbolic links.
         image: PathBuf,
-        /// Its device and inode, by which it is known whatever its path is by then.
+        /// Its device and inode, which identify it if its path has changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<(u64, u64)>,
     },
-    /// A partition told to the kernel. Taken back by BLKPG_DEL_PARTITION.
+    /// A partition added to the kernel's table. Restored by BLKPG_DEL_PARTITION.
     AddPartition {
         /// The disk's device node.
         device: PathBuf,
         /// The partition's number.
         number: u32,
-        /// Which disk has that name.
+        /// The identity of the disk.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disk: Option<DiskIdentity>,
     },
-    /// A mounted file system. Taken back by unmounting that one, wherever it is mounted by then, and
-    /// none that somebody else has mounted in the same place since.
+    /// A mounted file system. Restored by unmounting it, wherever it is mounted by then, but not
+    /// another one mounted in the same place since.
     Mount {
-        /// Where.
+        /// The mount point.
         target: PathBuf,
-        /// The device number of the file system, `7:8`, which is its own while it is mounted.
+        /// The device number of the file system, `7:8`, which is unique while it is mounted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<String>,
-        /// The disk that has this number, or the disk of the partition that has it.
+        /// The disk with this number, or the disk of the partition with this number.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disk: Option<DiskIdentity>,
     },
-    /// The run folder of the user who called sudo, which is root's while root works in it. Taken
-    /// back by giving it to that user, with what root has made in it.
+    /// The run folder of the user who called sudo, owned by root while root works in it. Restored by
+    /// giving it to that user, with what root has created in it.
     OwnFolder {
         /// The folder.
         path: PathBuf,
@@ -142,33 +141,33 @@ pub enum Change {
         /// The user's group.
         gid: u32,
     },
-    /// A cgroup v1 hierarchy of the run's own. Taken back by unmounting it until it has ended.
+    /// A cgroup v1 hierarchy of the run. Restored by unmounting it until it has ended.
     MountV1 {
         /// Its one controller, by its v1 name.
         controller: String,
-        /// Where.
+        /// The mount point.
         target: PathBuf,
     },
-    /// A null block device made through configfs. Taken back by powering it off and rmdir.
+    /// A null block device created through configfs. Restored by powering it off and rmdir.
     NullBlk {
         /// Its directory in configfs.
         path: PathBuf,
     },
-    /// A partition table or file systems on a disk that had none. Taken back by writing zeros
-    /// over the places where signatures stand.
+    /// A partition table or file systems on a disk that had none. Restored by zeroing the places where
+    /// signatures are.
     WriteSignatures {
         /// The disk's device node.
         device: PathBuf,
-        /// What was partitioned or formatted.
+        /// The areas partitioned or formatted.
         areas: Vec<Area>,
-        /// Which disk has that name: no other is ever wiped.
+        /// The identity of the disk: no other is ever wiped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disk: Option<DiskIdentity>,
     },
 }
 
 impl Change {
-    /// The change in words: `write /sys/block/sda/queue/scheduler`.
+    /// A description of the change: `write /sys/block/sda/queue/scheduler`.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
@@ -177,16 +176,16 @@ impl Change {
             | Self::Request { path, .. } => {
                 format!("write {}", path.display())
             }
-            Self::KeepQueue { device, .. } => format!("keep the queue settings of {device}"),
+            Self::KeepQueue { device, .. } => format!("save the queue settings of {device}"),
             Self::MakeDir { path } => format!("make directory {}", path.display()),
             Self::MakeTree { path } => {
-                format!("make directory {} and what is in it", path.display())
+                format!("make directory {} and its contents", path.display())
             }
             Self::MakeGroup { path } => format!("make group {}", path.display()),
             Self::MakeFile { path } => format!("make file {}", path.display()),
             Self::AddLoop { number, .. } => format!("add loop device loop{number}"),
             Self::OwnFolder { path, uid, .. } => {
-                format!("keep {} from its user {uid}", path.display())
+                format!("take ownership of {} from user {uid}", path.display())
             }
             Self::AttachLoop { image, .. } => {
                 format!("attach {} to a loop device", image.display())
@@ -205,7 +204,7 @@ impl Change {
         }
     }
 
-    /// The value found, where there is one.
+    /// The previous value, if any.
     #[must_use]
     pub fn before(&self) -> Option<&str> {
         match self {
@@ -214,7 +213,7 @@ impl Change {
         }
     }
 
-    /// The value set, where there is one.
+    /// The new value, if any.
     #[must_use]
     pub fn set(&self) -> Option<&str> {
         match self {
@@ -225,7 +224,7 @@ impl Change {
         }
     }
 
-    /// Whether it is still there after a reboot. All else lives in the kernel's memory.
+    /// Whether the change survives a reboot. All others exist only in the kernel's memory.
     #[must_use]
     pub fn outlives_boot(&self) -> bool {
         match self {
@@ -240,8 +239,8 @@ impl Change {
         }
     }
 
-    /// Whether a refusal by the kernel means that nothing was made, so that nothing may be
-    /// taken back: what is there then belongs to someone else.
+    /// Whether a refusal by the kernel means that nothing was changed, so that nothing may be restored:
+    /// what exists then belongs to someone else.
     pub(super) fn all_or_nothing(&self) -> bool {
         matches!(
             self,

@@ -1,5 +1,5 @@
-//! Taking back what was asked of a kernel file that does not read back what it took; among them the
-//! controllers that a group on cgroup v2 hands down, which others may have come to need meanwhile.
+//! Restores requests to kernel files that cannot be read back, including controllers enabled on cgroup
+//! v2, which others may have come to need meanwhile.
 
 use std::path::Path;
 
@@ -10,9 +10,9 @@ use super::queue::is_gone;
 
 const FILE: &str = "cgroup.subtree_control";
 
-/// Writes the inverse. A controller stays on where a group of somebody else hands it down itself by
-/// now: systemd, for one, enables what a unit asks for, and does not look again.
-pub(super) fn take_back(root: &Root, path: &Path, inverse: &str) -> Result<(), Error> {
+/// Writes the inverse. A controller stays enabled where a group of someone else enables it for its own
+/// children by now: systemd, for one, enables what a unit needs, and does not check again.
+pub(super) fn restore(root: &Root, path: &Path, inverse: &str) -> Result<(), Error> {
     let controller = inverse.strip_prefix('-').filter(|_| path.ends_with(FILE));
     let is_needed = || controller.is_some_and(|name| others_need(root, path, name, false));
     if is_needed() {
@@ -30,14 +30,14 @@ pub(super) fn take_back(root: &Root, path: &Path, inverse: &str) -> Result<(), E
     }
 }
 
-/// Whether a group beside those of this run hands the controller down: one of another Assay, or one
-/// of somebody else.
+/// Whether a group that is not of this run enables the controller for its children: a group of another
+/// Assay, or of someone else.
 fn others_need(root: &Root, path: &Path, controller: &str, of_assay: bool) -> bool {
     let Some(base) = path.parent() else { return false };
     let groups = root.directories(base).unwrap_or_default();
     groups.iter().filter(|name| name.starts_with("assay") == of_assay).any(|name| {
-        let handed_down = root.read(base.join(name).join(FILE)).unwrap_or_default();
-        handed_down.split_whitespace().any(|word| word == controller)
+        let enabled = root.read(base.join(name).join(FILE)).unwrap_or_default();
+        enabled.split_whitespace().any(|word| word == controller)
     })
 }
 
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_controller_that_somebody_else_hands_down_by_now_stays_on() {
+    fn a_controller_needed_by_someone_else_stays_enabled() {
         for (group, stays) in [("system.slice", true), ("assay-other", false)] {
             let tree = tempfile::tempdir().unwrap();
             let path = Path::new("/cgroup.subtree_control");

@@ -1,6 +1,5 @@
-//! In tests: a fuse that burns down with every instant at which a process can die, and then
-//! fails all that follows, as death would. It also remembers how much of a ledger has reached
-//! the disk, which is all that a power cut leaves.
+//! Test-only crash injector: after N crash points every operation fails, as after SIGKILL. It also
+//! records how much of a ledger has reached the disk, which is all that a power cut leaves.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -10,63 +9,63 @@ use std::path::Path;
 use assay_kernel::Error;
 
 thread_local! {
-    static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
+    static REMAINING: Cell<Option<usize>> = const { Cell::new(None) };
     static TEAR: Cell<usize> = const { Cell::new(0) };
     static TORN: Cell<usize> = const { Cell::new(0) };
     static SYNCED: Cell<u64> = const { Cell::new(0) };
-    static LOOK: RefCell<Option<Look>> = const { RefCell::new(None) };
+    static OBSERVER: RefCell<Option<Observer>> = const { RefCell::new(None) };
 }
 
-/// What is called at every instant.
-type Look = Box<dyn FnMut()>;
+/// A callback for every crash point.
+type Observer = Box<dyn FnMut()>;
 
-/// Sets the number of instants that are survived; `None` for ever.
-pub(super) fn set(instants: Option<usize>) {
-    LEFT.set(instants);
+/// Sets the number of crash points that are survived; `None` for all.
+pub(super) fn set(points: Option<usize>) {
+    REMAINING.set(points);
     TEAR.set(0);
     TORN.set(0);
 }
 
-/// The same, where death in an append leaves this many bytes of it.
-pub(super) fn set_with_tear(instants: usize, bytes: usize) {
-    set(Some(instants));
+/// The same, but a crash during an append leaves this many bytes of it.
+pub(super) fn set_with_tear(points: usize, bytes: usize) {
+    set(Some(points));
     TEAR.set(bytes);
 }
 
-/// How many bytes the append in which the process died has left.
+/// The number of bytes left of the append during which the process crashed.
 pub(super) fn torn() -> usize {
     TORN.get()
 }
 
-/// How long the ledger was when it was last on the disk.
+/// The length of the ledger at its last sync.
 pub(super) fn length_on_disk() -> u64 {
     SYNCED.get()
 }
 
-/// Does a work that nobody kills, and looks at every instant of it.
-pub(super) fn look_at_all(work: impl FnOnce(), look: Look) {
+/// Runs `work` without a crash, calling `observer` at every crash point.
+pub(super) fn observe_all(work: impl FnOnce(), observer: Observer) {
     set(None);
-    LOOK.set(Some(look));
+    OBSERVER.set(Some(observer));
     work();
-    LOOK.set(None);
+    OBSERVER.set(None);
 }
 
-/// One instant.
-pub(crate) fn burn() -> Result<(), Error> {
-    LOOK.with_borrow_mut(|look| look.iter_mut().for_each(|look| look()));
-    match LEFT.get() {
+/// One crash point.
+pub(crate) fn crash_point() -> Result<(), Error> {
+    OBSERVER.with_borrow_mut(|observer| observer.iter_mut().for_each(|observer| observer()));
+    match REMAINING.get() {
         None => Ok(()),
         Some(0) => Err(Error::unexpected("go on", Path::new("ledger"), "the process died")),
-        Some(left) => {
-            LEFT.set(Some(left - 1));
+        Some(remaining) => {
+            REMAINING.set(Some(remaining - 1));
             Ok(())
         }
     }
 }
 
-/// An append in which the process may die after any number of bytes.
+/// An append that may be interrupted after any number of bytes.
 pub(super) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
-    if burn().is_ok() {
+    if crash_point().is_ok() {
         return file.write_all(bytes);
     }
     let torn = TEAR.replace(0).min(bytes.len());
@@ -76,5 +75,5 @@ pub(super) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 }
 
 pub(super) fn synced(path: &Path) {
-    SYNCED.set(path.metadata().map_or(0, |found| found.len()));
+    SYNCED.set(path.metadata().map_or(0, |metadata| metadata.len()));
 }

@@ -1,11 +1,11 @@
-//! The instants at which a process can die: between any two writes. Outside of tests nothing
-//! happens at them; in tests the fuse (`fuse.rs`) burns there.
+//! Crash points: the moments between any two writes at which a process can die. They do nothing outside
+//! of tests; in tests the crash injector (`crash_injector.rs`) acts there.
 
 #[cfg(not(test))]
 pub(super) use alive::{crash_point, synced, write_all};
 
 #[cfg(test)]
-pub(super) use super::crash_injector::{burn as crash_point, synced, write_all};
+pub(super) use super::crash_injector::{crash_point, synced, write_all};
 
 #[cfg(not(test))]
 mod alive {
@@ -15,7 +15,7 @@ mod alive {
 
     use assay_kernel::Error;
 
-    /// An instant between two writes.
+    /// A moment between two writes.
     #[expect(clippy::unnecessary_wraps, reason = "in tests a process dies here")]
     pub(in super::super) fn crash_point() -> Result<(), Error> {
         Ok(())
@@ -26,6 +26,6 @@ mod alive {
         file.write_all(bytes)
     }
 
-    /// What was appended until now is on the disk; in tests it then survives a power cut.
+    /// Notes that everything appended so far is on disk; in tests it then survives a power cut.
     pub(in super::super) fn synced(_path: &Path) {}
 }

@@ -1,7 +1,7 @@
-//! The crash model: a run on a tree that stands in for a host, making every kind of change, dies
-//! at every instant, after every byte of every append to its ledger; the power fails, with any
-//! part of what was not yet on the disk; the restore that follows dies at every instant too; and
-//! then one that is left to work brings back the tree as it was, byte for byte.
+//! The crash model: a run on a fake host tree, making every kind of change, dies at every crash point,
+//! and after every byte of every append to its ledger; the power fails, with any part of what was not
+//! yet synced; the subsequent restore dies at every crash point too; and a final, uninterrupted restore
+//! must restore the tree byte for byte.
 
 use std::cell::{Cell, RefCell};
 use std::fs;
@@ -15,53 +15,53 @@ use super::recovery::restore_in_boot;
 use super::{RestoreReport, set_aside, unfinished};
 
 thread_local! {
-    /// A host that was brought back as it was: as good as a new one, and at hand at once.
+    /// A restored host, reused because it is as good as a new one and available at once.
     static RESTORED: Cell<Option<(Host, Image)>> = const { Cell::new(None) };
 }
 
-/// The instants of a work that differ from the one before in what a death leaves: all others are the
-/// same death. The work is done once, and nobody dies.
-fn deaths(host: &Host, work: impl FnOnce()) -> Vec<usize> {
-    let (look, mut last, mut instant) = (host.look(), None, 0);
-    let found = Rc::new(RefCell::new(Vec::new()));
-    let noted = Rc::clone(&found);
+/// The crash points of `work` at which a crash leaves a different state than at the one before; all
+/// others are equivalent. Runs `work` once, without a crash.
+fn distinct_points(host: &Host, work: impl FnOnce()) -> Vec<usize> {
+    let (capture, mut last, mut point) = (host.capture(), None, 0);
+    let points = Rc::new(RefCell::new(Vec::new()));
+    let noted = Rc::clone(&points);
     let each = move || {
-        let now = Some(look());
+        let now = Some(capture());
         if now != last {
-            noted.borrow_mut().push(instant);
+            noted.borrow_mut().push(point);
             last = now;
         }
-        instant += 1;
+        point += 1;
     };
-    crash_injector::look_at_all(work, Box::new(each));
-    found.take()
+    crash_injector::observe_all(work, Box::new(each));
+    points.take()
 }
 
-/// Those of a run.
-fn deaths_of_a_run() -> Vec<usize> {
+/// The distinct crash points of a run.
+fn points_of_a_run() -> Vec<usize> {
     let host = Host::new();
-    let found = deaths(&host, || host.run().unwrap());
-    assert!(found.len() > 60, "only {} different deaths", found.len());
-    found
+    let points = distinct_points(&host, || host.run().unwrap());
+    assert!(points.len() > 60, "only {} distinct crash points", points.len());
+    points
 }
 
-/// Those of the restore of a run that died after `instants`, which is done.
-fn deaths_of_its_restore(instants: usize) -> Vec<usize> {
-    let (host, before) = dead_after(instants, 0).unwrap();
-    let found = deaths(&host, || drop(restore(&host, &THIS_BOOT)));
-    assert_restored((host, before), &THIS_BOOT, &format!("died after {instants}"));
-    found
+/// The distinct crash points of restoring a run that died after `points`; the restore is completed.
+fn points_of_its_restore(points: usize) -> Vec<usize> {
+    let (host, before) = dead_after(points, 0).unwrap();
+    let of_restore = distinct_points(&host, || drop(restore(&host, &THIS_BOOT)));
+    assert_restored((host, before), &THIS_BOOT, &format!("died after {points}"));
+    of_restore
 }
 
-/// A host on which a run died after `instants`, its last append torn after `tear` bytes; `None`
-/// when it survived them all.
-fn dead_after(instants: usize, tear: usize) -> Option<(Host, Image)> {
+/// A host on which a run died after `points`, its last append torn after `tear` bytes; `None` when it
+/// survived all of them.
+fn dead_after(points: usize, tear: usize) -> Option<(Host, Image)> {
     let (host, before) = RESTORED.take().unwrap_or_else(|| {
         let host = Host::new();
         let before = host.image();
         (host, before)
     });
-    crash_injector::set_with_tear(instants, tear);
+    crash_injector::set_with_tear(points, tear);
     let ended = host.run();
     let survived = ended.is_ok();
     if survived {
@@ -76,7 +76,7 @@ fn restore(host: &Host, boot: &str) -> RestoreReport {
     restore_in_boot(host.state(), &host.root(), boot).unwrap()
 }
 
-/// Restores and compares. A ledger with a torn line stays until a person has looked.
+/// Restores and compares. A ledger with a torn line stays until a person has inspected it.
 fn assert_restored((host, before): (Host, Image), boot: &str, when: &str) {
     assert_is_restored(&host, &before, boot, when);
     host.forget_runs();
@@ -86,8 +86,8 @@ fn assert_restored((host, before): (Host, Image), boot: &str, when: &str) {
 fn assert_is_restored(host: &Host, before: &Image, boot: &str, when: &str) {
     let report = restore(host, boot);
     host.assert_is(before, when);
-    let left = report.ledgers.iter().flat_map(|ledger| &ledger.changes);
-    for change in left {
+    let changes = report.ledgers.iter().flat_map(|ledger| &ledger.changes);
+    for change in changes {
         assert_eq!(change.restored, Some(Ok(())), "{when}");
     }
     let torn = report.ledgers.iter().any(|ledger| !ledger.damaged.is_empty());
@@ -101,36 +101,36 @@ fn assert_is_restored(host: &Host, before: &Image, boot: &str, when: &str) {
 }
 
 #[test]
-fn whenever_a_run_dies_restore_brings_back_the_tree() {
-    let mut instants = 0;
+fn the_tree_is_restored_after_a_crash_at_any_point() {
+    let mut points = 0;
     let mut tears = 0;
-    while let Some((host, before)) = dead_after(instants, 0) {
+    while let Some((host, before)) = dead_after(points, 0) {
         crash_injector::set(None);
-        assert_restored((host, before), &THIS_BOOT, &format!("died after {instants}"));
+        assert_restored((host, before), &THIS_BOOT, &format!("died after {points}"));
         for tear in 1.. {
-            let Some((host, before)) = dead_after(instants, tear) else { break };
+            let Some((host, before)) = dead_after(points, tear) else { break };
             let torn = crash_injector::torn();
             crash_injector::set(None);
             if torn < tear {
                 break;
             }
             tears += 1;
-            let when = format!("died after {instants}, torn after {tear} bytes");
+            let when = format!("died after {points}, torn after {tear} bytes");
             assert_restored((host, before), &THIS_BOOT, &when);
         }
-        instants += 1;
+        points += 1;
     }
-    assert!(instants > 150 && tears > 3000, "only {instants} instants and {tears} torn lines");
+    assert!(points > 150 && tears > 3000, "only {points} crash points and {tears} torn lines");
 }
 
 #[test]
-fn whenever_a_restore_dies_too_the_next_one_goes_on() {
+fn a_crashed_restore_is_completed_by_the_next_one() {
     let mut both = 0;
-    for instants in deaths_of_a_run() {
-        for of_restore in deaths_of_its_restore(instants) {
-            let (host, before) = dead_after(instants, 0).unwrap();
+    for points in points_of_a_run() {
+        for of_restore in points_of_its_restore(points) {
+            let (host, before) = dead_after(points, 0).unwrap();
             let first = die_in_restore(&host, of_restore);
-            let when = format!("died after {instants}, restore after {of_restore}: {first:?}");
+            let when = format!("died after {points}, restore after {of_restore}: {first:?}");
             assert_restored((host, before), &THIS_BOOT, &when);
             both += 1;
         }
@@ -138,25 +138,25 @@ fn whenever_a_restore_dies_too_the_next_one_goes_on() {
     assert!(both > 1000, "only {both} restores died");
 }
 
-/// A restore that cannot even read dies with an error; both count as death.
-fn die_in_restore(host: &Host, instants: usize) -> Result<RestoreReport, Error> {
-    crash_injector::set(Some(instants));
+/// A restore that cannot even read fails with an error; both count as a crash.
+fn die_in_restore(host: &Host, points: usize) -> Result<RestoreReport, Error> {
+    crash_injector::set(Some(points));
     let report = restore_in_boot(host.state(), &host.root(), &THIS_BOOT);
-    assert!(crash_injector::burn().is_err(), "it survived {instants} instants");
+    assert!(crash_injector::crash_point().is_err(), "it survived {points} crash points");
     crash_injector::set(None);
     report
 }
 
-/// Of what was appended, only the part that was synced must survive a power cut; the rest may,
-/// up to any line and a byte more (any byte of a line is the test above). What was made on disks
-/// survives as well, or not; what lived in the kernel's memory does not.
+/// Of what was appended, only the synced part must survive a power cut; the rest may, up to any line
+/// and one byte more (any byte of a line is covered by the test above). Changes on disks survive as
+/// well, or not; those in the kernel's memory do not.
 #[test]
-fn whenever_the_power_fails_restore_takes_back_what_stands_on_disks() {
-    let mut instants = 0;
+fn changes_on_disks_are_restored_after_a_power_cut_at_any_point() {
+    let mut points = 0;
     let mut cuts = 0;
     'all: loop {
         for nth in 0.. {
-            let Some((host, before)) = dead_after(instants, 0) else { break 'all };
+            let Some((host, before)) = dead_after(points, 0) else { break 'all };
             let on_disk = crash_injector::length_on_disk();
             crash_injector::set(None);
             let bytes = fs::read(host.ledger()).unwrap_or_default();
@@ -166,16 +166,16 @@ fn whenever_the_power_fails_restore_takes_back_what_stands_on_disks() {
             }
             host.lose_power(nth % 2 == 0);
             let all = bytes.len();
-            let when = format!("power cut after {instants}, {length} of {all} bytes kept");
+            let when = format!("power cut after {points}, {length} of {all} bytes kept");
             assert_restored((host, before), NEXT_BOOT, &when);
             cuts += 1;
         }
-        instants += 1;
+        points += 1;
     }
-    assert!(cuts > 2 * instants, "{cuts} cuts at {instants} instants");
+    assert!(cuts > 2 * points, "{cuts} cuts at {points} crash points");
 }
 
-/// How much of a ledger a power cut may leave.
+/// The lengths of a ledger that a power cut may leave.
 fn lengths(bytes: &[u8], on_disk: u64) -> impl Iterator<Item = usize> {
     let on_disk = usize::try_from(on_disk).unwrap().min(bytes.len());
     let ends = (on_disk..bytes.len()).filter(|index| bytes[*index] == b'\n').map(|end| end + 1);
@@ -184,24 +184,24 @@ fn lengths(bytes: &[u8], on_disk: u64) -> impl Iterator<Item = usize> {
 }
 
 #[test]
-fn the_power_may_fail_during_a_restore() {
-    for instants in deaths_of_a_run() {
-        for of_restore in deaths_of_its_restore(instants) {
-            let (host, before) = dead_after(instants, 0).unwrap();
+fn a_power_cut_during_a_restore_is_recovered() {
+    for points in points_of_a_run() {
+        for of_restore in points_of_its_restore(points) {
+            let (host, before) = dead_after(points, 0).unwrap();
             let _ = die_in_restore(&host, of_restore);
             host.lose_power(true);
-            let when = format!("died after {instants}, power cut in restore after {of_restore}");
+            let when = format!("died after {points}, power cut in restore after {of_restore}");
             assert_restored((host, before), NEXT_BOOT, &when);
         }
     }
 }
 
 #[test]
-fn the_model_makes_every_kind_of_change() {
+fn the_fake_run_makes_every_kind_of_change() {
     let host = Host::new();
     assert!(host.run().is_ok());
-    let seen = fs::read_to_string(host.kinds()).unwrap();
+    let kinds = fs::read_to_string(host.kinds()).unwrap();
     for kind in super::fake_run::KINDS {
-        assert!(seen.contains(&format!("\"{kind}\":")), "{kind} is not in the model:\n{seen}");
+        assert!(kinds.contains(&format!("\"{kind}\":")), "{kind} is not in the fake run:\n{kinds}");
     }
 }

@@ -1,5 +1,5 @@
-//! Ledgers that something other than Assay has damaged: cut at any byte, any byte changed. What
-//! can be known is taken back, nothing else is touched, the rest is named, and a person decides.
+//! Damaged ledgers: cut at any byte, any byte changed. Intact entries are restored, nothing else is
+//! touched, the rest is named, and a person decides.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::fake_run::{Host, Image, THIS_BOOT};
 use super::recovery::restore_in_boot;
 use super::{Ledger, LedgerRestore, set_aside, unfinished};
 
-/// The ledger of a run that died after three changes, each of which shows by itself.
+/// The ledger of a run that died after three changes, each independently observable.
 fn dead() -> (Host, Image) {
     let host = Host::new();
     let before = host.image();
@@ -30,7 +30,7 @@ fn restore(host: &Host) -> LedgerRestore {
     restore_in_boot(host.state(), &host.root(), &THIS_BOOT).unwrap().ledgers.remove(0)
 }
 
-/// What the three changes are, line by line; the first line is the header.
+/// The line numbers of the changes still in force; the first line is the header.
 fn lines_standing(host: &Host, before: &Image) -> Vec<usize> {
     let now = host.image();
     let at = |path: &str| host.root().resolve(path);
@@ -46,7 +46,7 @@ fn lines_standing(host: &Host, before: &Image) -> Vec<usize> {
     .collect()
 }
 
-/// All that differs from `before` are changes whose lines are lost.
+/// All differences from `before` are changes whose lines are lost.
 fn assert_only_lost_lines_stand(host: &Host, before: &Image, lost: &[usize], when: &str) {
     let standing = lines_standing(host, before);
     assert_eq!(standing, lost, "{when}");
@@ -56,7 +56,7 @@ fn assert_only_lost_lines_stand(host: &Host, before: &Image, lost: &[usize], whe
     assert!(differing.collect::<std::collections::BTreeSet<_>>().len() <= lost.len(), "{when}");
 }
 
-/// A second restore says the same and changes nothing, and there is a way out.
+/// A second restore reports the same and changes nothing, and `set_aside` resolves it.
 fn assert_sane_afterwards(host: &Host, first: &LedgerRestore, when: &str) {
     let image = host.image();
     let second = restore(host);
@@ -79,14 +79,14 @@ fn line_of(bytes: &[u8], position: usize) -> usize {
 }
 
 #[test]
-fn a_ledger_cut_at_any_byte_is_restored_as_far_as_it_goes() {
+fn a_ledger_cut_at_any_byte_is_restored_up_to_the_cut() {
     let length = fs::read(dead().0.ledger()).unwrap().len();
     for cut in 0..length {
         let (host, before) = dead();
         let bytes = fs::read(host.ledger()).unwrap();
         fs::write(host.ledger(), &bytes[..cut]).unwrap();
         let when = format!("cut at {cut}");
-        // The line in which it breaks off is lost unless only its end is.
+        // The line with the cut is lost, unless only its line end is.
         let breaks_in = line_of(&bytes, cut);
         let lost_from = breaks_in + usize::from(bytes[cut] == b'\n');
         let report = restore(&host);
@@ -94,7 +94,7 @@ fn a_ledger_cut_at_any_byte_is_restored_as_far_as_it_goes() {
         assert_only_lost_lines_stand(&host, &before, &lost, &when);
         let at_an_end = cut > 0 && (bytes[cut - 1] == b'\n' || bytes[cut] == b'\n');
         if at_an_end {
-            // Whole lines are a whole ledger: nobody can tell that there were more.
+            // Complete lines form a complete ledger: nothing shows that there were more.
             assert!(report.complete, "{when}: {report:?}");
             continue;
         }
@@ -106,7 +106,7 @@ fn a_ledger_cut_at_any_byte_is_restored_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_ledger_with_any_byte_changed_loses_no_more_than_the_lines_it_stood_in() {
+fn a_changed_byte_costs_only_the_lines_it_was_in() {
     let length = fs::read(dead().0.ledger()).unwrap().len();
     for position in 0..length {
         let (host, before) = dead();
@@ -118,8 +118,8 @@ fn a_ledger_with_any_byte_changed_loses_no_more_than_the_lines_it_stood_in() {
         fs::write(host.ledger(), &bytes).unwrap();
         let when = format!("byte {position} in line {line}");
         let report = restore(&host);
-        // Without the end of its line a line and the next are one that nobody understands; the
-        // last one has only lost its end.
+        // Without its line end a line merges with the next into one that cannot be parsed; the last one
+        // only loses its end.
         let lost: Vec<usize> = match (joins, line) {
             (true, line) => vec![line, line + 1],
             (false, line) => vec![line],
@@ -133,7 +133,7 @@ fn a_ledger_with_any_byte_changed_loses_no_more_than_the_lines_it_stood_in() {
 }
 
 #[test]
-fn lines_of_garbage_between_good_ones_are_named_and_the_good_ones_are_taken_back() {
+fn garbage_lines_are_named_and_the_intact_ones_restored() {
     for garbage in ["garbage\n", "\n", "{}\n", "\u{0}\u{0}\n", "{\"intend\":{}}\tdeadbeef\n"] {
         let (host, before) = dead();
         let text = fs::read_to_string(host.ledger()).unwrap();
@@ -148,7 +148,7 @@ fn lines_of_garbage_between_good_ones_are_named_and_the_good_ones_are_taken_back
 }
 
 #[test]
-fn a_ledger_of_a_newer_format_is_left_alone() {
+fn a_ledger_of_a_newer_format_is_not_touched() {
     let (host, _) = dead();
     let text = fs::read_to_string(host.ledger()).unwrap();
     let header = text.lines().next().unwrap().rsplit_once('\t').unwrap().0;
@@ -162,9 +162,9 @@ fn a_ledger_of_a_newer_format_is_left_alone() {
     host.assert_is(&image, "newer format");
 }
 
-/// Anybody can write lines without seals; no release of Assay did.
+/// Anyone can write lines without seals; no release of Assay did.
 #[test]
-fn a_ledger_without_seals_is_not_obeyed() {
+fn a_ledger_without_seals_is_ignored() {
     let (host, _) = dead();
     let text = fs::read_to_string(host.ledger()).unwrap();
     let old: String = text

@@ -1,16 +1,16 @@
-//! Which disk it is, whatever it is called: a name such as sdb stands for one disk today and for
-//! another one tomorrow, or after a cable was pulled.
+//! Disk identities. A kernel name such as sdb may refer to one disk today and another one tomorrow, or
+//! after a cable was pulled.
 
 use std::path::{Path, PathBuf};
 
 use assay_kernel::{Error, Root};
 use serde::{Deserialize, Serialize};
 
-/// By what a disk is known again.
+/// The properties that identify a disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskIdentity {
-    /// The kernel's count of disks that came and of media that changed (Linux 5.15); it begins
-    /// anew with each boot.
+    /// The kernel's sequence number of added disks and media changes (Linux 5.15); it restarts at each
+    /// boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     diskseq: Option<u64>,
     /// Its device number, `8:16`.
@@ -27,46 +27,46 @@ pub struct DiskIdentity {
     wwid: Option<String>,
 }
 
-/// What a name stands for now.
+/// The disk that now has the recorded name.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// The disk that was written down, or one of which nothing was.
+pub(super) enum CurrentDisk {
+    /// The recorded disk, or no identity was recorded.
     Same,
-    /// No disk at all.
+    /// No disk has this name.
     Gone,
     /// Another disk.
     Other(DiskIdentity),
 }
 
 impl DiskIdentity {
-    /// What this host tells of the disk `name`; `None` where it tells nothing.
+    /// The identity of the disk `name` on this host; `None` if nothing is known.
     pub(super) fn read(root: &Root, name: &str) -> Option<Self> {
-        let place = Path::new("/sys/block").join(name);
+        let directory = Path::new("/sys/block").join(name);
         let text = |files: &[&str]| {
-            let found = files.iter().find_map(|file| root.read_trimmed(place.join(file)).ok());
-            found.filter(|text| !text.is_empty())
+            let text = files.iter().find_map(|file| root.read_trimmed(directory.join(file)).ok());
+            text.filter(|text| !text.is_empty())
         };
         let number = |file: &str| text(&[file])?.parse().ok();
-        let found = Self {
+        let identity = Self {
             diskseq: number("diskseq"),
             device: text(&["dev"]),
             sectors: number("size"),
             serial: text(&["serial", "device/serial"]),
             wwid: text(&["wwid", "device/wwid", "dm/uuid"]),
         };
-        (found != Self::UNKNOWN).then_some(found)
+        (identity != Self::UNKNOWN).then_some(identity)
     }
 
     const UNKNOWN: Self =
         Self { diskseq: None, device: None, sectors: None, serial: None, wwid: None };
 
-    /// Whether the kernel's count says that the disk of this device number is this one.
+    /// Whether the disk with this device number has the same sequence number.
     pub(super) fn is_behind(&self, root: &Root, numbers: &str) -> bool {
         let now = whole_disk(root, numbers).and_then(|name| Self::read(root, &name));
         self.diskseq.is_some() && self.diskseq == now.and_then(|now| now.diskseq)
     }
 
-    /// The kernel's count of disks when this one came.
+    /// The kernel's sequence number of this disk.
     pub(super) const fn diskseq(&self) -> Option<u64> {
         self.diskseq
     }
@@ -79,14 +79,14 @@ impl DiskIdentity {
         }
     }
 
-    /// Whether `now` is this disk after a boot, when names and counts say nothing.
+    /// Whether `now` is this disk after a reboot, when names and sequence numbers have changed.
     pub(super) fn is_after_boot(&self, now: &Self) -> bool {
         let is_known = self.serial.is_some() || self.wwid.is_some();
         is_known
             && (&self.serial, &self.wwid, self.sectors) == (&now.serial, &now.wwid, now.sectors)
     }
 
-    /// The disk in words.
+    /// A description of the disk.
     pub(super) fn describe(&self) -> String {
         let mut words = Vec::new();
         if let Some(sectors) = self.sectors {
@@ -101,56 +101,56 @@ impl DiskIdentity {
         if let Some(diskseq) = self.diskseq {
             words.push(format!("diskseq {diskseq}"));
         }
-        if words.is_empty() { "nothing is known of it".to_owned() } else { words.join(", ") }
+        if words.is_empty() { "nothing is known about it".to_owned() } else { words.join(", ") }
     }
 }
 
-/// What stands in the place of the disk that was written down.
-pub(super) fn find(root: &Root, name: &str, then: Option<&DiskIdentity>) -> Found {
-    let Some(then) = then else { return Found::Same };
+/// Compares the disk that has this name now with the recorded one.
+pub(super) fn find(root: &Root, name: &str, then: Option<&DiskIdentity>) -> CurrentDisk {
+    let Some(then) = then else { return CurrentDisk::Same };
     if !root.exists(Path::new("/sys/block").join(name)) {
-        return Found::Gone;
+        return CurrentDisk::Gone;
     }
     match DiskIdentity::read(root, name) {
-        Some(now) if !then.is(&now) => Found::Other(now),
-        _ => Found::Same,
+        Some(now) if !then.is(&now) => CurrentDisk::Other(now),
+        _ => CurrentDisk::Same,
     }
 }
 
-/// Takes something back of a disk that has gone with it: its queue, its partitions. Where another
-/// disk has its name now, that one is left as it is.
+/// Restores a setting that vanishes with its disk: its queue, its partitions. Another disk that has the
+/// name now is not touched.
 pub(super) fn of_same_disk(
     root: &Root,
     name: &str,
     then: Option<&DiskIdentity>,
-    undo: impl FnOnce() -> Result<(), Error>,
+    restore: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
     match find(root, name, then) {
-        Found::Same => undo(),
-        Found::Gone | Found::Other(_) => Ok(()),
+        CurrentDisk::Same => restore(),
+        CurrentDisk::Gone | CurrentDisk::Other(_) => Ok(()),
     }
 }
 
-/// The name of the disk whose attribute a path below /sys/block is.
+/// The name of the disk to which an attribute below /sys/block belongs.
 pub(super) fn of_path(path: &Path) -> Option<String> {
     let below = path.strip_prefix("/sys/block").ok()?;
     Some(below.components().next()?.as_os_str().to_str()?.to_owned())
 }
 
-/// The whole disk behind a device number, `8:17`: a partition's directory in sysfs stands below
-/// that of its disk.
+/// The whole disk of a device number such as `8:17`: a partition's directory in sysfs is below that of
+/// its disk.
 pub(crate) fn whole_disk(root: &Root, numbers: &str) -> Option<String> {
-    let place = root.resolve(format!("/sys/dev/block/{numbers}")).canonicalize().ok()?;
-    let disk = if place.join("partition").exists() { place.parent()? } else { &place };
+    let directory = root.resolve(format!("/sys/dev/block/{numbers}")).canonicalize().ok()?;
+    let disk = if directory.join("partition").exists() { directory.parent()? } else { &directory };
     Some(disk.file_name()?.to_string_lossy().into_owned())
 }
 
-/// The name of a device node.
+/// The file name of a device node.
 pub(super) fn of_node(node: &Path) -> String {
     node.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The refusal to wipe a disk that is not the one that was written to.
+/// The refusal to wipe another disk than the recorded one.
 pub(super) fn refusal(device: &Path, then: &str, now: &str) -> Error {
     let hint = format!(
         "another disk has this name now ({now}); the one that was formatted ({then}) is not here: \

@@ -1,5 +1,5 @@
-//! In tests: devices and mounts of a tree that stands in for a host, with the kernel's rules on
-//! what is busy. What the real calls do to the kernel, these do to files.
+//! Test double: devices and mounts of a fake host tree, with the kernel's rules on what is busy. It
+//! applies to files what the real system calls apply to the kernel.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn busy(path: &Path) -> Error {
     Error::new("change", path, &std::io::Error::from(Errno::BUSY))
 }
 
-/// Mounts are files below /proc/mounted, named by their targets, that name their devices.
+/// Mounts are files below /proc/mounted, named by their targets, that contain their devices.
 fn mount_file(target: &Path) -> PathBuf {
     Path::new("/proc/mounted").join(target.to_str().unwrap().replace('/', "+"))
 }
@@ -63,7 +63,7 @@ pub(super) fn format(root: &Root, device: &Path) {
     fs::write(root.resolve(device), b"\0\0SIG\0\0\0").unwrap();
 }
 
-pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
+pub(super) fn restore(root: &Root, change: &Change) -> Result<(), Error> {
     crash_point()?;
     match change {
         Change::AddLoop { number, .. } => remove_loop(root, *number),
@@ -73,7 +73,7 @@ pub(super) fn undo(root: &Root, change: &Change) -> Result<(), Error> {
             remove_if_there(&root.resolve(mount_file(target)))
         }
         Change::WriteSignatures { device, .. } => {
-            // One area first and then the other, as the real one does.
+            // One area after the other, as the real function does.
             for zeros in [&b"\0\0\0IG\0\0\0"[..], b"\0\0\0\0\0\0\0\0"] {
                 fs::write(root.resolve(device), zeros).unwrap();
                 crash_point()?;
@@ -92,12 +92,12 @@ fn remove_if_there(path: &Path) -> Result<(), Error> {
 }
 
 fn remove_loop(root: &Root, number: u32) -> Result<(), Error> {
-    let place = block(number);
-    if root.exists(place.join("loop/backing_file")) {
-        return Err(busy(&place));
+    let directory = block(number);
+    if root.exists(directory.join("loop/backing_file")) {
+        return Err(busy(&directory));
     }
-    if root.exists(&place) {
-        fs::remove_dir_all(root.resolve(&place)).unwrap();
+    if root.exists(&directory) {
+        fs::remove_dir_all(root.resolve(&directory)).unwrap();
     }
     crash_point()
 }
@@ -116,12 +116,12 @@ fn detach(root: &Root, image: &Path) -> Result<(), Error> {
 }
 
 fn remove_partition(root: &Root, device: &Path, number: u32) -> Result<(), Error> {
-    let place = partition(device, number);
-    if is_mounted(root, &device.with_file_name(place.file_name().unwrap())) {
-        return Err(busy(&place));
+    let directory = partition(device, number);
+    if is_mounted(root, &device.with_file_name(directory.file_name().unwrap())) {
+        return Err(busy(&directory));
     }
-    if root.exists(&place) {
-        fs::remove_dir(root.resolve(&place)).unwrap();
+    if root.exists(&directory) {
+        fs::remove_dir(root.resolve(&directory)).unwrap();
     }
     crash_point()
 }

@@ -1,4 +1,4 @@
-//! In tests: a host in a folder, and a run that changes it in every way there is.
+//! Test double: a fake host in a folder, and a run that makes every kind of change to it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::change::{Area, Change};
 use super::{DiskIdentity, Ledger, fake};
 
-/// The boot in which runs of the model happen: that of this machine, as [`Ledger::begin`] reads it.
+/// The boot of fake runs: that of this machine, as [`Ledger::begin`] reads it.
 pub(super) static THIS_BOOT: std::sync::LazyLock<String> =
     std::sync::LazyLock::new(|| super::boot_id(&Root::real()));
 /// The boot after a power cut.
@@ -25,17 +25,17 @@ pub(super) struct Host {
     state: TempDir,
 }
 
-/// Every path with its content; directories have none.
+/// Every path with its contents; directories have none.
 pub(super) type Image = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
-/// What the dead leave: every file, and which one it is, what may be done with it and whose it is.
+/// What a crash leaves: every file with its inode, mode and owner.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Remains {
     files: Image,
     stats: Vec<(u64, u32, u32, u32)>,
 }
 
-/// Every kind of change as the ledger spells it. `kind` keeps this list whole.
+/// Every kind of change, as spelled in the ledger. `kind` ensures that this list is complete.
 pub(super) const KINDS: [&str; 16] = [
     "write_file",
     "request",
@@ -55,7 +55,7 @@ pub(super) const KINDS: [&str; 16] = [
     "own_folder",
 ];
 
-/// The compiler refuses this function when a kind is added, and then the list above needs it.
+/// Fails to compile when a kind is added; then add it to the list above, too.
 const fn kind(change: &Change) -> usize {
     match change {
         Change::WriteFile { .. } => 0,
@@ -80,7 +80,7 @@ const fn kind(change: &Change) -> usize {
 const QUEUE: &str = "/sys/block/sda/queue";
 const GROUPS: &str = "/sys/fs/cgroup/io";
 const VM: &str = "/proc/sys/vm";
-/// Who has called sudo, where the model is run by root; nothing is given to root.
+/// The caller of sudo, where the test runs as root; nothing is given to root.
 const USER: u32 = 1;
 
 impl Host {
@@ -99,7 +99,7 @@ impl Host {
         host
     }
 
-    /// What a kernel shows that has just come up.
+    /// The contents of a freshly booted kernel.
     fn boot(&self) {
         self.file("sys/block/sda/queue/scheduler", "mq-deadline");
         self.file("sys/block/sda/queue/nr_requests", "256");
@@ -129,7 +129,7 @@ impl Host {
         self.state.path()
     }
 
-    /// Removes what runs and restores have left in the state directory, as a new host has it.
+    /// Removes what runs and restores have left in the state directory.
     pub(super) fn forget_runs(&self) {
         for entry in fs::read_dir(self.state()).unwrap() {
             let path = entry.unwrap().path();
@@ -139,17 +139,17 @@ impl Host {
         }
     }
 
-    /// The ledger of [`Host::run`], while there is one.
+    /// The ledger of [`Host::run`], while it exists.
     pub(super) fn ledger(&self) -> PathBuf {
         self.state().join("ledger/crash.jsonl")
     }
 
-    /// Where a run leaves a copy of its ledger before it ends.
+    /// The copy of its ledger that a run makes before it ends.
     pub(super) fn kinds(&self) -> PathBuf {
         self.state().join("copy")
     }
 
-    /// Everything in the tree. An order such as `-io` leaves a real `subtree_control` empty.
+    /// Everything in the tree. A command such as `-io` leaves a real `subtree_control` empty.
     pub(super) fn image(&self) -> Image {
         let mut image = Image::new();
         collect(self.tree.path(), &mut image);
@@ -162,15 +162,15 @@ impl Host {
         image
     }
 
-    /// A look at all that a death now would leave: the tree and the state directory.
-    pub(super) fn look(&self) -> impl Fn() -> Remains + use<> {
-        let places = [&self.tree, &self.state].map(|place| place.path().to_owned());
+    /// Captures everything that a crash now would leave: the tree and the state directory.
+    pub(super) fn capture(&self) -> impl Fn() -> Remains + use<> {
+        let folders = [&self.tree, &self.state].map(|folder| folder.path().to_owned());
         move || {
             let mut files = Image::new();
-            places.iter().for_each(|place| collect(place, &mut files));
+            folders.iter().for_each(|folder| collect(folder, &mut files));
             let stat = |path: &PathBuf| {
-                let found = path.metadata().unwrap();
-                (found.ino(), found.mode(), found.uid(), found.gid())
+                let metadata = path.metadata().unwrap();
+                (metadata.ino(), metadata.mode(), metadata.uid(), metadata.gid())
             };
             let stats = files.keys().map(stat).collect();
             Remains { files, stats }
@@ -188,7 +188,7 @@ impl Host {
         panic!("{when}, these differ: {paths:?}");
     }
 
-    /// The machine goes down and comes up. What was made on disks is there or not.
+    /// The machine loses power and boots again. Changes on disks survive or not.
     pub(super) fn lose_power(&self, disks_are_kept: bool) {
         for memory in ["sys", "proc", "run"] {
             fs::remove_dir_all(self.tree.path().join(memory)).unwrap();
@@ -201,7 +201,7 @@ impl Host {
         }
     }
 
-    /// Everything that a run does to this host, until the end or its death.
+    /// All changes that a run makes to this host, until the end or its crash.
     pub(super) fn run(&self) -> Result<(), Error> {
         let root = self.root();
         let mut ledger = Ledger::begin(self.state(), "crash")?;
@@ -224,11 +224,15 @@ impl Host {
         Err(Error::unexpected("finish", self.state(), "the process died"))
     }
 
-    /// The folder of a user, who is this process's own here.
+    /// The folder of a user, which belongs to this process here.
     fn folder(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {
         let folder = Dir::open(&root.resolve("/srv/data/runs"))?;
-        let found = self.tree.path().join("srv/data/runs").metadata().unwrap();
-        ledger.own_folder(root, &folder, Caller { uid: found.uid().max(USER), gid: found.gid() })
+        let metadata = self.tree.path().join("srv/data/runs").metadata().unwrap();
+        ledger.own_folder(
+            root,
+            &folder,
+            Caller { uid: metadata.uid().max(USER), gid: metadata.gid() },
+        )
     }
 
     fn loop_disk(&self, ledger: &mut Ledger, root: &Root) -> Result<(), Error> {
@@ -238,8 +242,8 @@ impl Host {
         ledger.make_dir(root, image.parent().unwrap())?;
         let mut file = ledger.make_file(root, image)?;
         file.write_all(b"data").unwrap();
-        let found = file.metadata().unwrap();
-        let file = Some((found.dev(), found.ino()));
+        let metadata = file.metadata().unwrap();
+        let file = Some((metadata.dev(), metadata.ino()));
         let change = Change::AddLoop { number: 9, image: Some(image.to_owned()), file };
         ledger.record(change, || fake::add_loop(root, 9))?;
         let change = Change::AttachLoop { image: image.to_owned(), file };
@@ -272,12 +276,12 @@ impl Host {
         ledger.make_tree(root, Path::new("/srv/data/assay-data"))?;
         self.file("srv/data/assay-data/task1/file", "laid out by fio");
         self.file("srv/data/assay-data/log", "and more");
-        let place = Path::new("/sys/kernel/config/nullb/assay");
-        ledger.record(Change::NullBlk { path: place.to_owned() }, || {
-            root.make_dir(place)?;
+        let device_dir = Path::new("/sys/kernel/config/nullb/assay");
+        ledger.record(Change::NullBlk { path: device_dir.to_owned() }, || {
+            root.make_dir(device_dir)?;
             self.file("sys/kernel/config/nullb/assay/power", "0");
             super::crash_point::crash_point()?;
-            root.write(place.join("power"), "1")
+            root.write(device_dir.join("power"), "1")
         })
     }
 
@@ -285,7 +289,7 @@ impl Host {
         let queue = Path::new(QUEUE);
         ledger.keep_queue(root, "sda")?;
         ledger.write_file(root, &queue.join("scheduler"), "bfq")?;
-        // What the kernel does by itself when the scheduler changes.
+        // Side effects of the kernel when the scheduler changes.
         self.file("sys/block/sda/queue/nr_requests", "128");
         self.file("sys/block/sda/queue/iosched/fifo_batch", "1");
         ledger.write_file(root, &queue.join("nr_requests"), "512")
@@ -296,7 +300,7 @@ impl Host {
         ledger.keep_file(root, &Path::new(VM).join("min_free_kbytes"))?;
         self.file("proc/sys/vm/min_free_kbytes", "67584");
         ledger.write_one_of(root, &bytes, "16777216", &ratio)?;
-        // What the kernel does by itself.
+        // Side effect of the kernel.
         self.file("proc/sys/vm/dirty_ratio", "0");
         super::crash_point::crash_point()
     }

@@ -1,4 +1,4 @@
-//! A forged ledger that names disks, mounts and folders of somebody else's in the words of a run.
+//! A forged ledger that names disks, mounts and folders of someone else in valid entries.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -10,10 +10,10 @@ use tempfile::TempDir;
 
 use super::change::Change;
 use super::hostile_tests::{forged, forged_as, host, in_memory, restore};
-use super::{DiskIdentity, Ledger, undo, v1_mount};
+use super::{DiskIdentity, Ledger, restore_change, v1_mount};
 
 #[test]
-fn an_entry_that_does_not_say_which_one_it_means_is_refused() {
+fn an_entry_without_an_identity_is_refused() {
     let (_tree, root) = host();
     let ours = PathBuf::from("/var/tmp/assay-disk-1.img");
     let theirs = PathBuf::from("/var/tmp/theirs.img");
@@ -33,15 +33,15 @@ fn an_entry_that_does_not_say_which_one_it_means_is_refused() {
     let report = restore(state.path(), &root);
     assert_eq!(report.changes.len(), count);
     for change in report.changes {
-        // That a tree has no devices is no refusal.
+        // That a fake tree has no devices does not count as a refusal.
         let refused = change.restored.unwrap().unwrap_err();
         assert!(refused.to_string().contains("forged"), "{}: {refused}", change.what);
     }
 }
 
-/// Device, inode and content are those of a run folder; it lies with what is root's.
+/// Device, inode and contents are those of a run folder, but it is in a folder of root's.
 #[test]
-fn a_run_folder_is_given_to_nobody_but_the_user_in_whose_folder_it_lies() {
+fn a_run_folder_is_given_only_to_the_owner_of_its_parent() {
     const USER: u32 = 65534;
     if !rustix::process::geteuid().is_root() {
         return assay_test_support::skip(
@@ -52,23 +52,22 @@ fn a_run_folder_is_given_to_nobody_but_the_user_in_whose_folder_it_lies() {
     let (tree, root) = host();
     let run = tree.path().join("srv/theirs");
     fs::write(run.join("events.jsonl"), "").unwrap();
-    let found = run.metadata().unwrap();
+    let metadata = run.metadata().unwrap();
     let take = |state: &TempDir| {
         let change = Change::OwnFolder { path: "/srv/theirs".into(), uid: USER, gid: USER };
-        forged_as(state.path(), vec![change], &|_| Some((found.dev(), found.ino())));
+        forged_as(state.path(), vec![change], &|_| Some((metadata.dev(), metadata.ino())));
         let restored = restore(state.path(), &root).changes.remove(0).restored.unwrap();
         (restored, run.metadata().unwrap().uid())
     };
     let (refused, owner) = take(&in_memory());
     assert_eq!(owner, 0, "it is root's");
     let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("it lies in no folder of user 65534"), "{refused}");
+    assert!(refused.contains("it is not in a folder of user 65534"), "{refused}");
     std::os::unix::fs::chown(tree.path().join("srv"), Some(USER), None).unwrap();
     assert_eq!(take(&in_memory()), (Ok(()), USER));
 }
 
-/// What stands in a tree that is no host's own, so that nothing here can be unmounted: a try is an
-/// error.
+/// A mount in the table of a fake tree, where nothing can be unmounted: an attempt is an error.
 fn mounted(tree: &TempDir, line: &str) {
     let table = tree.path().join("proc/self/mountinfo");
     fs::create_dir_all(table.parent().unwrap()).unwrap();
@@ -76,7 +75,7 @@ fn mounted(tree: &TempDir, line: &str) {
 }
 
 #[test]
-fn a_forged_mount_unmounts_no_other_place_of_the_disk_that_it_names() {
+fn a_forged_mount_unmounts_no_other_mount_of_that_disk() {
     let (tree, root) = host();
     let disk = tree.path().join("sys/block/sda");
     fs::create_dir_all(&disk).unwrap();
@@ -86,7 +85,7 @@ fn a_forged_mount_unmounts_no_other_place_of_the_disk_that_it_names() {
     let disk = DiskIdentity::read(&root, "sda");
     assert!(disk.as_ref().unwrap().is_behind(&root, "8:0"));
     let target = Path::new("/nowhere-at-all/assay-disk-1");
-    let unmount = || undo::unmount(&root, target, Some("8:0"), disk.as_ref());
+    let unmount = || restore_change::unmount(&root, target, Some("8:0"), disk.as_ref());
     for theirs in [
         "27 1 8:0 / /nowhere-at-all/home rw - ext4 /dev/sda rw\n",
         "27 1 8:0 /part /nowhere-at-all/assay-disk-1 rw - ext4 /dev/sda rw\n",
@@ -103,10 +102,10 @@ fn a_forged_mount_unmounts_no_other_place_of_the_disk_that_it_names() {
 }
 
 #[test]
-fn a_forged_hierarchy_unmounts_nothing_else_that_is_mounted_in_its_place() {
+fn a_forged_hierarchy_unmounts_nothing_else_at_its_mount_point() {
     let (tree, root) = host();
-    let place = in_memory();
-    let target = place.path();
+    let temp = in_memory();
+    let target = temp.path();
     let line = |kind: &str, options: &str| {
         format!("27 1 8:0 / {} rw - {kind} none {options}\n", target.display())
     };
@@ -119,22 +118,22 @@ fn a_forged_hierarchy_unmounts_nothing_else_that_is_mounted_in_its_place() {
 }
 
 #[test]
-fn a_forged_entry_detaches_no_image_of_somebody_else() {
+fn a_forged_entry_detaches_no_foreign_image() {
     let Some(_lock) = assay_test_support::busy_host_lock("a forged loop device", &[Need::Loop])
     else {
         return;
     };
     let root = Root::real();
-    let (place, forgery) = (tempfile::tempdir().unwrap(), in_memory());
-    let image = place.path().join("theirs.img");
+    let (temp, forgery) = (tempfile::tempdir().unwrap(), in_memory());
+    let image = temp.path().join("theirs.img");
     let file = File::create_new(&image).unwrap();
     file.set_len(1 << 20).unwrap();
-    let found = file.metadata().unwrap();
-    let mut theirs = Ledger::begin(place.path(), "theirs").unwrap();
+    let metadata = file.metadata().unwrap();
+    let mut theirs = Ledger::begin(temp.path(), "theirs").unwrap();
     let file = File::options().read(true).write(true).open(&image).unwrap();
     let device = theirs.attach_loop(&root, &file, &image).unwrap();
     let id = loop_device::backing(&device.node).unwrap();
-    assert_eq!(id, (found.dev(), found.ino()));
+    assert_eq!(id, (metadata.dev(), metadata.ino()));
     let image = PathBuf::from("/var/tmp/assay-theirs.img");
     forged(forgery.path(), vec![Change::AttachLoop { image, file: Some(id) }]);
     let report = restore(forgery.path(), &root);

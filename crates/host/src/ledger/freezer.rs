@@ -1,20 +1,20 @@
-//! Processes that a freezer of cgroup v1 keeps from dying.
+//! Processes that a cgroup v1 freezer prevents from dying.
 
 use std::path::PathBuf;
 
 use assay_kernel::parse::mountinfo;
 use assay_kernel::{Root, process};
 
-/// A process in a freezer group of somebody else.
+/// A process in a freezer group of someone else.
 pub(super) struct Frozen {
-    /// The group as the process has it, `/lxc/7`.
+    /// The group as named in the process's cgroup file, `/lxc/7`.
     pub(super) group: String,
-    /// Whether the group is seen to be frozen. A group outside what is mounted here, as from inside
-    /// a container, cannot be looked at.
+    /// Whether the group is confirmed to be frozen. A group outside the mounts visible here, as from
+    /// inside a container, cannot be inspected.
     pub(super) is_certain: bool,
 }
 
-/// The freezer group in which a process waits in the kernel; the root group is never frozen.
+/// The freezer group of a process that is blocked in the kernel; the root group is never frozen.
 pub(super) fn frozen(root: &Root, pid: u32) -> Option<Frozen> {
     if process::state(root, pid) != Some('D') {
         return None;

@@ -1,5 +1,5 @@
-//! Somebody else's hand: in the ledger, in a scratch directory while a run lasts, in the slot of a
-//! disk. What root then takes back is what this run made, and nothing else.
+//! Interference by others: in the ledger, in a scratch directory during a run, in a disk slot. Root
+//! then restores only what this run changed.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -19,7 +19,7 @@ pub(super) fn in_memory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// A host in a folder, with something of somebody else's on it.
+/// A host in a folder, with files of someone else on it.
 pub(super) fn host() -> (TempDir, Root) {
     let tree = in_memory();
     for folder in
@@ -35,7 +35,7 @@ pub(super) fn host() -> (TempDir, Root) {
     (tree, root)
 }
 
-fn assert_theirs_is_whole(tree: &TempDir) {
+fn assert_foreign_files_unchanged(tree: &TempDir) {
     for file in ["srv/theirs/inner/file", "etc/shadow", "proc/sys/kernel/core_pattern"] {
         assert_eq!(fs::read_to_string(tree.path().join(file)).unwrap(), "theirs", "{file}");
     }
@@ -44,7 +44,7 @@ fn assert_theirs_is_whole(tree: &TempDir) {
     assert!(tree.path().join("sys/fs/cgroup/foreign").is_dir());
 }
 
-/// A ledger as somebody writes it who knows the format, seals and all.
+/// A ledger written by someone who knows the format, including the seals.
 pub(super) fn forged(state: &Path, changes: Vec<Change>) {
     let is_tree = |change: &Change| {
         matches!(change, Change::MakeTree { .. } | Change::MakeFile { .. }).then_some((0, 0))
@@ -52,7 +52,7 @@ pub(super) fn forged(state: &Path, changes: Vec<Change>) {
     forged_as(state, changes, &is_tree);
 }
 
-/// The same, with the device and inode of what each change is said to have made.
+/// The same, with a claimed device and inode for what each change created.
 pub(super) fn forged_as(
     state: &Path,
     changes: Vec<Change>,
@@ -86,7 +86,7 @@ pub(super) fn restore(state: &Path, root: &Root) -> LedgerRestore {
 }
 
 #[test]
-fn a_forged_ledger_asks_for_nothing_that_no_run_does() {
+fn a_forged_ledger_can_request_only_changes_that_runs_make() {
     let (tree, root) = host();
     let state = in_memory();
     symlink(tree.path().join("srv/theirs"), tree.path().join("srv/assay-link")).unwrap();
@@ -138,7 +138,7 @@ fn a_forged_ledger_asks_for_nothing_that_no_run_does() {
             attributes: [("../../../etc/shadow".to_owned(), "evil".to_owned())].into(),
             disk: None,
         },
-        // What is in the places that runs write to and no run writes.
+        // Files in the directories that runs write to, but that no run writes.
         write("/sys/block/sdb/device/delete"),
         write("/sys/block/sdb/queue/../uevent"),
         write("/sys/block/sdb/sdb1/uevent"),
@@ -181,13 +181,13 @@ fn a_forged_ledger_asks_for_nothing_that_no_run_does() {
         assert!(matches!(change.restored, Some(Err(_))), "{change:?}");
     }
     assert!(!report.complete);
-    assert_theirs_is_whole(&tree);
+    assert_foreign_files_unchanged(&tree);
     for file in FOREIGN {
         assert_eq!(fs::read_to_string(tree.path().join(file)).unwrap(), "theirs", "{file}");
     }
 }
 
-/// Beside what runs write.
+/// Files next to those that runs write.
 const FOREIGN: [&str; 14] = [
     "sys/kernel/mm/hugepages/hugepages-2048kB/demote",
     "sys/module/zswap/parameters/compressor",
@@ -212,14 +212,15 @@ fn an_area_beyond_any_disk_is_refused() {
     put_in(&tree, "7", "S3R1AL");
     let image = tree.path().join("dev/sdz");
     let areas = [Area { start: u64::MAX - 8, length: 4096 }];
-    let error = super::undo::wipe_signatures(&image, &areas, None).unwrap_err().to_string();
+    let error =
+        super::restore_change::wipe_signatures(&image, &areas, None).unwrap_err().to_string();
     assert!(error.contains("beyond any disk"), "{error}");
     assert_eq!(fs::read(&image).unwrap(), b"\0\0SIG\0\0\0");
     assert!(restore_all(tree.path(), &root).is_ok());
 }
 
 #[test]
-fn a_state_directory_or_a_ledger_of_somebody_else_is_refused_with_owner_mode_and_remedy() {
+fn a_foreign_state_directory_or_ledger_is_refused_with_owner_mode_and_remedy() {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: it takes root to give a file away");
         return;
@@ -262,7 +263,7 @@ fn a_state_directory_or_a_ledger_of_somebody_else_is_refused_with_owner_mode_and
     fs::set_permissions(state.path(), fs::Permissions::from_mode(0o777)).unwrap();
     refused(state.path(), "0777");
 
-    // A link into a home, as the review had it.
+    // A link into a home directory, as in the security review.
     let (state, home) = (in_memory(), in_memory());
     forged(home.path(), change());
     fs::create_dir(state.path().join("ledger")).unwrap();
@@ -272,7 +273,7 @@ fn a_state_directory_or_a_ledger_of_somebody_else_is_refused_with_owner_mode_and
     assert!(error.contains("it is a link"), "{error}");
 }
 
-/// Why a restore did nothing with the one ledger that there is.
+/// The error with which a restore refused the only ledger.
 fn not_restored(state: &Path, root: &Root) -> Error {
     match restore_all(state, root) {
         Err(error) => error,
@@ -283,9 +284,9 @@ fn not_restored(state: &Path, root: &Root) -> Error {
     }
 }
 
-/// One file that is no ledger, whoever put it there, and the restore of all others goes on.
+/// A file that is not a ledger does not stop the restore of the others.
 #[test]
-fn an_odd_file_stops_the_restore_of_no_other_and_can_be_set_aside() {
+fn an_odd_file_does_not_stop_other_restores_and_can_be_set_aside() {
     let (tree, root) = host();
     for kind in ["directory", "link", "pipe", "second name", "readable by others", "not text"] {
         let state = in_memory();
@@ -296,20 +297,20 @@ fn an_odd_file_stops_the_restore_of_no_other_and_can_be_set_aside() {
         for name in ["a-odd.jsonl", "z-odd.jsonl"] {
             odd(kind, &ledgers, &ledgers.join(name));
         }
-        fs::create_dir(ledgers.join("unborn.new")).unwrap();
+        fs::create_dir(ledgers.join("temporary.new")).unwrap();
         let report = restore_all(state.path(), &root).unwrap();
         assert!(!report.is_complete(), "{kind}");
         assert!(report.ledgers.iter().any(|ledger| ledger.complete), "{kind}: {report:?}");
         assert!(!tree.path().join("srv/assay-x").exists(), "{kind}");
-        let said: Vec<String> = report.held.iter().map(ToString::to_string).collect();
-        assert!(said.iter().any(|error| error.contains("unborn.new")), "{said:?}");
+        let errors: Vec<String> = report.held.iter().map(ToString::to_string).collect();
+        assert!(errors.iter().any(|error| error.contains("temporary.new")), "{errors:?}");
         for name in ["a-odd", "z-odd"] {
-            let is_named = said.iter().any(|error| error.contains(name))
-                || report.ledgers.iter().any(|found| found.run_id == name && !found.complete);
-            assert!(is_named, "{kind}: {said:?}");
+            let is_named = errors.iter().any(|error| error.contains(name))
+                || report.ledgers.iter().any(|ledger| ledger.run_id == name && !ledger.complete);
+            assert!(is_named, "{kind}: {errors:?}");
             set_aside(state.path(), name).unwrap();
         }
-        fs::remove_dir(ledgers.join("unborn.new")).unwrap();
+        fs::remove_dir(ledgers.join("temporary.new")).unwrap();
         assert!(restore_all(state.path(), &root).unwrap().is_complete(), "{kind}");
         Ledger::begin(state.path(), "next").unwrap();
     }
@@ -340,11 +341,11 @@ fn odd(kind: &str, ledgers: &Path, path: &Path) {
     }
 }
 
-/// As an older version has left them, or somebody with a wide umask.
+/// As left by an older version, or by someone with a wide umask.
 #[test]
-fn what_is_open_to_others_becomes_its_owner_s_alone() {
-    let place = in_memory();
-    let state = place.path().join("assay");
+fn files_open_to_others_are_restricted_to_their_owner() {
+    let folder = in_memory();
+    let state = folder.path().join("assay");
     fs::create_dir_all(state.join("ledger")).unwrap();
     let mode = |name: &str| state.join(name).metadata().unwrap().permissions().mode() & 0o777;
     let wide = |name: &str, mode| {
@@ -363,7 +364,7 @@ fn what_is_open_to_others_becomes_its_owner_s_alone() {
 }
 
 #[test]
-fn ledgers_and_their_directory_are_their_owner_s_alone() {
+fn ledgers_and_their_directory_are_accessible_to_the_owner_only() {
     let state = in_memory();
     let below = state.path().join("new");
     let ledger = Ledger::begin(&below, "run").unwrap();
@@ -374,11 +375,11 @@ fn ledgers_and_their_directory_are_their_owner_s_alone() {
     assert!(ledger.finish().unwrap());
 }
 
-/// Nobody of this run has put anything in before it was written down which directory it is.
+/// This run puts nothing into a directory before its identity is written down.
 #[test]
-fn a_directory_of_which_nothing_was_written_down_goes_only_when_it_is_empty() {
+fn a_directory_without_a_recorded_identity_is_removed_only_when_empty() {
     let (tree, root) = host();
-    let place = tree.path().join("srv/assay-x");
+    let folder = tree.path().join("srv/assay-x");
     for (content, goes) in [(false, true), (true, false)] {
         let state = in_memory();
         let mut ledger = Ledger::begin(state.path(), "run").unwrap();
@@ -388,22 +389,22 @@ fn a_directory_of_which_nothing_was_written_down_goes_only_when_it_is_empty() {
             })
             .unwrap();
         if content {
-            fs::write(place.join("file"), "theirs").unwrap();
+            fs::write(folder.join("file"), "theirs").unwrap();
         }
         drop(ledger);
         assert_eq!(restore(state.path(), &root).complete, goes);
-        assert_eq!(place.exists(), !goes);
+        assert_eq!(folder.exists(), !goes);
     }
 }
 
-/// S1: a scratch directory in a directory of somebody else, who exchanges it for a link.
+/// S1: a scratch directory in a directory of someone else, who swaps it for a link.
 fn against_a_renamer(tries: usize) {
     let (tree, root) = host();
     let victim = tree.path().join("srv/theirs");
     let work = tree.path().join("mine");
     fs::create_dir(&work).unwrap();
     let (name, hook) = (work.join("assay-scratch"), work.join("hook"));
-    let mut back = 0;
+    let mut restored = 0;
     for _ in 0..tries {
         let state = in_memory();
         symlink(&victim, &hook).unwrap();
@@ -425,59 +426,59 @@ fn against_a_renamer(tries: usize) {
         while count.load(Ordering::Relaxed) < 2 {
             std::hint::spin_loop();
         }
-        back += usize::from(ledger.restore(&root).is_empty());
+        restored += usize::from(ledger.restore(&root).is_empty());
         stop.store(true, Ordering::Release);
         renamer.join().unwrap();
-        assert_theirs_is_whole(&tree);
+        assert_foreign_files_unchanged(&tree);
         drop(ledger);
         for path in [&name, &hook] {
-            let found = path.symlink_metadata();
-            match found.map(|found| found.is_dir()) {
+            let metadata = path.symlink_metadata();
+            match metadata.map(|metadata| metadata.is_dir()) {
                 Ok(true) => fs::remove_dir_all(path).unwrap(),
                 Ok(false) => fs::remove_file(path).unwrap(),
                 Err(_) => {}
             }
         }
     }
-    println!("{tries} tries, {back} taken back, nothing of theirs touched");
+    println!("{tries} tries, {restored} restored, no foreign file touched");
 }
 
 #[test]
-fn a_scratch_directory_that_is_exchanged_for_a_link_leads_nowhere() {
+fn a_scratch_directory_swapped_for_a_link_is_not_followed() {
     against_a_renamer(300);
 }
 
 #[test]
 #[ignore = "long: cargo test -p assay-host hostile -- --ignored"]
-fn a_scratch_directory_is_exchanged_ten_thousand_times() {
+fn a_scratch_directory_is_swapped_ten_thousand_times() {
     against_a_renamer(10_000);
 }
 
 #[test]
-fn a_link_or_another_directory_in_the_place_of_a_scratch_directory_is_refused_and_named() {
+fn a_link_or_directory_swapped_in_for_a_scratch_directory_is_refused() {
     let (tree, root) = host();
-    for exchange in ["link", "directory"] {
+    for swapped in ["link", "directory"] {
         let state = in_memory();
         let name = tree.path().join("srv/assay-scratch");
         let mut ledger = Ledger::begin(state.path(), "run").unwrap();
         ledger.make_tree(&root, Path::new("/srv/assay-scratch")).unwrap();
         fs::rename(&name, tree.path().join("srv/moved")).unwrap();
-        match exchange {
+        match swapped {
             "link" => symlink(tree.path().join("srv/theirs"), &name).unwrap(),
             _ => fs::rename(tree.path().join("srv/theirs"), &name).unwrap(),
         }
         let errors = ledger.restore(&root);
-        assert!(errors[0].to_string().contains("somebody has put something else"), "{errors:?}");
-        match exchange {
+        assert!(errors[0].to_string().contains("something else has taken its name"), "{errors:?}");
+        match swapped {
             "link" => fs::remove_file(&name).unwrap(),
             _ => fs::rename(&name, tree.path().join("srv/theirs")).unwrap(),
         }
-        assert_theirs_is_whole(&tree);
+        assert_foreign_files_unchanged(&tree);
         fs::remove_dir(tree.path().join("srv/moved")).unwrap();
     }
 }
 
-/// A disk in the tree that stands in for a host.
+/// A disk in the fake host tree.
 fn put_in(tree: &TempDir, diskseq: &str, serial: &str) {
     for (file, text) in [
         ("sys/block/sdz/diskseq", diskseq),
@@ -506,11 +507,11 @@ fn disk_run(tree: &TempDir, root: &Root, state: &Path) {
 }
 
 #[test]
-fn another_disk_of_the_same_name_is_neither_wiped_nor_set() {
+fn another_disk_of_the_same_name_is_neither_wiped_nor_changed() {
     let (tree, root) = host();
     let state = in_memory();
     disk_run(&tree, &root, state.path());
-    // Pulled, and another one put in: its name and size are the same, and it has data.
+    // The disk is replaced by another one of the same name and size, which holds data.
     put_in(&tree, "8", "0TH3R");
     let report = restore(state.path(), &root);
     assert!(!report.complete);
@@ -520,14 +521,14 @@ fn another_disk_of_the_same_name_is_neither_wiped_nor_set() {
         assert!(error.to_string().contains(word), "{error}");
     }
     for queue in [keep, scheduler, requests] {
-        assert_eq!(queue.restored, Some(Ok(())), "its queue went with it");
+        assert_eq!(queue.restored, Some(Ok(())), "its queue vanished with it");
     }
     assert_eq!(fs::read(tree.path().join("dev/sdz")).unwrap(), b"\0\0SIG\0\0\0");
     assert_eq!(root.read("/sys/block/sdz/queue/nr_requests").unwrap(), "64");
 }
 
 #[test]
-fn the_same_disk_is_wiped_and_set_and_one_that_is_gone_needs_nothing() {
+fn the_same_disk_is_restored_and_a_removed_one_needs_nothing() {
     let (tree, root) = host();
     let state = in_memory();
     disk_run(&tree, &root, state.path());
@@ -538,12 +539,12 @@ fn the_same_disk_is_wiped_and_set_and_one_that_is_gone_needs_nothing() {
 
     disk_run(&tree, &root, state.path());
     fs::remove_dir_all(tree.path().join("sys/block/sdz")).unwrap();
-    assert!(restore(state.path(), &root).complete, "a disk that went away counts as taken back");
+    assert!(restore(state.path(), &root).complete, "a removed disk counts as restored");
 }
 
 /// S15.
 #[test]
-fn a_ledger_in_which_nothing_stands_open_hinders_nobody() {
+fn a_ledger_without_open_changes_does_not_block_a_run() {
     let state = in_memory();
     drop(Ledger::begin(state.path(), "died-before-its-first-change").unwrap());
     assert_eq!(unfinished(state.path()).unwrap(), []);

@@ -1,5 +1,5 @@
-//! Files that do not read back what was written into them: `cgroup.subtree_control` takes `+io`
-//! and shows `io`, `io.cost.qos` takes one device's line and shows all.
+//! Kernel files whose written values cannot be read back: `cgroup.subtree_control` accepts `+io` and
+//! shows `io`, `io.cost.qos` accepts one device's line and shows all.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::Ledger;
 use super::change::Change;
 
 impl Ledger {
-    /// Writes `value` into a file whose former state is brought back by writing `inverse`.
+    /// Writes `value` to a file that is restored by writing `inverse`.
     pub fn write_with_inverse(
         &mut self,
         root: &Root,
@@ -25,7 +25,7 @@ impl Ledger {
         self.record(change, || root.write(path, value))
     }
 
-    /// Whether this run has written `value` to `path` and not taken it back.
+    /// Whether this run has written `value` to `path` and not restored it.
     #[must_use]
     pub fn has_written(&self, path: &Path, value: &str) -> bool {
         self.entries.iter().any(|entry| {
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_gone_needs_no_inverse() {
+    fn a_removed_file_needs_no_inverse() {
         let tree = tempfile::tempdir().unwrap();
         let root = Root::at(tree.path());
         let path = Path::new("/io.cost.qos");

@@ -1,7 +1,7 @@
-//! The ledger's file: one line (`line.rs`) for each intention and for each change taken back.
+//! The ledger's file: one line (`line.rs`) for each intention and for each restored change.
 //!
-//! An `intend` line is on the disk before its change is made. A `back` line need not be: taking
-//! back what is back already does nothing.
+//! An `intend` line is on disk before its change is made. A `back` line need not be: restoring a change
+//! twice has no further effect.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -16,40 +16,40 @@ use super::change::Change;
 use super::crash_point::{self, crash_point};
 use super::line::{Contents, Header, Line, parse};
 
-/// What the file of a run that has not begun yet ends with.
-pub(super) const UNBORN: &str = "new";
+/// Extension of a ledger that is still being created.
+pub(super) const TEMPORARY: &str = "new";
 
 /// The ledger's file, open for appending.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
-    /// The boot in which this process lives.
+    /// The boot in which this process runs.
     boot: String,
-    /// Where a part of a line begins that could not be cut off.
+    /// The start of a partial line that could not be truncated.
     torn_at: Option<u64>,
 }
 
 impl Journal {
-    /// Makes the file of a new run, locked and with its first line; it must not exist. It gets
-    /// its name only when it is whole, so that an empty ledger is always a damaged one.
+    /// Creates the file of a new run, locked and with its first line; it must not exist. It gets its
+    /// final name only when complete, so that an empty ledger is always a damaged one.
     pub(super) fn create(path: &Path, header: Header) -> Result<Self, Error> {
         if path.exists() {
-            return Err(Error::unexpected("create", path, "there is a ledger of that name"));
+            return Err(Error::unexpected("create", path, "a ledger of that name exists"));
         }
         crash_point()?;
-        let unborn = path.with_extension(UNBORN);
-        let (dir, name, draft) = (directory(path)?, name_of(path), name_of(&unborn));
+        let temporary = path.with_extension(TEMPORARY);
+        let (dir, name, draft) = (directory(path)?, name_of(path), name_of(&temporary));
         drop(dir.create(draft)?);
         let file = dir.append_existing(draft)?;
         let boot = header.boot.clone();
-        let mut journal = Self { path: unborn.clone(), file, boot, torn_at: None };
+        let mut journal = Self { path: temporary.clone(), file, boot, torn_at: None };
         let named = journal.first_line(header).and_then(|()| {
             crash_point()?;
             Ok(dir.rename(draft, name)?)
         });
         if let Err(error) = named {
-            // Nothing was changed yet; an empty file would only be in the way of the next run.
+            // Nothing was changed yet; an empty file would only block the next run.
             if crash_point().is_ok() {
                 let _ = dir.remove_file(draft);
             }
@@ -71,14 +71,14 @@ impl Journal {
     /// Opens the file of an earlier run.
     pub(super) fn open(path: &Path, boot: &str) -> Result<Self, Error> {
         let file = directory(path)?.append_existing(name_of(path))?;
-        let found = file.metadata().map_err(|cause| Error::new("stat", path, &cause))?;
-        let is_ours = [0, rustix::process::geteuid().as_raw()].contains(&found.uid());
-        if !is_ours || found.mode() & 0o022 != 0 {
+        let metadata = file.metadata().map_err(|cause| Error::new("stat", path, &cause))?;
+        let is_ours = [0, rustix::process::geteuid().as_raw()].contains(&metadata.uid());
+        if !is_ours || metadata.mode() & 0o022 != 0 {
             let why = format!(
-                "it belongs to user {} and has mode {:04o}: what a ledger says is done by root, so \
-                 that nobody else may write it; look into it, and `chown` it or move it away",
-                found.uid(),
-                found.mode() & 0o7777
+                "it belongs to user {} and has mode {:04o}: root carries out what a ledger contains, so \
+                 that nobody else may write it; inspect it, and `chown` it or move it away",
+                metadata.uid(),
+                metadata.mode() & 0o7777
             );
             return Err(Error::unexpected("trust", path, why));
         }
@@ -90,17 +90,18 @@ impl Journal {
         &self.path
     }
 
-    /// Locks the file for as long as it is open, unless another process has; says whether it did.
+    /// Locks the file until it is closed, unless another process holds the lock; returns whether it
+    /// succeeded.
     pub(super) fn try_lock(&self) -> Result<bool, Error> {
         file_lock::try_lock(&self.file, &self.path)
     }
 
-    /// The same, waiting for it as long as `limit`; who holds it then is named.
+    /// The same, waiting up to `limit`; an error names the process that holds the lock.
     pub(super) fn lock_within(&self, limit: Duration) -> Result<(), Error> {
         file_lock::lock_within(&self.file, &self.path, limit)
     }
 
-    /// Writes intentions and returns when they are on the disk.
+    /// Writes intentions and returns once they are on disk.
     pub(super) fn intend(&mut self, changes: &[(u32, Change)]) -> Result<(), Error> {
         let lines: Vec<Line> = changes
             .iter()
@@ -113,10 +114,10 @@ impl Journal {
         self.append(&lines, true)
     }
 
-    /// Writes down which directory or file an intention has made, and returns when that is on the
-    /// disk.
-    pub(super) fn made(&mut self, entry: u32, found: Identity) -> Result<(), Error> {
-        let Identity { device, inode } = found;
+    /// Writes down the identity of the directory or file that an intention created, and returns once it
+    /// is on disk.
+    pub(super) fn made(&mut self, entry: u32, identity: Identity) -> Result<(), Error> {
+        let Identity { device, inode } = identity;
         self.append(&[Line::Made { entry, device, inode }], true)
     }
 
@@ -128,22 +129,23 @@ impl Journal {
         let path = self.path.clone();
         let wrong = |cause: &std::io::Error| {
             Error::new("append to the ledger", &path, cause).with_hint(
-                "no change is made that is not written down first; ASSAY_STATE names \
-                            another place for ledgers",
+                "every change is written down before it is made; ASSAY_STATE sets \
+                            another directory for ledgers",
             )
         };
         let mut text = String::new();
         for line in lines {
             text += &line.to_text().map_err(|cause| wrong(&cause.into()))?;
         }
-        // Behind a part of a line the next one could not be read: no change is made before it goes.
+        // After a partial line the next one could not be parsed, so it must be truncated before any
+        // further change.
         if let Some(length) = self.torn_at {
             self.file.set_len(length).map_err(|cause| wrong(&cause))?;
             self.torn_at = None;
         }
         let length = self.file.metadata().map_err(|cause| wrong(&cause))?.len();
         if let Err(cause) = crash_point::write_all(&mut self.file, text.as_bytes()) {
-            // A part of a line would spoil the next one. A dead process cuts nothing.
+            // A partial line would corrupt the next one. A dead process truncates nothing.
             if crash_point().is_ok() {
                 self.torn_at = self.file.set_len(length).err().map(|_| length);
             }
@@ -166,8 +168,8 @@ impl Journal {
         Ok(parse(&bytes))
     }
 
-    /// Ends a torn last line, so that what is appended starts a line of its own. The torn one
-    /// stays to be looked at.
+    /// Terminates a torn last line, so that the next append starts a new line. The torn one is kept for
+    /// inspection.
     pub(super) fn end_torn_line(&mut self, contents: &Contents) -> Result<(), Error> {
         if !contents.lacks_end {
             return Ok(());
@@ -177,7 +179,7 @@ impl Journal {
             .map_err(|cause| Error::new("append to the ledger", &self.path, &cause))
     }
 
-    /// Removes the file; the ledger is at its end.
+    /// Removes the file; the ledger is finished.
     pub(super) fn remove(self) -> Result<(), Error> {
         crash_point()?;
         directory(&self.path)?.remove_file(name_of(&self.path))?;
@@ -186,12 +188,12 @@ impl Journal {
     }
 }
 
-/// The directory of ledgers, whose files are their owner's alone.
+/// The directory of ledgers; files created in it are accessible to their owner only.
 pub(super) fn directory(path: &Path) -> Result<Dir, Error> {
     Ok(Dir::open(path.parent().unwrap_or(Path::new(".")))?.private())
 }
 
-/// The last part of a path.
+/// The last component of a path.
 pub(super) fn name_of(path: &Path) -> &Path {
     Path::new(path.file_name().unwrap_or_default())
 }
@@ -210,9 +212,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_a_line_goes_before_the_next_line_comes() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("run.jsonl");
+    fn a_partial_line_is_truncated_before_the_next_append() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("run.jsonl");
         let header = Header {
             format: super::super::line::FORMAT,
             run: "run".to_owned(),

@@ -1,15 +1,15 @@
-//! One line of a ledger: a JSON object, a tab, and the seal of what stands before the tab.
+//! One line of a ledger: a JSON object, a tab, and the seal (checksum) of the text before the tab.
 //!
 //! ```text
-//! {"begin":{"format":2,"run":"...","pid":812,"boot":"..."}}<TAB>9f86d081
+//! {"begin":{"format":3,"run":"...","pid":812,"boot":"..."}}<TAB>9f86d081
 //! {"intend":{"entry":0,"boot":"6f1c...","change":{"make_dir":{"path":"/a"}}}}<TAB>1b4f0e98
 //! {"made":{"entry":0,"device":2049,"inode":131}}<TAB>...
 //! {"back":{"entry":0}}<TAB>60303ae2
 //! ```
 //!
 //! The seal is the first 32 bits of SHA-256 in hex. Without it a flipped bit in a path would send
-//! `assay restore` to a file that Assay never touched. It keeps out accidents and no forger: who may
-//! write the file is asked when it is opened, and what it may ask for is a closed list (`allowed.rs`).
+//! `assay restore` to a file that Assay never touched. It detects accidents, not forgery: write access
+//! is checked when the file is opened, and only a closed list of changes is restored (`allowed.rs`).
 
 use std::collections::BTreeMap;
 
@@ -22,16 +22,16 @@ use super::change::Change;
 /// Version of the format, in the first line of every ledger.
 pub(super) const FORMAT: u32 = 3;
 
-/// Whose ledger it is.
+/// Identifies the run of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
     pub(super) format: u32,
     pub(super) run: String,
     pub(super) pid: u32,
-    /// When that process began, in ticks since the boot: another one may have its id later.
+    /// Start time of that process, in ticks since boot: its id may be reused later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) started: Option<u64>,
-    /// /proc/sys/kernel/random/boot_id, so that a ledger from before a reboot is recognised.
+    /// /proc/sys/kernel/random/boot_id, to recognise a ledger from before a reboot.
     pub(super) boot: String,
 }
 
@@ -41,12 +41,12 @@ pub(super) enum Line {
     Begin(Header),
     Intend {
         entry: u32,
-        /// The boot again, so that a damaged first line does not leave it unknown.
+        /// The boot again, in case the first line is damaged.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         boot: String,
         change: Change,
     },
-    /// Which directory or file an intention has made.
+    /// The identity of the directory or file that an intention created.
     Made {
         entry: u32,
         device: u64,
@@ -58,7 +58,7 @@ pub(super) enum Line {
 }
 
 impl Line {
-    /// The line with its seal and its end.
+    /// The line with its seal and line end.
     pub(super) fn to_text(&self) -> Result<String, serde_json::Error> {
         let json = serde_json::to_string(self)?;
         let seal = seal(json.as_bytes());
@@ -70,7 +70,7 @@ fn seal(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The seal of a line that a test writes.
+/// The seal of a line written by a test.
 #[cfg(test)]
 pub(super) fn seal_of(json: &str) -> String {
     seal(json.as_bytes())
@@ -93,7 +93,7 @@ impl Damaged {
         let text = String::from_utf8_lossy(raw);
         let mut shown = String::new();
         for letter in text.trim_end_matches('\n').chars().take(SHOWN) {
-            // A terminal must not obey what garbage says.
+            // Escape control characters, so that garbage cannot control the terminal.
             match letter.is_control() {
                 true => shown.extend(letter.escape_default()),
                 false => shown.push(letter),
@@ -103,41 +103,41 @@ impl Damaged {
     }
 }
 
-/// A change that was intended and not taken back.
+/// A change that was intended and not restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Intention {
     pub(super) change: Change,
-    /// Which directory or file it made, where it came so far.
+    /// The identity of the directory or file it created, if it got that far.
     pub(super) made: Option<Identity>,
     /// The boot in which it was made, where known.
     pub(super) boot: Option<String>,
 }
 
-/// What a ledger's file says.
+/// The parsed contents of a ledger's file.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) header: Option<Header>,
-    /// In the order of their making.
+    /// In the order they were made.
     pub(super) open: BTreeMap<u32, Intention>,
     pub(super) damaged: Vec<Damaged>,
-    /// Whether the last line has no end, so that what is appended must begin a line of its own.
+    /// Whether the last line lacks its end, so that the next append must start a new line.
     pub(super) lacks_end: bool,
 }
 
 impl Contents {
-    /// The format, when it is one that this version does not know, older ones among them.
+    /// The format, if this version does not support it (older formats included).
     pub(super) fn newer_format(&self) -> Option<u32> {
         self.header.as_ref().map(|header| header.format).filter(|format| *format != FORMAT)
     }
 
-    /// Whether it is whole and every change in it is back.
-    pub(super) fn asks_for_nothing(&self) -> bool {
+    /// Whether it is complete and every change in it was restored.
+    pub(super) fn is_finished(&self) -> bool {
         self.header.as_ref().is_some_and(|header| header.format == FORMAT)
             && self.open.is_empty()
             && self.damaged.is_empty()
     }
 
-    fn take(&mut self, line: Line) {
+    fn apply(&mut self, line: Line) {
         match line {
             Line::Begin(header) => self.header = Some(header),
             Line::Intend { entry, boot, change } => {
@@ -157,15 +157,14 @@ impl Contents {
     }
 }
 
-/// How many changes stand open in the bytes of a ledger, and how many of its lines cannot be
-/// trusted.
+/// Counts the changes not yet restored in a ledger's bytes, and the lines that cannot be trusted.
 #[must_use]
-pub fn look(bytes: &[u8]) -> (usize, usize) {
+pub fn count_changes(bytes: &[u8]) -> (usize, usize) {
     let contents = parse(bytes);
     (contents.open.len(), contents.damaged.len())
 }
 
-/// Reads a whole ledger. Every byte sequence is read; what cannot be trusted is in `damaged`.
+/// Parses a whole ledger. Accepts any byte sequence; lines that cannot be trusted are in `damaged`.
 pub(super) fn parse(bytes: &[u8]) -> Contents {
     let mut contents =
         Contents { lacks_end: !bytes.is_empty() && !bytes.ends_with(b"\n"), ..Contents::default() };
@@ -174,7 +173,7 @@ pub(super) fn parse(bytes: &[u8]) -> Contents {
     }
     for (index, raw) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         match read(raw) {
-            Ok(line) => contents.take(line),
+            Ok(line) => contents.apply(line),
             Err(why) => contents.damaged.push(Damaged::new(index, why, raw)),
         }
         if contents.newer_format().is_some() {
@@ -182,7 +181,7 @@ pub(super) fn parse(bytes: &[u8]) -> Contents {
         }
     }
     if contents.header.is_none() && contents.damaged.is_empty() {
-        contents.damaged.push(Damaged::new(0, "it does not say whose ledger it is", b""));
+        contents.damaged.push(Damaged::new(0, "it does not name its run", b""));
     }
     contents
 }
@@ -192,19 +191,19 @@ fn read(raw: &[u8]) -> Result<Line, &'static str> {
         Some(body) => (body, false),
         None => (raw, true),
     };
-    let wrong = if torn { "it breaks off" } else { "it is damaged" };
+    let wrong = if torn { "it is cut off" } else { "it is damaged" };
     let tab = body.iter().rposition(|byte| *byte == b'\t').ok_or(wrong)?;
-    let (json, found) = (&body[..tab], &body[tab + 1..]);
-    if found != seal(json).as_bytes() {
+    let (json, found_seal) = (&body[..tab], &body[tab + 1..]);
+    if found_seal != seal(json).as_bytes() {
         return Err(wrong);
     }
-    // The seal fits, so these are the words of an Assay, if perhaps of another version.
+    // The seal matches, so an Assay wrote this line, though perhaps another version.
     serde_json::from_slice(json).or_else(|_| {
         let value: serde_json::Value = serde_json::from_slice(json).map_err(|_| wrong)?;
         let header = &value["begin"];
         let format = header["format"].as_u64().and_then(|format| u32::try_from(format).ok());
         format.filter(|format| *format != FORMAT).map_or(
-            Err("this version of Assay does not know this kind of line"),
+            Err("unknown kind of line in this version of Assay"),
             |format| {
                 Ok(Line::Begin(Header {
                     format,
@@ -242,42 +241,42 @@ mod tests {
         lines.iter().map(|line| line.to_text().unwrap()).collect::<String>().into_bytes()
     }
 
-    /// Nothing is believed that was not written: at worst a line is missing.
-    fn assert_believes_nothing_new(contents: &Contents, when: &str) {
+    /// No change is reported that was not written: at worst a line is missing.
+    fn assert_no_invented_changes(contents: &Contents, when: &str) {
         let whole = [intention(0), intention(1)];
-        for (entry, found) in &contents.open {
+        for (entry, intention) in &contents.open {
             let Line::Intend { boot, change, .. } = &whole[*entry as usize] else { unreachable!() };
-            assert_eq!(&found.change, change, "{when}");
-            assert_eq!(found.boot.as_ref(), Some(boot), "{when}");
+            assert_eq!(&intention.change, change, "{when}");
+            assert_eq!(intention.boot.as_ref(), Some(boot), "{when}");
         }
     }
 
     #[test]
-    fn what_is_back_is_no_longer_open() {
+    fn a_restored_change_is_no_longer_open() {
         let contents = parse(&ledger());
         assert_eq!(contents.open.into_keys().collect::<Vec<_>>(), [1]);
         assert!(contents.damaged.is_empty());
     }
 
     #[test]
-    fn a_ledger_cut_at_any_byte_keeps_its_whole_lines_and_names_the_torn_one() {
+    fn a_cut_ledger_keeps_its_complete_lines_and_names_the_torn_one() {
         let bytes = ledger();
         for length in 0..bytes.len() {
             let cut = &bytes[..length];
             let contents = parse(cut);
             let whole = cut.iter().filter(|byte| **byte == b'\n').count();
-            // All that is lost of a line may be its end; then it is known all the same.
+            // If a line lost only its line end, it is still known.
             let known = whole + usize::from(bytes[length] == b'\n');
             let torn = length == 0 || length > 0 && cut[length - 1] != b'\n' && known == whole;
             assert_eq!(contents.damaged.len(), usize::from(torn), "cut at {length}");
             assert!(contents.damaged.iter().all(|line| line.line == whole + 1), "cut at {length}");
             assert_eq!(contents.open.len(), [0, 0, 1, 2, 1][known], "cut at {length}");
-            assert_believes_nothing_new(&contents, &format!("cut at {length}"));
+            assert_no_invented_changes(&contents, &format!("cut at {length}"));
         }
     }
 
     #[test]
-    fn every_byte_may_be_any_other_and_a_false_line_is_never_believed() {
+    fn a_corrupted_line_is_never_trusted() {
         let bytes = ledger();
         for position in 0..bytes.len() {
             for flip in 1..=255 {
@@ -285,8 +284,8 @@ mod tests {
                 damaged[position] ^= flip;
                 let contents = parse(&damaged);
                 let when = format!("byte {position} ^ {flip}");
-                assert_believes_nothing_new(&contents, &when);
-                // A last line that has lost nothing but its end is whole.
+                assert_no_invented_changes(&contents, &when);
+                // A last line that lost only its line end is complete.
                 let last = position + 1 == bytes.len();
                 assert!(!contents.damaged.is_empty() || last, "{when}");
             }
@@ -294,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_a_seal_is_never_believed_whatever_format_it_names() {
+    fn a_line_without_a_seal_is_never_trusted_in_any_format() {
         for format in [1, 2, FORMAT] {
             let mut text = String::new();
             for line in [header(format), intention(0), Line::Back { entry: 7 }] {
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_of_an_older_format_is_recognised_and_left_alone() {
+    fn a_ledger_of_an_older_format_is_recognised_and_ignored() {
         let text = header(FORMAT - 1).to_text().unwrap() + &intention(0).to_text().unwrap();
         let contents = parse(text.as_bytes());
         assert_eq!(contents.newer_format(), Some(FORMAT - 1));
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_of_change_that_is_unknown_is_named_and_the_others_are_read() {
+    fn an_unknown_kind_of_change_is_named_and_the_others_are_read() {
         let json = r#"{"intend":{"entry":1,"change":{"make_coffee":{}}}}"#;
         let mut text = header(FORMAT).to_text().unwrap() + &intention(0).to_text().unwrap();
         text += &format!("{json}\t{}\n", seal(json.as_bytes()));

@@ -1,11 +1,11 @@
 //! Loop devices of a run.
 //!
-//! A run adds a loop device of its own and removes it again, because the kernel lets a device
-//! that was attached once keep most of its queue settings: `rotational`, `read_ahead_kb`,
-//! `write_cache` and the discard limits are set by attaching and stay after detaching, and of
-//! these `discard_max_hw_bytes` and `write_zeroes_max_bytes` cannot be written back (observed
-//! on Linux 6.18). Only where no device can be added is an existing one borrowed; then every
-//! writable attribute is put back and those two stay as the kernel leaves them.
+//! A run adds a loop device of its own and removes it again, because a device that was attached once
+//! keeps most of its queue settings: `rotational`, `read_ahead_kb`, `write_cache` and the discard
+//! limits are set by attaching and stay after detaching, and of these `discard_max_hw_bytes` and
+//! `write_zeroes_max_bytes` cannot be written (observed on Linux 6.18). An existing device is borrowed
+//! only where none can be added; then every writable attribute is restored and those two stay as the
+//! kernel leaves them.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ use rustix::io::Errno;
 use super::Ledger;
 use super::change::Change;
 use super::queue::is_gone;
-use super::undo::while_busy;
+use super::restore_change::while_busy;
 use crate::poll_until::{wait_for_end, wait_until};
 
 const BLOCK: &str = "/sys/block";
 const BLOCK_SIZE: u32 = 512;
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A file that is to be a disk.
+/// An image file to attach.
 struct Image<'i> {
     file: &'i File,
     path: &'i Path,
@@ -41,13 +41,13 @@ pub struct LoopDevice {
     pub name: String,
     /// Its device node.
     pub node: PathBuf,
-    /// Whether it by-passes the page cache of its image.
+    /// Whether it bypasses the page cache of its image.
     pub direct: bool,
 }
 
 impl Ledger {
-    /// Attaches the image that is open, for reading and writing, to a loop device with direct I/O, if
-    /// its file system can, and a logical block size of 512 bytes. `path` is where it lies.
+    /// Attaches the open image, for reading and writing, to a loop device with direct I/O, if its file
+    /// system supports it, and a logical block size of 512 bytes. `path` is the image's path.
     pub fn attach_loop(
         &mut self,
         root: &Root,
@@ -56,16 +56,16 @@ impl Ledger {
     ) -> Result<LoopDevice, Error> {
         let wrong = |cause: &std::io::Error| Error::new("find", path, cause);
         let path = path.canonicalize().map_err(|cause| wrong(&cause))?;
-        let found = Identity::of_file(file).map_err(|cause| wrong(&cause))?;
-        let image = Image { file, path: &path, id: (found.device, found.inode) };
+        let identity = Identity::from_file(file).map_err(|cause| wrong(&cause))?;
+        let image = Image { file, path: &path, id: (identity.device, identity.inode) };
         match self.add_loop(root, &image)? {
             Some(number) => self.attach(root, number, &image),
             None => self.borrow_loop(root, &image, &numbers(root)?),
         }
     }
 
-    /// Adds a loop device with a number above all others; `None` when this host refuses or does
-    /// not show its node (a container with a /dev of its own).
+    /// Adds a loop device with a number above all others; `None` if this host refuses or does not show
+    /// its node (a container with a /dev of its own).
     fn add_loop(&mut self, root: &Root, image: &Image<'_>) -> Result<Option<u32>, Error> {
         const RIVALS: usize = 16;
         for _ in 0..RIVALS {
@@ -74,7 +74,7 @@ impl Ledger {
             let (path, file) = (Some(image.path.to_owned()), Some(image.id));
             let change = Change::AddLoop { number, image: path, file };
             match self.record(change, || loop_device::add(number)) {
-                // Somebody else has just added the same number.
+                // Another process has just added the same number.
                 Err(error) if error.is(Errno::EXIST) => {}
                 Err(_) => return Ok(None),
                 Ok(()) if wait_until(Duration::from_secs(2), || node(number).exists()) => {
@@ -95,7 +95,7 @@ impl Ledger {
         Ok(LoopDevice { name, node, direct })
     }
 
-    /// Takes the first of these existing devices that is free.
+    /// Uses the first free device of `candidates`.
     fn borrow_loop(
         &mut self,
         root: &Root,
@@ -108,15 +108,15 @@ impl Ledger {
                 continue;
             }
             let mark = self.mark();
-            // Attaching makes it another disk to the kernel; the queue stays the same.
+            // Attaching gives the disk a new identity; the queue stays the same.
             self.keep_queue_of(root, &name, None)?;
             match self.attach(root, number, image) {
-                // Somebody else has just taken it: their settings are not ours to put back.
+                // Another process has just taken it: its settings are not ours to restore.
                 Err(error) if error.is(Errno::BUSY) => self.forget_since(mark)?,
                 other => return other,
             }
         }
-        let hint = "no loop device is free: `losetup -a` lists them, `modprobe loop` brings them";
+        let hint = "no free loop device: `losetup -a` lists them, `modprobe loop` adds them";
         Err(Error::unexpected("attach", image.path, hint))
     }
 
@@ -132,7 +132,7 @@ fn attribute(name: &str, attribute: &str) -> PathBuf {
     Path::new(BLOCK).join(name).join("loop").join(attribute)
 }
 
-/// Numbers of all loop devices in ascending order.
+/// Numbers of all loop devices, sorted.
 fn numbers(root: &Root) -> Result<Vec<u32>, Error> {
     let names = root.list(BLOCK)?;
     let mut numbers: Vec<u32> =
@@ -141,20 +141,20 @@ fn numbers(root: &Root) -> Result<Vec<u32>, Error> {
     Ok(numbers)
 }
 
-/// Loop devices that `image` is attached to. Directories above it may have got other names since, and
-/// it keeps its own: a file of another name is not the one that a run has made.
+/// Loop devices to which `image` is attached. Directories above it may have been renamed, but its own
+/// name stays: a file of another name is not one that a run created.
 fn attached(root: &Root, image: &Path, id: Option<(u64, u64)>) -> Result<Vec<u32>, Error> {
-    let is_called_so = |number: u32| {
-        backing_file(root, number).is_some_and(|found| found.file_name() == image.file_name())
+    let has_its_name = |number: u32| {
+        backing_file(root, number).is_some_and(|path| path.file_name() == image.file_name())
     };
-    let has_it = |number: &u32| {
-        is_called_so(*number) && has_image(root, *number, Some(image), id) == Some(true)
+    let is_attached = |number: &u32| {
+        has_its_name(*number) && has_image(root, *number, Some(image), id) == Some(true)
     };
-    Ok(numbers(root)?.into_iter().filter(has_it).collect())
+    Ok(numbers(root)?.into_iter().filter(is_attached).collect())
 }
 
-/// Whether this image is attached to a loop device: by device and inode where they were written
-/// down, since somebody may have renamed what it lies in. `None` where nothing is attached.
+/// Whether this image is attached to a loop device: compared by device and inode where these were
+/// recorded, since a directory above it may have been renamed. `None` where nothing is attached.
 fn has_image(
     root: &Root,
     number: u32,
@@ -162,18 +162,18 @@ fn has_image(
     id: Option<(u64, u64)>,
 ) -> Option<bool> {
     let named = backing_file(root, number)?;
-    let found = id.and_then(|_| loop_device::backing(&node(number)).ok());
-    Some(match (id, found) {
-        (Some(wanted), Some(found)) => wanted == found,
+    let attached_id = id.and_then(|_| loop_device::backing(&node(number)).ok());
+    Some(match (id, attached_id) {
+        (Some(recorded), Some(attached)) => recorded == attached,
         _ => Some(&*named) == image,
     })
 }
 
-/// What is attached to a loop device.
+/// The file attached to a loop device.
 fn backing_file(root: &Root, number: u32) -> Option<PathBuf> {
     let text = root.read(attribute(&format!("loop{number}"), "backing_file")).ok()?;
     let path = text.trim_end_matches('\n');
-    // The kernel adds this when the image was unlinked meanwhile.
+    // The kernel appends this when the image has been unlinked.
     Some(PathBuf::from(path.strip_suffix(" (deleted)").unwrap_or(path)))
 }
 
@@ -185,20 +185,21 @@ pub(super) fn detach(root: &Root, image: &Path, id: Option<(u64, u64)>) -> Resul
             _ => {}
         }
     }
-    let mut left = Vec::new();
-    let detached = wait_for_end(PATIENCE, || {
-        left = attached(root, image, id).unwrap_or_default();
-        left.is_empty()
+    let mut remaining = Vec::new();
+    let detached = wait_for_end(TIMEOUT, || {
+        remaining = attached(root, image, id).unwrap_or_default();
+        remaining.is_empty()
     });
     if detached {
         return Ok(());
     }
-    let hint = format!("still open: `fuser -v {}` tells by whom", node(left[0]).display());
+    let hint =
+        format!("still open: `fuser -v {}` shows by which process", node(remaining[0]).display());
     Err(Error::unexpected("detach", image, hint))
 }
 
-/// Removes a loop device that this run added for `image`. With another image it is somebody else's
-/// by now, who took the number when ours was detached, and goes with them.
+/// Removes a loop device that this run added for `image`. With another image attached it belongs to
+/// someone who took the number after ours was detached, and is left to them.
 pub(super) fn remove(
     root: &Root,
     number: u32,
@@ -207,7 +208,7 @@ pub(super) fn remove(
 ) -> Result<(), Error> {
     let is_theirs = || has_image(root, number, image, id) == Some(false);
     let mut result = Ok(());
-    wait_for_end(PATIENCE, || {
+    wait_for_end(TIMEOUT, || {
         result = loop_device::remove(number);
         let busy = matches!(&result, Err(error) if error.is(Errno::BUSY));
         if busy && image.is_some() && is_theirs() {
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_borrowed_device_keeps_two_attributes_that_nobody_can_write() {
+    fn a_borrowed_device_keeps_two_attributes_that_cannot_be_written() {
         let Some(_lock) =
             assay_test_support::busy_host_lock("a borrowed loop device", &[Need::Loop])
         else {
@@ -245,7 +246,7 @@ mod tests {
         };
         let root = Root::real();
         let number = numbers(&root).unwrap_or_default().last().map_or(0, |last| last + 1);
-        // A device that was never attached shows most.
+        // A device that was never attached shows most changes.
         if let Err(error) = loop_device::add(number) {
             return assay_test_support::skip("a borrowed loop device", &error.to_string());
         }
@@ -255,7 +256,7 @@ mod tests {
         let image = state.path().join("assay-image");
         let file = File::create_new(&image).unwrap();
         file.set_len(8 << 20).unwrap();
-        let id = Identity::of_file(&file).unwrap();
+        let id = Identity::from_file(&file).unwrap();
         let image = Image { file: &file, path: &image, id: (id.device, id.inode) };
         let mut ledger = Ledger::begin(state.path(), "borrow").unwrap();
         let device = ledger.borrow_loop(&root, &image, &[number]).unwrap();

@@ -1,4 +1,4 @@
-//! The changes that a run can make, each written down first.
+//! The changes that a run can make, each recorded first.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(super) fn value_of(text: &str) -> String {
 }
 
 impl Ledger {
-    /// Writes `value` into a kernel file, unless it says so already.
+    /// Writes `value` to a kernel file, unless the file already contains it.
     pub fn write_file(&mut self, root: &Root, path: &Path, value: &str) -> Result<(), Error> {
         let before = value_of(&root.read(path)?);
         let set = value.trim().to_owned();
@@ -33,13 +33,13 @@ impl Ledger {
         self.record(change, || root.write(path, value))
     }
 
-    /// Remembers every writable attribute of the queue of disk `device` (`loop0`), because a
-    /// change of scheduler resets others as a side effect.
+    /// Saves every writable attribute of the queue of disk `device` (`loop0`), because a change of
+    /// scheduler resets others as a side effect.
     pub fn keep_queue(&mut self, root: &Root, device: &str) -> Result<(), Error> {
         self.keep_queue_of(root, device, DiskIdentity::read(root, device))
     }
 
-    /// The same, for a disk of this identity; of none, it is put back whatever the name stands for.
+    /// The same, for a disk of this identity; without one, it is restored whatever disk has the name.
     pub(super) fn keep_queue_of(
         &mut self,
         root: &Root,
@@ -51,7 +51,7 @@ impl Ledger {
         self.record(change, || Ok(()))
     }
 
-    /// Makes a directory, and those above it that are missing.
+    /// Creates a directory and its missing parents.
     pub fn make_dir(&mut self, root: &Root, path: &Path) -> Result<(), Error> {
         if let Some(parent) = path.parent()
             && !root.exists(parent)
@@ -63,25 +63,25 @@ impl Ledger {
         self.record(Change::MakeDir { path }, || Ok(above.make_new_dir(name).map(|_| ())?))
     }
 
-    /// Takes note that a run folder was taken from the user who called sudo, whose it becomes when
-    /// all is taken back.
-    pub fn own_folder(&mut self, root: &Root, folder: &Dir, heir: Caller) -> Result<(), Error> {
-        let path = in_tree(root, &folder.place()?)?;
+    /// Records that root took ownership of a run folder from the user who called sudo, to whom it is
+    /// given when everything is restored.
+    pub fn own_folder(&mut self, root: &Root, folder: &Dir, to: Caller) -> Result<(), Error> {
+        let path = in_tree(root, &folder.current_path()?)?;
         let identity = folder.identity()?;
-        let Caller { uid, gid } = heir;
+        let Caller { uid, gid } = to;
         self.record(Change::OwnFolder { path, uid, gid }, || Ok(()))?;
         self.note_made(identity)
     }
 
-    /// Makes a directory whose whole content will be this run's, whoever puts it there. Which
-    /// directory it is, is on the disk before anything can be in it.
+    /// Creates a directory all of whose contents will belong to this run, from any process. Its
+    /// identity is on disk before anything can be in it.
     pub fn make_tree(&mut self, root: &Root, path: &Path) -> Result<(), Error> {
         let (above, name, path) = place_of(root, path)?;
         refuse_existing(&above, name, &path, "mkdir")?;
         let identity = self.record(Change::MakeTree { path: path.clone() }, || {
             let made = above.make_new_dir(name)?;
             if made.owner()? != rustix::process::geteuid().as_raw() {
-                let hint = "somebody has exchanged it as it was made";
+                let hint = "someone else replaced it while it was created";
                 return Err(Error::unexpected("mkdir", &path, hint));
             }
             Ok(made.identity()?)
@@ -89,13 +89,13 @@ impl Ledger {
         self.note_made(identity)
     }
 
-    /// Makes a control group; the group above it must exist.
+    /// Creates a control group; its parent must exist.
     pub fn make_group(&mut self, root: &Root, path: &Path) -> Result<(), Error> {
         refuse_existing_group(root, path, "make group")?;
         self.record(Change::MakeGroup { path: path.to_owned() }, || root.make_dir(path))
     }
 
-    /// Makes many control groups with one wait for the disk, parents before children.
+    /// Creates many control groups with one sync, parents before children.
     pub fn make_groups(&mut self, root: &Root, paths: &[PathBuf]) -> Result<(), Error> {
         for path in paths {
             refuse_existing_group(root, path, "make group")?;
@@ -103,7 +103,7 @@ impl Ledger {
         self.intend(paths.iter().map(|path| Change::MakeGroup { path: path.clone() }).collect())?;
         for (made, path) in paths.iter().enumerate() {
             if let Err(error) = root.make_dir(path) {
-                // This one and those after it were not made by this run.
+                // This one and those after it were not created by this run.
                 for _ in made..paths.len() {
                     self.forget_last()?;
                 }
@@ -114,29 +114,29 @@ impl Ledger {
         Ok(())
     }
 
-    /// Makes a new file, open for reading and writing.
+    /// Creates a new file, open for reading and writing.
     pub fn make_file(&mut self, root: &Root, path: &Path) -> Result<File, Error> {
         let (above, name, path) = place_of(root, path)?;
         refuse_existing(&above, name, &path, "create")?;
         let file =
             self.record(Change::MakeFile { path: path.clone() }, || Ok(above.create(name)?))?;
-        let identity = Identity::of_file(&file);
+        let identity = Identity::from_file(&file);
         self.note_made(identity.map_err(|cause| Error::new("stat", &path, &cause))?)?;
         Ok(file)
     }
 
-    /// Tells the kernel of partition `number` of `disk`, start and length in bytes.
+    /// Adds partition `number` of `disk` to the kernel's table; start and length in bytes.
     pub fn add_partition(&mut self, disk: &Path, number: u32, area: Area) -> Result<(), Error> {
         self.record(added(disk, number), || partition::add(disk, number, area.start, area.length))
     }
 
-    /// Takes over a partition that the kernel made by itself from a table of this run.
+    /// Records a partition that the kernel created by itself from a table of this run.
     pub(crate) fn adopt_partition(&mut self, disk: &Path, number: u32) -> Result<(), Error> {
         self.record(added(disk, number), || Ok(()))
     }
 
-    /// Mounts the file system of type `kind` on `source` at `target`: on the directory that has that
-    /// name now, whatever somebody gives it meanwhile.
+    /// Mounts the file system of type `kind` on `source` at `target`: on the directory that has this
+    /// name now, even if it is renamed meanwhile.
     pub fn mount(
         &mut self,
         root: &Root,
@@ -147,12 +147,12 @@ impl Ledger {
         let directory = Dir::open(target)?;
         let numbers = block::numbers(source)?.to_string();
         let disk = whole_disk(root, &numbers).and_then(|name| DiskIdentity::read(root, &name));
-        let target = directory.place()?;
+        let target = directory.current_path()?;
         let change = Change::Mount { target, device: Some(numbers), disk };
-        self.record(change, || mount::mount(source, &directory.here(), kind))
+        self.record(change, || mount::mount(source, &directory.proc_path(), kind))
     }
 
-    /// Makes a null block device at `path` in configfs with these attributes and powers it on.
+    /// Creates a null block device at `path` in configfs with these attributes and powers it on.
     pub fn make_null_block(
         &mut self,
         root: &Root,
@@ -171,7 +171,7 @@ impl Ledger {
         })
     }
 
-    /// Notes that signatures are about to be written into these areas of a blank disk.
+    /// Records that signatures are about to be written into these areas of a blank disk.
     pub fn write_signatures(
         &mut self,
         root: &Root,
@@ -189,24 +189,24 @@ fn added(node: &Path, number: u32) -> Change {
     Change::AddPartition { device: node.to_owned(), number, disk }
 }
 
-/// The directory that `path` is to be made in, open, so that all that follows happens there; the
-/// name; and the path with no link in it, so that none need be followed later.
+/// The open directory in which `path` is to be created, so that everything that follows happens there;
+/// the name; and the path without links, so that none has to be followed later.
 fn place_of<'p>(root: &Root, path: &'p Path) -> Result<(Dir, &'p Path, PathBuf), Error> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(Error::unexpected("make", path, "it names nothing that could be made"));
+        return Err(Error::unexpected("make", path, "it does not name a file or directory"));
     };
-    let above = Dir::open(&root.resolve(parent))?.keeping();
-    let whole = in_tree(root, &above.place()?)?.join(name);
+    let above = Dir::open(&root.resolve(parent))?.keeping_owner();
+    let whole = in_tree(root, &above.current_path()?)?.join(name);
     Ok((above, Path::new(name), whole))
 }
 
-/// A place as the host knows it, which may stand in a tree of its own.
-fn in_tree(root: &Root, place: &Path) -> Result<PathBuf, Error> {
+/// The path as seen by the host, whose tree may be a fake one.
+fn in_tree(root: &Root, path: &Path) -> Result<PathBuf, Error> {
     let top = root.resolve("/").canonicalize();
-    let top = top.map_err(|cause| Error::new("find", place, &cause))?;
-    let below = place.strip_prefix(&top).map_err(|_| {
-        let hint = "a link leads out of the tree that stands in for the host";
-        Error::unexpected("find", place, hint)
+    let top = top.map_err(|cause| Error::new("find", path, &cause))?;
+    let below = path.strip_prefix(&top).map_err(|_| {
+        let hint = "a link leads outside the fake host tree";
+        Error::unexpected("find", path, hint)
     })?;
     Ok(Path::new("/").join(below))
 }
@@ -215,23 +215,23 @@ fn in_tree(root: &Root, place: &Path) -> Result<PathBuf, Error> {
 pub(super) fn above<'p>(root: &Root, path: &'p Path) -> Result<(Dir, &'p Path), Error> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     let dir = Dir::open(&root.resolve("/"))?.dir(parent.strip_prefix("/").unwrap_or(parent))?;
-    Ok((dir.keeping(), Path::new(path.file_name().unwrap_or_default())))
+    Ok((dir.keeping_owner(), Path::new(path.file_name().unwrap_or_default())))
 }
 
-/// What exists already was made by someone else and must not be taken back.
+/// Something that exists already was created by someone else and must not be removed.
 fn refuse_existing(
     above: &Dir,
     name: &Path,
     path: &Path,
     operation: &'static str,
 ) -> Result<(), Error> {
-    match above.look(name)? {
+    match above.identity_of(name)? {
         Some(_) => Err(exists(path, operation)),
         None => Ok(()),
     }
 }
 
-/// The same of what lies below the kernel's own directories.
+/// The same for paths below the kernel's own directories.
 fn refuse_existing_group(root: &Root, path: &Path, operation: &'static str) -> Result<(), Error> {
     match root.resolve(path).symlink_metadata() {
         Ok(_) => Err(exists(path, operation)),

@@ -35,10 +35,11 @@ pub(super) fn read(root: &Root, device: &str) -> Result<BTreeMap<String, String>
 }
 
 fn is_writable_file(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o200 != 0)
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o200 != 0)
 }
 
-/// Writes back what differs, the scheduler first because it resets others. A disk that is gone
+/// Writes back the attributes that differ, the scheduler first because it resets others. A removed disk
 /// needs nothing.
 pub(super) fn write_back(
     root: &Root,
@@ -60,8 +61,8 @@ pub(super) fn write_back(
     first_error.map_or(Ok(()), Err)
 }
 
-/// Writes `before` unless the file says so already, and reads it back. A file that is gone holds
-/// no wrong value.
+/// Writes `before` unless the file already contains it, and reads it back. A file that no longer exists
+/// needs nothing.
 pub(super) fn write_back_one(root: &Root, path: &Path, before: &str) -> Result<(), Error> {
     match root.read(path) {
         Err(error) if is_gone(&error) => return Ok(()),
@@ -74,11 +75,11 @@ pub(super) fn write_back_one(root: &Root, path: &Path, before: &str) -> Result<(
     if now == before {
         return Ok(());
     }
-    let hint = format!("the kernel took the value but shows `{now}`");
+    let hint = format!("the kernel accepted the value but shows `{now}`");
     Err(Error::unexpected("write back", path, hint).with_value(before))
 }
 
-/// Whether the error says that the file does not exist, or no longer.
+/// Whether the error means that the file does not exist, or no longer.
 pub(super) fn is_gone(error: &Error) -> bool {
     use rustix::io::Errno;
     error.is(Errno::NOENT) || error.is(Errno::NODEV) || error.is(Errno::NXIO)

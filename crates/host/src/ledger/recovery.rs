@@ -1,37 +1,37 @@
-//! Ledgers that a live run holds or a dead one left behind.
+//! Ledgers held by an active run or left behind by a dead one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_kernel::{Error, Root};
 
-use super::journal::{self, Journal, UNBORN};
+use super::journal::{self, Journal, TEMPORARY};
 use super::line::{Contents, Damaged};
 use super::lock::{LockGuard, lock_of_dead};
-use super::{ChangeReport, Entry, Ledger, Mark, boot_id, undo};
+use super::{ChangeReport, Entry, Ledger, Mark, boot_id, restore_change};
 use super::{allowed, check_owner};
 
-/// A ledger that is not at its end.
+/// A ledger that is not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfinished {
-    /// The run it belongs to.
+    /// Its run.
     pub run_id: String,
     /// Its file.
     pub path: PathBuf,
-    /// Whether the process that made it, or another that restores it, still holds it.
+    /// Whether its run, or a restore, still holds it.
     pub live: bool,
-    /// The process that made it; `None` when it died before it wrote that down.
+    /// The process that created it; `None` if it died before it wrote that down.
     pub pid: Option<u32>,
-    /// Changes that are not taken back.
+    /// Changes not restored yet.
     pub changes: usize,
-    /// Lines that cannot be trusted, so that nobody knows what they stood for.
+    /// Lines that cannot be trusted, so that their meaning is unknown.
     pub damaged: usize,
 }
 
 impl Unfinished {
-    /// What stands between this ledger and its end, in words.
+    /// Describes the open changes of this ledger.
     #[must_use]
-    pub fn what_is_left(&self) -> String {
+    pub fn describe_open_changes(&self) -> String {
         match (self.changes, self.damaged) {
             (changes, 0) => format!("{changes} changes"),
             (changes, damaged) => format!("{changes} changes, {damaged} damaged lines"),
@@ -39,100 +39,98 @@ impl Unfinished {
     }
 }
 
-/// What [`restore_all`] did with one ledger.
+/// The result of [`restore_all`] for one ledger.
 #[derive(Debug)]
 pub struct LedgerRestore {
-    /// The run it belongs to.
+    /// Its run.
     pub run_id: String,
-    /// Its file; it is gone when all is back.
+    /// Its file; removed when everything was restored.
     pub path: PathBuf,
-    /// Every change that was open, in the order of its making.
+    /// Every change that was open, in the order they were made.
     pub changes: Vec<ChangeReport>,
-    /// Lines of the file that could not be trusted. While there are any the file stays, because
-    /// nobody but a person can tell what they stood for ([`set_aside`]).
+    /// Lines of the file that could not be trusted. While there are any the file is kept, because only
+    /// a person can find out what they meant ([`set_aside`]).
     pub damaged: Vec<Damaged>,
-    /// The format of the file, when it is one that this version does not know; then nothing was
-    /// touched.
+    /// The format of the file, if this version does not support it; then nothing was touched.
     pub newer_format: Option<u32>,
-    /// Whether everything is back and the file removed.
+    /// Whether everything was restored and the file removed.
     pub complete: bool,
 }
 
-/// What [`restore_all`] did.
+/// The result of [`restore_all`].
 #[derive(Debug, Default)]
 pub struct RestoreReport {
     /// Ledgers of dead runs.
     pub ledgers: Vec<LedgerRestore>,
-    /// Ledgers that were left alone because their run is alive.
+    /// Ledgers that were not touched because their run is active.
     pub live: Vec<Unfinished>,
-    /// What could not be opened, read or locked: ledgers of dead runs that another process holds,
-    /// with its name, and files that are none. Nothing that they say was done.
+    /// Errors in opening, reading or locking: ledgers of dead runs that another process holds, with its
+    /// name, and files that are not ledgers. None of their entries was carried out.
     pub held: Vec<Error>,
 }
 
 impl RestoreReport {
-    /// Whether no dead run has anything left on this host.
+    /// Whether no dead run has left changes on this host.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.held.is_empty() && self.ledgers.iter().all(|ledger| ledger.complete)
     }
 }
 
-/// Where ledgers are below the state directory.
+/// The directory of ledgers in the state directory.
 pub(super) fn directory(state_dir: &Path) -> PathBuf {
     state_dir.join("ledger")
 }
 
-/// Looks at what is there: what a ledger says is done by root.
-fn look(state_dir: &Path, directory: &Path) -> Result<(), Error> {
-    // What lies in there is opened by path, which nobody but root can make stand for something else.
+/// Checks the owner of the directory: root carries out what a ledger contains.
+fn check_directory(state_dir: &Path, directory: &Path) -> Result<(), Error> {
+    // Files in it are opened by path, which only root can redirect.
     drop(check_owner(state_dir, directory)?);
     Ok(())
 }
 
-/// All ledgers below `state_dir`, by the names of their runs. None when there is no such
-/// directory.
+/// All ledgers below `state_dir`, sorted by run. Empty if the directory does not exist.
 pub fn unfinished(state_dir: &Path) -> Result<Vec<Unfinished>, Error> {
     let directory = directory(state_dir);
     if !directory.exists() {
         return Ok(Vec::new());
     }
-    look(state_dir, &directory)?;
-    let _gate = LockGuard::close(&directory)?;
+    check_directory(state_dir, &directory)?;
+    let _lock = LockGuard::acquire(&directory)?;
     list(&directory)
 }
 
-/// Every file that has the name of a ledger: of one that cannot be read the name alone.
-fn every(directory: &Path) -> Result<Vec<Unfinished>, Error> {
-    let every = files(directory, BORN)?.into_iter().map(|path| {
+/// Every file named like a ledger; for one that cannot be read only the name.
+fn list_all(directory: &Path) -> Result<Vec<Unfinished>, Error> {
+    let all = files(directory, FINAL)?.into_iter().map(|path| {
         let read = Journal::open(&path, "").and_then(|mut journal| Ok((journal.read()?, journal)));
         let Ok((contents, journal)) = read else {
             return Ok(describe(&path, false, &Contents::default()));
         };
         Ok(describe(&path, !lock_of_dead(&journal, &contents)?, &contents))
     });
-    every.collect()
+    all.collect()
 }
 
 fn list(directory: &Path) -> Result<Vec<Unfinished>, Error> {
-    let mut found = Vec::new();
-    for path in files(directory, BORN)? {
+    let mut ledgers = Vec::new();
+    for path in files(directory, FINAL)? {
         let mut journal = Journal::open(&path, "")?;
         let contents = journal.read()?;
         let live = !lock_of_dead(&journal, &contents)?;
-        if !live && contents.asks_for_nothing() {
-            // Its run died before its first change or after its last; it hinders nobody. Where it
-            // cannot be removed it is passed over all the same.
+        if !live && contents.is_finished() {
+            // Its run died before its first change or after its last, so it blocks nothing. It is
+            // skipped even if it cannot be removed.
             let _ = journal.remove();
             continue;
         }
-        found.push(describe(&path, live, &contents));
+        ledgers.push(describe(&path, live, &contents));
     }
-    Ok(found)
+    Ok(ledgers)
 }
 
-/// What the file of a run ends with.
-const BORN: &str = "jsonl";
+/// Extension of a ledger with its final name.
+const FINAL: &str = "jsonl";
 
 fn files(directory: &Path, ending: &str) -> Result<Vec<PathBuf>, Error> {
     let wrong = |cause: &std::io::Error| Error::new("list", directory, cause);
@@ -159,31 +157,31 @@ fn describe(path: &Path, live: bool, contents: &Contents) -> Unfinished {
     }
 }
 
-/// An error when there is any ledger. The caller holds the gate.
+/// Fails if there is any ledger. The caller holds the lock.
 pub(super) fn refuse_if_any(state_dir: &Path) -> Result<(), Error> {
-    let Some(found) = list(&directory(state_dir))?.into_iter().max_by_key(|found| found.live)
+    let Some(ledger) = list(&directory(state_dir))?.into_iter().max_by_key(|ledger| ledger.live)
     else {
         return Ok(());
     };
-    let hint = match (found.live, found.pid) {
+    let hint = match (ledger.live, ledger.pid) {
         (true, Some(pid)) => format!("another run is in progress, pid {pid}"),
         (true, None) => "another run is in progress".to_owned(),
         (false, _) => format!(
-            "run `{}` ended without putting the host back ({}): run `assay restore` first",
-            found.run_id,
-            found.what_is_left()
+            "run `{}` ended without restoring the host ({}): run `assay restore` first",
+            ledger.run_id,
+            ledger.describe_open_changes()
         ),
     };
-    Err(Error::unexpected("begin a run beside", &found.path, hint))
+    Err(Error::unexpected("begin a run beside", &ledger.path, hint))
 }
 
-/// Takes back what dead runs left behind, the last change first, and removes the ledgers that
-/// are at their end. Calling it again after a crash or a failure goes on where it ended.
+/// Restores what dead runs left behind, the last change first, and removes finished ledgers. Calling it
+/// again after a crash or a failure continues where it stopped.
 pub fn restore_all(state_dir: &Path, root: &Root) -> Result<RestoreReport, Error> {
     restore_in_boot(state_dir, root, &boot_id(&Root::real()))
 }
 
-/// The same in the boot of this id.
+/// The same, in the boot of this id.
 pub(super) fn restore_in_boot(
     state_dir: &Path,
     root: &Root,
@@ -194,12 +192,12 @@ pub(super) fn restore_in_boot(
     if !directory.exists() {
         return Ok(report);
     }
-    look(state_dir, &directory)?;
+    check_directory(state_dir, &directory)?;
     for (mut journal, contents) in claim(&directory, &mut report)? {
         report.ledgers.push(match contents.newer_format() {
             Some(format) => leave_alone(&journal, &contents, format),
             None => {
-                // Where not even this fits on the disk, taking back still does.
+                // If even this does not fit on the disk, restoring still works.
                 let _ = journal.end_torn_line(&contents);
                 restore_one(journal, contents, root, boot)
             }
@@ -208,17 +206,17 @@ pub(super) fn restore_in_boot(
     Ok(report)
 }
 
-/// Locks the ledgers of dead runs, so that no other `assay restore` works on the same ones, and
-/// removes what runs left that died before their ledger had its name, hence before any change.
+/// Locks the ledgers of dead runs, so that no other `assay restore` works on the same ones, and removes
+/// temporary ledgers of runs that died before any change.
 fn claim(directory: &Path, report: &mut RestoreReport) -> Result<Vec<(Journal, Contents)>, Error> {
-    let _gate = LockGuard::close(directory)?;
-    for path in files(directory, UNBORN)? {
+    let _lock = LockGuard::acquire(directory)?;
+    for path in files(directory, TEMPORARY)? {
         let removed = journal::directory(&path)?.remove_file(journal::name_of(&path));
         report.held.extend(removed.err().map(Error::from));
     }
     let mut claimed = Vec::new();
-    for path in files(directory, BORN)? {
-        // One that nobody can make sense of stops the restore of no other.
+    for path in files(directory, FINAL)? {
+        // An unreadable ledger does not stop the restore of the others.
         match claim_one(&path, report) {
             Ok(journal) => claimed.extend(journal),
             Err(error) => report.held.push(error),
@@ -227,7 +225,7 @@ fn claim(directory: &Path, report: &mut RestoreReport) -> Result<Vec<(Journal, C
     Ok(claimed)
 }
 
-/// The ledger and what it says, if its run is dead.
+/// The ledger and its contents, if its run is dead.
 fn claim_one(
     path: &Path,
     report: &mut RestoreReport,
@@ -235,7 +233,7 @@ fn claim_one(
     let mut journal = Journal::open(path, "")?;
     let contents = journal.read()?;
     if lock_of_dead(&journal, &contents)? {
-        // Once more: its run may have written until it died.
+        // Read again: its run may have written until it died.
         let contents = journal.read()?;
         return Ok(Some((journal, contents)));
     }
@@ -244,10 +242,10 @@ fn claim_one(
 }
 
 fn leave_alone(journal: &Journal, contents: &Contents, format: u32) -> LedgerRestore {
-    let found = describe(journal.path(), false, contents);
+    let ledger = describe(journal.path(), false, contents);
     LedgerRestore {
-        run_id: found.run_id,
-        path: found.path,
+        run_id: ledger.run_id,
+        path: ledger.path,
         changes: Vec::new(),
         damaged: Vec::new(),
         newer_format: Some(format),
@@ -256,7 +254,7 @@ fn leave_alone(journal: &Journal, contents: &Contents, format: u32) -> LedgerRes
 }
 
 fn restore_one(journal: Journal, contents: Contents, root: &Root, boot: &str) -> LedgerRestore {
-    let found = describe(journal.path(), false, &contents);
+    let described = describe(journal.path(), false, &contents);
     let entries = contents
         .open
         .into_iter()
@@ -269,21 +267,21 @@ fn restore_one(journal: Journal, contents: Contents, root: &Root, boot: &str) ->
         })
         .collect();
     let mut ledger = Ledger::over(journal, entries);
-    ledger.take_back(Mark(0), |entry| {
+    ledger.restore_entries(Mark(0), |entry| {
         allowed::check(root, &entry.change)?;
         match &entry.boot {
             Some(made_in) if made_in != boot => {
-                undo::undo_after_boot(root, &entry.change, entry.made)
+                restore_change::restore_after_boot(root, &entry.change, entry.made)
             }
-            _ => undo::undo(root, &entry.change, entry.made),
+            _ => restore_change::restore(root, &entry.change, entry.made),
         }
     });
     let changes = ledger.changes();
-    // A file that cannot be removed is found again by the next restore, which says so.
+    // A file that cannot be removed is found and reported by the next restore.
     let complete = contents.damaged.is_empty() && matches!(ledger.finish(), Ok(true));
     LedgerRestore {
-        run_id: found.run_id,
-        path: found.path,
+        run_id: described.run_id,
+        path: described.path,
         changes,
         damaged: contents.damaged,
         newer_format: None,
@@ -291,14 +289,14 @@ fn restore_one(journal: Journal, contents: Contents, root: &Root, boot: &str) ->
     }
 }
 
-/// Puts the ledger of a dead run aside, after a person has looked at the host and cleaned up what
-/// Assay could not: it is renamed to `<run>.set-aside`, hinders no run any more, and stays to be
-/// read. Returns its new path.
+/// Sets the ledger of a dead run aside, after a person has inspected the host and cleaned up what Assay
+/// could not: it is renamed to `<run>.set-aside`, blocks no run any more, and is kept for reference.
+/// Returns its new path.
 pub fn set_aside(state_dir: &Path, run_id: &str) -> Result<PathBuf, Error> {
     let directory = directory(state_dir);
     let unknown = |known: &[String]| {
         let hint = if known.is_empty() {
-            "there is no ledger at all, and nothing hinders a run".to_owned()
+            "there are no ledgers, and nothing blocks a run".to_owned()
         } else {
             format!("ledgers of: {}", known.join(", "))
         };
@@ -307,15 +305,15 @@ pub fn set_aside(state_dir: &Path, run_id: &str) -> Result<PathBuf, Error> {
     if !directory.exists() {
         return Err(unknown(&[]));
     }
-    look(state_dir, &directory)?;
-    let _gate = LockGuard::close(&directory)?;
-    let found = every(&directory)?;
-    let Some(ledger) = found.iter().find(|ledger| ledger.run_id == run_id) else {
-        let known: Vec<String> = found.into_iter().map(|ledger| ledger.run_id).collect();
+    check_directory(state_dir, &directory)?;
+    let _lock = LockGuard::acquire(&directory)?;
+    let ledgers = list_all(&directory)?;
+    let Some(ledger) = ledgers.iter().find(|ledger| ledger.run_id == run_id) else {
+        let known: Vec<String> = ledgers.into_iter().map(|ledger| ledger.run_id).collect();
         return Err(unknown(&known));
     };
     if ledger.live {
-        let hint = "its run is in progress: interrupt it, and it puts the host back itself";
+        let hint = "its run is in progress: interrupt it, and it restores the host itself";
         return Err(Error::unexpected("set aside", &ledger.path, hint));
     }
     let path = ledger.path.with_extension("set-aside");

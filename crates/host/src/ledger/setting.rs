@@ -1,8 +1,8 @@
 //! Settings of the whole machine: sysctls and their like.
 //!
-//! Most keep to themselves and are written as any other file. Of some pairs only one counts, and
-//! the kernel zeroes the other when one is written (mm/page-writeback.c); some make it compute a
-//! further one anew.
+//! Most are independent and are written like any other file. Of some pairs only one is in effect, and
+//! the kernel zeroes the other when one is written (mm/page-writeback.c); some make it recompute a
+//! further one.
 
 use std::path::Path;
 
@@ -16,16 +16,16 @@ use super::make::value_of;
 use super::queue::{is_gone, write_back_one};
 
 impl Ledger {
-    /// Notes what a file says because what follows may change it as a side effect. It is written
-    /// back only if it differs by then.
+    /// Saves the contents of a file that later changes may alter as a side effect. It is written back
+    /// only if it differs by then.
     pub fn keep_file(&mut self, root: &Root, path: &Path) -> Result<(), Error> {
         let before = value_of(&root.read(path)?);
         let set = before.clone();
         self.record(Change::WriteFile { path: path.to_owned(), before, set, disk: None }, || Ok(()))
     }
 
-    /// Writes `value`, which is not 0, into one of a pair of files of which the kernel then zeroes
-    /// the `other`; nothing where it says so already.
+    /// Writes `value`, which is not 0, to one of a pair of files of which the kernel then zeroes the
+    /// `other`; nothing if the file already contains it.
     pub fn write_one_of(
         &mut self,
         root: &Root,
@@ -49,19 +49,19 @@ impl Ledger {
     }
 }
 
-/// Makes both files say what they said. The one that counted is written: that zeroes the other.
-/// Neither can be written to 0 while the other counts (`dirty_bytes` refuses less than two pages).
+/// Restores both files. The one that was in effect is written, which zeroes the other. Neither can be
+/// set to 0 while the other is in effect (`dirty_bytes` refuses less than two pages).
 pub(super) fn write_back_pair(
     root: &Root,
     one: (&Path, &str),
     two: (&Path, &str),
 ) -> Result<(), Error> {
-    let (counted, zero) = if one.1 == "0" { (two, one) } else { (one, two) };
-    write_back_one(root, counted.0, counted.1)?;
+    let (active, zero) = if one.1 == "0" { (two, one) } else { (one, two) };
+    write_back_one(root, active.0, active.1)?;
     crash_point()?;
     match write_back_one(root, zero.0, zero.1) {
         // Both were 0. The kernel zeroes an amount only when it sees the ratio change.
-        Err(error) if error.is(Errno::INVAL) => through_another_value(root, zero, counted),
+        Err(error) if error.is(Errno::INVAL) => through_another_value(root, zero, active),
         other => other,
     }
 }
@@ -94,24 +94,24 @@ mod tests {
     }
 
     #[test]
-    fn of_a_pair_both_come_back_whichever_counted() {
+    fn both_of_a_pair_are_restored_whichever_was_in_effect() {
         let (ratio, bytes) = (Path::new("/ratio"), Path::new("/bytes"));
-        for (found, written) in [(("20", "0"), bytes), (("0", "65536"), ratio)] {
-            let (_tree, root) = tree(found.0, found.1);
+        for (before, written) in [(("20", "0"), bytes), (("0", "65536"), ratio)] {
+            let (_tree, root) = tree(before.0, before.1);
             let state = tempfile::tempdir().unwrap();
             let mut ledger = Ledger::begin(state.path(), "run").unwrap();
             let other = if written == bytes { ratio } else { bytes };
             ledger.write_one_of(&root, written, "99999", other).unwrap();
-            // What the kernel does by itself.
+            // Side effect of the kernel.
             root.write(other, "0").unwrap();
             assert_eq!(ledger.restore(&root), []);
             let now = (root.read(ratio).unwrap(), root.read(bytes).unwrap());
-            assert_eq!((now.0.as_str(), now.1.as_str()), found);
+            assert_eq!((now.0.as_str(), now.1.as_str()), before);
         }
     }
 
     #[test]
-    fn what_was_kept_is_written_back_only_if_it_changed() {
+    fn a_saved_file_is_written_back_only_if_it_changed() {
         let (tree, root) = tree("20\n", "0");
         let state = tempfile::tempdir().unwrap();
         let mut ledger = Ledger::begin(state.path(), "run").unwrap();

@@ -1,4 +1,4 @@
-//! Rules of the ledger that need no crash.
+//! Ledger rules that do not involve crashes.
 
 use std::fs;
 use std::path::Path;
@@ -26,14 +26,14 @@ fn in_use() -> &'static Path {
 }
 
 #[test]
-fn of_a_list_of_choices_the_active_one_is_the_value() {
+fn the_value_of_a_list_of_choices_is_the_active_one() {
     assert_eq!(value_of("none [mq-deadline] bfq\n"), "mq-deadline");
     assert_eq!(value_of("write back\n"), "write back");
     assert_eq!(value_of("none\n"), "none");
 }
 
 #[test]
-fn a_value_that_is_there_already_is_not_written() {
+fn an_unchanged_value_is_not_written() {
     let (_tree, root) = tree();
     let state = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::begin(state.path(), "run").unwrap();
@@ -47,12 +47,12 @@ fn a_value_that_is_there_already_is_not_written() {
 }
 
 #[test]
-fn while_a_run_lives_no_other_begins() {
+fn no_run_begins_while_another_is_active() {
     let state = tempfile::tempdir().unwrap();
     let first = Ledger::begin(state.path(), "first").unwrap();
-    let found = unfinished(state.path()).unwrap();
-    assert!(found[0].live);
-    assert_eq!(found[0].pid, Some(std::process::id()));
+    let ledgers = unfinished(state.path()).unwrap();
+    assert!(ledgers[0].live);
+    assert_eq!(ledgers[0].pid, Some(std::process::id()));
     let error = Ledger::begin(state.path(), "second").unwrap_err().to_string();
     assert!(error.contains(&format!("in progress, pid {}", std::process::id())), "{error}");
     assert!(first.finish().unwrap());
@@ -60,7 +60,7 @@ fn while_a_run_lives_no_other_begins() {
 }
 
 #[test]
-fn after_a_run_that_died_restore_comes_first() {
+fn a_dead_run_must_be_restored_before_the_next() {
     let (tree, root) = tree();
     let state = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::begin(state.path(), "first").unwrap();
@@ -77,7 +77,7 @@ fn after_a_run_that_died_restore_comes_first() {
 }
 
 #[test]
-fn one_change_that_cannot_be_taken_back_stops_no_other_and_stays() {
+fn a_change_that_cannot_be_restored_stays_and_stops_no_other() {
     let (tree, root) = tree();
     let state = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::begin(state.path(), "run").unwrap();
@@ -101,7 +101,7 @@ fn one_change_that_cannot_be_taken_back_stops_no_other_and_stays() {
 }
 
 #[test]
-fn what_existed_before_is_refused_and_never_removed() {
+fn an_existing_file_is_refused_and_never_removed() {
     let (_tree, root) = tree();
     let state = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::begin(state.path(), "run").unwrap();
@@ -112,7 +112,7 @@ fn what_existed_before_is_refused_and_never_removed() {
 }
 
 #[test]
-fn a_change_refused_by_the_kernel_is_struck_out() {
+fn a_change_refused_by_the_kernel_is_dropped() {
     let (_tree, root) = tree();
     let state = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::begin(state.path(), "run").unwrap();
@@ -122,7 +122,7 @@ fn a_change_refused_by_the_kernel_is_struck_out() {
 }
 
 #[test]
-fn after_a_reboot_only_what_stands_on_a_disk_is_taken_back() {
+fn after_a_reboot_only_changes_on_disk_are_restored() {
     let (tree, root) = tree();
     let state = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::begin(state.path(), "run").unwrap();
@@ -131,11 +131,11 @@ fn after_a_reboot_only_what_stands_on_a_disk_is_taken_back() {
     drop(ledger);
     assert!(restore_in_boot(state.path(), &root, "another-boot").unwrap().is_complete());
     assert!(!tree.path().join("assay-x.img").exists());
-    assert_eq!(root.read(in_use()).unwrap(), "bfq", "the name may stand for another disk now");
+    assert_eq!(root.read(in_use()).unwrap(), "bfq", "the name may belong to another disk now");
 }
 
 #[test]
-fn a_run_id_that_leads_out_of_the_directory_is_refused() {
+fn a_run_id_that_leads_outside_the_directory_is_refused() {
     let state = tempfile::tempdir().unwrap();
     for name in ["", "../x", "a/b", ".hidden"] {
         assert!(Ledger::begin(state.path(), name).is_err(), "{name}");
@@ -143,7 +143,7 @@ fn a_run_id_that_leads_out_of_the_directory_is_refused() {
 }
 
 #[test]
-fn after_a_reboot_a_formatted_disk_is_wiped_only_when_its_serial_number_is_the_same() {
+fn after_a_reboot_a_disk_is_wiped_only_if_its_serial_number_matches() {
     let (tree, root) = tree();
     let state = tempfile::tempdir().unwrap();
     fs::create_dir_all(tree.path().join("sys/block/sdz")).unwrap();
@@ -160,7 +160,7 @@ fn after_a_reboot_a_formatted_disk_is_wiped_only_when_its_serial_number_is_the_s
 }
 
 #[test]
-fn a_tree_goes_with_its_content_and_links_are_not_followed() {
+fn a_tree_is_removed_with_its_contents_and_links_are_not_followed() {
     let (tree, root) = tree();
     let state = tempfile::tempdir().unwrap();
     let mut ledger = Ledger::begin(state.path(), "run").unwrap();
@@ -170,16 +170,18 @@ fn a_tree_goes_with_its_content_and_links_are_not_followed() {
     std::os::unix::fs::symlink(tree.path().join("sys"), tree.path().join("data/link")).unwrap();
     assert_eq!(ledger.restore(&root), []);
     assert!(!root.exists("/data"));
-    assert!(root.exists(in_use()), "what a link points to is not ours");
+    assert!(root.exists(in_use()), "the target of a link is not ours");
     assert!(ledger.make_tree(&root, Path::new("/sys")).is_err(), "it exists already");
     assert!(ledger.finish().unwrap());
 }
 
 #[test]
-fn a_ledger_put_aside_hinders_nobody_and_stays_to_be_read() {
+fn a_ledger_set_aside_blocks_no_run_and_is_kept() {
     let (tree, root) = tree();
     let state = tempfile::tempdir().unwrap();
-    assert!(set_aside(state.path(), "run").unwrap_err().to_string().contains("no ledger at all"));
+    assert!(
+        set_aside(state.path(), "run").unwrap_err().to_string().contains("there are no ledgers")
+    );
     let mut ledger = Ledger::begin(state.path(), "run").unwrap();
     ledger.make_group(&root, Path::new("/sys/fs/cgroup/assay-ours")).unwrap();
     let error = set_aside(state.path(), "run").unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! A whole disk that the user names.
+//! A whole disk named by the user.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,12 +11,11 @@ use super::{Base, ScratchDisk};
 use crate::ledger::Area;
 use crate::{Ledger, command, facts};
 
-/// Refuses a disk that is in use, is not whole, or holds something that nobody gave leave to
-/// erase.
+/// Refuses a disk that is in use, is not whole, or holds data without permission to erase it.
 pub(super) fn check(root: &Root, device: &Path, erase: Option<&str>) -> Result<Base, Error> {
     let node = device.canonicalize().map_err(|cause| Error::new("open", device, &cause))?;
-    // The kernel's own answer, which also knows of users that /proc does not show. What is looked at
-    // from here on is the disk that is open: its name may stand for another one at any time.
+    // The kernel's own answer, which also covers users that /proc does not show. From here on the
+    // checks apply to the open disk: its name may be reassigned at any time.
     let open = block::open_exclusive(&node);
     let numbers = match &open {
         Ok(open) => block::numbers_of(open, &node)?,
@@ -27,23 +26,23 @@ pub(super) fn check(root: &Root, device: &Path, erase: Option<&str>) -> Result<B
     })?;
     refuse_in_use(device, &disk)?;
     let open =
-        open.map_err(|error| error.with_hint("something uses it: lsblk and `fuser -v` tell what"))?;
+        open.map_err(|error| error.with_hint("it is in use: lsblk and `fuser -v` show by what"))?;
     refuse_exchanged(root, device, &disk.name, &open)?;
     if !erase.is_some_and(|word| permits(word, &disk)) {
         refuse_content(device, &node, &disk, erase)?;
     }
-    // Once more: blkid has opened it by its name.
+    // Check again: blkid opened it by name.
     refuse_exchanged(root, device, &disk.name, &open)?;
     Ok(Base { device: disk.name, node, notes: Vec::new() })
 }
 
-/// Refuses a disk whose name stands for another one by now than for the one that is open.
+/// Refuses a disk whose name by now belongs to another one than the one that is open.
 fn refuse_exchanged(root: &Root, device: &Path, name: &str, open: &File) -> Result<(), Error> {
     let named = root.read_trimmed(format!("/sys/block/{name}/diskseq")).ok();
     let named: Option<u64> = named.and_then(|text| text.parse().ok());
     match (named, block::diskseq(open)) {
         (Some(named), Some(open)) if named != open => {
-            let hint = "another disk has taken its name while it was looked at: try again";
+            let hint = "another disk has taken its name during the check: try again";
             Err(Error::unexpected("use", device, hint))
         }
         _ => Ok(()),
@@ -55,7 +54,7 @@ fn refuse_in_use(device: &Path, disk: &Disk) -> Result<(), Error> {
     Err(Error::unexpected("use", device, format!("it, or a partition of it, is {holder}")))
 }
 
-/// Whether `word` names this very disk: its serial number, or its exact size.
+/// Whether `word` identifies this disk: its serial number, or its exact size.
 fn permits(word: &str, disk: &Disk) -> bool {
     disk.serial.as_deref() == Some(word.trim())
         || word.parse::<Bytes>().is_ok_and(|size| size == disk.size && size.get() > 0)
@@ -73,17 +72,17 @@ fn refuse_content(
     };
     let Some(content) = content else { return Ok(()) };
     let name = disk.serial.clone().unwrap_or_else(|| disk.size.to_string());
-    let mut hint = format!("it holds {content}. To lose that, write erase = \"{name}\"");
+    let mut hint = format!("it holds {content}. To erase it, write erase = \"{name}\"");
     if let Some(word) = erase {
         hint += &format!("; `{word}` is neither its serial number nor its size");
     }
     Err(Error::unexpected("overwrite", device, hint))
 }
 
-/// What `blkid -p` recognises on a device, or `None` when it is blank. Without blkid nothing
-/// is known, and then the disk is not touched.
+/// The contents that `blkid -p` recognises on a device, or `None` when it is blank. Without blkid
+/// nothing is known, and the disk is not touched.
 fn signature(node: &Path) -> Result<Option<String>, Error> {
-    /// blkid(8): nothing was found.
+    /// blkid(8): no signature found.
     const NOTHING: i32 = 2;
     let blkid = command::require("blkid", "util-linux")?;
     let arguments = ["-p".as_ref(), "-o".as_ref(), "export".as_ref(), node.as_os_str()];
@@ -98,12 +97,11 @@ fn signature(node: &Path) -> Result<Option<String>, Error> {
         .filter(|(key, _)| matches!(*key, "TYPE" | "PTTYPE" | "LABEL"))
         .map(|(_, value)| value)
         .collect();
-    // Several signatures at once make blkid end with code 8 and say nothing.
+    // With several signatures blkid ends with code 8 and prints nothing.
     Ok(Some(if kinds.is_empty() { "a signature".to_owned() } else { kinds.join(" ") }))
 }
 
-/// Writes down that the disk and its partitions get signatures, so that it is blank again
-/// afterwards.
+/// Records that the disk and its partitions get signatures, so that they are wiped afterwards.
 pub(super) fn note_signatures(
     root: &Root,
     ledger: &mut Ledger,
@@ -139,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_serial_number_or_the_exact_size_permits_to_erase() {
+    fn only_the_serial_number_or_the_exact_size_permits_erasing() {
         for word in ["S3R1AL", "2 GiB", "2147483648"] {
             assert!(permits(word, &disk()), "{word}");
         }
@@ -150,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_with_partitions_is_refused_with_what_to_write() {
+    fn a_disk_with_partitions_is_refused_with_a_remedy() {
         let path = Path::new("/dev/sdz");
         let error = refuse_content(path, path, &disk(), Some("yes")).unwrap_err().to_string();
         assert!(error.contains("partitions (sdz1)"), "{error}");
@@ -159,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_in_use_is_refused_with_its_use() {
+    fn a_disk_in_use_is_refused_with_its_user() {
         for (holder, says) in [
             (Holder::Mounted("/data".into()), "mounted at /data"),
             (Holder::Held("dm-0".to_owned()), "part of the device dm-0"),

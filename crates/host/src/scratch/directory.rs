@@ -1,4 +1,4 @@
-//! A directory of a file system that is there already, and a directory of the run in it.
+//! A directory of an existing file system, and a directory of the run in it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::{ScratchDisk, ScratchSpec, queue};
 use crate::Ledger;
 use crate::ledger::whole_disk;
 
-/// Checks that the directory can be written and finds the disk below it.
+/// Checks that the directory is writable and finds the disk below it.
 pub(super) fn set_up(
     root: &Root,
     ledger: &mut Ledger,
@@ -32,7 +32,7 @@ pub(super) fn set_up(
         Some(name) => queue::set(root, ledger, name, spec)?,
         None => {
             refuse_queue_settings(&path, spec)?;
-            notes.push(format!("{} lies on no block device of its own", path.display()));
+            notes.push(format!("{} is not on a block device of its own", path.display()));
         }
     }
     Ok(ScratchDisk {
@@ -47,8 +47,8 @@ pub(super) fn set_up(
     })
 }
 
-/// Makes a directory of this run in the user's, which shows that it can be written and is where
-/// all data of workloads goes: it is taken back with everything in it, and nothing beside it.
+/// Creates a directory of this run in the user's. This proves that it is writable; all data of
+/// workloads goes there, and it is removed with its contents, but nothing beside it.
 fn make_own(
     root: &Root,
     ledger: &mut Ledger,
@@ -69,6 +69,6 @@ fn refuse_queue_settings(path: &Path, spec: &ScratchSpec) -> Result<(), Error> {
     if spec.scheduler.is_none() && spec.queue.is_empty() {
         return Ok(());
     }
-    let hint = "it lies on no block device, so there is no queue to set";
+    let hint = "it is not on a block device, so there is no queue to set";
     Err(Error::unexpected("set the scheduler of", path, hint))
 }

@@ -1,14 +1,14 @@
-//! File systems on a scratch disk, mounted by a UUID of our own making.
+//! File systems on a scratch disk, mounted by a UUID chosen by Assay.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use assay_kernel::{Error, Root};
 
-use super::{Caller, Format, Progress, ScratchSpec, go_on};
+use super::{Caller, Format, Progress, ScratchSpec, check_stop};
 use crate::{Ledger, command};
 
-/// Makes a file system on each device and mounts it, one after the other.
+/// Creates a file system on each device and mounts it, one after the other.
 pub(super) fn make(
     root: &Root,
     ledger: &mut Ledger,
@@ -18,7 +18,7 @@ pub(super) fn make(
 ) -> Result<Vec<PathBuf>, Error> {
     let mut made = Vec::new();
     for device in devices {
-        go_on(caller.stop, device)?;
+        check_stop(caller.stop, device)?;
         (caller.progress)(Progress::Formatting {
             device: device.clone(),
             format: spec.format.name(),
@@ -42,8 +42,8 @@ pub(super) fn make(
 fn make_one(format: Format, device: &Path, uuid: &str) -> Result<(), Error> {
     let (program, package, options) = match format {
         Format::None => return Ok(()),
-        // Everything is initialised now, so that no kernel thread writes during a measurement;
-        // nothing is discarded, so that the image keeps its blocks.
+        // Everything is initialised now, so that no kernel thread writes during a measurement; nothing
+        // is discarded, so that the image keeps its blocks.
         Format::Ext4 => (
             "mkfs.ext4",
             "e2fsprogs",
@@ -84,11 +84,11 @@ fn find(devices: &[PathBuf], uuid: &str) -> Result<PathBuf, Error> {
             return Ok(device.clone());
         }
     }
-    let hint = "the file system that was just made is on none of the devices";
+    let hint = "the file system just created is on none of the devices";
     Err(Error::unexpected("find", Path::new(uuid), hint))
 }
 
-/// A random UUID (RFC 9562, version 4): the kernel makes a new one for every reader.
+/// A random UUID (RFC 9562, version 4): the kernel generates a new one for every read.
 fn random_uuid(root: &Root) -> Result<String, Error> {
     root.read_trimmed("/proc/sys/kernel/random/uuid")
 }

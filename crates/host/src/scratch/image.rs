@@ -10,10 +10,10 @@ use assay_units::Bytes;
 use rand::rngs::SmallRng;
 use rand::{RngCore, SeedableRng};
 
-use super::{Base, Caller, Progress, ScratchSpec, go_on};
+use super::{Base, Caller, Progress, ScratchSpec, check_stop};
 use crate::Ledger;
 
-/// Makes the image and attaches it.
+/// Creates the image and attaches it.
 pub(super) fn attach(
     root: &Root,
     ledger: &mut Ledger,
@@ -23,31 +23,31 @@ pub(super) fn attach(
     caller: &mut Caller<'_>,
 ) -> Result<Base, Error> {
     if size.get() == 0 || !size.get().is_multiple_of(512) {
-        let hint = format!("the size of a disk is a multiple of 512 bytes, not {size}");
+        let hint = format!("the size of a disk must be a multiple of 512 bytes, not {size}");
         return Err(Error::unexpected("set up", Path::new(&spec.name), hint));
     }
-    // Its name may stand for another one as soon as it is open.
+    // The directory's path may change once it is open.
     let directory = Dir::open(&root.resolve(directory))?;
-    let place = directory.place()?;
-    check_space(&place, size)?;
+    let image_dir = directory.current_path()?;
+    check_space(&image_dir, size)?;
     let name = format!("assay-{}-{}.img", spec.name, std::process::id());
-    let path = directory.here().join(&name);
+    let path = directory.proc_path().join(&name);
     let mut file = ledger.make_file(root, &path)?;
-    fill(&mut file, &place.join(&name), size.get(), caller)?;
+    fill(&mut file, &image_dir.join(&name), size.get(), caller)?;
     let device = ledger.attach_loop(root, &file, &path)?;
     let notes = if device.direct {
         Vec::new()
     } else {
         vec![format!(
-            "the file system of {} cannot do direct I/O, so {} goes through the page cache",
-            place.display(),
+            "the file system of {} does not support direct I/O, so {} goes through the page cache",
+            image_dir.display(),
             device.name
         )]
     };
     Ok(Base { device: device.name, node: device.node, notes })
 }
 
-/// The image must fit, with a twentieth to spare for the file system's own needs.
+/// The image must fit, with 5 % to spare for the file system's own needs.
 fn check_space(directory: &Path, size: Bytes) -> Result<(), Error> {
     let needed = size.get() + size.get() / 20;
     let free = filesystem::free_space(directory)?;
@@ -55,7 +55,7 @@ fn check_space(directory: &Path, size: Bytes) -> Result<(), Error> {
         return Ok(());
     }
     let hint = format!(
-        "{} MiB are free and {} MiB are needed: free some space, make the disk's `size` smaller, \
+        "{} MiB are free and {} MiB are needed: free some space, reduce the disk's `size`, \
          or choose another directory for images",
         free >> 20,
         needed >> 20
@@ -63,8 +63,8 @@ fn check_space(directory: &Path, size: Bytes) -> Result<(), Error> {
     Err(Error::unexpected("make a scratch image in", directory, hint))
 }
 
-/// Writes every byte, with data that no layer below can compress or deduplicate: neither a hole
-/// nor a run of zeros may answer for the disk.
+/// Writes every byte, with data that no lower layer can compress or deduplicate: neither holes nor
+/// zeros may be read instead of the disk.
 pub(super) fn fill(
     file: &mut File,
     path: &Path,
@@ -75,15 +75,15 @@ pub(super) fn fill(
     let wrong = |cause: &std::io::Error| Error::new("fill", path, cause);
     let mut generator = SmallRng::seed_from_u64(size);
     let mut buffer = vec![0; CHUNK as usize];
-    let mut done = 0;
-    while done < size {
-        go_on(caller.stop, path)?;
-        let length = CHUNK.min(size - done);
+    let mut written = 0;
+    while written < size {
+        check_stop(caller.stop, path)?;
+        let length = CHUNK.min(size - written);
         let part = &mut buffer[..usize::try_from(length).unwrap_or(0)];
         generator.fill_bytes(part);
         file.write_all(part).map_err(|cause| wrong(&cause))?;
-        done += length;
-        (caller.progress)(Progress::Filling { done, total: size });
+        written += length;
+        (caller.progress)(Progress::Filling { done: written, total: size });
     }
     file.sync_all().map_err(|cause| wrong(&cause))
 }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn filling_stops_when_asked_to() {
+    fn filling_stops_on_request() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("image");
         let mut file = File::create_new(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Null block devices, which answer at once and so show the cost of the layers above.
+//! Null block devices, which complete requests immediately and so show the cost of the layers above.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::Ledger;
 use crate::facts::NULLB;
 use crate::poll_until::wait_until;
 
-/// Makes a null block device of `size` with these attributes.
+/// Creates a null block device of `size` with these attributes.
 pub(super) fn make(
     root: &Root,
     ledger: &mut Ledger,
@@ -27,7 +27,7 @@ pub(super) fn make(
     let mut attributes = vec![("size".to_owned(), (size.get() >> 20).to_string())];
     attributes.extend_from_slice(options);
     ledger.make_null_block(root, &path, &attributes)?;
-    // Old kernels call the device by its index, newer ones by the name of its directory.
+    // Old kernels name the device by its index, newer ones by its directory.
     let index = root.read_trimmed(path.join("index"))?;
     let candidates = [format!("nullb{index}"), format!("assay-{name}")];
     let mut device = None;
@@ -40,7 +40,9 @@ pub(super) fn make(
     Ok(Base {
         node: Path::new("/dev").join(device),
         device: device.clone(),
-        notes: vec!["a null block device keeps no time: shares are real, latencies are not".into()],
+        notes: vec![
+            "a null block device has no service time: shares are real, latencies are not".into(),
+        ],
     })
 }
 
@@ -49,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_without_null_blk_is_told_with_a_remedy() {
+    fn a_kernel_without_null_blk_is_reported_with_a_remedy() {
         let tree = tempfile::tempdir().unwrap();
         let state = tempfile::tempdir().unwrap();
         let mut ledger = Ledger::begin(state.path(), "run").unwrap();

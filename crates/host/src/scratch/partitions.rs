@@ -15,8 +15,8 @@ use crate::{Ledger, command};
 const MIB: u64 = 1 << 20;
 const SECTOR: u64 = 512;
 
-/// Equal areas that begin and end at whole MiB; the first and the last MiB are left to the
-/// partition table and its copy. Empty for a disk without partitions.
+/// Equal areas aligned to whole MiB; the first and the last MiB are reserved for the partition table
+/// and its copy. Empty for a disk without partitions.
 pub(super) fn plan(spec: &ScratchSpec, size: Bytes) -> Result<Vec<Area>, Error> {
     let count = u64::from(spec.partitions);
     if count == 0 {
@@ -30,8 +30,8 @@ pub(super) fn plan(spec: &ScratchSpec, size: Bytes) -> Result<Vec<Area>, Error> 
     Ok((0..count).map(|index| Area { start: MIB + index * length, length }).collect())
 }
 
-/// Writes a partition table where sfdisk is there to do it, tells the kernel of every partition
-/// and waits for the device nodes.
+/// Writes a partition table if sfdisk is available, adds every partition to the kernel's table and
+/// waits for the device nodes.
 pub(super) fn make(
     root: &Root,
     ledger: &mut Ledger,
@@ -41,7 +41,7 @@ pub(super) fn make(
     match command::find("sfdisk") {
         Some(sfdisk) => write_table(&sfdisk, &disk.device_path, areas)?,
         None => disk.notes.push(
-            "there is no partition table on the disk (sfdisk is missing); only the kernel knows \
+            "the disk has no partition table (sfdisk is missing); only the kernel knows \
              its partitions"
                 .to_owned(),
         ),
@@ -49,8 +49,8 @@ pub(super) fn make(
     (1..).zip(areas).map(|(number, area)| add(root, ledger, disk, number, *area)).collect()
 }
 
-/// The table is written without a word to the kernel: whether it can read tables differs from
-/// kernel to kernel, and it is told of each partition anyway.
+/// Writes the table without notifying the kernel: whether it can parse tables differs between kernels,
+/// and each partition is added explicitly anyway.
 fn write_table(sfdisk: &Path, disk: &Path, areas: &[Area]) -> Result<(), Error> {
     const MBR: usize = 4;
     let label = if areas.len() <= MBR { "dos" } else { "gpt" };
@@ -73,8 +73,8 @@ fn add(
 ) -> Result<PathBuf, Error> {
     let name = name(&disk.device, number);
     match ledger.add_partition(&disk.device_path, number, area) {
-        // udev or the kernel was faster in reading the table that was just written; the
-        // partition goes with the table all the same.
+        // udev or the kernel has already read the table just written; the partition is removed with the
+        // table all the same.
         Err(error) if error.is(Errno::BUSY) && is_there(root, &disk.device, &name, area) => {
             ledger.adopt_partition(&disk.device_path, number)?;
         }
@@ -89,12 +89,12 @@ fn add(
 }
 
 fn is_there(root: &Root, disk: &str, partition: &str, area: Area) -> bool {
-    let place = Path::new("/sys/block").join(disk).join(partition);
-    let sectors = |name: &str| root.read_trimmed(place.join(name)).ok()?.parse::<u64>().ok();
+    let directory = Path::new("/sys/block").join(disk).join(partition);
+    let sectors = |name: &str| root.read_trimmed(directory.join(name)).ok()?.parse::<u64>().ok();
     sectors("start") == Some(area.start / SECTOR) && sectors("size") == Some(area.length / SECTOR)
 }
 
-/// The kernel puts a `p` between a name that ends with a digit and the partition's number.
+/// The kernel puts a `p` between a name that ends in a digit and the partition number.
 fn name(disk: &str, number: u32) -> String {
     let separator = if disk.ends_with(|c: char| c.is_ascii_digit()) { "p" } else { "" };
     format!("{disk}{separator}{number}")

@@ -38,14 +38,14 @@ pub(super) fn set(
 fn explain(root: &Root, path: &Path, error: Error) -> Error {
     match root.read_trimmed(path) {
         Ok(text) if error.is(Errno::INVAL) => {
-            error.with_hint(format!("this queue offers {text}; `modprobe` may bring more"))
+            error.with_hint(format!("this queue offers {text}; `modprobe` may add more"))
         }
         _ if error.is(Errno::NOENT) => error.with_hint("this device has no scheduler"),
         _ => error,
     }
 }
 
-/// An attribute is a name below `queue/`, never a way out of it.
+/// An attribute is a name below `queue/`, and must not lead outside.
 fn checked(name: &str) -> Result<&str, Error> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '/';
     if name.is_empty() || name.starts_with('/') || !name.chars().all(plain) {
@@ -55,7 +55,7 @@ fn checked(name: &str) -> Result<&str, Error> {
     Ok(name)
 }
 
-/// Names of all attributes, those of the active scheduler included.
+/// Names of all attributes, including those of the active scheduler.
 fn offered(root: &Root, queue: &Path) -> Vec<String> {
     let is_file = |path: PathBuf| root.resolve(path).is_file();
     let mut names = root.list(queue).unwrap_or_default();
@@ -94,12 +94,12 @@ mod tests {
     }
 
     #[test]
-    fn scheduler_and_attributes_are_set_and_put_back() {
+    fn scheduler_and_attributes_are_set_and_restored() {
         let (_tree, root) = tree();
         let state = tempfile::tempdir().unwrap();
         let mut ledger = Ledger::begin(state.path(), "run").unwrap();
-        let wanted = spec(&[("iosched/low_latency", "0"), ("nr_requests", "512")]);
-        set(&root, &mut ledger, "sda", &wanted).unwrap();
+        let spec = spec(&[("iosched/low_latency", "0"), ("nr_requests", "512")]);
+        set(&root, &mut ledger, "sda", &spec).unwrap();
         let value = |name: &str| root.read(format!("/sys/block/sda/queue/{name}")).unwrap();
         assert_eq!(value("scheduler"), "bfq");
         assert_eq!(value("iosched/low_latency"), "0");
@@ -113,8 +113,8 @@ mod tests {
         let (_tree, root) = tree();
         let state = tempfile::tempdir().unwrap();
         let mut ledger = Ledger::begin(state.path(), "run").unwrap();
-        let wanted = spec(&[("nr_request", "512")]);
-        let error = set(&root, &mut ledger, "sda", &wanted).unwrap_err().to_string();
+        let spec = spec(&[("nr_request", "512")]);
+        let error = set(&root, &mut ledger, "sda", &spec).unwrap_err().to_string();
         assert!(error.contains("nr_requests, scheduler, iosched/low_latency"), "{error}");
         for name in ["../size", "/etc/passwd", ""] {
             assert!(checked(name).is_err(), "{name}");

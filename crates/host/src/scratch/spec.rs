@@ -1,28 +1,28 @@
-//! What is asked of a scratch disk, and what it then is.
+//! The specification of a scratch disk, and the disk that was created.
 
 use std::path::{Path, PathBuf};
 
 use assay_kernel::Error;
 use assay_units::Bytes;
 
-/// Where a scratch disk comes from.
+/// The kinds of scratch disks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// An image in this directory, attached to a loop device.
     Loop {
-        /// Where the image is made.
+        /// The directory of the image.
         image_dir: PathBuf,
         /// Size of the image, a multiple of 512 bytes.
         size: Bytes,
     },
-    /// A whole disk that is blank, or whose content may go.
+    /// A whole disk that is blank, or whose contents may be erased.
     Block {
         /// Its device node, `/dev/nvme1n1`.
         device: PathBuf,
-        /// Its serial number or its size, written down by someone who wants it erased.
+        /// Its serial number or its size, as permission to erase it.
         erase: Option<String>,
     },
-    /// A directory of a file system that is there already.
+    /// A directory of an existing file system.
     Directory {
         /// The directory.
         path: PathBuf,
@@ -36,10 +36,10 @@ pub enum Source {
     },
 }
 
-/// What is made on each partition, or on the disk when it has none.
+/// The file system created on each partition, or on the disk when it has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Nothing: workloads use the device.
+    /// None: workloads use the device.
     None,
     /// ext4.
     Ext4,
@@ -48,7 +48,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The name that mount(8) and mkfs know it by; `none` for none.
+    /// Its name for mount(8) and mkfs; `none` for none.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,34 +59,34 @@ impl Format {
     }
 }
 
-/// What is asked of a scratch disk.
+/// The specification of a scratch disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScratchSpec {
     /// The study's name for it: letters, digits, `-` and `_`, since it becomes part of paths.
     pub name: String,
-    /// Where it comes from.
+    /// Its kind.
     pub source: Source,
-    /// What is made on it.
+    /// The file system created on it.
     pub format: Format,
-    /// How many equal partitions; 0 for the bare disk.
+    /// Number of equal partitions; 0 for the bare disk.
     pub partitions: u32,
-    /// Its I/O scheduler; `None` leaves what the kernel chose.
+    /// Its I/O scheduler; `None` keeps the kernel's choice.
     pub scheduler: Option<String>,
     /// Attributes below `queue/` with their values, written in this order after the scheduler.
     pub queue: Vec<(String, String)>,
-    /// Where file systems are mounted, as `assay-NAME-N` below it.
+    /// The directory for mount points, `assay-NAME-N`.
     pub mount_dir: PathBuf,
 }
 
 impl ScratchSpec {
-    /// Refuses what no kernel is needed to refuse.
+    /// Checks what can be checked without the kernel.
     pub(super) fn check(&self) -> Result<(), Error> {
         let wrong = |hint: &str| Err(Error::unexpected("set up", Path::new(&self.name), hint));
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if self.name.is_empty() || !self.name.chars().all(plain) {
-            return wrong("the name of a disk is made of letters, digits, `-` and `_`");
+            return wrong("the name of a disk consists of letters, digits, `-` and `_`");
         }
-        // The largest number of partitions that the kernel gives minor numbers to.
+        // The largest number of partitions for which the kernel has minor numbers.
         if self.partitions > 255 {
             return wrong("a disk has at most 255 partitions");
         }
@@ -99,10 +99,11 @@ impl ScratchSpec {
     }
 }
 
-/// A scratch disk that is ready.
+/// A scratch disk ready for use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScratchDisk {
-    /// The kernel's name of the whole disk, `loop8`; empty for a directory on no block device.
+    /// The kernel's name of the whole disk, `loop8`; empty for a directory that is not on a block
+    /// device.
     pub device: String,
     /// Its device numbers.
     pub major: u32,
@@ -112,32 +113,33 @@ pub struct ScratchDisk {
     pub device_path: PathBuf,
     /// Device nodes of its partitions, in order.
     pub partitions: Vec<PathBuf>,
-    /// Where its file systems are mounted, one for each partition; for a directory the run's own one in it.
+    /// The mount points of its file systems, one for each partition; for a directory the run's own
+    /// directory in it.
     pub mounts: Vec<PathBuf>,
-    /// Its size; for a directory the space that is free.
+    /// Its size; for a directory the free space.
     pub size: Bytes,
-    /// What a reader of the results should know of it, as sentences.
+    /// Notes for readers of the results, as sentences.
     pub notes: Vec<String>,
 }
 
-/// How far the preparation is.
+/// Progress of the preparation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
     /// An image is being filled.
     Filling {
         /// Bytes written.
         done: u64,
-        /// Bytes in all.
+        /// Bytes in total.
         total: u64,
     },
     /// The disk is being partitioned.
     Partitioning {
-        /// How many partitions.
+        /// Number of partitions.
         partitions: u32,
     },
     /// A file system is being made.
     Formatting {
-        /// On what.
+        /// The device.
         device: PathBuf,
         /// `ext4`, `xfs`.
         format: &'static str,

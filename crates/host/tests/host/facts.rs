@@ -1,5 +1,5 @@
-//! Facts from trees that stand in for hosts, and from the host itself against other readers.
-// A failure in what the tests share is a failure of the test.
+//! Facts from fake host trees, and from this host compared with other tools.
+// A failure in a shared helper is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod real;
@@ -12,27 +12,29 @@ use assay_units::Bytes;
 
 use tree::{V1_AND_V2, V2_ONLY, gather, two_nodes};
 
-fn home(facts: &HostFacts, controller: &str) -> Hierarchy {
+fn hierarchy(facts: &HostFacts, controller: &str) -> Hierarchy {
     facts.cgroup.controllers[controller].hierarchy.clone()
 }
 
 #[test]
-fn a_host_of_which_nothing_can_be_read_still_has_facts() {
+fn an_unreadable_host_still_has_facts() {
     let facts = gather(&[("proc/version", "")]);
     assert_eq!(facts.host_name, "unknown");
     assert_eq!(facts.cgroup.layout, Layout::None);
     assert_eq!(facts.nodes.len(), 1);
     assert_eq!(facts.nodes[0].distances, [10]);
     assert!(facts.disks.is_empty() && facts.caches.is_empty());
-    assert_ne!(facts.effective_user, 0, "an unknown user is not taken for root");
+    assert_ne!(facts.effective_user, 0, "an unknown user does not count as root");
     assert!(matches!(&facts.pressure, Available::NotAvailable(why) if why.contains("CONFIG_PSI")));
     assert!(matches!(facts.parses_partitions, Available::NotAvailable(_)));
     assert!(matches!(&facts.damon, Available::NotAvailable(why) if why.contains("CONFIG_DAMON")));
-    assert!(matches!(&home(&facts, "io"), Hierarchy::Absent(why) if why.contains("not built")));
+    assert!(
+        matches!(&hierarchy(&facts, "io"), Hierarchy::Absent(why) if why.contains("not built"))
+    );
 }
 
 #[test]
-fn a_scheme_of_damon_that_pages_out_is_a_fact_of_the_host() {
+fn a_damon_scheme_that_pages_out_is_a_fact_of_the_host() {
     let kdamond = "sys/kernel/mm/damon/admin/kdamonds/0";
     let files = [
         ("proc/version".to_owned(), ""),
@@ -55,32 +57,32 @@ fn a_tree_without_proc_is_an_error_with_a_remedy() {
 }
 
 #[test]
-fn on_a_hybrid_host_each_controller_is_found_where_it_is() {
+fn controllers_of_a_hybrid_host_are_found_in_their_hierarchies() {
     let facts = gather(V1_AND_V2);
     assert_eq!(facts.cgroup.layout, Layout::Hybrid);
     assert_eq!(facts.cgroup.v2_mount, Some(PathBuf::from("/sys/fs/cgroup/unified")));
-    assert_eq!(home(&facts, "io"), Hierarchy::V1("/sys/fs/cgroup/blkio".into()));
-    assert_eq!(home(&facts, "cpuacct"), Hierarchy::V1("/sys/fs/cgroup/cpu,cpuacct".into()));
-    assert_eq!(home(&facts, "hugetlb"), Hierarchy::V2("/sys/fs/cgroup/unified".into()));
-    assert_eq!(home(&facts, "perf_event"), Hierarchy::V2("/sys/fs/cgroup/unified".into()));
+    assert_eq!(hierarchy(&facts, "io"), Hierarchy::V1("/sys/fs/cgroup/blkio".into()));
+    assert_eq!(hierarchy(&facts, "cpuacct"), Hierarchy::V1("/sys/fs/cgroup/cpu,cpuacct".into()));
+    assert_eq!(hierarchy(&facts, "hugetlb"), Hierarchy::V2("/sys/fs/cgroup/unified".into()));
+    assert_eq!(hierarchy(&facts, "perf_event"), Hierarchy::V2("/sys/fs/cgroup/unified".into()));
     assert_eq!(facts.cgroup.controllers["memory"].own_group, "/api/x");
     assert_eq!(facts.cgroup.controllers["hugetlb"].own_group, "/");
     assert!(!facts.cgroup.controllers.contains_key("blkio"));
     assert!(!facts.cgroup.controllers.contains_key("name=systemd"));
-    assert!(matches!(home(&facts, "net_cls"), Hierarchy::Absent(why) if why.contains("v1")));
-    assert!(matches!(home(&facts, "rdma"), Hierarchy::Absent(why) if why.contains("boot")));
+    assert!(matches!(hierarchy(&facts, "net_cls"), Hierarchy::Absent(why) if why.contains("v1")));
+    assert!(matches!(hierarchy(&facts, "rdma"), Hierarchy::Absent(why) if why.contains("boot")));
 }
 
 #[test]
-fn on_a_unified_host_all_is_below_one_mount() {
+fn a_unified_host_has_a_single_mount() {
     let facts = gather(V2_ONLY);
     assert_eq!(facts.cgroup.layout, Layout::V2);
     for name in ["cpu", "io", "memory", "pids", "misc"] {
-        assert_eq!(home(&facts, name), Hierarchy::V2("/sys/fs/cgroup".into()), "{name}");
+        assert_eq!(hierarchy(&facts, name), Hierarchy::V2("/sys/fs/cgroup".into()), "{name}");
         // In a container the mount shows only a part, and the path begins above it.
         assert_eq!(facts.cgroup.controllers[name].own_group, "/inner");
     }
-    assert!(matches!(home(&facts, "freezer"), Hierarchy::Absent(_)));
+    assert!(matches!(hierarchy(&facts, "freezer"), Hierarchy::Absent(_)));
 }
 
 #[test]
@@ -121,7 +123,7 @@ fn two_nodes_with_smt_and_shared_caches_are_read() {
 }
 
 #[test]
-fn a_disk_is_told_with_what_uses_it_and_its_partitions() {
+fn a_disk_is_listed_with_its_users_and_partitions() {
     let facts = gather(&[
         ("proc/self/mountinfo", "27 1 8:1 / /data rw - ext4 /dev/sda1 rw\n"),
         ("proc/swaps", "Filename\tType\tSize\tUsed\tPriority\n/dev/sda2\tpartition\t9\t0\t-2\n"),

@@ -1,6 +1,6 @@
-//! Scratch disks and the ledger on the real kernel, as root. Every test leaves the host as it
-//! found it and looks whether it did.
-// A failure in what the tests share is a failure of the test.
+//! Scratch disks and the ledger on the real kernel, as root. Every test restores the host and checks
+//! that it did.
+// A failure in a shared helper is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
 mod kill;
@@ -57,8 +57,8 @@ impl Bench {
         assert_eq!(self.ledger.restore(&self.root), []);
         assert!(self.ledger.finish().unwrap());
         HostSnapshot::assert_same(before, "restored");
-        let left: Vec<PathBuf> = entries(self.work.path());
-        assert_eq!(left, [self.work.path().join("state")]);
+        let remaining: Vec<PathBuf> = entries(self.work.path());
+        assert_eq!(remaining, [self.work.path().join("state")]);
     }
 }
 
@@ -70,7 +70,7 @@ fn sized(mut spec: ScratchSpec, mebi: u64) -> ScratchSpec {
 }
 
 #[test]
-fn a_bare_loop_disk_is_full_direct_and_set_as_asked() {
+fn a_bare_loop_disk_is_allocated_direct_and_configured() {
     let Some(_lock) = host_lock("a bare loop disk") else { return };
     let before = HostSnapshot::take();
     let mut bench = Bench::new();
@@ -99,10 +99,10 @@ fn a_bare_loop_disk_is_full_direct_and_set_as_asked() {
     bench.restore(&before);
 }
 
-/// Linux does not take its own default of `discard_max_bytes` back, but removes the device.
+/// Linux does not accept its own default of `discard_max_bytes`, but the device is removed.
 #[test]
-fn an_attribute_that_cannot_be_written_back_goes_with_its_loop_device() {
-    let Some(_lock) = host_lock("an attribute of no return") else { return };
+fn an_attribute_that_cannot_be_restored_vanishes_with_its_loop_device() {
+    let Some(_lock) = host_lock("an attribute that cannot be restored") else { return };
     let before = HostSnapshot::take();
     let mut bench = Bench::new();
     let mut spec = sized(bench.spec(Format::None, 0), 8);
@@ -134,7 +134,7 @@ fn partitions_are_formatted_and_mounted_one_by_one() {
 }
 
 #[test]
-fn a_whole_disk_can_be_xfs() {
+fn a_whole_disk_can_be_formatted_with_xfs() {
     let Some(_lock) = host_lock("a disk with xfs") else { return };
     let before = HostSnapshot::take();
     let mut bench = Bench::new();
@@ -146,7 +146,7 @@ fn a_whole_disk_can_be_xfs() {
 }
 
 #[test]
-fn an_image_on_tmpfs_is_attached_whether_or_not_it_can_be_direct() {
+fn an_image_on_tmpfs_is_attached_with_or_without_direct_io() {
     let Some(_lock) = host_lock("an image on tmpfs") else { return };
     let Ok(memory) = tempfile::Builder::new().prefix("assay-test-").tempdir_in("/dev/shm") else {
         skip("an image on tmpfs", "no /dev/shm");
@@ -174,7 +174,7 @@ fn an_unknown_scheduler_is_refused_with_what_the_queue_offers() {
     bench.restore(&before);
 }
 
-/// A loop device stands in for a disk that the user names.
+/// A loop device in the role of a disk named by the user.
 fn attached_blank(bench: &mut Bench, mebi: u64) -> PathBuf {
     let path = bench.work.path().join("blank");
     let file = bench.ledger.make_file(&bench.root, &path).unwrap();
@@ -183,7 +183,7 @@ fn attached_blank(bench: &mut Bench, mebi: u64) -> PathBuf {
 }
 
 #[test]
-fn a_blank_disk_is_used_and_blank_again_afterwards() {
+fn a_blank_disk_is_blank_again_afterwards() {
     let Some(_lock) = host_lock("a blank disk") else { return };
     let before = HostSnapshot::take();
     let mut bench = Bench::new();
@@ -202,7 +202,7 @@ fn a_blank_disk_is_used_and_blank_again_afterwards() {
 }
 
 #[test]
-fn a_disk_with_a_file_system_is_kept_until_its_size_is_written_down() {
+fn a_disk_with_a_file_system_is_erased_only_with_its_size_given() {
     let Some(_lock) = host_lock("a disk with content") else { return };
     let before = HostSnapshot::take();
     let mut bench = Bench::new();
@@ -218,7 +218,7 @@ fn a_disk_with_a_file_system_is_kept_until_its_size_is_written_down() {
 }
 
 #[test]
-fn a_directory_keeps_what_is_in_it_and_its_disk_is_named() {
+fn a_directory_keeps_its_contents_and_its_disk_is_named() {
     let Some(_lock) = host_lock("a directory") else { return };
     let before = HostSnapshot::take();
     let mut bench = Bench::new();
@@ -226,11 +226,11 @@ fn a_directory_keeps_what_is_in_it_and_its_disk_is_named() {
     let disk = bench.set_up(&on_loop).unwrap();
     let mut spec = bench.spec(Format::None, 0);
     spec.source = Source::Directory { path: disk.mounts[0].clone() };
-    let found = bench.set_up(&spec).unwrap();
-    assert_eq!(found.device, disk.device, "the whole disk and not the partition");
-    assert_eq!((found.major, found.minor), (disk.major, disk.minor));
-    assert_eq!(found.device_path, disk.mounts[0]);
-    let own = &found.mounts[0];
+    let in_directory = bench.set_up(&spec).unwrap();
+    assert_eq!(in_directory.device, disk.device, "the whole disk and not the partition");
+    assert_eq!((in_directory.major, in_directory.minor), (disk.major, disk.minor));
+    assert_eq!(in_directory.device_path, disk.mounts[0]);
+    let own = &in_directory.mounts[0];
     assert_eq!(
         own.parent(),
         Some(disk.mounts[0].as_path()),
@@ -263,9 +263,9 @@ fn groups_with_living_and_frozen_processes_are_removed() {
     assert_eq!(process::state(&bench.root, child.id()), None);
 }
 
-/// What an administrator does over a mount of ours is theirs, and stays.
+/// A mount that an administrator puts over ours is theirs, and stays.
 #[test]
-fn what_somebody_else_has_mounted_over_a_scratch_disk_is_not_unmounted() {
+fn a_foreign_mount_over_a_scratch_disk_is_not_unmounted() {
     let Some(_lock) = host_lock("a mount over a mount") else { return };
     let before = HostSnapshot::take();
     let mut bench = Bench::new();
@@ -282,15 +282,15 @@ fn what_somebody_else_has_mounted_over_a_scratch_disk_is_not_unmounted() {
     let kept = fs::read_to_string(disk.mounts[0].join("file")).unwrap();
     assert_eq!(kept, "of the administrator");
     theirs(&["umount"]);
-    // Once a wait has run out, as that for the mount has, the next ones are short.
+    // Once a wait has timed out, as that for the mount has, the next ones are short.
     assert!((0..20).any(|_| bench.ledger.restore(&bench.root).is_empty()));
     bench.restore(&before);
 }
 
-/// The number of a loop device is taken by whoever asks first, also between two steps of a restore.
+/// Anyone may take the number of a loop device, also between two steps of a restore.
 #[test]
-fn a_loop_device_that_somebody_else_has_attached_meanwhile_is_theirs() {
-    let Some(_lock) = host_lock("a loop device of somebody else") else { return };
+fn a_loop_device_attached_by_someone_else_meanwhile_is_not_removed() {
+    let Some(_lock) = host_lock("a foreign loop device") else { return };
     let before = HostSnapshot::take();
     let mut bench = Bench::new();
     let (ours, theirs) = (bench.work.path().join("ours"), bench.work.path().join("theirs"));
@@ -325,7 +325,7 @@ fn a_loop_device_that_somebody_else_has_attached_meanwhile_is_theirs() {
 }
 
 #[test]
-fn what_a_change_of_scheduler_resets_is_put_back_too() {
+fn attributes_reset_by_a_change_of_scheduler_are_restored_too() {
     let Some(_lock) = host_lock("a change of scheduler") else { return };
     let mut bench = Bench::new();
     let device = attached_blank(&mut bench, 8);
@@ -339,7 +339,7 @@ fn what_a_change_of_scheduler_resets_is_put_back_too() {
     {
         bench.ledger.write_file(&bench.root, &queue.join(attribute), value).unwrap();
     }
-    // Not written down by itself: found by the comparison with what was kept.
+    // Not recorded separately: found by comparison with the saved attributes.
     bench.root.write(queue.join("wbt_lat_usec"), "1234").unwrap();
     assert_ne!(HostSnapshot::take().queue(&name), before);
     assert_eq!(bench.ledger.restore_to(&bench.root, mark), []);

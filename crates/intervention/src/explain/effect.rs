@@ -1,33 +1,33 @@
-//! What became of the error.
+//! Effect of an intervention on the error.
 
+use assay_judge::may_follow_from_others;
+use assay_verdict::{PromiseJudgement, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::rounds::{Pairs, Rounds, typical};
-use assay_judge::may_follow_from_others;
-use assay_verdict::{PromiseJudgement, Verdict};
 
-/// What became of the error.
+/// Effect of an intervention on the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// The promise was kept, or at least the error is within the margin.
+    /// The promise was kept, or the error is within the margin.
     Cured,
-    /// Surely less than unchanged.
+    /// Significantly smaller than unchanged.
     Lessened,
-    /// Neither surely less nor surely more, and about the same.
+    /// About the same; neither significantly smaller nor larger.
     Unmoved,
-    /// Surely more than unchanged.
+    /// Significantly larger than unchanged.
     Worsened,
-    /// The intervals leave it open.
+    /// Inconclusive: the intervals allow several of the above.
     Open,
-    /// No number, or a gate failed.
+    /// No number, or a failed validity check.
     Void,
     /// Could not be tried.
     NotTried,
 }
 
 impl Effect {
-    /// Whether more rounds may still tell.
+    /// Whether more rounds may decide it.
     #[must_use]
     pub const fn may_change(self) -> bool {
         matches!(self, Self::Open | Self::Void)
@@ -40,7 +40,7 @@ pub(super) struct Base<'j> {
     pub(super) was_broken: bool,
 }
 
-/// A promise of one trial, and the rounds that its numbers are of.
+/// A promise of one trial, and the rounds its numbers belong to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Judged<'j> {
     pub(super) promise: &'j PromiseJudgement,
@@ -48,8 +48,8 @@ pub(super) struct Judged<'j> {
 }
 
 impl Judged<'_> {
-    /// Errors with the number of their round. In documents before those numbers repeats count as
-    /// rounds; where some repeat has no error of its own nothing is known.
+    /// Errors with their round numbers. Older documents lack round numbers: repeats then count as
+    /// rounds. Empty where some repeat has no error.
     fn errors(&self) -> Vec<(usize, f64)> {
         let errors = self.promise.errors.iter().copied();
         match (self.rounds.len(), self.promise.errors.len()) {
@@ -63,8 +63,8 @@ impl Judged<'_> {
 }
 
 impl Base<'_> {
-    /// Whether there is an error to take away: surely, or by its size where it was surely there
-    /// when the run that is explained was judged.
+    /// Whether there is an error to remove: significant now, or beyond the margin now and
+    /// significant in the explained run.
     pub(super) fn is_bad(&self) -> bool {
         match self.judged.promise.verdict {
             Verdict::Broken => true,
@@ -74,20 +74,19 @@ impl Base<'_> {
         }
     }
 
-    /// Whether most rounds are off by more than the margin; a logarithm and its exponential are not
-    /// exact.
+    /// Whether the typical error exceeds the margin; the tolerance covers rounding of exp and ln.
     fn is_off(&self) -> bool {
         self.size() > self.judged.promise.within * (1.0 + 1e-9)
     }
 
-    /// The error of most rounds, or that of all together.
+    /// The typical error of a round, or that of all rounds together.
     pub(super) fn size(&self) -> f64 {
         let all = || self.judged.promise.worst_error.map_or(0.0, |error| error.value);
         typical(&self.judged.promise.errors, self.judged.promise.within).unwrap_or_else(all)
     }
 
-    /// The arm's rounds beside those of the unchanged trial, by their numbers, as far as `counts`
-    /// has them. None where it is not known which round an error is of.
+    /// Error pairs (unchanged, arm) of the rounds selected by `counts`. Empty where errors cannot
+    /// be assigned to rounds.
     pub(super) fn pairs(&self, arm: &Judged<'_>, counts: impl Fn(usize) -> bool) -> Pairs {
         let (before, after) = (self.judged.errors(), arm.errors());
         let both = before.iter().filter_map(|(round, before)| {
@@ -97,10 +96,10 @@ impl Base<'_> {
         both.collect()
     }
 
-    /// What became of the error in this trial.
+    /// Effect of this arm's change on the error.
     pub(super) fn effect(&self, judged: &PromiseJudgement, rounds: Option<&Rounds>) -> Effect {
-        // A gate that voided the unchanged trial and lets this one pass is all there is to see,
-        // unless the errors of both can be compared.
+        // Without comparable errors, a check that failed unchanged and passes now is the only
+        // evidence.
         let void = self.judged.promise.verdict == Verdict::Void;
         if void && judged.verdict == Verdict::Kept && !self.is_bad() {
             return Effect::Cured;
@@ -108,12 +107,12 @@ impl Base<'_> {
         if !has_numbers(judged) {
             return Effect::Void;
         }
-        // One round shows nothing: what chance does to a single one no interval tells.
+        // One round proves nothing: its scatter is unknown.
         rounds.map_or(Effect::Open, |rounds| self.by_rounds(judged, rounds))
     }
 
     fn by_rounds(&self, judged: &PromiseJudgement, rounds: &Rounds) -> Effect {
-        // Of an unchanged trial that was void or kept the figure says nothing.
+        // An unchanged trial that is void or kept has no error to compare with.
         if !self.is_bad() {
             Effect::Open
         } else if rounds.less() {
@@ -131,8 +130,8 @@ impl Base<'_> {
     }
 }
 
-/// Whether the numbers of a trial mean something: no gate failed, or only the one that a broken share
-/// fails by itself, a queue that runs dry.
+/// Whether the trial's numbers are valid: no check failed, or only one that a broken share causes
+/// by itself (a queue that runs dry).
 fn has_numbers(judged: &PromiseJudgement) -> bool {
     judged.worst_error.is_some()
         && (judged.verdict != Verdict::Void

@@ -1,27 +1,27 @@
-//! Whether an error goes with a weight or stays with a group, when weights are exchanged.
+//! Whether an error follows a weight or stays with a group when weights are exchanged.
 
 use serde::{Deserialize, Serialize};
 
 use assay_verdict::PromiseJudgement;
 
-/// What an error follows.
+/// What the error follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Follows {
-    /// Whoever has the weight has the error: it lies in how weights are kept.
+    /// Any group with this weight has the error: the weights are not obeyed.
     Weight,
-    /// Whoever had the error has it with another weight: it lies in what the group runs, or where.
+    /// The same group has the error under another weight: the cause is its workload or placement.
     Program,
-    /// Neither by far better than the other.
+    /// Neither is clearly better.
     Unclear,
 }
 
-/// The better of two explanations leaves less than this part of what the other leaves.
+/// The better of two explanations leaves less than this part of the other's residual.
 const CLEARLY: f64 = 0.5;
 
-/// Compares the groups' errors with those after the exchange. `None` where a promise has no weights,
-/// or groups differ.
-pub(super) fn of(before: &PromiseJudgement, after: &PromiseJudgement) -> Option<Follows> {
+/// Compares the groups' errors before and after the exchange. `None` where a promise has no
+/// weights, or the groups differ.
+pub(super) fn compare(before: &PromiseJudgement, after: &PromiseJudgement) -> Option<Follows> {
     let error = |share: f64, expected: f64| (share.max(1e-9) / expected).ln();
     let errors = |judged: &PromiseJudgement| -> Option<Vec<(f64, f64)>> {
         let groups = judged.groups.iter();

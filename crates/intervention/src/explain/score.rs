@@ -1,35 +1,35 @@
-//! Predictions beside what became of the error.
+//! Compares predictions with the measured effect.
 
+use assay_verdict::Interval;
+use assay_verdict::wording::percent;
 use serde::{Deserialize, Serialize};
 
 use super::predicted_effect::{Expect, Prediction};
 use super::rounds::Rounds;
-use assay_verdict::Interval;
-use assay_verdict::wording::percent;
 
 /// One prediction after the change was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Scored {
+pub struct ScoredPrediction {
     /// The code of the cause.
     pub cause: String,
-    /// Why it says so.
+    /// The law behind the prediction.
     pub law: String,
-    /// What it says, in words.
+    /// The prediction in words.
     pub says: String,
-    /// The least error that it allows.
+    /// Smallest error allowed by the prediction.
     pub low: f64,
-    /// The largest error that it allows.
+    /// Largest error allowed by the prediction.
     pub high: f64,
-    /// The error that was measured with the change: of all rounds together where it was to vanish,
-    /// round by round where it was to become a part of what it is unchanged.
+    /// Measured error under the change: over all rounds where it should vanish, round by round
+    /// where it should become a multiple of the unchanged error.
     pub measured: Option<Interval>,
-    /// Whether it was right; `None` where the measured interval leaves it open.
+    /// Whether the prediction was right; `None` where the measured interval does not decide.
     pub right: Option<bool>,
 }
 
-impl Scored {
-    /// Holds a prediction against the error with the change. `base` is the error without it.
-    pub(super) fn of(
+impl ScoredPrediction {
+    /// Compares a prediction with the measured error. `base` is the error without the change.
+    pub(super) fn new(
         prediction: &Prediction,
         base: f64,
         within: f64,
@@ -46,17 +46,17 @@ impl Scored {
             Expect::Vanishes => error,
             Expect::Times { .. } => rounds.map(part).or(error),
         };
-        let right = measured.and_then(|seen| {
-            let inside = (low..=high).contains(&seen.value);
-            let apart = seen.low > high || seen.high < low;
-            // Surely changed, and by its estimate the way that the law does not allow.
+        let right = measured.and_then(|measured| {
+            let inside = (low..=high).contains(&measured.value);
+            let apart = measured.low > high || measured.high < low;
+            // A significant change in a direction that the law excludes, by its estimate.
             let surely = rounds.is_some_and(|rounds| match prediction.expect {
                 Expect::Vanishes => false,
                 Expect::Times { low, high } => {
                     (rounds.less() && rounds.left < low) || (rounds.more() && rounds.left > high)
                 }
             });
-            // A value inside with an interval that reaches far out says as little as one outside.
+            // An estimate outside decides only if the interval excludes the predicted range.
             match (inside, apart || surely) {
                 (true, _) => Some(true),
                 (false, true) => Some(false),
@@ -66,7 +66,7 @@ impl Scored {
         Self {
             cause: prediction.cause.clone(),
             law: prediction.law.clone(),
-            says: prediction.expect.says(within),
+            says: prediction.expect.describe(within),
             low,
             high,
             measured,
@@ -74,9 +74,10 @@ impl Scored {
         }
     }
 
-    /// One line for people.
+    /// One line of text.
     pub(super) fn line(&self) -> String {
-        let measured = self.measured.map_or_else(|| "?".to_owned(), |seen| percent(seen.value));
+        let measured =
+            self.measured.map_or_else(|| "?".to_owned(), |measured| percent(measured.value));
         let right = match self.right {
             Some(true) => "right",
             Some(false) => "wrong",

@@ -1,53 +1,53 @@
-//! From the repeats of a search and its confirmation to what they show.
+//! Draws the conclusions of a search and its confirmation.
 
+use assay_judge::{Samples, judge};
 use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels, Manifest, Table};
+use assay_verdict::{Interval, Judgement, Verdict};
 
 use super::assessment::frontier;
 use super::{Measured, NotTried, Outcome, SettingResult, Tuning, sentence};
-use assay_judge::{Samples, judge};
-use assay_verdict::{Interval, Judgement, Verdict};
 
-/// A setting with the trials of the run that tried it.
+/// A setting with its trials.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tried {
+pub struct TriedSetting {
     /// Its name.
     pub name: String,
-    /// What it changes, in words.
+    /// The change in words.
     pub change: String,
-    /// How many things it changes.
+    /// Number of things it changes.
     pub changes: usize,
-    /// What to write into the study.
+    /// Lines to write into the study.
     pub lines: Vec<String>,
-    /// Its trial of the search; `None` for one that never had its turn.
+    /// Index of its search trial; `None` if it never ran.
     pub search: Option<usize>,
-    /// Its trial of the confirmation.
+    /// Index of its confirmation trial.
     pub confirmation: Option<usize>,
-    /// After which rung it was left out.
+    /// Rung after which it was dropped.
     pub left_out_after: Option<u32>,
 }
 
-/// A run of a search.
+/// The run of a search.
 #[derive(Debug, Clone)]
-pub struct Tuned<'r> {
-    /// What was recorded.
+pub struct SearchRun<'r> {
+    /// The manifest of the run.
     pub manifest: &'r Manifest,
     /// Its samples.
     pub samples: &'r Samples,
     /// The run as judged.
     pub judgement: &'r Judgement,
     /// Settings, the unchanged one first.
-    pub tried: Vec<Tried>,
-    /// What the host could not do.
+    pub tried: Vec<TriedSetting>,
+    /// Settings that the host does not allow.
     pub not_tried: Vec<NotTried>,
-    /// Whether somebody ended it early.
+    /// Whether the user ended it early.
     pub ended_early: bool,
 }
 
-/// Judges a search: fresh data alone says what a setting keeps.
+/// Judges a search; only fresh data decides whether a setting keeps the promise.
 ///
 /// `None` when not even the unchanged setting was tried.
 #[must_use]
-pub fn tuning(tuned: &Tuned<'_>) -> Option<Tuning> {
+pub fn tuning(tuned: &SearchRun<'_>) -> Option<Tuning> {
     let first = tuned.tried.first()?;
     let base =
         tuned.judgement.trials.get(first.confirmation.or(first.search)?)?.promises.first()?;
@@ -58,10 +58,11 @@ pub fn tuning(tuned: &Tuned<'_>) -> Option<Tuning> {
         setting.on_frontier = on;
     }
     let mut not_tried = tuned.not_tried.clone();
-    let is_tried = |tried: &&Tried| settings.iter().any(|setting| setting.name == tried.name);
+    let is_tried =
+        |tried: &&TriedSetting| settings.iter().any(|setting| setting.name == tried.name);
     not_tried.extend(tuned.tried.iter().filter(|tried| !is_tried(tried)).map(|tried| NotTried {
         name: tried.name.clone(),
-        why: "the time was over before its turn came".to_owned(),
+        why: "time ran out before it was tried".to_owned(),
         for_time: true,
     }));
     let chosen = choose(&settings);
@@ -91,12 +92,12 @@ pub fn tuning(tuned: &Tuned<'_>) -> Option<Tuning> {
         ended_early: tuned.ended_early,
         sentence: String::new(),
     };
-    found.sentence = sentence::of(&found);
+    found.sentence = sentence::summary(&found);
     Some(found)
 }
 
-fn result(tuned: &Tuned<'_>, tried: &Tried) -> Option<SettingResult> {
-    let measured = |trial: Option<usize>| Measured::of(tuned.judgement.trials.get(trial?)?);
+fn result(tuned: &SearchRun<'_>, tried: &TriedSetting) -> Option<SettingResult> {
+    let measured = |trial: Option<usize>| Measured::from_trial(tuned.judgement.trials.get(trial?)?);
     let (search, confirmation) = (measured(tried.search), measured(tried.confirmation));
     if search.is_none() && confirmation.is_none() {
         return None;
@@ -123,12 +124,11 @@ fn point(setting: &SettingResult) -> Option<(f64, f64)> {
     Some((data.error?.value, data.rate?))
 }
 
-/// Rates that differ by less count as the same.
+/// Rates within this ratio count as the same.
 const ABOUT: f64 = 0.98;
 
-/// The fastest of those whose fresh repeats keep the promise; of those about as fast the one that
-/// changes least. The study stays as it is where no other is surely faster: a change needs a
-/// reason.
+/// The fastest setting whose fresh repeats keep the promise; among about equally fast ones the one
+/// with the fewest changes. The unchanged study wins unless another is significantly faster.
 fn choose(settings: &[SettingResult]) -> Option<usize> {
     let keeps = |setting: &SettingResult| {
         setting.confirmation.as_ref().is_some_and(|data| data.verdict == Verdict::Kept)
@@ -151,8 +151,8 @@ fn choose(settings: &[SettingResult]) -> Option<usize> {
     })
 }
 
-/// Whether each setting is broken by its own interval. That all are is false only if one keeps the
-/// promise and its interval says otherwise, so that no correction for many is needed (an
+/// Whether each setting is broken by its own interval. That is wrong only if a setting keeps the
+/// promise although its own interval excludes it, so no multiplicity correction is needed (an
 /// intersection-union test; Berger 1982).
 fn all_break(settings: &[SettingResult]) -> bool {
     let breaks = |setting: &SettingResult| {
@@ -161,8 +161,7 @@ fn all_break(settings: &[SettingResult]) -> bool {
     !settings.is_empty() && settings.iter().all(breaks)
 }
 
-/// One error over another: the ends are those that are farthest apart, which holds whatever the
-/// two have in common.
+/// Ratio of two errors with a conservative interval: it holds whatever the correlation of the two.
 fn error_ratio(with: &Measured, without: &Measured) -> Option<Interval> {
     let (with, without) = (with.error?, without.error?);
     let over = |one: f64, other: f64| if other > 0.0 { one / other } else { f64::INFINITY };
@@ -173,8 +172,8 @@ fn error_ratio(with: &Measured, without: &Measured) -> Option<Interval> {
     })
 }
 
-/// The rate of one trial over that of another, by pairs of repeats, with its interval; `None` with
-/// fewer than two pairs.
+/// Rate of one trial relative to another, by pairs of repeats, with its interval; `None` with fewer
+/// than two pairs.
 #[must_use]
 pub fn rate_ratio(
     manifest: &Manifest,
@@ -211,5 +210,5 @@ pub fn rate_ratio(
     Some(Interval { value: pair.ratio?, low: pair.low?, high: pair.high? })
 }
 
-/// The factor that tells settings apart, as `assay-plan` names it.
+/// Name of the factor that distinguishes settings, as in `assay-plan`.
 const CHANGED: &str = "changed";

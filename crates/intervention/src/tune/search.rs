@@ -1,60 +1,61 @@
-//! What to try next.
+//! Search schedule: which setting to try next.
 //!
-//! The first rung tries every setting once. Each rung that follows keeps the better third, and
-//! tries it three times more; the first of them also has settings that change what two of the best
-//! change. Two repeats would say less than one: Student's t over two is 12.7, over three 4.3. The unchanged setting, which is number 0, takes its turn after every few others, so
-//! that a drift of the host is seen and favours none. What is left goes into the confirmation,
-//! whose repeats are new trials: forwards in one round and backwards in the next.
+//! The first rung tries every setting once. Each later rung keeps the better third and tries it
+//! three more times; the first of them also has settings that combine two of the best. (Two repeats
+//! would tell less than one: Student's t over two is 12.7, over three 4.3.) The unchanged setting,
+//! number 0, is repeated after every few others, so that a drift of the host shows and favours
+//! none. The rest goes into the confirmation, whose repeats are new trials, in forward and backward
+//! order by turns.
 
 use std::collections::VecDeque;
 
 use super::assessment::{Assessment, best_first, most_exact};
 
-/// Settings that are confirmed at most, the unchanged one not counted.
+/// Largest number of confirmed settings, the unchanged one not counted.
 const FINALISTS: usize = 3;
 
-/// The part of a rung that goes on.
+/// One in this many settings of a rung survives.
 const KEPT_OF: usize = 3;
 
-/// The unchanged setting has its turn after so many others.
+/// The unchanged setting is repeated after this many others.
 const BETWEEN: usize = 4;
 
-/// Pairs of the best settings that are tried together.
+/// Number of pairs of the best settings that are combined.
 const PAIRS: usize = 3;
 
-/// Rounds of a rung after the first.
+/// Rounds of each rung after the first.
 const ROUNDS: usize = 3;
 
-/// Rounds of confirmation that are enough, and those that are wanted: many short repeats tell more
-/// than few long ones, because what differs from one repeat to the next is known from their number.
+/// Largest and desired number of confirmation rounds: many short repeats tell more than few long
+/// ones, because they measure the scatter between repeats.
 const MOST_ROUNDS: usize = 8;
 const WANTED_ROUNDS: usize = 5;
 
-/// A repeat holds ten blocks of half a second and what may be cut as warm-up: with fewer blocks
-/// nothing is decided.
+/// Shortest repeat: ten blocks of half a second and a possible warm-up; with fewer blocks nothing
+/// is decided.
 const SHORTEST_S: f64 = 6.0;
 
-/// How time is divided.
+/// How the time is divided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Budget {
-    /// Seconds for everything.
+    /// Seconds in total.
     pub total_s: f64,
-    /// Seconds of a repeat of the search.
+    /// Seconds of a search repeat.
     pub search_s: f64,
-    /// Seconds of a repeat of the confirmation.
+    /// Seconds of a confirmation repeat.
     pub confirmation_s: f64,
-    /// Seconds that a repeat takes besides, before any was measured.
+    /// Overhead in seconds per repeat, before any was measured.
     pub around_s: f64,
 }
 
 impl Budget {
-    /// The part of the time that the search may take.
+    /// The part of the time for the search.
     const SEARCH: f64 = 0.6;
 
-    /// Repeats of a length that suits the time, none longer than `longest_s`: more time is first
-    /// spent on more settings and rounds.
+    /// Chooses repeat lengths for the available time, none longer than `longest_s`: more time is
+    /// spent on more settings and rounds first.
     #[must_use]
-    pub fn of(total_s: f64, longest_s: f64, around_s: f64) -> Self {
+    pub fn new(total_s: f64, longest_s: f64, around_s: f64) -> Self {
         let slots = (WANTED_ROUNDS * (FINALISTS + 2)) as f64;
         let confirmation = (1.0 - Self::SEARCH) * total_s / slots - around_s;
         let length = |wanted: f64, most: f64| wanted.clamp(SHORTEST_S, most).min(longest_s);
@@ -76,33 +77,33 @@ impl Budget {
     }
 }
 
-/// Where settings are tried.
-pub trait Field {
-    /// What is known of each setting so far, by number.
-    fn look(&mut self) -> Vec<Assessment>;
-    /// Makes a setting that changes what both of these change, and gives its number, the next
-    /// one; `None` where they change the same thing or the host cannot.
+/// The settings being searched.
+pub trait SettingPool {
+    /// Assessments of all settings so far, by number.
+    fn assessments(&mut self) -> Vec<Assessment>;
+    /// Adds a setting that combines two others and returns its number, the next one; `None` where
+    /// both change the same thing or the host does not allow it.
     fn combine(&mut self, one: usize, other: usize) -> Option<usize>;
 }
 
-/// What comes next.
+/// The next step of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
     /// A repeat of the search for this setting.
     Try(usize),
-    /// A fresh repeat of this setting.
+    /// A confirmation repeat for this setting.
     Confirm(usize),
 }
 
-/// Where the search stands.
+/// State of the search.
 #[derive(Debug)]
 pub struct Search {
     budget: Budget,
-    /// Settings that are still in, the unchanged one not counted.
+    /// Settings still in the search, the unchanged one not counted.
     alive: Vec<usize>,
     queue: VecDeque<Move>,
     rung: u32,
-    /// The rung after which each setting was left out.
+    /// The rung after which each setting was dropped.
     left_out: Vec<(usize, u32)>,
     confirming: bool,
     moves: usize,
@@ -112,8 +113,8 @@ pub struct Search {
 }
 
 impl Search {
-    /// Begins with `count` settings, number 0 the unchanged one, which was tried just now. Those of `always` are confirmed
-    /// whatever the search says of them. `elapsed_s` of the time are gone.
+    /// Starts with `count` settings; number 0 is the unchanged one, which was just tried. Those in
+    /// `always` are confirmed whatever the search shows. `elapsed_s` of the time have passed.
     #[must_use]
     pub fn begin(count: usize, always: &[usize], budget: Budget, elapsed_s: f64) -> Self {
         let alive: Vec<usize> = (1..count).collect();
@@ -134,33 +135,33 @@ impl Search {
         search
     }
 
-    /// What to do next, `elapsed_s` seconds after the beginning; `None` when all is done.
-    pub fn next(&mut self, elapsed_s: f64, field: &mut dyn Field) -> Option<Move> {
+    /// The next step, `elapsed_s` seconds after the start; `None` when done.
+    pub fn next(&mut self, elapsed_s: f64, pool: &mut dyn SettingPool) -> Option<Move> {
         let around = self.around_s(elapsed_s);
         let search_ends = Budget::SEARCH * self.budget.total_s;
         if !self.confirming && elapsed_s + self.budget.search_s + around > search_ends {
-            self.confirm(elapsed_s, around, field);
+            self.confirm(elapsed_s, around, pool);
         }
         while self.queue.is_empty() && !self.confirming {
-            self.climb(elapsed_s, around, field);
+            self.climb(elapsed_s, around, pool);
         }
         self.moves += 1;
         self.queue.pop_front()
     }
 
-    /// After which rung a setting was left out, if it was.
+    /// The rung after which a setting was dropped, if it was.
     #[must_use]
     pub fn left_out(&self, setting: usize) -> Option<u32> {
         self.left_out.iter().find(|(left, _)| *left == setting).map(|(_, rung)| *rung)
     }
 
-    /// The settings that are confirmed, once that is known; the unchanged one is the first.
+    /// The finalists, once chosen; the unchanged setting is the first.
     #[must_use]
     pub fn finalists(&self) -> &[usize] {
         &self.finalists
     }
 
-    /// What a repeat costs besides its length, as seen so far.
+    /// Overhead of a repeat, as measured so far.
     fn around_s(&self, elapsed_s: f64) -> f64 {
         match self.moves {
             0 => self.budget.around_s,
@@ -171,40 +172,41 @@ impl Search {
         }
     }
 
-    /// Ends a rung: leaves the worse out and begins the next rung, or the confirmation.
-    fn climb(&mut self, elapsed_s: f64, around: f64, field: &mut dyn Field) {
-        let seen = field.look();
-        let order = best_first(&seen, &self.alive);
+    /// Ends a rung: drops the worse settings and starts the next rung or the confirmation.
+    fn climb(&mut self, elapsed_s: f64, around: f64, pool: &mut dyn SettingPool) {
+        let assessments = pool.assessments();
+        let order = best_first(&assessments, &self.alive);
         self.rung += 1;
         if order.len() <= FINALISTS && self.rung > 1 {
-            return self.confirm(elapsed_s, around, field);
+            return self.confirm(elapsed_s, around, pool);
         }
         let keep = order.len().div_ceil(KEPT_OF).max(FINALISTS.min(order.len()));
         let mut kept: Vec<usize> = order[..keep].to_vec();
-        kept.extend(most_exact(&seen, &order[keep..]).filter(|index| {
-            most_exact(&seen, &kept).is_none_or(|best| error(&seen, *index) < error(&seen, best))
+        kept.extend(most_exact(&assessments, &order[keep..]).filter(|index| {
+            most_exact(&assessments, &kept)
+                .is_none_or(|best| error(&assessments, *index) < error(&assessments, best))
         }));
         self.leave_out(&kept);
         self.alive = kept;
         if self.rung == 1 {
-            self.join(&order, field);
+            self.join(&order, pool);
         }
         self.fill(ROUNDS);
     }
 
-    /// Adds settings that change what two of the best change.
-    fn join(&mut self, order: &[usize], field: &mut dyn Field) {
+    /// Adds combinations of the best settings.
+    fn join(&mut self, order: &[usize], pool: &mut dyn SettingPool) {
         let best = &order[..order.len().min(FINALISTS)];
         let pairs = best
             .iter()
             .enumerate()
             .flat_map(|(at, one)| best[at + 1..].iter().map(move |other| (*one, *other)));
         let joined: Vec<usize> =
-            pairs.filter_map(|(one, other)| field.combine(one, other)).take(PAIRS).collect();
+            pairs.filter_map(|(one, other)| pool.combine(one, other)).take(PAIRS).collect();
         self.alive.extend(joined);
     }
 
-    /// Rounds of everything that is in, forwards and backwards in turn.
+    /// Queues rounds of all remaining settings, forward and backward by turns.
     fn fill(&mut self, rounds: usize) {
         for round in 0..rounds {
             let mut order = self.alive.clone();
@@ -218,21 +220,21 @@ impl Search {
         }
     }
 
-    /// Chooses the finalists and plans their rounds in the time that is left.
-    fn confirm(&mut self, elapsed_s: f64, around: f64, field: &mut dyn Field) {
+    /// Chooses the finalists and plans their rounds in the remaining time.
+    fn confirm(&mut self, elapsed_s: f64, around: f64, pool: &mut dyn SettingPool) {
         self.confirming = true;
         self.queue.clear();
-        let seen = field.look();
+        let assessments = pool.assessments();
         let known: Vec<usize> =
-            self.alive.iter().copied().filter(|index| *index < seen.len()).collect();
-        let order = best_first(&seen, &known);
+            self.alive.iter().copied().filter(|index| *index < assessments.len()).collect();
+        let order = best_first(&assessments, &known);
         let left = self.budget.total_s - elapsed_s;
         let each = self.budget.confirmation_s + around;
         let slots = (left / each).max(0.0) as usize;
         // Fewer settings with three rounds are worth more than many with one.
         let beside = 1 + self.always.len();
         let most = (slots / WANTED_ROUNDS).saturating_sub(beside).clamp(1, FINALISTS);
-        let tried = |index: &usize| seen[*index].error.is_some();
+        let tried = |index: &usize| assessments[*index].error.is_some();
         let mut finalists: Vec<usize> = order.into_iter().filter(tried).take(most).collect();
         self.leave_out(&finalists);
         finalists.insert(0, 0);
@@ -261,6 +263,6 @@ impl Search {
     }
 }
 
-fn error(seen: &[Assessment], index: usize) -> f64 {
-    seen[index].error.map_or(f64::INFINITY, |error| error.value)
+fn error(assessments: &[Assessment], index: usize) -> f64 {
+    assessments[index].error.map_or(f64::INFINITY, |error| error.value)
 }

@@ -1,30 +1,32 @@
-//! What a search came to, in words.
+//! The summary sentence of a search.
 
-use super::{Measured, Outcome, SettingResult, Tuning};
 use assay_verdict::wording::{margin, percent};
 use assay_verdict::{Interval, Verdict};
 
-pub(super) fn of(found: &Tuning) -> String {
+use super::{Measured, Outcome, SettingResult, Tuning};
+
+pub(super) fn summary(found: &Tuning) -> String {
     let early = if found.ended_early { "The search was ended early. " } else { "" };
-    let said = match (found.outcome, found.chosen.as_deref().and_then(|name| found.setting(name))) {
-        (Outcome::Found, Some(chosen)) => chosen_sentence(found, chosen),
-        (Outcome::NoneKeeps, _) => none_keeps(found),
-        _ => undecided(found),
-    };
-    format!("{early}{said}")
+    let sentence =
+        match (found.outcome, found.chosen.as_deref().and_then(|name| found.setting(name))) {
+            (Outcome::Found, Some(chosen)) => chosen_sentence(found, chosen),
+            (Outcome::NoneKeeps, _) => none_keeps(found),
+            _ => undecided(found),
+        };
+    format!("{early}{sentence}")
 }
 
 fn chosen_sentence(found: &Tuning, chosen: &SettingResult) -> String {
     let confirmed = chosen.confirmation.as_ref();
     let kept = format!(
-        "keeps the promise within {} ({}), by {} that took no part in the choice",
+        "keeps the promise within {} ({}), by {} that were not used for the choice",
         margin(found.within),
         error(confirmed),
         repeats(confirmed)
     );
     if found.settings.first().is_some_and(|unchanged| unchanged.name == chosen.name) {
         return format!(
-            "The study as it is {kept}; none of {} other settings that keeps it was shown to be \
+            "The study as it is {kept}; none of {} other settings that keep it was shown to be \
              faster.",
             found.settings.len() - 1
         );
@@ -64,7 +66,7 @@ fn undecided(found: &Tuning) -> String {
         || {
             let why = found.settings.first().and_then(SettingResult::best_data);
             let why = why.map_or_else(String::new, |data| format!(": {}", data.reason));
-            format!(" No setting gave a number that counts{why}.").replace("..", ".")
+            format!(" No setting gave a valid number{why}.").replace("..", ".")
         },
         |(setting, data)| {
             format!(
@@ -89,7 +91,7 @@ fn undecided(found: &Tuning) -> String {
     )
 }
 
-/// The smallest error that counts, of fresh data where there is any.
+/// The setting with the smallest valid error, of fresh data where there is any.
 fn nearest(found: &Tuning) -> Option<(&SettingResult, &Measured)> {
     let fresh = found.settings.iter().any(|setting| setting.confirmation.is_some());
     found
@@ -110,7 +112,7 @@ fn error(data: Option<&Measured>) -> String {
         || "no error could be measured".to_owned(),
         |error| {
             format!(
-                "off by {} at most, interval {} to {}",
+                "off by at most {}, interval {} to {}",
                 percent(error.value),
                 percent(error.low),
                 percent(error.high)

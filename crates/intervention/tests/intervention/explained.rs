@@ -1,5 +1,5 @@
-//! Explanations of made-up interventions: what confirms a cause, what contradicts it, and what
-//! says nothing.
+//! Explanations of synthetic interventions: what confirms or contradicts a cause, and what is
+//! inconclusive.
 
 use assay_intervention::{
     Arm, Effect, Explanation, FRESH, Finding, Follows, Fresh, PERMUTE, Prediction, Question,
@@ -13,7 +13,7 @@ const LADDER: [u32; 4] = [100, 200, 400, 800];
 const KEPT: [f64; 4] = [1.0 / 15.0, 2.0 / 15.0, 4.0 / 15.0, 8.0 / 15.0];
 const BROKEN: [f64; 4] = [0.12, 0.13, 0.30, 0.45];
 
-/// Four groups that want 32 requests each of a pool of 256, of which few are in the queue.
+/// Four groups that keep 32 requests each outstanding in a pool of 256, few of them in the queue.
 fn scenario(shares: &[f64; 4]) -> Scenario {
     let base = Scenario { outstanding: Some(32), mean_queue: 100.0, ..Scenario::new(&LADDER) };
     base.shares(shares)
@@ -26,7 +26,7 @@ fn recorded() -> Run {
     run
 }
 
-/// A run with one trial an arm and one repeat a round.
+/// A run with one trial per arm and one repeat per round.
 fn interventions(arms: &[&[[f64; 4]]]) -> Run {
     let mut all = recorded();
     all.manifest.trials.clear();
@@ -67,7 +67,7 @@ fn arms() -> Vec<Arm> {
 /// Rounds before the fresh ones.
 const ROUNDS: usize = 4;
 
-/// What rounds say that are all alike, the last of them fresh.
+/// Explains identical rounds, the last of them fresh.
 fn explained(shares: &[[f64; 4]]) -> (Explanation, Vec<Prediction>) {
     let each: Vec<Vec<[f64; 4]>> =
         shares.iter().map(|shares| vec![*shares; ROUNDS + FRESH]).collect();
@@ -107,32 +107,34 @@ fn the_cap_is_suspected_first_where_requests_wait_in_front_of_the_scheduler() {
     assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
     assert_eq!(promise.causes[0].code, "C-TAG-CAP");
     let evidence = promise.causes[0].evidence.join("\n");
-    for said in ["`task1` wants 32 requests and may have 17", "kept 128 outstanding, and 40"] {
+    for said in
+        ["`task1` keeps 32 requests outstanding and may hold 17", "kept 128 outstanding, and 40"]
+    {
         assert!(evidence.contains(said), "{evidence}");
     }
 }
 
 #[test]
-fn a_law_is_told_before_and_found_right_after() {
+fn a_prediction_made_before_is_scored_after() {
     let (found, predictions) = explained(&[BROKEN, KEPT, BROKEN]);
     let law = predictions
         .iter()
         .find(|one| (one.arm.as_str(), one.cause.as_str()) == ("requests", "C-TAG-CAP"));
-    assert!(law.unwrap().law.contains("wants 32 and may have 68"), "{law:?}");
+    assert!(law.unwrap().law.contains("keeps 32 outstanding, its part is 68"), "{law:?}");
     assert_eq!(found.arms[0].effect, Effect::Cured);
     assert_eq!(found.arms[1].effect, Effect::Unmoved);
     assert_eq!(finding(&found, "C-TAG-CAP"), Finding::Confirmed);
     assert_eq!(finding(&found, "C-INJECTION"), Finding::Refuted);
     let scored = found.arms[0].laws.iter().find(|law| law.cause == "C-TAG-CAP").unwrap();
     assert_eq!(scored.right, Some(true));
-    assert!(found.sentence.contains("confirmed (C-TAG-CAP)"), "{}", found.sentence);
+    assert!(found.sentence.contains("Confirmed (C-TAG-CAP)"), "{}", found.sentence);
     assert!(found.sentence.contains("as was predicted"), "{}", found.sentence);
 }
 
-/// More requests have nothing to do with injection: that they cured the error speaks against it,
-/// although one request in the device cured it too.
+/// More requests are unrelated to injection: that they cured the error contradicts it, although one
+/// request in the device cured it too.
 #[test]
-fn a_cause_whose_law_is_wrong_of_another_change_is_contradicted() {
+fn a_wrong_prediction_for_another_change_contradicts_a_cause() {
     let (found, _) = explained(&[BROKEN, KEPT, KEPT]);
     assert_eq!(finding(&found, "C-TAG-CAP"), Finding::Confirmed);
     assert_eq!(finding(&found, "C-INJECTION"), Finding::Contradicted);
@@ -140,10 +142,10 @@ fn a_cause_whose_law_is_wrong_of_another_change_is_contradicted() {
 }
 
 #[test]
-fn an_error_that_did_not_come_back_confirms_nothing() {
+fn an_error_that_does_not_recur_confirms_nothing() {
     let (found, _) = explained(&[KEPT, KEPT, KEPT]);
     assert!(found.causes.iter().all(|cause| cause.finding != Finding::Confirmed), "{found:#?}");
-    assert!(found.sentence.contains("did not come back"), "{}", found.sentence);
+    assert!(found.sentence.contains("did not recur"), "{}", found.sentence);
 }
 
 /// The lightest group gets twice its share in one round and a third in the next.
@@ -163,7 +165,7 @@ fn explained_rounds(changed: &[[f64; 4]], looks: usize) -> Explanation {
 }
 
 #[test]
-fn what_every_round_shows_confirms_where_no_interval_over_all_rounds_could() {
+fn an_effect_in_every_round_confirms_where_the_overall_interval_does_not() {
     let found = explained_rounds(&[KEPT; 7], 6);
     let rounds = found.arms[0].rounds.unwrap();
     assert_eq!((rounds.rounds, rounds.within), (5, 5), "{rounds:?}");
@@ -174,7 +176,7 @@ fn what_every_round_shows_confirms_where_no_interval_over_all_rounds_could() {
     assert!(found.sentence.contains("from round to round"), "{}", found.sentence);
 }
 
-/// One round in which the change took the error away, as chance alone may have.
+/// One round in which the change removed the error, possibly by chance.
 #[test]
 fn one_round_confirms_nothing_and_rules_nothing_out() {
     let mut run = interventions(&[&[BROKEN], &[KEPT], &[BROKEN]]);
@@ -186,12 +188,12 @@ fn one_round_confirms_nothing_and_rules_nothing_out() {
         assert_eq!(finding(&found, code), Finding::Open);
     }
     let said = &found.causes.iter().find(|cause| cause.code == "C-TAG-CAP").unwrap().evidence;
-    assert!(said[0].contains("it takes two rounds"), "{said:?}");
+    assert!(said[0].contains("one round cannot be told from chance"), "{said:?}");
 }
 
 /// Four rounds of a change that helps in each, and no fresh ones.
 #[test]
-fn what_no_fresh_rounds_have_shown_again_is_not_confirmed() {
+fn without_fresh_rounds_nothing_is_confirmed() {
     let rounds = |shares: [f64; 4]| [shares; 4];
     let again = interventions(&[&rounds(BROKEN), &rounds(KEPT), &rounds(BROKEN)]).judge();
     let (found, _) = explained_by(&again, 1, 4);
@@ -200,7 +202,7 @@ fn what_no_fresh_rounds_have_shown_again_is_not_confirmed() {
 }
 
 #[test]
-fn a_change_that_is_unsteady_itself_is_left_open_and_asks_for_more() {
+fn an_unsteady_change_stays_open_and_needs_more_rounds() {
     let changed: Vec<[f64; 4]> = (1..7).map(unsteady).collect();
     let found = explained_rounds(&changed, 6);
     assert_eq!(found.arms[0].effect, Effect::Open, "{found:#?}");
@@ -219,9 +221,9 @@ fn a_cause_that_the_recorded_run_rules_out_is_not_tried() {
     assert_eq!(excluded("C-TAG-CAP", trial, &judged), None);
 }
 
-/// In the first five rounds the change took the error away, and in fresh ones it came back.
+/// In the first five rounds the change removed the error, in fresh ones it did not.
 #[test]
-fn a_winner_that_fresh_rounds_do_not_show_again_confirms_nothing() {
+fn an_effect_that_fresh_rounds_do_not_reproduce_confirms_nothing() {
     let mut changed = [KEPT; 7];
     changed[5..].copy_from_slice(&[unsteady(5), unsteady(6)]);
     let found = explained_rounds(&changed, 6);
@@ -232,7 +234,7 @@ fn a_winner_that_fresh_rounds_do_not_show_again_confirms_nothing() {
 
 /// The change's second repeat failed and is left out: its third belongs to the third round.
 #[test]
-fn rounds_are_paired_by_number_and_not_by_place() {
+fn rounds_are_paired_by_number_and_not_by_index() {
     let unchanged: Vec<[f64; 4]> = vec![KEPT, KEPT, BROKEN, BROKEN];
     let mut run = interventions(&[&unchanged, &unchanged, &unchanged]);
     run.manifest.trials[1].repeats.remove(1);
@@ -244,8 +246,8 @@ fn rounds_are_paired_by_number_and_not_by_place() {
 }
 
 #[test]
-fn exchanged_weights_tell_whether_an_error_follows_the_weight_or_the_group() {
-    // The heaviest weight gets half of its share, whoever bears it; or the fourth group does.
+fn exchanged_weights_show_what_an_error_follows() {
+    // The heaviest weight gets half of its share, in whichever group; or the fourth group does.
     let follows = |after: [f64; 4]| {
         let mut run = interventions(&[&[BROKEN], &[after]]);
         let weights = ["200", "400", "800", "100"];
@@ -271,7 +273,7 @@ fn exchanged_weights_tell_whether_an_error_follows_the_weight_or_the_group() {
     let rotated = [BROKEN[1], BROKEN[2], BROKEN[3], BROKEN[0]];
     let found = follows(rotated);
     assert_eq!(found.follows, Some(Follows::Weight));
-    assert!(found.sentence.contains("the error went with them"), "{}", found.sentence);
+    assert!(found.sentence.contains("the error moved with them"), "{}", found.sentence);
     let errors: Vec<f64> = BROKEN.iter().zip(KEPT).map(|(seen, share)| seen / share).collect();
     let by_group = [2.0, 4.0, 8.0, 1.0].map(|weight: f64| weight / 15.0);
     let stayed: Vec<f64> =

@@ -1,5 +1,5 @@
-//! How often an explanation confirms a cause by chance: changes that do nothing, looked at as the
-//! command does, with errors that scatter from round to round as those of unsteady trials do.
+//! How often an explanation confirms a cause by chance: ineffective changes with the looks of the
+//! command, and errors that scatter from round to round like those of unsteady trials.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const LOOKS: &[usize] = &[4, 6, 8];
 /// The only look of `--rounds 1`, and of a few more.
 const FEW: [&[usize]; 3] = [&[1], &[2], &[3]];
 
-/// Winners that it confirms, one after the other.
+/// Number of changes confirmed in turn.
 const WINNERS: usize = 2;
 
 /// Errors of one trial by the number of their round.
@@ -91,8 +91,8 @@ fn arms(changes: usize) -> Vec<Arm> {
         .collect()
 }
 
-/// One explanation from its first round to its end. Changes take away what `left` says of the
-/// error: 1 leaves it where it was.
+/// Simulates one explanation. `left` is the remaining part of the error under each change: 1 for an
+/// ineffective one.
 fn explanation(
     random: &mut ChaCha8Rng,
     looks: &[usize],
@@ -151,7 +151,7 @@ fn confirmed(found: &Explanation) -> bool {
     found.causes.iter().any(|cause| cause.finding == Finding::Confirmed)
 }
 
-/// How many of so many explanations confirm a cause though no change does anything.
+/// Number of explanations that confirm a cause although no change has an effect.
 fn false_ones(explanations: u64, looks: &[usize], changes: usize) -> usize {
     let one = |seed: u64| {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -161,7 +161,7 @@ fn false_ones(explanations: u64, looks: &[usize], changes: usize) -> usize {
 }
 
 #[test]
-fn changes_that_do_nothing_confirm_a_cause_in_few_explanations() {
+fn ineffective_changes_rarely_confirm_a_cause() {
     for changes in [1, 8, 12] {
         let found = false_ones(200, LOOKS, changes);
         assert!(found <= 4, "{found} of 200 with {changes} changes");
@@ -178,10 +178,10 @@ fn few_rounds_confirm_no_more_by_chance_than_many() {
     }
 }
 
-/// What docs/judging.md reports: `cargo test -p assay-intervention -- --ignored chance`.
+/// Figures of docs/judging.md: `cargo test -p assay-intervention -- --ignored chance`.
 #[test]
 #[ignore = "some minutes: 1000 explanations a number of changes"]
-fn changes_that_do_nothing_confirm_a_cause_in_at_most_two_of_a_hundred_explanations() {
+fn ineffective_changes_confirm_a_cause_in_at_most_two_of_a_hundred_explanations() {
     for looks in FEW.into_iter().chain([LOOKS]) {
         for changes in [1, 4, 8, 12] {
             let found = false_ones(1000, looks, changes);
@@ -192,7 +192,7 @@ fn changes_that_do_nothing_confirm_a_cause_in_at_most_two_of_a_hundred_explanati
 }
 
 #[test]
-fn a_change_that_takes_the_error_away_is_confirmed_in_nearly_all() {
+fn an_effective_change_is_confirmed_in_nearly_all() {
     let one = |seed: u64| {
         let mut random = ChaCha8Rng::seed_from_u64(1000 + seed);
         let found = explanation(&mut random, LOOKS, 8, &[1.0, 1.0, 0.02]);

@@ -1,10 +1,10 @@
-//! Explanations and searches of made-up runs, whose truth is known.
-// A failure in what the tests share is a failure of the test.
+//! Explanations and searches of synthetic runs with known truth.
+// Failures in shared code are failures of the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod explained;
 mod explained_chance;
-#[allow(dead_code, reason = "the judge's tests make up more than these do")]
+#[allow(dead_code, reason = "the judge's tests use more of it")]
 #[path = "../../../judge/tests/judge/synthetic.rs"]
 mod synthetic;
 mod tune;

@@ -1,13 +1,13 @@
-//! A search on a made-up machine, whose settings have known errors and rates: it finds the best of
-//! them, and it does not take luck for a promise that is kept. Everything but the machine is real:
-//! the search, the judgement of its repeats, and what it is said to have come to.
+//! Searches on a synthetic machine whose settings have known errors and rates: the best is found,
+//! and luck is not taken for a kept promise. Only the machine is synthetic: the search, the
+//! judgement of its repeats and the conclusion are real.
 //!
-//! `ASSAY_SIMULATE=200` makes so many searches of each kind; docs/tuning.md has the figures of that.
+//! `ASSAY_SIMULATE=200` runs that many searches of each kind; docs/tuning.md has the results.
 
 use std::collections::BTreeMap;
 
 use assay_intervention::{
-    Assessment, Budget, Field, Move, Outcome, Search, Tried, Tuned, Tuning, tuning,
+    Assessment, Budget, Move, Outcome, Search, SearchRun, SettingPool, TriedSetting, Tuning, tuning,
 };
 use assay_judge::judge;
 use assay_run_folder::{Manifest, Table};
@@ -17,8 +17,8 @@ use crate::synthetic::{Scenario, Server};
 
 const WEIGHTS: [u32; 8] = [100, 200, 400, 800, 100, 200, 400, 800];
 
-/// What a setting really does: the lightest group's share is this much off, and the disk does this
-/// part of its work.
+/// True effect of a setting: the relative error of the lightest group's share, and the relative
+/// rate of the disk.
 #[derive(Clone)]
 struct Truth {
     name: String,
@@ -30,7 +30,7 @@ struct Machine {
     truths: Vec<Truth>,
     manifest: Manifest,
     samples: Vec<Vec<Vec<Table>>>,
-    /// By setting: its trial of the search and that of the confirmation.
+    /// By setting: its search trial and its confirmation trial.
     trials: Vec<[Option<usize>; 2]>,
     budget: Budget,
     noise: f64,
@@ -87,7 +87,7 @@ impl Machine {
         self.samples[number].append(&mut made.samples[0]);
     }
 
-    /// Searches, with repeats that cost a second besides their length.
+    /// Searches, with an overhead of one second per repeat.
     fn search(mut self) -> Tuning {
         self.repeat(0, false, 0);
         let mut elapsed = self.budget.search_s + 1.0;
@@ -106,7 +106,7 @@ impl Machine {
         }
         let judgement = judge(&self.manifest, &self.samples);
         let tried = self.truths.iter().zip(&self.trials).enumerate();
-        let tried = tried.map(|(index, (truth, trials))| Tried {
+        let tried = tried.map(|(index, (truth, trials))| TriedSetting {
             name: truth.name.clone(),
             change: truth.name.clone(),
             changes: if index == 0 { 0 } else { truth.name.split(" + ").count() },
@@ -115,7 +115,7 @@ impl Machine {
             confirmation: trials[1],
             left_out_after: search.left_out(index),
         });
-        let tuned = Tuned {
+        let tuned = SearchRun {
             manifest: &self.manifest,
             samples: &self.samples,
             judgement: &judgement,
@@ -127,18 +127,20 @@ impl Machine {
     }
 }
 
-impl Field for Machine {
-    fn look(&mut self) -> Vec<Assessment> {
+impl SettingPool for Machine {
+    fn assessments(&mut self) -> Vec<Assessment> {
         let judgement = judge(&self.manifest, &self.samples);
         let unknown = Assessment { verdict: Verdict::Void, error: None, within: 0.0, rate: None };
         let seen = |trials: &[Option<usize>; 2]| {
-            trials[0]
-                .map_or_else(|| unknown.clone(), |trial| Assessment::of(&judgement.trials[trial]))
+            trials[0].map_or_else(
+                || unknown.clone(),
+                |trial| Assessment::from_trial(&judgement.trials[trial]),
+            )
         };
         self.trials.iter().map(seen).collect()
     }
 
-    /// Errors add up here and rates multiply, so that a pair is never better than both.
+    /// Errors add up and rates multiply, so that a pair is never better than both.
     fn combine(&mut self, one: usize, other: usize) -> Option<usize> {
         let (a, b) = (&self.truths[one], &self.truths[other]);
         let name = format!("{} + {}", a.name, b.name);
@@ -170,7 +172,7 @@ fn surface() -> Vec<Truth> {
 }
 
 #[test]
-fn the_setting_that_keeps_the_promise_at_the_highest_throughput_is_found() {
+fn the_fastest_setting_that_keeps_the_promise_is_found() {
     let runs = searches(3);
     let mut right = 0;
     for seed in 0..runs {
@@ -179,12 +181,12 @@ fn the_setting_that_keeps_the_promise_at_the_highest_throughput_is_found() {
 
         right += u64::from(found.chosen.as_deref() == Some("best"));
         if let Some(chosen) = chosen {
-            // What is chosen was confirmed by data of its own.
+            // The choice was confirmed by independent data.
             let fresh = chosen.confirmation.unwrap();
             assert_eq!((fresh.verdict, found.outcome), (Verdict::Kept, Outcome::Found));
             let ratio = chosen.error_ratio.unwrap();
             assert!(ratio.low <= ratio.value && ratio.value <= ratio.high, "{ratio:?}");
-            assert!(found.sentence.contains("took no part in the choice"), "{}", found.sentence);
+            assert!(found.sentence.contains("were not used for the choice"), "{}", found.sentence);
         }
         let wrong = found.setting("fast and wrong").unwrap();
         assert!(wrong.left_out_after.is_some() || wrong.confirmation.is_some(), "{wrong:?}");
@@ -194,8 +196,9 @@ fn the_setting_that_keeps_the_promise_at_the_highest_throughput_is_found() {
 }
 
 #[test]
-fn luck_is_not_taken_for_a_promise_that_is_kept() {
-    // None keeps the promise of 10 %; the noise of short repeats makes some look as if they did.
+fn luck_is_not_taken_for_a_kept_promise() {
+    // No setting keeps the promise of 10 %; the noise of short repeats makes some look as if they
+    // did.
     let runs = searches(4);
     let mut wrong = 0;
     let mut proved = 0;
@@ -213,7 +216,7 @@ fn luck_is_not_taken_for_a_promise_that_is_kept() {
 }
 
 #[test]
-fn that_none_keeps_it_is_said_when_each_is_broken_by_its_own_interval() {
+fn none_keeps_when_each_is_broken_by_its_own_interval() {
     let truths = ["unchanged", "a", "b", "c", "d"].map(|name| truth(name, 0.9, 1.0)).to_vec();
     let found = Machine::new(truths, 0.05, 5, budget()).search();
 
@@ -223,7 +226,7 @@ fn that_none_keeps_it_is_said_when_each_is_broken_by_its_own_interval() {
 }
 
 #[test]
-fn a_study_that_keeps_its_promise_stays_as_it_is_unless_another_is_surely_faster() {
+fn a_study_that_keeps_its_promise_stays_unless_another_is_significantly_faster() {
     let mut truths = vec![truth("unchanged", 0.0, 1.0), truth("same", 0.0, 1.0)];
     let found = Machine::new(truths.clone(), 0.05, 9, budget()).search();
     assert_eq!(found.chosen.as_deref(), Some("unchanged"), "{}", found.sentence);
@@ -236,7 +239,7 @@ fn a_study_that_keeps_its_promise_stays_as_it_is_unless_another_is_surely_faster
 }
 
 #[test]
-fn a_search_keeps_to_its_time_and_ends_in_fresh_repeats() {
+fn a_search_keeps_its_time_and_ends_with_fresh_repeats() {
     let mut machine = Machine::new(surface(), 0.1, 3, budget());
     machine.repeat(0, false, 0);
     let mut elapsed = 7.0;
@@ -254,7 +257,7 @@ fn a_search_keeps_to_its_time_and_ends_in_fresh_repeats() {
     assert!(elapsed <= budget().total_s, "{elapsed}");
     let first = moves.iter().position(|one| matches!(one, Move::Confirm(_))).unwrap();
     assert!(moves[first..].iter().all(|one| matches!(one, Move::Confirm(_))));
-    assert_eq!(search.finalists()[0], 0, "the unchanged setting is confirmed as well");
+    assert_eq!(search.finalists()[0], 0, "the unchanged setting is confirmed too");
     let of_unchanged = moves[..first].iter().filter(|one| **one == Move::Try(0)).count();
     assert!(of_unchanged * 6 >= first, "{of_unchanged} of {first} show a drift");
     let rounds = moves[first..].iter().filter(|one| **one == Move::Confirm(0)).count();

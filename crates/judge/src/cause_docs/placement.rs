@@ -1,31 +1,31 @@
-//! Causes of threads and pages that are not where they were put.
+//! Causes of threads and pages that are not where they were placed.
 
 use super::{CauseEntry, FoundBy};
 
 pub(super) static ENTRIES: &[CauseEntry] = &[
     CauseEntry {
         code: "C-PLACE-NOT-APPLIED",
-        what: "No thread had the CPUs that the process was started with, or memory was allocated under no policy although one was set: the program, or what started it, took them back.",
+        what: "No thread had the CPUs that the process was started with, or memory was allocated under no policy although one was set: the program, or what started it, changed them.",
         found_by: FoundBy::Observed,
         fingerprint: "Cpus_allowed_list of every thread differs from what was set, or areas in numa_maps show `default`.",
-        confirm: "The same place for a program that sets none (`assay-load spin`): it stays.",
+        confirm: "The same placement for a program that sets none (`assay-load spin`): it stays.",
         tests: &[],
         remedy: "Switch the program's own placement off, or place it by a cpuset, which it cannot leave.",
         source: "mmtests#21, stressapptest#118 (flags that do nothing)",
     },
     CauseEntry {
         code: "C-PLACE-TOOL",
-        what: "The program places some of its threads or memory by itself.",
+        what: "The program places some of its threads or memory itself.",
         found_by: FoundBy::Observed,
-        fingerprint: "Some threads have other CPUs than the process was started with, or areas a policy of their own that nobody else can have given them.",
+        fingerprint: "Some threads have other CPUs than the process was started with, or areas have a policy that only the program can have set.",
         confirm: "The same without the program's own options for placement.",
         tests: &[],
-        remedy: "Switch the program's own placement off, or judge the placement that it asks for.",
+        remedy: "Switch the program's own placement off, or judge the placement that it requests.",
         source: "likwid#411: a measurement tool that pins the job again",
     },
     CauseEntry {
         code: "C-PLACE-BLIND",
-        what: "The program saw fewer nodes than there are, so that its own options for nodes placed nothing.",
+        what: "The program saw fewer nodes than the host has, so that its own options for nodes placed nothing.",
         found_by: FoundBy::Observed,
         fingerprint: "`nodes_seen` of the workload is less than the nodes with memory; its pages lie the same with each of the options.",
         confirm: "The same options on a machine with more nodes, or the memory bound by Assay: only the latter moves pages.",
@@ -35,13 +35,13 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
     },
     CauseEntry {
         code: "C-PLACE-FILES",
-        what: "Pages of files were in the page cache before the program mapped them, where whoever read them first had put them.",
+        what: "Pages of files were in the page cache before the program mapped them, on the node of their first reader.",
         found_by: FoundBy::Suspicion,
-        fingerprint: "Mapped files, programs and libraries left out, have pages on other nodes than the policy, while anonymous memory is in its place.",
+        fingerprint: "Mapped files, programs and libraries left out, have pages on other nodes than the policy, while anonymous memory is in place.",
         confirm: "`drop_caches = true`: the files are read anew, under the policy of the reader.",
         tests: &[],
         remedy: "Drop the caches before each repeat, or copy the file under the policy.",
-        source: "mbind(2): a policy has no effect on page cache that is there; Documentation/admin-guide/mm/numa_memory_policy.rst",
+        source: "mbind(2): a policy has no effect on existing page cache; Documentation/admin-guide/mm/numa_memory_policy.rst",
     },
     CauseEntry {
         code: "C-PLACE-CPUSET",
@@ -55,7 +55,7 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
     },
     CauseEntry {
         code: "C-PLACE-NODE-FULL",
-        what: "A node was full, and pages that it should have given came from another.",
+        what: "A node was full, and its pages were allocated on another.",
         found_by: FoundBy::Suspicion,
         fingerprint: "numa_miss of another node and numa_foreign of this one grew.",
         confirm: "A smaller workload, or free memory on the node: the counters stand still.",

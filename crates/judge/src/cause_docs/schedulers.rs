@@ -1,4 +1,4 @@
-//! Causes of schedulers that few kernels have, and of what surrounds a disk.
+//! Causes of schedulers that few kernels have, and of other users of the disk.
 
 use super::{CauseEntry, FoundBy};
 
@@ -37,7 +37,7 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
         code: "C-IOCOST-MODEL",
         what: "iocost divides time that it computes from a model of the disk; where the model is wrong, time is not what the disk takes.",
         found_by: FoundBy::Suspicion,
-        fingerprint: "iocost divides the disk (io.weight on cgroup v2 without bfq) and shares are broken; total throughput departs from what it was told.",
+        fingerprint: "iocost divides the disk (io.weight on cgroup v2 without bfq) and shares are broken; total throughput departs from its configuration.",
         confirm: "Another model (`io.cost.model`, rates times 4 and by 4) with `io.cost.qos` min = max: the error moves.",
         tests: &[],
         remedy: "Measure the disk and write its model: tools/cgroup/iocost_coef_gen.py of the kernel.",
@@ -45,7 +45,7 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
     },
     CauseEntry {
         code: "C-IOCOST-DONATION",
-        what: "Before 5.10 a group with less than about 5 % of the weights cannot hand on what it does not use, so that the disk idles as groups multiply.",
+        what: "Before 5.10 a group with less than about 5 % of the weights cannot donate what it does not use, so that the disk idles as groups multiply.",
         found_by: FoundBy::Suspicion,
         fingerprint: "iocost divides the disk, the kernel is older than 5.10 and the lightest share below 5 %; total throughput falls with groups while ratios hold.",
         confirm: "The same on 5.10: throughput returns.",
@@ -55,9 +55,9 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
     },
     CauseEntry {
         code: "C-WEIGHT-TRANSLATED",
-        what: "What was written into the kernel's file is in another proportion than what was asked for.",
+        what: "The values written into the kernel's files have other proportions than the requested ones.",
         found_by: FoundBy::Suspicion,
-        fingerprint: "Asked and written values of the manifest are in different proportions, by 2 % or more.",
+        fingerprint: "Requested and written values of the manifest are in different proportions, by 2 % or more.",
         confirm: "Write the kernel's own file directly: shares follow what it reads.",
         tests: &[],
         remedy: "Set the file itself (`assay host` says which), or judge by what was read back, as Assay does.",
@@ -75,12 +75,12 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
     },
     CauseEntry {
         code: "C-DISK-OTHERS",
-        what: "Somebody outside of the groups used the disk that the groups were to divide.",
+        what: "Processes outside the groups used the disk that the groups were to divide.",
         found_by: FoundBy::ValidityCheck("neighbours"),
         fingerprint: "The disk moved a tenth or more than the groups' counters say.",
-        confirm: "The same while nobody else uses the disk: both amounts agree.",
+        confirm: "The same while nothing else uses the disk: both amounts agree.",
         tests: &["direct"],
-        remedy: "A disk of its own, or find out who writes (a journal, a flusher, a backup).",
+        remedy: "A dedicated disk, or find out what writes (a journal, a flusher, a backup).",
         source: "/proc/diskstats beside the groups' own counters",
     },
     CauseEntry {
@@ -90,7 +90,7 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
         fingerprint: "`steal` of /proc/stat above a tenth of all CPUs (a twentieth where CPU time is divided).",
         confirm: "The same while the hypervisor's other guests rest.",
         tests: &["repeat"],
-        remedy: "A quieter hypervisor, or CPUs of its own for the guest.",
+        remedy: "A quieter hypervisor, or dedicated CPUs for the guest.",
         source: "Documentation/filesystems/proc.rst: steal",
     },
 ];

@@ -1,36 +1,37 @@
-//! C-SCHEDULER-CEILING: BFQ's lock is the bottleneck on a device that is faster than it.
+//! C-SCHEDULER-CEILING: BFQ's lock is the bottleneck on a faster device.
+
+use assay_verdict::Cause;
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::promise::{Numbers, Subject};
 use crate::repeat::Repeat;
-use assay_verdict::Cause;
 
 const CODE: &str = "C-SCHEDULER-CEILING";
 
-/// Half of what BFQ's document gives for the fastest CPU it was measured on.
+/// Half of what BFQ's documentation states for the fastest CPU measured.
 const MANY: f64 = 200_000.0;
 
-/// Looks at all requests a second under BFQ.
+/// Examines the total request rate under BFQ.
 pub(super) fn suspect(subject: &Subject<'_>, repeat: &Repeat<'_>, numbers: &Numbers) -> Suspicion {
     match requests(subject, repeat) {
-        Err(why) => Suspicion::NotSeen(format!("{CODE}: {why}")),
+        Err(why) => Suspicion::NotExamined(format!("{CODE}: {why}")),
         Ok(rate) if rate < MANY => {
-            Suspicion::RuledOut(format!("{CODE}: {rate:.0} requests a second, in all"))
+            Suspicion::RuledOut(format!("{CODE}: {rate:.0} requests a second in total"))
         }
         Ok(rate) => {
-            let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
+            let fit = Fit::new(numbers, &first_come_first_served(subject, numbers));
             let Some(strength) = fit.and_then(Fit::strength) else {
                 return Suspicion::Open(format!(
-                    "{CODE}: {rate:.0} requests a second, in all, but the groups did not get what \
-                     their requests outstanding bring"
+                    "{CODE}: {rate:.0} requests a second, in all, but shares do not follow the \
+                     requests outstanding"
                 ));
             };
             Suspicion::Fits(
                 Cause {
                     code: CODE.to_owned(),
-                    summary: "suspected: the disk is faster than the scheduler's lock".to_owned(),
-                    evidence: vec![format!("{rate:.0} requests a second, in all, under BFQ")],
+                    summary: "suspected: the scheduler's lock is slower than the disk".to_owned(),
+                    evidence: vec![format!("{rate:.0} requests a second in total under BFQ")],
                     strength: None,
                 },
                 strength.min(Strength::Fair),

@@ -1,25 +1,26 @@
-//! What CFQ has by construction (block/cfq-iosched.c, until 4.20). Nothing that is sampled tells
-//! these apart, so that each is suspected on such kernels only, with the figure that arithmetic
-//! gives where there is one.
+//! Properties of CFQ's algorithm (block/cfq-iosched.c, until 4.20). No sampled data distinguishes
+//! them, so each is suspected only on such kernels, with the figure that its arithmetic gives where
+//! there is one.
+
+use assay_knob::KernelVersion;
+use assay_verdict::Cause;
+use assay_verdict::wording::percent;
 
 use super::fit::Fit;
 use super::{Strength, Suspicion};
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
-use assay_knob::KernelVersion;
-use assay_verdict::Cause;
-use assay_verdict::wording::percent;
 
-/// A round of all groups, seconds (`target_latency`, 300 ms).
+/// One round of all groups in seconds (`target_latency`, 300 ms).
 const ROUND_S: f64 = 0.3;
 
-/// The shortest slice of a group: twice `slice_idle` of 8 ms.
+/// Shortest slice of a group: twice `slice_idle` of 8 ms.
 const FLOOR_S: f64 = 0.016;
 
-/// Bits of the fraction of the whole that a group's weight becomes (`vfraction`).
+/// Resolution of a group's fraction of the whole (`vfraction`).
 const PARTS: f64 = 4096.0;
 
-/// All that CFQ may have done.
+/// All suspicions about CFQ.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
@@ -33,7 +34,7 @@ pub(super) fn suspect(
         format!("the scheduler of {} is cfq", queue.device),
         Strength::Weak,
     )];
-    let predict = |shares: Vec<f64>| Fit::of(numbers, &shares).and_then(Fit::strength);
+    let predict = |shares: Vec<f64>| Fit::new(numbers, &shares).and_then(Fit::strength);
     let slices = shares.iter().map(|share| share.max(FLOOR_S / ROUND_S)).collect();
     let cut = shares.iter().map(|share| (share * PARTS).floor() / PARTS).collect();
     found.push(scored(floor(&shares), predict(slices)));
@@ -42,7 +43,7 @@ pub(super) fn suspect(
     found
 }
 
-/// As strong as what arithmetic predicts is what was seen.
+/// Replaces the strength by how well the arithmetic prediction fits.
 fn scored(found: Suspicion, strength: Option<Strength>) -> Suspicion {
     match (found, strength) {
         (Suspicion::Fits(cause, _), Some(strength)) => Suspicion::Fits(cause, strength),
@@ -63,7 +64,7 @@ fn fits(code: &str, summary: &str, evidence: String, strength: Strength) -> Susp
     Suspicion::Fits(cause, strength)
 }
 
-/// The lightest group's part of a round, beside the shortest slice.
+/// Compares the lightest group's part of a round with the shortest slice.
 fn floor(shares: &[f64]) -> Suspicion {
     let code = "C-CFQ-SLICE-FLOOR";
     let least = shares.iter().copied().fold(1.0, f64::min);
@@ -78,11 +79,12 @@ fn floor(shares: &[f64]) -> Suspicion {
     if slice >= FLOOR_S {
         return Suspicion::RuledOut(format!("{code}: {text}"));
     }
-    let summary = "suspected: under CFQ the lightest groups get the shortest slice, and not theirs";
+    let summary =
+        "suspected: under CFQ the lightest groups get the shortest slice instead of their own";
     fits(code, summary, text, Strength::Fair)
 }
 
-/// What twelve bits leave of the lightest share.
+/// Rounding of the lightest share to twelve bits.
 fn truncated(shares: &[f64], within: f64) -> Suspicion {
     let code = "C-CFQ-VFRACTION";
     let error = |share: f64| (share * PARTS).floor() / PARTS / share - 1.0;
@@ -94,12 +96,12 @@ fn truncated(shares: &[f64], within: f64) -> Suspicion {
     fits(code, "suspected: under CFQ a share is cut to 12 bits", text, Strength::Weak)
 }
 
-/// The delay of re-added groups that 5be6b75610 took out in 4.12.
+/// The delay of re-added groups, removed by 5be6b75610 in 4.12.
 fn delay(release: &str) -> Option<Suspicion> {
     let code = "C-CFQ-DELAY";
     let text = format!("the kernel is {release}");
     match KernelVersion::parse(release) {
-        None => Some(Suspicion::NotSeen(format!("{code}: {text}, which is no version"))),
+        None => Some(Suspicion::NotExamined(format!("{code}: {text}, which is not a version"))),
         Some(version)
             if !(KernelVersion::new(4, 8)..KernelVersion::new(4, 12)).contains(&version) =>
         {
@@ -127,13 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn slices_are_too_long_from_eight_groups_on_and_bits_too_few_from_a_hundred() {
+    fn slices_matter_from_eight_groups_and_bits_from_128() {
         assert!(!fits(&floor(&shares(4))) && fits(&floor(&shares(8))));
         assert!(!fits(&truncated(&shares(64), 0.1)) && fits(&truncated(&shares(128), 0.1)));
     }
 
     #[test]
-    fn the_delay_is_one_of_four_kernels() {
+    fn the_delay_is_suspected_from_4_8_to_4_11() {
         for (release, expected) in
             [("4.7.10", false), ("4.8", true), ("4.11.2", true), ("4.15", false)]
         {

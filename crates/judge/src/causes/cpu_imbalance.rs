@@ -1,10 +1,14 @@
 //! C-CPU-IMBALANCE: a group's threads were not spread evenly over the CPUs.
 //!
-//! The kernel has a queue of runnable threads for each CPU, and a group's weight is divided among
-//! the queues that hold its threads, by their load averages (`calc_group_shares`,
-//! kernel/sched/fair.c). Weights are kept exactly on each CPU; over several they are kept only as
-//! far as load balancing spreads every group evenly. Known since group scheduling exists
-//! (6b2d770026, 2.6.28: 58 : 24 : 18 for three equal groups of 8, 4 and 3 threads).
+//! The kernel has a run queue for each CPU, and a group's weight is divided among the queues that
+//! hold its threads, by their load averages (`calc_group_shares`, kernel/sched/fair.c). Weights are
+//! exact on each CPU; over several CPUs they are only as exact as load balancing spreads every
+//! group evenly. Known since group scheduling exists (6b2d770026, 2.6.28: 58 : 24 : 18 for three
+//! equal groups of 8, 4 and 3 threads).
+
+use assay_stats::series::at;
+use assay_verdict::Cause;
+use assay_verdict::wording::{percent, some_of};
 
 use super::fit::Fit;
 use super::{Strength, Suspicion};
@@ -12,36 +16,33 @@ use crate::cpus::Shared;
 use crate::promise::Numbers;
 use crate::repeat::Repeat;
 use crate::sorted::Sorted;
-use assay_stats::series::at;
-use assay_verdict::Cause;
-use assay_verdict::wording::{percent, some_of};
 
 const CODE: &str = "C-CPU-IMBALANCE";
 
-/// A group with so much more than its even part on one CPU, on average over seconds, was unevenly
-/// spread: 60 to 40 on two CPUs.
+/// A group whose largest part on one CPU exceeds an even part by this much, averaged over seconds,
+/// is unevenly spread: 60 to 40 on two CPUs.
 const UNEVEN: f64 = 0.1;
 
-/// Steps in which the spread is looked at, nanoseconds: threads that stand apart for a second and
-/// change sides afterwards look even over a minute.
+/// Length of the steps in nanoseconds: threads that are apart for a second and swap sides
+/// afterwards look even over a minute.
 const STEP_NS: u64 = 1_000_000_000;
 
-/// Looks at where each group's time was spent.
+/// Examines on which CPUs each group ran.
 pub(super) fn suspect(repeat: &Repeat<'_>, shared: &Shared, numbers: &Numbers) -> Suspicion {
     if shared.set.len() < 2 {
         return Suspicion::RuledOut(format!("{CODE}: the groups shared one CPU"));
     }
     let table = match repeat.table("cpu_split") {
         Ok(table) => table,
-        Err(why) => return Suspicion::NotSeen(format!("{CODE}: {why}")),
+        Err(why) => return Suspicion::NotExamined(format!("{CODE}: {why}")),
     };
     let mut seen = Vec::new();
     for (index, name) in numbers.names.iter().enumerate() {
         match unevenness(repeat, &table, shared, name) {
             Some(uneven) => seen.push((index, uneven)),
             None => {
-                let missing = format!("{CODE}: the samples do not say where `{name}` ran");
-                return Suspicion::NotSeen(missing);
+                let missing = format!("{CODE}: the samples do not show on which CPUs `{name}` ran");
+                return Suspicion::NotExamined(missing);
             }
         }
     }
@@ -56,13 +57,13 @@ pub(super) fn suspect(repeat: &Repeat<'_>, shared: &Shared, numbers: &Numbers) -
     }
     let predicted = predicted(repeat, &table, shared, numbers);
     let Some(predicted) = predicted else {
-        // With a CPU for each group any division could be due to where the groups were.
+        // With a CPU for each group any division could be due to the placement of the groups.
         return Suspicion::Fits(cause(shared, numbers, &seen), Strength::Weak);
     };
-    match Fit::of(numbers, &predicted).and_then(|fit| Some((fit.strength()?, fit.explained()))) {
+    match Fit::new(numbers, &predicted).and_then(|fit| Some((fit.strength()?, fit.explained()))) {
         None => Suspicion::RuledOut(format!(
-            "{CODE}: groups were uneven over the CPUs by up to {}, but weights kept on each CPU by \
-             itself do not give what was seen",
+            "{CODE}: groups were uneven over the CPUs by up to {}, but exact weights on each CPU \
+             alone do not explain the shares",
             percent(most)
         )),
         Some((strength, explained)) => {
@@ -70,7 +71,7 @@ pub(super) fn suspect(repeat: &Repeat<'_>, shared: &Shared, numbers: &Numbers) -
             cause.evidence.insert(
                 1,
                 format!(
-                    "weights kept on each CPU by itself, where the groups were, explain {} of the \
+                    "exact weights on each CPU, given where the groups ran, explain {} of the \
                      error",
                     percent(explained)
                 ),
@@ -80,12 +81,13 @@ pub(super) fn suspect(repeat: &Repeat<'_>, shared: &Shared, numbers: &Numbers) -
     }
 }
 
-/// What each group would have got if weights were kept on every CPU by itself, given where it was.
+/// Shares each group would have if weights were exact on every CPU alone, given where it ran.
 ///
-/// On CPU `c` a group has the part `W l_c / S_c`, where `l_c` is the part of its load that is there
-/// and `S_c` the weight of all that is: `sum_c f_c S_c = W` with the part `f_c` of the CPU that it
-/// had. One unknown a CPU and one equation a group: with more groups than CPUs the equations hold
-/// only if this is what went on. They are solved second by second; `None` with fewer groups.
+/// On CPU `c` a group has the part `W l_c / S_c`, where `l_c` is the part of its load on that CPU
+/// and `S_c` the weight of all load there: `sum_c f_c S_c = W` with the part `f_c` of the CPU that
+/// it had. That is one unknown per CPU and one equation per group: with more groups than CPUs the
+/// equations hold only if this model is right. They are solved second by second; `None` with fewer
+/// groups.
 fn predicted(
     repeat: &Repeat<'_>,
     table: &Sorted<'_>,
@@ -124,8 +126,8 @@ fn predicted(
     Some(sums)
 }
 
-/// The weights that groups acted with, if each CPU divided itself by weight: the solution that is
-/// nearest to the real ones, by multiplicative updates, which keep everything positive.
+/// Effective weights of the groups if each CPU divided itself by weight: the solution nearest to
+/// the real weights, by multiplicative updates, which keep all values positive.
 fn implied_weights(spent: &[Vec<f64>], weights: &[f64]) -> Vec<f64> {
     const ROUNDS: usize = 100;
     let cpus = 0..spent.first().map_or(0, Vec::len);
@@ -155,7 +157,7 @@ fn implied_weights(spent: &[Vec<f64>], weights: &[f64]) -> Vec<f64> {
     (0..weights.len()).map(|group| implied(&on_cpu, group)).collect()
 }
 
-/// By how much the largest part of a group's time on one CPU exceeds an even part, the mean over
+/// By how much the largest part of a group's time on one CPU exceeds an even part, averaged over
 /// the steps of the window.
 fn unevenness(
     repeat: &Repeat<'_>,
@@ -194,7 +196,7 @@ fn cause(shared: &Shared, numbers: &Numbers, seen: &[(usize, f64)]) -> Cause {
         .map(|(index, uneven)| {
             let error = numbers.seen[*index].value / numbers.expected[*index].share - 1.0;
             format!(
-                "`{}` had {} of its time on one CPU where {} is even, and is off by {}",
+                "`{}` had {} of its time on one CPU ({} would be even), and is off by {}",
                 numbers.names[*index],
                 percent(even + uneven),
                 percent(even),
@@ -204,13 +206,13 @@ fn cause(shared: &Shared, numbers: &Numbers, seen: &[(usize, f64)]) -> Cause {
         .collect();
     Cause {
         code: CODE.to_owned(),
-        summary: "suspected: weights are divided on each CPU by itself, and the threads of the \
+        summary: "suspected: weights act on each CPU separately, and the threads of the \
                   groups were not spread evenly over the CPUs"
             .to_owned(),
         evidence: vec![
             format!("in single seconds {}", some_of(&uneven, "; ")),
             "to test it: let the groups share one CPU (in the shipped study `--set cpus=0`), where \
-             the same weights are kept if this is the cause; or bind one thread of each group to \
+             the weights are obeyed if this is the cause; or bind one thread of each group to \
              each CPU"
                 .to_owned(),
         ],

@@ -1,41 +1,43 @@
-//! C-DAMON-RECLAIM: a scheme of DAMON takes pages away that nobody touched for a while, whatever group
+//! C-DAMON-RECLAIM: a DAMON scheme evicts pages that were not touched for a while, whatever group
 //! they belong to, whatever protects them, and however much memory is free
-//! (Documentation/admin-guide/mm/damon/design.rst, "Operation Action"). Nothing in /proc/vmstat
-//! counts them as reclaimed.
+//! (Documentation/admin-guide/mm/damon/design.rst, "Operation Action"). /proc/vmstat does not count
+//! them as reclaimed.
 
 use assay_facts::{Available, DamonScheme};
 use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_verdict::Cause;
+use assay_verdict::wording::number;
 
 use super::{Strength, Suspicion};
 use crate::promise::Subject;
 use crate::repeat::Repeat;
-use assay_verdict::Cause;
-use assay_verdict::wording::number;
 
 const CODE: &str = "C-DAMON-RECLAIM";
 
-/// Looks at the schemes of the host, where pages that are taken away would break this promise.
+/// Examines the schemes of the host, where evicted pages would break this promise.
 pub(super) fn suspect(subject: &Subject<'_>, promise: &PromiseRecord) -> Option<Suspicion> {
     if !is_broken_by_eviction(promise) {
         return None;
     }
     let schemes = match &subject.host.damon {
-        Available::NotAvailable(why) => return Some(Suspicion::NotSeen(format!("{CODE}: {why}"))),
+        Available::NotAvailable(why) => {
+            return Some(Suspicion::NotExamined(format!("{CODE}: {why}")));
+        }
         Available::Value(schemes) => schemes,
     };
-    let taking: Vec<&DamonScheme> = schemes.iter().filter(|scheme| scheme.evicts()).collect();
-    if taking.is_empty() {
-        let why = "no scheme of DAMON that is on pages out";
+    let active: Vec<&DamonScheme> = schemes.iter().filter(|scheme| scheme.evicts()).collect();
+    if active.is_empty() {
+        let why = "no active DAMON scheme pages out";
         return Some(Suspicion::RuledOut(format!("{CODE}: {why}")));
     }
-    let taken: Vec<Taken> = taking
+    let effects: Vec<SchemeEffect> = active
         .iter()
-        .flat_map(|scheme| subject.repeats.iter().map(|repeat| Taken::of(scheme, repeat)))
+        .flat_map(|scheme| subject.repeats.iter().map(|repeat| SchemeEffect::new(scheme, repeat)))
         .collect();
-    Some(of(&taken, refaults(subject)))
+    Some(suspicion(&effects, refaults(subject)))
 }
 
-/// Whether less in memory is what breaks the promise.
+/// Whether evicted pages break the promise.
 fn is_broken_by_eviction(promise: &PromiseRecord) -> bool {
     let measure = promise.measure.as_str();
     let ends = |with: &[&str]| with.iter().any(|end| measure.ends_with(end));
@@ -49,18 +51,18 @@ fn is_broken_by_eviction(promise: &PromiseRecord) -> bool {
     }
 }
 
-/// What one scheme did in one repeat.
-struct Taken {
+/// Effect of one scheme in one repeat.
+struct SchemeEffect {
     name: String,
     repeat: usize,
-    /// Bytes that it took, or why nobody knows.
+    /// Bytes that it evicted, or why that is unknown.
     bytes: Result<f64, String>,
-    /// CPU seconds of its thread.
+    /// CPU seconds used by its thread.
     cpu_s: Option<f64>,
 }
 
-impl Taken {
-    fn of(scheme: &DamonScheme, repeat: &Repeat<'_>) -> Self {
+impl SchemeEffect {
+    fn new(scheme: &DamonScheme, repeat: &Repeat<'_>) -> Self {
         let cpu_s = grown(repeat, "damon", &scheme.name, "cpu_ns").ok().map(|ns| ns / 1e9);
         let bytes = grown(repeat, "damon", &scheme.name, "applied_bytes").map_err(|why| {
             let known = repeat.record.not_available.get("damon.applied_bytes");
@@ -69,10 +71,10 @@ impl Taken {
         Self { name: scheme.name.clone(), repeat: repeat.number, bytes, cpu_s }
     }
 
-    fn says(&self) -> String {
+    fn describe(&self) -> String {
         let what = match &self.bytes {
-            Ok(bytes) => format!("took {} MiB", number(bytes / 1_048_576.0)),
-            Err(why) => format!("was on; how much it took is not available: {why}"),
+            Ok(bytes) => format!("evicted {} MiB", number(bytes / 1_048_576.0)),
+            Err(why) => format!("was active; how much it evicted is not available: {why}"),
         };
         let cpu = self.cpu_s.map_or_else(String::new, |seconds| {
             format!("; its thread used {:.0} ms of CPU time", seconds * 1e3)
@@ -81,19 +83,20 @@ impl Taken {
     }
 }
 
-fn of(taken: &[Taken], refaults: Option<String>) -> Suspicion {
-    let known: Vec<f64> = taken.iter().filter_map(|one| one.bytes.as_ref().ok().copied()).collect();
-    let took = known.iter().any(|bytes| *bytes > 0.0);
-    if known.len() == taken.len() && !took {
-        let why = "schemes that page out were on and took nothing in the window";
+fn suspicion(effects: &[SchemeEffect], refaults: Option<String>) -> Suspicion {
+    let known: Vec<f64> =
+        effects.iter().filter_map(|one| one.bytes.as_ref().ok().copied()).collect();
+    let evicted = known.iter().any(|bytes| *bytes > 0.0);
+    if known.len() == effects.len() && !evicted {
+        let why = "schemes that page out were active and evicted nothing in the window";
         return Suspicion::RuledOut(format!("{CODE}: {why}"));
     }
-    let mut evidence: Vec<String> = taken.iter().map(Taken::says).collect();
+    let mut evidence: Vec<String> = effects.iter().map(SchemeEffect::describe).collect();
     evidence.extend(refaults);
-    let strength = if took { Strength::Strong } else { Strength::Fair };
+    let strength = if evicted { Strength::Strong } else { Strength::Fair };
     let cause = Cause {
         code: CODE.to_owned(),
-        summary: "suspected: DAMON takes pages that nobody touched for a while, however much \
+        summary: "suspected: DAMON evicts pages that were not touched for a while, however much \
                   memory is free"
             .to_owned(),
         evidence,
@@ -102,7 +105,7 @@ fn of(taken: &[Taken], refaults: Option<String>) -> Suspicion {
     Suspicion::Fits(cause, strength)
 }
 
-/// Pages of files that came back after they had been taken, in the repeat with most of them.
+/// Pages of files that were read again after eviction, in the repeat with most of them.
 fn refaults(subject: &Subject<'_>) -> Option<String> {
     let of = |repeat: &Repeat<'_>| {
         let pages = grown(repeat, "vmstat", "host", "workingset_refault_file").ok()?;
@@ -112,20 +115,20 @@ fn refaults(subject: &Subject<'_>) -> Option<String> {
     let all = subject.repeats.iter().filter_map(of);
     let (pages, scanned, repeat) = all.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let reclaim = match scanned {
-        0.0 => "and ordinary reclaim looked at none",
-        _ if scanned.is_nan() => "and what ordinary reclaim looked at is not counted",
-        _ => "though ordinary reclaim was at work too",
+        0.0 => "and ordinary reclaim scanned none",
+        _ if scanned.is_nan() => "and the pages scanned by ordinary reclaim are not counted",
+        _ => "though ordinary reclaim was active too",
     };
     (pages > 0.0).then(|| {
         format!(
-            "repeat {repeat}: {} pages of files were read again after they had been taken \
+            "repeat {repeat}: {} file pages were read again after eviction \
              (`workingset_refault_file`), {reclaim}",
             number(pages)
         )
     })
 }
 
-/// How much a counter grew over the window, or why that is not known.
+/// Growth of a counter over the window, or why it is unknown.
 fn grown(repeat: &Repeat<'_>, source: &str, subject: &str, column: &str) -> Result<f64, String> {
     repeat.growth(source, subject, &[column]).map(|(grown, _)| grown)
 }

@@ -1,16 +1,17 @@
-//! C-DEVICE-QUEUE: all requests fit into the device, and nothing is left for the scheduler to
-//! divide but what it holds back itself.
+//! C-DEVICE-QUEUE: the device takes all requests at once, and the scheduler has nothing to divide
+//! except what it holds back itself.
+
+use assay_verdict::Cause;
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::promise::{Numbers, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
-use assay_verdict::Cause;
 
 const CODE: &str = "C-DEVICE-QUEUE";
 
-/// Looks at how much is outstanding beside the least that a device of this pool holds: with a
+/// Compares the requests outstanding with the smallest depth of a device with this pool: with a
 /// scheduler the pool is twice the depth of the device, up to 256 (blk_mq_init_sched).
 pub(super) fn suspect(
     subject: &Subject<'_>,
@@ -23,18 +24,18 @@ pub(super) fn suspect(
         .map(|text| text.trim().to_owned());
     if strict.as_deref() == Some("1") {
         return Suspicion::RuledOut(format!(
-            "{CODE}: `iosched/strict_guarantees` reads 1, one request at a time is in the device"
+            "{CODE}: `iosched/strict_guarantees` reads 1: only one request at a time is in the device"
         ));
     }
-    let (Some(wanted), Some(pool)) = (queue.outstanding, queue.nr_requests) else {
-        return Suspicion::NotSeen(format!(
+    let (Some(demand), Some(pool)) = (queue.outstanding, queue.nr_requests) else {
+        return Suspicion::NotExamined(format!(
             "{CODE}: `nr_requests` or what the workloads keep outstanding is not known"
         ));
     };
     let depth = pool / 2.0;
-    if wanted > depth {
+    if demand > depth {
         return Suspicion::RuledOut(format!(
-            "{CODE}: the workloads keep {wanted} requests outstanding, and {} takes about {depth} \
+            "{CODE}: the workloads keep {demand} requests outstanding, and {} takes about {depth} \
              at once by the size of its pool",
             queue.device
         ));
@@ -44,12 +45,12 @@ pub(super) fn suspect(
         |a: &usize, b: &usize| numbers.expected[*a].share.total_cmp(&numbers.expected[*b].share);
     let all = || 0..numbers.names.len();
     let (Some(light), Some(heavy)) = (all().min_by(by_share), all().max_by(by_share)) else {
-        return Suspicion::NotSeen(format!("{CODE}: no group is measured"));
+        return Suspicion::NotExamined(format!("{CODE}: no group is measured"));
     };
-    let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
+    let fit = Fit::new(numbers, &first_come_first_served(subject, numbers));
     let Some(strength) = fit.and_then(Fit::strength) else {
         return Suspicion::RuledOut(format!(
-            "{CODE}: it gives each what its requests outstanding bring, and the heaviest and the \
+            "{CODE}: shares should follow the requests outstanding, but the heaviest and the \
              lightest group got {:.2} and {:.2} times what was promised",
             served(heavy),
             served(light)
@@ -57,10 +58,11 @@ pub(super) fn suspect(
     };
     let cause = Cause {
         code: CODE.to_owned(),
-        summary: "suspected: the device takes all requests at once and serves whom it likes"
-            .to_owned(),
+        summary:
+            "suspected: the device takes all requests at once and serves them in its own order"
+                .to_owned(),
         evidence: vec![format!(
-            "the workloads keep {wanted} requests outstanding, and {} takes about {depth} at once \
+            "the workloads keep {demand} requests outstanding, and {} takes about {depth} at once \
              by the size of its pool; the heaviest group got {:.2} times and the lightest {:.2} \
              times what was promised",
             queue.device,
@@ -69,6 +71,6 @@ pub(super) fn suspect(
         )],
         strength: None,
     };
-    // A full pool, or a scheduler that does not idle, looks the same.
+    // A full pool, or a scheduler that does not idle, gives the same shares.
     Suspicion::Fits(cause, strength.min(Strength::Fair))
 }

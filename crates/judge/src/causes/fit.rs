@@ -1,44 +1,44 @@
-//! How well what a cause predicts for each group is what was seen.
+//! How well a cause's prediction for each group fits the measured shares.
 //!
-//! A cause that fits every broken share explains none. So each says what every group would get if
-//! it alone were at work, and is scored by how much nearer that is to what was seen than the
-//! promise is, and by whether the groups that gained and lost are those that should have.
+//! A cause that fits every broken share explains none. So each cause predicts every group's share
+//! as if it acted alone, and is scored by how much nearer that is to the measurement than the
+//! promise is, and by whether the groups that gained and lost are the predicted ones.
 
 use super::Strength;
 use crate::promise::{Numbers, Subject};
 
-/// So much of the distance from the promise must go for a prediction to be what is seen.
+/// A strong fit explains this part of the distance from the promise.
 const EXPLAINS: f64 = 0.75;
 
-/// With less than this it explains next to nothing.
+/// Below this part a fit explains next to nothing.
 const EXPLAINS_SOME: f64 = 0.5;
 
-/// Groups that gained and lost as predicted, weighed by how much they did.
+/// Required part of the errors with the predicted sign, weighted by their size.
 const AGREES: f64 = 0.8;
 
-/// One group counts no more than if it were off by a factor of e.
+/// Limit of a group's weight: an error by a factor of e.
 const MOST: f64 = 1.0;
 
-/// A prediction beside what was seen.
+/// A prediction compared with the measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Fit {
-    /// The part of the distance from the promise that the prediction takes away.
+    /// The part of the distance from the promise that the prediction explains.
     explained: f64,
-    /// The same where the cause was at work for a part only, whichever fits best.
+    /// The same if the cause acted only in part, at the part that fits best.
     in_part: f64,
     /// The part of the errors whose sign is the predicted one.
     agreeing: f64,
 }
 
 impl Fit {
-    /// Of shares that add up to anything; `None` where nothing is known of some group.
-    pub(super) fn of(numbers: &Numbers, predicted: &[f64]) -> Option<Self> {
+    /// Predicted shares need not add up to one; `None` where some group is unknown.
+    pub(super) fn new(numbers: &Numbers, predicted: &[f64]) -> Option<Self> {
         let seen: Vec<f64> = numbers.seen.iter().map(|seen| seen.value).collect();
         let promised: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
-        Self::of_shares(&seen, &promised, predicted)
+        Self::from_shares(&seen, &promised, predicted)
     }
 
-    fn of_shares(seen: &[f64], promised: &[f64], predicted: &[f64]) -> Option<Self> {
+    fn from_shares(seen: &[f64], promised: &[f64], predicted: &[f64]) -> Option<Self> {
         let all: f64 = predicted.iter().sum();
         if predicted.len() != seen.len() || !all.is_finite() || all <= 0.0 {
             return None;
@@ -68,7 +68,7 @@ impl Fit {
         Some(Self { explained: explained(1.0), in_part, agreeing: agreeing / all.max(1e-12) })
     }
 
-    /// How much that says; `None` where it speaks against the cause.
+    /// The resulting strength; `None` where the fit contradicts the cause.
     pub(super) fn strength(self) -> Option<Strength> {
         match self {
             Self { agreeing, .. } if agreeing < AGREES => None,
@@ -79,24 +79,24 @@ impl Fit {
         }
     }
 
-    /// The part of the error that it explains, at best.
+    /// The largest part of the error that it explains.
     pub(super) fn explained(self) -> f64 {
         self.in_part.max(self.explained)
     }
 
-    /// The part of the errors whose sign is right.
+    /// The part of the errors with the predicted sign.
     pub(super) fn agreeing(self) -> f64 {
         self.agreeing
     }
 }
 
-/// Half of what is elsewhere (total variation).
+/// Total variation distance.
 fn distance(one: &[f64], other: &[f64]) -> f64 {
     0.5 * one.iter().zip(other).map(|(one, other)| (one - other).abs()).sum::<f64>()
 }
 
-/// What each group would get if whoever asks first were served first: a part in proportion to the
-/// requests that it keeps outstanding; equal ones where some workload does not say.
+/// Predicted shares under first come, first served: proportional to the requests that each group
+/// keeps outstanding, or equal where these are unknown.
 pub(super) fn first_come_first_served(subject: &Subject<'_>, numbers: &Numbers) -> Vec<f64> {
     let depths: Option<Vec<f64>> = numbers.names.iter().map(|name| depth(subject, name)).collect();
     depths.unwrap_or_else(|| vec![1.0; numbers.names.len()])
@@ -116,22 +116,23 @@ mod tests {
     const WEIGHTS: [f64; 4] = [1.0 / 15.0, 2.0 / 15.0, 4.0 / 15.0, 8.0 / 15.0];
 
     fn strength(seen: [f64; 4], predicted: [f64; 4]) -> Option<Strength> {
-        Fit::of_shares(&seen, &WEIGHTS, &predicted)?.strength()
+        Fit::from_shares(&seen, &WEIGHTS, &predicted)?.strength()
     }
 
     #[test]
-    fn what_is_predicted_in_full_is_strong_in_part_fair_and_by_sign_alone_nothing() {
+    fn a_full_fit_is_strong_a_partial_one_fair_and_signs_alone_do_not_fit() {
         assert_eq!(strength([0.25; 4], [1.0; 4]), Some(Strength::Strong));
         let half: Vec<f64> = WEIGHTS.iter().map(|weight| 0.5 * weight + 0.125).collect();
         let half: [f64; 4] = half.try_into().unwrap();
         assert_eq!(strength(half, [1.0; 4]), Some(Strength::Fair));
-        // The heaviest lost to the lightest alone: not what equal shares for all would look like.
+        // Only the heaviest group lost, to the lightest: not what equal shares for all would look
+        // like.
         let seen = [WEIGHTS[0] + 0.2, WEIGHTS[1], WEIGHTS[2], WEIGHTS[3] - 0.2];
         assert_eq!(strength(seen, [0.0, 0.0, 0.1, 0.9]), None);
     }
 
     #[test]
-    fn the_opposite_of_what_is_predicted_rules_out() {
+    fn the_opposite_of_the_prediction_rules_out() {
         let seen = [0.01, 0.05, 0.24, 0.70];
         assert_eq!(strength(seen, [1.0; 4]), None);
     }

@@ -1,20 +1,20 @@
-//! C-FOREIGN-WRITES: on cgroup v2 writeback belongs to the group that owns the inode, which is the
-//! one that dirtied most of it lately; where groups write one file, one of them is charged for all
+//! C-FOREIGN-WRITES: on cgroup v2 writeback belongs to the group that owns the inode, the one that
+//! dirtied most of it recently; where groups write the same file, one of them is charged for all
 //! (Documentation/admin-guide/cgroup-v2.rst, "Writeback").
 
 use assay_facts::Hierarchy;
 use assay_run_folder::WorkloadResult;
+use assay_verdict::Cause;
+use assay_verdict::wording::some_of;
 
 use super::{Strength, Suspicion};
 use crate::promise::{Numbers, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
-use assay_verdict::Cause;
-use assay_verdict::wording::some_of;
 
 const CODE: &str = "C-FOREIGN-WRITES";
 
-/// Looks for buffered writers on v2; on v1 the gate `buffered-writes` speaks.
+/// Examines buffered writers on v2; on v1 the validity check `buffered-writes` covers them.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     repeat: &Repeat<'_>,
@@ -37,7 +37,7 @@ pub(super) fn suspect(
     let text = format!("{} write through the page cache", some_of(&buffered, ", "));
     let own: Option<Vec<f64>> = numbers.names.iter().map(|name| written(repeat, name)).collect();
     let Some(own) = own else {
-        return Some(Suspicion::Open(format!("{CODE}: {text}, and do not say how many bytes")));
+        return Some(Suspicion::Open(format!("{CODE}: {text}, and do not report how many bytes")));
     };
     if !is_charged_elsewhere(numbers, &own) {
         return Some(Suspicion::RuledOut(format!(
@@ -51,8 +51,8 @@ pub(super) fn suspect(
                 .to_owned(),
             evidence: vec![
                 text,
-                "by the bytes that the workloads report themselves the error is less than by those \
-                 that the groups are charged for"
+                "by the bytes that the workloads report the error is smaller than by those \
+                 charged to the groups"
                     .to_owned(),
             ],
             strength: None,
@@ -61,7 +61,7 @@ pub(super) fn suspect(
     ))
 }
 
-/// Bytes that the workloads of a group report.
+/// Bytes reported by the workloads of a group.
 fn written(repeat: &Repeat<'_>, name: &str) -> Option<f64> {
     let results = repeat.record.workloads.iter().filter(|result| result.group == name);
     let bytes = |result: &WorkloadResult| {
@@ -71,7 +71,7 @@ fn written(repeat: &Repeat<'_>, name: &str) -> Option<f64> {
     results.map(bytes).sum::<Option<f64>>().filter(|bytes| *bytes > 0.0)
 }
 
-/// Whether shares by the workloads' own bytes are nearer to the promise than those that were seen.
+/// Whether shares by the reported bytes are nearer to the promise than the measured ones.
 fn is_charged_elsewhere(numbers: &Numbers, own: &[f64]) -> bool {
     let all: f64 = own.iter().sum();
     let off = |share: f64, group: usize| (share / numbers.expected[group].share - 1.0).abs();

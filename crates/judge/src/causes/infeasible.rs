@@ -1,23 +1,24 @@
-//! C-INFEASIBLE: a group has too few threads for what its weight asks for, so that the weights
-//! alone promise what no scheduler can give (Chandra, Adler, Goyal and Shenoy 2000).
+//! C-INFEASIBLE: a group has too few threads for its weight, so that the weights alone promise what
+//! no scheduler can give (Chandra, Adler, Goyal and Shenoy 2000).
+
+use assay_verdict::Cause;
+use assay_verdict::wording::{percent, some_of};
 
 use super::Suspicion;
 use super::fit::Fit;
 use crate::promise::Numbers;
-use assay_verdict::Cause;
-use assay_verdict::wording::{percent, some_of};
 
 const CODE: &str = "C-INFEASIBLE";
 
-/// Lists the groups whose weight asks for more than their threads can use. The promise allows for
-/// it, so that it explains a difference from the weights, and only weakly one from the promise.
+/// Lists the groups whose weight exceeds what their threads can use. The promise already allows for
+/// it, so it explains a deviation from the weights, and only weakly one from the promise.
 pub(super) fn suspect(numbers: &Numbers) -> Suspicion {
     let each = numbers.names.iter().zip(&numbers.expected).zip(&numbers.seen);
     let few: Vec<String> = each
         .filter_map(|((name, expected), seen)| {
             let weighed = expected.by_weight.filter(|weighed| *weighed > expected.share)?;
             Some(format!(
-                "`{name}`: {} by weight, {} for its threads, {} seen",
+                "`{name}`: {} by weight, {} for its threads, {} measured",
                 percent(weighed),
                 percent(expected.share),
                 percent(seen.value)
@@ -26,23 +27,22 @@ pub(super) fn suspect(numbers: &Numbers) -> Suspicion {
         .collect();
     if few.is_empty() {
         return Suspicion::RuledOut(format!(
-            "{CODE}: every group has threads enough for its weight"
+            "{CODE}: every group has enough threads for its weight"
         ));
     }
     let by_weight = numbers.expected.iter();
     let by_weight: Vec<f64> =
         by_weight.map(|expected| expected.by_weight.unwrap_or(expected.share)).collect();
-    let Some(strength) = Fit::of(numbers, &by_weight).and_then(Fit::strength) else {
+    let Some(strength) = Fit::new(numbers, &by_weight).and_then(Fit::strength) else {
         return Suspicion::Open(format!(
-            "{CODE}: the promise allows for it: {}",
+            "{CODE}: the promise already allows for it: {}",
             some_of(&few, "; ")
         ));
     };
     Suspicion::Fits(
         Cause {
             code: CODE.to_owned(),
-            summary: "suspected: a group has too few threads for what its weight asks for"
-                .to_owned(),
+            summary: "suspected: a group has too few threads for its weight".to_owned(),
             evidence: vec![some_of(&few, "; ")],
             strength: None,
         },

@@ -1,21 +1,22 @@
-//! What iocost may do to weights: a model of the disk that is not the disk, and, before 5.10, light
-//! groups that could not hand on what they did not use (f1de2439ec43).
+//! Suspicions about iocost: a wrong model of the disk and, before 5.10, light groups that could not
+//! donate their unused share (f1de2439ec43).
+
+use assay_knob::KernelVersion;
+use assay_verdict::Cause;
+use assay_verdict::wording::percent;
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
-use assay_knob::KernelVersion;
-use assay_verdict::Cause;
-use assay_verdict::wording::percent;
 
 const MODEL: &str = "C-IOCOST-MODEL";
 
-/// A group below this share could not donate before 5.10.
+/// Groups below this share could not donate before 5.10.
 const DONATES: f64 = 0.05;
 
-/// Suspicions about iocost; nothing where it does not divide the disk.
+/// All suspicions about iocost; none where it does not divide the disk.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
@@ -44,23 +45,23 @@ fn model(
         each.sum::<Option<f64>>()
     });
     let done = done.map_or_else(|| "?".to_owned(), |rate| format!("{rate:.0}"));
-    let told = match subject.told_iops {
-        Some(told) => format!("was told {told:.0} random reads a second"),
-        None => "was not told by this run what the disk does".to_owned(),
+    let configured = match subject.configured_iops {
+        Some(configured) => format!("was configured with {configured:.0} random reads a second"),
+        None => "was not configured by this run".to_owned(),
     };
-    let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
+    let fit = Fit::new(numbers, &first_come_first_served(subject, numbers));
     let Some(strength) = fit.and_then(Fit::strength) else {
         return Suspicion::Open(format!(
-            "{MODEL}: iocost {told}; {done} requests a second were done, but the groups did \
-             not get what their requests outstanding bring, as they do where nobody is held back"
+            "{MODEL}: iocost {configured}; {done} requests a second were done, but shares do \
+             not follow the requests outstanding, as they would without throttling"
         ));
     };
     Suspicion::Fits(
         Cause {
             code: MODEL.to_owned(),
-            summary: "suspected: iocost's model of the disk is not what the disk does".to_owned(),
+            summary: "suspected: iocost's model of the disk does not match the disk".to_owned(),
             evidence: vec![format!(
-                "iocost divides {} and {told}; {done} requests a second were done",
+                "iocost divides {} and {configured}; {done} requests a second were done",
                 queue.device
             )],
             strength: None,
@@ -73,14 +74,14 @@ fn donation(subject: &Subject<'_>, numbers: &Numbers) -> Suspicion {
     let code = "C-IOCOST-DONATION";
     let release = &subject.host.kernel;
     let least = numbers.expected.iter().map(|expected| expected.share).fold(1.0, f64::min);
-    // What a light group cannot hand on it keeps.
+    // A light group keeps what it cannot donate.
     let each = numbers.expected.iter().zip(&numbers.seen);
     let lightest_gained = each
         .min_by(|a, b| a.0.share.total_cmp(&b.0.share))
         .is_some_and(|(expected, seen)| seen.value > expected.share);
     let text = format!("the lightest share is {} on {release}", percent(least));
     match KernelVersion::parse(release) {
-        None => Suspicion::NotSeen(format!("{code}: {text}, which is no version")),
+        None => Suspicion::NotExamined(format!("{code}: {text}, which is not a version")),
         Some(version) if version >= KernelVersion::new(5, 10) || least >= DONATES => {
             Suspicion::RuledOut(format!("{code}: {text}"))
         }
@@ -88,9 +89,10 @@ fn donation(subject: &Subject<'_>, numbers: &Numbers) -> Suspicion {
         Some(_) => Suspicion::Fits(
             Cause {
                 code: code.to_owned(),
-                summary: "suspected: before 5.10 iocost lets no light group hand on what it does \
+                summary:
+                    "suspected: before 5.10 iocost does not let light groups donate what they do \
                           not use"
-                    .to_owned(),
+                        .to_owned(),
                 evidence: vec![text],
                 strength: None,
             },

@@ -1,44 +1,48 @@
-//! C-RECLAIM and C-THP: memory that had to be made free, or put together, while the groups ran.
-//! Either takes time of whoever asks for memory, whatever shares of CPU or disk it is promised.
+//! C-RECLAIM and C-THP: direct reclaim and failed huge page allocations while the groups ran. Both
+//! take time from groups that allocate memory, whatever shares of CPU or disk they are promised.
+
+use assay_verdict::wording::some_of;
+use assay_verdict::{Cause, Measure};
 
 use super::{Strength, Suspicion};
 use crate::promise::Subject;
-use assay_verdict::Cause;
-use assay_verdict::Measure;
-use assay_verdict::wording::some_of;
 
-/// Pages a second that the groups' own threads scanned to get one (`pgscan_direct`): 1 MiB/s.
+/// Limit of `pgscan_direct`, pages a second scanned by the allocating threads: 1 MiB/s.
 const SCANNED: f64 = 256.0;
 
-/// Huge pages a second that could not be had, or put together, when they were asked for.
+/// Limit of failed huge page allocations and compaction stalls a second.
 const FALLEN_BACK: f64 = 100.0;
 
-/// Looks at what the whole host counted, the worst repeat. The host's counters say nothing of who
-/// lost by it, so that of shares they are a weak sign; and a disk does not mind huge pages.
+/// Examines the counters of the whole host, the worst repeat. They do not show which group was
+/// affected, so for shares they are a weak sign; and huge pages do not affect a disk.
 pub(super) fn suspect(subject: &Subject<'_>, measure: Option<Measure>) -> Vec<Suspicion> {
     let strength = match measure {
         Some(measure) if measure.is_io() || measure.is_cpu() => Strength::Weak,
         _ => Strength::Fair,
     };
     let reclaim = counted(subject, "C-RECLAIM", &["pgscan_direct"], SCANNED).map(|seen| {
-        let summary = "suspected: memory was short, and threads of the groups reclaimed it by \
+        let summary = "suspected: memory was short, and threads of the groups had to reclaim it \
                        themselves";
         (summary, seen)
     });
     let huge = ["thp_fault_fallback", "thp_fault_fallback_charge", "compact_stall"];
     let thp = counted(subject, "C-THP", &huge, FALLEN_BACK).map(|seen| {
-        let summary = "suspected: huge pages were asked for and could not be had, so that some \
+        let summary = "suspected: huge pages were requested and not available, so that some \
                        groups have them and others do not";
         (summary, seen)
     });
-    let mut found = vec![of("C-RECLAIM", reclaim, strength)];
+    let mut found = vec![suspicion("C-RECLAIM", reclaim, strength)];
     if !measure.is_some_and(Measure::is_io) {
-        found.push(of("C-THP", thp, strength));
+        found.push(suspicion("C-THP", thp, strength));
     }
     found
 }
 
-fn of(code: &str, found: Result<(&str, String), Suspicion>, strength: Strength) -> Suspicion {
+fn suspicion(
+    code: &str,
+    found: Result<(&str, String), Suspicion>,
+    strength: Strength,
+) -> Suspicion {
     match found {
         Err(other) => other,
         Ok((summary, seen)) => Suspicion::Fits(
@@ -53,8 +57,8 @@ fn of(code: &str, found: Result<(&str, String), Suspicion>, strength: Strength) 
     }
 }
 
-/// What these counters came to, where one of them grew by more than `most` a second; else why it
-/// is not that.
+/// Describes the counters if one of them grew by more than `most` a second; otherwise rules the
+/// cause out.
 fn counted(
     subject: &Subject<'_>,
     code: &str,
@@ -75,7 +79,7 @@ fn counted(
         }
     }
     if seen.is_empty() {
-        return Err(Suspicion::NotSeen(format!("{code}: {missing}")));
+        return Err(Suspicion::NotExamined(format!("{code}: {missing}")));
     }
     seen.sort_by(|a, b| b.0.total_cmp(&a.0));
     let texts: Vec<String> = seen.iter().map(|(_, text)| text.clone()).collect();

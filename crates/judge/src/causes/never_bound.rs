@@ -1,14 +1,14 @@
-//! C-NEVER-BOUND: a limit that a group stayed clear of was not tested. What the record shows of why.
+//! C-NEVER-BOUND: a limit was not tested because a group stayed clear of it. Collects the reasons
+//! from the record.
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_verdict::wording::{count, percent, rate};
+use assay_verdict::{Cause, Measure};
 
 use crate::cpus::{self, Shared};
 use crate::promise::{Numbers, Subject};
-use assay_verdict::Cause;
-use assay_verdict::Measure;
-use assay_verdict::wording::{count, percent, rate};
 
-/// The cause of a limit's void verdict; `None` for a promise that is no limit.
+/// The cause of a void limit; `None` for a promise that is not a limit.
 pub(super) fn cause(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
@@ -42,10 +42,10 @@ fn used(measure: Measure, numbers: &Numbers) -> Option<String> {
     ))
 }
 
-/// What kept groups from their CPU time: their own threads, or others.
+/// Why groups did not use their CPU time: their own threads, or others.
 fn cpu(subject: &Subject<'_>, numbers: &Numbers) -> Option<String> {
     let repeat = subject.repeats.first()?;
-    let shared = Shared::of(subject.host, subject.trial, repeat.record).ok()??;
+    let shared = Shared::in_repeat(subject.host, subject.trial, repeat.record).ok()??;
     let few = numbers.names.iter().zip(&numbers.expected).find_map(|(name, expected)| {
         let threads = *shared.threads.get(name)? as usize;
         (shared.demand(name) <= expected.share).then(|| {

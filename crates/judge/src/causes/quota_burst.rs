@@ -1,25 +1,25 @@
-//! C-QUOTA-BURST: what a CPU did not use of its slice of a quota by the end of a period it may use
-//! in the next, up to a millisecond (Documentation/scheduler/sched-bwc.rst), so that a group may
-//! use that much more than its quota for each CPU and period.
+//! C-QUOTA-BURST: a CPU may use up to a millisecond of its unused quota slice in the next period
+//! (Documentation/scheduler/sched-bwc.rst), so a group may exceed its quota by that much for each
+//! CPU and period.
 
 use assay_facts::Available;
+use assay_verdict::Cause;
 
 use super::{Strength, Suspicion};
 use crate::cpus::Shared;
 use crate::knob_value;
 use crate::promise::{Numbers, Subject};
 use crate::repeat::Repeat;
-use assay_verdict::Cause;
 
 const CODE: &str = "C-QUOTA-BURST";
 
-/// What a CPU may carry over the end of a period, seconds (min_cfs_rq_runtime).
+/// Seconds that a CPU may carry over to the next period (min_cfs_rq_runtime).
 const CARRIED_S: f64 = 0.001;
 
-/// The kernel's period where none is set, seconds.
+/// Default period of the kernel in seconds.
 const USUAL_PERIOD_S: f64 = 0.1;
 
-/// Looks at the group that is furthest above its quota.
+/// Examines the group that exceeds its quota most.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     repeat: &Repeat<'_>,
@@ -28,9 +28,9 @@ pub(super) fn suspect(
 ) -> Suspicion {
     let above = |index: &usize| numbers.seen[*index].value - numbers.expected[*index].share;
     let most = (0..numbers.names.len()).max_by(|a, b| above(a).total_cmp(&above(b)));
-    let shared = Shared::of(subject.host, subject.trial, repeat.record).ok().flatten();
+    let shared = Shared::in_repeat(subject.host, subject.trial, repeat.record).ok().flatten();
     let (Some(most), Some(shared)) = (most, shared) else {
-        return Suspicion::NotSeen(format!("{CODE}: the CPUs of the groups are not known"));
+        return Suspicion::NotExamined(format!("{CODE}: the CPUs of the groups are not known"));
     };
     let period = period_s(repeat, &numbers.names[most], knob).unwrap_or(USUAL_PERIOD_S);
     let carried = shared.count() * CARRIED_S / period;
@@ -56,7 +56,7 @@ pub(super) fn suspect(
     )
 }
 
-/// The period of a group's quota, from its own file on v1 and the second word on v2.
+/// The period of a group's quota: from its own file on v1, the second word on v2.
 fn period_s(repeat: &Repeat<'_>, group: &str, knob: &str) -> Option<f64> {
     let reading = knob_value::find(repeat.record, group, knob)?;
     let text = match (reading.also.get("cpu.cfs_period_us"), &reading.at_start) {

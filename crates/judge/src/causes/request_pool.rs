@@ -1,52 +1,53 @@
-//! C-REQUEST-POOL: the scheduler's pool of requests is used up, and who gets the next one is
-//! decided first come, first served, before any weight is looked at.
+//! C-REQUEST-POOL: the scheduler's pool of requests is exhausted, and the next free request goes to
+//! the first in line, before weights apply.
 //!
 //! Known since 2012 (a051661ca6d1: once the shared pool is exhausted, proportional limits mean
-//! nothing) and again since blk-mq (76f1df88bbc2, 5.17: a light group fills the pool, a heavy
-//! group sleeps in tag allocation). BFQ's remedy caps a group at its weight's part of the pool,
-//! which rounds to nothing for light groups among many.
+//! nothing) and again since blk-mq (76f1df88bbc2, 5.17: a light group fills the pool, a heavy group
+//! sleeps in tag allocation). BFQ's remedy caps a group at its weight's part of the pool, which
+//! rounds to nothing for light groups among many.
+
+use assay_verdict::Cause;
+use assay_verdict::wording::percent;
 
 use super::Suspicion;
 use super::fit::{Fit, first_come_first_served};
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
-use assay_verdict::Cause;
-use assay_verdict::wording::percent;
 
-/// The workloads want this part of the pool at least.
+/// Minimum demand of the workloads relative to the pool.
 const WANTED: f64 = 0.9;
 
-/// The pool was this full on average.
+/// Minimum mean filling of the pool.
 const FULL: f64 = 0.8;
 
-/// Looks at demand, pool and the mean queue.
+/// Compares demand, pool and the mean queue.
 pub(super) fn suspect(subject: &Subject<'_>, queue: &Queue, numbers: &Numbers) -> Suspicion {
     let code = "C-REQUEST-POOL";
     let Some(pool) = queue.nr_requests.filter(|pool| *pool > 0.0) else {
-        return Suspicion::NotSeen(format!("{code}: `nr_requests` was not recorded"));
+        return Suspicion::NotExamined(format!("{code}: `nr_requests` was not recorded"));
     };
-    let Some(wanted) = queue.outstanding else {
-        return Suspicion::NotSeen(format!(
-            "{code}: not all workloads say how many requests they keep outstanding"
+    let Some(demand) = queue.outstanding else {
+        return Suspicion::NotExamined(format!(
+            "{code}: not all workloads report how many requests they keep outstanding"
         ));
     };
     let Some(filled) = queue.mean_queue.as_ref().ok().copied().or(queue.mean_in_flight()) else {
-        return Suspicion::NotSeen(format!("{code}: the length of the queue was not recorded"));
+        return Suspicion::NotExamined(format!("{code}: the length of the queue was not recorded"));
     };
-    if wanted < WANTED * pool || filled < FULL * pool {
+    if demand < WANTED * pool || filled < FULL * pool {
         return Suspicion::RuledOut(format!(
-            "{code}: the workloads keep {wanted} requests outstanding and {filled:.1} were in a \
+            "{code}: the workloads keep {demand} requests outstanding and {filled:.1} were in the queue, for a \
              pool of {pool}"
         ));
     }
     let mut evidence = vec![
         format!(
-            "the workloads keep {wanted} requests outstanding, the pool of {} holds {pool}",
+            "the workloads keep {demand} requests outstanding, the pool of {} holds {pool}",
             queue.device
         ),
         format!("{filled:.1} of them were in use on average, {}", percent(filled / pool)),
     ];
-    let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
+    let fit = Fit::new(numbers, &first_come_first_served(subject, numbers));
     let strength = fit.and_then(Fit::strength);
     evidence.extend(fingerprint(numbers, strength.is_some()));
     let Some(strength) = strength else {
@@ -58,7 +59,7 @@ pub(super) fn suspect(subject: &Subject<'_>, queue: &Queue, numbers: &Numbers) -
     let cause = Cause {
         code: code.to_owned(),
         summary: "suspected: the scheduler's pool of requests is exhausted, and requests are \
-                  handed out first come, first served, whatever the weights"
+                  granted first come, first served, regardless of weight"
             .to_owned(),
         evidence,
         strength: None,
@@ -66,33 +67,34 @@ pub(super) fn suspect(subject: &Subject<'_>, queue: &Queue, numbers: &Numbers) -
     Suspicion::Fits(cause, strength)
 }
 
-/// What the lightest and the heaviest groups got of what was promised to them. An exhausted
-/// pool takes from the heavy and gives to the light.
+/// What the lightest and the heaviest groups got relative to their promise. An exhausted pool takes
+/// from the heavy and gives to the light.
 fn fingerprint(numbers: &Numbers, fits: bool) -> Option<String> {
     let shares = || numbers.expected.iter().map(|expected| expected.share);
     let (least, most) = (shares().reduce(f64::min)?, shares().reduce(f64::max)?);
     if most <= least * 1.001 {
         return None;
     }
-    let served = |wanted: f64| {
+    let served = |demand: f64| {
         let class: Vec<f64> = numbers
             .expected
             .iter()
             .zip(&numbers.seen)
-            .filter(|(expected, _)| (expected.share / wanted - 1.0).abs() < 1e-9)
+            .filter(|(expected, _)| (expected.share / demand - 1.0).abs() < 1e-9)
             .map(|(expected, seen)| seen.value / expected.share)
             .collect();
         class.iter().sum::<f64>() / class.len().max(1) as f64
     };
     let (light, heavy) = (served(least), served(most));
-    let says = if fits { "as this cause predicts" } else { "which this cause does not explain" };
+    let explains =
+        if fits { "as this cause predicts" } else { "which this cause does not explain" };
     Some(format!(
         "the heaviest groups got {heavy:.2} times and the lightest {light:.2} times what was \
-         promised, {says}"
+         promised, {explains}"
     ))
 }
 
-/// BFQ's cap, where it can be told from the promise: each group's part of the pool.
+/// BFQ's cap as it follows from the promise: each group's part of the pool.
 fn cap(pool: f64, numbers: &Numbers) -> Option<String> {
     let shares = || numbers.expected.iter().map(|expected| expected.share);
     let (least, most) = (shares().reduce(f64::min)?, shares().reduce(f64::max)?);

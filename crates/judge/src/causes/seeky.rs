@@ -1,22 +1,23 @@
-//! C-SEEKY: on a disk that it takes for one with heads, BFQ charges queues that ask at random for
-//! time instead of sectors (`bfq_bfqq_charge_time`, block/bfq-iosched.c).
+//! C-SEEKY: on a disk that it considers rotational, BFQ charges random queues for time instead of
+//! sectors (`bfq_bfqq_charge_time`, block/bfq-iosched.c).
+
+use assay_verdict::Cause;
 
 use super::fit::Fit;
 use super::{Strength, Suspicion};
 use crate::promise::{Numbers, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
-use assay_verdict::Cause;
 
 const CODE: &str = "C-SEEKY";
 
-/// Bytes that a head reads in the time of a move, about.
+/// Bytes that a disk reads sequentially in the time of one seek, roughly.
 const LONG_RUN: f64 = 1_048_576.0;
 
-/// Groups that gained and lost as predicted, weighed by how much they did.
+/// Required part of the errors with the predicted sign, weighted by their size.
 const AGREES: f64 = 0.8;
 
-/// Looks at `rotational` and at the kind of I/O under BFQ.
+/// Examines `rotational` and the kind of I/O under BFQ.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
@@ -31,24 +32,24 @@ pub(super) fn suspect(
         let each = numbers.expected.iter().zip(costs);
         each.map(|(expected, cost)| expected.share * cost).collect()
     });
-    let fit = predicted.and_then(|predicted| Fit::of(numbers, &predicted));
+    let fit = predicted.and_then(|predicted| Fit::new(numbers, &predicted));
     let agrees = fit.is_some_and(|fit| fit.agreeing() >= AGREES);
     match rotational.map(|text| text.trim()) {
-        None => Suspicion::NotSeen(format!("{CODE}: `rotational` was not recorded")),
+        None => Suspicion::NotExamined(format!("{CODE}: `rotational` was not recorded")),
         Some("0") => Suspicion::RuledOut(format!("{CODE}: `rotational` reads 0")),
         Some(value) if !agrees => Suspicion::RuledOut(format!(
-            "{CODE}: `rotational` reads {value}, but groups whose requests are small and at random \
+            "{CODE}: `rotational` reads {value}, but the groups with small random requests \
              are not those that lost"
         )),
         Some(value) => Suspicion::Fits(
             Cause {
                 code: CODE.to_owned(),
-                summary: "suspected: BFQ takes the disk for one with heads and divides time \
+                summary: "suspected: BFQ considers the disk rotational and divides time \
                           instead of bytes"
                     .to_owned(),
                 evidence: vec![format!(
-                    "`rotational` of {} reads {value}, and the groups whose requests are small and at \
-                     random are those that lost",
+                    "`rotational` of {} reads {value}, and the groups with small random \
+                     requests are those that lost",
                     queue.device
                 )],
                 strength: None,
@@ -58,8 +59,8 @@ pub(super) fn suspect(
     }
 }
 
-/// The bytes that a disk with heads moves for a group in the same time, as far as its workloads
-/// tell: one long run of sectors, or a request at a time between two moves of the head.
+/// Bytes that a rotational disk moves for a group in a fixed time, as far as its workloads are
+/// known: one long run of sectors, or one request between two seeks.
 fn bytes_in_time(subject: &Subject<'_>, name: &str) -> Option<f64> {
     let group = subject.trial.groups.iter().find(|group| group.name == name)?;
     let each = group.workloads.iter().map(|workload| match workload.io.sequential {

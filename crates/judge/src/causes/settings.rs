@@ -1,18 +1,19 @@
-//! C-LOW-LATENCY and C-SLICE-IDLE: settings of BFQ under which it does not keep weights.
+//! C-LOW-LATENCY and C-SLICE-IDLE: settings of BFQ that override weights.
+
+use assay_stats::Grid;
+use assay_verdict::Cause;
+use assay_verdict::wording::percent;
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion, injection};
 use crate::promise::{Numbers, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
-use assay_stats::Grid;
-use assay_verdict::Cause;
-use assay_verdict::wording::percent;
 
-/// Errors fall where those of the first half are so many times those of the second.
+/// Errors decrease if those of the first half are this many times those of the second.
 const FALLS: f64 = 2.0;
 
-/// Looks at BFQ's attributes.
+/// Examines BFQ's attributes.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
@@ -23,7 +24,7 @@ pub(super) fn suspect(
     [low_latency(queue, repeat, numbers, grid), slice_idle(subject, queue, repeat, numbers)]
 }
 
-/// The value of the first of these attributes that was read.
+/// The first of these attributes that was recorded, with its value.
 fn attribute<'r>(
     queue: &Queue,
     repeat: &Repeat<'r>,
@@ -33,8 +34,8 @@ fn attribute<'r>(
     names.iter().find_map(|name| Some((*name, values.get(*name)?.trim())))
 }
 
-/// Queues are raised for some seconds, so that errors fall as time goes by; and those that are
-/// raised gain on all others, which keep their proportions.
+/// low_latency raises queues for some seconds, so that errors decrease over time; raised queues
+/// gain on all others, which keep their proportions.
 fn low_latency(
     queue: &Queue,
     repeat: &Repeat<'_>,
@@ -43,7 +44,7 @@ fn low_latency(
 ) -> Suspicion {
     let code = "C-LOW-LATENCY";
     match attribute(queue, repeat, &["iosched/low_latency"]) {
-        None => Suspicion::NotSeen(format!("{code}: `iosched/low_latency` was not recorded")),
+        None => Suspicion::NotExamined(format!("{code}: `iosched/low_latency` was not recorded")),
         Some((name, "1")) => {
             let fell = grid.and_then(|grid| errors_of_halves(grid, numbers));
             let falls = fell.is_some_and(|(first, second)| first > FALLS * second);
@@ -53,16 +54,17 @@ fn low_latency(
                 (true, false) | (false, true) => Strength::Fair,
                 (false, false) => {
                     return Suspicion::Open(format!(
-                        "{code}: `{name}` reads 1, but errors do not fall as time goes by, and no \
-                         few groups gained on others that keep their proportions"
+                        "{code}: `{name}` reads 1, but errors do not decrease over time, and no \
+                         minority of groups gained on others that keep their proportions"
                     ));
                 }
             };
             let cause = Cause {
                 code: code.to_owned(),
-                summary: "suspected: BFQ's low_latency raises the weight of queues that it takes \
-                          for interactive"
-                    .to_owned(),
+                summary:
+                    "suspected: BFQ's low_latency raises the weight of queues that it considers \
+                          interactive"
+                        .to_owned(),
                 evidence: vec![
                     format!(
                         "`{name}` of {} reads 1 (the default); the kernel's document on BFQ says \
@@ -102,7 +104,7 @@ fn errors_of_halves(grid: &Grid, numbers: &Numbers) -> Option<(f64, f64)> {
     Some((half(0, middle)?, half(middle, grid.steps)?))
 }
 
-/// Without idling whoever has more requests outstanding is served more.
+/// Without idling, groups with more requests outstanding get more service.
 fn slice_idle(
     subject: &Subject<'_>,
     queue: &Queue,
@@ -111,13 +113,13 @@ fn slice_idle(
 ) -> Suspicion {
     let code = "C-SLICE-IDLE";
     match attribute(queue, repeat, &["iosched/slice_idle_us", "iosched/slice_idle"]) {
-        None => Suspicion::NotSeen(format!("{code}: `iosched/slice_idle` was not recorded")),
+        None => Suspicion::NotExamined(format!("{code}: `iosched/slice_idle` was not recorded")),
         Some((name, "0")) => {
-            let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
+            let fit = Fit::new(numbers, &first_come_first_served(subject, numbers));
             let Some(strength) = fit.and_then(Fit::strength) else {
                 return Suspicion::Open(format!(
-                    "{code}: `{name}` reads 0, but the groups did not get what their requests \
-                     outstanding bring"
+                    "{code}: `{name}` reads 0, but shares do not follow the requests \
+                     outstanding"
                 ));
             };
             let cause = Cause {

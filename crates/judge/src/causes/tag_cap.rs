@@ -1,11 +1,14 @@
 //! C-TAG-CAP: BFQ's cap of a group's requests decides instead of its weight.
 //!
 //! Since 5.17 (76f1df88bbc2) a group may hold `P w / sum w` of the pool's `P` requests, see
-//! [`crate::caps`]. That moves shares in two ways. A group that wants more requests than its cap
-//! waits for them in front of the scheduler, first come, first served: with a depth of `d` from
-//! `P w_min / (d w_mean)` groups on. And the cap is rounded to whole requests: with weights 1:2:4:8
-//! and P = 64 it is 1, 2, 4, 9 requests for 16 groups, 1, 1, 2, 4 for 32 and 0, 1, 1, 2 for 64: the
-//! lightest classes merge first, from `P w_min / (0.75 w_mean)` groups on.
+//! [`crate::bfq_request_cap`]. That moves shares in two ways. A group whose demand exceeds its cap
+//! waits in front of the scheduler, first come, first served: with a depth of `d` from `P w_min /
+//! (d w_mean)` groups on. And the cap is rounded to whole requests: with weights 1:2:4:8 and P = 64
+//! it is 1, 2, 4, 9 requests for 16 groups, 1, 1, 2, 4 for 32 and 0, 1, 1, 2 for 64: the lightest
+//! classes merge first, from `P w_min / (0.75 w_mean)` groups on.
+
+use assay_verdict::Cause;
+use assay_verdict::wording::{percent, some_of};
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
@@ -14,19 +17,17 @@ use crate::checks::backlogged::outstanding;
 use crate::promise::{Numbers, Subject};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
-use assay_verdict::Cause;
-use assay_verdict::wording::{percent, some_of};
 
 const CODE: &str = "C-TAG-CAP";
 
 /// Where requests wait in front of the scheduler, the queue holds less than this part of what the
-/// workloads keep outstanding, by latency times rate.
+/// workloads keep outstanding, by Little's law.
 const IN_THE_QUEUE: f64 = 0.8;
 
-/// Less than this part of the errors has the sign that first come, first served predicts.
+/// Below this part of the errors with the predicted sign, first come, first served is contradicted.
 const HALF: f64 = 0.5;
 
-/// Looks for groups that want more than their cap, then at what rounding predicts, under BFQ.
+/// Compares each group's demand with its cap under BFQ, then the effect of rounding.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
@@ -35,21 +36,21 @@ pub(super) fn suspect(
     within: f64,
 ) -> Option<Suspicion> {
     let Some(pool) = queue.nr_requests.filter(|pool| *pool > 0.0) else {
-        return Some(Suspicion::NotSeen(format!("{CODE}: `nr_requests` was not recorded")));
+        return Some(Suspicion::NotExamined(format!("{CODE}: `nr_requests` was not recorded")));
     };
     let shares = numbers.expected.iter().map(|expected| expected.share);
     let groups = numbers.names.iter().map(String::as_str).zip(shares);
-    let binding: Vec<Cap> = bfq_request_cap::of_groups(subject.trial, groups, pool)
+    let binding: Vec<Cap> = bfq_request_cap::group_caps(subject.trial, groups, pool)
         .into_iter()
         .filter(Cap::binds)
         .collect();
-    let by_demand =
-        (!binding.is_empty()).then(|| demand(subject, queue, repeat, numbers, pool, &binding));
+    let by_demand = (!binding.is_empty())
+        .then(|| exceeded_caps(subject, queue, repeat, numbers, pool, &binding));
     by_demand.or_else(|| rounding(numbers, pool, within))
 }
 
-/// Groups that want more than their cap, and whether what is missing in the queue is seen to wait.
-fn demand(
+/// Examines groups whose demand exceeds their cap, and whether the missing requests wait outside.
+fn exceeded_caps(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
@@ -61,8 +62,8 @@ fn demand(
         .iter()
         .map(|cap| {
             format!(
-                "`{}` wants {} requests and may have {}",
-                numbers.names[cap.group], cap.wanted, cap.cap
+                "`{}` keeps {} requests outstanding and may hold {}",
+                numbers.names[cap.group], cap.demand, cap.cap
             )
         })
         .collect();
@@ -75,18 +76,18 @@ fn demand(
             "by latency times rate the workloads kept {kept:.0} outstanding, and {queued:.0} were \
              in the queue: {}",
             if outside {
-                "the others waited in front of the scheduler, where weights do nothing"
+                "the others waited in front of the scheduler, where weights do not apply"
             } else {
                 "few waited in front of the scheduler"
             }
         ));
         strength = if outside { Strength::Strong } else { Strength::Weak };
     }
-    let fit = Fit::of(numbers, &first_come_first_served(subject, numbers));
+    let fit = Fit::new(numbers, &first_come_first_served(subject, numbers));
     if fit.is_some_and(|fit| fit.agreeing() < HALF) {
-        // Who waits in the order of asking gains if he asks for more than his weight's part.
+        // First come, first served favours groups whose demand exceeds their weight's part.
         strength = Strength::Weak;
-        evidence.push("the groups that gained are not those that ask for most".to_owned());
+        evidence.push("the groups that gained are not those with the highest demand".to_owned());
     }
     evidence.push(format!(
         "to test it: `nr_requests` = {:.0} or more, or fewer requests outstanding",
@@ -95,8 +96,8 @@ fn demand(
     Suspicion::Fits(
         Cause {
             code: CODE.to_owned(),
-            summary: "suspected: groups want more requests than BFQ lets them have of its pool, \
-                      and who waits for one is served whatever the weights"
+            summary: "suspected: groups keep more requests outstanding than BFQ lets them hold of its pool, \
+                      and those that wait are served regardless of weight"
                 .to_owned(),
             evidence,
             strength: None,
@@ -105,13 +106,13 @@ fn demand(
     )
 }
 
-/// The pool of which every cap is as large as what the group wants.
+/// The smallest pool at which every cap covers its group's demand.
 fn enough(binding: &[Cap], pool: f64) -> f64 {
-    let times = binding.iter().map(|cap| cap.wanted / cap.cap.max(1.0)).fold(1.0, f64::max);
+    let times = binding.iter().map(|cap| cap.demand / cap.cap.max(1.0)).fold(1.0, f64::max);
     (pool * times).ceil()
 }
 
-/// What rounding caps to whole requests does to shares.
+/// Examines the effect of rounding caps to whole requests.
 fn rounding(numbers: &Numbers, pool: f64, within: f64) -> Option<Suspicion> {
     let shares: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
     let predicted = rounded(&shares, pool);
@@ -123,14 +124,14 @@ fn rounding(numbers: &Numbers, pool: f64, within: f64) -> Option<Suspicion> {
     );
     if error.abs() <= within {
         return Some(Suspicion::RuledOut(format!(
-            "{CODE}: no group wants more than its part of {pool} requests, and rounding that part \
+            "{CODE}: no group keeps more outstanding than its part of {pool} requests, and rounding that part \
              moves no share by more than {}",
             percent(error.abs())
         )));
     }
     let text = format!(
         "rounding each group's part of {pool} requests to whole ones moves `{}` by {}, and {} was \
-         seen",
+         measured",
         numbers.names[most],
         percent(error),
         percent(seen)
@@ -150,7 +151,7 @@ fn rounding(numbers: &Numbers, pool: f64, within: f64) -> Option<Suspicion> {
     ))
 }
 
-/// Shares in proportion to the rounded caps; a group with none still gets one at a time.
+/// Shares in proportion to the rounded caps; a group with a cap of zero still gets one at a time.
 fn rounded(shares: &[f64], pool: f64) -> Vec<f64> {
     let caps: Vec<f64> = shares.iter().map(|share| (pool * share).round().max(1.0)).collect();
     let all: f64 = caps.iter().sum();
@@ -177,9 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn the_pool_that_is_enough_gives_the_lightest_group_all_that_it_wants() {
+    fn a_sufficient_pool_covers_the_demand_of_the_lightest_group() {
         let binding =
-            [Cap { group: 0, wanted: 32.0, cap: 13.0 }, Cap { group: 1, wanted: 32.0, cap: 26.0 }];
+            [Cap { group: 0, demand: 32.0, cap: 13.0 }, Cap { group: 1, demand: 32.0, cap: 26.0 }];
         assert_eq!(enough(&binding, 256.0), 631.0);
     }
 }

@@ -1,22 +1,22 @@
-//! C-WEIGHT-TRANSLATED: what stands in the kernel's file is in another proportion than what was
-//! asked for. systemd writes 100, 109, 127 and 163 for 100, 200, 400 and 800 (systemd#27622).
+//! C-WEIGHT-TRANSLATED: the written values have other proportions than the requested ones. systemd
+//! writes 100, 109, 127 and 163 for 100, 200, 400 and 800 (systemd#27622).
 
 use std::collections::BTreeMap;
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_verdict::Cause;
+use assay_verdict::wording::some_of;
 
 use super::Suspicion;
 use super::fit::Fit;
 use crate::promise::{Numbers, Subject};
-use assay_verdict::Cause;
-use assay_verdict::wording::some_of;
 
 const CODE: &str = "C-WEIGHT-TRANSLATED";
 
-/// Proportions closer than this are the same: files hold whole numbers.
+/// Proportions closer than this are equal: files hold whole numbers.
 const SAME: f64 = 0.02;
 
-/// Compares asked and written values of the knob that shares follow; nothing where it has none.
+/// Compares requested and written values of the knob that shares follow, if there is one.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
@@ -41,20 +41,19 @@ pub(super) fn suspect(
     }
     let asked: Option<Vec<f64>> =
         numbers.names.iter().map(|name| asked(subject, name, knob)).collect();
-    let fit = asked.and_then(|asked| Fit::of(numbers, &asked));
+    let fit = asked.and_then(|asked| Fit::new(numbers, &asked));
     let Some(strength) = fit.and_then(Fit::strength) else {
         return Some(Suspicion::Open(format!(
-            "{CODE}: what is promised follows what was written, and what was seen is not what was \
-             asked for either: {text}"
+            "{CODE}: the promise follows the written values, and the measured shares do not \
+             follow the requested ones either: {text}"
         )));
     };
     Some(Suspicion::Fits(
         Cause {
             code: CODE.to_owned(),
-            summary:
-                "suspected: the values that were written are in another proportion than those \
-                      that were asked for"
-                    .to_owned(),
+            summary: "suspected: the written values have other proportions than the \
+                      requested ones"
+                .to_owned(),
             evidence: vec![text],
             strength: None,
         },

@@ -1,38 +1,38 @@
-//! C-WAKER: BFQ took one group's queue for the waker of another, and serves either whenever it
-//! waits for the other.
+//! C-WAKER: BFQ took one group's queue for the waker of another, and serves either while it waits
+//! for the other.
 //!
 //! A queue whose request was the last to complete when a drained process came back, three times
-//! within a second, is that process's waker from then on (block/bfq-iosched.c, bfq_check_waker). While
-//! one of the two holds the disk and has nothing queued, the other's requests are injected, whatever
-//! its weight and however much it has had. So a partner `P` of `B` gets as many times what `B` gets
-//! as it keeps requests outstanding: `x_P = max(own share, d_P / d_B x_B)`, and all others keep their
-//! proportions. That is a prediction for every group, and the bonds that fit it best are looked for.
-//! A single group that is lifted by any other cause has some partner that fits by chance in about
-//! every tenth case: one bond alone is a weak sign, unless each of several repeats shows the same.
-//! Only a look into the scheduler or an intervention proves one.
+//! within a second, is that process's waker from then on (block/bfq-iosched.c, bfq_check_waker).
+//! While one of the two holds the disk and has nothing queued, the other's requests are injected,
+//! whatever its weight and however much it has had. So a partner `P` of `B` gets `d_P / d_B` times
+//! what `B` gets, by their requests outstanding: `x_P = max(own share, d_P / d_B x_B)`, and all
+//! others keep their proportions. That predicts every group's share, and the best-fitting bonds are
+//! searched for. A single group lifted by any other cause fits some partner by chance in about one
+//! case of ten: one bond alone is a weak sign, unless each of several repeats shows the same. Only
+//! an inspection of the scheduler or an intervention proves one.
+
+use assay_knob::KernelVersion;
+use assay_verdict::wording::{percent, some_of};
+use assay_verdict::{Cause, Measure};
 
 use super::fit::{Fit, depth};
 use super::{Strength, Suspicion};
 use crate::promise::{Numbers, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
-use assay_knob::KernelVersion;
-use assay_verdict::Cause;
-use assay_verdict::Measure;
-use assay_verdict::wording::{percent, some_of};
 
 const CODE: &str = "C-WAKER";
 
-/// Injection of wakers acts from here on (d4fc3640ff36).
+/// First kernel that injects requests of wakers (d4fc3640ff36).
 const SINCE: KernelVersion = KernelVersion::new(5, 12);
 
-/// A bonded group must have what the law says within this part of it.
+/// Tolerance between a bonded group's share and the prediction.
 const CLOSE: f64 = 0.08;
 
-/// A bond must lift a group by more than this, or it explains nothing.
+/// A bond that lifts a group by less explains nothing.
 const LIFTS: f64 = 1.15;
 
-/// Looks for bonds that give what was seen under BFQ.
+/// Searches for bonds that explain the shares under BFQ.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
@@ -45,18 +45,18 @@ pub(super) fn suspect(
     }
     let depths: Option<Vec<f64>> = numbers.names.iter().map(|name| depth(subject, name)).collect();
     let Some(depths) = depths else {
-        return Suspicion::NotSeen(format!(
-            "{CODE}: not all workloads say how many requests they keep outstanding"
+        return Suspicion::NotExamined(format!(
+            "{CODE}: not all workloads report how many requests they keep outstanding"
         ));
     };
     let weights: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
     let seen: Vec<f64> = numbers.seen.iter().map(|seen| seen.value).collect();
     let found = bonds(&weights, &depths, &seen);
     let predicted = law(&weights, &depths, &found);
-    let fit = Fit::of(numbers, &predicted).filter(|_| !found.is_empty());
+    let fit = Fit::new(numbers, &predicted).filter(|_| !found.is_empty());
     let strength = fit.and_then(Fit::strength).filter(|strength| *strength > Strength::Weak);
     let (Some(fit), Some(strength)) = (fit, strength) else {
-        return Suspicion::RuledOut(format!("{CODE}: no bonds between groups give what was seen"));
+        return Suspicion::RuledOut(format!("{CODE}: no bonds between groups explain the shares"));
     };
     let again = |repeat: &Repeat<'_>| {
         repeat.grid(measure).is_ok_and(|grid| {
@@ -70,28 +70,28 @@ pub(super) fn suspect(
     Suspicion::Fits(cause(numbers, &found, &predicted, fit), strength)
 }
 
-/// What of kernel and settings leaves no room for it.
+/// Why kernel or settings exclude it.
 fn cannot_be(subject: &Subject<'_>, queue: &Queue, repeat: &Repeat<'_>) -> Option<String> {
     let release = &subject.host.kernel;
     if KernelVersion::parse(release).is_some_and(|version| version < SINCE) {
-        return Some(format!("the kernel is {release}, and wakers are served since 5.12"));
+        return Some(format!("the kernel is {release}, and wakers are injected since 5.12"));
     }
     let values = &queue::reading(repeat, &queue.disk)?.at_start;
     let idle = values.get("iosched/slice_idle")?;
-    (idle.trim() == "0").then(|| "`iosched/slice_idle` reads 0: no waker is ever found".to_owned())
+    (idle.trim() == "0").then(|| "`iosched/slice_idle` reads 0: BFQ detects no wakers".to_owned())
 }
 
-/// A group that is served in the turns of another.
+/// A group whose requests are injected while another holds the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Bond {
     group: usize,
     with: usize,
 }
 
-/// The fewest bonds that explain what was seen: the groups that keep their proportions among
-/// themselves are those with the least for their weight, and each of the others must have what one
-/// of those brings it. Empty where some group has what no bond gives, or where most groups would
-/// have to be bonded, since then anything could be explained.
+/// The smallest set of bonds that explains the shares: the groups with the least for their weight
+/// keep their proportions, and each other group must have what a bond with one of those gives it.
+/// Empty where no bond explains some group, or where most groups would have to be bonded, since
+/// then anything could be explained.
 fn bonds(weights: &[f64], depths: &[f64], seen: &[f64]) -> Vec<Bond> {
     let groups = 0..weights.len();
     let ratio = |group: usize| seen[group] / weights[group];
@@ -112,7 +112,7 @@ fn bonds(weights: &[f64], depths: &[f64], seen: &[f64]) -> Vec<Bond> {
     lifted.iter().map(|group| partner(*group)).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// What each group gets with these bonds; the sum is anything.
+/// Shares predicted by these bonds, not normalised.
 fn law(weights: &[f64], depths: &[f64], bonds: &[Bond]) -> Vec<f64> {
     let mut shares = weights.to_vec();
     for bond in bonds {
@@ -132,13 +132,13 @@ fn cause(numbers: &Numbers, bonds: &[Bond], predicted: &[f64], fit: Fit) -> Caus
     let each: Vec<String> = (0..predicted.len())
         .map(|group| {
             let (share, seen) = (predicted[group] / all, numbers.seen[group].value);
-            format!("`{}` {} and has {}", name(group), percent(share), percent(seen))
+            format!("`{}` {}, measured {}", name(group), percent(share), percent(seen))
         })
         .collect();
     Cause {
         code: CODE.to_owned(),
         summary: "suspected: BFQ took queues of different groups for each other's wakers, and \
-                  serves one in the turns of the other, whatever its weight"
+                  serves one in the slices of the other, regardless of weight"
             .to_owned(),
         evidence: vec![
             format!(
@@ -147,8 +147,8 @@ fn cause(numbers: &Numbers, bonds: &[Bond], predicted: &[f64], fit: Fit) -> Caus
                 some_of(&each, ", "),
                 percent(fit.explained())
             ),
-            "to test it: `max_budget` below iodepth x request for some seconds takes the effect \
-             away, and equal weights leave nothing to gain"
+            "to test it: `max_budget` below iodepth x request for some seconds removes the effect, \
+             and with equal weights there is nothing to gain"
                 .to_owned(),
         ],
         strength: None,
@@ -171,7 +171,7 @@ mod tests {
         Bond { group: group - 1, with: with - 1 }
     }
 
-    /// The table of recorded states.
+    /// Recorded states.
     #[test]
     fn the_law_gives_the_shares_of_recorded_states() {
         assert_eq!(shares(&[bond(2, 4)]), [0.048, 0.381, 0.19, 0.381]);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bonds_are_found_again_in_what_was_recorded() {
+    fn bonds_are_recovered_from_recorded_shares() {
         let found = |seen: [f64; 4]| bonds(&WEIGHTS.map(|weight| weight / 15.0), &[8.0; 4], &seen);
         assert_eq!(found([0.049, 0.392, 0.171, 0.388]), [bond(2, 4)]);
         assert_eq!(found([0.326, 0.173, 0.179, 0.322]), [bond(1, 4), bond(2, 3)]);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collapse_and_a_single_gain_of_another_size_need_another_cause() {
+    fn other_shares_give_no_bonds() {
         let found = |seen: [f64; 4]| bonds(&WEIGHTS.map(|weight| weight / 15.0), &[8.0; 4], &seen);
         assert_eq!(found([0.25; 4]), []);
         assert_eq!(found([0.30, 0.10, 0.20, 0.40]), []);

@@ -1,30 +1,31 @@
-//! `backlogged`: the disk always had work waiting, so that there was something to divide.
+//! `backlogged`: the disk always had waiting requests, so that there was something to divide.
 //!
-//! Weights divide a queue. While the queue is empty, whoever asks is served, and shares follow
-//! demand. Only the *whole* queue is judged: one group that waits for a place in the scheduler's
-//! pool has no request in the queue, but that is how shares break, not why they cannot be seen.
+//! Weights divide a queue. While the queue is empty, requests are served at once and shares follow
+//! demand. Only the *whole* queue is judged: a group that waits for a tag of the scheduler's pool
+//! has no request in the queue, but that is how shares break, not a reason to doubt the
+//! measurement.
 
 use assay_run_folder::WorkloadResult;
+use assay_verdict::wording::{percent, some_of};
 
-use super::{Evidence, Finding, Scope, ValidityCheck, held_back, of_each_repeat};
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat, held_back};
 use crate::bfq_request_cap::{self, Cap};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
-use assay_verdict::wording::{percent, some_of};
 
-/// The mean queue must be at least this part of what the workloads keep outstanding.
+/// Minimum mean queue relative to what the workloads keep outstanding.
 const LEAST_PART: f64 = 0.5;
 
-/// At most this part of the readings may show a short queue.
+/// Largest part of the readings that may show a short queue.
 const MOST_SHORT: f64 = 0.05;
 
-/// A workload that kept this part of its requests outstanding, by latency times rate, never ran
-/// dry for long.
+/// A workload that kept this part of its requests outstanding, by Little's law, never ran dry for
+/// long.
 pub(super) const ALL_THE_TIME: f64 = 0.9;
 
-/// A disk whose queue cannot be seen fails the gate: nothing shows that the groups competed.
-pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = of_each_repeat("backlogged", evidence, |repeat| {
+/// Fails for a disk whose queue is unknown: nothing shows that the groups competed.
+pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = each_repeat("backlogged", evidence, |repeat| {
         let mut finding = find(evidence, repeat);
         if let Some(kept) = by_littles_law(&repeat.record.workloads) {
             finding.evidence = format!("{}; {kept}", finding.evidence);
@@ -57,19 +58,20 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     Finding::new(findings.iter().all(|finding| finding.ok), some_of(&texts, "; "))
 }
 
-/// Where requests wait in front of the scheduler, because the pool is smaller than what is wanted
-/// of it or because BFQ caps a group below what it wants, a short queue does not show that nobody
-/// wanted anything: every workload that had its requests outstanding all the time did. That is how
-/// shares break, and not why they cannot be seen.
+/// Where requests wait in front of the scheduler, because demand exceeds the pool or BFQ caps a
+/// group below its demand, a short queue does not show a lack of demand if every workload kept its
+/// requests outstanding all the time. That is how shares break, not a reason to doubt the
+/// measurement.
 fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Option<String> {
-    let (pool, wanted) = (queue.nr_requests?, queue.outstanding?);
+    let (pool, demand) = (queue.nr_requests?, queue.outstanding?);
     let capped = || {
         let shares = evidence.io_shares(repeat)?;
         let groups = evidence.groups.iter().copied().zip(shares);
-        let bound = bfq_request_cap::of_groups(evidence.trial, groups, pool).iter().any(Cap::binds);
+        let bound =
+            bfq_request_cap::group_caps(evidence.trial, groups, pool).iter().any(Cap::binds);
         (bound && queue.scheduler.as_deref() == Some("bfq")).then_some(())
     };
-    if wanted <= pool {
+    if demand <= pool {
         capped()?;
     }
     let least = repeat
@@ -86,8 +88,8 @@ fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Optio
     let queued = queue.mean_queue.as_ref().ok()?;
     (least.is_finite() && least >= ALL_THE_TIME).then(|| {
         format!(
-            "{}: every workload kept {} or more of its requests outstanding, {wanted} in all; \
-             {queued:.1} of them were in the queue, and the others waited for a place in it (the \
+            "{}: every workload kept {} or more of its requests outstanding, {demand} in total; \
+             {queued:.1} of them were in the queue, and the others waited for a tag (the \
              pool holds {pool})",
             queue.device,
             percent(least)
@@ -97,10 +99,11 @@ fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Optio
 
 /// The part of its requests that a workload kept outstanding.
 ///
-/// io_submit(2) blocks while the scheduler's pool has no room, and fio dates a request from after
-/// the call: the one that the thread is waiting to hand in is wanted, and in no latency.
-pub(super) fn part_outstanding(kept: f64, wanted: f64) -> f64 {
-    kept / (wanted - 1.0).max(1.0)
+/// io_submit(2) blocks while the scheduler's pool is full, and fio measures latency from after the
+/// call: the request that the thread is waiting to submit counts as demand but appears in no
+/// latency.
+pub(super) fn part_outstanding(kept: f64, demand: f64) -> f64 {
+    kept / (demand - 1.0).max(1.0)
 }
 
 fn of_queue(queue: &Queue) -> Finding {
@@ -109,8 +112,8 @@ fn of_queue(queue: &Queue) -> Finding {
     let mut ok = true;
     let mut seen = false;
     if let Ok(mean) = queue.mean_queue {
-        // Without a word on what the workloads keep outstanding, one request a group is the
-        // least; it decides only where `in_flight` cannot.
+        // If the workloads' demand is unknown, one request per group is the least; it decides only
+        // where `in_flight` cannot.
         let decides = queue.outstanding.is_some() || !usable;
         let enough = mean >= LEAST_PART * queue.capacity();
         ok &= enough || !decides;
@@ -134,9 +137,9 @@ fn of_queue(queue: &Queue) -> Finding {
     Finding::missing(&why)
 }
 
-/// How many requests every reading should find: one for each group, so that each has something
-/// to be chosen from. Groups that keep one request outstanding have none between two of them;
-/// of those, half are asked for, as of the mean. More than the pool holds cannot be there.
+/// Minimum number of requests in every reading: one for each group, so that the scheduler can
+/// choose. Groups that keep one request outstanding have none between two of them; for those, half
+/// is required, as for the mean. The pool limits the number.
 fn fewest(queue: &Queue) -> f64 {
     let groups = queue.groups as f64;
     let half = queue.least_waiting.map_or(groups, |outstanding| (LEAST_PART * outstanding).ceil());
@@ -144,7 +147,7 @@ fn fewest(queue: &Queue) -> f64 {
 }
 
 fn mean_text(queue: &Queue, mean: f64) -> String {
-    let wanted = match queue.outstanding {
+    let demand = match queue.outstanding {
         Some(outstanding) if Some(outstanding) == queue.least_waiting => {
             format!("the workloads keep {outstanding} outstanding")
         }
@@ -160,10 +163,10 @@ fn mean_text(queue: &Queue, mean: f64) -> String {
         Some(pool) => format!(", the pool holds {pool}"),
         None => String::new(),
     };
-    format!("a mean queue of {mean:.1} requests ({wanted}{pool})")
+    format!("a mean queue of {mean:.1} requests ({demand}{pool})")
 }
 
-/// Requests outstanding by Little's law, latency times rate, smallest and largest workload.
+/// Requests outstanding by Little's law, smallest and largest workload.
 fn by_littles_law(results: &[WorkloadResult]) -> Option<String> {
     let kept: Vec<(f64, &str)> = results
         .iter()

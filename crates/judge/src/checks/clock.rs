@@ -1,26 +1,27 @@
-//! `clock`: the clock that dates samples and the clock that counts CPU time agree.
+//! `clock`: the clock of the samples agrees with the accounted CPU time.
 //!
-//! A rate is a difference of counters by a difference of times. A guest that was stopped by its
-//! hypervisor, or a clock that was stepped under it, shows as CPU time that does not add up: what
-//! the CPUs account for by second must be the same in both halves of the window.
+//! A rate is a difference of counters divided by a difference of times. A guest stopped by its
+//! hypervisor, or a stepped clock, shows as CPU time that does not add up: the accounted CPU
+//! seconds per second must agree between both halves of the window.
 
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
-use crate::repeat::Repeat;
 use assay_stats::series;
 use assay_verdict::wording::percent;
 
-/// All that a CPU can spend its time on (proc_stat(5)).
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use crate::repeat::Repeat;
+
+/// All accounting categories of CPU time (proc_stat(5)).
 const ALL: [&str; 8] =
     ["user_ns", "nice_ns", "system_ns", "idle_ns", "iowait_ns", "irq_ns", "softirq_ns", "steal_ns"];
 
-/// The halves may differ by so much: counters of idle CPUs are settled in ticks.
+/// Allowed difference of the halves: counters of idle CPUs are updated in ticks.
 const MOST: f64 = 0.1;
 
-/// Listed where the time of all CPUs was sampled.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
+/// Evaluated where CPU time of the host was sampled.
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
     evidence.repeats.iter().find(|repeat| repeat.table("host_cpu").is_ok())?;
-    let check = of_each_repeat("clock", evidence, |repeat| {
-        find(repeat).unwrap_or_else(|why| Finding::spared(&why))
+    let check = each_repeat("clock", evidence, |repeat| {
+        find(repeat).unwrap_or_else(|why| Finding::unverified(&why))
     });
     let summary = "the clock jumped, or the machine was stopped, while the repeat ran";
     Some(ValidityCheck { check, scope: Scope::Sampled, proves: Some(("C-CLOCK", summary)) })

@@ -1,24 +1,25 @@
-//! `cpu`: what limits the groups is the resource that the promise is about.
+//! `cpu`: the limiting resource is the one that the promise is about.
 
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
+use assay_verdict::wording::{count, percent, some_of};
+
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
 use crate::cpus::{self, Shared};
 use crate::knob_value;
 use crate::repeat::Repeat;
-use assay_verdict::wording::{count, percent, some_of};
 
-/// Less idle time than this means that the CPUs are the limit.
+/// With less idle time the CPUs are the limit.
 const LEAST_IDLE: f64 = 0.05;
 
-/// A CPU spent most of its time on what takes this part of it.
+/// Threshold for the main use of a CPU.
 const HALF: f64 = 0.5;
 
-/// For promises about the disk: the CPUs must have had time to spare. Without a reading the
-/// promise is void, since a busy CPU and a deep queue look alike from the groups' side.
+/// For promises about the disk: the CPUs must have had time to spare. Without samples the promise
+/// is void, since a busy CPU and a deep queue look alike from the groups' side.
 pub(super) fn spare(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = of_each_repeat("cpu", evidence, |repeat| {
-        // Groups that are held to some CPUs cannot use what is idle elsewhere. Groups on different
-        // CPUs have the whole machine in common and nothing less.
-        let shared = Shared::of(evidence.host, evidence.trial, repeat.record).ok().flatten();
+    let check = each_repeat("cpu", evidence, |repeat| {
+        // Groups restricted to some CPUs cannot use idle time elsewhere. Groups on different CPUs
+        // share only the whole machine.
+        let shared = Shared::in_repeat(evidence.host, evidence.trial, repeat.record).ok().flatten();
         match cpus::spent(repeat, shared.as_ref().map(|shared| &shared.set)) {
             Err(why) => Finding::missing(&why),
             Ok(spent) => Finding::new(
@@ -36,9 +37,9 @@ pub(super) fn spare(evidence: &Evidence<'_>) -> ValidityCheck {
     ValidityCheck { check, scope: Scope::IoShares, proves: Some(("C-CPU", summary)) }
 }
 
-/// The busiest CPU by itself: interrupts of a disk come in on one, the worker of a loop device runs
-/// on one, and a group's only thread cannot use two. A CPU that somebody else keeps busy concerns
-/// nobody who can run elsewhere. `None` where single CPUs were not sampled.
+/// The busiest CPU alone: interrupts of a disk arrive on one, the worker of a loop device runs on
+/// one, and a single-threaded group cannot use two. A CPU kept busy by other processes does not
+/// matter to groups that can run elsewhere. `None` where single CPUs were not sampled.
 fn busiest(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Option<Finding> {
     let all = cpus::each(repeat)?;
     let busiest = all.iter().min_by(|a, b| a.idle.total_cmp(&b.idle))?;
@@ -54,40 +55,42 @@ fn busiest(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Option<Finding> {
     Some(Finding::new(busiest.idle >= LEAST_IDLE || !is_theirs, text))
 }
 
-/// For promises about shares of CPU time: the CPUs of the groups must have been fought over,
-/// which takes more threads than CPUs and no idle time.
+/// For promises about shares of CPU time: the groups must have competed for the CPUs, which takes
+/// more threads than CPUs and no idle time.
 pub(super) fn saturated(evidence: &Evidence<'_>) -> ValidityCheck {
     let mut uncontended = false;
     for repeat in evidence.repeats {
-        let shared = Shared::of(evidence.host, evidence.trial, repeat.record).unwrap_or(None);
-        uncontended |= shared
-            .is_some_and(|shared| !wanted(evidence, &shared).is_none_or(|n| n > shared.count()));
+        let shared =
+            Shared::in_repeat(evidence.host, evidence.trial, repeat.record).unwrap_or(None);
+        uncontended |= shared.is_some_and(|shared| {
+            !thread_count(evidence, &shared).is_none_or(|n| n > shared.count())
+        });
     }
-    let check = of_each_repeat("cpu", evidence, |repeat| {
-        let shared = Shared::of(evidence.host, evidence.trial, repeat.record);
-        // Groups on different CPUs have no number to judge, which says why by itself.
+    let check = each_repeat("cpu", evidence, |repeat| {
+        let shared = Shared::in_repeat(evidence.host, evidence.trial, repeat.record);
+        // Groups on different CPUs have no number to judge, which is reported separately.
         let shared = shared.unwrap_or(None);
         match cpus::spent(repeat, shared.as_ref().map(|shared| &shared.set)) {
             Err(why) => Finding::missing(&why),
-            Ok(spent) => fought_over(evidence, shared.as_ref(), spent.idle),
+            Ok(spent) => check_contention(evidence, shared.as_ref(), spent.idle),
         }
     });
     let proves = if uncontended {
         let summary = "there was a CPU for every thread of the groups, so that no weight decided";
         ("C-CPU-UNCONTENDED", summary)
     } else {
-        ("C-CPU-IDLE", "the CPUs had time to spare, so that no group had to go short")
+        ("C-CPU-IDLE", "the CPUs had time to spare, so that the groups did not compete")
     };
     ValidityCheck { check, scope: Scope::CpuShares, proves: Some(proves) }
 }
 
-/// Threads of all measured groups, where they are known.
-fn wanted(evidence: &Evidence<'_>, shared: &Shared) -> Option<f64> {
+/// Number of threads of all measured groups, where known.
+fn thread_count(evidence: &Evidence<'_>, shared: &Shared) -> Option<f64> {
     let threads = |group: &&str| shared.threads.get(*group).copied().map(f64::from);
     evidence.groups.iter().map(threads).sum()
 }
 
-fn fought_over(evidence: &Evidence<'_>, shared: Option<&Shared>, idle: f64) -> Finding {
+fn check_contention(evidence: &Evidence<'_>, shared: Option<&Shared>, idle: f64) -> Finding {
     let busy = idle < LEAST_IDLE;
     let mut text = format!(
         "the CPUs were idle {} of the time (less than {} needed for groups to compete)",
@@ -95,15 +98,17 @@ fn fought_over(evidence: &Evidence<'_>, shared: Option<&Shared>, idle: f64) -> F
         percent(LEAST_IDLE)
     );
     let Some(shared) = shared else { return Finding::new(busy, text) };
-    let Some(wanted) = wanted(evidence, shared) else { return Finding::new(busy, text) };
-    let contended = wanted > shared.count();
+    let Some(thread_count) = thread_count(evidence, shared) else {
+        return Finding::new(busy, text);
+    };
+    let contended = thread_count > shared.count();
     let cpus = count(shared.set.len(), "CPU");
-    let threads = count(wanted as usize, "thread");
+    let threads = count(thread_count as usize, "thread");
     text = if contended {
-        format!("{threads} of the groups want {cpus} ({}); {text}", shared.set)
+        format!("the groups have {threads} for {cpus} ({}); {text}", shared.set)
     } else {
         format!(
-            "nothing was contended: the groups have {threads} for {cpus} ({}), a CPU for each, \
+            "nothing was contended: the groups have {threads} for {cpus} ({}), one CPU for each, \
              whatever the weights; {text}",
             shared.set
         )
@@ -111,11 +116,10 @@ fn fought_over(evidence: &Evidence<'_>, shared: Option<&Shared>, idle: f64) -> F
     Finding::new(busy && contended, text)
 }
 
-/// For promises that a quota is also delivered: there must have been room for it, and threads to
-/// use it.
+/// For promises that a quota can be used in full: there must have been room, and threads to use it.
 pub(super) fn room(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = of_each_repeat("cpu", evidence, |repeat| {
-        let shared = Shared::of(evidence.host, evidence.trial, repeat.record);
+    let check = each_repeat("cpu", evidence, |repeat| {
+        let shared = Shared::in_repeat(evidence.host, evidence.trial, repeat.record);
         let found = shared.and_then(|shared| match shared {
             None => Err("which CPUs the groups could use was not recorded".to_owned()),
             Some(shared) => has_room(evidence, repeat, &shared),
@@ -123,7 +127,7 @@ pub(super) fn room(evidence: &Evidence<'_>) -> ValidityCheck {
         found.unwrap_or_else(|why| Finding::missing(&why))
     });
     let few = evidence.repeats.iter().any(|repeat| {
-        let shared = Shared::of(evidence.host, evidence.trial, repeat.record).ok().flatten();
+        let shared = Shared::in_repeat(evidence.host, evidence.trial, repeat.record).ok().flatten();
         shared.is_some_and(|shared| !too_few_threads(evidence, repeat, &shared).is_empty())
     });
     let summary = match few {
@@ -147,7 +151,7 @@ fn has_room(
     Ok(Finding::new(
         spent.idle >= LEAST_IDLE,
         format!(
-            "{} were idle {} of the time (at least {} needed for a quota to be had in full), and \
+            "{} were idle {} of the time (at least {} needed to use a quota in full), and \
              processes outside the groups used {}",
             shared.label(),
             percent(spent.idle),
@@ -157,7 +161,7 @@ fn has_room(
     ))
 }
 
-/// Groups whose quota is more than their threads could use.
+/// Groups whose quota exceeds what their threads can use.
 fn too_few_threads(evidence: &Evidence<'_>, repeat: &Repeat<'_>, shared: &Shared) -> Vec<String> {
     let short = evidence.groups.iter().filter_map(|group| {
         let quota = knob_value::number(repeat.record, group, "cpu.max").ok()?;

@@ -1,23 +1,23 @@
-//! Where requests are held back before the queue: iocost keeps the queue short on purpose, so that
-//! its length says nothing of whether there was something to divide.
+//! `backlogged` under iocost, which holds requests back before the queue and keeps the queue short
+//! on purpose, so that its length shows nothing.
 
 use assay_run_folder::WorkloadResult;
+use assay_verdict::wording::percent;
 
 use super::backlogged::outstanding;
 use super::{Evidence, Finding};
 use crate::queue::Queue;
-use assay_verdict::wording::percent;
 
-/// Where requests are held back before the queue, the device must have been busy this long.
+/// Minimum busy time of the device.
 const LEAST_BUSY: f64 = 0.9;
 
-/// Of what a workload keeps outstanding where requests are held back before the queue, at least
-/// this part must wait there; what is less may be the workload's own time between two requests.
+/// Minimum part of a workload's outstanding requests that must be held back; less may be the
+/// workload's own time between two requests.
 const LEAST_HELD: f64 = 0.1;
 
-/// Of the requests a second that iocost was told the disk does, at least this part must have been
-/// done; below that nobody had to be held back.
-const LEAST_OF_TOLD: f64 = 0.8;
+/// Minimum rate relative to what iocost was configured with; below that nothing had to be held
+/// back.
+const LEAST_RATE: f64 = 0.8;
 
 /// Whether iocost divides the disk.
 pub(super) fn applies(evidence: &Evidence<'_>) -> bool {
@@ -25,7 +25,7 @@ pub(super) fn applies(evidence: &Evidence<'_>) -> bool {
     knobs.into_iter().any(|knob| knob.obeyed_by.as_deref() == Some("iocost"))
 }
 
-/// What the device, iocost and the workloads say.
+/// Combines the evidence of device, iocost and workloads.
 pub(super) fn find(
     evidence: &Evidence<'_>,
     queue: &Queue,
@@ -34,24 +34,25 @@ pub(super) fn find(
 ) -> Finding {
     let found = busy(queue);
     if disks > 1 {
-        // Results do not say which disk their requests went to.
+        // Results do not show to which disk requests went.
         return found;
     }
-    let found = found.and(evidence.told_iops.and_then(|told| as_told(told, results)));
+    let found = found
+        .and(evidence.configured_iops.and_then(|configured| reached_rate(configured, results)));
     found.and(all_held(queue, results))
 }
 
-/// Whether as much was done as iocost believes that the disk can do.
-fn as_told(told: f64, results: &[WorkloadResult]) -> Option<Finding> {
+/// Whether the rate came close to what iocost was configured with.
+fn reached_rate(configured: f64, results: &[WorkloadResult]) -> Option<Finding> {
     let done: f64 = results.iter().map(requests_per_second).sum::<Option<f64>>()?;
-    let ok = done >= LEAST_OF_TOLD * told;
+    let ok = done >= LEAST_RATE * configured;
     Some(Finding::new(
         ok,
         format!(
-            "{done:.0} requests a second were done, {} of the {told:.0} that iocost was told the \
-             disk does (at least {} needed)",
-            percent(done / told),
-            percent(LEAST_OF_TOLD)
+            "{done:.0} requests a second were done, {} of the {configured:.0} that iocost was configured \
+             with (at least {} needed)",
+            percent(done / configured),
+            percent(LEAST_RATE)
         ),
     ))
 }
@@ -63,7 +64,7 @@ fn busy(queue: &Queue) -> Finding {
             part >= LEAST_BUSY,
             format!(
                 "{} was busy {} of the time (at least {} needed; iocost holds requests back \
-                 before the queue, so its length says nothing)",
+                 before the queue, so its length shows nothing)",
                 queue.device,
                 percent(part),
                 percent(LEAST_BUSY)
@@ -72,9 +73,9 @@ fn busy(queue: &Queue) -> Finding {
     }
 }
 
-/// Whether every workload had requests that were held back. One whose requests are all with the
-/// device gets what its own depth brings, whatever its weight. `None` where nothing tells: more
-/// than one disk, or no latencies.
+/// Whether every workload had requests held back. A workload whose requests are all in the device
+/// gets what its depth allows, whatever its weight. `None` where it is unknown: more than one disk,
+/// or no latencies.
 fn all_held(queue: &Queue, results: &[WorkloadResult]) -> Option<Finding> {
     let mean_queue = queue.mean_queue.as_ref().ok()?;
     let rate: f64 = results.iter().filter_map(requests_per_second).sum();
@@ -100,7 +101,7 @@ fn all_held(queue: &Queue, results: &[WorkloadResult]) -> Option<Finding> {
     ))
 }
 
-/// `None` where a tool does not say.
+/// `None` where the tool does not report it.
 fn requests_per_second(result: &WorkloadResult) -> Option<f64> {
     let rates = ["read_iops", "write_iops"].map(|name| result.metrics.get(name));
     rates.iter().any(Option::is_some).then(|| rates.into_iter().flatten().sum())

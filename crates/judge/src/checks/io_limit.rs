@@ -1,23 +1,23 @@
 //! `io-limit`: no limit of bytes or requests, of a group or of one around it, bound while shares of
 //! a disk were judged.
 //!
-//! A limit takes from a group whatever its weight. The kernel counts nowhere how often it does, so
-//! that a limit counts as one that bound where the group came near it.
+//! A limit overrides weights. The kernel does not count how often it acts, so a limit counts as
+//! binding where the group came near it.
 
 use assay_run_folder::LimitReading;
-
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
-use crate::repeat::Repeat;
 use assay_verdict::wording::some_of;
 
-/// A group that used this part of its limit was held back by it: the kernel lets requests go in
-/// slices of 100 ms, so that a limit is never used in full.
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use crate::repeat::Repeat;
+
+/// A group that used this part of its limit was throttled: the kernel grants requests in slices of
+/// 100 ms, so a limit is never used in full.
 const NEAR: f64 = 0.8;
 
-/// Listed where the run recorded limits.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
+/// Evaluated where the run recorded limits.
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
     evidence.repeats.iter().find(|repeat| repeat.record.overrides.is_some())?;
-    let check = of_each_repeat("io-limit", evidence, |repeat| find(evidence, repeat));
+    let check = each_repeat("io-limit", evidence, |repeat| find(evidence, repeat));
     let summary = "a limit of bytes, requests or latency bound, so that it and not the weights \
                    decided";
     Some(ValidityCheck { check, scope: Scope::IoShares, proves: Some(("C-IO-LIMIT", summary)) })
@@ -25,7 +25,7 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     let Some(overrides) = &repeat.record.overrides else {
-        return Finding::spared("limits were not recorded");
+        return Finding::unverified("limits were not recorded");
     };
     let (mut bound, mut free) = (Vec::new(), Vec::new());
     for reading in overrides.limits.iter().filter(|reading| concerns(evidence, reading)) {
@@ -44,14 +44,16 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     Finding::new(
         true,
         match free.is_empty() {
-            true => "no group has a limit on the disk, and none is known around them".to_owned(),
+            true => "no group has a limit on the disk, and none is known in groups around them"
+                .to_owned(),
             false => some_of(&free, "; "),
         },
     )
 }
 
-/// Limits of measured groups and of groups that hold one; on cgroup v1 a limit holds for its own
-/// group alone (block/blk-throttle.c: `sq->parent_sq` without the default hierarchy).
+/// Whether a limit concerns measured groups, directly or through an outer group; on cgroup v1 a
+/// limit holds for its own group alone (block/blk-throttle.c: `sq->parent_sq` without the default
+/// hierarchy).
 fn concerns(evidence: &Evidence<'_>, reading: &LimitReading) -> bool {
     let own = |name: &&str| *name == reading.group;
     match reading.file.as_str() {
@@ -68,11 +70,11 @@ fn is_inside(name: &str, group: &str) -> bool {
     name.strip_prefix(group).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// One number of a limit's file.
+/// One number of a limit file.
 struct Limit {
     what: &'static str,
     value: f64,
-    /// The counter of `io` that it is a limit of; `None` where none tells whether it bound.
+    /// The column of `io` that it limits; `None` where no counter shows whether it bound.
     column: Option<&'static str>,
 }
 
@@ -84,7 +86,7 @@ impl Limit {
         match used {
             Some(Ok(used)) => format!("{limit}, and {used:.0} were used"),
             Some(Err(why)) => format!("{limit}, and what was used is not available: {why}"),
-            None => format!("{limit}, for which the kernel holds others back"),
+            None => format!("{limit}, for which the kernel throttles other groups"),
         }
     }
 }
@@ -117,7 +119,7 @@ fn limits_of(reading: &LimitReading) -> Vec<Limit> {
     found
 }
 
-/// What the group, or all groups inside of it, used a second.
+/// Use per second of the group, or of all groups inside it.
 fn used(
     evidence: &Evidence<'_>,
     repeat: &Repeat<'_>,

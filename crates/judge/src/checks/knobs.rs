@@ -1,18 +1,18 @@
-//! `knobs`: what was written could be read back, stood all the time, and still stood at the end.
+//! `knobs`: the written values were read back, and held until the end.
 
 use assay_facts::Available;
-use assay_run_folder::{Drift, GroupRecord, KnobRecord, Reading, Seen};
-
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
-use crate::knob_value;
-use crate::repeat::Repeat;
+use assay_run_folder::{Drift, GroupRecord, KnobRecord, Reading, TimedReading};
 use assay_verdict::wording::{count, some_of};
 
-/// Fails on any knob of a measured group, or of a group around one, that does not hold the
-/// value written, at the start, at the end, or in a look between, which is taken about once a
-/// second. A knob that cannot be read fails as well: it is not known what was tested.
-pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = of_each_repeat("knobs", evidence, |repeat| find(evidence, repeat));
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use crate::knob_value;
+use crate::repeat::Repeat;
+
+/// Fails on any knob of a measured group, or of a group around one, that does not hold the written
+/// value at the start, at the end, or in one of the readings between, about once a second. An
+/// unreadable knob fails too: the tested value is unknown.
+pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = each_repeat("knobs", evidence, |repeat| find(evidence, repeat));
     let summary = "a knob did not hold the value that was written";
     ValidityCheck { check, scope: Scope::All, proves: Some(("C-KNOB-DRIFT", summary)) }
 }
@@ -40,7 +40,9 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
         0 => "the study sets no knob on a measured group".to_owned(),
         held => {
             let between = match repeat.record.watch {
-                Some(watch) => format!(", and in {} between", count(watch.rounds as usize, "look")),
+                Some(watch) => {
+                    format!(", and in {} between", count(watch.rounds as usize, "reading"))
+                }
                 None => String::new(),
             };
             let held = count(held, "value");
@@ -53,17 +55,17 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     Finding::new(true, text)
 }
 
-/// A measured group, or one that holds a measured group.
+/// Whether it is a measured group or contains one.
 fn concerns(evidence: &Evidence<'_>, group: &GroupRecord) -> bool {
     let inside = format!("{}/", group.name);
     evidence.groups.iter().any(|name| *name == group.name || name.starts_with(&inside))
 }
 
-/// A value that somebody else changed while the repeat ran, and perhaps changed back.
+/// A value changed from outside while the repeat ran, perhaps temporarily.
 fn drift(repeat: &Repeat<'_>, knob: &KnobRecord, reading: &Reading) -> Option<String> {
     reading.drift.iter().find_map(|(file, drift)| {
         let written = if *file == knob.file { Some(&knob.written) } else { knob.also.get(file) };
-        let differs = |seen: &Seen| match (&seen.value, written) {
+        let differs = |seen: &TimedReading| match (&seen.value, written) {
             (Available::Value(text), Some(written)) => !knob_value::same(file, written, text),
             _ => true,
         };
@@ -74,11 +76,11 @@ fn drift(repeat: &Repeat<'_>, knob: &KnobRecord, reading: &Reading) -> Option<St
     })
 }
 
-/// When a value was seen to differ, and what it was.
+/// When the value differed, and what it was.
 pub(super) fn changed(repeat: &Repeat<'_>, drift: &Drift) -> String {
     let began = repeat.record.all_released_ns;
-    let after = |seen: &Seen| seen.time_ns.saturating_sub(began) as f64 * 1e-9;
-    let value = |seen: &Seen| match &seen.value {
+    let after = |seen: &TimedReading| seen.time_ns.saturating_sub(began) as f64 * 1e-9;
+    let value = |seen: &TimedReading| match &seen.value {
         Available::Value(text) => format!("`{}`", text.trim()),
         Available::NotAvailable(why) => format!("nothing ({why})"),
     };

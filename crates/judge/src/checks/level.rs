@@ -1,19 +1,19 @@
 //! `level`: the knob is set where the groups compete.
 //!
-//! A weight divides what its group's parent gets among the groups beside it. Set on a group inside
-//! of the one that competes it divides nothing, which is how containers got equal shares whatever
-//! weight they were given (podman#24207, crun#1572).
+//! A weight divides what its group's parent gets among siblings. Set on a group inside the
+//! competing one it divides nothing, which is how containers got equal shares whatever weight they
+//! were given (podman#24207, crun#1572).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_run_folder::RelationRecord;
-
-use super::{Evidence, Scope, ValidityCheck};
 use assay_verdict::Check;
 use assay_verdict::wording::some_of;
 
-/// Listed where a promise follows a knob that competing groups lack and groups inside them have.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
+use super::{Evidence, Scope, ValidityCheck};
+
+/// Reported where a promise follows a knob that competing groups lack and groups inside them have.
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
     let knob = evidence.promises.iter().find_map(|(_, relation)| match relation {
         RelationRecord::Proportional(knob) => Some(knob.as_str()),
         _ => None,
@@ -24,12 +24,11 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
     }
     let text = format!("`{knob}` divides nothing where it is set: {}", some_of(&wrong, "; "));
     let check = Check { check: "level".to_owned(), ok: false, evidence: text };
-    let summary =
-        "the knob is set on groups inside of those that compete, where it divides nothing";
+    let summary = "the knob is set on groups inside those that compete, where it divides nothing";
     Some(ValidityCheck { check, scope: Scope::Shares, proves: Some(("C-WRONG-LEVEL", summary)) })
 }
 
-/// Siblings without the knob that hold groups with it.
+/// Siblings without the knob that contain groups with it.
 fn misplaced(evidence: &Evidence<'_>, knob: &str) -> Vec<String> {
     let has = |name: &str| {
         let mut groups = evidence.trial.groups.iter();
@@ -52,7 +51,7 @@ fn misplaced(evidence: &Evidence<'_>, knob: &str) -> Vec<String> {
             let inside = format!("{child}/");
             let mut groups = evidence.trial.groups.iter().map(|group| group.name.as_str());
             let below = groups.find(|name| name.starts_with(&inside) && has(name))?;
-            Some(format!("`{child}` competes and has none, `{below}` inside of it has one"))
+            Some(format!("`{child}` competes and has none, `{below}` inside it has one"))
         })
         .collect()
 }

@@ -1,33 +1,32 @@
-//! `memory`: memory was short around the group, and the group wanted what it was promised.
+//! `memory`: memory was short around the group, and the group needed what it was promised.
 
 use assay_facts::Hierarchy;
 use assay_run_folder::{GroupRecord, RelationRecord};
-
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
-use crate::knob_value;
-use crate::repeat::Repeat;
-use crate::sorted::Sorted;
 use assay_verdict::Measure;
 use assay_verdict::wording::{rate, some_of};
 
-/// An inner group's part of what a counter holds is taken from it, and both are read at moments of
-/// their own: less than this part of it is no more than the time between.
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use crate::knob_value;
+use crate::repeat::Repeat;
+use crate::sorted::Sorted;
+
+/// Tolerance between counters read at different times, relative to an inner group's part that is
+/// subtracted.
 const BETWEEN_READINGS: f64 = 0.05;
 
-/// Pages that were lost and wanted back come to this part of what was promised, at least: a page
-/// here and there is lost by whoever holds memory at all.
+/// Minimum refaults relative to the promise: any group loses a page here and there.
 const WANTED_BACK: f64 = 0.01;
 
 const PAGE: f64 = 4096.0;
 
-/// A protection says who goes short when somebody must. Without a limit that was met nobody had
-/// to, and a group that never held as much as it was promised may just not have wanted it.
-pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = of_each_repeat("memory", evidence, |repeat| match repeat.table("memory") {
+/// A protection decides which group loses memory under pressure. If no limit was reached there was
+/// none, and a group that never held as much as promised may just not have needed it.
+pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = each_repeat("memory", evidence, |repeat| match repeat.table("memory") {
         Err(why) => Finding::missing(&why),
         Ok(table) => find(evidence, repeat, &table),
     });
-    let summary = "memory was not short around the group, or the group did not want it";
+    let summary = "memory was not short around the group, or the group did not need it";
     ValidityCheck {
         check,
         scope: Scope::MemoryProtections,
@@ -37,9 +36,10 @@ pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Finding {
     let Some(short) = shortage(evidence, repeat, table) else {
-        let mut text = "memory was not short: no limit around the groups was met, and no group \
-                        lost and wanted back but what limits of its own took"
-            .to_owned();
+        let mut text =
+            "memory was not short: no limit around the groups was reached, and no group \
+                        refaulted pages except those that its own limits took"
+                .to_owned();
         let filled = filled(evidence, repeat, table);
         if !filled.is_empty() {
             text = format!("{text}; {}", some_of(&filled, ", "));
@@ -61,20 +61,20 @@ fn grown(table: &Sorted<'_>, repeat: &Repeat<'_>, group: &str, columns: &[&str])
     Some(repeat.grown(table, group, columns).ok()?.0)
 }
 
-/// What shows that memory was short: a limit of a group around a measured one that was met, or
-/// pages that some group lost and read again, which no limit took that is its own.
+/// Evidence of memory pressure: the limit of a group around a measured one was reached, or some
+/// group refaulted pages that no limit of its own took.
 fn shortage(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Option<String> {
     let groups = &evidence.trial.groups;
     let around = groups.iter().filter(|group| holds_measured(evidence, group));
     let met = around.filter_map(|group| {
         let met = own_limit_met(evidence, repeat, table, &group.name)?;
-        Some(format!("the limit of `{}` was met {met:.0} times", group.name))
+        Some(format!("the limit of `{}` was reached {met:.0} times", group.name))
     });
     let running = groups.iter().filter(|group| !group.workloads.is_empty());
     let lost = running.filter_map(|group| {
         let lost = grown(table, repeat, &group.name, Measure::MemoryRefaults.columns())?;
         (lost > 0.0 && !is_limited(evidence, repeat, table, group))
-            .then(|| format!("`{}` read {lost:.0} pages again that it had lost", group.name))
+            .then(|| format!("`{}` refaulted {lost:.0} pages", group.name))
     });
     let seen: Vec<String> = met.chain(lost).collect();
     (!seen.is_empty()).then(|| some_of(&seen, ", "))
@@ -88,8 +88,8 @@ fn is_within(inner: &str, outer: &str) -> bool {
     inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Whether what a group lost is its own affair: its limit was met, or that of a group around it in
-/// which nothing is measured.
+/// Whether a group's refaults are due to its own limits: its limit was reached, or that of a group
+/// around it that contains no measured group.
 fn is_limited(
     evidence: &Evidence<'_>,
     repeat: &Repeat<'_>,
@@ -104,8 +104,8 @@ fn is_limited(
     groups.any(|one| is_own(one) && own_limit_met(evidence, repeat, table, &one.name).is_some())
 }
 
-/// How often a group's own limit was met, if it was. `memory.events` of v2 counts what the groups
-/// inside met as well; `memory.failcnt` of v1 does not.
+/// How often a group's own limit was reached, if it was. `memory.events` of v2 includes the groups
+/// inside; `memory.failcnt` of v1 does not.
 fn own_limit_met(
     evidence: &Evidence<'_>,
     repeat: &Repeat<'_>,
@@ -123,7 +123,7 @@ fn own_limit_met(
     (own > BETWEEN_READINGS * inside).then_some(own)
 }
 
-/// How full the groups around measured ones became: where the time was too short to fill them, a
+/// How full the groups around measured ones became: if the time was too short to fill them, a
 /// longer repeat shows more.
 fn filled(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Vec<String> {
     let limited = evidence.trial.groups.iter().filter_map(|group| {
@@ -141,8 +141,8 @@ fn most_held(table: &Sorted<'_>, group: &str) -> Option<f64> {
     held.iter().map(|(_, value)| *value).reduce(f64::max)
 }
 
-/// Why a group cannot be said to have been denied what it was promised, the most of it where it was
-/// promised more than once: it never held that much and lost next to nothing that it wanted back.
+/// Why a group was not denied its promise (the largest one, if several): it never held that much
+/// and refaulted next to nothing.
 fn unwanted(
     evidence: &Evidence<'_>,
     repeat: &Repeat<'_>,
@@ -161,8 +161,8 @@ fn unwanted(
     let lost = grown(table, repeat, group, Measure::MemoryRefaults.columns()).unwrap_or(0.0);
     (most < bound && lost * PAGE <= WANTED_BACK * bound).then(|| {
         format!(
-            "`{group}` never held more than {} of the {} that it was promised, and lost {} that \
-             it wanted back: its workload wants too little",
+            "`{group}` never held more than {} of the {} that it was promised, and refaulted {}: \
+             its workload needs too little",
             rate(Measure::MemoryCurrent, most),
             rate(Measure::MemoryCurrent, bound),
             match lost > 0.0 {

@@ -1,17 +1,17 @@
-//! Where the counters of the groups leave requests out.
+//! Where the groups' counters leave requests out.
 //!
-//! On cgroup v1 the counters of BFQ (`blkio.bfq.*`) leave out what was merged into a request that
-//! already waited. The throttling layer counts all, but is woken by the run on disks of its own
-//! only. Bytes that are missing in the groups are then no proof of whom they belong to.
+//! On cgroup v1 the counters of BFQ (`blkio.bfq.*`) leave out requests that were merged into a
+//! waiting one. The throttling layer counts all, but the run activates it only on its own disks.
+//! Bytes missing in the groups are then no proof of their origin.
 
 use assay_facts::Hierarchy;
 
 use super::Evidence;
 use crate::queue::{disk_of, is_measured};
 
-/// The cause of bytes that are missing in the groups' counters, where merging may be it: requests
-/// that follow each other merge while they wait.
-pub(super) fn of(evidence: &Evidence<'_>) -> Option<(&'static str, &'static str)> {
+/// The cause of bytes missing in the groups' counters where merging is possible: sequential
+/// requests merge while they wait.
+pub(super) fn cause(evidence: &Evidence<'_>) -> Option<(&'static str, &'static str)> {
     let io = evidence.host.cgroup.controllers.get("io")?;
     if !matches!(io.hierarchy, Hierarchy::V1(_)) {
         return None;

@@ -1,26 +1,25 @@
-//! `neighbours`: nobody outside the groups used the disk that they were to divide.
+//! `neighbours`: only the groups used the disk that they divided.
 
-use super::{Evidence, Finding, Scope, ValidityCheck, merged, of_each_repeat};
-use crate::queue::Queue;
-use crate::repeat::Repeat;
 use assay_stats::series::{Series, growth, monotone};
 use assay_verdict::wording::{percent, some_of};
 
-/// Others may have this part of what the disk moved: the journal of a file system belongs to
-/// nobody's group.
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat, merged};
+use crate::queue::Queue;
+use crate::repeat::Repeat;
+
+/// Allowed part of others: the journal of a file system belongs to no group.
 const MOST: f64 = 0.1;
 
-/// Bytes of a sector of /proc/diskstats, whatever the disk's own (Documentation/admin-guide/
-/// iostats.rst).
+/// Sector size of /proc/diskstats, whatever the disk's own (Documentation/admin-guide/iostats.rst).
 const SECTOR: f64 = 512.0;
 
-/// Compares what the disk moved with what all groups of the trial moved on it, measured or not.
-pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = of_each_repeat("neighbours", evidence, |repeat| {
-        find(evidence, repeat).unwrap_or_else(|why| Finding::spared(&why))
+/// Compares the disk's traffic with that of all groups of the trial, measured or not.
+pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = each_repeat("neighbours", evidence, |repeat| {
+        find(evidence, repeat).unwrap_or_else(|why| Finding::unverified(&why))
     });
-    let summary = "somebody outside the groups used the disk that the groups were to divide";
-    let proves = merged::of(evidence).unwrap_or(("C-DISK-OTHERS", summary));
+    let summary = "processes outside the groups used the disk that the groups were to divide";
+    let proves = merged::cause(evidence).unwrap_or(("C-DISK-OTHERS", summary));
     ValidityCheck { check, scope: Scope::IoShares, proves: Some(proves) }
 }
 
@@ -29,8 +28,8 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<Finding, String>
         Queue::all(evidence.trial, repeat).into_iter().collect::<Result<_, _>>()?;
     let io = repeat.table("io")?;
     let mut groups = 0.0;
-    // The counter of an outer group holds those of the groups inside it where the hierarchy adds
-    // them up, and nothing runs in an outer group: the leaves are all there is.
+    // Where the hierarchy accumulates, an outer group's counter includes those inside it, and
+    // nothing runs in an outer group: the leaves are complete.
     for group in evidence.trial.groups.iter().filter(|group| !group.workloads.is_empty()) {
         let series = io.sum(&group.name, &["read_bytes", "write_bytes"])?;
         groups += grown(&monotone(&group.name, series)?, repeat)?;

@@ -1,14 +1,14 @@
-//! `oom`: the kernel ended nobody for want of memory.
+//! `oom`: the kernel killed no process for lack of memory.
 
 use assay_run_folder::TrialRecord;
-
-use super::{Scope, ValidityCheck};
 use assay_verdict::Check;
 use assay_verdict::wording::some_of;
 
-/// Looks at every repeat that was started, since one that lost a process to the kernel is left out
-/// of the numbers. Where no group has counters of memory there is nothing to look at.
-pub(super) fn gate(trial: &TrialRecord) -> Option<ValidityCheck> {
+use super::{Scope, ValidityCheck};
+
+/// Examines every started repeat, since one that lost a process is left out of the numbers. Skipped
+/// where no group has memory counters.
+pub(super) fn check(trial: &TrialRecord) -> Option<ValidityCheck> {
     let mut killed = Vec::new();
     let mut groups = 0;
     for (index, repeat) in trial.repeats.iter().enumerate() {
@@ -28,11 +28,11 @@ pub(super) fn gate(trial: &TrialRecord) -> Option<ValidityCheck> {
         return None;
     }
     let (ok, evidence) = match killed.is_empty() {
-        true => (true, "the kernel killed no process of a group for want of memory".to_owned()),
+        true => (true, "the kernel killed no process of a group for lack of memory".to_owned()),
         false => (false, format!("the kernel's own counters: {}", some_of(&killed, "; "))),
     };
     let check = Check { check: "oom".to_owned(), ok, evidence };
-    let summary = "the kernel killed a process of the workload for want of memory: the limit did \
-                   not hold the load back, it ended it";
+    let summary = "the kernel killed a process of the workload for lack of memory: the limit ended \
+                   the workload instead of slowing it down";
     Some(ValidityCheck { check, scope: Scope::All, proves: Some(("C-OOM-KILLED", summary)) })
 }

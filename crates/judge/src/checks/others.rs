@@ -1,67 +1,67 @@
-//! `others`: nobody outside the groups took the CPUs that they were to divide.
+//! `others`: only the groups used the CPUs that they divided.
 //!
-//! Of several CPUs, what others take on one is missing there and not elsewhere, so that shares
-//! shift by about as much as the others took, on average over where they were, and no weight of the
-//! study can be held against that. Of C CPUs somebody who stays on one may take up to C times as
-//! much from the group that runs there: the CPU that lost most is asked by itself, roughly. Of a
-//! single CPU they take from all groups alike: the scheduler picks among the groups by their weights
-//! whenever the CPU is not the others' (kernel/sched/fair.c, `pick_next_task_fair`), so that there
-//! is less to divide and the shares of it stand.
+//! With several CPUs, what others take on one is missing only there, so shares shift by about as
+//! much as the others took, averaged over the CPUs they used, and that cannot be blamed on the
+//! weights. Of C CPUs, a process that stays on one may take up to C times as much from the group
+//! running there: the most affected CPU is checked separately, roughly. Of a single CPU others take
+//! from all groups alike: the scheduler picks among the groups by weight whenever the CPU is free
+//! of others (kernel/sched/fair.c, `pick_next_task_fair`), so there is less to divide and the
+//! shares stand.
 
 use assay_run_folder::PromiseRecord;
-
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
-use crate::cpus::{self, Shared};
-use crate::repeat::Repeat;
 use assay_verdict::wording::percent;
 
-/// The margin where no promise of shares says one.
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use crate::cpus::{self, Shared};
+use crate::repeat::Repeat;
+
+/// Margin used where no promise of shares defines one.
 const USUAL_MARGIN: f64 = 0.1;
 
-/// Of a single CPU others may take so many times the margin. What they take there may be missing to
-/// one group alone, whose threads the load balancer left on it; how many of them there were for how
-/// long no counter says, so that this is a rough bound against an outsider that stays on one CPU.
+/// Limit for a single CPU, in margins. What others take there may be missing to one group alone,
+/// whose threads the load balancer left on that CPU; no counter shows how many and for how long, so
+/// this is a rough bound for a process that stays on one CPU.
 const ON_ONE: f64 = 5.0;
 
-/// Without a reading the promise is void: shares that somebody else shifted look the same.
-pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = of_each_repeat("others", evidence, |repeat| {
+/// Without samples the promise is void: shares shifted by others would look the same.
+pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = each_repeat("others", evidence, |repeat| {
         find(evidence, repeat).unwrap_or_else(|why| Finding::missing(&why))
     });
     let stolen = evidence.repeats.iter().any(|repeat| stolen(evidence, repeat).unwrap_or(false));
     let proves = if stolen {
         ("C-STEAL", "the hypervisor took CPU time that the groups were to divide")
     } else {
-        let summary = "somebody outside the groups used the CPUs that the groups were to divide";
+        let summary = "processes outside the groups used the CPUs that the groups were to divide";
         ("C-CPU-OTHERS", summary)
     };
     ValidityCheck { check, scope: Scope::CpuShares, proves: Some(proves) }
 }
 
-/// What others took of the CPUs that the groups divide, as parts of them.
-struct Taken {
+/// CPU time that others took, as parts of the CPUs that the groups divide.
+struct OtherUse {
     others: f64,
     steal: f64,
-    /// Each CPU by itself, where they were sampled.
-    each: Vec<OnOne>,
+    /// Each CPU separately, where sampled.
+    each: Vec<CpuUse>,
 }
 
-struct OnOne {
+struct CpuUse {
     name: String,
-    /// Known where the kernel counts groups by CPU (cgroup v1).
+    /// Known where the kernel counts groups per CPU (cgroup v1).
     others: Option<f64>,
     steal: f64,
 }
 
-impl Taken {
-    fn of(evidence: &Evidence<'_>, repeat: &Repeat<'_>, shared: &Shared) -> Result<Self, String> {
+impl OtherUse {
+    fn new(evidence: &Evidence<'_>, repeat: &Repeat<'_>, shared: &Shared) -> Result<Self, String> {
         let spent = cpus::spent(repeat, Some(&shared.set))?;
         let names: Vec<String> = shared.set.iter().map(|cpu| format!("cpu{cpu}")).collect();
         let each = cpus::each(repeat).unwrap_or_default().into_iter();
         let each = each.filter(|one| names.contains(&one.name)).map(|one| {
             let by_groups = cpus::used_on(evidence.trial, repeat, &one.name);
             let others = by_groups.map(|used| (1.0 - one.idle - one.steal - used).max(0.0));
-            OnOne { others, steal: one.steal, name: one.name }
+            CpuUse { others, steal: one.steal, name: one.name }
         });
         Ok(Self {
             others: cpus::others(evidence.trial, repeat, shared, spent)?,
@@ -70,8 +70,8 @@ impl Taken {
         })
     }
 
-    /// The most of a single CPU, and of which.
-    fn most_of_one(&self, of: fn(&OnOne) -> Option<f64>) -> Option<(&str, f64)> {
+    /// The most affected CPU and its part.
+    fn most_of_one(&self, of: fn(&CpuUse) -> Option<f64>) -> Option<(&str, f64)> {
         let each = self.each.iter().filter_map(|one| Some((one.name.as_str(), of(one)?)));
         each.max_by(|a, b| a.1.total_cmp(&b.1))
     }
@@ -85,34 +85,34 @@ impl Taken {
     }
 }
 
-/// Whether it was the hypervisor alone that took more than it may.
+/// Whether only the hypervisor exceeded the limit.
 fn stolen(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<bool, String> {
-    let Some(shared) = Shared::of(evidence.host, evidence.trial, repeat.record)? else {
+    let Some(shared) = Shared::in_repeat(evidence.host, evidence.trial, repeat.record)? else {
         return Ok(false);
     };
-    let taken = Taken::of(evidence, repeat, &shared)?;
+    let other_use = OtherUse::new(evidence, repeat, &shared)?;
     let allowed = allowed(evidence, repeat);
-    Ok(!allowed.holds(taken.steal, taken.steal_on_one())
-        && allowed.holds(taken.others, taken.others_on_one()))
+    Ok(!allowed.holds(other_use.steal, other_use.steal_on_one())
+        && allowed.holds(other_use.others, other_use.others_on_one()))
 }
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<Finding, String> {
-    let Some(shared) = Shared::of(evidence.host, evidence.trial, repeat.record)? else {
-        return Ok(Finding::spared("which CPUs the groups could use was not recorded"));
+    let Some(shared) = Shared::in_repeat(evidence.host, evidence.trial, repeat.record)? else {
+        return Ok(Finding::unverified("which CPUs the groups could use was not recorded"));
     };
-    let taken = Taken::of(evidence, repeat, &shared)?;
-    let said = format!(
+    let other_use = OtherUse::new(evidence, repeat, &shared)?;
+    let totals = format!(
         "processes outside the groups used {} of {}, and the hypervisor took {}",
-        percent(taken.others),
+        percent(other_use.others),
         shared.label(),
-        percent(taken.steal)
+        percent(other_use.steal)
     );
     if shared.set.len() == 1 {
-        let why = "one CPU, which lessens what is divided and not how";
-        return Ok(Finding::new(true, format!("{said}: of {why}")));
+        let why = "a single CPU that reduces what is divided but not the shares";
+        return Ok(Finding::new(true, format!("{totals}: of {why}")));
     }
     let allowed = allowed(evidence, repeat);
-    let (others, steal) = (taken.others_on_one(), taken.steal_on_one());
+    let (others, steal) = (other_use.others_on_one(), other_use.steal_on_one());
     let on_one = |(name, part): (&str, f64)| format!("{} of {name}", percent(part));
     let single = [
         others.map(on_one).map(|most| format!("processes outside used up to {most}")),
@@ -128,39 +128,39 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<Finding, String>
         ),
     };
     Ok(Finding::new(
-        allowed.holds(taken.others, others) && allowed.holds(taken.steal, steal),
+        allowed.holds(other_use.others, others) && allowed.holds(other_use.steal, steal),
         format!(
-            "{said} (at most {} each allowed, which shifts a share by up to {} where it is spread \
+            "{totals} (at most {} each allowed, which shifts a share by up to {} where it is spread \
              over the CPUs){single}",
-            percent(allowed.of_all),
+            percent(allowed.simultaneous),
             percent(allowed.within)
         ),
     ))
 }
 
-/// What others may take.
+/// Limits for others.
 struct Allowed {
-    /// Of all CPUs together.
-    of_all: f64,
-    /// Of a single one.
+    /// For all CPUs together.
+    simultaneous: f64,
+    /// For a single CPU.
     of_one: f64,
-    /// The margin that they follow from.
+    /// The margin from which they are derived.
     within: f64,
 }
 
 impl Allowed {
-    fn new(of_all: f64, within: f64) -> Self {
-        Self { of_all: of_all.min(1.0), of_one: (ON_ONE * within).min(1.0), within }
+    fn new(simultaneous: f64, within: f64) -> Self {
+        Self { simultaneous: simultaneous.min(1.0), of_one: (ON_ONE * within).min(1.0), within }
     }
 
-    /// Whether what was taken is no more than that, of all CPUs and of the one that lost most.
-    fn holds(&self, taken: f64, on_one: Option<(&str, f64)>) -> bool {
-        taken <= self.of_all && on_one.is_none_or(|(_, part)| part <= self.of_one)
+    /// Whether the total and the most affected CPU stay within the limits.
+    fn holds(&self, other_use: f64, on_one: Option<(&str, f64)>) -> bool {
+        other_use <= self.simultaneous && on_one.is_none_or(|(_, part)| part <= self.of_one)
     }
 }
 
-/// What others may take of the CPUs: what is missing where a group of share `s` runs is missing to it
-/// alone, and the part `1 - s` of it goes to the others.
+/// Derives the limits: CPU time other_use where a group of share `s` runs is lost by that group alone,
+/// and the part `1 - s` of it goes to the others.
 fn allowed(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Allowed {
     let promises = evidence.trial.promises.iter();
     let of = |promise: &PromiseRecord| {
@@ -171,6 +171,7 @@ fn allowed(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Allowed {
         let least = shares.iter().map(|expected| expected.share).fold(1.0, f64::min);
         Some(Allowed::new(promise.within / (1.0 - least).max(f64::MIN_POSITIVE), promise.within))
     };
-    let strictest = promises.filter_map(of).min_by(|a, b| a.of_all.total_cmp(&b.of_all));
+    let strictest =
+        promises.filter_map(of).min_by(|a, b| a.simultaneous.total_cmp(&b.simultaneous));
     strictest.unwrap_or_else(|| Allowed::new(USUAL_MARGIN, USUAL_MARGIN))
 }

@@ -1,35 +1,35 @@
-//! `page-cache`: the bytes that the workloads moved are the bytes that the disk moved.
+//! `page-cache`: the workloads and the disk moved the same bytes.
 
 use assay_run_folder::{GroupRecord, WorkloadResult};
+use assay_stats::series::{Series, growth, monotone};
+use assay_verdict::wording::some_of;
 
-use super::{Evidence, Finding, Scope, ValidityCheck, merged, of_each_repeat};
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat, merged};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
 use crate::sorted::Sorted;
-use assay_stats::series::{Series, growth, monotone};
-use assay_verdict::wording::some_of;
 
 const LEAST: f64 = 0.9;
 const MOST: f64 = 1.1;
 
-/// With fewer turns than this, one at the edge of the window is more than a hundredth of a rate, and
-/// several may be there.
+/// With fewer service slices than this, one at the edge of the window is more than a hundredth of a
+/// rate, and several may be there.
 const MANY_TURNS: f64 = 100.0;
 
-/// A turn at either end may be in the samples and not in what the workload reports, or the reverse.
+/// A slice at either end may be in the samples and not in the workload's report, or vice versa.
 const EDGES: f64 = 2.0;
 
-/// Compares each group's rate on the disk with the rate that its workloads report. Direct I/O
-/// must agree within a tenth both ways; buffered reads may read ahead, but not come from memory.
-/// Tools that report no bytes cannot be compared, which does not void a promise: the promise is
-/// about the bytes on the disk, and those were seen.
-pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = of_each_repeat("page-cache", evidence, |repeat| match repeat.table("io") {
-        Err(why) => Finding::spared(&why),
+/// Compares each group's rate on the disk with the rate reported by its workloads. Direct I/O must
+/// agree within a tenth both ways; buffered reads may read ahead, but not come from memory. Tools
+/// that report no bytes cannot be compared, which does not void a promise: it is about the bytes on
+/// the disk, which were sampled.
+pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = each_repeat("page-cache", evidence, |repeat| match repeat.table("io") {
+        Err(why) => Finding::unverified(&why),
         Ok(table) => find(evidence, repeat, &table),
     });
     let summary = "the page cache was measured: workloads and disk moved different amounts";
-    let proves = merged::of(evidence).unwrap_or(("C-PAGE-CACHE", summary));
+    let proves = merged::cause(evidence).unwrap_or(("C-PAGE-CACHE", summary));
     ValidityCheck { check, scope: Scope::Io, proves: Some(proves) }
 }
 
@@ -59,17 +59,17 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Fin
                 "the disk moved {least:.2} to {most:.2} times the bytes that the workloads report"
             ),
         ),
-        _ => Finding::spared("no measured workload reports the bytes that it read"),
+        _ => Finding::unverified("no measured workload reports the bytes that it read"),
     }
 }
 
-/// Bytes on the disk by bytes of the workloads; `None` where they cannot be compared. Buffered
-/// writes are not: they reach the disk when the kernel likes.
+/// Bytes on the disk divided by bytes reported; `None` where they cannot be compared. Buffered
+/// writes are excluded: they reach the disk later.
 ///
-/// Neither the workload's own time nor the window is exactly that of the samples. Rates do not mind,
-/// unless the group is served in so few turns that one at the edge counts; totals do not mind turns,
-/// but miss what came before and after the samples. Which of them is compared follows from how
-/// the group was served, and not from which agrees.
+/// Neither the workload's runtime nor the window is exactly the time of the samples. Rates tolerate
+/// that, unless the group is served in so few slices that one at the edge counts; totals tolerate
+/// slices, but miss what came before and after the samples. The choice depends on how the group was
+/// served, not on which of the two agrees.
 fn ratio(group: &GroupRecord, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Option<(f64, f64)> {
     if group.workloads.iter().any(|workload| workload.io.writes && !workload.io.direct) {
         return None;
@@ -96,12 +96,12 @@ fn ratio(group: &GroupRecord, repeat: &Repeat<'_>, table: &Sorted<'_>) -> Option
     }
 }
 
-/// The most that came between two readings.
+/// The largest increase between two readings.
 fn largest_step(series: &Series) -> f64 {
     series.windows(2).map(|pair| pair[1].1 - pair[0].1).fold(0.0, f64::max)
 }
 
-/// Over how many of its readings the service of a group is spread: `(sum x)^2 / sum x^2`.
+/// Effective number of readings over which the service of a group is spread: `(sum x)^2 / sum x^2`.
 fn turns(series: &Series) -> f64 {
     let steps = || series.windows(2).map(|pair| pair[1].1 - pair[0].1);
     let (sum, squares): (f64, f64) = (steps().sum(), steps().map(|step| step * step).sum());

@@ -1,32 +1,32 @@
-//! `priority`: what really runs in the groups is scheduled alike.
+//! `priority`: the threads in all groups have the same class and policy.
 //!
-//! A weight divides what is left once classes and policies are served: BFQ does not wait for a
-//! queue of the idle class, whatever its group's weight, a thread of SCHED_FIFO is not asked for
-//! its group's weight, and a group with `cpu.idle` gets what the others leave. A program may set
-//! all that by itself (`prioclass` of fio, chrt, ionice).
+//! A weight divides what is left after classes and policies: BFQ does not wait for a queue of the
+//! idle class, whatever its group's weight, a SCHED_FIFO thread ignores its group's weight, and a
+//! group with `cpu.idle` gets what the others leave. A program may set all that itself (`prioclass`
+//! of fio, chrt, ionice).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_run_folder::OverridesRecord;
-
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
-use crate::repeat::Repeat;
 use assay_verdict::wording::some_of;
 
-/// Listed where shares of a disk are promised and threads were looked at.
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use crate::repeat::Repeat;
+
+/// Evaluated where shares of a disk are promised and threads were recorded.
 pub(super) fn of_io(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
     is_recorded(evidence)?;
-    let check = of_each_repeat("priority", evidence, |repeat| {
+    let check = each_repeat("priority", evidence, |repeat| {
         find(repeat, |overrides| io_classes(evidence, overrides), "I/O class")
     });
     let summary = "the groups' requests are of different I/O classes, which come before weights";
     Some(ValidityCheck { check, scope: Scope::IoShares, proves: Some(("C-IO-PRIORITY", summary)) })
 }
 
-/// Listed where shares of CPU time are promised and threads were looked at.
+/// Evaluated where shares of CPU time are promised and threads were recorded.
 pub(super) fn of_cpu(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
     is_recorded(evidence)?;
-    let check = of_each_repeat("priority", evidence, |repeat| {
+    let check = each_repeat("priority", evidence, |repeat| {
         find(repeat, |overrides| cpu_policies(evidence, overrides), "scheduling policy")
     });
     let summary = "the groups' threads are scheduled under different policies, which come before \
@@ -38,31 +38,31 @@ fn is_recorded(evidence: &Evidence<'_>) -> Option<()> {
     evidence.repeats.iter().find(|repeat| repeat.record.overrides.is_some()).map(|_| ())
 }
 
-/// What is out of the ordinary in each group, by its name.
+/// Unusual classes or policies, by group.
 type Odd = BTreeMap<String, BTreeSet<String>>;
 
 fn find(repeat: &Repeat<'_>, odd: impl Fn(&OverridesRecord) -> Option<Odd>, what: &str) -> Finding {
     let Some(overrides) = &repeat.record.overrides else {
-        return Finding::spared("threads were not looked at");
+        return Finding::unverified("threads were not recorded");
     };
     let Some(odd) = odd(overrides) else {
-        return Finding::spared("no thread of a measured group was seen");
+        return Finding::unverified("no thread of a measured group was recorded");
     };
     let sets: BTreeSet<&BTreeSet<String>> = odd.values().collect();
-    let said = |(group, set): (&String, &BTreeSet<String>)| {
+    let described = |(group, set): (&String, &BTreeSet<String>)| {
         let all: Vec<&str> = set.iter().map(String::as_str).collect();
         (!set.is_empty()).then(|| format!("`{group}` has {}", all.join(" and ")))
     };
-    let said: Vec<String> = odd.iter().filter_map(said).collect();
-    let text = match (said.is_empty(), sets.len() > 1) {
+    let described: Vec<String> = odd.iter().filter_map(described).collect();
+    let text = match (described.is_empty(), sets.len() > 1) {
         (true, _) => format!("the threads of all groups have the usual {what}"),
-        (false, false) => format!("all groups alike: {}", some_of(&said, "; ")),
-        (false, true) => format!("{}, and other groups have not", some_of(&said, "; ")),
+        (false, false) => format!("all groups alike: {}", some_of(&described, "; ")),
+        (false, true) => format!("{}, other groups do not", some_of(&described, "; ")),
     };
     Finding::new(sets.len() <= 1, text)
 }
 
-/// Who has what another group might not have. `None` where no thread was seen.
+/// Collects unusual threads and files by group. `None` where no thread was recorded.
 fn by_group(
     evidence: &Evidence<'_>,
     overrides: &OverridesRecord,
@@ -84,7 +84,7 @@ fn by_group(
     (!odd.is_empty()).then_some(odd)
 }
 
-/// Levels of the best-effort class matter inside of a group alone.
+/// Levels of the best-effort class matter only inside a group.
 fn io_classes(evidence: &Evidence<'_>, overrides: &OverridesRecord) -> Option<Odd> {
     let class = |reading: &assay_run_folder::ThreadReading| {
         let odd = matches!(reading.io_class.as_str(), "rt" | "idle");
@@ -93,7 +93,7 @@ fn io_classes(evidence: &Evidence<'_>, overrides: &OverridesRecord) -> Option<Od
     by_group(evidence, overrides, class, &["io.prio.class", "blkio.prio.class"])
 }
 
-/// Nice values matter inside of a group alone, and SCHED_BATCH is preempted no less.
+/// Nice values matter only inside a group, and SCHED_BATCH is preempted no less.
 fn cpu_policies(evidence: &Evidence<'_>, overrides: &OverridesRecord) -> Option<Odd> {
     let policy = |reading: &assay_run_folder::ThreadReading| {
         let odd = !matches!(reading.policy.as_str(), "other" | "batch" | "unknown");

@@ -1,16 +1,16 @@
 //! `quota`: no CPU quota, of a group or of one around it, bound while shares were judged.
 
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
-use crate::repeat::Repeat;
-use crate::throttle;
 use assay_verdict::wording::some_of;
 
-/// A quota that binds takes CPU time from a group whatever its weight. Groups without a quota have
-/// no counter, and need none.
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use crate::repeat::Repeat;
+use crate::throttle;
+
+/// A binding quota overrides the weights. Groups without a quota have no counter, and need none.
 ///
-/// A group that may not run cannot ask for a disk either, and leaves CPUs idle meanwhile.
-pub(super) fn gate(evidence: &Evidence<'_>, scope: Scope) -> ValidityCheck {
-    let check = of_each_repeat("quota", evidence, |repeat| find(evidence, repeat));
+/// A throttled group cannot submit I/O either, and leaves CPUs idle meanwhile.
+pub(super) fn check(evidence: &Evidence<'_>, scope: Scope) -> ValidityCheck {
+    let check = each_repeat("quota", evidence, |repeat| find(evidence, repeat));
     let summary = "a CPU quota bound, so that it and not the weights decided";
     ValidityCheck { check, scope, proves: Some(("C-CPU-QUOTA", summary)) }
 }
@@ -22,7 +22,7 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     let bound: Vec<String> = names
         .iter()
         .filter_map(|name| {
-            let seen = throttle::of(&table, repeat, name)?;
+            let seen = throttle::counts(&table, repeat, name)?;
             (seen.throttled > 0.0).then(|| format!("the quota of `{name}` {seen}"))
         })
         .collect();
@@ -32,7 +32,7 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     Finding::new(false, some_of(&bound, "; "))
 }
 
-/// Without counters a quota that is known to be set may have bound.
+/// Without counters, a quota that is known to be set may have bound.
 fn unseen(repeat: &Repeat<'_>) -> Finding {
     let limits = repeat.record.overrides.iter().flat_map(|overrides| &overrides.limits);
     let quotas: Vec<String> = limits

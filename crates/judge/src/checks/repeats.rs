@@ -1,33 +1,33 @@
 //! `repeats`: which repeats count.
 
 use assay_run_folder::{Manifest, RepeatRecord, Table, TrialRecord};
-
-use super::{Scope, ValidityCheck};
 use assay_verdict::Check;
 use assay_verdict::wording::{count, some_of, together};
 
-/// A repeat: its number from 1, its record, its samples.
+use super::{Scope, ValidityCheck};
+
+/// A repeat: number from 1, record, samples.
 pub(crate) type Entry<'r> = (usize, &'r RepeatRecord, &'r [Table]);
 
-/// The repeats of a trial, sorted out.
+/// The repeats of a trial by use.
 pub(crate) struct Selection<'r> {
     /// Repeats to take numbers from.
     pub(crate) judged: Vec<Entry<'r>>,
-    /// How many of them count. None do when every repeat was cut short; the numbers of those
-    /// that have any are then shown under a void verdict.
+    /// How many of them count. None does if every repeat was cut short; the numbers of those that
+    /// have any are then shown under a void verdict.
     pub(crate) counted: usize,
-    /// Repeats that were cut short and do not count, as far as their window was seen.
+    /// Repeats that were cut short and do not count, as far as they have samples.
     pub(crate) cut_short: Vec<Entry<'r>>,
     started: usize,
     left_out: Vec<String>,
 }
 
-/// The fault of a repeat that the user ended.
+/// Fault kind of a repeat that the user ended.
 const INTERRUPTED: &str = "interrupted";
 
-/// What nobody has seen of a trial and what may be the worst of it: repeats that something else than
-/// the user ended, since a workload may have failed because it starved, and those that a run which
-/// ended early did not come to, since it may have been ended for what it showed.
+/// Unobserved repeats, which may have been the worst: those ended by something other than the user,
+/// since a workload may have failed because it starved, and those missing in a run that ended
+/// early, since it may have been ended because of its results.
 pub(crate) fn unseen(manifest: &Manifest, trial: &TrialRecord) -> Option<String> {
     let faults = trial.repeats.iter().enumerate();
     let faults = faults.filter_map(|(index, repeat)| Some((index + 1, repeat.fault.as_ref()?)));
@@ -36,12 +36,12 @@ pub(crate) fn unseen(manifest: &Manifest, trial: &TrialRecord) -> Option<String>
     together(failed.chain(not_begun(manifest, trial)))
 }
 
-/// The repeats that were planned and that a run which ended early lacks. One that ended by itself
-/// had all that it needed.
+/// The planned repeats missing in a run that ended early. A trial that reached its precision had
+/// all that it needed.
 fn not_begun(manifest: &Manifest, trial: &TrialRecord) -> Option<String> {
     let why = match (&manifest.ended_early, manifest.restored) {
         (Some(why), _) => why.as_str(),
-        (None, None) => "the run never said that it is over",
+        (None, None) => "the run did not record its end",
         (None, Some(_)) => return None,
     };
     let planned = trial.planned_repeats?;
@@ -80,16 +80,17 @@ impl<'r> Selection<'r> {
         Self { judged, counted, cut_short, started: trial.repeats.len(), left_out }
     }
 
-    /// Leaves out repeats that something from outside has spoilt, by number with what it was.
-    pub(crate) fn leave_out(&mut self, spoilt: &[(usize, String)]) {
-        self.judged.retain(|(number, ..)| !spoilt.iter().any(|(other, _)| other == number));
-        self.counted -= spoilt.len().min(self.counted);
-        let said = spoilt.iter().map(|(number, why)| format!("repeat {number} left out ({why})"));
-        self.left_out.extend(said);
+    /// Leaves out repeats disturbed from outside, given by number with the reason.
+    pub(crate) fn leave_out(&mut self, disturbed: &[(usize, String)]) {
+        self.judged.retain(|(number, ..)| !disturbed.iter().any(|(other, _)| other == number));
+        self.counted -= disturbed.len().min(self.counted);
+        let parts =
+            disturbed.iter().map(|(number, why)| format!("repeat {number} left out ({why})"));
+        self.left_out.extend(parts);
     }
 
-    /// Fails when no repeat is left.
-    pub(crate) fn gate(&self) -> ValidityCheck {
+    /// Fails when no repeat counts.
+    pub(crate) fn check(&self) -> ValidityCheck {
         let mut evidence = match (self.started, self.counted) {
             (0, _) => "no repeat of this trial was started".to_owned(),
             (started, counted) => {

@@ -1,24 +1,24 @@
 //! `sched-ext`: no BPF program schedules the CPUs.
 //!
-//! Such a scheduler obeys `cpu.weight` only if it was written to, and nothing tells whether it was
+//! Such a scheduler need not obey `cpu.weight`, and whether it does is unknown
 //! (Documentation/scheduler/sched-ext.rst).
 
 use assay_facts::Available;
 
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
 use crate::repeat::Repeat;
 
-/// Listed where the run recorded it.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
+/// Evaluated where it was recorded.
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
     evidence.repeats.iter().find(|repeat| repeat.record.overrides.is_some())?;
-    let check = of_each_repeat("sched-ext", evidence, find);
+    let check = each_repeat("sched-ext", evidence, find);
     let summary = "a BPF program schedules the CPUs, which need not obey weights";
     Some(ValidityCheck { check, scope: Scope::CpuShares, proves: Some(("C-SCHED-EXT", summary)) })
 }
 
 fn find(repeat: &Repeat<'_>) -> Finding {
     match repeat.record.overrides.as_ref().map(|overrides| &overrides.sched_ext) {
-        None => Finding::spared("it was not recorded"),
+        None => Finding::unverified("it was not recorded"),
         Some(Available::NotAvailable(why)) => {
             Finding::new(true, format!("the kernel has no sched_ext ({why})"))
         }

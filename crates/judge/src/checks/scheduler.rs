@@ -1,27 +1,27 @@
-//! `scheduler`: the disk has the scheduler that obeys the knobs, and the queue attributes that
-//! the study asked for.
+//! `scheduler`: the disk has the scheduler that obeys the knobs, and the queue attributes requested
+//! by the study.
 
 use assay_run_folder::QueueReading;
+use assay_verdict::wording::some_of;
 
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
 use crate::knob_value::attribute_holds;
 use crate::queue;
 use crate::repeat::Repeat;
-use assay_verdict::wording::some_of;
 
-/// `None` when neither a knob nor the study asks for anything of a queue.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
+/// `None` when neither knobs nor the study require anything of a queue.
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
     let asked =
         evidence.trial.disks.iter().any(|disk| disk.scheduler.is_some() || !disk.queue.is_empty())
             || !obeyed(evidence).is_empty();
     if !asked {
         return None;
     }
-    let check = of_each_repeat("scheduler", evidence, |repeat| find(evidence, repeat));
+    let check = each_repeat("scheduler", evidence, |repeat| find(evidence, repeat));
     Some(ValidityCheck { check, scope: Scope::Io, proves: Some(proves(evidence)) })
 }
 
-/// What a failure proves: the cause of the one attribute that did not hold, where the scheduler
+/// The cause proven by a failure: that of the attribute that did not hold, provided the scheduler
 /// itself did.
 fn proves(evidence: &Evidence<'_>) -> (&'static str, &'static str) {
     let summary = "the disk's scheduler or queue was not what the knobs and the study need";
@@ -52,23 +52,21 @@ fn proves(evidence: &Evidence<'_>) -> (&'static str, &'static str) {
     scheduler
 }
 
-/// The cause that an attribute stands for where it was changed behind the study's back.
+/// The cause of an attribute that was changed from outside.
 fn of_attribute(attribute: &str) -> Option<(&'static str, &'static str)> {
     match attribute {
         "iosched/low_latency" => {
-            Some(("C-LOW-LATENCY", "BFQ's low_latency was switched on behind the study's back"))
+            Some(("C-LOW-LATENCY", "BFQ's low_latency was switched on from outside"))
         }
         "iosched/slice_idle" | "iosched/slice_idle_us" => {
-            Some(("C-SLICE-IDLE", "BFQ's slice_idle was changed behind the study's back"))
+            Some(("C-SLICE-IDLE", "BFQ's slice_idle was changed from outside"))
         }
-        "nr_requests" => {
-            Some(("C-REQUEST-POOL", "the pool of requests was changed behind the study's back"))
-        }
+        "nr_requests" => Some(("C-REQUEST-POOL", "the pool of requests was changed from outside")),
         _ => None,
     }
 }
 
-/// Which scheduler the knobs on each disk need.
+/// The schedulers required by the knobs on each disk.
 fn obeyed<'e>(evidence: &Evidence<'e>) -> Vec<(&'e str, &'e str)> {
     let mut needs = Vec::new();
     for group in evidence.trial.groups.iter().filter(|group| queue::is_measured(group)) {
@@ -121,7 +119,7 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     Finding::new(true, format!("{} at the start and at the end", some_of(&seen, ", ")))
 }
 
-/// `io.weight` of iocost works under any scheduler but BFQ, which takes the weights over.
+/// `io.weight` of iocost works under any scheduler except BFQ, which takes over the weights.
 fn disobeys(queue: &QueueReading, needed: &str) -> Option<String> {
     for (active, when) in moments(queue) {
         let obeys = if needed == "iocost" { active != "bfq" } else { active == needed };
@@ -139,7 +137,7 @@ fn disobeys(queue: &QueueReading, needed: &str) -> Option<String> {
 fn not_as_asked(queue: &QueueReading, asked: &str) -> Option<String> {
     let (active, when) = moments(queue).into_iter().find(|(active, _)| *active != asked)?;
     Some(format!(
-        "`{asked}` was asked for {}, but `{active}` was active at the {when}",
+        "`{asked}` was requested for {}, but `{active}` was active at the {when}",
         queue.device
     ))
 }

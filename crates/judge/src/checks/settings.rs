@@ -1,22 +1,22 @@
-//! `settings`: the settings of the host that the study asks for held all the time, and caches
-//! were dropped where it asks for that.
+//! `settings`: the host settings requested by the study held, and caches were dropped where
+//! requested.
 
 use assay_facts::Available;
-use assay_run_folder::{Seen, SettingReading, SettingRecord};
-
-use super::{Evidence, Finding, Scope, ValidityCheck, knobs, of_each_repeat};
-use crate::repeat::Repeat;
+use assay_run_folder::{SettingReading, SettingRecord, TimedReading};
 use assay_verdict::Measure;
 use assay_verdict::wording::{count, rate, some_of};
 
-/// `None` when the study asks for no setting and drops no caches. A setting that cannot be read
-/// fails: it is not known what was tested.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat, knobs};
+use crate::repeat::Repeat;
+
+/// `None` when the study requests no setting and drops no caches. An unreadable setting fails: the
+/// tested value is unknown.
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
     let dropped = evidence.repeats.iter().any(|repeat| repeat.record.dropped.is_some());
     if evidence.trial.settings.is_empty() && !dropped {
         return None;
     }
-    let check = of_each_repeat("settings", evidence, |repeat| find(evidence, repeat));
+    let check = each_repeat("settings", evidence, |repeat| find(evidence, repeat));
     let summary = "a setting of the host did not hold the value that was written";
     Some(ValidityCheck { check, scope: Scope::All, proves: Some(("C-SETTING-DRIFT", summary)) })
 }
@@ -38,21 +38,21 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     if !wrong.is_empty() {
         return Finding::new(false, some_of(&wrong, "; "));
     }
-    let mut said = Vec::new();
+    let mut parts = Vec::new();
     if !asked.is_empty() {
         let values: Vec<String> =
             asked.iter().map(|one| format!("{} = {}", one.setting, one.written)).collect();
         let looks = match repeat.record.watch {
-            Some(watch) => format!(", and in {} between", count(watch.rounds as usize, "look")),
+            Some(watch) => format!(", and in {} between", count(watch.rounds as usize, "reading")),
             None => String::new(),
         };
-        said.push(format!("{} at the start and at the end{looks}", some_of(&values, ", ")));
+        parts.push(format!("{} at the start and at the end{looks}", some_of(&values, ", ")));
     }
-    said.extend(dropped(repeat));
-    Finding::new(true, said.join("; "))
+    parts.extend(dropped(repeat));
+    Finding::new(true, parts.join("; "))
 }
 
-/// What went when caches were dropped.
+/// Amount of cache before and after dropping.
 fn dropped(repeat: &Repeat<'_>) -> Option<String> {
     let dropped = repeat.record.dropped.as_ref()?;
     let amount = |bytes: &Available<u64>| match bytes {
@@ -73,12 +73,12 @@ fn fault(repeat: &Repeat<'_>, record: &SettingRecord, reading: &SettingReading) 
         match value {
             Available::NotAvailable(why) => return Some(format!("not available {when}: {why}")),
             Available::Value(text) if *text != record.written => {
-                return Some(format!("was to read `{}` and reads `{text}` {when}", record.written));
+                return Some(format!("should read `{}` and reads `{text}` {when}", record.written));
             }
             Available::Value(_) => {}
         }
     }
     let drift = reading.drift.as_ref()?;
-    let differs = |seen: &Seen| seen.value.value() != Some(&record.written);
+    let differs = |seen: &TimedReading| seen.value.value() != Some(&record.written);
     (differs(&drift.first) || differs(&drift.last)).then(|| knobs::changed(repeat, drift))
 }

@@ -1,25 +1,26 @@
-//! `stacked`: the disk that the groups share has a scheduler of its own.
+//! `stacked`: the disk that the groups share has its own scheduler.
 //!
-//! A device that is put together from others (dm, md) hands every request on as it comes, and the
-//! schedulers below see each of their parts of the load alone.
+//! A stacked device (dm, md) passes every request on as it comes, and the schedulers below see only
+//! their parts of the load.
 
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
-use crate::queue;
-use crate::repeat::Repeat;
 use assay_verdict::wording::some_of;
 
-/// Listed where some disk of the trial is put together from others.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use crate::queue;
+use crate::repeat::Repeat;
+
+/// Evaluated where some disk of the trial is stacked.
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
     let overrides = evidence.repeats.iter().filter_map(|repeat| repeat.record.overrides.as_ref());
     overrides.into_iter().find(|overrides| !overrides.stacked.is_empty())?;
-    let check = of_each_repeat("stacked", evidence, |repeat| find(evidence, repeat));
-    let summary = "the disk is put together from others and has no scheduler that obeys weights";
+    let check = each_repeat("stacked", evidence, |repeat| find(evidence, repeat));
+    let summary = "the disk is stacked on others and has no scheduler that obeys weights";
     Some(ValidityCheck { check, scope: Scope::IoShares, proves: Some(("C-STACKED", summary)) })
 }
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     let Some(overrides) = &repeat.record.overrides else {
-        return Finding::spared("it was not recorded");
+        return Finding::unverified("it was not recorded");
     };
     let knobs = evidence.trial.groups.iter().flat_map(|group| &group.knobs);
     let needed: Vec<&str> = knobs.filter_map(|knob| knob.obeyed_by.as_deref()).collect();
@@ -31,7 +32,7 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
         let obeys = needed.iter().any(|needed| *needed == active || *needed == "iocost");
         let shown = if active.is_empty() { "none" } else { active };
         let text = format!(
-            "`{device}` is put together from {} and has the scheduler `{shown}`",
+            "`{device}` is stacked on {} and has the scheduler `{shown}`",
             parts.join(", ")
         );
         if obeys { fine.push(text) } else { wrong.push(text) }

@@ -1,19 +1,20 @@
-//! `start`: the groups began together.
+//! `start`: the groups started together.
 
 use assay_facts::Available;
-
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
-use crate::repeat::Repeat;
 use assay_verdict::wording::percent;
 
-/// First I/O of the last group at most this part of the window after that of the first.
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use crate::repeat::Repeat;
+
+/// Allowed delay of the last group's first I/O after the first group's, relative to the window.
 const MOST_SKEW: f64 = 0.05;
 
-/// The window starts when the last group is released, so a late release costs nothing; a late
-/// first request does, because the group had no demand until then.
-pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = of_each_repeat("start", evidence, find);
-    let summary = "the groups did not begin together, so that the first had what the others left";
+/// The window starts when the last group is released, so a late release costs nothing; a late first
+/// request does, because the group had no demand until then.
+pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = each_repeat("start", evidence, find);
+    let summary =
+        "the groups did not start together, so that the first had the resource to themselves";
     ValidityCheck { check, scope: Scope::All, proves: Some(("C-LATE-START", summary)) }
 }
 
@@ -22,7 +23,7 @@ fn find(repeat: &Repeat<'_>) -> Finding {
     let released = record.all_released_ns.saturating_sub(record.released_ns) as f64 * 1e-6;
     match &record.start_skew_s {
         Available::NotAvailable(why) => {
-            let mut finding = Finding::spared(why);
+            let mut finding = Finding::unverified(why);
             finding.evidence =
                 format!("{}; all were released within {released:.1} ms", finding.evidence);
             finding

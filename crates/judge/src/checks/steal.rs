@@ -1,18 +1,18 @@
-//! `steal`: the hypervisor left the machine its CPUs while it divided a disk. Shares of CPU time
-//! have this with the gate `others`.
+//! `steal`: the hypervisor took little CPU time while a disk was divided. For shares of CPU time
+//! the check `others` covers it.
 
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
-use crate::cpus;
 use assay_verdict::wording::percent;
 
-/// The hypervisor may take this part of all CPUs.
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use crate::cpus;
+
+/// Allowed part of all CPUs.
 pub(super) const MOST: f64 = 0.1;
 
-/// A machine that is stopped for a tenth of its time hands requests over when it is let, and not
-/// when they are due.
-pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = of_each_repeat("steal", evidence, |repeat| match cpus::spent(repeat, None) {
-        Err(why) => Finding::spared(&why),
+/// A machine that is stopped for a tenth of the time submits requests late.
+pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = each_repeat("steal", evidence, |repeat| match cpus::spent(repeat, None) {
+        Err(why) => Finding::unverified(&why),
         Ok(spent) => Finding::new(
             spent.steal <= MOST,
             format!(

@@ -1,18 +1,18 @@
-//! `swap`: the host did not swap, which takes the disk, the CPUs and the time of whoever waits.
+//! `swap`: the host did not swap, which costs disk, CPU and waiting time.
 
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
 use crate::repeat::Repeat;
 
-/// Pages a second in both directions: 1 MiB/s of 4 KiB pages.
+/// Limit in pages a second in both directions: 1 MiB/s of 4 KiB pages.
 const MOST: f64 = 256.0;
 
-/// Listed where /proc/vmstat was sampled and shares are promised. Where a limit of memory is what
-/// is tested, swapping may be its effect, and is told with the limit.
-pub(super) fn gate(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
+/// Evaluated where /proc/vmstat was sampled and shares are promised. Where a memory limit is
+/// tested, swapping may be its effect, and is reported with the limit.
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
     let wanted = evidence.any_promise(Scope::Shares);
     evidence.repeats.iter().find(|repeat| wanted && repeat.table("vmstat").is_ok())?;
-    let check = of_each_repeat("swap", evidence, |repeat| {
-        find(repeat).unwrap_or_else(|why| Finding::spared(&why))
+    let check = each_repeat("swap", evidence, |repeat| {
+        find(repeat).unwrap_or_else(|why| Finding::unverified(&why))
     });
     let summary = "the host swapped, so that groups waited for memory and not for their share";
     Some(ValidityCheck { check, scope: Scope::Shares, proves: Some(("C-SWAP", summary)) })

@@ -1,24 +1,25 @@
-//! `window`: there is enough time common to all groups to say anything.
+//! `window`: enough time is common to all groups.
 
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
-use crate::repeat::Repeat;
 use assay_stats::Grid;
 
-/// Less than this is not judged at all, seconds.
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use crate::repeat::Repeat;
+
+/// Shortest judged window in seconds.
 pub(crate) const LEAST_S: f64 = 2.0;
 
-/// A sampler may be silent for so long, seconds, and miss this part of a window in all. More than
-/// that nobody saw, and a straight line between two readings would make it look quiet.
+/// Longest gap of the sampler in seconds, and largest missing part of a window. The data in a gap
+/// is unknown, and interpolation would make it look quiet.
 const LONGEST_GAP_S: f64 = 1.0;
 const MOST_MISSING: f64 = 0.05;
 
-/// Sources that are read less often than once a second miss so many readings in a row, at most.
+/// Longest gap in readings, for sources that are read less often than once a second.
 const READINGS: f64 = 3.0;
 
-/// Fails on a window of less than two seconds, and where the sampler was silent. A number that a workload gives of
-/// its own run needs no window at all.
-pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = of_each_repeat("window", evidence, |repeat| find(evidence, repeat));
+/// Fails on a window of less than two seconds, and where the sampler was silent. Workload metrics
+/// need no window.
+pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = each_repeat("window", evidence, |repeat| find(evidence, repeat));
     ValidityCheck { check, scope: Scope::Sampled, proves: None }
 }
 
@@ -36,7 +37,7 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
     Finding::new(silent.is_none() && seconds >= LEAST_S, text)
 }
 
-/// For how long nobody looked, where that is more than a straight line may bridge.
+/// The gaps of the sampler, where they are too long to interpolate.
 pub(crate) fn silence(grid: &Grid) -> Option<String> {
     let most = LONGEST_GAP_S.max(READINGS * grid.step_s());
     let silent = grid.longest_gap_s > most || grid.missing_s > MOST_MISSING * grid.seconds();

@@ -1,12 +1,13 @@
-//! `workloads`: everything that was to run in a measured group ran through the window.
+//! `workloads`: all workloads of the measured groups ran through the window.
 
-use super::{Evidence, Finding, Scope, ValidityCheck, of_each_repeat};
-use crate::repeat::Repeat;
 use assay_verdict::wording::{count, some_of};
 
-/// A workload that failed took its demand away, and the shares of all others with it.
-pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
-    let check = of_each_repeat("workloads", evidence, |repeat| find(evidence, repeat));
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
+use crate::repeat::Repeat;
+
+/// A failed workload takes its demand away, which changes the shares of all others.
+pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
+    let check = each_repeat("workloads", evidence, |repeat| find(evidence, repeat));
     let summary = "a workload of a measured group did not run through the window, so that the \
                    others shared what it left";
     ValidityCheck { check, scope: Scope::All, proves: Some(("C-WORKLOAD", summary)) }

@@ -1,16 +1,15 @@
-//! `buffered-writes`: on cgroup v1 the group that writes through the page cache is not the one
-//! that is charged.
+//! `buffered-writes`: on cgroup v1 buffered writes are not charged to the group that writes.
 
 use assay_facts::Hierarchy;
-
-use super::{Evidence, Scope, ValidityCheck};
-use crate::queue::is_measured;
 use assay_verdict::Check;
 use assay_verdict::wording::some_of;
 
-/// Fails for measured workloads that write without O_DIRECT while `io` is on a v1 hierarchy:
-/// the kernel's flusher threads write those pages out, and they belong to the root group.
-pub(super) fn gate(evidence: &Evidence<'_>) -> ValidityCheck {
+use super::{Evidence, Scope, ValidityCheck};
+use crate::queue::is_measured;
+
+/// Fails for measured workloads that write without O_DIRECT while `io` is on a v1 hierarchy: the
+/// kernel's flusher threads, which belong to the root group, write those pages out.
+pub(super) fn check(evidence: &Evidence<'_>) -> ValidityCheck {
     let buffered: Vec<String> = evidence
         .trial
         .groups

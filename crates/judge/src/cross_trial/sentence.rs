@@ -1,10 +1,10 @@
-//! The one sentence that says why a promise across trials has its verdict.
+//! The sentence that explains the verdict of a promise across trials.
 
 use assay_run_folder::{AcrossRecord, ComparisonRecord};
-
-use super::Pair;
 use assay_verdict::Verdict;
 use assay_verdict::wording::{count, few, levels, margin, number, percent};
+
+use super::Pair;
 
 /// The reason of a verdict, with the numbers of the pair that decided it.
 pub(super) fn reason(promise: &ComparisonRecord, pairs: &[Pair], verdict: Verdict) -> String {
@@ -27,7 +27,7 @@ pub(super) fn reason(promise: &ComparisonRecord, pairs: &[Pair], verdict: Verdic
     if !spread.is_known() {
         let few = few(spread.count);
         return format!(
-            "{what}, and {few} nothing of how far others would be from it; set `repeats` to 3 or \
+            "{what}, and {few} nothing about the scatter; set `repeats` to 3 or \
              more under [design]"
         );
     }
@@ -43,12 +43,12 @@ pub(super) fn reason(promise: &ComparisonRecord, pairs: &[Pair], verdict: Verdic
         (Verdict::Undecided, None) => ", which leaves it open".to_owned(),
         _ => String::new(),
     };
-    let of_all = match pairs.len() {
+    let simultaneous = match pairs.len() {
         0 | 1 => String::new(),
         pairs if verdict == Verdict::Kept => format!("all of {}: ", count(pairs, "pair")),
         _ => String::new(),
     };
-    format!("{of_all}{what} ({interval}); {} was promised{open}", promised(&promise.is))
+    format!("{simultaneous}{what} ({interval}); {} was promised{open}", promised(&promise.is))
 }
 
 /// `at least 1.1`, `a difference of at most 5 %`.
@@ -66,8 +66,8 @@ fn promised(is: &AcrossRecord) -> String {
     }
 }
 
-/// The pair on which the verdict rests: of those that have it, the one whose ratio is farthest
-/// from 1.
+/// The pair that decides the verdict: among those with that verdict, the one whose ratio is
+/// farthest from 1.
 fn decisive(pairs: &[Pair], verdict: Verdict) -> Option<&Pair> {
     let distance = |pair: &&Pair| pair.spread.as_ref().map_or(0.0, |spread| spread.mean.abs());
     pairs

@@ -1,20 +1,20 @@
-//! What numbers from elsewhere tell about themselves.
+//! Validity checks on external numbers.
 //!
-//! A check that the numbers answer is made; one that they do not answer is listed as not
-//! available and passes, since otherwise nothing measured elsewhere could ever be judged. The
-//! caveat of the judgement says so.
+//! Checks without data are listed as not available and pass, since otherwise nothing measured
+//! elsewhere could ever be judged. The caveat of the judgement reports it.
 
-use super::{Amounts, ExternalData, OutsideGroup};
 use assay_verdict::wording::{percent, some_of};
 use assay_verdict::{Cause, Check};
 
-/// Groups must have run together for this part of the longest of them.
+use super::{Amounts, ExternalData, ExternalGroup};
+
+/// Groups must have run together for this part of the longest runtime.
 const TOGETHER: f64 = 0.9;
 
-/// A group that kept fewer than this part of its requests outstanding was not always waiting.
+/// A group that kept fewer than this part of its requests outstanding was not backlogged.
 const LEAST_PART: f64 = 0.5;
 
-/// All checks, also those that hold.
+/// All checks, including those that hold.
 pub(super) fn all(outside: &ExternalData) -> Vec<Check> {
     vec![
         workloads(outside),
@@ -26,13 +26,13 @@ pub(super) fn all(outside: &ExternalData) -> Vec<Check> {
     ]
 }
 
-/// The cause that a failed check proves.
+/// The cause proven by a failed check.
 pub(super) fn cause(check: &Check) -> Option<Cause> {
     let (code, summary) = match check.check.as_str() {
         "workloads" => ("C-WORKLOAD", "a workload failed"),
-        "alone" => ("C-ALONE", "nobody shared the resource"),
+        "alone" => ("C-ALONE", "there was no other group to share with"),
         "together" => ("C-NOT-TOGETHER", "the groups did not run at the same time"),
-        "backlogged" => ("C-DEMAND", "a group did not ask for all that it could have had"),
+        "backlogged" => ("C-DEMAND", "a group did not request all that it could have had"),
         "disk" => ("C-OTHER-DISK", "the groups used different disks"),
         "page-cache" => ("C-PAGE-CACHE", "the page cache may have been measured"),
         _ => return None,
@@ -49,7 +49,7 @@ fn check(name: &str, ok: bool, evidence: impl Into<String>) -> Check {
     Check { check: name.to_owned(), ok, evidence: evidence.into() }
 }
 
-fn named(groups: &[OutsideGroup], say: impl Fn(&OutsideGroup) -> Option<String>) -> Vec<String> {
+fn named(groups: &[ExternalGroup], say: impl Fn(&ExternalGroup) -> Option<String>) -> Vec<String> {
     let lines = groups.iter().filter_map(|group| Some((group, say(group)?)));
     lines.map(|(group, said)| format!("`{}` {said}", group.name)).collect()
 }
@@ -67,7 +67,7 @@ fn alone(outside: &ExternalData) -> Check {
     check("alone", groups > 1, format!("{groups} groups are compared"))
 }
 
-/// Shares mean something only of time that the groups have in common.
+/// Shares are meaningful only for a common time.
 fn together(outside: &ExternalData) -> Check {
     let spans: Option<Vec<(f64, f64)>> = outside.groups.iter().map(span).collect();
     let seconds: Vec<f64> = outside.groups.iter().filter_map(length).collect();
@@ -81,7 +81,11 @@ fn together(outside: &ExternalData) -> Check {
         );
     }
     let Some(spans) = spans else {
-        return check("together", true, "not available: nothing says when each group ran");
+        return check(
+            "together",
+            true,
+            "not available: the time at which each group ran is unknown",
+        );
     };
     let from = spans.iter().map(|span| span.0).fold(f64::NEG_INFINITY, f64::max);
     let to = spans.iter().map(|span| span.1).fold(f64::INFINITY, f64::min);
@@ -98,8 +102,8 @@ fn together(outside: &ExternalData) -> Check {
     )
 }
 
-/// When a group ran, as its readings or its tool say.
-fn span(group: &OutsideGroup) -> Option<(f64, f64)> {
+/// When a group ran, by its readings or its tool.
+fn span(group: &ExternalGroup) -> Option<(f64, f64)> {
     match &group.amounts {
         Amounts::Series(series) => {
             Some((series.first()?.0 as f64 * 1e-9, series.last()?.0 as f64 * 1e-9))
@@ -108,7 +112,7 @@ fn span(group: &OutsideGroup) -> Option<(f64, f64)> {
     }
 }
 
-fn length(group: &OutsideGroup) -> Option<f64> {
+fn length(group: &ExternalGroup) -> Option<f64> {
     match &group.amounts {
         Amounts::Series(_) => span(group).map(|(from, to)| to - from),
         Amounts::Total { seconds, .. } => Some(*seconds),
@@ -119,7 +123,7 @@ fn backlogged(outside: &ExternalData) -> Check {
     let idle = named(&outside.groups, |group| {
         let facts = &group.facts;
         if let Some(option) = &facts.paced {
-            return Some(format!("was held back by its own option `{option}`"));
+            return Some(format!("was limited by its own option `{option}`"));
         }
         let (kept, wanted) = (facts.outstanding?, facts.wanted?);
         (kept < LEAST_PART * wanted).then(|| {
@@ -136,7 +140,7 @@ fn backlogged(outside: &ExternalData) -> Check {
         return check(
             "backlogged",
             true,
-            "not available: nothing says whether the groups always had requests waiting",
+            "not available: whether the groups always had requests waiting is unknown",
         );
     }
     let queue = outside.groups.iter().find_map(|group| group.facts.disk.as_ref());
@@ -155,12 +159,12 @@ fn disk(outside: &ExternalData) -> Check {
     disks.sort_unstable();
     disks.dedup();
     match disks.as_slice() {
-        [] => check("disk", true, "not available: nothing says which disk was used"),
-        [one] => check("disk", true, format!("all that say so used {one}")),
+        [] => check("disk", true, "not available: the disk used is unknown"),
+        [one] => check("disk", true, format!("all groups with a known disk used {one}")),
         several => check(
             "disk",
             false,
-            format!("the groups used {}, each of which is divided by itself", several.join(", ")),
+            format!("the groups used {}, which are divided separately", several.join(", ")),
         ),
     }
 }
@@ -178,7 +182,7 @@ fn page_cache(outside: &ExternalData) -> Check {
         );
     }
     match outside.groups.iter().all(|group| group.facts.direct == Some(true)) {
-        true => check("page-cache", true, "all groups passed the page cache by"),
-        false => check("page-cache", true, "not available: nothing says whether I/O was direct"),
+        true => check("page-cache", true, "all groups bypassed the page cache"),
+        false => check("page-cache", true, "not available: whether I/O was direct is unknown"),
     }
 }

@@ -1,17 +1,17 @@
-//! Amounts over time: the same window, grid, warm-up and intervals as for one repeat of Assay's own.
+//! Amounts over time, with the same window, grid, warm-up and intervals as a repeat of a run.
 
-use super::{Amounts, ExternalData, Found, expected};
-use crate::checks::window;
-use crate::decide::Side;
-use crate::estimates::{Asked, Observed};
-use assay_stats::Grid;
 use assay_stats::batches::Quantity;
 use assay_stats::series::{Series, monotone};
-use assay_stats::warm_up;
+use assay_stats::{Grid, warm_up};
 use assay_verdict::Check;
 
-/// Estimates on the time that all groups have in common. The error says what is missing.
-pub(super) fn numbers(outside: &ExternalData) -> Result<Found, String> {
+use super::{Amounts, ExternalData, ExternalNumbers, expected};
+use crate::checks::window;
+use crate::decide::Side;
+use crate::estimates::{Observed, PromiseData};
+
+/// Estimates over the common time of all groups. The error names what is missing.
+pub(super) fn numbers(outside: &ExternalData) -> Result<ExternalNumbers, String> {
     let mut all: Vec<Series> = Vec::with_capacity(outside.groups.len());
     for group in &outside.groups {
         let Amounts::Series(series) = &group.amounts else { continue };
@@ -20,14 +20,14 @@ pub(super) fn numbers(outside: &ExternalData) -> Result<Found, String> {
         }
         all.push(monotone(&group.name, series.clone())?);
     }
-    // How much of its time a group had in common with the others is asked by `together`.
+    // The check `together` covers how much of its time a group shared with the others.
     let from_ns = all.iter().map(|series| series[0].0).max().unwrap_or(0);
     let to_ns = all.iter().map(|series| series[series.len() - 1].0).min().unwrap_or(0);
     let whole = Grid::of_series(&all, 1.0, from_ns, to_ns)
         .map_err(|_| "the groups have no time in common that holds two readings".to_owned())?;
     let steps = warm_up::find(&whole, Quantity::Share);
     let judged = whole.cut(steps);
-    let asked = Asked {
+    let data = PromiseData {
         names: outside.groups.iter().map(|group| group.name.clone()).collect(),
         expected: expected(outside),
         quantity: Quantity::Share,
@@ -37,7 +37,7 @@ pub(super) fn numbers(outside: &ExternalData) -> Result<Found, String> {
         every: None,
         repeats: vec![Observed { number: 1, observed: &whole, judged: &judged }],
     };
-    let numbers = asked.numbers().map_err(|_| "no group got anything")?;
+    let numbers = data.numbers().map_err(|_| "all amounts are zero")?;
     let seconds = judged.seconds();
     let mut evidence = format!(
         "{seconds:.1} s common to all groups after warm-up (at least {:.0} s needed)",
@@ -49,7 +49,7 @@ pub(super) fn numbers(outside: &ExternalData) -> Result<Found, String> {
     }
     let ok = silent.is_none() && seconds >= window::LEAST_S;
     let window = Check { check: "window".to_owned(), ok, evidence };
-    Ok(Found {
+    Ok(ExternalNumbers {
         checks: vec![window],
         numbers,
         warm_up_s: steps as f64 * whole.step_s(),

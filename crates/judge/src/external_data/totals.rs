@@ -1,29 +1,30 @@
-//! Totals alone: the share is known, and how far chance reaches only as far as the tool recorded
-//! how its rate varied.
+//! Totals only: the share is known, the scatter only as far as the tool recorded the variation of
+//! its rate.
 //!
-//! fio keeps mean and standard deviation of its rate over readings of half a second, and not their
-//! order. Two things are therefore not known, and the worse case of both is taken:
+//! fio reports mean and standard deviation of its rate over readings of half a second, but not
+//! their order. Two things are therefore unknown, and the worse case of both is assumed:
 //!
-//! - how long the rate remembers: [`TOGETHER`] readings count as one observation;
-//! - whether groups vary together or against each other: the standard deviation of a share is at
-//!   most `(1 - s) sd(ln x) + sum s_j sd(ln x_j)` over the others, whatever their correlation
-//!   (triangle inequality).
+//! - the autocorrelation of the rate: [`TOGETHER`] readings count as one observation;
+//!
+//! - the correlation between groups: the standard deviation of a share is at most `(1 - s) sd(ln x)
+//! + sum s_j sd(ln x_j)` over the others, whatever their correlation (triangle inequality).
 
-use super::{Amounts, ExternalData, Found, Scatter, expected};
-use crate::decide::{Offence, Side};
-use crate::estimates::Numbers;
-use assay_stats::over_repeats::to_accuse;
+use assay_stats::over_repeats::confidence_to_break;
 use assay_stats::pooled::{Estimate, Range};
 use assay_stats::student::t_quantile;
 
-/// Readings that count as one observation: 2.5 s of fio's. A server that hands its turns out in
-/// rounds longer than that is beyond what totals can tell.
+use super::{Amounts, ExternalData, ExternalNumbers, Scatter, expected};
+use crate::decide::{Deviation, Side};
+use crate::estimates::Numbers;
+
+/// Number of readings that count as one observation: 2.5 s for fio. Totals cannot show the noise of
+/// a server with longer rounds.
 const TOGETHER: f64 = 5.0;
 
-/// Fewer observations than this say nothing of how a rate varies.
+/// With fewer observations the variation of a rate is unknown.
 const OBSERVATIONS: f64 = 10.0;
 
-/// A rate, and the standard deviation of the logarithm of its mean, where that is known.
+/// A rate, and the standard deviation of the logarithm of its mean, where known.
 struct Rate {
     value: f64,
     error: Option<f64>,
@@ -31,13 +32,13 @@ struct Rate {
     seconds: f64,
 }
 
-/// Estimates from totals. Rates are compared, not amounts: each group has its own seconds.
-pub(super) fn numbers(outside: &ExternalData) -> Result<Found, String> {
+/// Estimates from totals. Rates are compared, not amounts: each group has its own duration.
+pub(super) fn numbers(outside: &ExternalData) -> Result<ExternalNumbers, String> {
     let rates: Vec<Rate> =
         outside.groups.iter().map(|group| rate(&group.amounts)).collect::<Result<_, _>>()?;
     let all: f64 = rates.iter().map(|rate| rate.value).sum();
     if all <= 0.0 {
-        return Err("no group got anything".to_owned());
+        return Err("all amounts are zero".to_owned());
     }
     let least = rates.iter().map(|rate| rate.observations).fold(f64::INFINITY, f64::min);
     let known = rates.iter().all(|rate| rate.error.is_some()) && least >= OBSERVATIONS;
@@ -48,11 +49,12 @@ pub(super) fn numbers(outside: &ExternalData) -> Result<Found, String> {
     let window_s = rates.iter().map(|rate| rate.seconds).fold(f64::INFINITY, f64::min);
     let each = rates.iter().map(|rate| rate.value).collect();
     let expected = expected(outside);
-    let offences = seen.iter().zip(&expected);
-    let offences = offences.map(|(seen, one)| Offence::new(seen, one.share, Side::Both)).collect();
+    let deviations = seen.iter().zip(&expected);
+    let deviations =
+        deviations.map(|(seen, one)| Deviation::new(seen, one.share, Side::Both)).collect();
     let numbers = Numbers {
         names: outside.groups.iter().map(|group| group.name.clone()).collect(),
-        offences,
+        deviations,
         expected,
         seen,
         errors: Vec::new(),
@@ -67,7 +69,7 @@ pub(super) fn numbers(outside: &ExternalData) -> Result<Found, String> {
         unsettled: None,
         memory_s: 0.0,
     };
-    Ok(Found {
+    Ok(ExternalNumbers {
         checks: Vec::new(),
         numbers,
         warm_up_s: 0.0,
@@ -80,14 +82,14 @@ fn assumption(known: bool, observations: f64) -> String {
     if !known && observations > 0.0 {
         format!(
             "the readings are worth {observations:.1} observations, and {OBSERVATIONS} are needed to \
-             know how much a share varies"
+             estimate the scatter of a share"
         )
     } else if known {
-        "from totals and the spread of the tool's own readings, taking that the rate remembers \
-         no longer than 2.5 s; logs over time (`--bw-log`, `--csv`) need no such assumption"
+        "from totals and the spread of the tool's own readings, assuming that the rate is \
+         uncorrelated over more than 2.5 s; logs over time (`--bw-log`, `--csv`) need no such assumption"
             .to_owned()
     } else {
-        "totals alone do not tell how much a share varies; give logs over time (`--bw-log`, \
+        "totals alone do not show the scatter of a share; give logs over time (`--bw-log`, \
          `--csv`)"
             .to_owned()
     }
@@ -101,7 +103,7 @@ fn rate(amounts: &Amounts) -> Result<Rate, String> {
             observations: scatter.map_or(0.0, |scatter| scatter.readings / TOGETHER),
             seconds: *seconds,
         }),
-        Amounts::Total { .. } => Err("a group ran for no time".to_owned()),
+        Amounts::Total { .. } => Err("a group has a runtime of zero".to_owned()),
         Amounts::Series(_) => {
             Err("some groups have amounts over time and others only a total".to_owned())
         }
@@ -135,7 +137,7 @@ fn estimate(
     let error = (1.0 - value) * errors[index] + others;
     let freedom = observations - 1.0;
     let half = |sure: f64| if error > 0.0 { t_quantile(sure, freedom) * error } else { 0.0 };
-    // Bonferroni: nothing is known of how groups depend on each other.
-    let (one, all) = (half(confidence), half(to_accuse(confidence, rates.len())));
+    // Bonferroni: the correlation between groups is unknown.
+    let (one, all) = (half(confidence), half(confidence_to_break(confidence, rates.len())));
     Estimate::of_log(value.ln(), one, all)
 }

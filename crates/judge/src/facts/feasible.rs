@@ -1,18 +1,18 @@
-//! `feasible`: which weights ask for more than a group can use, and what was promised instead.
+//! `feasible`: weights that exceed what a group can use, and the shares promised instead.
 
 use assay_run_folder::RelationRecord;
+use assay_verdict::Fact;
+use assay_verdict::wording::{count, percent, some_of};
 
 use super::Evidence;
 use crate::cpus::Shared;
 use crate::expected;
-use assay_verdict::Fact;
-use assay_verdict::wording::{count, percent, some_of};
 
-/// Part of the evidence: a reader must see why the promise is not the weight's
-/// own share. `None` where every group can use what its weight gives it.
+/// Explains why a promise differs from the weight's share. `None` where every group can use what
+/// its weight gives it.
 pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
     let repeat = evidence.repeats.first()?;
-    let shared = Shared::of(evidence.host, evidence.trial, repeat.record).ok()??;
+    let shared = Shared::in_repeat(evidence.host, evidence.trial, repeat.record).ok()??;
     let (all, what) = evidence.promises.iter().find_map(|(measure, relation)| match relation {
         RelationRecord::Proportional(knob) if measure.is_cpu() => {
             let groups = evidence.groups;
@@ -32,9 +32,10 @@ pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
         .filter_map(|(group, expected)| {
             let weighed = expected.by_weight.filter(|weighed| *weighed > expected.share)?;
             let threads = *shared.threads.get(*group)? as usize;
-            let of_all = expected.knob.map_or_else(String::new, |knob| format!("{knob} of {sum} "));
+            let simultaneous =
+                expected.knob.map_or_else(String::new, |knob| format!("{knob} of {sum} "));
             Some(format!(
-                "`{group}`: {of_all}would be {}, its {} can have at most {}: expected {}",
+                "`{group}`: {simultaneous}would be {}, its {} can have at most {}: expected {}",
                 percent(weighed),
                 count(threads, "thread"),
                 percent(shared.demand(group) / shared.count()),
@@ -46,7 +47,7 @@ pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
         return None;
     }
     let evidence = format!(
-        "on {} {what} for more than can be had, and what they leave is divided among the others \
+        "on {} {what} for more than is available, and the rest is divided among the others \
          by weight; {}",
         count(shared.set.len(), "CPU"),
         some_of(&capped, "; ")

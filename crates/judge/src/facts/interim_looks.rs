@@ -1,14 +1,14 @@
-//! `looks`: how often the data was looked at before a repeat ended, and what all looks at the trial
-//! leave of the error that its intervals may spend.
+//! `looks`: the number of interim looks at a repeat, and the part of the error probability left for
+//! the intervals after all looks at the trial.
 
 use assay_run_folder::StopRecord;
-
-use super::{Evidence, Finding, of_each_repeat};
-use crate::interim_looks::part_of;
 use assay_verdict::Fact;
 use assay_verdict::wording::{count, percent};
 
-/// Listed where the trial was to stop so.
+use super::{Evidence, Finding, each_repeat};
+use crate::interim_looks::part_of;
+
+/// Listed where the trial stops once precise.
 pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
     if evidence.trial.stop != StopRecord::Precise {
         return None;
@@ -21,9 +21,9 @@ pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
         }
         false => String::new(),
     };
-    Some(of_each_repeat("looks", evidence, |repeat| {
+    Some(each_repeat("looks", evidence, |repeat| {
         let looks = match repeat.record.looks {
-            None => "not looked at while it ran".to_owned(),
+            None => "no looks while it ran".to_owned(),
             Some(looks) => {
                 let end = match looks.decided {
                     true => "the last of which ended it",

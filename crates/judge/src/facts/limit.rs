@@ -1,32 +1,32 @@
-//! `limit`: whether each limit on memory bound at all.
+//! `limit`: whether each memory limit bound.
 //!
-//! An experiment under a limit that nothing met shows nothing about the limit, and its numbers do
-//! not tell: a workload whose limit was never met looks like one that a limit does not hurt.
+//! An experiment under a limit that was never reached shows nothing about the limit, and its
+//! numbers do not reveal that: the workload looks like one that a limit does not hurt.
+
+use assay_stats::series::{Series, growth};
+use assay_verdict::wording::{percent, rate};
+use assay_verdict::{Fact, Measure};
 
 use super::Evidence;
 use crate::knob_value;
 use crate::repeat::Repeat;
 use crate::sorted::Sorted;
-use assay_stats::series::{Series, growth};
-use assay_verdict::Fact;
-use assay_verdict::Measure;
-use assay_verdict::wording::{percent, rate};
 
-/// Pages that were taken and wanted back must come to this part of the limit to have mattered: a
-/// limit just above what is wanted takes a page here and there from whoever comes first.
+/// Minimum refaults relative to the limit: a limit just above the demand takes a page here and
+/// there.
 const WANTED_BACK: f64 = 0.01;
 
-/// Waiting for memory for this part of the time is more than the kernel's own noise.
+/// Waiting for memory for a smaller part of the time is noise.
 const WAITED: f64 = 0.01;
 
-/// A group that came so near was at its limit, though no counter says that it was met: on cgroup
-/// v1 a group's charges come in batches of 64 pages.
+/// A group whose peak came this near was at its limit, even without a counter of it: on cgroup v1
+/// charges come in batches of 64 pages.
 const AT_LIMIT: f64 = 0.995;
 
 const PAGE: f64 = 4096.0;
 
-/// in every trial in which a group has a limit on memory, the check says for each
-/// whether it bound, touched or did not bind. `None` where no group has one.
+/// States for every memory limit of the trial whether it bound, touched or did not bind. `None`
+/// without memory limits.
 pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
     let limited: Vec<&str> = evidence
         .trial
@@ -38,41 +38,42 @@ pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
     if limited.is_empty() {
         return None;
     }
-    let said: Vec<String> = limited.iter().map(|group| of_group(evidence.repeats, group)).collect();
-    Some(Fact { fact: "limit".to_owned(), evidence: said.join("; ") })
+    let parts: Vec<String> =
+        limited.iter().map(|group| of_group(evidence.repeats, group)).collect();
+    Some(Fact { fact: "limit".to_owned(), evidence: parts.join("; ") })
 }
 
-/// What was seen of one group's limit.
+/// Readings about one group's limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Seen {
+struct LimitReadings {
     /// Bytes.
     limit: f64,
-    /// The most that the group held.
+    /// Peak use of the group.
     peak: Option<f64>,
-    /// How often the limit was met.
+    /// How often the limit was reached.
     met: Option<f64>,
-    /// Bytes that were taken and wanted back.
+    /// Refaulted bytes.
     refaulted: Option<f64>,
     /// Processes killed.
     killed: Option<f64>,
-    /// The most of its anonymous memory that was in huge pages.
+    /// Peak of its anonymous memory in huge pages.
     huge: Option<f64>,
     /// The part of the time in which some task of the group waited for memory.
     waited: Option<f64>,
 }
 
-/// What a limit did.
+/// Effect of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// It took something that was wanted back, made tasks wait, or killed.
+    /// It caused refaults, waiting or kills.
     Bound,
-    /// It was met, and what was taken was not missed.
+    /// It was reached without harm.
     Touched,
-    /// It was never met.
+    /// It was never reached.
     DidNotBind,
 }
 
-impl Seen {
+impl LimitReadings {
     fn outcome(&self) -> Outcome {
         let above = |value: Option<f64>, least: f64| value.is_some_and(|value| value > least);
         let met = above(self.met, 0.0) || above(self.peak, self.limit * AT_LIMIT);
@@ -97,7 +98,7 @@ impl Outcome {
     }
 }
 
-/// What one group's limit did in each repeat, and the figures behind it.
+/// The effect of one group's limit in each repeat, with the figures.
 fn of_group(repeats: &[Repeat<'_>], group: &str) -> String {
     let mut found = Vec::new();
     for repeat in repeats {
@@ -110,12 +111,12 @@ fn of_group(repeats: &[Repeat<'_>], group: &str) -> String {
             Err(why) => return format!("`{group}`: not available: {why}"),
         }
     }
-    let seen: Vec<Seen> = found.iter().map(|(_, seen)| *seen).collect();
+    let seen: Vec<LimitReadings> = found.iter().map(|(_, seen)| *seen).collect();
     format!("`{group}` {}: {}", outcomes(&found), figures(&seen))
 }
 
 /// `did not bind`, or `bound in repeat 2, touched in repeats 1 and 3`.
-fn outcomes(found: &[(usize, Seen)]) -> String {
+fn outcomes(found: &[(usize, LimitReadings)]) -> String {
     let parts = [Outcome::Bound, Outcome::Touched, Outcome::DidNotBind].map(|outcome| {
         let repeats: Vec<String> = found
             .iter()
@@ -132,11 +133,13 @@ fn outcomes(found: &[(usize, Seen)]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// The figures over all repeats; what could not be seen is named.
-fn figures(seen: &[Seen]) -> String {
+/// The figures over all repeats; missing ones are named.
+fn figures(seen: &[LimitReadings]) -> String {
     let held = |bytes: f64| rate(Measure::MemoryCurrent, bytes);
     let limit = seen.first().map_or(0.0, |seen| seen.limit);
-    let range = |of: fn(&Seen) -> Option<f64>, write: &dyn Fn(f64) -> String| -> Option<String> {
+    let range = |of: fn(&LimitReadings) -> Option<f64>,
+                 write: &dyn Fn(f64) -> String|
+     -> Option<String> {
         let values: Vec<f64> = seen.iter().filter_map(of).collect();
         let (low, high) =
             (values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?);
@@ -149,29 +152,29 @@ fn figures(seen: &[Seen]) -> String {
         None => "peak not available".to_owned(),
     });
     parts.push(match range(|seen| seen.met, &|met| format!("{met:.0}")) {
-        Some(met) => format!("met {met} times"),
-        None => "how often it was met is not available".to_owned(),
+        Some(met) => format!("reached {met} times"),
+        None => "how often it was reached is not available".to_owned(),
     });
     if let Some(bytes) = range(|seen| seen.refaulted, &held) {
-        parts.push(format!("{bytes} taken and wanted back"));
+        parts.push(format!("{bytes} refaulted"));
     }
-    let killed = |seen: &Seen| seen.killed.filter(|killed| *killed > 0.0);
+    let killed = |seen: &LimitReadings| seen.killed.filter(|killed| *killed > 0.0);
     if let Some(killed) = range(killed, &|killed| format!("{killed:.0}")) {
         parts.push(format!("{killed} processes killed"));
     }
     if let Some(huge) = range(|seen| seen.huge, &held) {
-        parts.push(format!("{huge} in huge pages at most"));
+        parts.push(format!("at most {huge} in huge pages"));
     }
     parts.push(match range(|seen| seen.waited, &percent) {
         Some(waited) => format!("waited for memory {waited} of the time"),
-        None => "waiting for memory not available (cgroup v1 counts it for no group)".to_owned(),
+        None => "waiting for memory not available (cgroup v1 does not count it)".to_owned(),
     });
     parts.join(", ")
 }
 
-/// Over all samples of the repeat, and not only over its judged window: a limit that bound during
-/// the warm-up has bound.
-fn seen(repeat: &Repeat<'_>, table: &Sorted<'_>, group: &str, limit: f64) -> Seen {
+/// Reads all samples of the repeat, not only its judged window: a limit that bound during the
+/// warm-up has bound.
+fn seen(repeat: &Repeat<'_>, table: &Sorted<'_>, group: &str, limit: f64) -> LimitReadings {
     let series = |columns: &[&str]| table.sum(group, columns).ok();
     let grown = |columns: &[&str]| series(columns).and_then(|series| whole(&series)).map(|g| g.0);
     let most = |columns: &[&str]| series(columns)?.iter().map(|(_, value)| *value).reduce(f64::max);
@@ -179,9 +182,9 @@ fn seen(repeat: &Repeat<'_>, table: &Sorted<'_>, group: &str, limit: f64) -> See
         let series = pressure.sum(group, &["memory_some_us"]).ok()?;
         whole(&series).map(|(grown, seconds)| grown * 1e-6 / seconds)
     });
-    // The highest of what was ever held and of what was seen: a peak file may be missing.
+    // The higher of the peak file and the sampled values: a peak file may be missing.
     let peak = [most(&["peak_bytes"]), most(&["current_bytes"])];
-    Seen {
+    LimitReadings {
         limit,
         peak: peak.into_iter().flatten().reduce(f64::max),
         met: grown(&["max_events"]),
@@ -202,45 +205,50 @@ mod tests {
 
     const LIMIT: f64 = 200.0 * 1_048_576.0;
 
-    fn outcome(seen: Seen) -> Outcome {
-        Seen { limit: LIMIT, ..seen }.outcome()
+    fn outcome(seen: LimitReadings) -> Outcome {
+        LimitReadings { limit: LIMIT, ..seen }.outcome()
     }
 
     #[test]
-    fn a_limit_binds_when_it_was_met_and_what_it_took_was_missed() {
-        let met = Seen { peak: Some(LIMIT), met: Some(12.0), ..Seen::default() };
+    fn a_limit_binds_when_it_was_reached_and_hurt() {
+        let met = LimitReadings { peak: Some(LIMIT), met: Some(12.0), ..LimitReadings::default() };
         assert_eq!(outcome(met), Outcome::Touched);
-        assert_eq!(outcome(Seen { refaulted: Some(0.02 * LIMIT), ..met }), Outcome::Bound);
-        assert_eq!(outcome(Seen { refaulted: Some(4096.0), ..met }), Outcome::Touched);
-        assert_eq!(outcome(Seen { killed: Some(1.0), ..met }), Outcome::Bound);
-        assert_eq!(outcome(Seen { waited: Some(0.2), ..met }), Outcome::Bound);
+        assert_eq!(outcome(LimitReadings { refaulted: Some(0.02 * LIMIT), ..met }), Outcome::Bound);
+        assert_eq!(outcome(LimitReadings { refaulted: Some(4096.0), ..met }), Outcome::Touched);
+        assert_eq!(outcome(LimitReadings { killed: Some(1.0), ..met }), Outcome::Bound);
+        assert_eq!(outcome(LimitReadings { waited: Some(0.2), ..met }), Outcome::Bound);
     }
 
     #[test]
-    fn a_limit_that_was_never_met_did_not_bind_whatever_else_happened() {
-        let free = Seen { peak: Some(0.6 * LIMIT), met: Some(0.0), ..Seen::default() };
+    fn a_limit_that_was_never_reached_did_not_bind() {
+        let free =
+            LimitReadings { peak: Some(0.6 * LIMIT), met: Some(0.0), ..LimitReadings::default() };
         assert_eq!(outcome(free), Outcome::DidNotBind);
-        assert_eq!(outcome(Seen { refaulted: Some(LIMIT), ..free }), Outcome::DidNotBind);
-        let unseen = Seen { met: None, peak: Some(LIMIT), ..Seen::default() };
-        assert_eq!(outcome(unseen), Outcome::Touched, "the peak shows it as well");
+        assert_eq!(outcome(LimitReadings { refaulted: Some(LIMIT), ..free }), Outcome::DidNotBind);
+        let unseen = LimitReadings { met: None, peak: Some(LIMIT), ..LimitReadings::default() };
+        assert_eq!(outcome(unseen), Outcome::Touched, "the peak shows it too");
     }
 
     #[test]
-    fn figures_say_what_could_not_be_seen() {
-        let text = figures(&[Seen { limit: LIMIT, ..Seen::default() }]);
+    fn missing_figures_are_named() {
+        let text = figures(&[LimitReadings { limit: LIMIT, ..LimitReadings::default() }]);
         assert!(text.contains("limit 200.0 MiB, peak not available"), "{text}");
         assert!(text.contains("cgroup v1"), "{text}");
     }
 
     #[test]
-    fn repeats_that_differ_are_told_apart_and_those_that_agree_are_not() {
-        let free =
-            Seen { limit: LIMIT, peak: Some(0.6 * LIMIT), met: Some(0.0), ..Seen::default() };
-        let met = Seen { peak: Some(LIMIT), met: Some(3.0), ..free };
+    fn different_outcomes_are_listed_by_repeat() {
+        let free = LimitReadings {
+            limit: LIMIT,
+            peak: Some(0.6 * LIMIT),
+            met: Some(0.0),
+            ..LimitReadings::default()
+        };
+        let met = LimitReadings { peak: Some(LIMIT), met: Some(3.0), ..free };
         assert_eq!(outcomes(&[(1, free), (2, free)]), "did not bind");
         let found = [(1, free), (2, met), (3, free)];
         assert_eq!(outcomes(&found), "touched in repeat 2; did not bind in repeats 1, 3");
         let text = figures(&[free, met]);
-        assert!(text.contains("peak 60.0 % to 100 % of it, met 0 to 3 times"), "{text}");
+        assert!(text.contains("peak 60.0 % to 100 % of it, reached 0 to 3 times"), "{text}");
     }
 }

@@ -1,37 +1,38 @@
-//! `pool`: requests that the scheduler's pool holds, beside those that the groups want of it.
+//! `pool`: size of the scheduler's request pool, compared with the groups' demand.
 
-use super::{Evidence, Finding, of_each_repeat};
-use crate::bfq_request_cap;
-use crate::queue::Queue;
-use crate::repeat::Repeat;
 use assay_verdict::Fact;
 use assay_verdict::wording::some_of;
 
-/// Part of the evidence: who wants more than there is waits for it in the order
-/// of asking, which the causes C-REQUEST-POOL and C-TAG-CAP look for in the shares.
+use super::{Evidence, Finding, each_repeat};
+use crate::bfq_request_cap;
+use crate::queue::Queue;
+use crate::repeat::Repeat;
+
+/// Lists pool and demand. Demand beyond the pool is served in order of arrival, which the causes
+/// C-REQUEST-POOL and C-TAG-CAP look for in the shares.
 pub(super) fn fact(evidence: &Evidence<'_>) -> Fact {
-    of_each_repeat("pool", evidence, |repeat| find(evidence, repeat))
+    each_repeat("pool", evidence, |repeat| find(evidence, repeat))
 }
 
 fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
-    let mut told = Vec::new();
+    let mut parts = Vec::new();
     for queue in Queue::all(evidence.trial, repeat).into_iter().flatten() {
         let Some(pool) = queue.nr_requests else { continue };
-        let wanted = match queue.outstanding {
-            Some(wanted) if wanted > pool => format!("{wanted} are wanted, more than there are"),
-            Some(wanted) => format!("{wanted} are wanted"),
-            None => "how many are wanted is not known".to_owned(),
+        let demand = match queue.outstanding {
+            Some(demand) if demand > pool => format!("{demand} outstanding, more than it holds"),
+            Some(demand) => format!("{demand} outstanding"),
+            None => "how many are outstanding is unknown".to_owned(),
         };
-        told.push(format!("{}: {pool} requests, {wanted}", queue.device));
-        told.extend(capped(evidence, repeat, &queue, pool));
+        parts.push(format!("{}: {pool} requests, {demand}", queue.device));
+        parts.extend(capped(evidence, repeat, &queue, pool));
     }
-    match told.is_empty() {
-        true => Finding::spared("`nr_requests` was not recorded"),
-        false => Finding::new(true, told.join("; ")),
+    match parts.is_empty() {
+        true => Finding::unverified("`nr_requests` was not recorded"),
+        false => Finding::new(true, parts.join("; ")),
     }
 }
 
-/// What BFQ lets the groups have of it, where that is less than they want.
+/// Groups that BFQ caps below their demand.
 fn capped(
     evidence: &Evidence<'_>,
     repeat: &Repeat<'_>,
@@ -43,20 +44,17 @@ fn capped(
     }
     let shares = evidence.io_shares(repeat)?;
     let groups = evidence.groups.iter().copied().zip(shares);
-    let each: Vec<String> = bfq_request_cap::of_groups(evidence.trial, groups, pool)
+    let each: Vec<String> = bfq_request_cap::group_caps(evidence.trial, groups, pool)
         .iter()
         .filter(|cap| cap.binds())
         .map(|cap| {
             format!(
-                "`{}` may have {} of the {} it wants",
-                evidence.groups[cap.group], cap.cap, cap.wanted
+                "`{}` may hold {} of {} outstanding",
+                evidence.groups[cap.group], cap.cap, cap.demand
             )
         })
         .collect();
     (!each.is_empty()).then(|| {
-        format!(
-            "BFQ (since 5.17) gives a group no more than its weight's part: {}",
-            some_of(&each, ", ")
-        )
+        format!("BFQ (since 5.17) caps a group at its weight's part: {}", some_of(&each, ", "))
     })
 }

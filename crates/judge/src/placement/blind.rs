@@ -1,14 +1,15 @@
-//! A program that sees fewer nodes than the machine has, and so can place nothing by node.
+//! Programs that see fewer nodes than the machine has, and so cannot place anything by node.
 
-use crate::promise::Subject;
 use assay_verdict::Cause;
 use assay_verdict::wording::{percent, some_of};
 
-/// What programs say of the nodes that they see.
+use crate::promise::Subject;
+
+/// Metric of the number of nodes that a program sees.
 const SEEN: &str = "nodes_seen";
 
-/// The cause of a broken promise on the nodes that a workload sees, with what became of its memory;
-/// `None` for any other metric, and where it saw all nodes.
+/// The cause of a broken promise on the nodes that a workload sees, with the location of its
+/// memory; `None` for any other metric, and where it saw all nodes.
 pub(crate) fn blind(subject: &Subject<'_>, measure: &str) -> Option<Cause> {
     let (workload, metric) = measure.split_once('.')?;
     let nodes = subject.host.memory_nodes.len();
@@ -33,15 +34,16 @@ pub(crate) fn blind(subject: &Subject<'_>, measure: &str) -> Option<Cause> {
     evidence.insert(0, format!("it saw {saw} of the {nodes} nodes with memory"));
     Some(Cause {
         code: "C-PLACE-BLIND".to_owned(),
-        summary: "the program saw fewer nodes than there are, so that its own options for nodes \
+        summary:
+            "the program saw fewer nodes than the host has, so that its own options for nodes \
                   placed nothing and changed nothing"
-            .to_owned(),
+                .to_owned(),
         evidence,
         strength: None,
     })
 }
 
-/// Where its memory lay and where its threads ran all the same, as the kernel says.
+/// Where its memory actually lay, by the kernel's record.
 fn whereabouts<'r>(
     readings: impl Iterator<Item = &'r assay_run_folder::PlacementReading>,
     suffix: &str,

@@ -1,27 +1,27 @@
-//! Why threads or pages were not in their place: what the kernel says of each.
+//! Why threads or pages were not in place, by the kernel's record.
 
 use std::collections::BTreeMap;
 
 use assay_facts::Available;
 use assay_units::{CpuSet, NodeSet};
-
-use super::{Seen, What};
 use assay_verdict::Cause;
 use assay_verdict::wording::{percent, some_of};
 
-/// The causes that fit what was recorded of the workload that broke the promise.
-pub(super) fn find(seen: Option<&Seen<'_>>, what: What) -> Vec<Cause> {
+use super::{PlacedWorkload, PlacementMeasure};
+
+/// The causes that fit the record of the workload that broke the promise.
+pub(super) fn find(seen: Option<&PlacedWorkload<'_>>, what: PlacementMeasure) -> Vec<Cause> {
     let Some(seen) = seen else { return Vec::new() };
     let mut causes = Vec::new();
     match what {
-        What::Threads => causes.extend(affinity(seen)),
-        What::Pages => {
+        PlacementMeasure::Threads => causes.extend(affinity(seen)),
+        PlacementMeasure::Pages => {
             causes.extend(nodes_forbidden(seen));
             causes.extend(policy(seen));
             causes.extend(node_full(seen));
             causes.extend(balanced(seen));
         }
-        What::FilePages => {
+        PlacementMeasure::FilePages => {
             causes.extend(nodes_forbidden(seen));
             causes.extend(read_earlier(seen));
         }
@@ -31,7 +31,7 @@ pub(super) fn find(seen: Option<&Seen<'_>>, what: What) -> Vec<Cause> {
             code: "C-UNKNOWN".to_owned(),
             summary: "none of the known causes fits what was recorded".to_owned(),
             evidence: vec![
-                "looked at: what threads were allowed, policies of areas, full nodes, balancing, \
+                "examined: what threads were allowed, policies of areas, full nodes, balancing, \
                  files"
                     .to_owned(),
             ],
@@ -45,9 +45,9 @@ fn cause(code: &str, summary: &str, evidence: Vec<String>) -> Cause {
     Cause { code: code.to_owned(), summary: summary.to_owned(), evidence, strength: None }
 }
 
-/// Counts of all repeats together.
+/// Sums of counts over all repeats.
 fn added<'r>(
-    seen: &Seen<'r>,
+    seen: &PlacedWorkload<'r>,
     part: impl Fn(&'r assay_run_folder::PlacementReading) -> &'r BTreeMap<String, u64>,
 ) -> BTreeMap<&'r str, u64> {
     let mut sum = BTreeMap::new();
@@ -59,8 +59,8 @@ fn added<'r>(
     sum
 }
 
-/// Threads that were allowed other CPUs than they were given.
-fn affinity(seen: &Seen<'_>) -> Option<Cause> {
+/// Threads that were allowed other CPUs than requested.
+fn affinity(seen: &PlacedWorkload<'_>) -> Option<Cause> {
     let asked = seen.asked.cpus.as_ref()?;
     let allowed = added(seen, |reading| &reading.allowed_cpus);
     let others: Vec<(&str, u64)> = allowed
@@ -72,7 +72,7 @@ fn affinity(seen: &Seen<'_>) -> Option<Cause> {
         (allowed.values().sum(), others.iter().map(|(_, count)| count).sum());
     let lists: Vec<String> = others.iter().map(|(text, _)| format!("`{text}`")).collect();
     let evidence = vec![format!(
-        "threads were given `{asked}`; {} of the looks at what they are allowed show {}",
+        "threads were given `{asked}`; {} of the readings of their affinity show {}",
         percent(wrong as f64 / all.max(1) as f64),
         some_of(&lists, ", ")
     )];
@@ -80,21 +80,21 @@ fn affinity(seen: &Seen<'_>) -> Option<Cause> {
         0 => None,
         _ if wrong == all => Some(cause(
             "C-PLACE-NOT-APPLIED",
-            "no thread had the CPUs that its process was started with: the program, or somebody \
-             else, gave it others",
+            "no thread had the CPUs that its process was started with: the program, or another \
+             process, changed them",
             evidence,
         )),
         _ => Some(cause(
             "C-PLACE-TOOL",
             "some threads had other CPUs than their process was started with: the program places \
-             threads by itself",
+             threads itself",
             evidence,
         )),
     }
 }
 
 /// A cpuset that leaves out nodes of the policy.
-fn nodes_forbidden(seen: &Seen<'_>) -> Option<Cause> {
+fn nodes_forbidden(seen: &PlacedWorkload<'_>) -> Option<Cause> {
     let asked = seen.asked.memory.as_ref()?.nodes()?;
     let allowed = added(seen, |reading| &reading.allowed_nodes);
     let narrow = allowed
@@ -107,8 +107,8 @@ fn nodes_forbidden(seen: &Seen<'_>) -> Option<Cause> {
     ))
 }
 
-/// Areas under another policy than the one that the process was started with.
-fn policy(seen: &Seen<'_>) -> Option<Cause> {
+/// Areas under another policy than the process was started with.
+fn policy(seen: &PlacedWorkload<'_>) -> Option<Cause> {
     let asked = seen.asked.memory.as_ref()?.as_kernel_shows();
     let policies = added(seen, |reading| &reading.policies);
     let all: u64 = policies.values().sum();
@@ -124,27 +124,27 @@ fn policy(seen: &Seen<'_>) -> Option<Cause> {
     }
     let evidence =
         vec![format!("`{asked}` was set; of the anonymous memory {}", some_of(&others, ", "))];
-    // Nobody but the process itself gives it a policy (set_mempolicy(2), mbind(2)): one that asks for
-    // something is the program's own, while the kernel's default is what remains when none is set.
+    // Only the process itself sets its policies (set_mempolicy(2), mbind(2)): a specific policy is
+    // the program's own, while the kernel's default remains when none is set.
     let default = ["default", "local"].contains(&asked.as_str());
     let own = |policy: &str| policy != asked && (default || policy != "default");
     if policies.keys().copied().any(own) {
         let summary = match policies.contains_key(asked.as_str()) {
-            true => "the program places some of its memory by itself",
-            false => "the program places its memory by itself, whatever it was started with",
+            true => "the program places some of its memory itself",
+            false => "the program places its memory itself, whatever it was started with",
         };
         return Some(cause("C-PLACE-TOOL", summary, evidence));
     }
     Some(cause(
         "C-PLACE-NOT-APPLIED",
         "memory was allocated under no policy although one was set: the program, or what started \
-         it, took it back",
+         it, removed it",
         evidence,
     ))
 }
 
-/// Files whose pages are on other nodes than the policy has it, which is too late for them.
-fn read_earlier(seen: &Seen<'_>) -> Option<Cause> {
+/// Files with pages on other nodes than the policy's, read before the program ran.
+fn read_earlier(seen: &PlacedWorkload<'_>) -> Option<Cause> {
     let places = &seen.asked.pages;
     let mut lines = Vec::new();
     for (path, nodes) in seen.readings.iter().flat_map(|(reading, _)| &reading.files) {
@@ -169,12 +169,12 @@ fn read_earlier(seen: &Seen<'_>) -> Option<Cause> {
     Some(cause(
         "C-PLACE-FILES",
         "suspected: pages of files were in the page cache before the program mapped them, on the \
-         node of whoever read them first, and no policy moves them",
+         node of their first reader, and no policy moves them",
         lines,
     ))
 }
 
-fn node_full(seen: &Seen<'_>) -> Option<Cause> {
+fn node_full(seen: &PlacedWorkload<'_>) -> Option<Cause> {
     let mut missed: BTreeMap<u16, u64> = BTreeMap::new();
     for counts in seen.readings.iter().filter_map(|(_, counts)| *counts) {
         for (node, pages) in &counts.missed_pages {
@@ -189,13 +189,13 @@ fn node_full(seen: &Seen<'_>) -> Option<Cause> {
     (!lines.is_empty()).then(|| {
         cause(
             "C-PLACE-NODE-FULL",
-            "suspected: a node was full, and pages that it should have given came from another",
+            "suspected: a node was full, and its pages were allocated on another",
             lines,
         )
     })
 }
 
-fn balanced(seen: &Seen<'_>) -> Option<Cause> {
+fn balanced(seen: &PlacedWorkload<'_>) -> Option<Cause> {
     let counts = seen.readings.iter().filter_map(|(_, counts)| *counts);
     let moved: u64 = counts.clone().filter_map(|counts| counts.moved_pages.value()).sum();
     let balancing = counts.clone().find_map(|counts| match &counts.balancing {
@@ -208,7 +208,7 @@ fn balanced(seen: &Seen<'_>) -> Option<Cause> {
             "suspected: automatic NUMA balancing moved pages",
             vec![format!(
                 "kernel.numa_balancing is {balancing} and moved {moved} pages meanwhile; set it to \
-                 0 in [sysctls] to see"
+                 0 in [sysctls] to test it"
             )],
         )
     })

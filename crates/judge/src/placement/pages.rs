@@ -1,22 +1,22 @@
-//! Pages in their place. They were counted, all of them, at the end of each repeat: within one repeat
-//! the share is exact, and over several the interval is Student's t over repeats.
+//! Page placement. All pages were counted at the end of each repeat: within one repeat the share is
+//! exact, and over several the interval is Student's t over repeats.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use assay_facts::Available;
 use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord};
+use assay_stats::proportion::Counted;
 use assay_units::MemoryPolicy;
 
-use super::What;
-use assay_stats::proportion::Counted;
+use super::PlacementMeasure;
 
-/// Bytes that are on one node or another, at least.
+/// Resolution of placement: a page is on one node or another.
 const PAGE: f64 = 4096.0;
 
-/// Bytes by node, at least one; the error says why there are none.
+/// Bytes by node, at least one, or why there are none.
 pub(super) fn by_node(
-    what: What,
+    what: PlacementMeasure,
     reading: &PlacementReading,
 ) -> Result<Cow<'_, BTreeMap<u16, u64>>, String> {
     let found = match &reading.pages {
@@ -25,12 +25,12 @@ pub(super) fn by_node(
         None => return Err("its pages were not counted".to_owned()),
     };
     let (found, none) = match what {
-        What::FilePages => {
+        PlacementMeasure::FilePages => {
             let mut sum: BTreeMap<u16, u64> = BTreeMap::new();
             for (node, bytes) in reading.files.values().flatten() {
                 *sum.entry(*node).or_default() += bytes;
             }
-            (Cow::Owned(sum), "no file but programs and libraries mapped")
+            (Cow::Owned(sum), "no file except programs and libraries mapped")
         }
         _ => (Cow::Borrowed(found), "no anonymous memory"),
     };
@@ -40,10 +40,10 @@ pub(super) fn by_node(
     }
 }
 
-/// In each repeat the part of all bytes that lies where the policy has it: of each node no more than
-/// its part.
+/// For each repeat the part of all bytes that lies where the policy places it: of each node no more
+/// than its part.
 pub(super) fn counted(
-    what: What,
+    what: PlacementMeasure,
     asked: &PlacementRecord,
     readings: &[(&PlacementReading, Option<&NodeCounts>)],
 ) -> Result<Vec<Counted>, String> {
@@ -54,7 +54,7 @@ pub(super) fn counted(
         let expected = expected(asked, *counts)?;
         let part = |node: &u16| found.get(node).copied().unwrap_or(0) as f64 / total as f64;
         let held = match &asked.memory {
-            // Any of its nodes is its place.
+            // Any of its nodes is correct.
             Some(MemoryPolicy::Bind(nodes) | MemoryPolicy::PreferredMany(nodes))
                 if expected.is_empty() =>
             {
@@ -62,14 +62,14 @@ pub(super) fn counted(
             }
             _ => expected.iter().map(|(node, most)| part(node).min(*most)).sum::<f64>(),
         };
-        // All bytes were counted, so that only repeats scatter.
+        // All bytes were counted, so only repeats scatter.
         let grain = PAGE / total as f64;
         counted.push(Counted { held, of: 1.0, looks: f64::INFINITY, grain });
     }
     Ok(counted)
 }
 
-/// The part of each node; empty where any of several nodes will do.
+/// The expected part of each node; empty where any of several nodes is correct.
 fn expected(
     asked: &PlacementRecord,
     counts: Option<&NodeCounts>,
@@ -85,7 +85,7 @@ fn expected(
         Some(MemoryPolicy::Bind(_) | MemoryPolicy::PreferredMany(_)) => Ok(asked.pages.clone()),
         _ if asked.pages.is_empty() => {
             let policy = asked.memory.as_ref().map_or("no policy".to_owned(), ToString::to_string);
-            Err(format!("`{policy}` on these CPUs promises nothing of single nodes"))
+            Err(format!("`{policy}` on these CPUs promises nothing about single nodes"))
         }
         _ => Ok(asked.pages.clone()),
     }

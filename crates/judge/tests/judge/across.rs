@@ -1,4 +1,4 @@
-//! Promises across trials, metrics of workloads, and numbers of others.
+//! Promises across trials, workload metrics, and references.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ fn level(name: &str) -> Levels {
 }
 
 impl World {
-    /// A trial for each level; `values[level][repeat]` is what its workload says of itself.
+    /// A trial for each level; `values[level][repeat]` is its workload metric.
     fn new(levels: &[&str], values: &[Vec<f64>]) -> Self {
         let repeats = values.first().map_or(1, Vec::len);
         let run = Scenario { repeats, ..Scenario::new(&[1]) }.run();
@@ -104,7 +104,7 @@ fn a_ratio_is_judged_repeat_by_repeat() {
     assert!((pair.ratio.unwrap() - 1.205).abs() < 0.001, "{pair:?}");
     assert_eq!(pair.repeats, 3);
     assert!(found.reason.contains("memory = interleave is 1.205 times"), "{}", found.reason);
-    // By itself, neither level is known to better than a factor of two.
+    // Separately, neither level is known to better than a factor of two.
     let level = &found.levels[0];
     assert!(level.high.unwrap() / level.low.unwrap() > 4.0, "{level:?}");
 }
@@ -120,7 +120,7 @@ fn a_ratio_breaks_below_its_bound_and_above_its_other() {
 }
 
 #[test]
-fn what_is_open_says_how_many_repeats_would_decide() {
+fn an_undecided_ratio_says_how_many_repeats_would_decide() {
     let world = two(&[121.0, 115.0, 130.0], &[100.0, 100.0, 100.0]);
     let found = world.promise(ratio(Some(1.1), None)).comparison();
     assert_eq!(found.verdict, Verdict::Undecided, "{}", found.reason);
@@ -129,7 +129,7 @@ fn what_is_open_says_how_many_repeats_would_decide() {
 }
 
 #[test]
-fn one_repeat_decides_nothing_and_says_so() {
+fn one_repeat_decides_nothing() {
     let found = two(&[200.0], &[100.0]).promise(ratio(Some(1.1), None)).comparison();
     assert_eq!(found.verdict, Verdict::Undecided);
     assert!(found.reason.contains("a single repeat"), "{}", found.reason);
@@ -141,7 +141,7 @@ fn one_repeat_decides_nothing_and_says_so() {
 }
 
 #[test]
-fn equal_levels_are_equal_whichever_way_they_are_divided() {
+fn equality_is_symmetric() {
     let names = ["a", "b", "c"];
     let values = [vec![100.0, 101.0, 100.0], vec![101.0, 100.0, 101.0], vec![100.0, 100.0, 101.0]];
     let found = World::new(&names, &values).promise(equal(PairsRecord::All)).comparison();
@@ -183,7 +183,7 @@ fn other_factors_are_held_and_judged_one_by_one() {
 }
 
 #[test]
-fn a_level_that_was_not_run_or_gave_no_number_makes_it_void() {
+fn a_missing_level_or_number_voids() {
     let mut world = two(&[121.0, 119.0, 120.0], &[100.0, 99.0, 101.0]);
     world.manifest.trials.pop();
     world.samples.pop();
@@ -206,7 +206,7 @@ fn a_level_that_was_not_run_or_gave_no_number_makes_it_void() {
 }
 
 #[test]
-fn a_repeat_that_one_side_lacks_is_left_out_on_both() {
+fn a_repeat_missing_on_one_side_is_left_out_on_both() {
     let mut world = two(&[121.0, 5.0, 119.0, 120.0], &[100.0, 100.0, 99.0, 101.0]);
     world.trial(1).repeats[1].fault =
         Some(Fault { kind: "workload".to_owned(), message: "killed".to_owned() });
@@ -246,7 +246,7 @@ fn totals_of_sampled_measures_are_compared_too() {
     let found = world.comparison();
     assert_eq!(found.verdict, Verdict::Kept, "{}", found.reason);
     assert!((found.pairs[0].ratio.unwrap() - 0.5).abs() < 0.01, "{found:?}");
-    // A gate that voids the measure in one trial voids the comparison.
+    // A failed check that voids the measure in one trial voids the comparison.
     let mut world = world;
     world.trial(1).repeats[0].queues[0].scheduler_at_end = "none".to_owned();
     let found = world.comparison();
@@ -266,7 +266,7 @@ fn one_group_can_be_named() {
 }
 
 #[test]
-fn numbers_of_others_stand_beside_ours_and_are_not_judged() {
+fn references_are_not_judged() {
     let mut world = two(&[121.0, 119.0, 120.0], &[100.0, 99.0, 101.0]);
     let theirs = ReferenceRecord {
         what: "IOPS of the paper".to_owned(),
@@ -281,7 +281,7 @@ fn numbers_of_others_stand_beside_ours_and_are_not_judged() {
     world.manifest.references =
         vec![theirs.clone(), ReferenceRecord { measure: None, under: Levels::new(), ..theirs }];
     let judged = world.judge();
-    assert!(judged.promises_nothing(), "6594 is far from 120, and nobody promised it");
+    assert!(judged.promises_nothing(), "6594 is far from 120, but was not promised");
     assert_eq!(judged.verdict, Verdict::Void);
     let ours = &judged.references[0].ours;
     assert_eq!(ours.len(), 1);
@@ -305,7 +305,7 @@ fn drifting(random: &mut ChaCha8Rng, truth: f64, repeats: usize) -> Vec<Vec<f64>
 }
 
 #[test]
-fn intervals_of_ratios_cover_the_truth_as_often_as_they_say() {
+fn intervals_of_ratios_have_their_nominal_coverage() {
     let mut random = ChaCha8Rng::seed_from_u64(11);
     for repeats in [3, 5] {
         let runs = 1200;
@@ -325,7 +325,7 @@ fn intervals_of_ratios_cover_the_truth_as_often_as_they_say() {
 }
 
 #[test]
-fn a_ratio_on_the_edge_is_hardly_ever_called_broken() {
+fn a_ratio_on_the_edge_is_rarely_called_broken() {
     let mut random = ChaCha8Rng::seed_from_u64(13);
     for repeats in [2, 3, 5] {
         let ones = vec![1.0; repeats];
@@ -341,7 +341,7 @@ fn a_ratio_on_the_edge_is_hardly_ever_called_broken() {
 }
 
 #[test]
-fn levels_at_the_edge_of_the_margin_are_hardly_ever_called_equal_nor_different() {
+fn levels_at_the_edge_of_the_margin_are_rarely_decided() {
     let mut random = ChaCha8Rng::seed_from_u64(12);
     let mut tally = BTreeMap::new();
     let mut world = two(&[1.0; 5], &[1.0; 5]).promise(equal(PairsRecord::All));

@@ -57,7 +57,7 @@ fn low_latency_is_suspected_where_it_is_on_and_a_group_was_raised() {
 }
 
 #[test]
-fn a_setting_that_does_not_give_what_was_seen_is_no_cause() {
+fn a_setting_that_does_not_explain_the_shares_is_not_a_cause() {
     let mut run = low_latency(collapsed().run());
     with(&mut run, "iosched/strict_guarantees", "1");
     with(&mut run, "rotational", "1");
@@ -77,7 +77,7 @@ fn a_scheduler_that_does_not_idle_is_suspected() {
 }
 
 #[test]
-fn an_unknown_cause_says_what_was_ruled_out_and_what_was_not_looked_at() {
+fn an_unknown_cause_lists_what_was_ruled_out_and_not_examined() {
     let mut run = collapsed().run();
     let queue = &mut run.repeat().queues[0].at_start;
     queue.remove("iosched/slice_idle");
@@ -91,14 +91,14 @@ fn an_unknown_cause_says_what_was_ruled_out_and_what_was_not_looked_at() {
         "ruled out C-KNOB-DRIFT",
         "ruled out C-REQUEST-POOL: the workloads keep 32 requests",
         "ruled out C-LOW-LATENCY: `iosched/low_latency` reads 0",
-        "not looked at C-SLICE-IDLE: `iosched/slice_idle` was not recorded",
+        "not examined C-SLICE-IDLE: `iosched/slice_idle` was not recorded",
     ] {
         assert!(evidence.contains(said), "{said}\n{evidence}");
     }
 }
 
 #[test]
-fn a_failed_gate_proves_its_cause_without_the_word_suspected() {
+fn a_failed_check_proves_its_cause() {
     let mut drifted = collapsed().run();
     drifted.repeat().knobs[0].at_end = Available::Value("1".to_owned());
     let mut other = collapsed().run();
@@ -164,7 +164,7 @@ fn with(run: &mut Run, attribute: &str, value: &str) {
 }
 
 #[test]
-fn rounded_caps_are_suspected_where_they_predict_what_is_seen() {
+fn rounded_caps_are_suspected_where_they_explain_the_shares() {
     let weights: Vec<u32> = LADDER.repeat(8);
     // P = 64: caps of 1, 1, 2 and 4 requests for 32 groups.
     let caps = [1.0, 1.0, 2.0, 4.0].repeat(8);
@@ -177,31 +177,31 @@ fn rounded_caps_are_suspected_where_they_predict_what_is_seen() {
 }
 
 #[test]
-fn a_device_that_takes_everything_is_suspected_unless_it_gets_one_at_a_time() {
+fn a_deep_device_queue_is_suspected_unless_limited_to_one_request() {
     let mut run = collapsed().run();
     assert!(codes(&run).contains(&"C-DEVICE-QUEUE".to_owned()));
     with(&mut run, "iosched/strict_guarantees", "1");
     assert!(!codes(&run).contains(&"C-DEVICE-QUEUE".to_owned()));
 }
 
-/// The two light groups read in long runs, and the two heavy ones at random.
+/// The two light groups read sequentially, the two heavy ones at random.
 #[test]
-fn a_disk_with_heads_is_suspected_where_those_that_read_at_random_lost() {
+fn a_rotational_disk_is_suspected_where_random_readers_lost() {
     let mut run = Scenario::new(&LADDER).shares(&[0.2, 0.3, 0.2, 0.3]).run();
     with(&mut run, "rotational", "1");
     let seeky = |run: &Run| causes(run).into_iter().find(|cause| cause.code == "C-SEEKY");
-    assert_eq!(seeky(&run), None, "all groups ask alike");
+    assert_eq!(seeky(&run), None, "all groups have the same I/O pattern");
     for group in [0, 1] {
         run.trial().groups[group].workloads[0].io.sequential = true;
     }
     assert_eq!(seeky(&run).unwrap().strength, Some(Strength::Weak));
-    assert_eq!(codes(&run)[0], "C-DEVICE-QUEUE", "what explains more comes first");
+    assert_eq!(codes(&run)[0], "C-DEVICE-QUEUE", "the better explanation comes first");
 }
 
-/// The shares of a recorded state in which the light groups were served in the turns of two heavy
-/// ones (weights 1:2:4:8, all with as many requests outstanding).
+/// Shares of a recorded state in which the light groups were served together with two heavy ones
+/// (weights 1:2:4:8, all with the same number of requests outstanding).
 #[test]
-fn bonds_that_give_every_groups_share_are_suspected_first() {
+fn bonds_that_explain_every_share_are_suspected_first() {
     let mut run = Scenario::new(&LADDER).shares(&[0.326, 0.173, 0.179, 0.322]).run();
     with(&mut run, "rotational", "1");
     let found = causes(&run);
@@ -211,10 +211,10 @@ fn bonds_that_give_every_groups_share_are_suspected_first() {
     let codes = codes(&run);
     assert!(!codes.contains(&"C-SHORT-RUN".to_owned()) && !codes.contains(&"C-SEEKY".to_owned()));
     run.manifest.host.kernel = "5.10.0".to_owned();
-    assert_ne!(causes(&run)[0].code, "C-WAKER", "wakers are served since 5.12");
+    assert_ne!(causes(&run)[0].code, "C-WAKER", "wakers are injected since 5.12");
 }
 
-/// A single group that has what its bond with the heaviest would bring it.
+/// A single group with the share that a bond with the heaviest would give it.
 #[test]
 fn one_bond_alone_is_a_weak_sign_unless_every_repeat_shows_it() {
     let waker = |run: &Run| {
@@ -230,7 +230,7 @@ fn one_bond_alone_is_a_weak_sign_unless_every_repeat_shows_it() {
     assert_eq!(waker(&one).strength, Some(Strength::Weak));
     let mut three = Scenario { repeats: 3, ..scenario }.run();
     assert_eq!(waker(&three).strength, Some(Strength::Strong));
-    // In one of them the group has more than any bond brings; over all it fits still.
+    // In one of them the group has more than any bond gives; over all repeats it still fits.
     let other = Scenario::new(&LADDER).shares(&[0.046, 0.42, 0.181, 0.363]).run();
     three.samples[0][2] = other.samples[0][0].clone();
     three.trial().repeats[2].workloads = other.manifest.trials[0].repeats[0].workloads.clone();
@@ -238,7 +238,7 @@ fn one_bond_alone_is_a_weak_sign_unless_every_repeat_shows_it() {
 }
 
 #[test]
-fn a_weak_suspicion_never_hides_that_the_cause_is_unknown() {
+fn weak_suspicions_leave_the_cause_unknown() {
     let mut wild = Scenario::new(&LADDER).shares(&[0.02, 0.28, 0.10, 0.60]).run();
     with(&mut wild, "iosched/strict_guarantees", "0");
     let found = causes(&wild);
@@ -247,14 +247,14 @@ fn a_weak_suspicion_never_hides_that_the_cause_is_unknown() {
 }
 
 #[test]
-fn every_code_that_is_named_anywhere_is_in_the_catalogue_and_no_other() {
+fn the_catalogue_has_exactly_the_codes_used() {
     let mut named = std::collections::BTreeSet::new();
     let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                // The catalogue itself would make this test say nothing.
+                // The catalogue itself would make this test vacuous.
                 if path.file_name().unwrap() != "cause_docs" {
                     folders.push(path);
                 }

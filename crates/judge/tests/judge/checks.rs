@@ -1,4 +1,4 @@
-//! One test for each validity gate: what makes a promise void, and what does not.
+//! One test for each validity check: what makes a promise void, and what does not.
 
 use assay_facts::{Available, Hierarchy};
 use assay_run_folder::{Change, RelationRecord};
@@ -17,25 +17,25 @@ fn check(run: &Run, name: &str) -> Check {
     trial.validity.into_iter().find(|check| check.check == name).unwrap()
 }
 
-/// The gate fails, voids the promise, and says why in the check and in the reason.
-fn assert_void(run: &Run, gate: &str, evidence: &str) {
-    let found = check(run, gate);
+/// The check fails, voids the promise, and gives this evidence in the check and in the reason.
+fn assert_void(run: &Run, name: &str, evidence: &str) {
+    let found = check(run, name);
     assert!(!found.ok && found.evidence.contains(evidence), "{}", found.evidence);
     let promise = run.promise();
     assert_eq!(promise.verdict, Verdict::Void);
-    assert!(promise.reason.contains(&format!("`{gate}`: ")), "{}", promise.reason);
+    assert!(promise.reason.contains(&format!("`{name}`: ")), "{}", promise.reason);
     assert_eq!(run.judge().verdict, Verdict::Void);
 }
 
-/// The gate passes with this evidence, and the promise is judged.
-fn assert_passes(run: &Run, gate: &str, evidence: &str) {
-    let found = check(run, gate);
+/// The check passes with this evidence, and the promise is judged.
+fn assert_passes(run: &Run, name: &str, evidence: &str) {
+    let found = check(run, name);
     assert!(found.ok && found.evidence.contains(evidence), "{}", found.evidence);
     assert_ne!(run.promise().verdict, Verdict::Void);
 }
 
 #[test]
-fn a_sound_run_passes_every_gate_in_a_fixed_order() {
+fn a_sound_run_passes_every_check_in_a_fixed_order() {
     let trial = run().judge().trials.remove(0);
     let names: Vec<&str> = trial.validity.iter().map(|check| check.check.as_str()).collect();
     assert_eq!(
@@ -123,7 +123,7 @@ fn another_scheduler_than_the_knob_needs_voids() {
     assert_void(&run, "scheduler", "need bfq, but `mq-deadline` was active at the end");
 }
 
-/// A run whose weights iocost obeys, with so many requests in the device on average.
+/// A run whose weights iocost obeys, with this mean number of requests in the device.
 fn under_iocost(mean_queue: f64) -> Run {
     let mut run = Scenario { mean_queue, ..Scenario::new(&LADDER) }.run();
     for group in &mut run.trial().groups {
@@ -136,14 +136,14 @@ fn under_iocost(mean_queue: f64) -> Run {
 }
 
 #[test]
-fn a_workload_that_iocost_never_held_back_voids() {
-    // The heaviest gets 8 of 15 parts: of 14.4 requests in the device 7.7 are its, of 8 in all.
+fn a_workload_that_iocost_never_throttled_voids() {
+    // The heaviest gets 8 of 15 parts: 7.7 of 14.4 requests in the device, of 8 in total.
     assert_void(&under_iocost(14.4), "backlogged", "had 7.7 of 8.0 outstanding requests in the");
     assert_passes(&under_iocost(12.0), "backlogged", "had 6.4 of 8.0 outstanding requests");
 }
 
 #[test]
-fn a_rate_below_what_iocost_was_told_voids() {
+fn a_rate_below_the_configuration_of_iocost_voids() {
     let told = |iops: u32| {
         let mut run = under_iocost(8.0);
         run.manifest.changes.push(Change {
@@ -157,11 +157,11 @@ fn a_rate_below_what_iocost_was_told_voids() {
     let done: f64 =
         under_iocost(8.0).repeat().workloads.iter().map(|result| result.metrics["read_iops"]).sum();
     assert_passes(&told(done as u32), "backlogged", "requests a second were done, 100 % of the");
-    assert_void(&told(done as u32 * 2), "backlogged", "that iocost was told the disk does");
+    assert_void(&told(done as u32 * 2), "backlogged", "that iocost was configured with");
 }
 
 #[test]
-fn iocost_obeys_under_any_scheduler_but_bfq() {
+fn iocost_obeys_under_any_scheduler_except_bfq() {
     let mut run = Scenario { mean_queue: 8.0, ..Scenario::new(&LADDER) }.run();
     for group in &mut run.trial().groups {
         group.knobs[0].obeyed_by = Some("iocost".to_owned());
@@ -171,7 +171,7 @@ fn iocost_obeys_under_any_scheduler_but_bfq() {
     let queue = &mut run.repeat().queues[0];
     (queue.scheduler_at_start, queue.scheduler_at_end) = ("none".to_owned(), "none".to_owned());
     assert_passes(&run, "scheduler", "`none` on loop0");
-    // iocost holds requests back before the queue: a short queue is no sign of a lack of work.
+    // iocost holds requests back before the queue: a short queue does not show a lack of demand.
     assert_passes(&run, "backlogged", "busy 99.0 % of the time");
 }
 
@@ -197,7 +197,7 @@ fn a_short_mean_queue_voids() {
 }
 
 #[test]
-fn a_queue_that_is_often_shorter_than_the_groups_are_many_voids() {
+fn a_queue_often_shorter_than_the_number_of_groups_voids() {
     let mut run = run();
     for value in run.column("disk", "in_flight").iter_mut().step_by(10) {
         *value = Some(2);
@@ -213,7 +213,7 @@ fn a_kernel_that_counts_only_dispatched_requests_does_not_void() {
 }
 
 #[test]
-fn one_request_outstanding_a_group_is_judged_by_half_of_them() {
+fn one_request_per_group_is_judged_by_half_of_them() {
     let scenario = Scenario { outstanding: Some(1), mean_queue: 3.0, ..Scenario::new(&LADDER) };
     assert_passes(&scenario.run(), "backlogged", "fewer than 2 in flight in 0.0 %");
 }
@@ -233,7 +233,7 @@ fn demand_beyond_the_pool_is_judged_by_the_pool() {
 }
 
 #[test]
-fn a_queue_that_cannot_be_seen_voids_and_gives_the_samplers_reason() {
+fn an_unknown_queue_voids_with_the_samplers_reason() {
     let mut run = run();
     run.drop_table("disk");
     let why = "the directory lies on a device without statistics".to_owned();
@@ -279,7 +279,7 @@ fn buffered_writes_void_on_cgroup_v1_and_not_on_v2() {
 }
 
 #[test]
-fn direct_io_that_moves_other_amounts_than_the_disk_voids() {
+fn direct_io_that_differs_from_the_disk_voids() {
     let mut run = run();
     let metrics = &mut run.repeat().workloads[2].metrics;
     *metrics.get_mut("read_bytes").unwrap() *= 1.3;
@@ -354,7 +354,7 @@ fn a_limit_needs_neither_a_backlog_nor_spare_cpus() {
 }
 
 #[test]
-fn a_counter_that_goes_back_is_no_number() {
+fn a_counter_that_goes_back_voids() {
     let mut run = run();
     run.column("io", "read_bytes").iter_mut().skip(400).for_each(|value| *value = Some(0));
     let promise = run.promise();
@@ -365,7 +365,7 @@ fn a_counter_that_goes_back_is_no_number() {
 #[test]
 fn sequential_requests_that_merge_while_they_wait_are_a_backlog() {
     let short = Scenario { outstanding: Some(32), mean_queue: 21.0, ..Scenario::new(&LADDER) };
-    // A quarter of it, by latency times rate: nobody waits in front of the scheduler.
+    // A quarter of it, by Little's law: no request waits in front of the scheduler.
     let mut dry = short.run();
     for result in &mut dry.repeat().workloads {
         result.latency.get_mut("read").unwrap().mean_ns *= 0.25;

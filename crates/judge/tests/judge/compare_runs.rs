@@ -1,4 +1,4 @@
-//! One run against another.
+//! Comparison of two runs.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ fn two_runs_of_the_same_are_equal_within_the_margin() {
         let (a, b) = (run(&WEIGHTS, 1, repeats), run(&WEIGHTS, 2, repeats));
         let found = compare(&a, &b, &Terms::default());
         if repeats == 1 {
-            // However long it was: nothing says how far another run would be from it.
+            // However long it was: the scatter between runs is unknown.
             assert_eq!(found.verdict, Equivalence::Undecided, "{}", found.reason);
             assert!(found.notes.iter().any(|note| note.contains("single repeat")));
             continue;
@@ -67,7 +67,7 @@ fn other_weights_are_different_and_named() {
 }
 
 #[test]
-fn what_is_neither_equal_nor_different_is_open_and_says_what_would_decide() {
+fn neither_equal_nor_different_is_undecided() {
     let noisy = |seed| {
         let server = crate::synthetic::Server::Noise { deviation: 0.6, correlation: 0.5 };
         Scenario { seed, server, repeats: 3, ..Scenario::new(&WEIGHTS) }.run()
@@ -80,7 +80,7 @@ fn what_is_neither_equal_nor_different_is_open_and_says_what_would_decide() {
 }
 
 #[test]
-fn against_a_baseline_only_what_became_worse_counts() {
+fn against_a_baseline_only_worse_counts() {
     let scaled = |factor: f64, seed| {
         let mut run = run(&WEIGHTS, seed, 3);
         for tables in run.samples[0].iter_mut() {
@@ -122,7 +122,7 @@ fn a_kept_promise_that_breaks_is_worse() {
 }
 
 #[test]
-fn cpus_that_were_clocked_differently_are_a_named_difference() {
+fn different_clock_settings_are_listed() {
     let with = |governor: &str, seed| {
         let mut run = run(&WEIGHTS, seed, 3);
         let settings = &mut run.manifest.host.settings;
@@ -134,13 +134,13 @@ fn cpus_that_were_clocked_differently_are_a_named_difference() {
     let found = compare(&with("powersave", 1), &with("performance", 2), &Terms::default());
     let named: Vec<_> = found.differences.iter().map(|one| one.what.as_str()).collect();
     assert_eq!(named, ["host's cpu0/cpufreq/scaling_governor"]);
-    // A record of before says nothing of it.
+    // An older record does not have the setting.
     let before = compare(&run(&WEIGHTS, 1, 3), &with("performance", 2), &Terms::default());
     assert!(before.differences.is_empty(), "{:?}", before.differences);
 }
 
 #[test]
-fn what_cannot_be_compared_says_what_differs() {
+fn a_refused_comparison_lists_the_differences() {
     let a = run(&WEIGHTS, 1, 1);
     let refused = |b: &Run, why: &str| {
         let found = compare(&a, b, &Terms::default());
@@ -171,11 +171,11 @@ fn what_cannot_be_compared_says_what_differs() {
 
     let mut crashed = run(&WEIGHTS, 2, 1);
     crashed.manifest.trials[0].repeats.clear();
-    refused(&crashed, "no repeat of b took place");
+    refused(&crashed, "b has no repeats");
 
     let mut longer = run(&WEIGHTS, 2, 1);
     longer.manifest.trials[0].at_most_s *= 10.0;
-    refused(&longer, "a repeat was to run 20 s in A and 200 s in B");
+    refused(&longer, "a repeat runs 20 s in A and 200 s in B");
 
     let mut lost = run(&WEIGHTS, 2, 1);
     lost.samples = vec![vec![vec![]]];
@@ -184,7 +184,7 @@ fn what_cannot_be_compared_says_what_differs() {
 }
 
 #[test]
-fn levels_that_only_one_run_has_are_named() {
+fn unmatched_levels_are_listed() {
     let with = |levels: &[u32], seed| {
         let mut run = run(&WEIGHTS, seed, 3);
         let trial = run.manifest.trials.remove(0);
@@ -202,7 +202,7 @@ fn levels_that_only_one_run_has_are_named() {
     assert_eq!(found.only_in_b[0]["iodepth"], 64);
     let found = compare(&with(&[1, 8], 1), &with(&[16, 64], 2), &Terms::default());
     assert_eq!(found.verdict, Equivalence::NotComparable);
-    assert!(found.reason.contains("no trial of the one"), "{}", found.reason);
+    assert!(found.reason.contains("no trials with the same levels"), "{}", found.reason);
     // A factor with one level each is what the runs differ by.
     let found = compare(&with(&[8], 1), &with(&[64], 2), &Terms::default());
     assert_eq!(found.verdict, Equivalence::Equal, "{}", found.reason);
@@ -233,7 +233,7 @@ fn drifting() -> Run {
 }
 
 #[test]
-fn levels_that_took_turns_are_compared_in_pairs() {
+fn interleaved_levels_are_compared_in_pairs() {
     let run = drifting();
     let side = Side { name: "run", manifest: &run.manifest, samples: &run.samples };
     let found = compare_levels(&side, "x", &[], &Terms::default()).unwrap();
@@ -242,7 +242,7 @@ fn levels_that_took_turns_are_compared_in_pairs() {
     let iops = all.clone().find(|one| one.measure == "reader.read_iops").unwrap();
     assert!((iops.ratio.unwrap() - 1.2).abs() < 0.01, "{iops:?}");
     assert_eq!((iops.verdict, found.verdict), (Equivalence::Better, Equivalence::Different));
-    // By itself neither side is known to a factor of two.
+    // Separately, neither side is known to a factor of two.
     assert!(iops.a.high.unwrap() / iops.a.low.unwrap() > 4.0, "{iops:?}");
 
     let error = |factor: &str, levels: &[&str]| {
@@ -250,13 +250,13 @@ fn levels_that_took_turns_are_compared_in_pairs() {
         compare_levels(&side, factor, &levels, &Terms::default()).unwrap_err()
     };
     assert!(error("y", &[]).contains("it has x"));
-    assert!(error("x", &["1", "3"]).contains("no trial has x = 3; there are 1, 2"));
+    assert!(error("x", &["1", "3"]).contains("no trial has x = 3; its levels are 1, 2"));
     assert!(error("x", &["1", "1"]).contains("with itself"));
     assert!(error("x", &["1"]).contains("name the two"));
 }
 
 #[test]
-fn a_measure_that_is_asked_for_decides_and_one_that_nobody_gives_says_so() {
+fn a_selected_measure_decides_and_a_missing_one_is_reported() {
     let (a, b) = (run(&WEIGHTS, 1, 3), run(&WEIGHTS, 2, 3));
     let terms = |name: &str| Terms { measures: vec![name.to_owned()], ..Terms::default() };
     let found = compare(&a, &b, &terms("reader.read_mean_ns"));

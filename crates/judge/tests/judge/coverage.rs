@@ -1,4 +1,4 @@
-//! Whether intervals hold what they promise: many synthetic runs with known shares.
+//! Coverage of the intervals: many synthetic runs with known shares.
 
 use assay_run_folder::WarmUpRecord;
 use assay_verdict::Verdict;
@@ -15,7 +15,7 @@ struct Tally {
     broken: usize,
 }
 
-/// Judges `runs` runs of one scenario; `truth` are the real shares.
+/// Judges `runs` runs of one scenario; `truth` are the true shares.
 fn tally(scenario: &Scenario, runs: u64) -> Tally {
     let mut tally = Tally { runs: 0, covered: 0, intervals: 0, kept: 0, broken: 0 };
     for seed in 0..runs {
@@ -36,7 +36,7 @@ fn part(some: usize, all: usize) -> f64 {
 }
 
 #[test]
-fn turns_of_a_second_are_decided_within_a_minute() {
+fn slices_of_a_second_are_decided_within_a_minute() {
     let server = Server::Turns { round_s: 1.0, jitter: 0.05 };
     let scenario = Scenario { server, seconds: 60.0, repeats: 3, ..Scenario::new(&WEIGHTS) };
     let exact = tally(&scenario, 20);
@@ -57,7 +57,7 @@ fn clear_cases_are_decided_within_twenty_seconds() {
 }
 
 #[test]
-fn many_groups_are_judged_as_honestly_as_few() {
+fn many_groups_are_judged_as_reliably_as_few() {
     let weights: Vec<u32> = WEIGHTS.repeat(8);
     let server = Server::Noise { deviation: 0.1, correlation: 0.3 };
     let scenario = Scenario { server, repeats: 3, ..Scenario::new(&weights) };
@@ -68,18 +68,18 @@ fn many_groups_are_judged_as_honestly_as_few() {
 }
 
 #[test]
-fn few_and_uneven_turns_break_no_promise_that_holds() {
-    // Three turns of 100 ms a group in 20 s: the window's edges alone are worth a third.
+fn few_uneven_slices_break_no_promise_that_holds() {
+    // Three slices of 100 ms per group in 20 s: the window's edges alone are worth a third.
     let server = Server::Turns { round_s: 6.4, jitter: 0.3 };
     let found = tally(&Scenario { server, ..Scenario::new(&[100; 64]) }, 20);
     assert_eq!((found.kept, found.broken), (0, 0));
     assert!(part(found.covered, found.intervals) >= 0.95);
 }
 
-/// All groups scatter alike from one repeat to the next, and light ones are noisier within each: what
-/// a pool lends by the noise within makes heavy ones look surer than they are.
+/// All groups scatter alike from one repeat to the next, and light ones are noisier within each:
+/// pooling by the noise within makes heavy ones look more certain than they are.
 #[test]
-fn intervals_of_every_class_hold_their_shares_where_light_groups_are_noisier() {
+fn intervals_of_every_class_cover_where_light_groups_are_noisier() {
     let mut wrong = Vec::new();
     for (groups, repeats, between) in
         [(4, 3, 0.03), (8, 3, 0.03), (16, 3, 0.03), (8, 5, 0.03), (16, 5, 0.05), (8, 3, 0.1)]
@@ -100,7 +100,7 @@ fn intervals_of_every_class_hold_their_shares_where_light_groups_are_noisier() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// The part of the intervals that hold the truth, of groups of each weight.
+/// The coverage of the intervals, by weight class.
 fn by_class(scenario: &Scenario, runs: u64) -> [f64; 4] {
     let mut covered = [0; 4];
     for seed in 0..runs {
@@ -112,8 +112,8 @@ fn by_class(scenario: &Scenario, runs: u64) -> [f64; 4] {
     covered.map(|some| part(some, runs as usize * scenario.shares.len() / 4))
 }
 
-/// 128 groups for 10 minutes at 10 Hz, the largest run that studies are planned for. Only that
-/// it is judged: time is measured elsewhere.
+/// 128 groups for 10 minutes at 10 Hz, the largest run that studies are planned for. Checks only
+/// that it is judged: time is measured elsewhere.
 #[test]
 fn the_largest_run_is_judged() {
     let weights: Vec<u32> = WEIGHTS.repeat(32);

@@ -1,4 +1,4 @@
-//! Shares of CPU time and CPU quotas: what can be had, what voids, and why shares break.
+//! Shares of CPU time and CPU quotas: what is feasible, what voids, and why shares break.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use assay_verdict::{Check, Strength, Verdict};
 
 use crate::synthetic::{Run, Scenario, table};
 
-/// A run in which the groups have all of two CPUs, and so many threads each.
+/// A run in which the groups have all of two CPUs, with this many threads each.
 fn run(weights: &[u32], shares: &[f64], threads: u32) -> Run {
     let follows = RelationRecord::Proportional("io.weight".to_owned());
     let scenario = Scenario { idle: 0.0, ..Scenario::new(weights) };
@@ -29,8 +29,8 @@ fn fact(run: &Run, name: &str) -> Option<String> {
     facts.into_iter().find(|fact| fact.fact == name).map(|fact| fact.evidence)
 }
 
-fn assert_void(run: &Run, gate: &str, cause: &str, evidence: &str) {
-    let found = check(run, gate).unwrap();
+fn assert_void(run: &Run, name: &str, cause: &str, evidence: &str) {
+    let found = check(run, name).unwrap();
     assert!(!found.ok && found.evidence.contains(evidence), "{}", found.evidence);
     let promise = run.promise();
     assert_eq!(promise.verdict, Verdict::Void);
@@ -41,18 +41,18 @@ const LADDER: [u32; 4] = [100, 200, 400, 800];
 const BY_WEIGHT: [f64; 4] = [1.0 / 15.0, 2.0 / 15.0, 4.0 / 15.0, 8.0 / 15.0];
 
 #[test]
-fn groups_with_threads_enough_are_promised_their_weights() {
+fn groups_with_enough_threads_are_promised_their_weights() {
     let run = run(&LADDER, &BY_WEIGHT, 2);
     let promise = run.promise();
     assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
     assert!(promise.groups.iter().all(|group| group.share_by_weight.is_none()));
     assert!(fact(&run, "feasible").is_none());
     let cpu = check(&run, "cpu").unwrap();
-    assert!(cpu.evidence.contains("8 threads of the groups want 2 CPUs (0-1)"), "{cpu:?}");
+    assert!(cpu.evidence.contains("the groups have 8 threads for 2 CPUs (0-1)"), "{cpu:?}");
 }
 
 #[test]
-fn a_group_of_one_thread_is_promised_one_cpu_and_the_report_says_so() {
+fn a_group_of_one_thread_is_promised_one_cpu() {
     let feasible = [0.5 / 7.0, 1.0 / 7.0, 2.0 / 7.0, 0.5];
     let kept = run(&LADDER, &feasible, 1);
     let promise = kept.promise();
@@ -63,12 +63,12 @@ fn a_group_of_one_thread_is_promised_one_cpu_and_the_report_says_so() {
     let expected = "`task4`: 800 of 1500 would be 53.3 %, its 1 thread can have at most 50.0 %: \
                     expected 50.0 %";
     assert!(said.contains(expected), "{said}");
-    // What the weights alone would give is out of reach, and therefore not what is promised.
+    // What the weights alone would give is infeasible, and therefore not promised.
     assert_eq!(run(&LADDER, &[0.01, 0.02, 0.04, 0.93], 1).promise().verdict, Verdict::Broken);
 }
 
 #[test]
-fn equal_shares_are_those_that_can_be_had() {
+fn equal_shares_are_feasible_ones() {
     // Four CPUs, of which the first group with its one thread can use one.
     let mut run = run(&[100; 3], &[0.25, 0.375, 0.375], 4);
     run.manifest.host.cpus.allowed = "0-3".parse().unwrap();
@@ -85,7 +85,7 @@ fn equal_shares_are_those_that_can_be_had() {
 }
 
 #[test]
-fn a_thread_for_each_cpu_is_no_contention_however_busy_they_are() {
+fn a_thread_for_each_cpu_is_no_contention() {
     let run = run(&[100, 200], &[0.5, 0.5], 1);
     assert_void(
         &run,
@@ -96,7 +96,7 @@ fn a_thread_for_each_cpu_is_no_contention_however_busy_they_are() {
 }
 
 #[test]
-fn one_cpu_of_a_cpuset_is_fought_over_by_two_threads() {
+fn two_threads_compete_for_the_cpu_of_a_cpuset() {
     let mut run = run(&[100, 300], &[0.25, 0.75], 1);
     let one = Available::Value("0".to_owned());
     run.repeat().cpus = ["task1", "task2"].map(|group| (group.to_owned(), one.clone())).into();
@@ -119,7 +119,7 @@ fn two_cpus() -> Table {
 }
 
 #[test]
-fn groups_on_different_cpus_have_no_shares_of_a_whole() {
+fn groups_on_different_cpus_have_no_shares() {
     let mut run = run(&[100, 100], &[0.5, 0.5], 2);
     let on = |cpus: &str| Available::Value(cpus.to_owned());
     run.repeat().cpus =
@@ -137,7 +137,7 @@ fn others_on_the_same_cpus_make_shares_void() {
     assert_void(&run, "others", "C-CPU-OTHERS", "processes outside the groups used 20.");
 }
 
-/// Eight CPUs that are all busy, of which the groups have seven and so much of the first.
+/// Eight busy CPUs, of which the groups use seven and this part of the first.
 fn on_eight(part_of_first: f64) -> Run {
     let mut run = run(&LADDER, &BY_WEIGHT, 8);
     run.manifest.host.cpus.allowed = "0-7".parse().unwrap();
@@ -163,7 +163,7 @@ fn on_eight(part_of_first: f64) -> Run {
 }
 
 #[test]
-fn others_that_stay_on_one_cpu_of_many_are_not_lost_in_the_mean() {
+fn others_on_one_cpu_of_many_are_not_averaged_away() {
     let some = on_eight(0.7);
     let others = check(&some, "others").unwrap();
     let said = "processes outside used up to 30.0 % of cpu0";
@@ -174,7 +174,7 @@ fn others_that_stay_on_one_cpu_of_many_are_not_lost_in_the_mean() {
 }
 
 #[test]
-fn others_on_the_one_cpu_of_the_groups_leave_their_shares_as_they_are() {
+fn others_on_a_single_cpu_do_not_move_shares() {
     let mut run = run(&LADDER, &BY_WEIGHT, 2);
     run.manifest.host.cpus.allowed = "0".parse().unwrap();
     run.column("cpu", "usage_ns").iter_mut().flatten().for_each(|usage| *usage = *usage / 10 * 2);
@@ -183,7 +183,7 @@ fn others_on_the_one_cpu_of_the_groups_leave_their_shares_as_they_are() {
     assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
 }
 
-/// How long some task of two groups waited for a CPU, as parts of the time.
+/// Part of the time in which some task of each of two groups waited for a CPU.
 fn pressure(parts: [f64; 2]) -> Table {
     table("pressure", &["task1", "task2"], &["cpu_some_us"], 200, |subject, ns| {
         vec![(ns as f64 * 1e-3 * parts[subject]) as u64]
@@ -191,7 +191,7 @@ fn pressure(parts: [f64; 2]) -> Table {
 }
 
 #[test]
-fn a_group_that_sleeps_was_not_denied_the_cpus_that_it_did_not_ask_for() {
+fn a_sleeping_group_was_not_denied_cpu_time() {
     // The first group has 0.2 of two CPUs, and is promised 0.4.
     let short = || run(&[200, 800], &[0.1, 0.9], 2);
     let waiting = |part: f64| {
@@ -208,13 +208,13 @@ fn a_group_that_sleeps_was_not_denied_the_cpus_that_it_did_not_ask_for() {
 }
 
 #[test]
-fn one_group_alone_has_nobody_to_share_with() {
+fn a_single_group_voids_shares() {
     let run = run(&[100], &[1.0], 3);
     assert_void(&run, "alone", "C-ALONE", "`task1` is the only measured group");
 }
 
 #[test]
-fn shares_of_v1_are_told_as_the_weights_that_were_written() {
+fn shares_of_v1_are_reported_as_the_written_weights() {
     let mut run = run(&LADDER, &BY_WEIGHT, 2);
     let follows = RelationRecord::Proportional("cpu.weight".to_owned());
     run.trial().promises[0].is = follows;
@@ -255,7 +255,7 @@ fn throttle(subject: &str, throttled_per_period: f64) -> Table {
 }
 
 #[test]
-fn a_quota_that_bound_somewhere_above_makes_shares_void() {
+fn a_binding_quota_above_voids_shares() {
     let mut run = run(&LADDER, &BY_WEIGHT, 2);
     run.samples[0][0].push(throttle("above:/sys/fs/cgroup/cpu/container", 0.5));
     assert_void(&run, "quota", "C-CPU-QUOTA", "above:/sys/fs/cgroup/cpu/container` bound in");
@@ -386,11 +386,11 @@ fn split(shares: [f64; 4], parts: [f64; 4]) -> Table {
 }
 
 /// The heaviest group's threads are all on CPU 0, where they have 8 parts of 8 + 7 / 2; the others
-/// are on both CPUs, and have CPU 1 to themselves.
+/// run on both CPUs, and have CPU 1 to themselves.
 const CROWDED: [f64; 4] = [0.0932, 0.1863, 0.3727, 0.3478];
 
 #[test]
-fn threads_that_crowd_on_one_cpu_are_suspected_of_broken_shares() {
+fn crowded_threads_are_suspected_of_broken_shares() {
     let mut run = run(&LADDER, &CROWDED, 2);
     run.samples[0][0].push(split(CROWDED, [0.2333, 0.2333, 0.2333, 1.0]));
     let promise = run.promise();
@@ -401,10 +401,10 @@ fn threads_that_crowd_on_one_cpu_are_suspected_of_broken_shares() {
     assert!(cause.evidence[0].contains("`task4` had 100 % of its time on one CPU"), "{cause:?}");
 }
 
-/// A thread is on one CPU at any instant: that groups are unevenly spread explains nothing unless
-/// the weights on each CPU give what was seen.
+/// A thread is on one CPU at any instant: an uneven spread explains nothing unless the weights on
+/// each CPU explain the shares.
 #[test]
-fn an_uneven_spread_that_does_not_give_what_was_seen_is_no_cause() {
+fn an_uneven_spread_that_does_not_explain_the_shares_is_not_a_cause() {
     let shares = [0.05, 0.1, 0.25, 0.6];
     let mut run = run(&LADDER, &shares, 2);
     run.samples[0][0].push(split(shares, [1.0, 0.0, 0.5, 0.5]));
@@ -421,7 +421,7 @@ fn an_even_spread_rules_the_imbalance_out() {
         cause.evidence.join("; ")
     };
     let said = unknown(&run);
-    assert!(said.contains("not looked at C-CPU-IMBALANCE"), "{said}");
+    assert!(said.contains("not examined C-CPU-IMBALANCE"), "{said}");
     run.samples[0][0].push(split([0.05, 0.1, 0.25, 0.6], [0.5, 0.45, 0.5, 0.5]));
     let said = unknown(&run);
     assert!(said.contains("ruled out C-CPU-IMBALANCE: every group was spread evenly"), "{said}");

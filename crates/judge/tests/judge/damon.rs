@@ -1,4 +1,4 @@
-//! Pages that DAMON takes, suspected where they are what a promise is about.
+//! Pages evicted by DAMON, suspected where a promise depends on them.
 
 use assay_facts::{Available, DamonScheme};
 use assay_run_folder::RelationRecord;
@@ -27,8 +27,8 @@ fn run(action: &str) -> Run {
     run
 }
 
-/// Samples of the scheme in every repeat, which took so many bytes a second; `None` where the kernel
-/// does not tell.
+/// Samples of the scheme in every repeat, which evicted this many bytes a second; `None` where the
+/// kernel does not report it.
 fn sampled(run: &mut Run, bytes_s: Option<u64>) {
     let columns = ["applied_bytes", "cpu_ns"];
     let mut samples = table("damon", &[SCHEME], &columns, 20, |_, ns| {
@@ -49,7 +49,7 @@ fn found(run: &Run) -> Option<Cause> {
 }
 
 #[test]
-fn a_scheme_that_pages_out_is_suspected_of_what_is_missing_in_the_page_cache() {
+fn a_pageout_scheme_is_suspected_of_missing_cache() {
     let mut run = run("pageout");
     sampled(&mut run, None);
     let why = "refresh_ms is 0".to_owned();
@@ -64,11 +64,11 @@ fn a_scheme_that_pages_out_is_suspected_of_what_is_missing_in_the_page_cache() {
 }
 
 #[test]
-fn what_the_scheme_took_in_the_window_is_evidence_and_nothing_taken_rules_it_out() {
+fn evicted_bytes_are_evidence_and_none_rule_it_out() {
     let mut taking = run("pageout");
     sampled(&mut taking, Some(10 << 20));
     let evidence = found(&taking).unwrap().evidence.join("; ");
-    assert!(evidence.contains(&format!("repeat 1: `{SCHEME}` took 200 MiB")), "{evidence}");
+    assert!(evidence.contains(&format!("repeat 1: `{SCHEME}` evicted 200 MiB")), "{evidence}");
     let mut resting = run("pageout");
     sampled(&mut resting, Some(0));
     assert_eq!(found(&resting), None);
@@ -78,12 +78,12 @@ fn what_the_scheme_took_in_the_window_is_evidence_and_nothing_taken_rules_it_out
 }
 
 #[test]
-fn a_scheme_that_only_watches_is_not_suspected() {
+fn a_monitoring_scheme_is_not_suspected() {
     assert_eq!(found(&run("stat")), None);
 }
 
 #[test]
-fn a_promise_that_eviction_could_only_help_has_another_cause() {
+fn a_promise_that_eviction_helps_has_another_cause() {
     let mut run = run("pageout");
     let promise = &mut run.trial().promises[0];
     promise.measure = "reader.first_read_disk_part".to_owned();

@@ -1,4 +1,4 @@
-//! The whole document, as scripts read it.
+//! The whole document as JSON.
 
 use crate::synthetic::Scenario;
 

@@ -1,9 +1,9 @@
-//! Values that somebody changes while a repeat runs, and changes back.
+//! Values changed from outside while a repeat runs, and changed back.
 
 use std::collections::BTreeMap;
 
 use assay_facts::Available;
-use assay_run_folder::{Drift, Dropped, Seen, SettingReading, SettingRecord, WatchCost};
+use assay_run_folder::{Drift, Dropped, SettingReading, SettingRecord, TimedReading, WatchCost};
 use assay_verdict::Verdict;
 
 use crate::synthetic::{RELEASED_NS, Run, Scenario};
@@ -15,7 +15,7 @@ fn run() -> Run {
 }
 
 fn drift(first: &str, last: &str) -> Drift {
-    let seen = |after_s: u64, value: &str| Seen {
+    let seen = |after_s: u64, value: &str| TimedReading {
         time_ns: RELEASED_NS + 2_000_000 + after_s * 1_000_000_000,
         value: Available::Value(value.to_owned()),
     };
@@ -23,7 +23,7 @@ fn drift(first: &str, last: &str) -> Drift {
 }
 
 #[test]
-fn a_weight_that_was_changed_and_changed_back_voids_and_says_when_and_to_what() {
+fn a_temporarily_changed_weight_voids() {
     let mut run = run();
     run.repeat().knobs[1].drift =
         BTreeMap::from([("blkio.bfq.weight".to_owned(), drift("900", "901"))]);
@@ -36,7 +36,7 @@ fn a_weight_that_was_changed_and_changed_back_voids_and_says_when_and_to_what() 
 }
 
 #[test]
-fn another_spelling_of_the_same_value_is_no_drift() {
+fn another_spelling_of_the_same_value_is_not_a_drift() {
     let mut run = run();
     let same = drift("default 200", "default 200");
     run.repeat().knobs[1].drift = BTreeMap::from([("blkio.bfq.weight".to_owned(), same)]);
@@ -44,7 +44,7 @@ fn another_spelling_of_the_same_value_is_no_drift() {
 }
 
 #[test]
-fn a_scheduler_that_was_gone_for_a_while_voids() {
+fn a_temporarily_changed_scheduler_voids() {
     let mut run = run();
     run.repeat().queues[0].drift =
         BTreeMap::from([("scheduler".to_owned(), drift("none", "none"))]);
@@ -58,14 +58,14 @@ fn a_scheduler_that_was_gone_for_a_while_voids() {
 }
 
 #[test]
-fn an_attribute_that_nobody_asked_for_may_change() {
+fn an_attribute_without_a_request_may_change() {
     let mut run = run();
     run.repeat().queues[0].drift = BTreeMap::from([("nr_requests".to_owned(), drift("64", "64"))]);
     assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
 }
 
 #[test]
-fn looking_again_is_part_of_the_cost() {
+fn rereading_is_part_of_the_cost() {
     let with = run().judge().trials[0].observer_cpu;
     let mut without = run();
     without.repeat().watch = None;
@@ -73,7 +73,7 @@ fn looking_again_is_part_of_the_cost() {
     assert!((with - without - 0.001).abs() < 1e-9, "{with} {without}");
 }
 
-/// A run whose study asks for one setting of the host.
+/// A run whose study requests one host setting.
 fn with_setting(at_end: &str, drift: Option<Drift>) -> Run {
     let mut run = run();
     run.trial().settings.push(SettingRecord {
@@ -107,7 +107,7 @@ fn a_setting_of_the_host_that_changed_voids_every_promise() {
 }
 
 #[test]
-fn a_setting_that_held_is_evidence_and_one_that_was_not_read_voids() {
+fn a_setting_that_held_is_evidence_and_an_unread_one_voids() {
     let run = with_setting("16777216", None);
     assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
     let judged = run.judge();
@@ -119,7 +119,7 @@ fn a_setting_that_held_is_evidence_and_one_that_was_not_read_voids() {
 }
 
 #[test]
-fn dropped_caches_are_told_with_what_went() {
+fn dropped_caches_are_reported_with_their_size() {
     let mut run = run();
     run.repeat().dropped = Some(Dropped {
         what: 3,

@@ -1,5 +1,5 @@
-//! Made-up runs against what an estimator takes for granted: that groups scatter by themselves and
-//! alike, that looks do not depend on each other, that nobody stops when it suits.
+//! Synthetic runs that violate the assumptions of the estimator: groups that scatter alike and
+//! independently, independent looks, no optional stopping.
 
 use assay_judge::is_enough;
 use assay_run_folder::{EveryRecord, RelationRecord, StopRecord, WarmUpRecord};
@@ -11,7 +11,7 @@ use crate::placement;
 use crate::synthetic::{Run, Scenario, Server, normal};
 use crate::tables::{Cell, Truth, exact, ladder, shifted, table};
 
-/// Cells that `full_tables` judges as well.
+/// Cells that `full_tables` judges too.
 pub(crate) fn all() -> impl Iterator<Item = Cell> {
     let cells =
         [together(64), jumping(64), stopped(), placed_threads(), every(), metrics(), edges()];
@@ -100,12 +100,12 @@ fn stop_once_precise(run: &mut Run) {
     }
 }
 
-/// Threads that are out of their place for spells of some seconds; 20 s of looks at 10 Hz.
+/// Threads out of place for spells of some seconds; 20 s of looks at 10 Hz.
 fn placed_threads() -> Vec<Cell> {
     let mut cells = Vec::new();
     for (out, spell_s, truth, most) in [
         (0.15, 1.0, Truth::Fails, 0.01),
-        // A place is kept for 17 s here, nearly as long as a window.
+        // Threads stay in place for 17 s here, nearly as long as a window.
         (0.15, 3.0, Truth::Fails, 0.05),
         (0.08, 1.0, Truth::Holds, 0.01),
         (0.08, 3.0, Truth::Holds, 0.01),
@@ -126,7 +126,7 @@ fn placed_threads() -> Vec<Cell> {
     cells
 }
 
-/// Of 200 looks at one thread that has been there for ever.
+/// Number of 200 looks in which a thread is in place, in equilibrium.
 fn looks_in_place(random: &mut ChaCha8Rng, out: f64, spell_s: f64) -> u64 {
     let leaves = 0.1 / spell_s;
     let comes = leaves * out / (1.0 - out);
@@ -153,7 +153,7 @@ fn place(run: &mut Run, model: &Run, mut held: impl FnMut() -> u64) {
     }
 }
 
-/// Seconds that come in spells of two states, of which one is outside of the margin.
+/// Seconds in spells of two states, one of which is outside the margin.
 fn every() -> Vec<Cell> {
     let mut cells = Vec::new();
     for (good_s, bad_s, part, truth, most) in [
@@ -171,7 +171,7 @@ fn every() -> Vec<Cell> {
             let mut scenario =
                 Scenario { server, repeats, seconds: 30.0, ..Scenario::new(&ladder(4)) };
             scenario.promise.every = Some(EveryRecord { span_s: 1.0, part });
-            // What a mean over the window says is not what is asked here.
+            // The mean over the window is not tested here.
             scenario.promise.within = 0.15;
             cells.push(Cell { most, ..Cell::new(name, truth, scenario) });
         }
@@ -179,7 +179,7 @@ fn every() -> Vec<Cell> {
     cells
 }
 
-/// What workloads say of themselves, on the edge of the margin, where either verdict is false.
+/// Workload metrics on the edge of the margin, where either verdict is false.
 fn metrics() -> Vec<Cell> {
     let mut cells = Vec::new();
     for repeats in [2, 3, 5] {
@@ -203,7 +203,7 @@ fn metrics() -> Vec<Cell> {
     cells
 }
 
-/// Just within the margin and just outside, with what makes noise hard to know.
+/// Just inside the margin and just outside, with noise that is hard to estimate.
 fn edges() -> Vec<Cell> {
     let mut cells = Vec::new();
     let noise = |correlation| Server::Noise { deviation: 0.2, correlation };
@@ -246,36 +246,36 @@ fn edges() -> Vec<Cell> {
 }
 
 #[test]
-fn what_lies_on_either_side_of_the_margin_is_not_told_wrong() {
+fn verdicts_near_the_margin_are_rarely_false() {
     table(edges(), 6);
 }
 
 #[test]
-fn groups_that_move_together_break_nothing_that_holds_on_average() {
+fn groups_that_move_together_break_no_promise_that_holds() {
     table(together(16), 60);
 }
 
 #[test]
-fn a_group_that_scatters_more_than_its_class_is_judged_by_itself() {
+fn a_group_that_scatters_more_is_judged_separately() {
     table(jumping(16), 60);
 }
 
 #[test]
-fn stopping_once_precise_makes_no_verdict_false() {
+fn stopping_once_precise_biases_no_verdict() {
     table(stopped(), 15);
 }
 
 #[test]
-fn looks_in_spells_are_no_independent_looks() {
+fn correlated_looks_give_no_false_verdicts() {
     table(placed_threads(), 60);
 }
 
 #[test]
-fn spans_in_spells_are_no_independent_spans() {
+fn correlated_spans_give_no_false_verdicts() {
     table(every(), 20);
 }
 
 #[test]
-fn metrics_on_the_edge_are_hardly_ever_called_broken() {
+fn metrics_on_the_edge_are_rarely_called_broken() {
     table(metrics(), 100);
 }

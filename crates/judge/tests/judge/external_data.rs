@@ -1,17 +1,17 @@
-//! Numbers that somebody else measured: verdicts where they can be had, and why not elsewhere.
+//! Verdicts on external numbers, and why some are undecided or void.
 
-use assay_judge::{Amounts, ExternalData, OutsideFacts, OutsideGroup, Scatter, judge_outside};
+use assay_judge::{Amounts, ExternalData, ExternalFacts, ExternalGroup, Scatter, judge_external};
 use assay_verdict::{PromiseJudgement, Verdict};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 fn outside(amounts: Vec<(f64, Amounts)>) -> ExternalData {
-    let group = |(index, (weight, amounts)): (usize, (f64, Amounts))| OutsideGroup {
+    let group = |(index, (weight, amounts)): (usize, (f64, Amounts))| ExternalGroup {
         name: format!("g{}", index + 1),
         weight,
         amounts,
-        facts: OutsideFacts::default(),
+        facts: ExternalFacts::default(),
     };
     ExternalData {
         title: "test".to_owned(),
@@ -23,7 +23,7 @@ fn outside(amounts: Vec<(f64, Amounts)>) -> ExternalData {
 }
 
 fn promise(outside: &ExternalData) -> PromiseJudgement {
-    judge_outside(outside).trials[0].promises[0].clone()
+    judge_external(outside).trials[0].promises[0].clone()
 }
 
 fn total(amount: f64, deviation: f64) -> Amounts {
@@ -47,10 +47,10 @@ fn series(rate: f64, seconds: u64, seed: u64) -> Amounts {
 #[test]
 fn totals_with_their_spread_are_kept_or_broken() {
     let kept = promise(&outside(vec![(100.0, total(100e6, 0.1)), (200.0, total(203e6, 0.1))]));
-    // Somebody's single run is a fact about its own window.
+    // A single external run is a fact about its own window.
     assert_eq!(kept.verdict, Verdict::Undecided, "{}", kept.reason);
     assert!(kept.reason.starts_with("all of 2 groups are within 10 %"), "{}", kept.reason);
-    assert!(kept.reason.contains("remembers no longer than 2.5 s"), "{}", kept.reason);
+    assert!(kept.reason.contains("uncorrelated over more than 2.5 s"), "{}", kept.reason);
     let broken = promise(&outside(vec![(100.0, total(100e6, 0.1)), (200.0, total(100e6, 0.1))]));
     assert_eq!(broken.verdict, Verdict::Broken, "{}", broken.reason);
     assert_eq!(broken.causes[0].code, "C-UNKNOWN");
@@ -62,10 +62,10 @@ fn totals_that_vary_much_or_without_a_spread_are_undecided() {
     assert_eq!(wild.verdict, Verdict::Undecided);
     assert!(wild.needs_s.unwrap() > 60.0);
     let bare = |amount| Amounts::Total { amount, seconds: 60.0, scatter: None };
-    // However far off: without any reading nothing says how far chance reaches.
+    // However far off: without readings the scatter is unknown.
     let bare = promise(&outside(vec![(100.0, bare(900.0)), (200.0, bare(1.0))]));
     assert_eq!((bare.verdict, bare.needs_s), (Verdict::Undecided, None));
-    assert!(bare.reason.contains("totals alone do not tell"), "{}", bare.reason);
+    assert!(bare.reason.contains("totals alone do not show"), "{}", bare.reason);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn series_are_judged_like_samples() {
     assert_eq!(short.verdict, Verdict::Undecided, "{}", short.reason);
 }
 
-fn with_facts(facts: impl Fn(usize, &mut OutsideFacts)) -> PromiseJudgement {
+fn with_facts(facts: impl Fn(usize, &mut ExternalFacts)) -> PromiseJudgement {
     let mut made = outside(vec![(100.0, total(100e6, 0.1)), (200.0, total(200e6, 0.1))]);
     for (index, group) in made.groups.iter_mut().enumerate() {
         facts(index, &mut group.facts);
@@ -121,8 +121,8 @@ fn groups_that_did_not_run_at_once_are_void() {
 }
 
 #[test]
-fn what_the_numbers_tell_against_themselves_makes_them_void() {
-    let code = |facts: &dyn Fn(&mut OutsideFacts)| {
+fn evidence_against_the_numbers_voids_them() {
+    let code = |facts: &dyn Fn(&mut ExternalFacts)| {
         let judged = with_facts(|index, one| {
             if index == 1 {
                 facts(one);
@@ -149,7 +149,7 @@ fn different_disks_and_a_group_alone_are_void() {
 }
 
 #[test]
-fn a_group_that_got_nothing_breaks_a_promise_that_enough_readings_show() {
+fn a_group_with_zero_in_many_readings_breaks_a_promise() {
     let idle = Amounts::Series((0..=600).map(|second| (second * 1_000_000_000, 0.0)).collect());
     let judged = promise(&outside(vec![(100.0, idle), (100.0, series(1e6, 600, 3))]));
     assert_eq!(judged.verdict, Verdict::Broken, "{}", judged.reason);

@@ -1,8 +1,9 @@
-//! What is left out, missing or ended early: none of it speaks for a promise.
+//! Repeats that are left out or missing, and runs that ended early: none of it supports a promise.
 
 use assay_compare::Terms;
+
 use assay_judge::{
-    Amounts, ExternalData, OutsideFacts, OutsideGroup, is_enough, judge_outside, look,
+    Amounts, ExternalData, ExternalFacts, ExternalGroup, is_enough, judge_external, look,
 };
 use assay_run_folder::{
     AcrossRecord, ComparisonRecord, EveryRecord, Fault, Levels, PairsRecord, RelationRecord,
@@ -20,7 +21,7 @@ fn repeats(repeats: usize) -> Run {
     Scenario { repeats, ..Scenario::new(&LADDER) }.run()
 }
 
-/// Puts a collapse to equal shares into the place of one repeat.
+/// Replaces one repeat by a collapse to equal shares.
 fn collapse(run: &mut Run, repeat: usize) {
     let collapsed = Scenario::new(&LADDER).shares(&[0.25; 4]).run();
     run.samples[0][repeat] = collapsed.samples[0][0].clone();
@@ -28,7 +29,7 @@ fn collapse(run: &mut Run, repeat: usize) {
         collapsed.manifest.trials[0].repeats[0].workloads.clone();
 }
 
-/// Somebody else uses the disk as much as the groups in one repeat.
+/// In one repeat others use the disk as much as the groups.
 fn with_neighbours(run: &mut Run, repeat: usize) {
     let mut tables = run.samples[0][repeat].iter_mut();
     let disk = tables.find(|table| table.source == "disk").unwrap();
@@ -46,7 +47,7 @@ pub(crate) fn assert_undecided(promise: &PromiseJudgement, said: &str) {
 }
 
 #[test]
-fn a_repeat_that_others_spoilt_speaks_for_nothing_and_against_what_it_broke() {
+fn a_disturbed_repeat_supports_nothing_but_its_breach_counts() {
     let mut run = repeats(5);
     with_neighbours(&mut run, 1);
     assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
@@ -58,7 +59,7 @@ fn a_repeat_that_others_spoilt_speaks_for_nothing_and_against_what_it_broke() {
 }
 
 #[test]
-fn a_repeat_that_the_user_ended_speaks_against_what_it_broke_as_well() {
+fn a_breach_in_an_interrupted_repeat_counts() {
     let mut run = repeats(3);
     collapse(&mut run, 2);
     run.trial().repeats[2].fault = fault("interrupted");
@@ -66,7 +67,7 @@ fn a_repeat_that_the_user_ended_speaks_against_what_it_broke_as_well() {
 }
 
 #[test]
-fn a_metric_of_a_repeat_that_is_left_out_speaks_against_its_promise() {
+fn a_breach_of_a_metric_in_a_left_out_repeat_counts() {
     let bound = RelationRecord::AtLeast(1000.0);
     let scenario = Scenario { repeats: 5, ..Scenario::new(&[100, 100]) };
     let mut run = scenario.promise("reader.read_iops", bound).run();
@@ -91,15 +92,15 @@ fn swapping_excuses_no_repeat() {
 }
 
 #[test]
-fn a_run_that_ended_early_keeps_nothing_and_says_how_much_of_it_there_is() {
+fn a_run_that_ended_early_keeps_nothing() {
     let mut run = repeats(3);
     run.trial().planned_repeats = Some(5);
     assert_eq!(run.promise().verdict, Verdict::Kept, "it ended by itself");
     run.manifest.ended_early = Some("interrupted by SIGINT".to_owned());
     assert_undecided(&run.promise(), "3 of 5 planned repeats took place (interrupted by SIGINT)");
-    // Killed: nothing was written any more.
+    // Killed: nothing was recorded afterwards.
     (run.manifest.ended_early, run.manifest.restored) = (None, None);
-    assert_undecided(&run.promise(), "(the run never said that it is over)");
+    assert_undecided(&run.promise(), "(the run did not record its end)");
     let so_far = assay_judge::judge_so_far(&run.manifest, &run.samples);
     assert_eq!(so_far.verdict, Verdict::Kept, "repeats to come are not missing");
     run.trial().planned_repeats = Some(3);
@@ -113,7 +114,7 @@ fn a_run_without_a_promise_shows_nothing() {
     let judgement = run.judge();
     assert_eq!((judgement.verdict, judgement.trials[0].verdict), (Verdict::Void, Verdict::Void));
     assert!(judgement.promises_nothing());
-    // Such a trial says nothing of the others either.
+    // Such a trial does not affect the others either.
     let mut run = repeats(3);
     let mut silent = run.manifest.trials[0].clone();
     silent.promises.clear();
@@ -123,7 +124,7 @@ fn a_run_without_a_promise_shows_nothing() {
     assert_eq!((judgement.verdict, judgement.trials[1].verdict), (Verdict::Kept, Verdict::Void));
 }
 
-/// Two trials of four repeats whose totals are the same, and a promise that they are.
+/// Two trials of four repeats with the same totals, and a promise of that.
 fn across() -> Run {
     let mut run = repeats(4);
     let mut second = run.manifest.trials[0].clone();
@@ -140,7 +141,7 @@ fn across() -> Run {
 }
 
 #[test]
-fn a_promise_across_trials_is_not_kept_by_what_is_left_of_them() {
+fn a_promise_across_incomplete_trials_is_not_kept() {
     let found = |run: &Run| run.judge().comparisons.remove(0);
     assert_eq!(found(&across()).verdict, Verdict::Kept, "{}", found(&across()).reason);
     let mut failed = across();
@@ -149,8 +150,8 @@ fn a_promise_across_trials_is_not_kept_by_what_is_left_of_them() {
     early.manifest.ended_early = Some("interrupted by SIGTERM".to_owned());
     early.manifest.trials[0].planned_repeats = Some(5);
     for (run, said) in [
-        (&failed, "what is missing under x = 2 may have been another: repeat 4: it was ended"),
-        (&early, "under x = 1 may have been another: 4 of 5 planned repeats took place"),
+        (&failed, "the missing part under x = 2 may have differed: repeat 4: it was ended"),
+        (&early, "under x = 1 may have differed: 4 of 5 planned repeats took place"),
     ] {
         let found = found(run);
         assert_eq!(found.verdict, Verdict::Undecided, "{}", found.reason);
@@ -169,7 +170,7 @@ fn a_promise_across_trials_is_not_kept_by_what_is_left_of_them() {
 }
 
 #[test]
-fn one_repeat_a_side_decides_nothing_of_two_runs() {
+fn one_repeat_per_side_decides_nothing_of_two_runs() {
     let one = |shares: &[f64], seed| {
         Scenario { alone: true, seed, ..Scenario::new(&LADDER).shares(shares) }.run()
     };
@@ -187,7 +188,7 @@ fn one_repeat_a_side_decides_nothing_of_two_runs() {
     }
 }
 
-/// Ten repeats are planned of a trial that is to stop once it is precise.
+/// Ten repeats are planned for a trial that stops once precise.
 fn looked_at(repeats: usize) -> Run {
     let mut run = self::repeats(repeats);
     run.trial().stop = StopRecord::Precise;
@@ -196,7 +197,7 @@ fn looked_at(repeats: usize) -> Run {
 }
 
 #[test]
-fn a_trial_is_over_by_repeats_that_count() {
+fn a_trial_ends_by_repeats_that_count() {
     let enough = |run: &Run| is_enough(&run.manifest, 0, &run.samples[0]);
     assert!(enough(&looked_at(3)) && !enough(&looked_at(2)));
     let mut failed = looked_at(3);
@@ -208,15 +209,15 @@ fn a_trial_is_over_by_repeats_that_count() {
 }
 
 #[test]
-fn the_fact_of_looks_says_what_all_looks_leave_of_the_error() {
+fn the_fact_of_looks_gives_the_remaining_error() {
     let trial = looked_at(5).judge().trials.remove(0);
     let fact = trial.facts.iter().find(|fact| fact.fact == "looks").unwrap();
-    // Ten repeats are looked at eight times.
+    // With ten repeats there are eight looks.
     assert!(fact.evidence.contains("intervals may spend 12.5 % of the error"), "{}", fact.evidence);
 }
 
 #[test]
-fn a_trial_that_no_look_ends_may_spend_all_of_the_error_which_needs_no_saying() {
+fn a_trial_without_looks_keeps_the_whole_error() {
     let mut run = looked_at(3);
     run.trial().planned_repeats = Some(3);
     let trial = run.judge().trials.remove(0);
@@ -225,15 +226,15 @@ fn a_trial_that_no_look_ends_may_spend_all_of_the_error_which_needs_no_saying() 
 }
 
 #[test]
-fn a_promise_of_spans_is_not_known_before_all_of_them_were_seen() {
+fn a_promise_of_spans_needs_the_whole_window() {
     let mut run = looked_at(3);
     run.trial().promises[0].every = Some(EveryRecord { span_s: 1.0, part: 0.95 });
     assert!(!is_enough(&run.manifest, 0, &run.samples[0]));
 }
 
 #[test]
-fn what_came_after_a_look_does_not_change_how_finely_it_saw() {
-    // Read every 100 ms for ten seconds, then once a second: most of all readings are those.
+fn data_after_a_look_does_not_change_its_resolution() {
+    // Read every 100 ms for ten seconds, then once a second, which are most of the readings.
     let mut run = Scenario { seconds: 160.0, alone: true, ..Scenario::new(&LADDER) }.run();
     for second in 10..160 {
         run.silence(0, f64::from(second) + 0.05, f64::from(second) + 0.95);
@@ -251,7 +252,7 @@ fn what_came_after_a_look_does_not_change_how_finely_it_saw() {
 }
 
 #[test]
-fn silence_at_either_end_of_the_window_is_silence() {
+fn gaps_at_either_end_of_the_window_count() {
     for (from_s, to_s) in [(-1.0, 3.0), (15.0, 30.0)] {
         let mut run = repeats(1);
         run.silence(0, from_s, to_s);
@@ -262,20 +263,20 @@ fn silence_at_either_end_of_the_window_is_silence() {
 }
 
 #[test]
-fn numbers_from_elsewhere_are_asked_for_gaps() {
+fn external_series_are_checked_for_gaps() {
     let group = |index: u64| {
         let seen = (0..600_u64).filter(|tenth| index == 0 || !(200..300).contains(tenth));
         let total = |tenth: u64| (10_000 * tenth + (tenth * 7919) % 3000) as f64;
-        OutsideGroup {
+        ExternalGroup {
             name: format!("g{index}"),
             weight: 1.0,
             amounts: Amounts::Series(
                 seen.map(|tenth| (tenth * 100_000_000, total(tenth))).collect(),
             ),
-            facts: OutsideFacts::default(),
+            facts: ExternalFacts::default(),
         }
     };
-    let judged = judge_outside(&ExternalData {
+    let judged = judge_external(&ExternalData {
         title: "test".to_owned(),
         measure: "io.bytes".to_owned(),
         groups: vec![group(0), group(1)],
@@ -293,7 +294,7 @@ fn bad_for_a_while(time: f64, group: usize) -> f64 {
 }
 
 #[test]
-fn a_state_that_breaks_the_promise_is_kept_only_where_every_repeat_met_it() {
+fn a_breaking_state_is_kept_only_where_every_repeat_had_both() {
     let server = Server::Scripted { rate: bad_for_a_while, deviation: 0.02 };
     let scenario = |repeats, alone| {
         Scenario { server, repeats, alone, seconds: 40.0, ..Scenario::new(&LADDER) }.run()
@@ -304,7 +305,7 @@ fn a_state_that_breaks_the_promise_is_kept_only_where_every_repeat_met_it() {
     let three = scenario(3, true).promise();
     assert_eq!(three.was.unwrap().states.unwrap().repeats, 3);
     assert_eq!(three.verdict, Verdict::Kept, "{}", three.reason);
-    // One of four never met it.
+    // One of four never had it.
     let mut some = scenario(4, true);
     let steady = Server::Noise { deviation: 0.02, correlation: 0.0 };
     let other = Scenario { server: steady, seconds: 40.0, ..Scenario::new(&LADDER) }.run();

@@ -1,4 +1,4 @@
-//! Two runs of which one lost repeats, and what a repeat shows that was left out of a promise.
+//! Comparisons of runs that lost repeats, and breaches in repeats that were left out.
 
 use assay_compare::Terms;
 use assay_run_folder::{EveryRecord, WarmUpRecord};
@@ -8,14 +8,14 @@ use crate::compare_runs::compare;
 use crate::left_out::{LADDER, assert_undecided, fault};
 use crate::synthetic::{Run, Scenario, Server};
 
-/// Four repeats of which nothing is promised, so that the totals decide.
+/// Four repeats without a promise, so that the totals decide.
 fn four(seed: u64) -> Run {
     let mut run = Scenario { repeats: 4, seed, ..Scenario::new(&LADDER) }.run();
     run.trial().promises.clear();
     run
 }
 
-/// So many times the bytes in some repeats.
+/// Multiplies the bytes of some repeats.
 fn scale(run: &mut Run, repeats: impl Iterator<Item = usize>, times: f64) {
     for repeat in repeats {
         for table in run.samples[0][repeat].iter_mut().filter(|table| table.source == "io") {
@@ -42,7 +42,7 @@ fn assert_open(found: &RunComparison, said: &str) {
 }
 
 #[test]
-fn a_side_that_lost_repeats_is_called_equal_to_nothing() {
+fn a_side_that_lost_repeats_is_never_equal() {
     let whole = four(1);
     let found = compare(&whole, &four(2), &Terms::default());
     assert_eq!(found.verdict, Equivalence::Equal, "{}", found.reason);
@@ -53,7 +53,7 @@ fn a_side_that_lost_repeats_is_called_equal_to_nothing() {
     early.manifest.ended_early = Some("interrupted by SIGTERM".to_owned());
     for (lost, said) in [(&failed, "repeat 4: it was ended"), (&early, "4 of 5 planned repeats")] {
         for terms in [Terms::default(), baseline()] {
-            let missing = |side| format!("what is missing in {side} may have been another: {said}");
+            let missing = |side| format!("the missing part of {side} may have differed: {said}");
             assert_open(&compare(&whole, lost, &terms), &missing("B"));
             assert_open(&compare(lost, &whole, &terms), &missing("A"));
         }
@@ -61,7 +61,7 @@ fn a_side_that_lost_repeats_is_called_equal_to_nothing() {
 }
 
 #[test]
-fn what_is_left_of_a_side_may_be_worse_and_is_never_better() {
+fn an_incomplete_side_may_be_worse_and_is_never_better() {
     for (times, of_all, of_some) in [
         (1.3, Equivalence::Better, Equivalence::Undecided),
         (0.7, Equivalence::Worse, Equivalence::Worse),
@@ -78,7 +78,7 @@ fn what_is_left_of_a_side_may_be_worse_and_is_never_better() {
 }
 
 #[test]
-fn a_repeat_that_is_left_out_forbids_likeness_where_it_was_another() {
+fn a_different_left_out_repeat_forbids_equality() {
     let mut run = four(2);
     run.trial().repeats[2].fault = fault("interrupted");
     let found = compare(&four(1), &run, &Terms::default());
@@ -94,17 +94,17 @@ fn a_repeat_that_is_left_out_forbids_likeness_where_it_was_another() {
 }
 
 #[test]
-fn a_repeat_without_the_number_forbids_likeness() {
+fn a_repeat_without_the_number_forbids_equality() {
     let mut run = four(2);
     run.trial().repeats[1].workloads[0].metrics.remove("read_iops");
     let terms = Terms { measures: vec!["reader.read_iops".to_owned()], ..Terms::default() };
     let found = compare(&four(1), &four(2), &terms);
     assert_eq!(found.verdict, Equivalence::Equal, "{}", found.reason);
-    assert_open(&compare(&four(1), &run, &terms), "may have been another: repeat 2: ");
+    assert_open(&compare(&four(1), &run, &terms), "may have differed: repeat 2: ");
 }
 
-/// Five repeats that keep the promise, but that in the last, which was ended by hand, the third group
-/// had 1.5 times its share for three seconds.
+/// Five repeats that keep the promise, except that in the last, which the user ended, the third
+/// group had 1.5 times its share for three seconds.
 fn last_is_bad(scenario: &Scenario, rate: fn(f64, usize) -> f64) -> Run {
     let of = |server| Scenario { server, repeats: 5, seconds: 40.0, ..scenario.clone() }.run();
     let mut run = of(Server::Noise { deviation: 0.02, correlation: 0.0 });
@@ -115,7 +115,7 @@ fn last_is_bad(scenario: &Scenario, rate: fn(f64, usize) -> f64) -> Run {
 }
 
 #[test]
-fn a_repeat_that_is_left_out_is_asked_for_its_spans() {
+fn spans_of_a_left_out_repeat_count() {
     let mut scenario = Scenario::new(&LADDER);
     scenario.promise.every = Some(EveryRecord { span_s: 1.0, part: 0.95 });
     let later = |time: f64, group: usize| {
@@ -127,9 +127,9 @@ fn a_repeat_that_is_left_out_is_asked_for_its_spans() {
 }
 
 #[test]
-fn a_repeat_that_is_left_out_is_asked_for_what_was_cut_of_it() {
+fn the_warm_up_of_a_left_out_repeat_counts() {
     let scenario = Scenario { warm_up: WarmUpRecord::Auto, ..Scenario::new(&LADDER) };
     let first = |time: f64, group: usize| if time < 3.0 && group == 2 { 1.5 } else { 1.0 };
-    let said = "repeat 5, which is left out, was broken: in the 3.0 s that are cut as warm-up";
+    let said = "repeat 5, which is left out, was broken: in the 3.0 s cut as warm-up";
     assert_undecided(&last_is_bad(&scenario, first).promise(), said);
 }

@@ -1,4 +1,4 @@
-//! The judgement of synthetic runs, seen from outside.
+//! Judgements of synthetic runs, through the public interface.
 
 #[cfg(test)]
 mod across;

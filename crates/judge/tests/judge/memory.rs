@@ -1,4 +1,4 @@
-//! What groups hold, against limits and protections.
+//! Promises about memory: limits and protections.
 
 use assay_facts::{Available, Controller, Hierarchy};
 use assay_run_folder::{GroupRecord, RelationRecord, Table};
@@ -8,8 +8,8 @@ use crate::synthetic::{Run, Scenario, table};
 
 const MIB: u64 = 1 << 20;
 
-/// A group that held so much under a protection of 100 MiB, in a box whose limit was met so often
-/// a second, and that lost so many pages a second.
+/// A group that held this much under a protection of 100 MiB, in a box whose limit was reached this
+/// often a second, and that refaulted this many pages a second.
 fn run(relation: RelationRecord, held_mib: u64, met: u64, lost: u64) -> Run {
     let mut run = Scenario::new(&[1]).promise("memory.current", relation).run();
     let trial = run.trial();
@@ -42,7 +42,7 @@ fn run(relation: RelationRecord, held_mib: u64, met: u64, lost: u64) -> Run {
 const COLUMNS: [&str; 4] =
     ["current_bytes", "refault_anon_pages", "refault_file_pages", "max_events"];
 
-/// What has grown at so much a second.
+/// Growth at this rate per second.
 fn grown(rate: u64, ns: u64) -> u64 {
     (rate as f64 * ns as f64 * 1e-9) as u64
 }
@@ -59,7 +59,7 @@ fn memory(held_mib: u64, met: u64, lost: u64) -> Table {
     })
 }
 
-/// Records that `memory.max` of a group was so many bytes all the time.
+/// Records that `memory.max` of a group was this many bytes throughout.
 fn limit(run: &mut Run, group: &str, bytes: u64) {
     let repeat = run.repeat();
     let mut limit = repeat.knobs[0].clone();
@@ -70,8 +70,8 @@ fn limit(run: &mut Run, group: &str, bytes: u64) {
     repeat.knobs.push(limit);
 }
 
-/// Beside the protected group one that reads more than its own limit holds; the box around both met
-/// so many limits a second, by a counter that holds those of the groups inside where it is v2's.
+/// Next to the protected group one that reads more than its own limit holds; the box around both
+/// reached this many limits a second, by a counter that on v2 includes the groups inside.
 fn beside_one_in_its_own_limit(met: u64) -> Run {
     let mut run = run(protected(), 120, 0, 0);
     let trial = run.trial();
@@ -109,13 +109,13 @@ fn a_protected_group_that_holds_its_memory_keeps_the_promise_in_bytes() {
 }
 
 #[test]
-fn a_group_that_lost_its_memory_and_wanted_it_back_breaks_it() {
+fn a_group_that_refaults_its_memory_breaks_it() {
     let promise = run(protected(), 50, 50, 300).promise();
     assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
 }
 
 #[test]
-fn memory_that_was_not_short_shows_nothing() {
+fn memory_that_was_not_short_voids() {
     let promise = run(protected(), 120, 0, 0).promise();
     assert_eq!(promise.verdict, Verdict::Void);
     assert!(promise.reason.contains("memory was not short"), "{}", promise.reason);
@@ -128,8 +128,8 @@ fn memory_that_was_not_short_shows_nothing() {
 }
 
 #[test]
-fn a_group_that_thrashes_in_a_limit_of_its_own_makes_no_memory_short_around_others() {
-    // As v1 counts, and as v2 does; what the host is, is not known here.
+fn thrashing_in_its_own_limit_is_no_shortage_around_others() {
+    // As v1 counts, and as v2 does; the layout of the host is unknown here.
     for met in [0, 50] {
         let promise = beside_one_in_its_own_limit(met).promise();
         assert_eq!(promise.verdict, Verdict::Void, "{met}: {}", promise.reason);
@@ -137,7 +137,7 @@ fn a_group_that_thrashes_in_a_limit_of_its_own_makes_no_memory_short_around_othe
     }
     let promise = beside_one_in_its_own_limit(80).promise();
     assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
-    // On v1 the counter of the box is its own, and was met as often as it says.
+    // On v1 the counter of the box is its own.
     let mut run = beside_one_in_its_own_limit(50);
     let memory = Controller {
         hierarchy: Hierarchy::V1("/sys/fs/cgroup/memory".into()),
@@ -148,7 +148,7 @@ fn a_group_that_thrashes_in_a_limit_of_its_own_makes_no_memory_short_around_othe
 }
 
 #[test]
-fn of_two_protections_the_larger_says_what_a_group_must_want() {
+fn the_larger_of_two_protections_sets_the_needed_demand() {
     let mut run = run(protected(), 50, 50, 0);
     let mut first = run.trial().promises[0].clone();
     first.is = RelationRecord::AtLeast(40.0 * MIB as f64);
@@ -159,21 +159,21 @@ fn of_two_protections_the_larger_says_what_a_group_must_want() {
 }
 
 #[test]
-fn a_page_here_and_there_is_not_what_a_group_wanted() {
+fn a_few_refaults_are_not_demand() {
     let promise = run(protected(), 50, 50, 1).promise();
     assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
-    assert!(promise.reason.contains("wants too little"), "{}", promise.reason);
+    assert!(promise.reason.contains("needs too little"), "{}", promise.reason);
 }
 
 #[test]
-fn a_group_that_never_wanted_so_much_was_not_denied_it() {
+fn a_group_without_demand_was_not_denied_memory() {
     let promise = run(protected(), 50, 50, 0).promise();
     assert_eq!(promise.verdict, Verdict::Void);
-    assert!(promise.reason.contains("its workload wants too little"), "{}", promise.reason);
+    assert!(promise.reason.contains("its workload needs too little"), "{}", promise.reason);
 }
 
 #[test]
-fn a_limit_on_what_is_held_needs_no_shortage() {
+fn a_limit_on_memory_needs_no_shortage() {
     let limit = |mib: f64| run(RelationRecord::AtMost(mib * MIB as f64), 120, 0, 0).promise();
     assert_eq!(limit(121.0).verdict, Verdict::Kept, "{}", limit(121.0).reason);
     assert_eq!(limit(80.0).verdict, Verdict::Broken);

@@ -1,4 +1,4 @@
-//! Promises about what workloads say of themselves, in one trial.
+//! Promises about workload metrics in one trial.
 
 use assay_run_folder::{EveryRecord, RelationRecord};
 use assay_verdict::{PromiseJudgement, Verdict};
@@ -8,7 +8,7 @@ use rand_chacha::rand_core::SeedableRng;
 
 use crate::synthetic::{Run, Scenario};
 
-/// Groups whose readers give these numbers, `values[group][repeat]`.
+/// Groups whose readers report these numbers, `values[group][repeat]`.
 fn run(relation: RelationRecord, values: &[Vec<f64>]) -> Run {
     let weights = vec![100; values.len()];
     let mut scenario = Scenario::new(&weights).promise("reader.read_iops", relation);
@@ -32,7 +32,7 @@ fn promise(relation: RelationRecord, values: &[Vec<f64>]) -> PromiseJudgement {
 }
 
 #[test]
-fn a_floor_is_held_against_the_interval_over_the_repeats() {
+fn a_lower_bound_is_compared_with_the_interval_over_repeats() {
     let values = [vec![1000.0, 1010.0, 990.0], vec![1200.0, 1190.0, 1210.0]];
     let found = promise(RelationRecord::AtLeast(1000.0), &values);
     assert_eq!(found.verdict, Verdict::Kept, "{}", found.reason);
@@ -50,7 +50,7 @@ fn a_floor_is_held_against_the_interval_over_the_repeats() {
 }
 
 #[test]
-fn what_is_open_says_how_many_repeats_would_decide() {
+fn an_undecided_metric_says_how_many_repeats_would_decide() {
     let found = promise(RelationRecord::AtLeast(1000.0), &[vec![950.0, 1050.0, 890.0]]);
     assert_eq!(found.verdict, Verdict::Undecided, "{}", found.reason);
     assert!(found.needs_repeats.is_some_and(|needs| (4..100).contains(&needs)), "{found:?}");
@@ -58,7 +58,7 @@ fn what_is_open_says_how_many_repeats_would_decide() {
 }
 
 #[test]
-fn one_repeat_decides_nothing_and_has_no_upper_end() {
+fn one_repeat_decides_nothing_and_has_no_upper_bound() {
     let found = promise(RelationRecord::AtLeast(1000.0), &[vec![5000.0]]);
     assert_eq!(found.verdict, Verdict::Undecided);
     assert!(found.reason.contains("`repeats` to 3 or more"), "{}", found.reason);
@@ -68,15 +68,15 @@ fn one_repeat_decides_nothing_and_has_no_upper_end() {
 }
 
 #[test]
-fn two_repeats_with_the_same_number_may_have_met_by_chance() {
+fn two_identical_repeats_decide_nothing() {
     let found = promise(RelationRecord::AtLeast(1000.0), &[vec![5000.0; 2]]);
     assert_eq!(found.verdict, Verdict::Undecided);
-    assert!(found.reason.contains("two repeats that gave the very same"), "{}", found.reason);
+    assert!(found.reason.contains("two identical repeats"), "{}", found.reason);
     assert_eq!(promise(RelationRecord::AtLeast(1000.0), &[vec![5000.0; 3]]).verdict, Verdict::Kept);
 }
 
 #[test]
-fn latencies_that_are_the_same_three_times_are_as_sure_as_a_bucket_of_their_histogram() {
+fn three_equal_latencies_have_the_width_of_a_bucket() {
     let of = |measure: &str, within: f64| {
         let mut run = run(RelationRecord::AtMost(15.2e6), &[vec![15.2e6; 3]]);
         run.trial().promises[0].measure = format!("reader.{measure}");
@@ -88,11 +88,11 @@ fn latencies_that_are_the_same_three_times_are_as_sure_as_a_bucket_of_their_hist
     };
     assert_eq!(of("read_p99_ns", 0.01), Verdict::Undecided);
     assert_eq!(of("read_p99_ns", 0.02), Verdict::Kept);
-    assert_eq!(of("bytes_read", 0.01), Verdict::Kept, "a count is what it is");
+    assert_eq!(of("bytes_read", 0.01), Verdict::Kept, "a count is exact");
 }
 
 #[test]
-fn spans_of_what_has_none_are_not_judged_as_if_nobody_had_asked() {
+fn spans_of_a_metric_void() {
     let mut run = run(RelationRecord::AtLeast(900.0), &[vec![1000.0, 1010.0, 990.0]]);
     assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
     run.trial().promises[0].every = Some(EveryRecord { span_s: 1.0, part: 0.95 });
@@ -115,7 +115,7 @@ fn equal_is_about_groups_in_the_same_repeat() {
 }
 
 #[test]
-fn a_metric_that_nothing_gave_is_void_and_names_those_that_there_are() {
+fn an_unknown_metric_is_void_and_lists_the_known_ones() {
     let mut run = run(RelationRecord::AtLeast(1.0), &[vec![1.0, 1.0]]);
     run.trial().promises[0].measure = "reader.teps".to_owned();
     let found = run.promise();
@@ -127,7 +127,7 @@ fn a_metric_that_nothing_gave_is_void_and_names_those_that_there_are() {
 }
 
 #[test]
-fn a_repeat_without_the_number_is_left_out_by_name_and_nothing_is_kept_without_it() {
+fn a_repeat_without_the_number_is_left_out_and_forbids_kept() {
     let mut run = run(RelationRecord::AtLeast(900.0), &[vec![1000.0, 1.0, 1001.0, 999.0]]);
     run.trial().repeats[1].workloads[0].metrics.insert("read_iops".to_owned(), 0.0);
     let found = run.promise();
@@ -137,7 +137,7 @@ fn a_repeat_without_the_number_is_left_out_by_name_and_nothing_is_kept_without_i
 }
 
 #[test]
-fn latencies_are_metrics_as_well() {
+fn latencies_are_metrics_too() {
     let mut run = run(RelationRecord::AtMost(9e6), &[vec![1.0; 3]]);
     run.trial().promises[0].measure = "reader.read_p99_ns".to_owned();
     for (index, repeat) in run.trial().repeats.iter_mut().enumerate() {
@@ -148,7 +148,7 @@ fn latencies_are_metrics_as_well() {
 }
 
 #[test]
-fn a_short_window_voids_samples_and_not_what_a_workload_says_of_its_run() {
+fn a_short_window_voids_samples_and_not_workload_metrics() {
     let mut run = run(RelationRecord::AtLeast(900.0), &[vec![1000.0; 3]]);
     for repeat in &mut run.trial().repeats {
         repeat.stopped_ns = repeat.all_released_ns + 1_000_000_000;
@@ -160,7 +160,7 @@ fn a_short_window_voids_samples_and_not_what_a_workload_says_of_its_run() {
 }
 
 #[test]
-fn intervals_over_repeats_cover_the_truth_as_often_as_they_say() {
+fn intervals_over_repeats_have_their_nominal_coverage() {
     let mut random = ChaCha8Rng::seed_from_u64(5);
     let (runs, mut covered, mut wrong) = (1500, 0, 0);
     // The truth lies on the edge of the margin: neither verdict may be frequent.

@@ -1,5 +1,5 @@
-//! Gates on what else than weights decides who is served: limits, quotas, classes, policies, other
-//! schedulers, stacked disks, one busy CPU, and groups that do not ask.
+//! Checks of what overrides weights: limits, quotas, classes, policies, other schedulers, stacked
+//! disks, one busy CPU, and groups with low demand.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::synthetic::{Run, Scenario, table};
 
 const LADDER: [u32; 4] = [100, 200, 400, 800];
 const BY_WEIGHT: [f64; 4] = [1.0 / 15.0, 2.0 / 15.0, 4.0 / 15.0, 8.0 / 15.0];
-/// What the heaviest group leaves goes to the others by weight.
+/// The heaviest group falls short, and the rest goes to the others by weight.
 const HEAVY_SHORT: [f64; 4] = [0.08, 0.16, 0.32, 0.44];
 
 fn nothing() -> OverridesRecord {
@@ -33,18 +33,18 @@ fn check(run: &Run, name: &str) -> Option<Check> {
     run.judge().trials.remove(0).validity.into_iter().find(|check| check.check == name)
 }
 
-/// Void, with this cause first, because of this gate.
-fn assert_first(run: &Run, gate: &str, cause: &str, evidence: &str) {
-    let found = check(run, gate).unwrap();
+/// Void, with this cause first, because of this check.
+fn assert_first(run: &Run, name: &str, cause: &str, evidence: &str) {
+    let found = check(run, name).unwrap();
     assert!(!found.ok && found.evidence.contains(evidence), "{}", found.evidence);
     let promise = run.promise();
     assert_eq!(promise.verdict, Verdict::Void);
     assert_eq!(promise.causes[0].code, cause, "{:?}", promise.causes);
-    assert_eq!(promise.causes[0].strength, None, "what a gate proves has no strength");
+    assert_eq!(promise.causes[0].strength, None, "a proven cause has no strength");
 }
 
-fn assert_passes(run: &Run, gate: &str) {
-    let found = check(run, gate).unwrap();
+fn assert_passes(run: &Run, name: &str) {
+    let found = check(run, name).unwrap();
     assert!(found.ok, "{}", found.evidence);
 }
 
@@ -55,32 +55,32 @@ fn limit(group: &str, file: &str, text: &str) -> OverridesRecord {
 }
 
 #[test]
-fn a_group_that_asks_for_less_than_its_promise_voids_what_weights_cannot_give() {
+fn a_group_with_less_demand_than_its_promise_voids_shares() {
     let mut run = Scenario::new(&LADDER).shares(&HEAVY_SHORT).run();
-    // Five of eight requests outstanding: the whole queue is as long as ever.
+    // Five of eight requests outstanding: the whole queue is as long as before.
     run.repeat().workloads[3].latency.get_mut("read").unwrap().mean_ns *= 5.0 / 8.0;
     assert_first(&run, "demand", "C-DEMAND", "`task4` kept 5.0 of 8 requests outstanding");
 }
 
 #[test]
-fn a_group_that_asks_for_less_than_it_is_to_have_at_least_was_not_denied_it() {
+fn a_group_with_less_demand_than_its_lower_bound_voids() {
     let floor = || RelationRecord::AtLeast(200e6);
     let mut run = Scenario::new(&[100, 300]).promise("io.bytes", floor()).run();
     // 100 of 400 MB/s.
     assert_eq!(run.promise().verdict, Verdict::Broken, "{}", run.promise().reason);
     run.repeat().workloads[0].latency.get_mut("read").unwrap().mean_ns *= 0.2;
     assert_first(&run, "demand", "C-DEMAND", "`task1` kept 1.6 of 8 requests outstanding");
-    // BFQ lets it have 64 of its 90.
+    // BFQ lets it hold 64 of its 90.
     let deep = Scenario { outstanding: Some(90), mean_queue: 150.0, ..Scenario::new(&[100, 300]) };
     let mut run = deep.promise("io.bytes", floor()).run();
     run.repeat().workloads[0].latency.get_mut("read").unwrap().mean_ns *= 0.2;
     assert_passes(&run, "demand");
 }
 
-/// The CPUs are saturated as well, and took nothing from anybody: the others asked for all, and divide
-/// by weight what the heaviest leaves.
+/// The CPUs are saturated as well, without effect: the others keep up their demand, and divide by
+/// weight what the heaviest leaves.
 #[test]
-fn what_a_group_does_not_ask_for_comes_before_a_busy_host_where_it_explains_every_share() {
+fn low_demand_comes_before_a_busy_host_where_it_explains_every_share() {
     let busy = Scenario { idle: 0.0, ..Scenario::new(&LADDER) };
     let lazy = |shares: &[f64; 4]| {
         let mut run = busy.clone().shares(shares).run();
@@ -93,7 +93,7 @@ fn what_a_group_does_not_ask_for_comes_before_a_busy_host_where_it_explains_ever
     assert_eq!(codes(&lazy(&HEAVY_SHORT)), ["C-DEMAND", "C-CPU"]);
     // All got the same, as threads of equal rights get of a CPU.
     assert_eq!(codes(&lazy(&[0.25; 4])), ["C-CPU", "C-DEMAND"]);
-    // Two groups that ask for little and one that does not: the last gets what is left in any case.
+    // Two groups with low demand and one without: the last gets the rest in any case.
     let mut run = lazy(&HEAVY_SHORT);
     for index in [1, 2] {
         run.repeat().workloads[index].latency.get_mut("read").unwrap().mean_ns *= 0.2;
@@ -102,7 +102,7 @@ fn what_a_group_does_not_ask_for_comes_before_a_busy_host_where_it_explains_ever
 }
 
 #[test]
-fn a_group_that_has_its_share_may_ask_for_little() {
+fn a_group_with_its_share_may_have_low_demand() {
     let mut run = Scenario::new(&LADDER).run();
     run.repeat().workloads[3].latency.get_mut("read").unwrap().mean_ns *= 5.0 / 8.0;
     assert_passes(&run, "demand");
@@ -110,7 +110,7 @@ fn a_group_that_has_its_share_may_ask_for_little() {
 }
 
 #[test]
-fn a_group_that_waits_for_the_pool_asks_for_all() {
+fn a_group_that_waits_for_the_pool_has_full_demand() {
     let scenario = Scenario { outstanding: Some(128), mean_queue: 250.0, ..Scenario::new(&LADDER) };
     let mut run = scenario.shares(&HEAVY_SHORT).run();
     run.repeat().workloads[3].latency.get_mut("read").unwrap().mean_ns *= 0.2;
@@ -119,7 +119,7 @@ fn a_group_that_waits_for_the_pool_asks_for_all() {
 
 /// The disk does 400 MB/s, of which the heaviest group has 44 %.
 #[test]
-fn a_limit_that_a_group_reached_is_named_and_one_that_is_far_is_not() {
+fn a_limit_that_a_group_reached_is_named() {
     let near = limit("task4", "io.max", "7:0 rbps=177000000 wbps=max riops=max wiops=max");
     let run = with(&HEAVY_SHORT, near);
     assert_first(&run, "io-limit", "C-IO-LIMIT", "`io.max` of `task4` allows 177000000 bytes");
@@ -139,7 +139,7 @@ fn a_limit_around_the_groups_counts_on_v2_and_not_on_v1() {
 }
 
 #[test]
-fn a_target_of_latency_holds_the_others_back() {
+fn a_latency_target_throttles_the_others() {
     let latency = limit("task1", "io.latency", "7:0 target=75000");
     assert_first(&with(&BY_WEIGHT, latency), "io-limit", "C-IO-LIMIT", "75000 microseconds");
 }
@@ -172,7 +172,7 @@ fn threads(classes: [&str; 4], policies: [&str; 4]) -> OverridesRecord {
     };
     let mut threads = Vec::new();
     for group in 0..4 {
-        // A program's first thread starts the others and is of no class.
+        // A program's first thread starts the others and has no class.
         threads.push(thread(group, "none", "other"));
         threads.push(thread(group, classes[group], policies[group]));
     }
@@ -180,7 +180,7 @@ fn threads(classes: [&str; 4], policies: [&str; 4]) -> OverridesRecord {
 }
 
 #[test]
-fn another_io_class_in_one_group_comes_before_its_weight() {
+fn another_io_class_overrides_the_weight() {
     let idle = threads(["none", "none", "none", "idle"], ["other"; 4]);
     let run = with(&HEAVY_SHORT, idle);
     assert_first(&run, "priority", "C-IO-PRIORITY", "`task4` has threads of the I/O class idle");
@@ -207,7 +207,7 @@ fn of_cpu(overrides: OverridesRecord) -> Run {
 }
 
 #[test]
-fn another_policy_in_one_group_comes_before_its_weight_of_cpu_time_alone() {
+fn another_policy_overrides_only_the_weight_of_cpu_time() {
     let fifo = || threads(["none"; 4], ["fifo", "other", "other", "other"]);
     let run = of_cpu(fifo());
     assert_first(&run, "priority", "C-CPU-POLICY", "`task1` has threads of SCHED_FIFO");
@@ -219,7 +219,7 @@ fn another_policy_in_one_group_comes_before_its_weight_of_cpu_time_alone() {
 }
 
 #[test]
-fn a_scheduler_of_cpus_that_need_not_know_weights_voids_shares_of_cpu_time_alone() {
+fn a_sched_ext_scheduler_voids_only_shares_of_cpu_time() {
     let state = |state: &str| OverridesRecord {
         sched_ext: Available::Value(state.to_owned()),
         ..nothing()
@@ -230,13 +230,13 @@ fn a_scheduler_of_cpus_that_need_not_know_weights_voids_shares_of_cpu_time_alone
 }
 
 #[test]
-fn a_disk_made_of_others_is_named_before_the_scheduler_that_it_lacks() {
+fn a_stacked_disk_is_named_before_its_missing_scheduler() {
     let stacked = BTreeMap::from([("scratch".to_owned(), vec!["sda".to_owned()])]);
     let mut run = with(&[0.25; 4], OverridesRecord { stacked, ..nothing() });
     assert_passes(&run, "stacked");
     let queue = &mut run.repeat().queues[0];
     (queue.scheduler_at_start, queue.scheduler_at_end) = (String::new(), String::new());
-    assert_first(&run, "stacked", "C-STACKED", "`loop0` is put together from sda");
+    assert_first(&run, "stacked", "C-STACKED", "`loop0` is stacked on sda");
 }
 
 /// 16 CPUs of which the first is busy, in user space or in the kernel.
@@ -262,7 +262,7 @@ fn cpus(user: u64, system: u64) -> Table {
 }
 
 #[test]
-fn one_cpu_that_the_kernel_or_the_groups_keep_busy_limits_them_however_many_are_idle() {
+fn one_cpu_kept_busy_by_the_kernel_or_the_groups_limits_them() {
     let run = |table: Table, part_of_groups: Option<u64>| {
         let mut run = Scenario::new(&LADDER).run();
         run.samples[0][0].push(table);
@@ -275,7 +275,7 @@ fn one_cpu_that_the_kernel_or_the_groups_keep_busy_limits_them_however_many_are_
     };
     assert_first(&run(cpus(5, 94), None), "cpu", "C-CPU", "cpu0, the busiest, was idle 1.0 %");
     assert_first(&run(cpus(94, 5), Some(94)), "cpu", "C-CPU", "cpu0, the busiest");
-    // Somebody else's program, bound to it: the groups run elsewhere.
+    // Another program, bound to it: the groups run elsewhere.
     assert_passes(&run(cpus(94, 5), Some(2)), "cpu");
     assert_passes(&run(cpus(50, 40), None), "cpu");
 }

@@ -1,4 +1,4 @@
-//! Threads and pages that are in their place, or not, and why.
+//! Promises about the placement of threads and pages.
 
 use std::collections::BTreeMap;
 
@@ -61,19 +61,19 @@ fn codes(promise: &PromiseJudgement) -> Vec<&str> {
 }
 
 #[test]
-fn threads_on_their_cpus_keep_the_promise_as_surely_as_seconds_tell() {
+fn threads_on_their_cpus_keep_the_promise() {
     let promise = run("threads").promise();
     assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
     let row = &promise.groups[0];
     assert_eq!((row.name.as_str(), row.share, row.high), ("task1.reader", 1.0, 1.0));
-    // t(2) = 4.303 of three repeats that are known to one of 20 seconds.
+    // t(2) = 4.303 of three repeats with a resolution of one in 20 seconds.
     let low = 1.0 - 4.3027 / 3.0_f64.sqrt() / 20.0 / 12.0_f64.sqrt();
     assert!((row.low - low).abs() < 1e-4, "{}", row.low);
     assert!(promise.reason.contains("600 looks"), "{}", promise.reason);
 }
 
 #[test]
-fn the_fact_says_in_which_part_of_the_looks_each_workload_was_in_its_place() {
+fn the_observation_gives_the_part_of_the_looks_in_place() {
     let mut run = run("threads");
     reading(&mut run).on_cpus = 384;
     let mut third = run.trial().repeats[0].clone();
@@ -105,7 +105,7 @@ fn a_few_looks_leave_it_open() {
 }
 
 #[test]
-fn a_repeat_in_which_no_thread_was_seen_is_not_passed_over() {
+fn a_repeat_without_recorded_threads_is_not_skipped() {
     let mut run = run("threads");
     let first = run.trial().repeats[0].clone();
     let mut third = first.clone();
@@ -116,12 +116,12 @@ fn a_repeat_in_which_no_thread_was_seen_is_not_passed_over() {
     run.samples[0] = vec![samples; 3];
     let promise = run.promise();
     assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
-    let said = "`task1.reader`: none of its threads was seen in repeat 3";
+    let said = "`task1.reader`: none of its threads was recorded in repeat 3";
     assert!(promise.reason.contains(said), "{}", promise.reason);
 }
 
 #[test]
-fn threads_that_a_program_places_by_itself_are_told_from_those_that_were_never_placed() {
+fn self_placed_threads_differ_from_never_placed_ones() {
     let mut run = run("threads");
     reading(&mut run).on_cpus = 200;
     reading(&mut run).allowed_cpus.insert("2".to_owned(), 40);
@@ -136,7 +136,7 @@ fn threads_that_a_program_places_by_itself_are_told_from_those_that_were_never_p
 }
 
 #[test]
-fn pages_that_are_halved_are_in_their_place_and_pages_on_one_node_are_not() {
+fn interleaved_pages_are_in_place_and_pages_on_one_node_are_not() {
     let promise = run("pages").promise();
     assert_eq!(promise.verdict, Verdict::Kept, "{}", promise.reason);
     assert!((promise.groups[0].share - 0.99).abs() < 1e-9);
@@ -151,7 +151,7 @@ fn pages_that_are_halved_are_in_their_place_and_pages_on_one_node_are_not() {
 }
 
 #[test]
-fn a_policy_that_nobody_else_can_have_given_is_the_program_s_own() {
+fn a_specific_policy_is_the_program_s_own() {
     let mut run = run("pages");
     reading(&mut run).pages = Some(Available::Value(BTreeMap::from([(0, 100 << 20)])));
     reading(&mut run).policies = BTreeMap::from([("bind:0".to_owned(), 100 << 20)]);
@@ -161,7 +161,7 @@ fn a_policy_that_nobody_else_can_have_given_is_the_program_s_own() {
     reading(&mut run).policies.insert("interleave:0-1".to_owned(), 300 << 20);
     let promise = run.promise();
     assert!(promise.causes[0].summary.contains("some of its memory"), "{promise:#?}");
-    // Where nothing was to be set, any policy is the program's own.
+    // Where nothing was set, any policy is the program's own.
     run.trial().placements[0].memory = Some("first touch".parse().unwrap());
     run.trial().placements[0].pages = BTreeMap::from([(1, 1.0)]);
     reading(&mut run).policies = BTreeMap::from([("bind:0".to_owned(), 100 << 20)]);
@@ -169,11 +169,11 @@ fn a_policy_that_nobody_else_can_have_given_is_the_program_s_own() {
 }
 
 #[test]
-fn pages_of_files_are_judged_by_themselves_and_those_read_earlier_are_the_cause() {
+fn file_pages_are_judged_separately() {
     let mut run = run("file_pages");
     let promise = run.promise();
     assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
-    assert!(promise.reason.contains("no file but programs"), "{}", promise.reason);
+    assert!(promise.reason.contains("no file except programs"), "{}", promise.reason);
     reading(&mut run).files = BTreeMap::from([(
         "/data/table".to_owned(),
         BTreeMap::from([(0, 49 << 20), (1, 51 << 20)]),
@@ -188,13 +188,13 @@ fn pages_of_files_are_judged_by_themselves_and_those_read_earlier_are_the_cause(
     assert!(evidence.contains("100 % of the pages of `/data/table` were on node 0"), "{evidence}");
 }
 
-/// One program that says how many nodes it saw, as its output was read.
+/// A program that reports how many nodes it saw.
 fn seeing(nodes: f64) -> Run {
     let mut run = run("pages");
     let promise = &mut run.trial().promises[0];
     promise.measure = "reader.nodes_seen".to_owned();
     promise.is = RelationRecord::AtLeast(2.0);
-    // Two repeats with the same number may have met in it by chance.
+    // Two identical repeats would decide nothing.
     for _ in 0..2 {
         let again = run.trial().repeats[0].clone();
         run.trial().repeats.push(again);
@@ -210,9 +210,9 @@ fn seeing(nodes: f64) -> Run {
 }
 
 #[test]
-fn a_program_that_sees_one_of_two_nodes_placed_nothing_by_node() {
+fn a_program_that_sees_one_of_two_nodes_is_named() {
     let mut blind = seeing(1.0);
-    // The others of the scenario say nothing of nodes.
+    // The others of the scenario report no nodes.
     blind.trial().groups.truncate(1);
     let promise = blind.promise();
     assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
@@ -243,7 +243,7 @@ fn full_nodes_balancing_and_cpusets_are_causes() {
 }
 
 #[test]
-fn weights_that_were_read_decide_what_weighted_interleaving_promises() {
+fn weighted_interleaving_uses_the_weights_read() {
     let mut run = run("pages");
     run.trial().placements[0].memory = Some("weighted-interleave:0-1".parse().unwrap());
     run.repeat().nodes.as_mut().unwrap().weights = BTreeMap::from([(0, 3), (1, 1)]);
@@ -253,7 +253,7 @@ fn weights_that_were_read_decide_what_weighted_interleaving_promises() {
 }
 
 #[test]
-fn what_could_not_be_elsewhere_is_void() {
+fn a_placement_without_alternatives_is_void() {
     let mut threads = run("threads");
     threads.manifest.host.cpus.allowed = "0-1".parse().unwrap();
     let mut pages = run("pages");
@@ -264,10 +264,10 @@ fn what_could_not_be_elsewhere_is_void() {
     let mut unseen = run("threads");
     unseen.repeat().placements.clear();
     for (run, said) in [
-        (threads, "could be nowhere else"),
+        (threads, "cannot be elsewhere"),
         (pages, "one node"),
-        (nothing, "promises nothing of single nodes"),
-        (unseen, "was not looked at"),
+        (nothing, "promises nothing about single nodes"),
+        (unseen, "was not recorded in repeat"),
     ] {
         let promise = run.promise();
         assert_eq!(promise.verdict, Verdict::Void);

@@ -1,5 +1,5 @@
-//! Real runs with a fault in each, recorded once (`crates/test-support/faults`): whatever host these
-//! tests run on, the fault is named first.
+//! Recorded runs with a fault each (`crates/test-support/faults`): the fault is named first on any
+//! host.
 
 use std::path::PathBuf;
 

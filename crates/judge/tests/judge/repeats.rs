@@ -24,7 +24,7 @@ fn three_repeats_are_judged_together() {
 }
 
 #[test]
-fn repeats_that_contradict_each_other_do_not_keep_a_promise() {
+fn contradicting_repeats_do_not_keep_a_promise() {
     let mut run = three();
     // The second repeat collapses; each repeat by itself is as precise as before.
     let collapsed = Scenario::new(&LADDER).shares(&[0.25; 4]).run();
@@ -36,7 +36,7 @@ fn repeats_that_contradict_each_other_do_not_keep_a_promise() {
 }
 
 #[test]
-fn an_interrupted_repeat_is_left_out_and_said_so() {
+fn an_interrupted_repeat_is_left_out_by_name() {
     let mut run = three();
     run.trial().repeats[1].fault = fault();
     let trial = run.judge().trials.remove(0);
@@ -50,7 +50,7 @@ fn an_interrupted_repeat_is_left_out_and_said_so() {
 }
 
 #[test]
-fn no_whole_repeat_is_void_and_still_shows_what_was_seen() {
+fn no_whole_repeat_is_void_and_still_shows_numbers() {
     let mut run = Scenario::new(&LADDER).run();
     run.repeat().fault = fault();
     let trial = run.judge().trials.remove(0);
@@ -89,7 +89,7 @@ fn a_fixed_warm_up_is_obeyed() {
 }
 
 #[test]
-fn a_warm_up_found_in_the_data_never_takes_more_than_a_fifth() {
+fn an_automatic_warm_up_is_at_most_a_fifth() {
     for seed in 0..20 {
         let server = Server::Noise { deviation: 0.5, correlation: 0.9 };
         let warm_up = WarmUpRecord::Auto;

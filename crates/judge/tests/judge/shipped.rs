@@ -1,4 +1,4 @@
-//! Sizes of shipped studies: what a quiet host gives is kept in so many repeats of this length.
+//! Sizes of shipped studies: a quiet host keeps the promises with their repeats and lengths.
 
 use assay_run_folder::WarmUpRecord;
 use assay_verdict::Verdict;
@@ -10,7 +10,7 @@ use crate::tables::ladder;
 const CPU_WEIGHT_SCALING: &str = include_str!("../../../../studies/cpu-weight-scaling.toml");
 const SMT: &str = include_str!("../../../../studies/smt.toml");
 
-/// The value of a key that a study has once.
+/// The value of a key that occurs once in a study.
 fn value<'s>(study: &'s str, key: &str) -> &'s str {
     let lines = study.lines().filter_map(|line| line.split('#').next()?.split_once('='));
     let mut found = lines.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim());
@@ -24,10 +24,10 @@ fn size(study: &str) -> (usize, f64) {
     (value(study, "repeats").parse().unwrap(), seconds.parse().unwrap())
 }
 
-/// On one CPU shares are exact, but for turns of 4 ms that the lightest group gets one of in each
+/// On one CPU shares are exact except for slices of 4 ms, of which the lightest group gets one per
 /// round (docs/results/cpu-weight-scaling.md).
 #[test]
-fn the_ladder_of_cpu_weights_is_kept_where_only_turns_are_uneven() {
+fn the_ladder_of_cpu_weights_is_kept_despite_uneven_slices() {
     let (repeats, seconds) = size(CPU_WEIGHT_SCALING);
     for groups in value(CPU_WEIGHT_SCALING, "groups").split(',') {
         let groups: usize = groups.trim().parse().unwrap();

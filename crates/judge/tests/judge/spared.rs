@@ -1,7 +1,7 @@
-//! What was void without need: one spoilt repeat of several, others who could not have shifted a
-//! share, counters that leave requests out.
+//! Conditions that need not void: one disturbed repeat of several, others that could not have
+//! shifted a share, counters that leave requests out.
 
-use assay_judge::{Amounts, ExternalData, OutsideFacts, OutsideGroup, judge_outside};
+use assay_judge::{Amounts, ExternalData, ExternalFacts, ExternalGroup, judge_external};
 use assay_run_folder::{DiskRecord, RelationRecord};
 use assay_verdict::Verdict;
 
@@ -9,7 +9,7 @@ use crate::synthetic::{Run, Scenario};
 
 const LADDER: [u32; 4] = [100, 200, 400, 800];
 
-/// Five repeats, in so many of which somebody else used the disk as much as the groups.
+/// Five repeats, in this many of which others used the disk as much as the groups.
 fn with_neighbours(in_repeats: usize) -> Run {
     let mut run = Scenario { repeats: 5, ..Scenario::new(&LADDER) }.run();
     for tables in run.samples[0].iter_mut().take(in_repeats) {
@@ -21,7 +21,7 @@ fn with_neighbours(in_repeats: usize) -> Run {
 }
 
 #[test]
-fn a_repeat_that_others_spoilt_is_left_out_by_name_while_most_were_spared() {
+fn a_disturbed_repeat_is_left_out_if_most_were_not() {
     let trial = with_neighbours(1).judge().trials.remove(0);
     assert_eq!(trial.promises[0].verdict, Verdict::Kept, "{}", trial.promises[0].reason);
     assert_eq!((trial.repeats, trial.rounds.as_slice()), (4, &[2, 3, 4, 5][..]));
@@ -48,14 +48,14 @@ fn with_others(percent: u64, within: f64) -> Run {
 }
 
 #[test]
-fn others_may_take_what_shifts_no_share_by_the_margin() {
+fn others_may_take_less_than_shifts_a_share_by_the_margin() {
     assert_eq!(with_others(8, 0.1).promise().verdict, Verdict::Kept);
     assert_eq!(with_others(4, 0.03).promise().verdict, Verdict::Void);
 }
 
-/// Rates differ by a quarter; totals agree, since the workload says that it ran for longer.
+/// Rates differ by a quarter; totals agree, since the workload reports a longer runtime.
 #[test]
-fn a_ratio_is_not_chosen_by_how_well_it_agrees() {
+fn the_ratio_is_not_chosen_by_its_agreement() {
     let mut run = Scenario::new(&LADDER).run();
     let result = &mut run.repeat().workloads[2];
     result.runtime_s = result.runtime_s.map(|seconds| 1.25 * seconds);
@@ -64,9 +64,9 @@ fn a_ratio_is_not_chosen_by_how_well_it_agrees() {
     assert!(promise.reason.contains("1.25 times the bytes"), "{}", promise.reason);
 }
 
-/// On v1 BFQ's own counters leave merged requests out, on disks where the run wakes no other.
+/// On v1 BFQ's own counters leave merged requests out, on disks where the run activates no others.
 #[test]
-fn bytes_that_merging_hides_prove_neither_a_page_cache_nor_neighbours() {
+fn bytes_hidden_by_merging_prove_neither_page_cache_nor_neighbours() {
     let mut run = Scenario { sequential: true, ..Scenario::new(&LADDER) }.run();
     for (group, result) in run.repeat().workloads.iter_mut().enumerate() {
         if group == 0 {
@@ -89,11 +89,11 @@ fn outside(rates: impl Fn(u64) -> [f64; 2], seconds: u64) -> ExternalData {
             sum += rates(tenth / 10)[index] * noise;
             (tenth * 100_000_000, before)
         };
-        OutsideGroup {
+        ExternalGroup {
             name: format!("g{}", index + 1),
             weight: 1.0,
             amounts: Amounts::Series((0..=10 * seconds).map(reading).collect()),
-            facts: OutsideFacts::default(),
+            facts: ExternalFacts::default(),
         }
     };
     ExternalData {
@@ -106,8 +106,8 @@ fn outside(rates: impl Fn(u64) -> [f64; 2], seconds: u64) -> ExternalData {
 }
 
 #[test]
-fn numbers_from_elsewhere_pass_the_gates_of_time_as_well() {
-    let of = |outside: &ExternalData| judge_outside(outside).trials.remove(0).promises.remove(0);
+fn external_numbers_have_window_checks_too() {
+    let of = |outside: &ExternalData| judge_external(outside).trials.remove(0).promises.remove(0);
     // The first group has far too much for 23 s of 40, and far too little afterwards.
     let turning = of(&outside(|second| if second < 23 { [9.0, 1.0] } else { [1.0, 9.0] }, 40));
     let was = turning.was.unwrap();

@@ -1,5 +1,5 @@
-//! Gates on what surrounds the groups: the disk's other users, the hypervisor, the clock, swap, and
-//! the level at which a knob is set.
+//! Checks of the surroundings: the disk's other users, the hypervisor, the clock, swap, and the
+//! level at which a knob is set.
 
 use assay_verdict::{Check, Verdict};
 
@@ -11,10 +11,10 @@ fn run() -> Run {
     Scenario::new(&LADDER).run()
 }
 
-/// The gate fails, voids the promise, and proves this cause first.
-fn assert_void(run: &Run, gate: &str, code: &str, evidence: &str) {
+/// The check fails, voids the promise, and proves this cause first.
+fn assert_void(run: &Run, name: &str, code: &str, evidence: &str) {
     let trial = run.judge().trials.remove(0);
-    let check: &Check = trial.validity.iter().find(|check| check.check == gate).unwrap();
+    let check: &Check = trial.validity.iter().find(|check| check.check == name).unwrap();
     assert!(!check.ok && check.evidence.contains(evidence), "{}", check.evidence);
     assert_eq!(trial.promises[0].verdict, Verdict::Void);
     assert_eq!(trial.promises[0].causes[0].code, code);
@@ -41,7 +41,7 @@ fn a_hypervisor_that_takes_the_cpus_voids_shares_of_the_disk() {
 
 /// The guest was stopped for a while in the second half: its CPUs account for no time then.
 #[test]
-fn a_machine_that_was_stopped_meanwhile_voids() {
+fn a_machine_that_was_stopped_voids() {
     let mut run = run();
     let readings = run.column("host_cpu", "user_ns").len();
     for column in ["user_ns", "idle_ns", "iowait_ns"] {
@@ -64,7 +64,7 @@ fn a_host_that_swaps_voids_shares() {
     assert_ne!(calm.promise().verdict, Verdict::Void);
 }
 
-/// Weights on groups inside of those that compete, as containers have them.
+/// Weights on groups inside the competing ones, as containers have them.
 #[test]
 fn a_weight_on_an_inner_group_divides_nothing() {
     let mut run = run();
@@ -92,22 +92,22 @@ fn a_weight_on_an_inner_group_divides_nothing() {
 }
 
 #[test]
-fn what_may_override_weights_is_told_and_voids_nothing() {
+fn possible_overrides_are_reported_and_void_nothing() {
     let mut run = run();
     let attributes = &mut run.repeat().queues[0].at_start;
     attributes.insert("rotational".to_owned(), "1".to_owned());
     attributes.insert("wbt_lat_usec".to_owned(), "2000".to_owned());
     let trial = run.judge().trials.remove(0);
     let told = trial.facts.iter().find(|fact| fact.fact == "heuristics").unwrap();
-    for said in ["rotational = 1 (charges time", "wbt_lat_usec = 2000 (holds back"] {
+    for said in ["rotational = 1 (charges time", "wbt_lat_usec = 2000 (throttles"] {
         assert!(told.evidence.contains(said), "{}", told.evidence);
     }
     assert_eq!(trial.promises[0].verdict, Verdict::Kept);
 }
 
-/// A knob that was asked for as 0 and switched on meanwhile is named by itself.
+/// An attribute requested as 0 and switched on meanwhile is named itself.
 #[test]
-fn low_latency_that_somebody_switched_on_is_named_and_not_the_scheduler() {
+fn low_latency_switched_on_from_outside_is_named() {
     let mut run = run();
     run.repeat().queues[0].at_end.insert("iosched/low_latency".to_owned(), "1".to_owned());
     assert_void(&run, "scheduler", "C-LOW-LATENCY", "reads `1` at the end");

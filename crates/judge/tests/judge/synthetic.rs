@@ -1,4 +1,4 @@
-//! Runs made up from a description: who should get what, who really gets it, how unevenly.
+//! Synthetic runs: promised shares, true shares, and noise.
 
 #[path = "synthetic/served.rs"]
 mod served;
@@ -19,7 +19,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-/// When the first workload is released in every synthetic repeat.
+/// Release of the first workload in every synthetic repeat.
 pub(crate) const RELEASED_NS: u64 = 10_000_000_000;
 const STEP_NS: u64 = 100_000_000;
 const BYTES_PER_SECOND: f64 = 400e6;
@@ -29,13 +29,13 @@ const BLOCK: f64 = 4096.0;
 #[derive(Clone, Copy)]
 pub(crate) enum Server {
     /// Each group's rate is its share times AR(1) noise: relative deviation and correlation of
-    /// neighbouring 100 ms.
+    /// adjacent 100 ms.
     Noise { deviation: f64, correlation: f64 },
-    /// White noise of this relative deviation for the heaviest group, and of so much more for lighter
-    /// ones as the root of their shares is less.
+    /// White noise of this relative deviation for the heaviest group, larger for lighter ones in
+    /// inverse proportion to the root of their shares.
     LightNoise { deviation: f64 },
-    /// One group after the other has the whole disk, for a time in proportion to its share; a
-    /// round takes this many seconds on average and starts anywhere.
+    /// One group after the other has the whole disk, for a time in proportion to its share; a round
+    /// takes this many seconds on average and starts anywhere.
     Turns { round_s: f64, jitter: f64 },
     /// Each group's rate is its share times a heavy-tailed factor (Pareto with this exponent, mean
     /// 1) that holds for half a second on average.
@@ -43,33 +43,33 @@ pub(crate) enum Server {
     /// Each group alternates between a fast and a slow state, for this many seconds on average,
     /// exponentially distributed; the fast one is three times as fast.
     Bursts { mean_s: f64 },
-    /// Each group's rate is its share times what `rate` says at this time and of this group, and
-    /// white noise of this relative deviation.
+    /// Each group's rate is its share times `rate` of this time and group, with white noise of this
+    /// relative deviation.
     Scripted { rate: fn(f64, usize) -> f64, deviation: f64 },
     /// Every third group of each four is twice as fast while the server is in its bad state;
     /// states last this many seconds on average, and it starts in the good one.
     States { good_s: f64, bad_s: f64, deviation: f64 },
 }
 
-/// A trial to be made up.
+/// A trial to be synthesised.
 #[derive(Clone)]
 pub(crate) struct Scenario {
     pub(crate) weights: Vec<u32>,
-    /// Real shares; in proportion to the weights unless a test says otherwise.
+    /// True shares; in proportion to the weights by default.
     pub(crate) shares: Vec<f64>,
     pub(crate) seconds: f64,
     pub(crate) server: Server,
     pub(crate) seed: u64,
     pub(crate) repeats: usize,
-    /// Whether a single repeat is judged as one; else as three of the same, so that tests of what one
-    /// repeat shows need write only one.
+    /// Whether a single repeat is judged as one; by default it is judged as three identical ones,
+    /// so that most tests need only one.
     pub(crate) alone: bool,
     /// Standard deviation of ln(share) from one repeat to the next.
     pub(crate) between: f64,
-    /// So many times that for the first group.
+    /// The multiple of that for the first group.
     pub(crate) jump: f64,
     /// Standard deviation of `d` from one repeat to the next, where shares are in proportion to
-    /// `share^(1 + d)`: weights that are obeyed more one time and less the next.
+    /// `share^(1 + d)`: weights obeyed more one time and less the next.
     pub(crate) together: f64,
     pub(crate) promise: PromiseRecord,
     pub(crate) warm_up: WarmUpRecord,
@@ -84,7 +84,7 @@ pub(crate) struct Scenario {
 pub(crate) struct Run {
     pub(crate) manifest: Manifest,
     pub(crate) samples: Vec<Vec<Vec<Table>>>,
-    /// Whether a single repeat is judged as three of the same.
+    /// Whether a single repeat is judged as three identical ones.
     pub(crate) thrice: bool,
 }
 
@@ -160,7 +160,7 @@ impl Scenario {
         Run { manifest: manifest(trial), samples: vec![samples], thrice }
     }
 
-    /// The same with the shares of one repeat.
+    /// The scenario with the shares of one repeat.
     fn moved(&self, random: &mut ChaCha8Rng) -> Self {
         let mut one = self.clone();
         if self.between > 0.0 || self.together > 0.0 {
@@ -382,13 +382,13 @@ impl Run {
         &mut table.columns.iter_mut().find(|found| found.name == column).unwrap().values
     }
 
-    /// Takes away every reading of a repeat between two times, in seconds after the release.
+    /// Removes every reading of a repeat between two times, in seconds after the release.
     pub(crate) fn silence(&mut self, repeat: usize, from_s: f64, to_s: f64) {
         let at = |seconds: f64| RELEASED_NS + (seconds * 1e9) as u64;
         self.retain(repeat, |time_ns| time_ns < at(from_s) || time_ns > at(to_s));
     }
 
-    /// Keeps the readings of a repeat at these times alone.
+    /// Keeps only the readings of a repeat at these times.
     pub(crate) fn retain(&mut self, repeat: usize, keep: impl Fn(u64) -> bool) {
         for table in &mut self.samples[0][repeat] {
             let seen: Vec<bool> = table.time_ns.iter().map(|time| keep(*time)).collect();
@@ -408,8 +408,8 @@ impl Run {
     }
 }
 
-/// A table of so many readings of each subject, 100 ms apart or as many fewer as fill 20 s, whose
-/// values are given by subject and nanoseconds since the first reading.
+/// A table with this many readings of each subject, 100 ms apart or fewer over 20 s, with values by
+/// subject and nanoseconds since the first reading.
 pub(crate) fn table(
     source: &str,
     subjects: &[&str],

@@ -1,4 +1,4 @@
-//! Made-up runs whose truth is known: how often a verdict on them is false.
+//! Synthetic runs with known truth: how often verdicts on them are false.
 //!
 //! `cargo test -p assay-judge` judges some runs of each cell. `cargo test --release -p assay-judge
 //! -- --ignored full_tables --nocapture` judges 1000 of each and prints the tables of
@@ -12,7 +12,7 @@ use crate::synthetic::{Run, Scenario, Server};
 
 const LADDER: [u32; 4] = [100, 200, 400, 800];
 
-/// A ladder of so many groups.
+/// A ladder of this many groups.
 pub(crate) fn ladder(groups: usize) -> Vec<u32> {
     LADDER.into_iter().cycle().take(groups).collect()
 }
@@ -21,7 +21,7 @@ fn white(deviation: f64) -> Server {
     Server::Noise { deviation, correlation: 0.0 }
 }
 
-/// What may be wrong.
+/// Which verdict would be false.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Truth {
     /// The promise holds: broken is false.
@@ -30,7 +30,7 @@ pub(crate) enum Truth {
     Fails,
 }
 
-/// What is done to a run by chance, which a seed decides.
+/// A random change of a run, by seed.
 type Draw = Box<dyn Fn(&mut Run, u64)>;
 
 /// One cell of a table.
@@ -38,15 +38,15 @@ pub(crate) struct Cell {
     pub(crate) name: String,
     pub(crate) scenario: Scenario,
     pub(crate) truth: Truth,
-    /// What is done to the run before it is judged.
+    /// A change applied before the run is judged.
     pub(crate) change: fn(&mut Run),
-    /// The same, by chance: what it is given differs from run to run.
+    /// A random change, different in every run.
     pub(crate) draw: Draw,
-    /// The largest part of false verdicts.
+    /// The largest allowed part of false verdicts.
     pub(crate) most: f64,
-    /// The smallest part of right ones.
+    /// The smallest allowed part of right ones.
     pub(crate) least: f64,
-    /// Whether intervals are to hold the shares put in.
+    /// Whether intervals must cover the true shares.
     pub(crate) covers: bool,
 }
 
@@ -58,7 +58,7 @@ impl Cell {
     }
 }
 
-/// How the runs of a cell were judged.
+/// Verdicts on the runs of a cell.
 #[derive(Default)]
 struct Count {
     runs: usize,
@@ -93,7 +93,7 @@ impl Count {
         self.covered as f64 / self.intervals.max(1) as f64
     }
 
-    /// At most this part, and one more where a few runs say little.
+    /// Whether false verdicts are at most this part, with one more allowed in a few runs.
     fn is_rare(&self, wrong: usize, most: f64) -> bool {
         let chance = if self.runs < 500 { 1.0 } else { 0.0 };
         wrong as f64 <= (most * self.runs as f64).floor() + chance
@@ -111,7 +111,7 @@ fn count(cell: &Cell, runs: u64) -> Count {
     count
 }
 
-/// Judges `runs` runs of each cell, prints the table, and says which cells are not as they must be.
+/// Judges `runs` runs of each cell, prints the table, and fails with the cells out of bounds.
 pub(crate) fn table(cells: Vec<Cell>, runs: u64) {
     let mut wrong = Vec::new();
     for cell in cells {
@@ -146,7 +146,7 @@ pub(crate) fn table(cells: Vec<Cell>, runs: u64) {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The shares of a ladder with the first group so many times its own.
+/// The shares of a ladder with the first group at this multiple of its own.
 pub(crate) fn shifted(groups: usize, times: f64) -> Vec<f64> {
     let exact = Scenario::new(&ladder(groups)).shares;
     let rest = (1.0 - exact[0] * times) / (1.0 - exact[0]);
@@ -192,8 +192,8 @@ fn near() -> Vec<Cell> {
         ] {
             let name = format!("16 groups, {repeats} repeats, sd 0.03 between them, {times} x");
             let scenario = exact(16, repeats, 0.03).shares(&shifted(16, times));
-            // A group that scatters four times as much would be kept at 1.12 x in 4 to 8 % of the
-            // runs, were three repeats to keep more.
+            // If three repeats kept more, a group that scatters four times as much would be kept at
+            // 1.12 x in 4 to 8 % of the runs.
             let least = if times == 1.0 { [0.0, 0.0, 0.0, 0.1, 0.8, 0.95][repeats] } else { 0.0 };
             cells.push(Cell { least, covers: repeats > 1, ..Cell::new(name, truth, scenario) });
         }
@@ -214,7 +214,7 @@ fn enough() -> Vec<Cell> {
     cells
 }
 
-/// Nothing scatters: what the promise needs to be decided.
+/// No scatter between repeats: what a decision needs.
 fn quiet() -> Vec<Cell> {
     let mut cells = Vec::new();
     for groups in [2, 4, 16] {
@@ -241,7 +241,7 @@ fn twice_before(time: f64, group: usize, end: f64) -> f64 {
     if time < end && group % 8 == 2 { 2.0 } else { 1.0 }
 }
 
-/// How fast a group is served at a time, beside what its weight promises.
+/// Relative rate of a group at a time.
 type Rate = fn(f64, usize) -> f64;
 
 /// Finding 3: two of 16 groups have twice their share at first.
@@ -292,7 +292,7 @@ fn ramps() -> Vec<Cell> {
     ]
 }
 
-/// Finding 2: a server that falls into another state and starts in the good one.
+/// Finding 2: a server that changes to another state and starts in the good one.
 fn states() -> Vec<Cell> {
     let mut cells = Vec::new();
     for (good_s, bad_s, seconds) in [(2.0, 4.0, 10.0), (5.0, 10.0, 10.0), (5.0, 5.0, 10.0)] {
@@ -314,7 +314,7 @@ fn states() -> Vec<Cell> {
     cells
 }
 
-/// Finding 6: noise with a memory of up to half of the window.
+/// Finding 6: noise with an autocorrelation time of up to half of the window.
 fn memory() -> Vec<Cell> {
     let mut cells = Vec::new();
     for (correlation, seconds) in [(0.6, 20.0), (0.9, 20.0), (0.95, 20.0), (0.98, 60.0)] {
@@ -329,7 +329,7 @@ fn memory() -> Vec<Cell> {
             .shares(&shifted(4, times));
             let truth = if times > 1.0 { Truth::Fails } else { Truth::Holds };
             let name = format!("AR({correlation}), {repeats} x {seconds} s, {times} x");
-            // A single window cannot know the noise that it remembers, and is never kept.
+            // A single window cannot estimate correlated noise, and is never kept.
             let covers = repeats > 1 || correlation < 0.9;
             cells.push(Cell { covers, ..Cell::new(name, truth, scenario) });
         }
@@ -372,7 +372,7 @@ fn gaps() -> Vec<Cell> {
     cells
 }
 
-/// A repeat of three failed after its group had starved: kept leaves the evidence out.
+/// One repeat of three failed after its group had starved: kept would ignore the evidence.
 fn failed() -> Vec<Cell> {
     let starved = |run: &mut Run| {
         run.trial().repeats[1].fault =
@@ -386,12 +386,12 @@ fn failed() -> Vec<Cell> {
 }
 
 #[test]
-fn exact_shares_that_scatter_between_repeats_are_not_called_broken() {
+fn exact_shares_with_scatter_are_not_broken() {
     table(scatter(64), 30);
 }
 
 #[test]
-fn what_is_near_the_margin_is_decided_by_repeats() {
+fn shares_near_the_margin_are_decided_by_repeats() {
     table(near(), 25);
 }
 
@@ -401,7 +401,7 @@ fn quiet_shares_are_decided_by_two_or_three_repeats() {
 }
 
 #[test]
-fn what_the_warm_up_cuts_is_judged() {
+fn the_cut_warm_up_is_judged() {
     table(bad_first(), 6);
 }
 
@@ -411,22 +411,22 @@ fn shares_need_no_steady_total() {
 }
 
 #[test]
-fn states_as_long_as_a_window_are_not_called_kept() {
+fn states_as_long_as_a_window_are_not_kept() {
     table(states(), 25);
 }
 
 #[test]
-fn noise_with_a_memory_does_not_make_intervals_too_narrow() {
+fn correlated_noise_does_not_make_intervals_too_narrow() {
     table(memory(), 12);
 }
 
 #[test]
-fn what_was_not_seen_is_not_judged() {
+fn gaps_are_not_judged() {
     table(gaps(), 10);
 }
 
 #[test]
-fn a_repeat_that_failed_is_not_left_out_in_silence() {
+fn a_failed_repeat_forbids_kept() {
     table(failed(), 10);
 }
 

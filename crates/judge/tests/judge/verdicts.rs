@@ -28,13 +28,13 @@ fn a_collapse_to_equal_shares_breaks_the_promise() {
     assert!((worst.value - 2.75).abs() < 0.1 && worst.low > 0.1, "{worst:?}");
     assert!((promise.jain.unwrap() - 0.662).abs() < 0.01);
     assert!(promise.reason.starts_with("`task1` got 24.9"), "{}", promise.reason);
-    // The third group happens to be owed about what an equal share gives.
+    // The third group happens to be promised about an equal share.
     let verdicts: Vec<_> = promise.groups.iter().map(|group| group.verdict).collect();
     assert_eq!(verdicts, [Verdict::Broken, Verdict::Broken, Verdict::Kept, Verdict::Broken]);
 }
 
 #[test]
-fn one_group_that_is_off_breaks_the_promise_and_the_others_keep_theirs() {
+fn one_group_that_is_off_breaks_the_promise() {
     let shares = [1.4 / 15.0, 1.6 / 15.0, 4.0 / 15.0, 8.0 / 15.0];
     let promise = Scenario::new(&LADDER).shares(&shares).run().promise();
     assert_eq!(promise.verdict, Verdict::Broken);
@@ -43,7 +43,7 @@ fn one_group_that_is_off_breaks_the_promise_and_the_others_keep_theirs() {
 }
 
 #[test]
-fn noise_as_wide_as_the_margin_leaves_it_undecided_and_says_how_long_it_takes() {
+fn noise_as_wide_as_the_margin_is_undecided() {
     let server = Server::Noise { deviation: 0.5, correlation: 0.6 };
     let promise = Scenario { server, seed: 3, ..Scenario::new(&LADDER) }.run().promise();
     assert_eq!(promise.verdict, Verdict::Undecided, "{}", promise.reason);
@@ -55,12 +55,12 @@ fn noise_as_wide_as_the_margin_leaves_it_undecided_and_says_how_long_it_takes() 
 }
 
 #[test]
-fn repeats_that_nobody_would_make_are_not_asked_for() {
+fn unaffordable_repeats_are_not_suggested() {
     let one = |share: f64, seed| {
         let scenario = Scenario { seed, ..Scenario::new(&[100]) }.shares(&[share]);
         scenario.promise("io.bytes", RelationRecord::AtMost(200e6)).run()
     };
-    // 100 and 300 MB/s: both together are within the limit, and nothing is known of others.
+    // 100 and 300 MB/s: both together are within the limit, and the scatter is unknown.
     let (mut run, other) = (one(0.25, 1), one(0.75, 2));
     run.samples[0].push(other.samples[0][0].clone());
     run.trial().repeats.push(other.manifest.trials[0].repeats[0].clone());
@@ -85,14 +85,14 @@ fn one_repeat_never_proves_more_than_its_own_window() {
     assert_eq!(kept.verdict, Verdict::Undecided, "{}", kept.reason);
     assert_eq!(kept.was.unwrap().verdict, Verdict::Kept);
     assert_eq!(kept.needs_repeats, Some(3));
-    assert!(kept.reason.contains("one repeat shows its own window"), "{}", kept.reason);
+    assert!(kept.reason.contains("one repeat shows only its own window"), "{}", kept.reason);
     let broken = one(&[0.25; 4]);
     assert_eq!(broken.verdict, Verdict::Broken, "{}", broken.reason);
     assert!(broken.reason.contains("in this window of 1"), "{}", broken.reason);
 }
 
 #[test]
-fn one_repeat_that_remembers_for_long_is_said_with_no_confidence() {
+fn one_correlated_repeat_has_no_interval() {
     let server = Server::Noise { deviation: 0.2, correlation: 0.98 };
     let judged =
         |seed| Scenario { server, seed, alone: true, ..Scenario::new(&LADDER) }.run().promise();
@@ -103,12 +103,12 @@ fn one_repeat_that_remembers_for_long_is_said_with_no_confidence() {
     assert!(!unbounded.is_empty());
     for promise in unbounded {
         assert!(!promise.reason.contains("confidence"), "{}", promise.reason);
-        assert!(promise.reason.contains("its own noise is not known"), "{}", promise.reason);
+        assert!(promise.reason.contains("its noise is unknown"), "{}", promise.reason);
     }
 }
 
 #[test]
-fn what_was_is_a_fact_about_all_seconds_and_says_of_two_states_how_long_each_was() {
+fn the_observation_covers_all_seconds_and_both_states() {
     let rate = |time: f64, group: usize| if time < 12.0 && group == 2 { 2.0 } else { 1.0 };
     let server = Server::Scripted { rate, deviation: 0.05 };
     let promise = Scenario { server, repeats: 3, ..Scenario::new(&LADDER) }.run().promise();
@@ -123,7 +123,7 @@ fn what_was_is_a_fact_about_all_seconds_and_says_of_two_states_how_long_each_was
 }
 
 #[test]
-fn a_group_that_is_starved_for_seconds_and_paid_back_breaks_its_spans() {
+fn a_starved_and_compensated_group_breaks_its_spans() {
     let rate = |time: f64, group: usize| match (group, time as u64 % 10) {
         (0, 0..3) => 0.05,
         (0, 3..6) => 1.95,
@@ -155,7 +155,7 @@ fn spans_that_hold_keep_their_promise() {
 }
 
 #[test]
-fn spans_that_the_samples_cannot_show_are_not_judged_by_longer_ones() {
+fn spans_shorter_than_the_samples_are_undecided() {
     let promise = |span_s: f64| {
         let server = Server::Noise { deviation: 0.02, correlation: 0.0 };
         let mut scenario = Scenario { server, repeats: 3, seconds: 40.0, ..Scenario::new(&LADDER) };
@@ -186,8 +186,8 @@ fn a_group_that_is_never_served_breaks_the_promise() {
 }
 
 #[test]
-fn a_turn_that_may_still_come_is_no_proof_of_starvation() {
-    // 64 groups in turns of 100 ms each: 20 s hold three rounds, 4 s not even one.
+fn a_pending_slice_is_not_starvation() {
+    // 64 groups with slices of 100 ms each: 20 s hold three rounds, 4 s not even one.
     let server = Server::Turns { round_s: 6.4, jitter: 0.0 };
     let scenario = Scenario { server, seconds: 4.0, ..Scenario::new(&[100; 64]) };
     let promise = scenario.run().promise();
@@ -196,7 +196,7 @@ fn a_turn_that_may_still_come_is_no_proof_of_starvation() {
 }
 
 #[test]
-fn equal_means_the_same_for_all_whatever_the_weights() {
+fn equal_ignores_the_weights() {
     let equal = |shares: &[f64; 4]| {
         let scenario = Scenario::new(&LADDER).shares(shares);
         scenario.promise("io.ios", RelationRecord::Equal).run().promise()
@@ -208,7 +208,7 @@ fn equal_means_the_same_for_all_whatever_the_weights() {
 }
 
 #[test]
-fn a_limit_is_kept_below_broken_above_and_void_where_nobody_reached_it() {
+fn a_limit_is_kept_below_broken_above_and_void_if_never_reached() {
     let limit = |bytes: f64| {
         let relation = RelationRecord::AtMost(bytes);
         Scenario::new(&[100, 100]).promise("io.bytes", relation).run().promise()
@@ -225,7 +225,7 @@ fn a_limit_is_kept_below_broken_above_and_void_where_nobody_reached_it() {
 }
 
 #[test]
-fn a_limit_that_a_mean_stays_clear_of_may_be_broken_in_its_spans() {
+fn a_limit_may_be_broken_in_its_spans_only() {
     let rate = |time: f64, _: usize| if (time as u64).is_multiple_of(2) { 0.1 } else { 1.6 };
     let server = Server::Scripted { rate, deviation: 0.02 };
     let scenario = Scenario { server, repeats: 5, ..Scenario::new(&[100, 100]) };
@@ -260,7 +260,7 @@ fn cpu_time_is_judged_in_cpus() {
 }
 
 #[test]
-fn the_share_follows_the_value_read_back_and_not_the_one_asked() {
+fn the_share_follows_the_value_read_back() {
     let mut run = Scenario::new(&LADDER).run();
     run.trial().groups[3].knobs[0].asked = "8000".to_owned();
     let promise = run.promise();
@@ -268,7 +268,7 @@ fn the_share_follows_the_value_read_back_and_not_the_one_asked() {
 }
 
 #[test]
-fn a_measure_that_no_source_gives_is_void() {
+fn a_measure_without_a_source_is_void() {
     let promise =
         Scenario::new(&LADDER).promise("net.bytes", RelationRecord::Equal).run().promise();
     assert_eq!(promise.verdict, Verdict::Void);
@@ -276,7 +276,7 @@ fn a_measure_that_no_source_gives_is_void() {
 }
 
 #[test]
-fn the_same_run_gives_the_same_document_whatever_the_seed() {
+fn the_judgement_is_deterministic() {
     let mut run = Scenario::new(&LADDER).run();
     let first = run.judge();
     run.manifest.seed = 43;
@@ -289,5 +289,5 @@ fn the_worst_verdict_is_that_of_the_study() {
     assert_eq!(Verdict::worst([Kept, Undecided, Void, Broken]), Broken);
     assert_eq!(Verdict::worst([Kept, Undecided, Void]), Void);
     assert_eq!(Verdict::worst([Kept, Undecided]), Undecided);
-    assert_eq!(Verdict::worst([]), Void, "what promises nothing shows nothing");
+    assert_eq!(Verdict::worst([]), Void, "no promise shows nothing");
 }

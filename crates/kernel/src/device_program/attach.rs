@@ -1,4 +1,4 @@
-//! Attaching the program to a group.
+//! Attaches the program to a group.
 
 use std::fs::File;
 use std::io;
@@ -11,11 +11,11 @@ use crate::bpf::{call, load};
 use crate::error::Error;
 use crate::root::Root;
 
-/// A command of bpf(2), types and flags, from linux/bpf.h.
+/// bpf(2) commands, types and flags, from linux/bpf.h.
 const BPF_PROG_ATTACH: libc::c_long = 8;
 const BPF_PROG_TYPE_CGROUP_DEVICE: u32 = 15;
 const BPF_CGROUP_DEVICE: u32 = 6;
-/// Programs of the groups above are asked as well, and all must allow.
+/// Programs of ancestor groups run as well, and all must allow.
 const BPF_F_ALLOW_MULTI: u32 = 2;
 
 /// `union bpf_attr` for BPF_PROG_ATTACH.
@@ -27,8 +27,8 @@ struct Attach {
     flags: u32,
 }
 
-/// Attaches `rules` to the cgroup v2 group at `group`. The last rule that matches a request
-/// decides; what none matches is allowed, as in a new group of cgroup v1.
+/// Attaches `rules` to the cgroup v2 group at `group`. The last matching rule decides; without one
+/// access is allowed, as in a new group of cgroup v1.
 pub fn attach(root: &Root, group: &Path, rules: &[(Verb, DeviceRule)]) -> Result<(), Error> {
     let directory =
         File::open(root.resolve(group)).map_err(|cause| Error::new("open", group, &cause))?;

@@ -1,18 +1,18 @@
-//! Rules as eBPF instructions (Documentation/bpf/standardization/instruction-set.rst).
+//! Compiles rules to eBPF instructions (Documentation/bpf/standardization/instruction-set.rst).
 
 use super::rule::{DeviceRule, MKNOD, READ, Verb, WRITE};
 
-/// `R0` is the answer, `R1` the context when the program begins.
-const ANSWER: u8 = 0;
+/// `R0` is the return value, `R1` the context at the start of the program.
+const R0: u8 = 0;
 const CONTEXT: u8 = 1;
 const KIND: u8 = 2;
 const ACCESS: u8 = 3;
 const MAJOR: u8 = 4;
 const MINOR: u8 = 5;
-/// The context is not needed any more once its fields are in registers.
+/// The context is not needed once its fields are in registers.
 const SCRATCH: u8 = CONTEXT;
 
-/// Operation codes: class, operation, source.
+/// Opcodes: class, operation, source.
 const LOAD_WORD: u8 = 0x61;
 const MOVE_NUMBER: u8 = 0xb7;
 const MOVE: u8 = 0xbf;
@@ -22,10 +22,10 @@ const JUMP_IF_EQUAL: u8 = 0x15;
 const JUMP_IF_NOT_EQUAL: u8 = 0x55;
 const EXIT: u8 = 0x95;
 
-/// Every way in which a device can be used.
+/// All kinds of access to a device.
 const ALL: u32 = MKNOD | READ | WRITE;
 
-/// One instruction as the kernel lays it out: `struct bpf_insn` of linux/bpf.h.
+/// One instruction in the kernel's layout: `struct bpf_insn` of linux/bpf.h.
 fn instruction(code: u8, destination: u8, source: u8, offset: i16, number: i32) -> u64 {
     u64::from(code)
         | u64::from(source << 4 | destination) << 8
@@ -33,11 +33,11 @@ fn instruction(code: u8, destination: u8, source: u8, offset: i16, number: i32) 
         | u64::from(number as u32) << 32
 }
 
-/// The program that answers 1 (allowed) or 0 (EPERM). The last rule that matches decides, and
-/// `otherwise` where none does.
+/// The program, returning 1 (allowed) or 0 (EPERM). The last matching rule decides, and `otherwise` if
+/// none matches.
 ///
-/// A request may ask for several ways at once, as an open for reading and writing does: a rule
-/// that denies matches if it denies any of them, one that allows if it allows them all.
+/// A request may combine kinds of access, as an open for reading and writing does: a deny rule matches
+/// if it covers any of them, an allow rule if it covers all of them.
 pub(super) fn program(rules: &[(Verb, DeviceRule)], otherwise: Verb) -> Vec<u64> {
     let mut code = vec![
         // struct bpf_cgroup_dev_ctx { __u32 access_type; __u32 major; __u32 minor; }, where
@@ -58,15 +58,15 @@ pub(super) fn program(rules: &[(Verb, DeviceRule)], otherwise: Verb) -> Vec<u64>
 
 fn answer(verb: Verb) -> [u64; 2] {
     let allowed = i32::from(verb == Verb::Allow);
-    [instruction(MOVE_NUMBER, ANSWER, 0, 0, allowed), instruction(EXIT, 0, 0, 0, 0)]
+    [instruction(MOVE_NUMBER, R0, 0, 0, allowed), instruction(EXIT, 0, 0, 0, 0)]
 }
 
-/// The tests of one rule, each of which jumps behind the block when it fails.
+/// The tests of one rule, each of which jumps past the block when it fails.
 fn block(verb: Verb, rule: &DeviceRule) -> Vec<u64> {
     let mut tests: Vec<(u8, u8, u32)> = Vec::new();
     let numbers = [(KIND, rule.kind), (MAJOR, rule.major), (MINOR, rule.minor)];
-    let wanted = numbers.into_iter().filter_map(|(register, number)| Some((register, number?)));
-    tests.extend(wanted.map(|(register, number)| (JUMP_IF_NOT_EQUAL, register, number)));
+    let tested = numbers.into_iter().filter_map(|(register, number)| Some((register, number?)));
+    tests.extend(tested.map(|(register, number)| (JUMP_IF_NOT_EQUAL, register, number)));
     let (mask, jump) = match verb {
         Verb::Allow => (ALL & !rule.access, JUMP_IF_NOT_EQUAL),
         Verb::Deny => (rule.access, JUMP_IF_EQUAL),
@@ -91,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    /// What the program answers, by an interpreter of the instructions that it uses.
+    /// The result of the program, by an interpreter of the instructions that it uses.
     fn run(program: &[u64], kind: u32, access: u32, major: u32, minor: u32) -> bool {
         let context = [(access << 16) | kind, major, minor];
         let mut registers = [0u64; 10];
@@ -117,7 +117,7 @@ mod tests {
         }
     }
 
-    /// The same question answered from the rules themselves.
+    /// The expected result, computed from the rules directly.
     fn decide(
         rules: &[(Verb, DeviceRule)],
         kind: u32,
@@ -125,7 +125,7 @@ mod tests {
         major: u32,
         minor: u32,
     ) -> bool {
-        let is = |wanted: Option<u32>, found| wanted.is_none_or(|wanted| wanted == found);
+        let is = |required: Option<u32>, actual| required.is_none_or(|required| required == actual);
         let matching = rules.iter().rev().find(|(verb, rule)| {
             let ways = match verb {
                 Verb::Allow => access & !rule.access == 0,
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_null_device_is_denied_and_its_neighbour_is_not() {
+    fn the_null_device_is_denied_but_not_its_neighbour() {
         let rules = [(Verb::Deny, "c 1:3 rwm".parse().unwrap())];
         let program = program(&rules, Verb::Allow);
         assert!(!run(&program, 2, READ, 1, 3));
@@ -156,7 +156,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_program_decides_as_the_rules_do(
+        fn the_program_agrees_with_the_rules(
             rules in prop::collection::vec(rule(), 0..6),
             kind in 1u32..3, access in 1u32..8, major in 0u32..3, minor in 0u32..3,
         ) {

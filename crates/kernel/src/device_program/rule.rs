@@ -1,9 +1,9 @@
-//! One line of `devices.allow` or `devices.deny`, as cgroup v1 writes it.
+//! One line of `devices.allow` or `devices.deny`, in the format of cgroup v1.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a rule does with a request that it matches.
+/// The effect of a rule on a matching request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     /// The device may be used in these ways.
@@ -20,7 +20,7 @@ pub struct DeviceRule {
     pub(super) kind: Option<u32>,
     pub(super) major: Option<u32>,
     pub(super) minor: Option<u32>,
-    /// `BPF_DEVCG_ACC_MKNOD` (1), `_READ` (2) and `_WRITE` (4), added up.
+    /// `BPF_DEVCG_ACC_MKNOD` (1), `_READ` (2) and `_WRITE` (4), combined.
     pub(super) access: u32,
 }
 
@@ -36,7 +36,7 @@ impl FromStr for DeviceRule {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is no device rule: write `a`, or `b` or `c`, MAJOR:MINOR (each a number \
+                "`{text}` is not a device rule: write `a`, or `b` or `c`, MAJOR:MINOR (each a number \
                  or `*`) and some of `rwm`, such as `c 1:3 rwm`"
             )
         };
@@ -51,7 +51,7 @@ impl FromStr for DeviceRule {
         if words.next().is_some() {
             return Err(wrong());
         }
-        // The kernel takes `a` for every device in every way, whatever follows.
+        // For the kernel `a` means every device and every access, whatever follows.
         if kind.is_none() {
             return Ok(Self { kind, major: None, minor: None, access: MKNOD | READ | WRITE });
         }
@@ -83,7 +83,7 @@ impl fmt::Display for DeviceRule {
     }
 }
 
-/// `None` stands for `*`. Device numbers have 12 and 20 bits (include/linux/kdev_t.h).
+/// `None` for `*`. Device numbers have 12 and 20 bits (include/linux/kdev_t.h).
 fn number(text: &str) -> Option<Option<u32>> {
     const MINOR_BITS: u32 = 20;
     match text {
@@ -110,14 +110,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_reads_as_it_was_written() {
+    fn a_rule_is_formatted_as_written() {
         for text in ["a", "c 1:3 rwm", "b 8:* r", "c *:* m", "c 136:1048575 rw"] {
             assert_eq!(text.parse::<DeviceRule>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn what_is_no_rule_is_refused_with_the_form() {
+    fn an_invalid_rule_is_refused_with_the_format() {
         for text in
             ["", "d 1:3 r", "c 1 r", "c 1:3", "c 1:3 x", "c 1:-1 r", "b 8:1048576 r", "c 1:3 r w"]
         {

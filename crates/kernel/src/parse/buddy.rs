@@ -1,30 +1,30 @@
 //! /proc/buddyinfo and /proc/pagetypeinfo: free blocks of each order
-//! (Documentation/filesystems/proc.rst), and how useful they are.
+//! (Documentation/filesystems/proc.rst), and how usable they are.
 
 use crate::counters::number;
 
-/// Orders that are read: `NR_PAGE_ORDERS` is 11 unless a kernel was built otherwise.
+/// Number of orders read: `NR_PAGE_ORDERS` is 11 unless a kernel was built otherwise.
 pub const ORDERS: usize = 11;
 
-/// Free blocks of one zone, or of one kind of blocks of it.
+/// Free blocks of one zone, or of one migrate type in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks<'t> {
     /// The node.
     pub node: u16,
     /// `DMA32`, `Normal`, `Movable` and others.
     pub zone: &'t [u8],
-    /// What kind of pages the blocks are kept for; empty in /proc/buddyinfo.
+    /// The migrate type of the blocks; empty in /proc/buddyinfo.
     pub kind: &'t [u8],
     /// Free blocks of `2^i` pages.
     pub free: [u64; ORDERS],
 }
 
-/// Every line of free blocks in a file; other lines are passed over.
+/// Parses every line of free blocks in a file; other lines are skipped.
 pub fn blocks(text: &[u8]) -> impl Iterator<Item = Blocks<'_>> {
     text.split(|byte| *byte == b'\n').filter_map(line)
 }
 
-/// `Node 0, zone   Normal  1 2 3 ..`, or with `, type    Unmovable` behind the zone.
+/// `Node 0, zone   Normal  1 2 3 ..`, or with `, type    Unmovable` after the zone.
 fn line(line: &[u8]) -> Option<Blocks<'_>> {
     let rest = line.strip_prefix(b"Node")?;
     let comma = rest.iter().position(|byte| *byte == b',')?;
@@ -42,7 +42,7 @@ fn line(line: &[u8]) -> Option<Blocks<'_>> {
     };
     let mut free = [0; ORDERS];
     for count in &mut free {
-        // Since 5.3 the kernel stops to count at 100000 and writes `>100000` (mm/vmstat.c).
+        // Since 5.3 the kernel stops counting at 100000 and writes `>100000` (mm/vmstat.c).
         let word = words.next()?;
         *count = number(word.strip_prefix(b">").unwrap_or(word))?;
     }
@@ -58,7 +58,7 @@ impl Blocks<'_> {
         })
     }
 
-    /// Free pages in blocks that hold an allocation of this order.
+    /// Free pages in blocks large enough for an allocation of this order.
     fn suitable(&self, order: usize) -> u64 {
         let orders = (0..).zip(self.free).skip(order);
         orders.fold(0_u64, |sum, (order, count): (u32, u64)| {
@@ -66,20 +66,19 @@ impl Blocks<'_> {
         })
     }
 
-    /// The unusable free space index for this order, in thousandths: the part of the free memory
-    /// that lies in blocks too small (Gorman and Whitcroft, "The what, the why and the where to of
-    /// anti-fragmentation", 2006; `extfrag/unusable_index` in debugfs). `None` without any free
-    /// page.
+    /// The unusable free space index for this order, in thousandths: the fraction of free memory in
+    /// blocks that are too small (Gorman and Whitcroft, "The what, the why and the where to of
+    /// anti-fragmentation", 2006; `extfrag/unusable_index` in debugfs). `None` without any free page.
     #[must_use]
     pub fn unusable_permille(&self, order: usize) -> Option<u64> {
         let free = self.pages();
         (free > 0).then(|| (free - self.suitable(order)).saturating_mul(1000) / free)
     }
 
-    /// The external fragmentation index for this order, in thousandths: towards 0 an allocation
-    /// would fail for want of memory, towards 1000 because of fragmentation
-    /// (`fragmentation_index`, mm/vmstat.c; vm.extfrag_threshold compares with it). `None` while
-    /// an allocation would succeed, where the kernel shows -1000.
+    /// The external fragmentation index for this order, in thousandths: near 0 an allocation would fail
+    /// for lack of memory, near 1000 because of fragmentation (`fragmentation_index`, mm/vmstat.c;
+    /// vm.extfrag_threshold is compared with it). `None` if an allocation would succeed, where the
+    /// kernel shows -1000.
     #[must_use]
     pub fn fragmentation_permille(&self, order: usize) -> Option<u64> {
         let blocks: u64 = self.free.iter().fold(0, |sum, count| sum.saturating_add(*count));
@@ -100,22 +99,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_files_are_read_and_their_other_lines_passed_over() {
+    fn both_files_are_read_and_their_other_lines_skipped() {
         let text = b"Node 0, zone      DMA      0      0      0      0      0      0      0      0      1      1      3 \n\
                      Node 12, zone   Normal  10997  10405  4108  2212  764  254  558  597  347  333  4380 \n";
-        let found: Vec<_> = blocks(text).collect();
-        assert_eq!((found.len(), found[1].node, found[1].zone), (2, 12, &b"Normal"[..]));
-        assert_eq!((found[0].free[10], found[1].free[0]), (3, 10_997));
-        assert_eq!(found[0].pages(), 256 + 512 + 3 * 1024);
+        let parsed: Vec<_> = blocks(text).collect();
+        assert_eq!((parsed.len(), parsed[1].node, parsed[1].zone), (2, 12, &b"Normal"[..]));
+        assert_eq!((parsed[0].free[10], parsed[1].free[0]), (3, 10_997));
+        assert_eq!(parsed[0].pages(), 256 + 512 + 3 * 1024);
 
         let types = b"Page block order: 9\nPages per block:  512\n\n\
             Free pages count per migrate type at order 0 1 2 3 4 5 6 7 8 9 10 \n\
             Node    0, zone   Normal, type      Movable 2 1 2 1 0 2 443 553 346 332 >100000 \n\n\
             Number of blocks type     Unmovable      Movable  Reclaimable   HighAtomic      Isolate \n\
             Node 0, zone   Normal          100         5000           10            0            0 \n";
-        let found: Vec<_> = blocks(types).collect();
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!((found[0].kind, found[0].free[10]), (&b"Movable"[..], 100_000));
+        let parsed: Vec<_> = blocks(types).collect();
+        assert_eq!(parsed.len(), 1, "{parsed:?}");
+        assert_eq!((parsed[0].kind, parsed[0].free[10]), (&b"Movable"[..], 100_000));
     }
 
     fn with(free: &[(usize, u64)]) -> Blocks<'static> {
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn without_memory_there_is_nothing_unusable_and_nothing_fragmented() {
+    fn without_free_memory_nothing_is_unusable_or_fragmented() {
         assert_eq!(with(&[]).unusable_permille(9), None);
         assert_eq!(with(&[]).fragmentation_permille(9), Some(0));
     }

@@ -1,17 +1,16 @@
-//! Attributes that list all choices and put brackets around the active one, such as
-//! `queue/scheduler`.
+//! Attributes that list all choices, with the active one in brackets, such as `queue/scheduler`.
 
-/// What can be chosen and what is.
+/// The possible choices and the active one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// The one in brackets.
+    /// The active choice.
     pub active: String,
-    /// All of them, in the kernel's order.
+    /// All choices, in the kernel's order.
     pub offered: Vec<String>,
 }
 
-/// Reads `none [mq-deadline] bfq`; `None` when nothing stands in brackets. A single word
-/// without brackets, as `none` for a queue that offers nothing else, is its own choice.
+/// Parses `none [mq-deadline] bfq`; `None` if nothing is in brackets. A single word without brackets,
+/// such as `none` for a queue without alternatives, is the active choice.
 #[must_use]
 pub fn parse(text: &str) -> Option<Choice> {
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -28,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_active_choice_stands_in_brackets() {
+    fn the_active_choice_is_in_brackets() {
         let choice = parse("none mq-deadline [bfq] \n").unwrap();
         assert_eq!(choice.active, "bfq");
         assert_eq!(choice.offered, ["none", "mq-deadline", "bfq"]);

@@ -1,15 +1,15 @@
 //! /proc/cpuinfo (proc_cpuinfo(5)).
 
-/// What the processors call themselves.
+/// The processor's description.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CpuInfo {
-    /// `model name` on x86, `cpu` on POWER, `Processor` on old ARM; `None` where there is none.
+    /// `model name` on x86, `cpu` on POWER, `Processor` on old ARM; `None` if absent.
     pub model: Option<String>,
     /// Whether the flag `hypervisor` is set: this is a virtual machine (x86 only).
     pub hypervisor: bool,
 }
 
-/// Reads the first processor's description.
+/// Parses the first processor's description.
 #[must_use]
 pub fn parse(text: &str) -> CpuInfo {
     let fields =
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_model_and_whether_a_hypervisor_runs_it() {
+    fn the_model_and_the_hypervisor_flag_are_parsed() {
         let text =
             "processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC\nflags\t\t: fpu hypervisor\n";
         let info = parse(text);

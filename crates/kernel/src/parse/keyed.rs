@@ -1,6 +1,6 @@
-//! Files of one key and one value a line: /proc/meminfo, /proc/PID/status, os-release.
+//! Files with one key and one value per line: /proc/meminfo, /proc/PID/status, os-release.
 
-/// The value behind `key:`, trimmed (/proc/PID/status, /proc/meminfo).
+/// The value of `key:`, trimmed (/proc/PID/status, /proc/meminfo).
 #[must_use]
 pub fn colon<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     text.lines()
@@ -9,7 +9,7 @@ pub fn colon<'t>(text: &'t str, key: &str) -> Option<&'t str> {
         .map(|(_, value)| value.trim())
 }
 
-/// An amount that /proc/meminfo or a node's meminfo gives in KiB (written `kB`), in bytes.
+/// An amount in KiB (written `kB`) from /proc/meminfo or a node's meminfo, in bytes.
 #[must_use]
 pub fn kibibytes(text: &str, key: &str) -> Option<u64> {
     let value = text.lines().find_map(|line| {

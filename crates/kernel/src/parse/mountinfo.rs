@@ -2,32 +2,32 @@
 
 use std::path::PathBuf;
 
-/// One mount as this process sees it.
+/// One mount in this process's mount namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
     /// Device number of the file system, `major:minor`.
     pub device: String,
-    /// What part of the file system is mounted; not `/` for bind mounts and in containers.
+    /// The mounted part of the file system; not `/` for bind mounts and in containers.
     pub root: String,
-    /// Where.
+    /// The mount point.
     pub target: PathBuf,
     /// Type of the file system, `ext4`, `cgroup2`.
     pub kind: String,
-    /// What was mounted, `/dev/sda1`.
+    /// The mounted device, `/dev/sda1`.
     pub source: String,
     /// Options of the file system; for cgroup v1 these name the controllers.
     pub options: Vec<String>,
 }
 
 impl Mount {
-    /// Whether this is a hierarchy of cgroup v1 with this controller.
+    /// Whether this is a cgroup v1 hierarchy with this controller.
     #[must_use]
     pub fn is_v1_of(&self, controller: &str) -> bool {
         self.kind == "cgroup" && self.options.iter().any(|option| option == controller)
     }
 }
 
-/// Reads the table; lines that do not have its form are left out.
+/// Parses the table; malformed lines are skipped.
 #[must_use]
 pub fn parse(text: &str) -> Vec<Mount> {
     text.lines().filter_map(parse_line).collect()
@@ -35,11 +35,11 @@ pub fn parse(text: &str) -> Vec<Mount> {
 
 fn parse_line(line: &str) -> Option<Mount> {
     // A variable number of optional fields ends with a single hyphen.
-    let (place, system) = line.split_once(" - ")?;
-    let mut place = place.split(' ');
-    let device = place.nth(2)?;
-    let root = place.next()?;
-    let target = place.next()?;
+    let (mount, system) = line.split_once(" - ")?;
+    let mut mount = mount.split(' ');
+    let device = mount.nth(2)?;
+    let root = mount.next()?;
+    let target = mount.next()?;
     let mut system = system.split(' ');
     let kind = system.next()?;
     let source = system.next()?;
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_mounts_with_and_without_optional_fields() {
+    fn mounts_are_parsed_with_and_without_optional_fields() {
         let text = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard\n\
                     38 31 0:35 / /sys/fs/cgroup/blkio rw shared:9 master:2 - cgroup cgroup rw,blkio\n\
                     nonsense\n";
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_in_a_path_is_read_as_a_blank() {
+    fn an_escaped_blank_in_a_path_is_unescaped() {
         let text = "27 1 8:1 / /mnt/my\\040disk\\134x rw - ext4 /dev/sda1 rw\n";
         assert_eq!(parse(text)[0].target, PathBuf::from("/mnt/my disk\\x"));
     }

@@ -1,9 +1,9 @@
-//! /proc/PID/numa_maps (numa(7)): on which nodes the pages of a process are.
+//! /proc/PID/numa_maps (numa(7)): the NUMA nodes of a process's pages.
 
 use std::collections::BTreeMap;
 
-/// Bytes of anonymous memory on each node. Lines without anonymous pages are left out: pages of
-/// files belong to whoever read them first.
+/// Bytes of anonymous memory on each node. Lines without anonymous pages are left out: the placement of
+/// file pages depends on who read them first.
 #[must_use]
 pub fn anonymous(text: &str) -> BTreeMap<u16, u64> {
     let mut nodes = BTreeMap::new();
@@ -20,8 +20,8 @@ pub fn anonymous(text: &str) -> BTreeMap<u16, u64> {
     nodes
 }
 
-/// Bytes of anonymous memory by the policy of their area, as the kernel spells it:
-/// `interleave:0-1`, but also `weighted interleave:0-1` and `prefer (many):0` with a blank inside.
+/// Bytes of anonymous memory by the policy of their area, as the kernel spells it: `interleave:0-1`,
+/// but also `weighted interleave:0-1` and `prefer (many):0` with a blank inside.
 #[must_use]
 pub fn anonymous_by_policy(text: &str) -> BTreeMap<String, u64> {
     let mut policies = BTreeMap::new();
@@ -36,52 +36,52 @@ pub fn anonymous_by_policy(text: &str) -> BTreeMap<String, u64> {
     policies
 }
 
-/// Bytes of files that are mapped, by path and node; of the pages that a private mapping has copied
-/// none, which are anonymous. A blank in a path is `\040` there, as the kernel writes it.
+/// Bytes of mapped files, by path and node, without pages copied by a private mapping, which are
+/// anonymous. A blank in a path is `\040`, as the kernel writes it.
 #[must_use]
 pub fn files(text: &str) -> BTreeMap<String, BTreeMap<u16, u64>> {
-    let mut found: BTreeMap<String, BTreeMap<u16, u64>> = BTreeMap::new();
+    let mut files: BTreeMap<String, BTreeMap<u16, u64>> = BTreeMap::new();
     for line in text.lines() {
         let word = |key: &str| line.split(' ').find_map(|word| word.strip_prefix(key));
         let (Some(path), None) = (word("file="), word("anon=")) else { continue };
         let page = word("kernelpagesize_kB=").and_then(|size| size.parse::<u64>().ok());
         let page = page.unwrap_or(4).saturating_mul(1024);
         for (node, pages) in line.split(' ').filter_map(on_node) {
-            let bytes = found.entry(path.to_owned()).or_default().entry(node).or_default();
+            let bytes = files.entry(path.to_owned()).or_default().entry(node).or_default();
             *bytes = bytes.saturating_add(pages.saturating_mul(page));
         }
     }
-    found
+    files
 }
 
-/// How memory is placed, as far as shares of it are told apart.
+/// A memory policy, as far as the placement of an area depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// That of the thread which touches it first.
+    /// The policy of the thread that touches it first.
     Default,
-    /// The node of the CPU that touches it (MPOL_LOCAL).
+    /// The node of the touching CPU (MPOL_LOCAL).
     Local,
-    /// Some nodes before others.
+    /// Some nodes are preferred.
     Preferred,
-    /// These nodes and no others.
+    /// Only these nodes.
     Bind,
-    /// These nodes in turn, by weights or evenly.
+    /// Interleaved over these nodes, weighted or not.
     Interleave,
 }
 
-/// One area of a process.
+/// One mapped area of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Area {
-    /// Its policy; `None` for a name that this does not know.
+    /// Its policy; `None` for an unknown name.
     pub policy: Option<Policy>,
-    /// Whether its pages are anonymous and not those of a file.
+    /// Whether its pages are anonymous rather than those of a file.
     pub anonymous: bool,
     /// Bytes on each node.
     pub on: Vec<(u16, u64)>,
 }
 
-/// All areas that have pages, each with its policy and its bytes by node. A private mapping of a
-/// file counts as anonymous when most of its pages have been written, and so copied.
+/// All areas that have pages, each with its policy and its bytes by node. A private file mapping counts
+/// as anonymous if most of its pages have been written to, and so copied.
 pub fn areas(text: &str) -> impl Iterator<Item = Area> {
     text.lines().filter_map(area)
 }
@@ -103,7 +103,7 @@ fn area(line: &str) -> Option<Area> {
     Some(Area { policy: policy(line.split_once(' ')?.1), anonymous, on })
 }
 
-/// Two of the names hold a blank, and flags may stand before the colon (`bind=static:0`).
+/// Two of the names contain a blank, and flags may precede the colon (`bind=static:0`).
 fn policy(rest: &str) -> Option<Policy> {
     let known = [
         ("default", Policy::Default),
@@ -140,27 +140,27 @@ mod tests {
              7f03 prefer (many):0 heap anon=1 N1=1 kernelpagesize_kB=4\n\
              7f04 bind:0 anon=1 N0=1 kernelpagesize_kB=4\n",
         );
-        let found: Vec<(&str, u64)> =
+        let parsed: Vec<(&str, u64)> =
             policies.iter().map(|(policy, bytes)| (policy.as_str(), *bytes)).collect();
         assert_eq!(
-            found,
+            parsed,
             [("bind:0", 4096), ("prefer (many):0", 4096), ("weighted interleave:0-1", 20_480)]
         );
     }
 
     #[test]
-    fn files_are_counted_by_path_and_copies_of_their_pages_are_not() {
+    fn files_are_counted_by_path_without_copied_pages() {
         let text = "7f01 bind:0 file=/data/a\\040b mapped=9 N0=4 N1=5 kernelpagesize_kB=4\n\
                     7f02 bind:0 file=/data/a\\040b anon=2 dirty=2 N0=2 kernelpagesize_kB=4\n\
                     7f03 bind:0 file=/data/a\\040b mapped=1 N1=1 kernelpagesize_kB=4\n\
                     7f04 bind:0 heap anon=1 dirty=1 N1=1 kernelpagesize_kB=4\n";
-        let found = files(text);
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found["/data/a\\040b"], BTreeMap::from([(0, 4 * 4096), (1, 6 * 4096)]));
+        let parsed = files(text);
+        assert_eq!(parsed.len(), 1, "{parsed:?}");
+        assert_eq!(parsed["/data/a\\040b"], BTreeMap::from([(0, 4 * 4096), (1, 6 * 4096)]));
     }
 
     #[test]
-    fn numbers_that_no_kernel_writes_overflow_nothing() {
+    fn huge_numbers_do_not_overflow() {
         let most = u64::MAX;
         let line = format!("7f00 default anon={most} N0={most} kernelpagesize_kB={most}\n");
         assert_eq!(areas(&line).next().unwrap().on, [(0, most)]);
@@ -168,17 +168,17 @@ mod tests {
     }
 
     #[test]
-    fn every_area_has_its_policy_and_its_bytes() {
+    fn every_area_has_a_policy_and_bytes_by_node() {
         let text = "7f01 weighted interleave:0-1 anon=5 dirty=5 N0=2 N1=3 kernelpagesize_kB=4\n\
                     7f02 bind=static:0 file=/usr/bin/N0=7\\040x mapped=9 N0=9 kernelpagesize_kB=4\n\
                     7f03 prefer (many):0-1 heap anon=1 dirty=1 N1=1 kernelpagesize_kB=2048\n\
                     7f04 default\n";
-        let found: Vec<Area> = areas(text).collect();
-        assert_eq!(found.len(), 3, "an area without pages is none: {found:?}");
-        assert_eq!(found[0].policy, Some(Policy::Interleave));
-        assert_eq!(found[0].on, [(0, 8192), (1, 12_288)]);
-        assert_eq!((found[1].policy, found[1].anonymous), (Some(Policy::Bind), false));
-        assert_eq!((found[2].policy, found[2].anonymous), (Some(Policy::Preferred), true));
-        assert_eq!(found[2].on, [(1, 2 << 20)]);
+        let parsed: Vec<Area> = areas(text).collect();
+        assert_eq!(parsed.len(), 3, "an area without pages is left out: {parsed:?}");
+        assert_eq!(parsed[0].policy, Some(Policy::Interleave));
+        assert_eq!(parsed[0].on, [(0, 8192), (1, 12_288)]);
+        assert_eq!((parsed[1].policy, parsed[1].anonymous), (Some(Policy::Bind), false));
+        assert_eq!((parsed[2].policy, parsed[2].anonymous), (Some(Policy::Preferred), true));
+        assert_eq!(parsed[2].on, [(1, 2 << 20)]);
     }
 }

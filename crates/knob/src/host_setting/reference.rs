@@ -1,4 +1,4 @@
-//! docs/reference/settings.md, made from the table.
+//! docs/reference/settings.md, generated from the table.
 
 use std::fmt::Write;
 
@@ -7,13 +7,13 @@ use super::{HostSetting, SideEffect, host_settings};
 const HEAD: &str = "\
 # Settings of the host
 
-This page is made from the table that checks of study files and the writing of settings work with
-(`crates/knob/src/host_setting/table.rs`). `ASSAY_BLESS=1 cargo test -p assay-knob` writes it.
+This page is generated from the table that is used for checking study files and for writing settings
+(`crates/knob/src/host_setting/table.rs`). `ASSAY_BLESS=1 cargo test -p assay-knob` updates it.
 
-A study sets them for the length of each repeat (docs/study-file.md). Every one is written down in the ledger before it
-is changed and comes back to the value found, also after SIGKILL (docs/safety.md).
+A study sets them for the duration of each repeat (docs/study-file.md). Each is recorded in the ledger before it
+is changed, and its previous value is restored, even after SIGKILL (docs/safety.md).
 
-Names that are not on this page are refused, although the kernel may know them: some settings cannot be taken back
+Names that are not on this page are refused, even if the kernel has them: some settings cannot be restored
 (`kernel.modules_disabled`), some act when they are written (`vm.compact_memory`), some can make a machine unusable
 (`vm.overcommit_memory`).
 ";
@@ -35,7 +35,7 @@ pub fn settings_reference() -> String {
 }
 
 fn table(page: &mut String, settings: &[&HostSetting]) {
-    page.push_str("\n| name | values | counts | since | needs | |\n|---|---|---|---|---|---|\n");
+    page.push_str("\n| name | values | unit | since | needs | |\n|---|---|---|---|---|---|\n");
     for setting in settings {
         let unit = if setting.unit.is_empty() { "-" } else { setting.unit };
         let _ = writeln!(
@@ -54,9 +54,9 @@ fn table(page: &mut String, settings: &[&HostSetting]) {
 fn effect(effect: SideEffect) -> String {
     match effect {
         SideEffect::None => String::new(),
-        SideEffect::Zeroes(other) => format!("; writing it makes `{other}` 0"),
+        SideEffect::Zeroes(other) => format!("; writing it sets `{other}` to 0"),
         SideEffect::Recomputes(path) => {
-            format!("; writing it makes the kernel compute {path} anew")
+            format!("; writing it makes the kernel recompute {path}")
         }
     }
 }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_setting_is_on_the_page_with_what_it_does() {
+    fn every_setting_is_on_the_page_and_described() {
         let page = settings_reference();
         for setting in host_settings() {
             assert!(page.contains(&format!("| `{}` |", setting.key())), "{}", setting.name);

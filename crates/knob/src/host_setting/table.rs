@@ -1,8 +1,8 @@
-//! The table of settings of the machine.
+//! The table of host settings.
 //!
 //! Sources: Documentation/admin-guide/sysctl/{vm,kernel}.rst,
-//! Documentation/admin-guide/mm/transhuge.rst, and the handlers in mm/page-writeback.c,
-//! mm/huge_memory.c and mm/khugepaged.c for what is written by the way.
+//! Documentation/admin-guide/mm/transhuge.rst, and for side effects the handlers in
+//! mm/page-writeback.c, mm/huge_memory.c and mm/khugepaged.c.
 
 use std::sync::LazyLock;
 
@@ -65,18 +65,18 @@ static TABLE: LazyLock<Vec<HostSetting>> =
 
 const WRITEBACK: &[HostSetting] = &[
     setting("vm.dirty_ratio", "/proc/sys/vm/dirty_ratio", PERCENT)
-        .unit("percent of the memory that may be dirty")
+        .unit("percent of dirtyable memory")
         .with(SideEffect::Zeroes("vm.dirty_bytes"))
-        .about("from here on whoever writes has to wait for writeback"),
+        .about("dirty memory above which writing processes wait for writeback"),
     setting("vm.dirty_bytes", "/proc/sys/vm/dirty_bytes", R::BytesOrZero { low: 8192 })
         .unit("bytes")
         .since(BYTES)
         .with(SideEffect::Zeroes("vm.dirty_ratio"))
-        .about("the same as an amount; 0 where `vm.dirty_ratio` counts"),
+        .about("the same as an amount; 0 if `vm.dirty_ratio` is in effect"),
     setting("vm.dirty_background_ratio", "/proc/sys/vm/dirty_background_ratio", PERCENT)
-        .unit("percent of the memory that may be dirty")
+        .unit("percent of dirtyable memory")
         .with(SideEffect::Zeroes("vm.dirty_background_bytes"))
-        .about("from here on the kernel writes back by itself"),
+        .about("dirty memory above which the kernel starts writeback"),
     setting(
         "vm.dirty_background_bytes",
         "/proc/sys/vm/dirty_background_bytes",
@@ -85,21 +85,21 @@ const WRITEBACK: &[HostSetting] = &[
     .unit("bytes")
     .since(BYTES)
     .with(SideEffect::Zeroes("vm.dirty_background_ratio"))
-    .about("the same as an amount; 0 where `vm.dirty_background_ratio` counts"),
+    .about("the same as an amount; 0 if `vm.dirty_background_ratio` is in effect"),
     setting("vm.dirty_writeback_centisecs", "/proc/sys/vm/dirty_writeback_centisecs", COUNT)
         .unit(CENTISECONDS)
-        .about("how often the kernel looks for old dirty pages; 0 is never"),
+        .about("interval at which the kernel looks for old dirty pages; 0 disables it"),
     setting("vm.dirty_expire_centisecs", "/proc/sys/vm/dirty_expire_centisecs", COUNT)
         .unit(CENTISECONDS)
-        .about("how old a dirty page may become before it is written back"),
+        .about("age at which a dirty page is written back"),
 ];
 
 const MEMORY: &[HostSetting] = &[
     setting("vm.swappiness", "/proc/sys/vm/swappiness", R::Integer { low: 0, high: 200 })
-        .about("cost of swap against that of the file system; above 100 since 5.8"),
+        .about("cost of swap relative to the file system; above 100 since 5.8"),
     setting("vm.page-cluster", "/proc/sys/vm/page-cluster", R::Integer { low: 0, high: 31 })
         .unit("power of two of pages")
-        .about("how many pages are read from swap at once"),
+        .about("number of pages read from swap at once"),
     setting(
         "vm.zone_reclaim_mode",
         "/proc/sys/vm/zone_reclaim_mode",
@@ -107,7 +107,7 @@ const MEMORY: &[HostSetting] = &[
     )
     .since(KernelVersion::two_six(16))
     .needs(NUMA_CONFIG)
-    .about("1: reclaim on the own node before others give memory; 2: also by writing, 4: swap"),
+    .about("1: reclaim on the local node before allocating on others; 2: also by writing, 4: by swapping"),
     setting(
         "vm.watermark_scale_factor",
         "/proc/sys/vm/watermark_scale_factor",
@@ -115,15 +115,15 @@ const MEMORY: &[HostSetting] = &[
     )
     .unit("ten-thousandths of a node's memory")
     .since(KernelVersion::new(4, 6))
-    .about("distance of the marks between which kswapd works; above 1000 since 5.18"),
+    .about("distance of the watermarks between which kswapd works; above 1000 since 5.18"),
     setting("vm.watermark_boost_factor", "/proc/sys/vm/watermark_boost_factor", COUNT)
-        .unit("ten-thousandths of the high mark")
+        .unit("ten-thousandths of the high watermark")
         .since(KernelVersion::new(5, 0))
-        .about("how far reclaim goes further after fragmentation; 0 is off"),
+        .about("how much further reclaim goes after fragmentation; 0 disables it"),
     setting("vm.compaction_proactiveness", "/proc/sys/vm/compaction_proactiveness", PERCENT)
         .since(KernelVersion::new(5, 9))
         .needs("CONFIG_COMPACTION")
-        .about("how eagerly memory is compacted in the background; 0 is off"),
+        .about("how aggressively memory is compacted in the background; 0 disables it"),
     setting(
         "vm.extfrag_threshold",
         "/proc/sys/vm/extfrag_threshold",
@@ -132,11 +132,11 @@ const MEMORY: &[HostSetting] = &[
     .unit("thousandths of the fragmentation index")
     .since(KernelVersion::two_six(35))
     .needs("CONFIG_COMPACTION")
-    .about("below it memory is reclaimed rather than compacted"),
+    .about("below this index memory is reclaimed rather than compacted"),
     setting("vm.numa_stat", "/proc/sys/vm/numa_stat", R::Switch)
         .since(KernelVersion::new(4, 15))
         .needs(NUMA_CONFIG)
-        .about("whether allocations are counted by node (numastat)"),
+        .about("whether allocations are counted per node (numastat)"),
 ];
 
 const SCHEDULING: &[HostSetting] = &[
@@ -147,16 +147,16 @@ const SCHEDULING: &[HostSetting] = &[
     )
     .since(KernelVersion::new(3, 13))
     .needs("CONFIG_NUMA_BALANCING")
-    .about("1: pages and threads move towards each other; 2: memory tiering, since 5.18"),
+    .about("1: pages and threads are moved closer to each other; 2: memory tiering, since 5.18"),
     setting(
         "kernel.numa_balancing_promote_rate_limit_MBps",
         "/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps",
         COUNT,
     )
-    .unit("megabytes a second")
+    .unit("megabytes per second")
     .since(KernelVersion::new(6, 1))
     .needs("CONFIG_NUMA_BALANCING")
-    .about("the most that memory tiering promotes"),
+    .about("highest promotion rate of memory tiering"),
     setting(
         "kernel.sched_autogroup_enabled",
         "/proc/sys/kernel/sched_autogroup_enabled",
@@ -164,7 +164,7 @@ const SCHEDULING: &[HostSetting] = &[
     )
     .since(HUGE)
     .needs("CONFIG_SCHED_AUTOGROUP")
-    .about("whether sessions share the CPUs as groups do"),
+    .about("whether each session is scheduled as a group"),
     setting(
         "kernel.sched_cfs_bandwidth_slice_us",
         "/proc/sys/kernel/sched_cfs_bandwidth_slice_us",
@@ -173,14 +173,14 @@ const SCHEDULING: &[HostSetting] = &[
     .unit("microseconds")
     .since(KernelVersion::new(3, 2))
     .needs("CONFIG_CFS_BANDWIDTH")
-    .about("how much of a quota a CPU takes at once"),
+    .about("the part of a quota that a CPU takes at once"),
     setting(
         "kernel.randomize_va_space",
         "/proc/sys/kernel/randomize_va_space",
         R::Integer { low: 0, high: 2 },
     )
     .since(KernelVersion::two_six(12))
-    .about("whether addresses of new processes are drawn at random; 2: the heap as well"),
+    .about("whether address spaces of new processes are randomized; 2: including the heap"),
 ];
 
 const HUGE_PAGES: &[HostSetting] = &[
@@ -192,7 +192,7 @@ const HUGE_PAGES: &[HostSetting] = &[
     .since(HUGE)
     .needs(THP_CONFIG)
     .with(SideEffect::Recomputes("/proc/sys/vm/min_free_kbytes"))
-    .about("who gets huge pages for anonymous memory"),
+    .about("which processes get huge pages for anonymous memory"),
     setting(
         "thp.defrag",
         "/sys/kernel/mm/transparent_hugepage/defrag",
@@ -200,7 +200,7 @@ const HUGE_PAGES: &[HostSetting] = &[
     )
     .since(HUGE)
     .needs(THP_CONFIG)
-    .about("who waits for a huge page to be freed; `defer` since 4.6, `defer+madvise` since 4.11"),
+    .about("which processes wait until a huge page is freed; `defer` since 4.6, `defer+madvise` since 4.11"),
     setting(
         "thp.shmem_enabled",
         "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
@@ -212,7 +212,7 @@ const HUGE_PAGES: &[HostSetting] = &[
     setting("thp.use_zero_page", "/sys/kernel/mm/transparent_hugepage/use_zero_page", R::Switch)
         .since(KernelVersion::new(3, 8))
         .needs(THP_CONFIG)
-        .about("whether a huge page that is only read is one page of zeros for all"),
+        .about("whether huge pages that are only read share one zero page"),
     setting(
         "thp.khugepaged/defrag",
         "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
@@ -220,7 +220,7 @@ const HUGE_PAGES: &[HostSetting] = &[
     )
     .since(HUGE)
     .needs(THP_CONFIG)
-    .about("whether khugepaged frees memory for what it collapses"),
+    .about("whether khugepaged reclaims and compacts memory to collapse pages"),
     setting(
         "thp.khugepaged/pages_to_scan",
         "/sys/kernel/mm/transparent_hugepage/khugepaged/pages_to_scan",
@@ -229,7 +229,7 @@ const HUGE_PAGES: &[HostSetting] = &[
     .unit("pages")
     .since(HUGE)
     .needs(THP_CONFIG)
-    .about("how many pages khugepaged looks at in one go"),
+    .about("number of pages that khugepaged scans per round"),
     setting(
         "thp.khugepaged/scan_sleep_millisecs",
         "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs",
@@ -238,7 +238,7 @@ const HUGE_PAGES: &[HostSetting] = &[
     .unit("milliseconds")
     .since(HUGE)
     .needs(THP_CONFIG)
-    .about("how long khugepaged sleeps between two goes"),
+    .about("how long khugepaged sleeps between two rounds"),
     setting(
         "thp.khugepaged/alloc_sleep_millisecs",
         "/sys/kernel/mm/transparent_hugepage/khugepaged/alloc_sleep_millisecs",
@@ -247,7 +247,7 @@ const HUGE_PAGES: &[HostSetting] = &[
     .unit("milliseconds")
     .since(HUGE)
     .needs(THP_CONFIG)
-    .about("how long khugepaged sleeps when it found no huge page"),
+    .about("how long khugepaged sleeps after a failed huge page allocation"),
     setting(
         "thp.khugepaged/max_ptes_none",
         "/sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none",
@@ -256,5 +256,5 @@ const HUGE_PAGES: &[HostSetting] = &[
     .unit("pages")
     .since(HUGE)
     .needs(THP_CONFIG)
-    .about("how many pages of a huge page may have been untouched before it is collapsed"),
+    .about("number of unmapped pages allowed in a range that is collapsed into a huge page"),
 ];

@@ -1,4 +1,4 @@
-//! What the table says of hosts that differ.
+//! Inventories of different hosts.
 
 use std::collections::BTreeMap;
 
@@ -33,19 +33,19 @@ fn kernel(version: (u16, u16), config: Option<&str>) -> Kernel {
     }
 }
 
-fn state_of(facts: &[KnobFact], name: &str, version: Version) -> Available<Known> {
-    let found = facts.iter().find(|fact| fact.name == name && fact.version == version);
-    found.unwrap_or_else(|| panic!("{name}")).state.clone()
+fn state_of(facts: &[KnobFact], name: &str, version: Version) -> Available<Evidence> {
+    let fact = facts.iter().find(|fact| fact.name == name && fact.version == version);
+    fact.unwrap_or_else(|| panic!("{name}")).state.clone()
 }
 
-fn hybrid() -> (CgroupLayout, Vec<Shown>) {
-    let v1 = Shown {
+fn hybrid() -> (CgroupLayout, Vec<MountedHierarchy>) {
+    let v1 = MountedHierarchy {
         version: Version::V1,
         controllers: set(&["memory"]),
         in_root: set(&["tasks", "memory.limit_in_bytes"]),
         in_group: Some((set(&["tasks", "memory.limit_in_bytes"]), set(&["memory"]))),
     };
-    let v2 = Shown {
+    let v2 = MountedHierarchy {
         version: Version::V2,
         controllers: set(&["hugetlb", "cpu"]),
         in_root: set(&["cgroup.procs", "cpu.stat"]),
@@ -61,20 +61,20 @@ fn hybrid() -> (CgroupLayout, Vec<Shown>) {
 }
 
 #[test]
-fn what_is_seen_is_there_and_what_was_not_looked_for_is_said_by_the_table() {
+fn a_file_is_known_because_it_was_seen_or_by_the_table() {
     let (layout, shown) = hybrid();
     let facts = inventory(&layout, &kernel((6, 12), None), &shown);
     let limit = state_of(&facts, "memory.limit_in_bytes", Version::V1);
-    assert_eq!(limit, Available::Value(Known::Seen));
+    assert_eq!(limit, Available::Value(Evidence::Seen));
     for name in ["hugetlb.2MB.max", "hugetlb.1GB.max", "cpu.max", "cgroup.freeze"] {
         let state = state_of(&facts, name, Version::V2);
-        assert_eq!(state, Available::Value(Known::ByTheTable), "{name}");
+        assert_eq!(state, Available::Value(Evidence::ByTheTable), "{name}");
     }
     assert!(!facts.iter().any(|fact| fact.name.contains('<')));
 }
 
 #[test]
-fn what_is_absent_has_its_reason() {
+fn an_absent_file_has_a_reason() {
     let (layout, shown) = hybrid();
     let built =
         kernel((5, 10), Some("CONFIG_CFS_BANDWIDTH=y\n# CONFIG_UCLAMP_TASK_GROUP is not set\n"));
@@ -91,19 +91,19 @@ fn what_is_absent_has_its_reason() {
     ] {
         match state_of(&facts, name, version) {
             Available::NotAvailable(why) => assert!(why.contains(word), "{name}: {why}"),
-            Available::Value(known) => panic!("{name}: {known:?}"),
+            Available::Value(evidence) => panic!("{name}: {evidence:?}"),
         }
     }
-    assert_eq!(state_of(&facts, "cpu.max", Version::V2), Available::Value(Known::ByTheTable));
+    assert_eq!(state_of(&facts, "cpu.max", Version::V2), Available::Value(Evidence::ByTheTable));
 }
 
 #[test]
-fn claims_tell_the_root_from_the_groups_below() {
+fn expected_files_differ_between_the_root_and_other_groups() {
     let kernel = kernel((6, 12), None);
     let names = |is_root| -> Vec<String> {
         let controllers = set(&["io"]);
-        let claims = claims(Version::V2, &controllers, is_root, &kernel);
-        claims.into_iter().map(|claim| claim.name).collect()
+        let files = expected_files(Version::V2, &controllers, is_root, &kernel);
+        files.into_iter().map(|file| file.name).collect()
     };
     let has = |is_root, name: &str| names(is_root).iter().any(|known| known == name);
     assert!(has(true, "io.cost.qos") && !has(false, "io.cost.qos"));

@@ -1,4 +1,4 @@
-//! How entries of the table are written down.
+//! Constructors for entries of the table.
 
 use super::{Counterpart, Knob, Role, Unit};
 use crate::condition::Condition;
@@ -15,12 +15,12 @@ pub(crate) const fn setting(
     entry(name, controller, Role::Setting, unit, range)
 }
 
-/// A file that tells something.
+/// A file that reports something.
 pub(crate) const fn reading(name: &'static str, controller: &'static str, unit: Unit) -> Knob {
     entry(name, controller, Role::Reading, unit, ValueRange::Text)
 }
 
-/// A file that makes something happen.
+/// A file that triggers an action.
 pub(crate) const fn action(
     name: &'static str,
     controller: &'static str,
@@ -65,22 +65,22 @@ impl Knob {
         Self { v1: Some(file), v2: Some(file), ..self }
     }
 
-    /// These files of the other version mean the same.
+    /// Sets the files of the other version with the same meaning.
     pub(crate) const fn as_files(self, files: &'static [&'static str]) -> Self {
         Self { counterpart: Counterpart::Files(files), ..self }
     }
 
-    /// The other version has other means.
+    /// Sets other means on the other version.
     pub(crate) const fn by_means(self, means: &'static str) -> Self {
         Self { counterpart: Counterpart::Means(means), ..self }
     }
 
-    /// The other version has nothing of the kind, because.
-    pub(crate) const fn nowhere_else(self, why: &'static str) -> Self {
+    /// Sets the reason why the other version has no counterpart.
+    pub(crate) const fn without_counterpart(self, why: &'static str) -> Self {
         Self { counterpart: Counterpart::Nothing(why), ..self }
     }
 
-    pub(crate) const fn when(self, conditions: &'static [Condition]) -> Self {
+    pub(crate) const fn with_conditions(self, conditions: &'static [Condition]) -> Self {
         Self { conditions, ..self }
     }
 

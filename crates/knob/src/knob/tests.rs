@@ -1,4 +1,4 @@
-//! Which values fit.
+//! Tests of value ranges.
 
 use crate::find;
 
@@ -7,7 +7,7 @@ fn fits(knob: &str, value: &str) -> bool {
 }
 
 #[test]
-fn weights_end_where_the_kernel_ends_them() {
+fn weights_have_the_limits_of_the_kernel() {
     for (knob, low, high) in [
         ("io.weight", 1, 10_000),
         ("io.bfq.weight", 1, 1_000),
@@ -23,7 +23,7 @@ fn weights_end_where_the_kernel_ends_them() {
 }
 
 #[test]
-fn a_ladder_of_doublings_leaves_the_range_of_bfq_at_its_fifth_group() {
+fn doubled_weights_exceed_the_range_of_bfq_at_the_fifth_group() {
     let held: Vec<bool> =
         (0..6).map(|step| fits("io.bfq.weight", &(100 << step).to_string())).collect();
     assert_eq!(held, [true, true, true, true, false, false]);
@@ -36,7 +36,7 @@ fn the_message_names_the_range_and_the_value() {
 }
 
 #[test]
-fn limits_take_amounts_and_max_but_no_bare_words() {
+fn limits_accept_amounts_and_max_but_no_other_words() {
     for value in ["max", "64 MiB", "1048576", "1g"] {
         assert!(fits("memory.max", value), "{value}");
     }
@@ -61,7 +61,7 @@ fn an_empty_list_of_cpus_is_refused() {
 }
 
 #[test]
-fn a_unit_of_another_knob_is_named_in_the_message() {
+fn the_message_names_a_unit_of_another_knob() {
     for (knob, value, word) in [
         ("memory.max", "50 %", "a percentage"),
         ("pids.max", "1 GiB", "an amount of data"),
@@ -73,7 +73,7 @@ fn a_unit_of_another_knob_is_named_in_the_message() {
 }
 
 #[test]
-fn durations_are_written_in_microseconds_and_switches_as_digits() {
+fn durations_become_microseconds_and_switches_digits() {
     let normal = |knob: &str, value: &str| find(knob).unwrap().normal(value);
     assert_eq!(normal("cpu.max.burst", "20 ms").as_deref(), Ok("20000"));
     assert_eq!(normal("cpu.idle", "true").as_deref(), Ok("1"));

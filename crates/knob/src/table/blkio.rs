@@ -20,7 +20,7 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("blkio.weight", IO, Unit::Weight, CFQ_WEIGHT)
         .v1(old_read_write(33).until(5, 0).reads("500").config(CFQ))
         .as_files(&["io.weight"])
-        .about("share of a disk relative to sibling groups, under the scheduler cfq"),
+        .about("weight of disk time relative to sibling groups, under the scheduler cfq"),
     setting(
         "blkio.weight_device",
         IO,
@@ -29,16 +29,16 @@ pub(super) static KNOBS: &[Knob] = &[
     )
     .v1(old_read_write(36).until(5, 0).reads("").config(CFQ))
     .as_files(&["io.weight"])
-    .about("the same for one disk; 0 takes it back"),
+    .about("the same for one disk; 0 removes it"),
     setting("blkio.leaf_weight", IO, Unit::Weight, CFQ_WEIGHT)
         .v1(read_write(3, 9).until(5, 0).reads("500").config(CFQ))
-        .nowhere_else("on v2 a group that holds processes has no groups inside")
-        .about("weight of the group's own tasks against the groups inside, under cfq"),
+        .without_counterpart("on v2 a group with processes has no children")
+        .about("weight of the group's own tasks relative to its children, under cfq"),
     setting("blkio.bfq.weight", IO, Unit::Weight, R::Integer { low: 1, high: 1_000 })
         .v1(bfq(read_write(4, 12).inside()).reads("100"))
         .as_files(&["io.bfq.weight"])
-        .when(&[C::NeedsBfq])
-        .about("share of a disk relative to sibling groups, under the scheduler bfq"),
+        .with_conditions(&[C::NeedsBfq])
+        .about("weight of disk time relative to sibling groups, under the scheduler bfq"),
     setting(
         "blkio.bfq.weight_device",
         IO,
@@ -47,52 +47,52 @@ pub(super) static KNOBS: &[Knob] = &[
     )
     .v1(bfq(read_write(5, 4).inside()).reads("default 100"))
     .as_files(&["io.bfq.weight"])
-    .when(&[C::NeedsBfq, C::WholeDisks])
-    .about("the same for one disk; 0 takes it back"),
+    .with_conditions(&[C::NeedsBfq, C::WholeDisks])
+    .about("the same for one disk; 0 removes it"),
     setting("blkio.throttle.read_bps_device", IO, Unit::Rates, RATE)
         .v1(old_read_write(37).reads("").config(THROTTLING))
         .as_files(&["io.max"])
-        .when(DIRECT)
+        .with_conditions(DIRECT)
         .about("bytes per second that a group may read from a disk"),
     setting("blkio.throttle.write_bps_device", IO, Unit::Rates, RATE)
         .v1(old_read_write(37).reads("").config(THROTTLING))
         .as_files(&["io.max"])
-        .when(DIRECT)
+        .with_conditions(DIRECT)
         .about("bytes per second that a group may write to a disk"),
     setting("blkio.throttle.read_iops_device", IO, Unit::Rates, REQUESTS)
         .v1(old_read_write(37).reads("").config(THROTTLING))
         .as_files(&["io.max"])
-        .when(DIRECT)
+        .with_conditions(DIRECT)
         .about("requests per second that a group may read from a disk"),
     setting("blkio.throttle.write_iops_device", IO, Unit::Rates, REQUESTS)
         .v1(old_read_write(37).reads("").config(THROTTLING))
         .as_files(&["io.max"])
-        .when(DIRECT)
+        .with_conditions(DIRECT)
         .about("requests per second that a group may write to a disk"),
     counter("blkio.throttle.io_service_bytes", old_read_only(37).config(THROTTLING))
-        .about("bytes on each disk, this group"),
+        .about("bytes per disk, this group only"),
     counter("blkio.throttle.io_serviced", old_read_only(37).config(THROTTLING))
-        .about("requests on each disk, this group"),
+        .about("requests per disk, this group only"),
     counter("blkio.throttle.io_service_bytes_recursive", read_only(4, 18).config(THROTTLING))
-        .about("bytes on each disk, with the groups inside"),
+        .about("bytes per disk, including descendants"),
     counter("blkio.throttle.io_serviced_recursive", read_only(4, 18).config(THROTTLING))
-        .about("requests on each disk, with the groups inside"),
+        .about("requests per disk, including descendants"),
     counter("blkio.bfq.io_service_bytes", bfq(read_only(4, 12)))
-        .about("bytes on each disk that bfq serves, this group"),
+        .about("bytes per disk under bfq, this group only"),
     counter("blkio.bfq.io_serviced", bfq(read_only(4, 12)))
-        .about("requests on each disk that bfq serves, this group"),
+        .about("requests per disk under bfq, this group only"),
     counter("blkio.bfq.io_service_bytes_recursive", bfq(read_only(4, 12)))
-        .about("bytes on each disk that bfq serves, with the groups inside"),
+        .about("bytes per disk under bfq, including descendants"),
     counter("blkio.bfq.io_serviced_recursive", bfq(read_only(4, 12)))
-        .about("requests on each disk that bfq serves, with the groups inside"),
+        .about("requests per disk under bfq, including descendants"),
     action("blkio.reset_stats", IO, Unit::Switch, R::Integer { low: 0, high: i64::MAX })
         .v1(old_write_only(35))
-        .nowhere_else("on v2 readers subtract what they read before")
-        .about("begins the counters anew"),
+        .without_counterpart("on v2 readers subtract earlier values")
+        .about("resets the counters"),
     setting("blkio.prio.class", IO, Unit::Word, R::Words(PRIORITIES))
         .v1(read_write(5, 14).reads("no-change").config("CONFIG_BLK_CGROUP_IOPRIO"))
         .as_files(&["io.prio.class"])
-        .about("what becomes of the I/O priority of the group's requests"),
+        .about("how the I/O priority of the group's requests is changed"),
 ];
 
 const PRIORITIES: &[&str] = &["no-change", "promote-to-rt", "none-to-rt", "restrict-to-be", "idle"];

@@ -7,82 +7,84 @@ use crate::knob::{Knob, Unit};
 use crate::range::ValueRange as R;
 
 const CPUSET: &str = "cpuset";
-const ALWAYS: &str = "always so on v2";
-const NO_SUCH: &str = "v2 has left it out";
+const ALWAYS: &str = "always enabled on v2";
+const NO_SUCH: &str = "v2 has no equivalent";
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("cpuset.cpus", CPUSET, Unit::Ids, R::IdList)
         .v2(read_write(5, 0).inside().reads(""))
         .v1(old_read_write(24).reads(""))
-        .when(&[C::BeforeProcesses, C::WithinParentList])
-        .about("CPUs that a group may run on"),
+        .with_conditions(&[C::BeforeProcesses, C::WithinParentList])
+        .about("CPUs on which a group may run"),
     setting("cpuset.mems", CPUSET, Unit::Ids, R::IdList)
         .v2(read_write(5, 0).inside().reads(""))
         .v1(old_read_write(24).reads(""))
-        .when(&[C::BeforeProcesses, C::WithinParentList])
-        .about("memory nodes that a group may allocate from; on v2 a change moves its pages"),
+        .with_conditions(&[C::BeforeProcesses, C::WithinParentList])
+        .about("memory nodes from which a group may allocate; on v2 a change moves its pages"),
     reading("cpuset.cpus.effective", CPUSET, Unit::Ids)
         .v2(read_only(5, 0))
         .as_files(&["cpuset.effective_cpus"])
-        .about("CPUs that the group is granted"),
+        .about("CPUs granted to the group"),
     reading("cpuset.mems.effective", CPUSET, Unit::Ids)
         .v2(read_only(5, 0))
         .as_files(&["cpuset.effective_mems"])
-        .about("memory nodes that the group is granted"),
+        .about("memory nodes granted to the group"),
     reading("cpuset.effective_cpus", CPUSET, Unit::Ids)
         .v1(read_only(3, 17))
         .as_files(&["cpuset.cpus.effective"])
-        .about("CPUs that the group is granted"),
+        .about("CPUs granted to the group"),
     reading("cpuset.effective_mems", CPUSET, Unit::Ids)
         .v1(read_only(3, 17))
         .as_files(&["cpuset.mems.effective"])
-        .about("memory nodes that the group is granted"),
+        .about("memory nodes granted to the group"),
     setting("cpuset.cpus.partition", CPUSET, Unit::Word, PARTITION)
         .v2(read_write(5, 0).inside().reads("member"))
-        .nowhere_else("v1 has the parts: `cpuset.cpu_exclusive`, `cpuset.sched_load_balance`")
-        .when(&[C::ValidPartition])
-        .about("whether the CPUs are taken from the groups beside, and balanced by themselves"),
+        .without_counterpart(
+            "v1 has separate files: `cpuset.cpu_exclusive`, `cpuset.sched_load_balance`",
+        )
+        .with_conditions(&[C::ValidPartition])
+        .about("whether the CPUs are taken from sibling groups and balanced separately"),
     setting("cpuset.cpus.exclusive", CPUSET, Unit::Ids, R::IdList)
         .v2(read_write(6, 7).inside().reads(""))
         .as_files(&["cpuset.cpu_exclusive"])
-        .when(&[C::WithinParentList])
-        .about("CPUs that no group beside may claim, for a partition farther down"),
+        .with_conditions(&[C::WithinParentList])
+        .about("CPUs that no sibling group may claim, for a partition further down"),
     reading("cpuset.cpus.exclusive.effective", CPUSET, Unit::Ids)
         .v2(read_only(6, 7).inside().reads(""))
-        .nowhere_else("v1 grants them whole: `cpuset.cpu_exclusive`")
-        .about("CPUs that the group may give to a partition"),
+        .without_counterpart("v1 grants them as a whole: `cpuset.cpu_exclusive`")
+        .about("CPUs that the group can give to a partition"),
     reading("cpuset.cpus.isolated", CPUSET, Unit::Ids)
         .v2(read_only(6, 7).root_only())
-        .nowhere_else("v1 knows no isolated partitions")
+        .without_counterpart("v1 has no isolated partitions")
         .about("CPUs in isolated partitions"),
     setting("cpuset.cpu_exclusive", CPUSET, Unit::Switch, R::Switch)
         .v1(old_read_write(24).reads("0"))
         .as_files(&["cpuset.cpus.exclusive"])
-        .about("whether no group beside may have the same CPUs"),
+        .about("whether sibling groups are denied the same CPUs"),
     setting("cpuset.mem_exclusive", CPUSET, Unit::Switch, R::Switch)
         .v1(old_read_write(24).reads("0"))
-        .nowhere_else(NO_SUCH)
-        .about("whether no group beside may have the same memory nodes"),
+        .without_counterpart(NO_SUCH)
+        .about("whether sibling groups are denied the same memory nodes"),
     setting("cpuset.mem_hardwall", CPUSET, Unit::Switch, R::Switch)
         .v1(old_read_write(26).reads("0"))
-        .nowhere_else(NO_SUCH)
-        .about("whether memory of the kernel keeps to the nodes as well"),
+        .without_counterpart(NO_SUCH)
+        .about("whether kernel memory is restricted to the nodes too"),
     setting("cpuset.memory_migrate", CPUSET, Unit::Switch, R::Switch)
         .v1(old_read_write(24).reads("0"))
-        .nowhere_else(ALWAYS)
+        .without_counterpart(ALWAYS)
         .about("whether pages move when `cpuset.mems` changes"),
     setting("cpuset.memory_spread_page", CPUSET, Unit::Switch, R::Switch)
         .v1(old_read_write(24).reads("0"))
-        .nowhere_else(NO_SUCH)
-        .about("whether the page cache is spread over the nodes in turn"),
+        .without_counterpart(NO_SUCH)
+        .about("whether the page cache is spread evenly over the nodes"),
     setting("cpuset.memory_spread_slab", CPUSET, Unit::Switch, R::Switch)
         .v1(old_read_write(24).reads("0"))
-        .nowhere_else(NO_SUCH)
-        .about("whether caches of inodes and names are spread over the nodes in turn"),
+        .without_counterpart(NO_SUCH)
+        .about("whether inode and dentry caches are spread evenly over the nodes"),
     setting("cpuset.sched_load_balance", CPUSET, Unit::Switch, R::Switch)
         .v1(old_read_write(24).reads("1"))
-        .nowhere_else("v2 has partitions instead: `cpuset.cpus.partition`")
-        .about("whether the scheduler balances load over the CPUs of the group"),
+        .without_counterpart("v2 has partitions instead: `cpuset.cpus.partition`")
+        .about("whether the scheduler balances load among the CPUs of the group"),
     setting(
         "cpuset.sched_relax_domain_level",
         CPUSET,
@@ -90,16 +92,16 @@ pub(super) static KNOBS: &[Knob] = &[
         R::Integer { low: -1, high: 5 },
     )
     .v1(old_read_write(26).reads("-1"))
-    .nowhere_else(NO_SUCH)
+    .without_counterpart(NO_SUCH)
     .about("how far the scheduler looks for an idle CPU"),
     reading("cpuset.memory_pressure", CPUSET, Unit::Count)
         .v1(old_read_only(24).reads("0"))
-        .nowhere_else("v2 has `memory.pressure`")
-        .about("rate at which tasks of the group had to reclaim memory, times 1000"),
+        .without_counterpart("v2 has `memory.pressure`")
+        .about("rate at which tasks of the group reclaim memory, times 1000"),
     setting("cpuset.memory_pressure_enabled", CPUSET, Unit::Switch, R::Switch)
         .v1(old_read_write(24).root_only())
-        .nowhere_else("v2 has `memory.pressure`")
-        .about("whether `cpuset.memory_pressure` is counted at all"),
+        .without_counterpart("v2 has `memory.pressure`")
+        .about("whether `cpuset.memory_pressure` is counted"),
 ];
 
 /// `isolated` since 6.1 (Documentation/admin-guide/cgroup-v2.rst, Cpuset).

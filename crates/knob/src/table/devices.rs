@@ -14,27 +14,29 @@ pub(super) static KNOBS: &[Knob] = &[
     setting("devices.allow", DEVICES, Unit::Word, R::DeviceRules)
         .v1(old_write_only(26))
         .by_means(PROGRAM)
-        .when(&[C::RulesInOrder])
-        .about("devices that a group may open and make"),
+        .with_conditions(&[C::RulesInOrder])
+        .about("devices that a group may open and create"),
     setting("devices.deny", DEVICES, Unit::Word, R::DeviceRules)
         .v1(old_write_only(26))
         .by_means(PROGRAM)
-        .when(&[C::RulesInOrder])
-        .about("devices that a group may not open and make: the attempt ends in EPERM"),
+        .with_conditions(&[C::RulesInOrder])
+        .about("devices that a group may not open or create: the attempt fails with EPERM"),
     reading("devices.list", DEVICES, Unit::Word)
         .v1(old_read_only(26).reads("a *:* rwm"))
-        .nowhere_else("the rules of a device program cannot be read back from the kernel")
-        .about("the rules that hold"),
+        .without_counterpart("the rules of a device program cannot be read back from the kernel")
+        .about("the rules in effect"),
     setting("freezer.state", FREEZER, Unit::Word, R::Words(&["FROZEN", "THAWED"]))
         .v1(old_read_write(28).inside().reads("THAWED"))
         .as_files(&["cgroup.freeze"])
-        .about("stops every process of the group and below; FREEZING until all have stopped"),
+        .about(
+            "freezes every process of the group and its descendants; FREEZING until all are frozen",
+        ),
     reading("freezer.self_freezing", FREEZER, Unit::Switch)
         .v1(read_only(3, 8).inside().reads("0"))
         .as_files(&["cgroup.freeze"])
-        .about("whether the group itself was told to freeze"),
+        .about("whether the group itself is set to freeze"),
     reading("freezer.parent_freezing", FREEZER, Unit::Switch)
         .v1(read_only(3, 8).inside().reads("0"))
-        .nowhere_else("v2 shows what holds in `cgroup.events` of each group")
-        .about("whether a group above was told to freeze"),
+        .without_counterpart("v2 shows the state in `cgroup.events` of each group")
+        .about("whether an ancestor is set to freeze"),
 ];

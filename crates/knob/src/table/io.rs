@@ -11,14 +11,14 @@ const IO: &str = "io";
 const THROTTLING: &str = "CONFIG_BLK_DEV_THROTTLING";
 const IOCOST: &str = "CONFIG_BLK_CGROUP_IOCOST";
 const BFQ: &str = "the scheduler bfq is loaded (CONFIG_BFQ_GROUP_IOSCHED)";
-const NO_MODEL: &str = "iocost works on v2 only";
+const NO_MODEL: &str = "iocost exists on v2 only";
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("io.weight", IO, Unit::Weight, R::Weights { low: 1, high: 10_000 })
         .v2(read_write(5, 4).inside().reads("default 100").config(IOCOST))
         .as_files(&["blkio.bfq.weight", "blkio.weight"])
-        .when(&[C::NeedsIoCost])
-        .about("share of a disk's time relative to sibling groups, by the scheduler in use"),
+        .with_conditions(&[C::NeedsIoCost])
+        .about("weight of disk time relative to sibling groups, implemented by iocost or the scheduler"),
     setting("io.bfq.weight", IO, Unit::Weight, R::Weights { low: 1, high: 1_000 })
         .v2(read_write(4, 12)
             .inside()
@@ -26,8 +26,8 @@ pub(super) static KNOBS: &[Knob] = &[
             .config("CONFIG_BFQ_GROUP_IOSCHED")
             .needs(BFQ))
         .as_files(&["blkio.bfq.weight"])
-        .when(&[C::NeedsBfq])
-        .about("share of a disk relative to sibling groups, under the scheduler bfq"),
+        .with_conditions(&[C::NeedsBfq])
+        .about("weight of disk time relative to sibling groups, under the scheduler bfq"),
     setting("io.max", IO, Unit::Rates, R::DeviceKeys(LIMITS))
         .v2(read_write(4, 5).inside().reads("").config(THROTTLING))
         .as_files(&[
@@ -36,38 +36,38 @@ pub(super) static KNOBS: &[Knob] = &[
             "blkio.throttle.read_iops_device",
             "blkio.throttle.write_iops_device",
         ])
-        .when(&[C::WholeDisks, C::DirectWritesOnly])
-        .about("bytes and requests per second that a group may read and write on a disk"),
+        .with_conditions(&[C::WholeDisks, C::DirectWritesOnly])
+        .about("limits on bytes and requests per second for a disk"),
     setting("io.latency", IO, Unit::Microseconds, R::DeviceKeys(LATENCY))
         .v2(read_write(4, 19).inside().reads("").config("CONFIG_BLK_CGROUP_IOLATENCY"))
-        .nowhere_else("v1 protects no latency")
-        .when(&[C::WholeDisks])
-        .about("latency to be kept; groups beside with a larger target are slowed for it"),
+        .without_counterpart("v1 has no latency targets")
+        .with_conditions(&[C::WholeDisks])
+        .about("latency target; sibling groups with a larger target are slowed down to meet it"),
     setting("io.prio.class", IO, Unit::Word, R::Words(PRIORITIES))
         .v2(read_write(5, 14).reads("no-change").config("CONFIG_BLK_CGROUP_IOPRIO"))
         .as_files(&["blkio.prio.class"])
-        .about("what becomes of the I/O priority of the group's requests"),
+        .about("how the I/O priority of the group's requests is changed"),
     setting("io.cost.qos", IO, Unit::Table, R::DeviceKeys(QUALITY))
         .v2(read_write(5, 4).root_only().config(IOCOST))
-        .nowhere_else(NO_MODEL)
-        .when(&[C::WholeDisks])
-        .about("whether iocost divides a disk, and what latency it aims at"),
+        .without_counterpart(NO_MODEL)
+        .with_conditions(&[C::WholeDisks])
+        .about("whether iocost controls a disk, and its latency targets"),
     setting("io.cost.model", IO, Unit::Table, R::DeviceKeys(MODEL))
         .v2(read_write(5, 4).root_only().config(IOCOST))
-        .nowhere_else(NO_MODEL)
-        .when(&[C::WholeDisks])
-        .about("what iocost takes a disk to be able to do"),
+        .without_counterpart(NO_MODEL)
+        .with_conditions(&[C::WholeDisks])
+        .about("the performance that iocost assumes for a disk"),
     reading("io.stat", IO, Unit::Table)
         .v2(read_only(4, 5))
         .as_files(&[
             "blkio.throttle.io_service_bytes_recursive",
             "blkio.throttle.io_serviced_recursive",
         ])
-        .about("bytes and requests on each disk"),
+        .about("bytes and requests per disk"),
     setting("io.low", IO, Unit::Rates, R::Text)
         .v2(read_write(4, 13).until(6, 10).inside().config("CONFIG_BLK_DEV_THROTTLING_LOW"))
-        .nowhere_else("it was an experiment on v2")
-        .about("throughput to be kept; an experiment that is gone"),
+        .without_counterpart("it was an experiment on v2")
+        .about("protected throughput; an experiment that was removed"),
 ];
 
 const LIMITS: &[Key] = &[

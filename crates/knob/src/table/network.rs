@@ -1,24 +1,25 @@
-//! Packets: cgroup-v1/net_cls.rst, cgroup-v1/net_prio.rst. Neither came to v2.
+//! Network traffic: cgroup-v1/net_cls.rst, cgroup-v1/net_prio.rst. Neither exists on v2.
 
 use crate::file::{old_read_write, read_only, read_write};
 use crate::knob::build::{reading, setting};
 use crate::knob::{Knob, Unit};
 use crate::range::ValueRange as R;
 
-const BY_PATH: &str = "on v2 xt_cgroup matches the path of a group, and eBPF programs see packets";
+const BY_PATH: &str =
+    "on v2 xt_cgroup matches the path of a group, and eBPF programs filter packets";
 
 pub(super) static KNOBS: &[Knob] = &[
     setting("net_cls.classid", "net_cls", Unit::Word, R::ClassId)
         .v1(old_read_write(29).reads("0"))
-        .nowhere_else(BY_PATH)
-        .about("class that packets of the group carry for `tc` and iptables; reads in decimal"),
+        .without_counterpart(BY_PATH)
+        .about("traffic class of the group's packets for `tc` and iptables; reads in decimal"),
     setting("net_prio.ifpriomap", "net_prio", Unit::Table, PRIORITY)
         .v1(read_write(3, 3))
-        .nowhere_else(BY_PATH)
+        .without_counterpart(BY_PATH)
         .about("priority of the group's packets on each interface"),
     reading("net_prio.prioidx", "net_prio", Unit::Count)
         .v1(read_only(3, 3))
-        .nowhere_else(BY_PATH)
+        .without_counterpart(BY_PATH)
         .about("the kernel's number for the group"),
 ];
 

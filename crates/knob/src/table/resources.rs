@@ -1,5 +1,5 @@
-//! Things that come in numbers: cgroup-v2.rst "RDMA", "Misc" and "DMEM". perf_event, which has no
-//! file at all, needs no entry.
+//! Countable resources: cgroup-v2.rst "RDMA", "Misc" and "DMEM". perf_event has no files and needs
+//! no entry.
 
 use crate::file::{read_only, read_write};
 use crate::knob::build::{reading, setting};
@@ -12,7 +12,7 @@ const AMOUNT: R = R::NamedNumber { is_bytes: true, may_be_max: true };
 pub(super) static KNOBS: &[Knob] = &[
     setting("rdma.max", "rdma", Unit::Table, R::NamedKeys(&["hca_handle", "hca_object"]))
         .both(read_write(4, 11).inside())
-        .about("handles and objects of an RDMA adapter that a group may hold"),
+        .about("limits on handles and objects of an RDMA adapter"),
     reading("rdma.current", "rdma", Unit::Table)
         .both(read_only(4, 11).inside())
         .about("handles and objects in use"),
@@ -21,30 +21,32 @@ pub(super) static KNOBS: &[Knob] = &[
         .about("resources of the machine, such as keys for encrypted guests"),
     setting("misc.max", "misc", Unit::Table, COUNT)
         .both(read_write(5, 13).inside())
-        .about("such resources that a group may hold"),
+        .about("limit on such a resource"),
     reading("misc.current", "misc", Unit::Table)
         .both(read_only(5, 13).in_root_since(6, 8))
         .about("such resources in use"),
-    reading("misc.peak", "misc", Unit::Table).both(read_only(6, 11)).about("the most in use"),
+    reading("misc.peak", "misc", Unit::Table)
+        .both(read_only(6, 11))
+        .about("peak of such resources in use"),
     reading("misc.events", "misc", Unit::Table)
         .both(read_only(5, 16).inside())
-        .about("how often the limit was met, here and inside"),
+        .about("how often the limit was hit, including descendants"),
     reading("misc.events.local", "misc", Unit::Table)
         .both(read_only(6, 11).inside())
-        .about("how often the limit was met by this group itself"),
+        .about("how often this group itself hit the limit"),
     reading("dmem.capacity", "dmem", Unit::Table)
         .both(read_only(6, 14).root_only())
-        .about("memory of devices, by region"),
+        .about("device memory, by region"),
     setting("dmem.min", "dmem", Unit::Table, AMOUNT)
         .both(read_write(6, 14).inside())
-        .about("memory of a device that is never taken from the group"),
+        .about("device memory of the group that is never reclaimed"),
     setting("dmem.low", "dmem", Unit::Table, AMOUNT)
         .both(read_write(6, 14).inside())
-        .about("memory of a device that is taken only when nothing unprotected is left"),
+        .about("device memory of the group that is reclaimed only if nothing unprotected is left"),
     setting("dmem.max", "dmem", Unit::Table, AMOUNT)
         .both(read_write(6, 14).inside())
-        .about("memory of a device that a group may use"),
+        .about("limit on device memory"),
     reading("dmem.current", "dmem", Unit::Table)
         .both(read_only(6, 14).inside())
-        .about("memory of devices in use"),
+        .about("device memory in use"),
 ];

@@ -1,12 +1,12 @@
-//! What holds for every entry of the table.
+//! Invariants of the table.
 
 use super::*;
-use crate::knob::{Counterpart, Home, Role};
+use crate::knob::{Counterpart, Role, SupportedVersions};
 use crate::range::ValueRange;
 use crate::translate::Version;
 
 #[test]
-fn each_name_stands_once() {
+fn names_are_unique() {
     for knob in all() {
         assert_eq!(
             all().iter().filter(|other| other.name == knob.name).count(),
@@ -18,7 +18,7 @@ fn each_name_stands_once() {
 }
 
 #[test]
-fn each_entry_is_a_file_somewhere_and_says_what_for() {
+fn every_entry_is_a_file_and_described() {
     for knob in all() {
         assert!(knob.v1.is_some() || knob.v2.is_some(), "{}", knob.name);
         assert!(!knob.about.is_empty(), "{}", knob.name);
@@ -31,13 +31,13 @@ fn each_entry_is_a_file_somewhere_and_says_what_for() {
 fn defaults_of_settings_are_values_of_the_range() {
     for knob in all().iter().filter(|knob| knob.role == Role::Setting) {
         for file in [knob.v1, knob.v2].into_iter().flatten() {
-            // A group is born as a domain, which cannot be written; and what a file says of all
-            // disks cannot be written into one for single disks.
-            let is_shown_only = |text: &str| {
+            // A new group is a domain, which cannot be written; and the text of a file for all
+            // disks cannot be written to a file for single disks.
+            let is_only_shown = |text: &str| {
                 let for_one = matches!(knob.range, ValueRange::DeviceNumber { .. });
                 text.is_empty() || text == "domain" || for_one
             };
-            let default = file.default.filter(|text| !is_shown_only(text));
+            let default = file.default.filter(|text| !is_only_shown(text));
             if let Some(default) = default {
                 assert_eq!(knob.check(default), Ok(()), "{}", knob.name);
             }
@@ -46,19 +46,20 @@ fn defaults_of_settings_are_values_of_the_range() {
 }
 
 #[test]
-fn files_of_the_other_version_are_in_the_table_under_that_version() {
+fn counterparts_are_in_the_table_under_the_other_version() {
     for knob in all() {
         let Counterpart::Files(files) = knob.counterpart else { continue };
         let other = if knob.v2.is_some() { Version::V1 } else { Version::V2 };
         for file in files {
-            let there = find(&file.replace("<size>", "2MB")).and_then(|found| found.file(other));
-            assert!(there.is_some(), "{} -> {file}", knob.name);
+            let counterpart =
+                find(&file.replace("<size>", "2MB")).and_then(|knob| knob.file(other));
+            assert!(counterpart.is_some(), "{} -> {file}", knob.name);
         }
     }
 }
 
 #[test]
-fn modes_agree_with_what_a_file_is_for() {
+fn modes_agree_with_roles() {
     for knob in all() {
         for file in [knob.v1, knob.v2].into_iter().flatten() {
             let writable = file.mode.bits() & 0o200 != 0;
@@ -69,7 +70,7 @@ fn modes_agree_with_what_a_file_is_for() {
 }
 
 #[test]
-fn a_huge_page_size_in_a_name_finds_the_pattern() {
+fn a_name_with_a_huge_page_size_matches_the_pattern() {
     assert_eq!(find("hugetlb.2MB.max").unwrap().name, "hugetlb.<size>.max");
     assert_eq!(find("hugetlb.64KB.rsvd.max").unwrap().name, "hugetlb.<size>.rsvd.max");
     for name in
@@ -80,23 +81,23 @@ fn a_huge_page_size_in_a_name_finds_the_pattern() {
 }
 
 #[test]
-fn homes_follow_from_files_and_counterparts() {
-    for (name, home) in [
-        ("cpu.weight", Home::Both),
-        ("pids.max", Home::Both),
-        ("cgroup.freeze", Home::Both),
-        ("devices.deny", Home::Both),
-        ("memory.high", Home::V2Only),
-        ("cgroup.kill", Home::V2Only),
-        ("cpu.shares", Home::V1Only),
-        ("net_cls.classid", Home::V1Only),
+fn supported_versions_follow_from_files_and_counterparts() {
+    for (name, versions) in [
+        ("cpu.weight", SupportedVersions::Both),
+        ("pids.max", SupportedVersions::Both),
+        ("cgroup.freeze", SupportedVersions::Both),
+        ("devices.deny", SupportedVersions::Both),
+        ("memory.high", SupportedVersions::V2Only),
+        ("cgroup.kill", SupportedVersions::V2Only),
+        ("cpu.shares", SupportedVersions::V1Only),
+        ("net_cls.classid", SupportedVersions::V1Only),
     ] {
-        assert_eq!(find(name).unwrap().home(), home, "{name}");
+        assert_eq!(find(name).unwrap().supported_versions(), versions, "{name}");
     }
 }
 
 #[test]
-fn suggests_the_name_that_was_meant() {
+fn a_misspelt_name_is_recognized() {
     assert_eq!(suggest("io.wieght"), Some("io.weight"));
     assert_eq!(suggest("memory.maximum.of.all"), None);
 }

@@ -1,4 +1,4 @@
-//! Rules about devices: a file takes one rule a write on v1; on v2 a program decides.
+//! Device rules: on v1 each write to the file is one rule; on v2 a program decides.
 
 use super::{DeviceDecision, Translation, Untranslatable, Version};
 use crate::device_rule::DeviceRule;
@@ -11,9 +11,9 @@ pub(super) fn rules(
 ) -> Result<Translation, Untranslatable> {
     let rules = DeviceRule::parse_all(value).unwrap_or_default();
     let mut texts = rules.iter().map(ToString::to_string);
-    let first = texts
-        .next()
-        .ok_or_else(|| Untranslatable::new(format!("`{value}` is no rule"), "write `c 1:3 rwm`"))?;
+    let first = texts.next().ok_or_else(|| {
+        Untranslatable::new(format!("`{value}` is not a device rule"), "write `c 1:3 rwm`")
+    })?;
     if version == Version::V2 {
         let allow = knob.name == "devices.allow";
         let mut translation = Translation::new(version, knob, knob.name, value);
@@ -23,5 +23,5 @@ pub(super) fn rules(
     }
     let mut translation = Translation::new(version, knob, knob.name, first);
     translation.also = texts.map(|rule| (knob.name.to_owned(), rule)).collect();
-    Ok(translation.note("the kernel does not show which devices are denied: nothing to read back"))
+    Ok(translation.note("the kernel does not show denied devices, so they cannot be read back"))
 }

@@ -1,4 +1,4 @@
-//! I/O weights: who obeys them depends on the scheduler of the disk.
+//! I/O weights: which file takes effect depends on the scheduler of the disk.
 
 use super::{DiskQueue, RootSetting, Translation, Untranslatable, Version};
 use crate::knob::Knob;
@@ -20,9 +20,7 @@ pub(super) fn weight(
         (_, "bfq") => bfq_translation(knob, value, version),
         (Version::V1, "cfq") => cfq_translation(knob, value),
         (Version::V1, other) => Err(Untranslatable::new(
-            format!(
-                "`io` is on cgroup v1 here, where the scheduler `{other}` does not obey weights"
-            ),
+            format!("`io` is on cgroup v1 here, where the scheduler `{other}` ignores weights"),
             "set `scheduler = \"bfq\"` on the disk",
         )),
         (Version::V2, _) => Ok(iocost_translation(knob, value, disk.and_then(|disk| disk.iops))),
@@ -41,8 +39,9 @@ pub(super) fn bfq_weight(
             "set `scheduler = \"bfq\"` on the disk",
         )),
         Some(_) => bfq_translation(knob, value, version),
-        None => bfq_translation(knob, value, version)
-            .map(|found| found.note("the scheduler of the disk is not known to the study")),
+        None => bfq_translation(knob, value, version).map(|translation| {
+            translation.note("the study does not know the scheduler of the disk")
+        }),
     }
 }
 
@@ -54,7 +53,7 @@ pub(super) fn cfq_weight(
     match disk {
         Some(disk) if disk.scheduler != "cfq" => Err(Untranslatable::new(
             format!("`{}` has no effect under the scheduler `{}`", knob.name, disk.scheduler),
-            "write `io.weight`, which is translated for the scheduler that the disk has",
+            "write `io.weight`, which is translated for the scheduler of the disk",
         )),
         _ => cfq_translation(knob, value),
     }
@@ -62,14 +61,14 @@ pub(super) fn cfq_weight(
 
 fn no_queue() -> Untranslatable {
     Untranslatable::new(
-        "who obeys `io.weight` depends on the scheduler, and these groups use no disk whose \
-         queue is known",
+        "which file implements `io.weight` depends on the scheduler, but these groups use no disk with a \
+         known queue",
         "give the groups a disk with `use = \"loop\"` or `use = \"block\"`",
     )
 }
 
-/// A weight above the range is refused rather than scaled: the kernel would be tested with
-/// other weights than the study promises.
+/// Refuses a weight above the range instead of scaling it: the kernel would be tested with other
+/// weights than the study promises.
 fn bfq_translation(
     knob: &Knob,
     value: &str,
@@ -77,8 +76,8 @@ fn bfq_translation(
 ) -> Result<Translation, Untranslatable> {
     if number(value).is_some_and(|weight| weight > LARGEST_BFQ_WEIGHT) {
         return Err(Untranslatable::new(
-            format!("the scheduler bfq holds weights from 1 to 1000, not `{value}`"),
-            "scale the whole ladder of weights so that the largest is at most 1000",
+            format!("the scheduler bfq accepts weights from 1 to 1000, not `{value}`"),
+            "scale all weights so that the largest is at most 1000",
         ));
     }
     let translation = match version {
@@ -91,8 +90,8 @@ fn bfq_translation(
 fn cfq_translation(knob: &Knob, value: &str) -> Result<Translation, Untranslatable> {
     if number(value).is_some_and(|weight| !CFQ_WEIGHTS.contains(&weight)) {
         return Err(Untranslatable::new(
-            format!("the scheduler cfq holds weights from 10 to 1000, not `{value}`"),
-            "scale the whole ladder of weights into 10 to 1000",
+            format!("the scheduler cfq accepts weights from 10 to 1000, not `{value}`"),
+            "scale all weights to 10 to 1000",
         ));
     }
     Ok(on_v1(knob, value, "blkio.weight", "blkio.weight_device").obeyed_by("cfq"))
@@ -103,8 +102,8 @@ fn number(value: &str) -> Option<u64> {
     value.split_whitespace().last()?.parse().ok()
 }
 
-/// v1 keeps the weight for all disks and those for single disks in two files, and takes the
-/// latter back when 0 is written.
+/// Chooses between v1's files for all disks and for single disks; in the latter, writing 0 removes
+/// a weight.
 fn on_v1(knob: &Knob, value: &str, for_all: &str, for_one: &str) -> Translation {
     let (file, written) = match value.split_once(' ') {
         None => (for_all, value.to_owned()),
@@ -115,12 +114,12 @@ fn on_v1(knob: &Knob, value: &str, for_all: &str, for_one: &str) -> Translation 
     Translation::new(Version::V1, knob, file, written)
 }
 
-/// Without `enable=1` iocost stores weights and ignores them (Documentation/admin-guide/
-/// cgroup-v2.rst, io.cost.qos).
+/// Without `enable=1` iocost stores weights but ignores them
+/// (Documentation/admin-guide/cgroup-v2.rst, io.cost.qos).
 ///
-/// Of a disk whose speed is known, iocost is also told that speed, and to keep to it (`min` and
-/// `max` of 100 % leave its rate no play): the kernel's own model is that of an SSD and would
-/// never hold anybody back on a slower disk.
+/// For a disk of known speed, iocost's model is set to that speed, and its rate is fixed (`min` and
+/// `max` of 100 %): the kernel's default model is that of an SSD and would never throttle on a
+/// slower disk.
 fn iocost_translation(knob: &Knob, value: &str, iops: Option<u32>) -> Translation {
     let setting = |file: &str, value: String| RootSetting {
         file: file.to_owned(),
@@ -132,40 +131,40 @@ fn iocost_translation(knob: &Knob, value: &str, iops: Option<u32>) -> Translatio
     match iops {
         None => translation.root_settings.push(setting("io.cost.qos", "enable=1".to_owned())),
         Some(iops) => {
-            let claimed = claimed(iops);
-            translation.root_settings.push(setting("io.cost.model", model(claimed)));
-            translation.root_settings.push(setting("io.cost.qos", steady(claimed)));
+            let model_iops = model_iops(iops);
+            translation.root_settings.push(setting("io.cost.model", model(model_iops)));
+            translation.root_settings.push(setting("io.cost.qos", fixed_rate(model_iops)));
         }
     }
     translation
 }
 
-/// What iocost is told of a disk that completes `iops` requests a second, as null_blk does when so
-/// many are in flight as it is deep. A quarter: requests are to wait in iocost, which knows whose
-/// they are, and not for a place in the device, which does not. With three quarters claimed, a
-/// group whose own depth is a fourth of the device's could not use half of what there is, and
-/// would never be held back.
-fn claimed(iops: u32) -> u64 {
+/// The speed in iocost's model for a disk that completes `iops` requests per second, as a null_blk
+/// does with all its tags in flight. It is a quarter: requests should queue in iocost, which knows
+/// their groups, and not for a tag of the device, which does not. With three quarters, a group
+/// whose own depth is a fourth of the device's could not use half of the disk and would never be
+/// throttled.
+fn model_iops(iops: u32) -> u64 {
     (u64::from(iops) / 4).max(1)
 }
 
-/// The model of a disk to which neither the size nor the place of a request matters. The bytes
-/// per second are so many that size costs nothing.
-fn model(claimed: u64) -> String {
-    let bytes = claimed << 30;
-    let of = |direction: &str| {
-        format!("{direction}bps={bytes} {direction}seqiops={claimed} {direction}randiops={claimed}")
+/// The model of a disk for which neither size nor position of a request matters. Bytes per second
+/// are so high that size costs nothing.
+fn model(iops: u64) -> String {
+    let bytes = iops << 30;
+    let direction_model = |direction: &str| {
+        format!("{direction}bps={bytes} {direction}seqiops={iops} {direction}randiops={iops}")
     };
-    format!("ctrl=user model=linear {} {}", of("r"), of("w"))
+    format!("ctrl=user model=linear {} {}", direction_model("r"), direction_model("w"))
 }
 
-/// iocost's targets for such a disk: its rate stays as the model says, and its period holds about
-/// 128 requests. The period is twice the latency target where no percentile is to be kept, and at
-/// most a second (block/blk-iocost.c, `ioc_refresh_period_us`); with the 50 ms of a fast disk a
-/// light group's single request would cost several periods, and a group that is slow to ask again
-/// would lose what it is owed.
-fn steady(claimed: u64) -> String {
-    let target_us = (64_000_000 / claimed).clamp(25_000, 500_000);
+/// iocost's latency targets for such a disk: its rate stays that of the model, and its period
+/// covers about 128 requests. The period is twice the latency target if no percentile is set, and
+/// at most a second (block/blk-iocost.c, `ioc_refresh_period_us`); with the 50 ms of a fast disk a
+/// single request of a light group would cost several periods, and a group that is slow to send the
+/// next request would lose its budget.
+fn fixed_rate(iops: u64) -> String {
+    let target_us = (64_000_000 / iops).clamp(25_000, 500_000);
     format!(
         "enable=1 ctrl=user rpct=0.00 rlat={target_us} wpct=0.00 wlat={target_us} min=100.00 \
          max=100.00"

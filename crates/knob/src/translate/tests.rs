@@ -1,4 +1,4 @@
-//! What each knob becomes on each layout.
+//! Translations of knobs on each layout.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,9 @@ fn layout(hierarchy: &Hierarchy) -> CgroupLayout {
         ["io", "cpu", "memory", "pids", "cpuset", "hugetlb", "freezer", "devices"]
             .into_iter()
             .map(|name| {
-                let home = Controller { hierarchy: hierarchy.clone(), own_group: "/".to_owned() };
-                (name.to_owned(), home)
+                let controller =
+                    Controller { hierarchy: hierarchy.clone(), own_group: "/".to_owned() };
+                (name.to_owned(), controller)
             })
             .collect();
     CgroupLayout { layout: Layout::Hybrid, v2_mount: None, controllers, bases: BTreeMap::new() }
@@ -32,8 +33,8 @@ fn queue(scheduler: &str) -> Option<DiskQueue> {
 }
 
 fn files(knob: &str, value: &str, layout: &CgroupLayout, scheduler: &str) -> (String, String) {
-    let found = translate(knob, value, layout, queue(scheduler).as_ref()).unwrap();
-    (found.file, found.written)
+    let translation = translate(knob, value, layout, queue(scheduler).as_ref()).unwrap();
+    (translation.file, translation.written)
 }
 
 fn pair(file: &str, written: &str) -> (String, String) {
@@ -41,7 +42,7 @@ fn pair(file: &str, written: &str) -> (String, String) {
 }
 
 #[test]
-fn an_io_weight_becomes_the_weight_that_the_scheduler_obeys() {
+fn an_io_weight_becomes_the_file_of_the_scheduler() {
     assert_eq!(files("io.weight", "200", &v1(), "bfq"), pair("blkio.bfq.weight", "200"));
     assert_eq!(files("io.weight", "200", &v1(), "cfq"), pair("blkio.weight", "200"));
     assert_eq!(files("io.weight", "200", &v2(), "bfq"), pair("io.bfq.weight", "200"));
@@ -49,7 +50,7 @@ fn an_io_weight_becomes_the_weight_that_the_scheduler_obeys() {
 }
 
 #[test]
-fn iocost_is_enabled_at_the_root_and_bfq_needs_nothing_there() {
+fn iocost_is_enabled_at_the_root_and_bfq_needs_no_root_setting() {
     let iocost = translate("io.weight", "100", &v2(), queue("mq-deadline").as_ref()).unwrap();
     assert_eq!(iocost.obeyed_by.as_deref(), Some("iocost"));
     assert_eq!(iocost.root_settings[0].file, "io.cost.qos");
@@ -59,10 +60,10 @@ fn iocost_is_enabled_at_the_root_and_bfq_needs_nothing_there() {
 }
 
 #[test]
-fn iocost_is_told_the_speed_of_a_disk_that_is_known_and_held_to_it() {
+fn the_model_of_iocost_has_the_known_speed_of_a_disk() {
     let known = DiskQueue { scheduler: "none".to_owned(), iops: Some(2000) };
-    let found = translate("io.weight", "100", &v2(), Some(&known)).unwrap();
-    let settings: Vec<(&str, &str)> = found
+    let translation = translate("io.weight", "100", &v2(), Some(&known)).unwrap();
+    let settings: Vec<(&str, &str)> = translation
         .root_settings
         .iter()
         .map(|setting| (setting.file.as_str(), setting.value_template.as_str()))
@@ -74,12 +75,12 @@ fn iocost_is_told_the_speed_of_a_disk_that_is_known_and_held_to_it() {
     assert!(qos.contains("enable=1") && qos.contains("min=100.00 max=100.00"), "{qos}");
     assert!(qos.contains("rpct=0.00 rlat=128000 wpct=0.00 wlat=128000"), "{qos}");
     let inverses: Vec<String> =
-        found.root_settings.iter().map(|setting| setting.inverse("252:0")).collect();
+        translation.root_settings.iter().map(|setting| setting.inverse("252:0")).collect();
     assert_eq!(inverses, ["252:0 ctrl=auto", "252:0 enable=0"]);
 }
 
 #[test]
-fn a_scheduler_that_ignores_weights_is_refused_with_the_remedy() {
+fn a_scheduler_without_weights_is_refused_with_a_remedy() {
     let refused = translate("io.weight", "100", &v1(), queue("mq-deadline").as_ref()).unwrap_err();
     assert!(refused.reason.contains("mq-deadline"), "{refused}");
     assert!(refused.remedy.contains("scheduler = \"bfq\""), "{refused}");
@@ -88,23 +89,26 @@ fn a_scheduler_that_ignores_weights_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn a_ladder_that_bfq_cannot_hold_is_refused_and_never_scaled() {
-    for (weight, held) in [(100, true), (800, true), (1_000, true), (1_600, false)] {
-        let found = translate("io.weight", &weight.to_string(), &v2(), queue("bfq").as_ref());
-        assert_eq!(found.is_ok(), held, "{weight}");
-        assert!(found.is_ok() || found.unwrap_err().remedy.contains("scale"), "{weight}");
+fn weights_beyond_bfq_s_range_are_refused_and_never_scaled() {
+    for (weight, accepted) in [(100, true), (800, true), (1_000, true), (1_600, false)] {
+        let translation = translate("io.weight", &weight.to_string(), &v2(), queue("bfq").as_ref());
+        assert_eq!(translation.is_ok(), accepted, "{weight}");
+        assert!(
+            translation.is_ok() || translation.unwrap_err().remedy.contains("scale"),
+            "{weight}"
+        );
     }
     assert_eq!(files("io.weight", "1600", &v2(), "none"), pair("io.weight", "1600"));
 }
 
 #[test]
-fn cfq_starts_at_ten() {
+fn cfq_accepts_weights_from_ten() {
     assert!(translate("io.weight", "9", &v1(), queue("cfq").as_ref()).is_err());
     assert_eq!(files("io.weight", "10", &v1(), "cfq"), pair("blkio.weight", "10"));
 }
 
 #[test]
-fn cpu_weights_become_shares_with_the_rounding_said() {
+fn cpu_weights_become_shares_and_rounding_is_noted() {
     assert_eq!(files("cpu.weight", "100", &v1(), "none"), pair("cpu.shares", "1024"));
     assert_eq!(files("cpu.weight", "100", &v2(), "none"), pair("cpu.weight", "100"));
     let rounded = translate("cpu.weight", "1", &v1(), None).unwrap();
@@ -113,17 +117,17 @@ fn cpu_weights_become_shares_with_the_rounding_said() {
 }
 
 #[test]
-fn a_cpu_limit_takes_two_files_on_v1() {
-    let found = translate("cpu.max", "50000 200000", &v1(), None).unwrap();
-    assert_eq!(pair(&found.file, &found.written), pair("cpu.cfs_quota_us", "50000"));
-    assert_eq!(found.also, [pair("cpu.cfs_period_us", "200000")]);
+fn a_cpu_limit_needs_two_files_on_v1() {
+    let translation = translate("cpu.max", "50000 200000", &v1(), None).unwrap();
+    assert_eq!(pair(&translation.file, &translation.written), pair("cpu.cfs_quota_us", "50000"));
+    assert_eq!(translation.also, [pair("cpu.cfs_period_us", "200000")]);
     let unlimited = translate("cpu.max", "max", &v1(), None).unwrap();
     assert_eq!(unlimited.written, "-1");
     assert_eq!(files("cpu.max", "max 100000", &v2(), "none"), pair("cpu.max", "max 100000"));
 }
 
 #[test]
-fn memory_limits_are_written_in_bytes_and_max_is_spelt_for_the_version() {
+fn memory_limits_are_written_in_bytes_and_max_in_the_version_s_spelling() {
     assert_eq!(
         files("memory.max", "64 MiB", &v1(), "none"),
         pair("memory.limit_in_bytes", "67108864")
@@ -142,7 +146,7 @@ fn knobs_of_the_other_version_are_refused() {
 }
 
 #[test]
-fn a_missing_controller_gives_its_reason() {
+fn a_missing_controller_is_refused_with_its_reason() {
     let none = layout(&Hierarchy::Absent("disabled at boot".to_owned()));
     let refused = translate("pids.max", "64", &none, None).unwrap_err();
     assert!(refused.reason.contains("disabled at boot"), "{refused}");
@@ -159,23 +163,23 @@ fn writes(knob: &str, value: &str, layout: &CgroupLayout) -> Vec<(String, String
 }
 
 #[test]
-fn limits_of_a_disk_become_a_file_each_on_v1_and_wait_for_its_numbers() {
-    let asked = "rbps=1 MiB wiops=max";
+fn io_limits_become_one_file_each_on_v1_with_the_device_numbers() {
+    let value = "rbps=1 MiB wiops=max";
     assert_eq!(
-        writes("io.max", asked, &v1()),
+        writes("io.max", value, &v1()),
         [
             pair("blkio.throttle.read_bps_device", "8:16 1048576"),
             pair("blkio.throttle.write_iops_device", "8:16 0"),
         ]
     );
-    assert_eq!(writes("io.max", asked, &v2()), [pair("io.max", "8:16 rbps=1048576 wiops=max")]);
-    let without = translate("io.max", asked, &v2(), None).unwrap_err();
+    assert_eq!(writes("io.max", value, &v2()), [pair("io.max", "8:16 rbps=1048576 wiops=max")]);
+    let without = translate("io.max", value, &v2(), None).unwrap_err();
     assert!(without.reason.contains("use none"), "{without}");
     assert!(translate("io.max", "8:0 rbps=1", &v2(), None).is_ok(), "the numbers are given");
 }
 
 #[test]
-fn a_weight_for_one_disk_has_a_file_of_its_own_on_v1() {
+fn a_weight_for_one_disk_has_its_own_file_on_v1() {
     let layout = v1();
     assert_eq!(
         files("io.weight", "8:0 200", &layout, "bfq"),
@@ -190,7 +194,7 @@ fn a_weight_for_one_disk_has_a_file_of_its_own_on_v1() {
 }
 
 #[test]
-fn a_percentage_of_a_cpu_is_a_quota_on_both() {
+fn a_percentage_of_a_cpu_is_a_quota_on_both_versions() {
     assert_eq!(files("cpu.max", "50 %", &v2(), "none"), pair("cpu.max", "50000 100000"));
     assert_eq!(
         writes("cpu.max", "200%", &v1()),
@@ -199,7 +203,7 @@ fn a_percentage_of_a_cpu_is_a_quota_on_both() {
 }
 
 #[test]
-fn names_that_differ_take_the_value_over_with_size_and_spelling() {
+fn renamed_knobs_keep_their_value_with_size_and_spelling() {
     for (knob, value, file, written) in [
         ("hugetlb.2MB.max", "4 MiB", "hugetlb.2MB.limit_in_bytes", "4194304"),
         ("hugetlb.2MB.rsvd.max", "max", "hugetlb.2MB.rsvd.limit_in_bytes", "-1"),
@@ -216,36 +220,39 @@ fn names_that_differ_take_the_value_over_with_size_and_spelling() {
 }
 
 #[test]
-fn freezing_is_a_word_on_v1_and_a_digit_in_the_one_hierarchy_of_v2() {
+fn freezing_is_a_word_on_v1_and_a_digit_on_v2() {
     assert_eq!(files("cgroup.freeze", "1", &v1(), "none"), pair("freezer.state", "FROZEN"));
     let mut unified = v2();
     unified.v2_mount = Some("/sys/fs/cgroup".into());
-    let found = translate("cgroup.freeze", "1", &unified, None).unwrap();
-    assert_eq!((found.file.as_str(), found.controller.as_str()), ("cgroup.freeze", CORE));
+    let translation = translate("cgroup.freeze", "1", &unified, None).unwrap();
+    assert_eq!(
+        (translation.file.as_str(), translation.controller.as_str()),
+        ("cgroup.freeze", CORE)
+    );
     let none = translate("cgroup.kill", "1", &v1(), None).unwrap_err();
     assert!(none.reason.contains("each process of `cgroup.procs` is killed"), "{none}");
 }
 
 #[test]
 fn device_rules_are_writes_on_v1_and_a_program_on_v2() {
-    let asked = "c 1:3 rwm, b 8:* w";
+    let value = "c 1:3 rwm, b 8:* w";
     assert_eq!(
-        writes("devices.deny", asked, &v1()),
+        writes("devices.deny", value, &v1()),
         [pair("devices.deny", "c 1:3 rwm"), pair("devices.deny", "b 8:* w")]
     );
     let mut unified = v2();
     unified.v2_mount = Some("/sys/fs/cgroup".into());
     unified.controllers.remove("devices");
-    let found = translate("devices.deny", asked, &unified, None).unwrap();
-    assert_eq!(found.version, Version::V2);
+    let translation = translate("devices.deny", value, &unified, None).unwrap();
+    assert_eq!(translation.version, Version::V2);
     let rules: Vec<(bool, String)> =
-        found.device_rules.iter().map(|one| (one.allow, one.rule.to_string())).collect();
+        translation.device_rules.iter().map(|one| (one.allow, one.rule.to_string())).collect();
     assert_eq!(rules, [(false, "c 1:3 rwm".to_owned()), (false, "b 8:* w".to_owned())]);
-    assert!(found.writes("").is_empty(), "v2 has no such file");
+    assert!(translation.writes("").is_empty(), "v2 has no such file");
 }
 
 #[test]
-fn a_refusal_says_what_v1_has_instead() {
+fn a_refusal_names_the_alternative_on_v1() {
     for (knob, value, word) in [
         ("memory.low", "1 MiB", "soft_limit"),
         ("memory.swap.max", "0", "memory.memsw"),
@@ -263,14 +270,14 @@ fn a_kernel_that_is_too_old_or_too_new_lacks_the_file() {
         translate(knob, value, &v2(), queue("bfq").as_ref()).unwrap().why_not_in(release)
     };
     let old = why("memory.peak", "0", "5.10.0-30-amd64").unwrap();
-    assert_eq!(old.reason, "`memory.peak` is there since Linux 5.19 only, and this kernel is 5.10");
+    assert_eq!(old.reason, "`memory.peak` is available since Linux 5.19, but this kernel is 5.10");
     assert_eq!(why("memory.peak", "0", "6.1.0"), None);
-    assert!(why("io.low", "", "6.12").unwrap().reason.contains("gone since Linux 6.10"));
+    assert!(why("io.low", "", "6.12").unwrap().reason.contains("removed in Linux 6.10"));
     assert_eq!(why("memory.max", "max", "no release at all"), None);
 }
 
 #[test]
-fn a_sum_is_written_after_its_part_and_a_group_frozen_last() {
+fn a_sum_is_written_after_its_part_and_freezing_last() {
     let rank = |knob: &str, value: &str| translate(knob, value, &v1(), None).unwrap().rank;
     let (part, sum) = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes");
     assert!(rank(part, "1 MiB") < rank(sum, "1 MiB"));
@@ -279,19 +286,19 @@ fn a_sum_is_written_after_its_part_and_a_group_frozen_last() {
 
 proptest! {
     #[test]
-    fn ratios_of_cpu_weights_survive_the_way_to_shares(a in 1u64..=10_000, b in 1u64..=10_000) {
+    fn ratios_of_cpu_weights_survive_the_conversion_to_shares(a in 1u64..=10_000, b in 1u64..=10_000) {
         let shares = |weight: u64| -> f64 {
             translate("cpu.weight", &weight.to_string(), &v1(), None)
                 .unwrap().written.parse().unwrap()
         };
-        let (wanted, got) = (a as f64 / b as f64, shares(a) / shares(b));
-        // Half a share is the most that rounding may cost each of the two.
-        let allowed = wanted * (0.5 / shares(a) + 0.5 / shares(b)) * 1.1;
-        prop_assert!((got - wanted).abs() <= allowed, "{wanted} became {got}");
+        let (expected, actual) = (a as f64 / b as f64, shares(a) / shares(b));
+        // Rounding may change each of the two by at most half a share.
+        let allowed = expected * (0.5 / shares(a) + 0.5 / shares(b)) * 1.1;
+        prop_assert!((actual - expected).abs() <= allowed, "{expected} became {actual}");
     }
 
     #[test]
-    fn what_a_knob_accepts_some_host_can_be_asked_for(weight in 0u64..20_000) {
+    fn every_accepted_weight_can_be_translated_for_some_host(weight in 0u64..20_000) {
         let text = weight.to_string();
         let fits = find("io.weight").unwrap().check(&text).is_ok();
         prop_assert_eq!(translate("io.weight", &text, &v2(), queue("none").as_ref()).is_ok(), fits);

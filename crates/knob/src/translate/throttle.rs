@@ -1,10 +1,10 @@
-//! Limits on the throughput of a disk: one file on v2, four on v1.
+//! Throughput limits of a disk: one file on v2, four on v1.
 
 use super::{Translation, Untranslatable, Version};
 use crate::device;
 use crate::knob::Knob;
 
-/// Which file of v1 holds which key of `io.max`.
+/// The file of v1 for each key of `io.max`.
 const FILES: [(&str, &str); 4] = [
     ("rbps", "blkio.throttle.read_bps_device"),
     ("wbps", "blkio.throttle.write_bps_device"),
@@ -12,7 +12,7 @@ const FILES: [(&str, &str); 4] = [
     ("wiops", "blkio.throttle.write_iops_device"),
 ];
 
-/// `value` is `DEVICE KEY=NUMBER|max ...`. v1 takes a limit back when 0 is written.
+/// Translates `DEVICE KEY=NUMBER|max ...`. On v1 writing 0 removes a limit.
 pub(super) fn limits(knob: &Knob, value: &str) -> Result<Translation, Untranslatable> {
     let (device, rest) = device::split(value);
     let mut writes = rest.split_whitespace().filter_map(|pair| {
@@ -23,8 +23,8 @@ pub(super) fn limits(knob: &Knob, value: &str) -> Result<Translation, Untranslat
     });
     let (file, written) = writes
         .next()
-        .ok_or_else(|| Untranslatable::new(format!("`{value}` limits nothing"), "name a key"))?;
+        .ok_or_else(|| Untranslatable::new(format!("`{value}` contains no limit"), "name a key"))?;
     let mut translation = Translation::new(Version::V1, knob, file, written);
     translation.also = writes.map(|(file, value)| (file.to_owned(), value)).collect();
-    Ok(translation.note("v1 has a file for each limit, and lets buffered writes pass unlimited"))
+    Ok(translation.note("v1 has one file per limit and does not limit buffered writes"))
 }

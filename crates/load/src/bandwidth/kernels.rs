@@ -27,14 +27,14 @@ pub(super) enum Kernel {
 /// How results are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Stores {
-    /// as always: the processor reads each line into its caches before it writes to it
+    /// cached: the processor reads each line into its caches before writing to it
     Cached,
-    /// past the caches (non-temporal): lines are written without being read
+    /// non-temporal: lines bypass the caches and are written without being read
     Streaming,
 }
 
 impl Kernel {
-    /// In the order in which they run.
+    /// In execution order.
     pub(super) const ALL: [Self; 4] = [Self::Copy, Self::Scale, Self::Add, Self::Triad];
 
     pub(super) fn name(self) -> &'static str {
@@ -46,7 +46,7 @@ impl Kernel {
         }
     }
 
-    /// Bytes for each number as STREAM counts: what the loop names, 8 for each read and write.
+    /// Bytes per element as STREAM counts them: 8 for each read and write that the loop names.
     pub(super) fn counted(self) -> u64 {
         match self {
             Self::Copy | Self::Scale => 16,
@@ -54,8 +54,8 @@ impl Kernel {
         }
     }
 
-    /// Bytes for each number that go between the caches and the memory: with cached stores the
-    /// line that is written is read first (write-allocate).
+    /// Bytes per element between caches and memory: with cached stores the written line is read
+    /// first (write-allocate).
     pub(super) fn moved(self, stores: Stores) -> u64 {
         match stores {
             Stores::Cached => self.counted() + 8,
@@ -63,8 +63,8 @@ impl Kernel {
         }
     }
 
-    /// What the loop makes of three numbers, for the check.
-    pub(super) fn of_one(self, [a, b, c]: [f64; 3]) -> [f64; 3] {
+    /// Applies the loop to one element of each array, for the check.
+    pub(super) fn apply(self, [a, b, c]: [f64; 3]) -> [f64; 3] {
         match self {
             Self::Copy => [a, b, a],
             Self::Scale => [a, FACTOR * c, c],
@@ -74,7 +74,7 @@ impl Kernel {
     }
 }
 
-/// A thread's part of the three arrays, equally long.
+/// One thread's part of the three arrays, all of equal length.
 #[derive(Debug)]
 pub(super) struct Part<'a> {
     pub(super) a: &'a mut [f64],
@@ -103,21 +103,21 @@ impl Part<'_> {
     }
 }
 
-/// A loop in the widest vectors of this CPU.
+/// Runs a loop with the widest vectors of this CPU.
 #[inline(always)]
-fn each(into: &mut [f64], one: &[f64], other: &[f64], of: impl Fn(f64, f64) -> f64) {
+fn each(into: &mut [f64], one: &[f64], other: &[f64], operation: impl Fn(f64, f64) -> f64) {
     widest(
         #[inline(always)]
         || {
             for ((place, one), other) in into.iter_mut().zip(one).zip(other) {
-                *place = of(*one, *other);
+                *place = operation(*one, *other);
             }
         },
     );
 }
 
-/// A compiler that sees a plain copy calls the C library, which chooses the stores by itself:
-/// streaming ones for arrays this large. A mask that it does not know to be empty keeps the loop.
+/// For a plain copy the compiler calls the C library, which chooses the stores itself: streaming
+/// ones for arrays this large. A mask the compiler cannot know to be empty keeps the loop.
 fn copy(into: &mut [f64], from: &[f64]) {
     let nothing = black_box(0_u64);
     each(into, from, from, |one, _| f64::from_bits(one.to_bits() | nothing));
@@ -144,15 +144,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loop_over_arrays_is_what_the_check_makes_of_three_numbers() {
+    fn loops_over_arrays_agree_with_the_check() {
         for stores in [Stores::Cached, Stores::Streaming] {
             for kernel in Kernel::ALL {
                 let mut arrays = [vec![1.25; 1003], vec![-2.0; 1003], vec![7.5; 1003]];
                 let [a, b, c] = &mut arrays;
                 Part { a, b, c }.run(kernel, stores);
-                let expected = kernel.of_one([1.25, -2.0, 7.5]);
+                let expected = kernel.apply([1.25, -2.0, 7.5]);
                 for (array, number) in arrays.iter().zip(expected) {
-                    assert!(array.iter().all(|found| *found == number), "{kernel:?} {stores:?}");
+                    assert!(array.iter().all(|actual| *actual == number), "{kernel:?} {stores:?}");
                 }
             }
         }
@@ -163,19 +163,19 @@ mod tests {
         let from = [0.0, -0.0, f64::MIN_POSITIVE / 2.0, f64::INFINITY, 1.5];
         let mut into = [1.0; 5];
         copy(&mut into, &from);
-        assert!(into.iter().zip(from).all(|(found, bits)| found.to_bits() == bits.to_bits()));
+        assert!(into.iter().zip(from).all(|(actual, bits)| actual.to_bits() == bits.to_bits()));
     }
 
-    /// STREAM 5.10, and the sheet that counts what it leaves out: 24, 24, 32, 32.
+    /// STREAM 5.10 counts 16, 16, 24, 24; with write-allocate traffic it is 24, 24, 32, 32.
     #[test]
-    fn bytes_are_counted_as_stream_does_and_as_the_memory_does() {
+    fn bytes_are_counted_as_stream_does_and_as_memory_moves_them() {
         assert_eq!(Kernel::ALL.map(Kernel::counted), [16, 16, 24, 24]);
         assert_eq!(Kernel::ALL.map(|kernel| kernel.moved(Stores::Cached)), [24, 24, 32, 32]);
         assert_eq!(Kernel::ALL.map(|kernel| kernel.moved(Stores::Streaming)), [16, 16, 24, 24]);
     }
 
     #[test]
-    fn a_read_meets_every_number_once() {
+    fn a_read_covers_every_element_once() {
         let numbers: Vec<f64> = (0..1003).map(f64::from).collect();
         assert_eq!(read(&numbers), 1002.0 * 1003.0 / 2.0);
     }

@@ -1,5 +1,5 @@
-//! bandwidth: what the memory delivers to loops that do little else, in STREAM's definitions, and
-//! from each node to each. What is measured and how stands in docs/load/memory.md.
+//! bandwidth: memory throughput of simple loops by STREAM's definitions, and from each node to
+//! each. docs/load/memory.md describes what is measured and how.
 
 mod check;
 mod kernels;
@@ -24,18 +24,18 @@ use kernels::{Kernel, Stores};
 use matrix::Nodes;
 use measure::{Arrays, Job};
 
-/// Each array is this many times as large as all last caches together: STREAM's rule.
-const BEYOND: u64 = 4;
-/// A million numbers, STREAM's other rule.
-const LEAST_ARRAY: u64 = 8_000_000;
-/// The last cache where the kernel knows of none.
+/// Array size as a multiple of all last-level caches together: STREAM's rule.
+const CACHE_MULTIPLE: u64 = 4;
+/// A million elements, STREAM's other rule.
+const MIN_ARRAY: u64 = 8_000_000;
+/// Assumed last-level cache if the kernel reports none.
 const UNKNOWN_CACHE: u64 = 64 << 20;
-/// A thread's stack, as far as it is touched.
-const THREAD: u64 = 24 << 10;
-/// Code and data of the program that are touched only when it works.
-const PROGRAM: u64 = 128 << 10;
+/// Touched part of a thread's stack.
+const THREAD_BYTES: u64 = 24 << 10;
+/// Program code and data touched only during the run.
+const PROGRAM_BYTES: u64 = 128 << 10;
 
-/// Arguments.
+/// Command-line arguments.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Bandwidth {
     /// Size of each of the three arrays [default: four times the last caches, at least 8 MB]
@@ -45,7 +45,7 @@ pub(crate) struct Bandwidth {
     #[arg(long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u64).range(2..))]
     repeats: u64,
-    /// Go on for this many seconds instead of a number of rounds
+    /// Run for this many seconds instead of a number of rounds
     #[arg(long, value_name = "SECONDS", conflicts_with = "repeats")]
     time: Option<f64>,
     /// Only these loops; may be repeated [default: all four]
@@ -54,10 +54,10 @@ pub(crate) struct Bandwidth {
     /// How results are stored
     #[arg(long, value_enum, default_value_t = Stores::Cached)]
     stores: Stores,
-    /// Bind each thread to a CPU of its own
+    /// Bind each thread to its own CPU
     #[arg(long)]
     pin: bool,
-    /// Measure reads and latency from each node's CPUs to each node's memory too
+    /// Also measure reads and latency from each node's CPUs to each node's memory
     #[arg(long)]
     matrix: bool,
 }
@@ -65,11 +65,11 @@ pub(crate) struct Bandwidth {
 impl Bandwidth {
     fn job(&self, root: &Root) -> Result<Job, Failure> {
         if let Some(time) = self.time.filter(|time| !(*time > 0.0 && *time <= 1e9)) {
-            return Err(Failure::usage(format!("--time {time}: seconds, more than 0")));
+            return Err(Failure::usage(format!("--time {time}: must be more than 0 seconds")));
         }
         let bytes = self.array.map_or_else(|| default_array(root), |array| Ok(array.get()))?;
         if bytes < 64 {
-            return Err(Failure::usage(format!("--array {bytes}: at least 64 bytes")));
+            return Err(Failure::usage(format!("--array {bytes}: must be at least 64 bytes")));
         }
         if let (Stores::Streaming, Some(reason)) = (self.stores, streaming_stores::not_available())
         {
@@ -78,9 +78,9 @@ impl Bandwidth {
                 remedy: "leave it out".to_owned(),
             });
         }
-        let asked = |kernel: &Kernel| self.kernel.is_empty() || self.kernel.contains(kernel);
+        let is_selected = |kernel: &Kernel| self.kernel.is_empty() || self.kernel.contains(kernel);
         Ok(Job {
-            kernels: Kernel::ALL.into_iter().filter(asked).collect(),
+            kernels: Kernel::ALL.into_iter().filter(is_selected).collect(),
             stores: self.stores,
             items: bytes as usize / size_of::<f64>(),
             repeats: self.repeats,
@@ -92,17 +92,18 @@ impl Bandwidth {
     /// The nodes of the matrix, or why there is none.
     fn nodes(&self, root: &Root) -> Result<Nodes, String> {
         if !self.matrix {
-            return Err(matrix::NOT_ASKED.to_owned());
+            return Err(matrix::NOT_REQUESTED.to_owned());
         }
-        let allowed = affinity::of(std::process::id()).map_err(|error| error.to_string())?;
-        Nodes::of(root, &allowed)
+        let allowed =
+            affinity::allowed_cpus(std::process::id()).map_err(|error| error.to_string())?;
+        Nodes::read(root, &allowed)
     }
 }
 
 fn default_array(root: &Root) -> Result<u64, Failure> {
-    let caches = caches::last_of(root, &affinity::of(std::process::id())?);
+    let caches = caches::last_level_bytes(root, &affinity::allowed_cpus(std::process::id())?);
     let caches = if caches == 0 { UNKNOWN_CACHE } else { caches };
-    Ok((BEYOND * caches).max(LEAST_ARRAY))
+    Ok((CACHE_MULTIPLE * caches).max(MIN_ARRAY))
 }
 
 impl Generator for Bandwidth {
@@ -113,40 +114,40 @@ impl Generator for Bandwidth {
     fn footprint(&self, shared: &Shared) -> Result<Footprint, Failure> {
         let root = Root::real();
         let array = (self.job(&root)?.items * size_of::<f64>()) as u64;
-        let threads = THREAD * shared.workers() as u64;
-        let parts = vec![("arrays", 3 * array), ("threads", threads), ("program", PROGRAM)];
+        let threads = THREAD_BYTES * shared.workers() as u64;
+        let parts = vec![("arrays", 3 * array), ("threads", threads), ("program", PROGRAM_BYTES)];
         let mut phases = vec![Phase { name: "loops", parts }];
         if self.nodes(&root).is_ok() {
             let parts = vec![
                 ("lines", array),
                 ("order", chase::linking_bytes(array)),
-                ("program", PROGRAM),
+                ("program", PROGRAM_BYTES),
             ];
             phases.push(Phase { name: "matrix", parts });
         }
-        Ok(Footprint::of_phases(phases))
+        Ok(Footprint::new(phases))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, reporter: &dyn Reporter) -> Result<Finished, Failure> {
         signal::note_interruptions();
         let root = Root::real();
         let job = self.job(&root)?;
-        let mut arrays = Arrays::of(job.items, shared)?;
-        let streamed = measure::run(&job, &mut arrays, shared, talk)?;
+        let mut arrays = Arrays::new(job.items, shared)?;
+        let streamed = measure::run(&job, &mut arrays, shared, reporter)?;
         let backing = Backing::read(&root);
         drop(arrays);
-        if streamed.error.is_nan() || streamed.error > check::ALLOWED {
+        if streamed.error.is_nan() || streamed.error > check::TOLERANCE {
             return Err(Failure::Wrong(format!(
-                "the arrays do not hold what the loops must have left there: mean error {:e} of \
-                 what is expected, at most {:e} is allowed",
+                "the arrays do not hold the expected values: mean relative error {:e}, \
+                 at most {:e} is allowed",
                 streamed.error,
-                check::ALLOWED
+                check::TOLERANCE
             )));
         }
         let bytes = (job.items * size_of::<f64>()) as u64;
         let matrix = match streamed.ended_by {
             Some(signal) => Err(format!("ended early by {signal}")),
-            None => self.nodes(&root).map(|nodes| matrix::measure(&nodes, bytes, shared, talk)),
+            None => self.nodes(&root).map(|nodes| matrix::measure(&nodes, bytes, shared, reporter)),
         };
         Ok(Finished { report: output::report(&job, &streamed, &matrix), backing })
     }

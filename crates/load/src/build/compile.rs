@@ -1,4 +1,4 @@
-//! The compilers at work: each thread takes the next file, until none is left.
+//! Runs the compilers: each thread takes the next file until none is left.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,28 +14,28 @@ use crate::generator::Report;
 use crate::output::Reporter;
 use crate::parallel_region::ParallelRegion;
 
-/// The folder of a project, with its files in it.
-pub(super) struct Yard<'p> {
+/// Directory of a project and its files.
+pub(super) struct ProjectDir<'p> {
     folder: PathBuf,
     cc: &'p Path,
     optimize: String,
     project: &'p Project,
 }
 
-/// What came of it.
+/// Results of a build.
 pub(super) struct Built {
     jobs: usize,
     files: usize,
     began_ns: u64,
     compiled_ns: u64,
-    /// When the program was linked; `None` when it did not come to that.
+    /// When the program was linked; `None` if it was not.
     linked_ns: Option<u64>,
     ended_by: Option<&'static str>,
 }
 
-impl<'p> Yard<'p> {
-    /// Writes the project into a folder of its own below `dir`.
-    pub(super) fn make(
+impl<'p> ProjectDir<'p> {
+    /// Writes the project into a new directory below `dir`.
+    pub(super) fn create(
         dir: &Path,
         cc: &'p Path,
         optimize: &str,
@@ -44,29 +44,29 @@ impl<'p> Yard<'p> {
         let folder = dir.join("assay-build");
         let unable = |what: &str, path: &Path, error: &std::io::Error| Failure::Unable {
             what: format!("cannot {what} {}: {error}", path.display()),
-            remedy: "name a directory with room for the project, in which there is no \
+            remedy: "choose a directory with free space for the project, which has no \
                      `assay-build`"
                 .to_owned(),
         };
-        std::fs::create_dir(&folder).map_err(|error| unable("make", &folder, &error))?;
-        let yard = Self { folder, cc, optimize: format!("-O{optimize}"), project };
+        std::fs::create_dir(&folder).map_err(|error| unable("create", &folder, &error))?;
+        let project_dir = Self { folder, cc, optimize: format!("-O{optimize}"), project };
         let files = (0..project.files()).map(|index| (Project::name(index), project.text(index)));
         for (name, text) in files.chain([("main".to_owned(), project.main())]) {
-            let path = yard.folder.join(format!("{name}.c"));
+            let path = project_dir.folder.join(format!("{name}.c"));
             std::fs::write(&path, text).map_err(|error| unable("write", &path, &error))?;
         }
-        Ok(yard)
+        Ok(project_dir)
     }
 
-    /// Compiles all files with `jobs` compilers at once, links them, and runs the program.
-    pub(super) fn build(&self, jobs: usize, talk: &dyn Reporter) -> Result<Built, Failure> {
+    /// Compiles all files with `jobs` compilers in parallel, links them, and runs the program.
+    pub(super) fn build(&self, jobs: usize, reporter: &dyn Reporter) -> Result<Built, Failure> {
         let files = self.project.files() + 1;
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let failed: Mutex<Option<Failure>> = Mutex::new(None);
         let is_over =
             || signal::interrupted_by().is_some() || failed.lock().is_ok_and(|slot| slot.is_some());
         let began_ns = clock::monotonic_ns();
-        ParallelRegion::of(jobs).run(|_| {
+        ParallelRegion::new(jobs).run(|_| {
             while !is_over() {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 if index >= files {
@@ -74,9 +74,9 @@ impl<'p> Yard<'p> {
                 }
                 match self.compile(index) {
                     Ok(()) => {
-                        talk.progress("files", done.fetch_add(1, Ordering::Relaxed) + 1, files);
+                        reporter.progress("files", done.fetch_add(1, Ordering::Relaxed) + 1, files);
                     }
-                    // A compiler that heard the same Ctrl-C has not failed.
+                    // A compiler that received the same Ctrl-C has not failed.
                     Err(failure) if signal::interrupted_by().is_none() => {
                         if let Ok(mut slot) = failed.lock() {
                             slot.get_or_insert(failure);
@@ -118,9 +118,9 @@ impl<'p> Yard<'p> {
         let list = self.folder.join("objects");
         std::fs::write(&list, objects).map_err(|error| Failure::Ended {
             what: format!("cannot write {}: {error}", list.display()),
-            remedy: "make room in the directory".to_owned(),
+            remedy: "free space in the directory".to_owned(),
         })?;
-        // A list in a file, since thousands of names are more than a command line holds.
+        // The list goes into a file, since thousands of names exceed the limit of a command line.
         self.run(&["@objects", "-o", "program"])
     }
 
@@ -137,20 +137,20 @@ impl<'p> Yard<'p> {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         Err(Failure::Ended {
             what: format!(
                 "{} {} ended with {}: {}",
                 self.cc.display(),
                 words.join(" "),
                 output.status,
-                said.lines().next().unwrap_or("it said nothing")
+                stderr.lines().next().unwrap_or("no error output")
             ),
-            remedy: "look for a full disk, or for a limit of memory or of processes".to_owned(),
+            remedy: "check for a full disk, or a limit on memory or processes".to_owned(),
         })
     }
 
-    /// Whether the program prints what the project was computed to.
+    /// Checks that the program prints the computed result.
     fn check(&self) -> Result<(), Failure> {
         let program = self.folder.join("program");
         let output = Command::new(&program).stdin(Stdio::null()).output();
@@ -159,18 +159,18 @@ impl<'p> Yard<'p> {
             remedy: "use a directory that is not mounted noexec".to_owned(),
         })?;
         let printed = String::from_utf8_lossy(&output.stdout);
-        let answer = self.project.answer().to_string();
-        if printed.trim() == answer {
+        let expected = self.project.expected_output().to_string();
+        if printed.trim() == expected {
             return Ok(());
         }
         Err(Failure::Wrong(format!(
-            "the compiled program prints `{}` where {answer} is right",
+            "the compiled program prints `{}`, expected {expected}",
             printed.trim()
         )))
     }
 
     /// Removes the project.
-    pub(super) fn clear(&self) -> Result<(), Failure> {
+    pub(super) fn remove(&self) -> Result<(), Failure> {
         std::fs::remove_dir_all(&self.folder).map_err(|error| Failure::Ended {
             what: format!("cannot remove {}: {error}", self.folder.display()),
             remedy: "remove it by hand".to_owned(),
@@ -186,8 +186,8 @@ impl Built {
             (seconds(self.began_ns, end_ns), seconds(self.began_ns, self.compiled_ns));
         let rate = self.files as f64 / compile;
         let text = format!(
-            "{} of {} files in {compile:.3} s: {rate:.2} a second, {} compilers at once; \
-             {all:.3} s in all\n",
+            "{} of {} files in {compile:.3} s: {rate:.2} per second, {} compilers in parallel; \
+             {all:.3} s in total\n",
             self.files,
             project.files() + 1,
             self.jobs

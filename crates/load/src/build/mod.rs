@@ -1,5 +1,5 @@
-//! build: the host's C compiler on a project that is made up here. What is measured stands in
-//! docs/load/compute.md.
+//! build: the host's C compiler on a generated project. docs/load/compute.md describes what is
+//! measured.
 
 mod compile;
 mod source;
@@ -15,37 +15,37 @@ use crate::footprint::{Footprint, Phase};
 use crate::generator::{Finished, Generator};
 use crate::measured::Backing;
 use crate::output::Reporter;
-use compile::Yard;
+use compile::ProjectDir;
 use source::Project;
 
-/// A thread's stack, as far as it is touched.
-const THREAD: u64 = 24 << 10;
-/// Memory of a function of the project: its operations and its text while it is written.
-const FUNCTION: u64 = 1 << 10;
-/// Code and data of the program that are touched only when it works.
-const PROGRAM: u64 = 256 << 10;
+/// Touched part of a thread's stack.
+const THREAD_BYTES: u64 = 24 << 10;
+/// Memory per function of the project: its operations, and its text while it is written.
+const FUNCTION_BYTES: u64 = 1 << 10;
+/// Program code and data touched only during the run.
+const PROGRAM_BYTES: u64 = 256 << 10;
 
-/// Arguments.
+/// Command-line arguments.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Build {
-    /// Files of the project
+    /// Number of source files
     #[arg(long, value_name = "N", default_value_t = 200)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=99_999))]
     files: u32,
-    /// Functions of a file
+    /// Functions per file
     #[arg(long, value_name = "N", default_value_t = 40)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
     functions: u32,
-    /// Compilers at once [default: as --threads]
+    /// Compilers in parallel [default: --threads]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// The directory to make the project in; it is removed in the end
+    /// Directory to create the project in; it is removed at the end
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
     /// The compiler
     #[arg(long, value_name = "PROGRAM", default_value = "cc")]
     cc: PathBuf,
-    /// What the compiler is to do about speed: the 2 of -O2
+    /// Optimization level: the 2 of -O2
     #[arg(long, value_name = "LEVEL", default_value = "2")]
     optimize: String,
 }
@@ -63,22 +63,22 @@ impl Generator for Build {
     fn footprint(&self, shared: &Shared) -> Result<Footprint, Failure> {
         let functions = u64::from(self.files) * u64::from(self.functions);
         let parts = vec![
-            ("project", functions * FUNCTION),
-            ("threads", THREAD * self.jobs(shared) as u64),
-            ("program", PROGRAM),
+            ("project", functions * FUNCTION_BYTES),
+            ("threads", THREAD_BYTES * self.jobs(shared) as u64),
+            ("program", PROGRAM_BYTES),
         ];
-        Ok(Footprint::of_phases(vec![Phase { name: "build", parts }]))
+        Ok(Footprint::new(vec![Phase { name: "build", parts }]))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, reporter: &dyn Reporter) -> Result<Finished, Failure> {
         assay_kernel::signal::note_interruptions();
         let seed = shared.seed.unwrap_or(1);
         let project = Project::draw(self.files as usize, self.functions as usize, seed);
-        let yard = Yard::make(&self.dir, &self.cc, &self.optimize, &project)?;
+        let project_dir = ProjectDir::create(&self.dir, &self.cc, &self.optimize, &project)?;
         shared.ready()?;
-        let built = yard.build(self.jobs(shared), talk)?;
+        let built = project_dir.build(self.jobs(shared), reporter)?;
         let report = built.report(&project);
-        yard.clear()?;
+        project_dir.remove()?;
         Ok(Finished { report, backing: Backing::read(&Root::real()) })
     }
 }

@@ -1,10 +1,10 @@
-//! A C project that is made up: every function is a list of operations, so that what the finished
-//! program must print can be computed here as well.
+//! A generated C project: every function is a list of operations, so that the expected output of
+//! the program can be computed here as well.
 
 use std::fmt::Write;
 
-/// One operation on the one variable that all functions pass on. C computes with `unsigned`,
-/// modulo 2^32.
+/// One operation on the variable that all functions pass on. C computes with `unsigned`, modulo
+/// 2^32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operation {
     /// `x = x * a + b`
@@ -17,10 +17,10 @@ enum Operation {
     Loop(u32),
 }
 
-/// Operations of a function.
+/// Operations per function.
 const OPERATIONS: usize = 24;
 
-/// The project.
+/// A generated project.
 #[derive(Debug)]
 pub(super) struct Project {
     /// Files, each a list of functions, each a list of operations.
@@ -28,7 +28,7 @@ pub(super) struct Project {
     seed: u32,
 }
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): a few lines, and the same numbers everywhere.
+/// SplitMix64 (Steele, Lea and Flood, 2014): short, and the same numbers on every platform.
 struct Draws(u64);
 
 impl Draws {
@@ -88,7 +88,7 @@ impl Project {
         self.files.len()
     }
 
-    /// The name of a file without its ending.
+    /// The name of a file without its extension.
     pub(super) fn name(index: usize) -> String {
         format!("file{index:05}")
     }
@@ -112,7 +112,7 @@ impl Project {
         text
     }
 
-    /// The file with `main`, which calls all others in turn and prints what comes out.
+    /// The file with `main`, which calls all others in order and prints the result.
     pub(super) fn main(&self) -> String {
         let mut text = String::from("#include <stdio.h>\n\n");
         for index in 0..self.files.len() {
@@ -126,8 +126,8 @@ impl Project {
         text
     }
 
-    /// What the finished program prints.
-    pub(super) fn answer(&self) -> u32 {
+    /// The expected output of the program.
+    pub(super) fn expected_output(&self) -> u32 {
         let operations = self.files.iter().flatten().flatten();
         operations.fold(self.seed, |x, operation| operation.apply(x))
     }
@@ -142,11 +142,14 @@ mod tests {
         let text = |seed| Project::draw(2, 3, seed).text(1);
         assert_eq!(text(1), text(1));
         assert_ne!(text(1), text(2));
-        assert_eq!(Project::draw(2, 3, 1).answer(), Project::draw(2, 3, 1).answer());
+        assert_eq!(
+            Project::draw(2, 3, 1).expected_output(),
+            Project::draw(2, 3, 1).expected_output()
+        );
     }
 
     #[test]
-    fn operations_are_computed_as_c_does() {
+    fn operations_are_computed_as_in_c() {
         assert_eq!(Operation::Line(3, 5).apply(u32::MAX), 2);
         assert_eq!(Operation::Fold(4).apply(0x10), 0x11);
         assert_eq!(Operation::Branch(0, 10, 20).apply(1), 11);

@@ -1,10 +1,10 @@
-//! The working sets, evenly spaced on a logarithmic scale.
+//! Working set sizes, evenly spaced on a logarithmic scale.
 
-/// All working sets are whole pages of this size.
+/// All working sets are multiples of this page size.
 const PAGE: u64 = 4096;
 
-/// Sizes from `from` to `to` bytes with `points` a doubling, whole pages, ascending, each once.
-/// `None` where no whole page lies between.
+/// Sizes from `from` to `to` bytes with `points` per doubling: whole pages, ascending, without
+/// duplicates. `None` if there is no whole page in the range.
 pub(super) fn sizes(from: u64, to: u64, points: u32) -> Option<Vec<u64>> {
     let (from, to) = (from.max(PAGE).next_multiple_of(PAGE), to / PAGE * PAGE);
     if from > to {
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doublings_are_met_exactly_and_nothing_is_measured_twice() {
+    fn powers_of_two_are_included_and_no_size_occurs_twice() {
         let sizes = sizes(4096, 1 << 20, 4).unwrap();
         assert!(sizes.windows(2).all(|pair| pair[0] < pair[1]), "{sizes:?}");
         for power in 12..=20 {

@@ -1,20 +1,20 @@
-//! In which order the lines of a working set follow each other.
+//! The order in which the lines of a working set follow each other.
 
 use assay_kernel::anonymous_memory::Pages;
 use assay_kernel::pointer_ring::LINE;
 use clap::ValueEnum;
 
-/// Lines of a page of 4 KiB.
+/// Lines per page of 4 KiB.
 const PAGE_LINES: usize = 4096 / LINE;
 
-/// An order of lines. All are one ring through all lines.
+/// An order of lines. Each is a single ring through all lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Order {
-    /// One after the other: prefetchers know the next before it is asked for
+    /// Ascending: prefetchers load the next line before it is needed
     Sequential,
-    /// At random within groups of pages, which come at random: few translations are missed
+    /// Random within groups of pages, and groups in random order: few TLB misses
     Groups,
-    /// At random through everything: caches and translations are missed
+    /// Random through everything: cache and TLB misses
     Random,
 }
 
@@ -28,13 +28,13 @@ impl Order {
     }
 }
 
-/// Bytes that the order of the largest working set takes: the ring, and the same again for the
-/// visits that it is made of.
+/// Memory used by the order of the largest working set: the ring, and the same again for the list
+/// of visits it is built from.
 pub(super) fn bytes(largest: u64) -> u64 {
     largest / LINE as u64 * 4 * 2
 }
 
-/// Fills `next` with a ring through all its lines; `visits` is room of the same length.
+/// Fills `next` with a ring through all its lines; `visits` is scratch memory of the same length.
 pub(super) fn fill(order: Order, group: usize, seed: u64, visits: &mut [u32], next: &mut [u32]) {
     for (at, visit) in visits.iter_mut().enumerate() {
         *visit = at as u32;
@@ -60,8 +60,8 @@ pub(super) fn fill(order: Order, group: usize, seed: u64, visits: &mut [u32], ne
             }
         }
     }
-    // A random order of visits, closed to a ring, is one of all rings with the same probability:
-    // what Sattolo's shuffle gives, and what a random permutation does not.
+    // A random order of visits, closed to a ring, yields every ring with equal probability, as
+    // Sattolo's shuffle does; a random permutation would not be a single ring.
     let Some(last) = visits.last() else { return };
     let mut before = *last;
     for visit in visits.iter() {
@@ -70,7 +70,7 @@ pub(super) fn fill(order: Order, group: usize, seed: u64, visits: &mut [u32], ne
     }
 }
 
-/// Fisher and Yates.
+/// The Fisher-Yates shuffle.
 fn shuffle(items: &mut [u32], random: &mut SplitMix) {
     for end in (1..items.len()).rev() {
         items.swap(end, random.below(end as u64 + 1) as usize);
@@ -88,14 +88,14 @@ impl SplitMix {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below `bound`; the bias of less than 2^-32 moves no line that anybody would see.
+    /// A number below `bound`; the bias of less than 2^-32 has no observable effect.
     fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 }
 
-/// Room for the order of up to `lines` lines.
-pub(super) struct Room {
+/// Scratch memory for the order of up to `lines` lines.
+pub(super) struct Scratch {
     pub(super) visits: Pages<u32>,
     pub(super) next: Pages<u32>,
 }
@@ -111,39 +111,39 @@ mod tests {
     }
 
     fn laps(next: &[u32]) -> Vec<u32> {
-        let (mut at, mut seen) = (0, Vec::new());
+        let (mut at, mut visited) = (0, Vec::new());
         for _ in 0..next.len() {
-            seen.push(at);
+            visited.push(at);
             at = next[at as usize];
         }
         assert_eq!(at, 0, "the ring closes after all lines");
-        seen
+        visited
     }
 
     #[test]
     fn every_order_is_one_ring_through_all_lines() {
         for order in [Order::Sequential, Order::Groups, Order::Random] {
             for lines in [64, 128, 1000, 64 * 64 * 3 + 64] {
-                let mut seen = laps(&ring(order, lines, 64));
-                seen.sort_unstable();
-                assert!(seen.into_iter().eq(0..lines as u32), "{order:?} {lines}");
+                let mut visited = laps(&ring(order, lines, 64));
+                visited.sort_unstable();
+                assert!(visited.into_iter().eq(0..lines as u32), "{order:?} {lines}");
             }
         }
     }
 
     #[test]
-    fn a_group_is_left_only_when_all_its_lines_were_read() {
+    fn a_group_is_left_only_after_all_its_lines() {
         let lines = 10 * 2 * PAGE_LINES;
-        let seen = laps(&ring(Order::Groups, lines, 2));
-        let groups: Vec<u32> = seen.iter().map(|line| line / (2 * PAGE_LINES as u32)).collect();
+        let visited = laps(&ring(Order::Groups, lines, 2));
+        let groups: Vec<u32> = visited.iter().map(|line| line / (2 * PAGE_LINES as u32)).collect();
         let changes = groups.windows(2).filter(|pair| pair[0] != pair[1]).count();
         // The lap begins at line 0, in the middle of its group, and ends there.
         assert_eq!(changes, 10);
-        assert!(seen.windows(2).filter(|pair| pair[1] == pair[0] + 1).count() < lines / 8);
+        assert!(visited.windows(2).filter(|pair| pair[1] == pair[0] + 1).count() < lines / 8);
     }
 
     #[test]
-    fn a_sequence_is_a_sequence_and_a_seed_is_an_order() {
+    fn sequential_is_ascending_and_each_seed_gives_one_order() {
         assert_eq!(ring(Order::Sequential, 4, 1), [1, 2, 3, 0]);
         assert_eq!(ring(Order::Random, 500, 1), ring(Order::Random, 500, 1));
     }

@@ -1,12 +1,12 @@
-//! The curve and what it says of the caches, as text and as JSON.
+//! The latency curve and the cache sizes derived from it, as text and as JSON.
 
 use serde_json::{Value, json};
 
-use super::capacity::{self, Served};
+use super::capacity::{self, CacheLevel};
 use super::knee::{Knee, Plateau, Point, agrees, knees, plateaus};
 use super::measure::Chased;
 use crate::caches::Cache;
-use crate::footprint::shown;
+use crate::footprint::format_bytes;
 use crate::generator::Report;
 
 /// The report of docs/load/memory.md.
@@ -19,23 +19,23 @@ pub(super) fn report(chased: &Chased) -> Report {
         let headings = ["bytes", "least ns", "median ns", "wall ns"];
         text.push_str(&row(headings.map(str::to_owned)));
         for point in points {
-            let times = [point.least_ns, point.median_ns, point.wall_ns];
+            let times = [point.min_ns, point.median_ns, point.wall_ns];
             let [least, median, wall] = times.map(|ns| format!("{ns:.3}"));
             text.push_str(&row([point.bytes.to_string(), least, median, wall]));
         }
-        let (found, levels) = (knees(points), plateaus(points));
-        text.push_str(&levels_text(&found, &levels, &chased.caches));
+        let (detected, levels) = (knees(points), plateaus(points));
+        text.push_str(&levels_text(&detected, &levels, &chased.caches));
         curves.push(json!({
             "order": order.name(),
             "points": points.iter().map(point_json).collect::<Vec<_>>(),
-            "knees": found.iter().map(|knee| knee_json(knee, &chased.caches)).collect::<Vec<_>>(),
-            "memory_ns": memory(&found, &levels),
+            "knees": detected.iter().map(|knee| knee_json(knee, &chased.caches)).collect::<Vec<_>>(),
+            "memory_ns": memory(&detected, &levels),
         }));
         figures.push(figure(order.name(), points, &chased.caches));
-        let served = capacity::levels(points, &chased.caches);
-        text.push_str(&capacities_text(&served));
+        let levels = capacity::levels(points, &chased.caches);
+        text.push_str(&capacities_text(&levels));
         text.push('\n');
-        note(&mut metrics, order.name(), &served);
+        note(&mut metrics, order.name(), &levels);
     }
     let caches: Vec<Value> = chased
         .caches
@@ -45,7 +45,7 @@ pub(super) fn report(chased: &Chased) -> Report {
     let mut json = json!({
         "cpu": chased.cpu,
         "caches": if caches.is_empty() {
-            json!({ "not_available": "the kernel knows of no caches (sysfs)" })
+            json!({ "not_available": "the kernel reports no caches (sysfs)" })
         } else {
             Value::Array(caches)
         },
@@ -59,10 +59,10 @@ pub(super) fn report(chased: &Chased) -> Report {
     Report { text, json }
 }
 
-/// The curve as Assay's report draws it, with the caches that the kernel knows of.
+/// The curve as drawn in Assay's report, with the caches reported by the kernel.
 fn figure(order: &str, points: &[Point], caches: &[Cache]) -> Value {
     let points: Vec<[f64; 2]> =
-        points.iter().map(|point| [point.bytes as f64, point.least_ns]).collect();
+        points.iter().map(|point| [point.bytes as f64, point.min_ns]).collect();
     let marks: Vec<Value> = caches
         .iter()
         .map(|cache| json!({ "x": cache.bytes, "label": format!("L{}", cache.level) }))
@@ -70,7 +70,7 @@ fn figure(order: &str, points: &[Point], caches: &[Cache]) -> Value {
     json!({
         "name": order,
         "x": "working set, bytes",
-        "y": "nanoseconds a load",
+        "y": "nanoseconds per load",
         "logarithmic": true,
         "points": points,
         "marks": marks,
@@ -81,10 +81,10 @@ fn row([bytes, least, median, wall]: [String; 4]) -> String {
     format!("{bytes:>12} {least:>10} {median:>10} {wall:>10}\n")
 }
 
-/// Numbers of each level that need no detection: its latency, and for a cache where it ends, as
-/// bytes and as a part of what the kernel says.
-fn note(metrics: &mut serde_json::Map<String, Value>, order: &str, served: &[Served]) {
-    for level in served {
+/// Metrics of each level that need no knee detection: its latency, and for a cache its capacity, in
+/// bytes and as a fraction of the size reported by the kernel.
+fn note(metrics: &mut serde_json::Map<String, Value>, order: &str, levels: &[CacheLevel]) {
+    for level in levels {
         let mut put = |what: &str, value: f64| {
             metrics.insert(format!("{order}_{}_{what}", level.name), json!(value));
         };
@@ -94,19 +94,19 @@ fn note(metrics: &mut serde_json::Map<String, Value>, order: &str, served: &[Ser
             put("capacity_part", capacity / bytes as f64);
         }
     }
-    if let Some(rise) = capacity::least_rise(served) {
+    if let Some(rise) = capacity::min_rise(levels) {
         metrics.insert(format!("{order}_least_rise"), json!(rise));
     }
 }
 
-fn capacities_text(served: &[Served]) -> String {
+fn capacities_text(levels: &[CacheLevel]) -> String {
     let mut text = String::new();
-    for level in served {
+    for level in levels {
         if let (Some(bytes), Some(capacity)) = (level.bytes, level.capacity) {
             text.push_str(&format!(
-                "{} ends at {}, {:.2} of what sysfs says: half-way to the next level\n",
+                "{} ends at {}, {:.2} of the size in sysfs: half-way to the next level\n",
                 level.name.to_uppercase(),
-                shown(capacity as u64),
+                format_bytes(capacity as u64),
                 capacity / bytes as f64
             ));
         }
@@ -114,7 +114,7 @@ fn capacities_text(served: &[Served]) -> String {
     text
 }
 
-/// The cache that the kernel knows and a knee shows.
+/// The reported cache that a knee corresponds to.
 fn known(knee: &Knee, caches: &[Cache]) -> Option<Cache> {
     caches.iter().copied().find(|cache| agrees(knee.bytes, cache.bytes))
 }
@@ -122,32 +122,32 @@ fn known(knee: &Knee, caches: &[Cache]) -> Option<Cache> {
 fn memory(knees: &[Knee], plateaus: &[Plateau]) -> Value {
     match plateaus.last() {
         Some(last) if plateaus.len() == knees.len() + 1 && !knees.is_empty() => json!(last.ns),
-        _ => json!({ "not_available": "the curve has no plateau behind its last knee" }),
+        _ => json!({ "not_available": "the curve has no plateau after its last knee" }),
     }
 }
 
 fn levels_text(knees: &[Knee], plateaus: &[Plateau], caches: &[Cache]) -> String {
     let mut text = String::new();
     for knee in knees {
-        let beside = match known(knee, caches) {
-            Some(cache) => format!("L{} of {} in sysfs", cache.level, shown(cache.bytes)),
+        let cache_note = match known(knee, caches) {
+            Some(cache) => format!("L{} of {} in sysfs", cache.level, format_bytes(cache.bytes)),
             None => "no cache of that size in sysfs".to_owned(),
         };
         text.push_str(&format!(
-            "knee at {}: {:.2} ns a load up to it ({beside})\n",
-            shown(knee.bytes),
+            "knee at {}: {:.2} ns per load up to it ({cache_note})\n",
+            format_bytes(knee.bytes),
             knee.ns
         ));
     }
     for cache in caches.iter().filter(|cache| !knees.iter().any(|k| agrees(k.bytes, cache.bytes))) {
         text.push_str(&format!(
-            "no knee at L{} of {} that sysfs has: the curve bends softly or elsewhere there\n",
+            "no knee at L{} of {} reported by sysfs: the curve has no sharp bend there\n",
             cache.level,
-            shown(cache.bytes)
+            format_bytes(cache.bytes)
         ));
     }
     if let Some(ns) = memory(knees, plateaus).as_f64() {
-        text.push_str(&format!("behind the last knee: {ns:.2} ns a load\n"));
+        text.push_str(&format!("after the last knee: {ns:.2} ns per load\n"));
     }
     text
 }
@@ -155,7 +155,7 @@ fn levels_text(knees: &[Knee], plateaus: &[Plateau], caches: &[Cache]) -> String
 fn point_json(point: &Point) -> Value {
     json!({
         "bytes": point.bytes,
-        "least_ns": point.least_ns,
+        "least_ns": point.min_ns,
         "median_ns": point.median_ns,
         "wall_ns": point.wall_ns,
     })
@@ -177,7 +177,7 @@ mod tests {
     fn chased(ns: &[(u64, f64)], caches: &[(u32, u64)]) -> Chased {
         let point = |(bytes, ns): &(u64, f64)| Point {
             bytes: *bytes,
-            least_ns: *ns,
+            min_ns: *ns,
             median_ns: *ns,
             wall_ns: *ns,
         };
@@ -203,7 +203,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_knee_is_set_beside_the_cache_that_the_kernel_knows() {
+    fn a_knee_is_shown_with_the_matching_cache() {
         let report = report(&chased(&STEP, &[(1, 32 << 10)]));
         assert!(report.text.contains("knee at 32.0 KiB: 1.00 ns"), "{}", report.text);
         assert!(report.text.contains("L1 of 32.0 KiB in sysfs"), "{}", report.text);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn without_sysfs_knees_are_found_and_caches_are_said_to_be_unknown() {
+    fn without_sysfs_knees_are_detected_and_caches_are_unknown() {
         let report = report(&chased(&STEP, &[]));
         assert!(report.text.contains("no cache of that size in sysfs"), "{}", report.text);
         assert!(report.json["caches"]["not_available"].is_string());
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_without_a_knee_is_said() {
+    fn a_cache_without_a_knee_is_reported() {
         let report = report(&chased(&STEP[..3], &[(1, 32 << 10), (2, 1 << 20)]));
         assert!(report.text.contains("no knee at L2 of 1.00 MiB"), "{}", report.text);
         assert!(report.json["curves"][0]["memory_ns"]["not_available"].is_string());

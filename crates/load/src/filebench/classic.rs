@@ -1,10 +1,10 @@
-//! The four classic loads, written out of their published parameters (docs/load/storage.md), so
-//! that they run where no filebench is installed.
+//! The four classic workloads, generated from their published parameters (docs/load/storage.md), so
+//! that they run without filebench installed.
 
 /// Their names.
 pub(super) const NAMES: &[&str] = &["fileserver", "varmail", "webserver", "webproxy"];
 
-/// What tells one from another.
+/// The parameters that differ between the workloads.
 struct Classic {
     echo: &'static str,
     files: u64,
@@ -17,7 +17,7 @@ struct Classic {
     operations: String,
 }
 
-/// The script of a classic, also as `NAME.f`.
+/// The script of a classic workload; `NAME.f` is accepted too.
 pub(super) fn text(name: &str) -> Option<String> {
     let classic = match name.strip_suffix(".f").unwrap_or(name) {
         "fileserver" => fileserver(),
@@ -66,7 +66,7 @@ const FD: &str = ",fd=1";
 const READ: &str = ",fd=1,iosize=$iosize";
 const APPEND: &str = ",iosize=$meanappendsize,fd=1";
 
-/// Open, read and close with this number.
+/// Open, read and close operations with this number.
 fn reading(number: usize) -> String {
     operations(&[
         ("openfile", &format!("openfile{number}"), OPEN),

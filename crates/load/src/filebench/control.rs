@@ -1,4 +1,4 @@
-//! The steps of a script in their order, and the run that ends them.
+//! Executes the steps of a script in order, up to the run that ends them.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,14 +13,14 @@ use super::flow::Run;
 use super::log::Log;
 use super::output::{self, Snapshot};
 use super::size;
-use super::uniform::{Drand48, Own, Rand};
+use super::uniform::{Drand48, Rand, ThreadRandom};
 use super::workload::{Period, Step, Workload};
 use crate::failure::Failure;
 use crate::generator::{Finished, Report};
 use crate::measured::Backing;
 use crate::output::Reporter;
 
-/// What the command line says beside the script.
+/// Command-line settings that apply besides the script.
 pub(super) struct Options {
     pub(super) corrected: bool,
     pub(super) anyway: bool,
@@ -29,21 +29,21 @@ pub(super) struct Options {
     pub(super) script: String,
 }
 
-/// What `--corrected` changes.
+/// Behaviour that `--corrected` changes.
 const CORRECTED: [&str; 2] =
     ["writewholefile writes no more than the file", "minimum latency ignores idle instances"];
 
-/// Carries a workload out; `ready` is called once, when files and processes are.
+/// Executes a workload; `ready` is called once, when files and processes are ready.
 pub(super) fn run(
     workload: &Workload,
     options: &Options,
     ready: &dyn Fn() -> Result<u64, Failure>,
-    talk: &dyn Reporter,
+    reporter: &dyn Reporter,
 ) -> Result<Finished, Failure> {
     let mut control =
-        Control { workload, options, log: Log::begin(talk), ready: None, samples: Vec::new() };
+        Control { workload, options, log: Log::begin(reporter), ready: None, samples: Vec::new() };
     for note in &workload.notes {
-        talk.say(&format!("note: {note}"));
+        reporter.line(&format!("note: {note}"));
     }
     if options.corrected {
         control.log.line(&format!("Corrected: {}", CORRECTED.join("; ")));
@@ -63,11 +63,11 @@ struct Control<'w> {
     options: &'w Options,
     log: Log<'w>,
     ready: Option<Vec<Ready>>,
-    /// Figures of all periods, the last included.
+    /// Statistics of all periods, the last included.
     samples: Vec<Snapshot>,
 }
 
-/// What was measured beside the figures.
+/// Measurements besides the operation statistics.
 struct Measured {
     took: u64,
     cpu_ns: Option<u64>,
@@ -75,10 +75,10 @@ struct Measured {
 }
 
 impl Control<'_> {
-    /// One step; the run itself is handed back.
+    /// Executes one step; returns the run instead of executing it.
     fn step(&mut self, step: &Step) -> Result<Option<(u64, Option<Period>)>, Failure> {
         match step {
-            Step::Say(text) => self.log.line(text),
+            Step::Echo(text) => self.log.line(text),
             Step::Sleep(seconds) => {
                 self.log.line("Sleeping...");
                 std::thread::sleep(Duration::from_secs(*seconds));
@@ -102,7 +102,7 @@ impl Control<'_> {
             output.map_err(|error| super::io_error::unable("start", Path::new("sh"), &error))?;
         self.log.verbatim(&String::from_utf8_lossy(&output.stdout));
         if !output.stderr.is_empty() {
-            self.log.talk().say(String::from_utf8_lossy(&output.stderr).trim_end());
+            self.log.reporter().line(String::from_utf8_lossy(&output.stderr).trim_end());
         }
         Ok(())
     }
@@ -126,28 +126,29 @@ impl Control<'_> {
         }
     }
 
-    /// Makes all file sets, once.
+    /// Creates all file sets, once.
     fn create(&mut self) -> Result<(), Failure> {
         if self.ready.is_some() {
             self.log.line("Attempting to create fileset more than once, ignoring");
             return Ok(());
         }
-        size::check_storage(self.workload, self.options.anyway, self.log.talk())?;
+        size::check_storage(self.workload, self.options.anyway, self.log.reporter())?;
         self.log.line("Populating and pre-allocating filesets");
         let seed = self.options.seed;
-        let source = seed.map_or_else(Drand48::of_founders, Drand48::seeded);
+        let source = seed.map_or_else(Drand48::unseeded, Drand48::seeded);
         let mut draws = Draws {
             source: self.workload.source.as_deref().unwrap_or(&source),
             rand: Rand::seeded(seed.unwrap_or(1) as u32),
-            own: Own::seeded(seed.unwrap_or(0)),
+            own: ThreadRandom::seeded(seed.unwrap_or(0)),
         };
         let threads = self.workload.thread_count() as usize;
         let mut ready: Vec<Option<Ready>> = self.workload.sets.iter().map(|_| None).collect();
-        // filebench keeps its sets in a list that grows at its head: the last defined is first.
+        // filebench keeps its sets in a list that grows at its head: the last one defined comes
+        // first.
         for at in (0..ready.len()).rev() {
-            let (set, talk) = (&self.workload.sets[at], self.log.talk());
+            let (set, reporter) = (&self.workload.sets[at], self.log.reporter());
             let what = format!("{}: files", set.name);
-            let progress = |done, all| talk.progress(&what, done, all);
+            let progress = |done, all| reporter.progress(&what, done, all);
             let mut log = |line: String| self.log.line(&line);
             ready[at] = Some(prepare(set, &mut draws, threads, &mut log, &progress)?);
         }
@@ -162,27 +163,27 @@ impl Control<'_> {
         mut self,
         seconds: u64,
         period: Option<Period>,
-        gate: &dyn Fn() -> Result<u64, Failure>,
+        start_barrier: &dyn Fn() -> Result<u64, Failure>,
     ) -> Result<Finished, Failure> {
         let ready = self.ready.take().unwrap_or_default();
         for process in &self.workload.processes {
             self.log.line(&format!("Starting {} {} instances", process.instances, process.name));
         }
         let seed = self.options.seed.unwrap_or(0);
-        let (options, talk) = (self.options, self.log.talk());
-        // From here on a Ctrl-C ends the run with what was measured; before, it ends the process.
+        let (options, reporter) = (self.options, self.log.reporter());
+        // From here on Ctrl-C ends the run with the results so far; before, it ends the process.
         signal::note_interruptions();
-        let run = Run::new(self.workload, &ready, options.corrected, options.huge, seed, talk);
-        gate()?;
-        let measured = run.carry_out(|run| self.watch(run, seconds, period))?;
-        self.log.quiet("Shutting down processes");
+        let run = Run::new(self.workload, &ready, options.corrected, options.huge, seed, reporter);
+        start_barrier()?;
+        let measured = run.execute(|run| self.watch(run, seconds, period))?;
+        self.log.record("Shutting down processes");
         validate(&ready)?;
         let json = self.json(&ready, &measured);
         let report = Report { text: self.log.into_text(), json };
         Ok(Finished { report, backing: measured.backing })
     }
 
-    /// Waits while the threads work, and takes figures.
+    /// Waits while the threads work, and takes snapshots.
     fn watch(&mut self, run: &Run<'_>, seconds: u64, period: Option<Period>) -> Measured {
         self.log.line("Running...");
         let pid = std::process::id();
@@ -213,7 +214,7 @@ impl Control<'_> {
             clock::process_cpu_ns(pid).zip(cpu_before).map(|(after, before)| after - before);
         let took = began.elapsed().as_secs_f64().round() as u64;
         if !run.has_failed() {
-            self.log.quiet(&format!("Run took {took} seconds..."));
+            self.log.record(&format!("Run took {took} seconds..."));
             self.snapshot(run, cleared, false);
         }
         Measured { took, cpu_ns, backing: Backing::read(&Root::real()) }
@@ -229,8 +230,8 @@ impl Control<'_> {
             self.log.line(&breakdown);
             self.log.line(&summary);
         } else {
-            self.log.quiet(&breakdown);
-            self.log.quiet(&summary);
+            self.log.record(&breakdown);
+            self.log.record(&summary);
         }
         self.samples.push(snapshot);
     }
@@ -247,7 +248,7 @@ impl Control<'_> {
                     "name": set.name,
                     "path": set.root.display().to_string(),
                     "entries": set.nodes.len(),
-                    "files_at_end": set.file_picks.existing(),
+                    "files_at_end": set.file_pool.existing(),
                 })
             })
             .collect();
@@ -259,7 +260,7 @@ impl Control<'_> {
         if let Some(signal) = signal::interrupted_by() {
             json["ended_by"] = signal.into();
         }
-        // Flat and with units, as scripts want them.
+        // Flat metrics with units, for scripts.
         for name in ["ops_per_s", "reads_per_s", "writes_per_s", "mib_per_s", "latency_mean_ms"] {
             json["metrics"][name] = json["summary"][name].clone();
         }
@@ -278,15 +279,15 @@ impl Control<'_> {
     }
 }
 
-/// The trees on disk must hold as many files as the run believes, or its figures are of something
-/// else. A tree that was taken as it was may hold more.
+/// The trees on disk must hold as many files as the run expects, otherwise its results are void. A
+/// reused tree may hold more.
 fn validate(ready: &[Ready]) -> Result<(), Failure> {
-    for set in ready.iter().filter(|set| set.made_now) {
-        let found = files_below(&set.root)?;
-        let expected = set.file_picks.existing();
-        if found != expected {
+    for set in ready.iter().filter(|set| set.is_new) {
+        let actual = files_below(&set.root)?;
+        let expected = set.file_pool.existing();
+        if actual != expected {
             return Err(Failure::Wrong(format!(
-                "{} holds {found} files after the run, where {expected} should be: something else \
+                "{} holds {actual} files after the run, expected {expected}: something else \
                  has changed the tree",
                 set.root.display()
             )));

@@ -1,11 +1,11 @@
-//! Random variables: `randvar` and the custom variables (`cvar`) that filebench ships.
+//! Random variables: `randvar`, and the custom variables (`cvar`) that filebench ships.
 
 use std::f64::consts::{E, PI};
 use std::sync::Arc;
 
 use super::uniform::Drand48;
 
-/// The shape of a distribution, with the parameters by their names in the language.
+/// The shape of a distribution; the parameters have their names in the language.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {
     Uniform {
@@ -17,7 +17,8 @@ pub(super) enum Shape {
         gamma: f64,
         mean: f64,
     },
-    /// 100 rows of base and range, normalized to mean 1, with the factor that brings them back.
+    /// 100 rows of base and range, normalized to mean 1, with the factor that undoes the
+    /// normalization.
     Table {
         rows: Vec<(f64, f64)>,
         scale: f64,
@@ -48,12 +49,12 @@ pub(super) enum Shape {
     },
 }
 
-/// What is done to a number that was drawn.
+/// Transformation of a drawn number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Trim {
-    /// Added to what a `randvar` draws.
+    /// Added to the draws of a `randvar`.
     pub(super) offset: f64,
-    /// The nearest multiple of it; 0 for none.
+    /// Round to the nearest multiple of this; 0 for no rounding.
     pub(super) round: f64,
     pub(super) min: f64,
     pub(super) max: f64,
@@ -64,7 +65,7 @@ impl Trim {
     pub(super) const NONE: Self = Self { offset: 0.0, round: 0.0, min: f64::MIN, max: f64::MAX };
 }
 
-/// A random variable: its shape and where it draws from.
+/// A random variable: its shape and its random source.
 #[derive(Debug, Clone)]
 pub(super) struct Distribution {
     pub(super) shape: Shape,
@@ -100,12 +101,12 @@ impl Distribution {
         value.max(min).min(max)
     }
 
-    /// The next value as an unsigned number: cut towards zero.
+    /// The next value as an unsigned integer, truncated.
     pub(super) fn draw_whole(&self) -> u64 {
         self.draw() as u64
     }
 
-    /// Its mean before trimming, where it is known in closed form; for footprints.
+    /// The mean before trimming, where it has a closed form; for footprints.
     pub(super) fn mean(&self) -> f64 {
         let mean = match &self.shape {
             Shape::Uniform { low, high } => f64::midpoint(*low, *high),
@@ -156,8 +157,8 @@ fn triangular(low: f64, high: f64, mode: f64, unit: f64) -> f64 {
     }
 }
 
-/// A number of the gamma distribution of order `a` and scale 1: algorithms A (a > 1, by tangents)
-/// and G (a <= 1) of Knuth, The Art of Computer Programming, volume 2, 3.4.1.
+/// A gamma variate of order `a` and scale 1: algorithms A (a > 1, by tangents) and G (a <= 1) of
+/// Knuth, The Art of Computer Programming, volume 2, 3.4.1.
 pub(super) fn gamma_draw(a: f64, source: &Drand48) -> f64 {
     if a > 1.0 { gamma_above_one(a, source) } else { gamma_up_to_one(a, source) }
 }
@@ -195,20 +196,20 @@ fn gamma_up_to_one(a: f64, source: &Drand48) -> f64 {
     }
 }
 
-/// Rows of `{percent, low, high}` as a table of 100, of which the lowest is 0 and the mean 1.
+/// Converts rows of `{percent, low, high}` to a table of 100 rows with minimum 0 and mean 1.
 pub(super) fn table(rows: &[(u64, f64, f64)], mean: f64, min: f64) -> Shape {
     let lowest = rows.iter().map(|(_, low, _)| *low).fold(f64::MAX, f64::min);
     let weighted: f64 =
         rows.iter().map(|(percent, low, high)| f64::midpoint(*low, *high) * *percent as f64).sum();
     let table_mean = weighted / 100.0;
-    let wanted = if mean == 0.0 { table_mean } else { mean };
+    let target_mean = if mean == 0.0 { table_mean } else { mean };
     let unit = table_mean - lowest;
     let normalized = |(percent, low, high): &(u64, f64, f64)| {
         let row =
             if unit == 0.0 { (0.0, 0.0) } else { ((low - lowest) / unit, (high - low) / unit) };
         std::iter::repeat_n(row, *percent as usize)
     };
-    Shape::Table { rows: rows.iter().flat_map(normalized).collect(), scale: wanted - min }
+    Shape::Table { rows: rows.iter().flat_map(normalized).collect(), scale: target_mean - min }
 }
 
 #[cfg(test)]
@@ -225,12 +226,12 @@ mod tests {
         (mean, variance)
     }
 
-    fn close(found: f64, expected: f64, within: f64) {
-        assert!((found / expected - 1.0).abs() < within, "{found} is not about {expected}");
+    fn close(actual: f64, expected: f64, within: f64) {
+        assert!((actual / expected - 1.0).abs() < within, "{actual} is not about {expected}");
     }
 
     #[test]
-    fn gamma_has_the_mean_asked_for_and_the_variance_of_its_shape() {
+    fn gamma_has_the_requested_mean_and_the_variance_of_its_shape() {
         for gamma in [0.1, 0.5, 1.0, 1.5, 4.0] {
             let (mean, variance) = sample(Shape::Gamma { gamma, mean: 131_072.0 });
             close(mean, 131_072.0, 0.03);
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_keeps_its_percents_and_its_mean() {
+    fn a_table_keeps_its_percentages_and_mean() {
         let rows = [(80, 1024.0, 4096.0), (15, 4096.0, 16384.0), (5, 16384.0, 65536.0)];
         let shape = table(&rows, 0.0, 1024.0);
         let source = Arc::new(Drand48::seeded(1));
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_and_bounds_are_kept() {
+    fn rounding_and_bounds_are_applied() {
         let source = Arc::new(Drand48::seeded(3));
         let shape = Shape::Uniform { low: 0.0, high: 10_000.0 };
         let trim = Trim { offset: 0.0, round: 512.0, min: 1024.0, max: 4096.0 };

@@ -1,4 +1,4 @@
-//! System calls that fail, as failures that say what to do about it.
+//! Turns failed system calls into failures with a remedy.
 
 use std::io;
 use std::path::Path;
@@ -7,23 +7,23 @@ use rustix::io::Errno;
 
 use crate::failure::Failure;
 
-/// An operation on a path that the kernel refused.
+/// A failed operation on a path.
 pub(super) fn unable(operation: &str, path: &Path, error: &io::Error) -> Failure {
     let remedy = match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOSPC | Errno::DQUOT) => {
             "free space, reduce the entries or sizes of the file sets, or choose another directory \
              with --set dir=..."
         }
-        Some(Errno::NOENT) => "make the directory, or choose another one with --set dir=...",
+        Some(Errno::NOENT) => "create the directory, or choose another one with --set dir=...",
         Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => {
-            "choose a directory that you may write to, with --set dir=..."
+            "choose a writable directory with --set dir=..."
         }
         Some(Errno::MFILE | Errno::NFILE) => "raise `ulimit -n`, or reduce threads",
         Some(Errno::INVAL) => {
-            "the file system may not support what the operation asks for (directio needs sizes and \
+            "the file system may not support what the operation needs (directio needs sizes and \
              offsets in multiples of a block)"
         }
-        _ => "see what the kernel log and the file system say",
+        _ => "check the kernel log and the file system",
     };
     Failure::Unable {
         what: format!("cannot {operation} {}: {error}", path.display()),

@@ -1,8 +1,7 @@
-//! `filebench`: an interpreter of filebench's workload language, which runs the scripts of the
-//! original unchanged. What it does as the original does and what it does not is told in
-//! docs/load/storage.md. A run: the text becomes a script (`language`), the script a workload
-//! (`resolve`, `model`), the workload's file sets are made on disk (`files`), and its threads
-//! carry out its operations (`flow`) under `control`.
+//! `filebench`: an interpreter of filebench's workload language, which runs the original's scripts
+//! unchanged. docs/load/storage.md lists what is the same and what differs. A run: the text becomes
+//! a script (`language`), the script a workload (`resolve`, `workload`), the workload's file sets
+//! are created on disk (`files`), and its threads execute its operations (`flow`) under `control`.
 
 mod classic;
 mod control;
@@ -32,30 +31,30 @@ use crate::output::Reporter;
 use resolve::Overrides;
 use workload::Workload;
 
-/// The version of filebench whose language and output these are.
+/// The version of filebench whose language and output are implemented.
 const VERSION: &str = "1.5-alpha3";
 
-/// Arguments.
+/// Command-line arguments.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Filebench {
     /// A script in the workload language, or fileserver, varmail, webserver, webproxy
     #[arg(value_name = "SCRIPT", required_unless_present = "file")]
     script: Option<PathBuf>,
-    /// The same, as filebench wants it
+    /// The same, as an option like filebench's
     #[arg(short, value_name = "SCRIPT", conflicts_with = "script")]
     file: Option<PathBuf>,
-    /// Give a variable this value, whatever the script sets it to: dir=/mnt, nfiles=1000
+    /// Set a variable, overriding the script: dir=/mnt, nfiles=1000
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
     variables: Vec<(String, String)>,
-    /// Run so many seconds, whatever the script says, and where it has no run command
+    /// Run for this many seconds, overriding the script; also if it has no run command
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     run: Option<u64>,
-    /// Leave out the known mistakes of the original; the output says so
+    /// Correct the known mistakes of the original; the output then says so
     #[arg(long)]
     corrected: bool,
 }
 
-/// `name=value`, with or without the dollar sign.
+/// Parses `name=value`, with or without the dollar sign.
 fn assignment(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, as in dir=/mnt")?;
     let name = name.trim_start_matches('$');
@@ -65,12 +64,12 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// Whether a text is a script that could be run, or all that is wrong with it.
+/// Checks a script; returns all its mistakes.
 pub fn check_script(text: &str) -> Result<(), String> {
-    let listed = |mistakes: Vec<language::Mistake>| language::listed("script", &mistakes);
-    let script = language::parse(text).map_err(listed)?;
+    let to_text = |mistakes: Vec<language::Mistake>| language::format_mistakes("script", &mistakes);
+    let script = language::parse(text).map_err(to_text)?;
     let overrides = Overrides { variables: Vec::new(), run: None, seed: Some(1) };
-    resolve::resolve(&script, &overrides).map(|_| ()).map_err(listed)
+    resolve::resolve(&script, &overrides).map(|_| ()).map_err(to_text)
 }
 
 impl Filebench {
@@ -86,7 +85,7 @@ impl Filebench {
         Overrides { variables, run: self.run, seed: shared.seed }
     }
 
-    /// The workload, or all that is wrong with its script.
+    /// The workload, or all mistakes of its script.
     fn workload(&self, shared: &Shared) -> Result<Workload, Failure> {
         source::workload(&self.path(), &self.overrides(shared))
     }
@@ -105,7 +104,7 @@ impl Generator for Filebench {
         Ok(Some(size::storage_json(&self.workload(shared)?)))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, reporter: &dyn Reporter) -> Result<Finished, Failure> {
         let workload = self.workload(shared)?;
         let options = control::Options {
             corrected: self.corrected,
@@ -114,7 +113,7 @@ impl Generator for Filebench {
             seed: shared.seed,
             script: self.path().display().to_string(),
         };
-        control::run(&workload, &options, &|| shared.ready(), talk)
+        control::run(&workload, &options, &|| shared.ready(), reporter)
     }
 }
 

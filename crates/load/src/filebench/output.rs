@@ -1,23 +1,23 @@
-//! Figures as filebench prints them, and as JSON.
+//! Statistics in filebench's format, and as JSON.
 
 use serde_json::{Value, json};
 
 use super::flow::Total;
-use super::flow::kind::{Class, Way};
+use super::flow::kind::{Class, DataDirection};
 use super::workload::Line;
 
 const MIB: f64 = 1_048_576.0;
 const NS_PER_MS: f64 = 1e6;
 
-/// Figures of all lines at one time.
+/// Statistics of all lines at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Snapshot {
     pub(super) totals: Vec<Total>,
-    /// Seconds since figures began.
+    /// Seconds since the statistics were reset.
     pub(super) elapsed: f64,
 }
 
-/// Sums of the lines that are I/O.
+/// Sums over the lines that are I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Summary {
     pub(super) count: u64,
@@ -35,8 +35,8 @@ fn mean_ms(latency: u64, count: u64) -> f64 {
     if count > 0 { latency as f64 / (count as f64 * NS_PER_MS) } else { 0.0 }
 }
 
-/// The smallest latency. filebench counts 0 for an instance that never did it.
-fn least(total: &Total, corrected: bool) -> u64 {
+/// The minimum latency. filebench counts 0 for an instance that never executed the operation.
+fn min_latency(total: &Total, corrected: bool) -> u64 {
     let never = total.count == 0 || (total.idle > 0 && !corrected);
     if never { 0 } else { total.min }
 }
@@ -52,7 +52,7 @@ pub(super) fn breakdown(lines: &[Line], snapshot: &Snapshot, corrected: bool) ->
             rate(total.count as f64, snapshot.elapsed),
             rate(total.bytes as f64 / MIB, snapshot.elapsed),
             mean_ms(total.latency, total.count),
-            least(total, corrected) as f64 / NS_PER_MS,
+            min_latency(total, corrected) as f64 / NS_PER_MS,
             total.max as f64 / NS_PER_MS,
         ));
         if !total.buckets.is_empty() {
@@ -72,10 +72,10 @@ pub(super) fn summary(lines: &[Line], totals: &[Total]) -> Summary {
         sum.count += total.count;
         sum.bytes += total.bytes;
         sum.latency += total.latency;
-        match line.kind.way() {
-            Way::Reads => sum.reads += total.count,
-            Way::Writes => sum.writes += total.count,
-            Way::Neither => {}
+        match line.kind.data_direction() {
+            DataDirection::Reads => sum.reads += total.count,
+            DataDirection::Writes => sum.writes += total.count,
+            DataDirection::Neither => {}
         }
     }
     sum
@@ -96,7 +96,7 @@ pub(super) fn summary_line(lines: &[Line], snapshot: &Snapshot) -> String {
     )
 }
 
-/// `{ "elapsed_s", "operations": [...], "summary": {...} }`, operations as the script has them.
+/// `{ "elapsed_s", "operations": [...], "summary": {...} }`, operations in script order.
 pub(super) fn json(lines: &[Line], snapshot: &Snapshot, corrected: bool) -> Value {
     let Snapshot { totals, elapsed } = snapshot;
     let operations: Vec<Value> = lines
@@ -110,7 +110,7 @@ pub(super) fn json(lines: &[Line], snapshot: &Snapshot, corrected: bool) -> Valu
                 "ops_per_s": rate(total.count as f64, *elapsed),
                 "mib_per_s": rate(total.bytes as f64 / MIB, *elapsed),
                 "latency_mean_ms": mean_ms(total.latency, total.count),
-                "latency_min_ms": least(total, corrected) as f64 / NS_PER_MS,
+                "latency_min_ms": min_latency(total, corrected) as f64 / NS_PER_MS,
                 "latency_max_ms": total.max as f64 / NS_PER_MS,
             });
             if !total.buckets.is_empty() {
@@ -168,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_that_never_did_it_counts_as_0_unless_corrected() {
+    fn an_idle_instance_counts_as_0_unless_corrected() {
         let idle = Total { idle: 1, ..total(5, 0, 5) };
-        assert_eq!((least(&idle, false), least(&idle, true)), (0, 2000));
-        assert_eq!(least(&Total::none(false), true), 0);
+        assert_eq!((min_latency(&idle, false), min_latency(&idle, true)), (0, 2000));
+        assert_eq!(min_latency(&Total::none(false), true), 0);
     }
 
     #[test]
-    fn waiting_is_no_io() {
+    fn waiting_does_not_count_as_io() {
         let sum = summary(&lines(), &[total(10, 0, 1), total(20, 100, 1), total(1000, 0, 1)]);
         assert_eq!((sum.count, sum.reads, sum.writes, sum.bytes), (30, 20, 0, 100));
     }

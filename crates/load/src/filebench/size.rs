@@ -1,4 +1,4 @@
-//! What a run will take: memory, and room on the disk, both known before anything is made.
+//! Predicted memory and disk space of a run, known before anything is created.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,25 +8,25 @@ use serde_json::{Value, json};
 
 use super::workload::Workload;
 use crate::failure::Failure;
-use crate::footprint::{Footprint, Phase, shown};
+use crate::footprint::{Footprint, Phase, format_bytes};
 use crate::output::Reporter;
 
-/// A thread's stack and its table of files, as far as they are touched.
-const THREAD: u64 = 28 << 10;
-/// A line's figures, and a histogram.
-const LINE: u64 = 40;
-const HISTOGRAM: u64 = 512;
-/// An entry: its node, where its path begins, how often it is open, whether it is held.
-const ENTRY: u64 = 16 + 8 + 5;
-/// A part of a path with its slash.
-const PART: f64 = 9.0;
-/// Code and data of the program that are touched only when it works.
-const PROGRAM: u64 = 512 << 10;
+/// Touched part of a thread's stack, and its table of files.
+const THREAD_BYTES: u64 = 28 << 10;
+/// Memory of a line's statistics, and of a histogram.
+const LINE_BYTES: u64 = 40;
+const HISTOGRAM_BYTES: u64 = 512;
+/// Memory of an entry: its node, path offset, open count and busy flag.
+const ENTRY_BYTES: u64 = 16 + 8 + 5;
+/// A path component with its slash.
+const COMPONENT_BYTES: f64 = 9.0;
+/// Program code and data touched only during the run.
+const PROGRAM_BYTES: u64 = 512 << 10;
 /// A file takes whole blocks, an inode, and its part of a directory.
-const BLOCK: f64 = 4096.0;
-const INODE: f64 = 256.0 + 24.0;
+const BLOCK_BYTES: f64 = 4096.0;
+const INODE_BYTES: f64 = 256.0 + 24.0;
 
-/// Bytes of memory.
+/// Predicted memory.
 pub(super) fn footprint(workload: &Workload) -> Footprint {
     let entries: f64 = workload
         .sets
@@ -34,26 +34,28 @@ pub(super) fn footprint(workload: &Workload) -> Footprint {
         .map(|set| {
             let count = (set.entries + set.leafdirs) as f64;
             let depth = (count.max(2.0).ln() / set.width.mean().ln()).max(1.0) + 1.0;
-            count * (ENTRY as f64 + PART * depth + 1.0)
+            count * (ENTRY_BYTES as f64 + COMPONENT_BYTES * depth + 1.0)
         })
         .sum();
-    let line = if workload.histogram { LINE + HISTOGRAM } else { LINE };
+    let line = if workload.histogram { LINE_BYTES + HISTOGRAM_BYTES } else { LINE_BYTES };
     let parts = vec![
         ("buffers of threads", workload.buffers()),
         ("file sets", entries as u64),
-        ("threads", workload.thread_count() * THREAD + workload.counters() * line),
-        ("program", PROGRAM),
+        ("threads", workload.thread_count() * THREAD_BYTES + workload.counters() * line),
+        ("program", PROGRAM_BYTES),
     ];
-    Footprint::of_phases(vec![Phase { name: "run", parts }])
+    Footprint::new(vec![Phase { name: "run", parts }])
 }
 
-/// Bytes on disk by directory, before the run begins to change them.
+/// Predicted bytes on disk by directory, before the run begins to change them.
 fn storage(workload: &Workload) -> BTreeMap<PathBuf, u64> {
     let mut by_path = BTreeMap::new();
     for set in &workload.sets {
         let files = set.entries as f64 * set.prealloc as f64 / 100.0;
-        // A last block is half empty on average.
-        let room = set.bytes() + files * (BLOCK / 2.0 + INODE) + set.leafdirs as f64 * BLOCK;
+        // The last block is half empty on average.
+        let room = set.bytes()
+            + files * (BLOCK_BYTES / 2.0 + INODE_BYTES)
+            + set.leafdirs as f64 * BLOCK_BYTES;
         *by_path.entry(set.path.clone()).or_insert(0) += room as u64;
     }
     by_path
@@ -73,28 +75,32 @@ pub(super) fn storage_json(workload: &Workload) -> Value {
         .collect()
 }
 
-/// Refuses what does not fit on the disk, and directories that are not there.
+/// Refuses file sets that do not fit on the disk, and missing directories.
 pub(super) fn check_storage(
     workload: &Workload,
     anyway: bool,
-    talk: &dyn Reporter,
+    reporter: &dyn Reporter,
 ) -> Result<(), Failure> {
     for (path, needed) in storage(workload) {
         if !path.is_dir() {
             return Err(Failure::Unable {
-                what: format!("there is no directory {}", path.display()),
-                remedy: "make it, or choose another one with --set dir=...".to_owned(),
+                what: format!("the directory {} does not exist", path.display()),
+                remedy: "create it, or choose another one with --set dir=...".to_owned(),
             });
         }
         let free = filesystem::free_space(&path)?;
         let place = path.display();
-        talk.say(&format!("disk: {} predicted in {place}, {} free", shown(needed), shown(free)));
+        reporter.line(&format!(
+            "disk: {} predicted in {place}, {} free",
+            format_bytes(needed),
+            format_bytes(free)
+        ));
         if free < needed && !anyway {
             return Err(Failure::Unable {
                 what: format!(
                     "the file sets take {} in {place}, where {} are free",
-                    shown(needed),
-                    shown(free)
+                    format_bytes(needed),
+                    format_bytes(free)
                 ),
                 remedy: "free space, reduce $nfiles or the sizes, choose another directory with \
                          --set dir=..., or start it all the same with --anyway"

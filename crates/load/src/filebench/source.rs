@@ -1,28 +1,31 @@
-//! Where a script comes from: a file, with those that it loads, or the four classics by name.
+//! Loads a script from a file, with the files it loads, or one of the four classic workloads by
+//! name.
 
 use std::path::Path;
 
 use super::classic;
-use super::language::{Command, Script, listed, parse};
+use super::language::{Command, Script, format_mistakes, parse};
 use super::resolve::{Overrides, resolve};
 use super::workload::Workload;
 use crate::failure::Failure;
 use crate::input;
 
-/// `load` within `load`.
-const DEEPEST: usize = 8;
+/// Maximum nesting of `load`.
+const MAX_DEPTH: usize = 8;
 
-/// Reads a script and resolves it; a mistake is told with file, line, column and remedy.
+/// Reads and resolves a script; mistakes are reported with file, line, column and remedy.
 pub(super) fn workload(path: &Path, overrides: &Overrides) -> Result<Workload, Failure> {
-    let script = script(path, DEEPEST)?;
-    let shown = path.display().to_string();
-    resolve(&script, overrides).map_err(|mistakes| Failure::usage(listed(&shown, &mistakes)))
+    let script = script(path, MAX_DEPTH)?;
+    let file = path.display().to_string();
+    resolve(&script, overrides)
+        .map_err(|mistakes| Failure::usage(format_mistakes(&file, &mistakes)))
 }
 
 fn script(path: &Path, depth: usize) -> Result<Script, Failure> {
     let text = text(path)?;
-    let shown = path.display().to_string();
-    let script = parse(&text).map_err(|mistakes| Failure::usage(listed(&shown, &mistakes)))?;
+    let file = path.display().to_string();
+    let script =
+        parse(&text).map_err(|mistakes| Failure::usage(format_mistakes(&file, &mistakes)))?;
     let mut whole = Script { statements: Vec::new(), unknown: script.unknown };
     for statement in script.statements {
         match &statement.command {
@@ -42,7 +45,7 @@ fn script(path: &Path, depth: usize) -> Result<Script, Failure> {
 }
 
 fn text(path: &Path) -> Result<String, Failure> {
-    let bytes = match input::read(path, input::MOST) {
+    let bytes = match input::read(path, input::MAX_BYTES) {
         Ok(bytes) => bytes,
         Err(error) => {
             return path.to_str().and_then(classic::text).ok_or_else(|| {
@@ -57,7 +60,7 @@ fn text(path: &Path) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::usage(format!(
-            "{} is no text: byte {at} is not UTF-8\n  hint: give a .f file",
+            "{} is not a text file: byte {at} is not UTF-8\n  hint: give a .f file",
             path.display()
         ))
     })

@@ -1,4 +1,4 @@
-//! The four classics, small, and what must hold of their figures.
+//! The four classic workloads at small scale, and consistency of their statistics.
 
 use std::path::Path;
 
@@ -20,9 +20,10 @@ fn line(arguments: &[&str]) -> Line {
     Line::try_parse_from([&["filebench"], arguments].concat()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// One second of a classic with 1000 files and 4 threads, as JSON and as text. A fifth of the files
-/// is missing at first; a file that another thread has open is not deleted, so that a fast disk fills
-/// 200 names in less than a second, until none is left to create and the run ends.
+/// Runs a classic workload for one second with 1000 files and 4 threads; returns JSON and text. A
+/// fifth of the files is missing at first; a file that another thread has open is not deleted, so
+/// that a fast disk fills 200 names in less than a second, until none is left to create and the run
+/// ends.
 fn classic(name: &str, place: &Path) -> (Value, String) {
     let directory = format!("dir={}", place.display());
     let line =
@@ -49,21 +50,21 @@ fn each_loop_of_a_classic_does_each_operation_once() {
         let counts = counts(&json);
         let loops = counts.iter().map(|(_, count)| *count).max().unwrap();
         for (operation, count) in &counts {
-            // A thread may be in the middle of a loop; a file that is open is not deleted;
-            // opslimit is free without events; appendlog opens its file first.
+            // A thread may be in the middle of a loop; a file that is open is not deleted; opslimit
+            // has no effect without events; appendlog opens its file first.
             let missing = loops - count;
             let free = ["deletefile1", "limit"].contains(&operation.as_str());
             assert!(free || missing <= 8, "{name}: {operation} {count} of {loops}");
         }
-        // What is said of reads and writes is the sum of what the operations of each kind did.
-        let of = |what: &str| json["summary"][what].as_f64().unwrap();
+        // Reported reads and writes are the sums over the operations of each kind.
+        let summary_value = |what: &str| json["summary"][what].as_f64().unwrap();
         let sum = |kinds: &[&str]| -> u64 {
             let named = |name: &str| kinds.iter().any(|kind| name.starts_with(kind));
             counts.iter().filter(|(name, _)| named(name)).map(|(_, count)| count).sum()
         };
         let ratio = sum(&["readfile"]) as f64 / sum(&["wrt", "append"]) as f64;
-        let found = of("reads_per_s") / of("writes_per_s");
-        assert!((found / ratio - 1.0).abs() < 1e-6, "{name}: {found} is not {ratio}");
+        let actual = summary_value("reads_per_s") / summary_value("writes_per_s");
+        assert!((actual / ratio - 1.0).abs() < 1e-6, "{name}: {actual} is not {ratio}");
         let kinds = |kinds: &[&str]| {
             counts
                 .iter()
@@ -71,7 +72,7 @@ fn each_loop_of_a_classic_does_each_operation_once() {
                 .count()
         };
         assert_eq!((kinds(&["readfile"]), kinds(&["wrt", "append"])), (reads, writes), "{name}");
-        assert!(of("bytes") > 0.0, "{name}");
+        assert!(summary_value("bytes") > 0.0, "{name}");
         assert!(text.contains("IO Summary: ") && text.contains("personality successfully loaded"));
         let set = &json["file_sets"][0];
         assert_eq!(set["entries"], 1000, "{name}");
@@ -80,7 +81,7 @@ fn each_loop_of_a_classic_does_each_operation_once() {
 }
 
 #[test]
-fn a_script_without_run_makes_nothing_and_says_how_to_run_it() {
+fn a_script_without_run_creates_nothing_and_says_how_to_run_it() {
     let place = tempfile::tempdir().unwrap();
     let script = place.path().join("no_run.f");
     let text = "define fileset name=s,path=/nowhere,entries=1,dirwidth=2\n\
@@ -93,7 +94,7 @@ fn a_script_without_run_makes_nothing_and_says_how_to_run_it() {
 }
 
 #[test]
-fn a_broken_script_is_refused_before_anything_is_made() {
+fn a_broken_script_is_refused_before_anything_is_created() {
     let place = tempfile::tempdir().unwrap();
     let script = place.path().join("broken.f");
     std::fs::write(&script, "set $x=1\nrnu 60\n").unwrap();
@@ -102,7 +103,7 @@ fn a_broken_script_is_refused_before_anything_is_made() {
     assert_eq!(failure.exit_code(), 2);
     let text = failure.to_string();
     assert!(
-        text.contains("broken.f:2:1: `rnu` is no command\n  hint: did you mean `run`?"),
+        text.contains("broken.f:2:1: unknown command `rnu`\n  hint: did you mean `run`?"),
         "{text}"
     );
 }
@@ -125,7 +126,7 @@ fn a_script_may_load_another() {
 }
 
 #[test]
-fn memory_and_room_are_known_before() {
+fn memory_and_disk_space_are_predicted() {
     let place = tempfile::tempdir().unwrap();
     let directory = format!("dir={}", place.path().display());
     let line = line(&["fileserver", "--set", &directory]);
@@ -138,7 +139,7 @@ fn memory_and_room_are_known_before() {
 }
 
 #[test]
-fn a_full_disk_is_seen_before_it_is_full() {
+fn a_too_large_file_set_is_refused_before_the_disk_is_full() {
     let place = tempfile::tempdir().unwrap();
     let directory = format!("dir={}", place.path().display());
     let line =

@@ -1,6 +1,6 @@
-//! Sources of uniform numbers: the 48-bit generator of drand48(3), which file sets and random
-//! variables draw from, the generator of rand(3), which decides what is made beforehand, and a
-//! fast one for each thread.
+//! Random number generators: the 48-bit generator of drand48(3), used by file sets and random
+//! variables; the generator of rand(3), which decides which files are preallocated; and a fast one
+//! for each thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,12 +17,12 @@ fn step(state: u64) -> u64 {
 }
 
 impl Drand48 {
-    /// As glibc has it when nobody calls srand48: all zero. filebench never does.
-    pub(super) fn of_founders() -> Self {
+    /// The initial state of glibc without srand48: all zero. filebench never calls srand48.
+    pub(super) fn unseeded() -> Self {
         Self::default()
     }
 
-    /// The state itself, as erand48(3) takes it.
+    /// Starts from the given state, as erand48(3) takes it.
     pub(super) fn from_state(state: u64) -> Self {
         Self { state: AtomicU64::new(state & MASK) }
     }
@@ -34,7 +34,7 @@ impl Drand48 {
 
     /// The next number of [0, 1).
     pub(super) fn next(&self) -> f64 {
-        // Which thread gets which number is of no matter; that none gets lost is.
+        // Which thread gets which number does not matter, but no number may get lost.
         let before =
             self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |s| Some(step(s)));
         let state = step(before.unwrap_or_else(|state| state));
@@ -60,7 +60,7 @@ impl Rand {
         let mut word = i64::from(seed.max(1) as i32);
         for slot in &mut words {
             *slot = word as u32;
-            // Schrage's method for 16807 word modulo 2^31 - 1, as random_r(3) has it.
+            // Schrage's method for 16807 word modulo 2^31 - 1, as in random_r(3).
             word = 16_807 * (word % 127_773) - 2_836 * (word / 127_773);
             if word < 0 {
                 word += 0x7FFF_FFFF;
@@ -83,14 +83,15 @@ impl Rand {
     }
 }
 
-/// A thread's own generator (splitmix64): offsets, sizes of appends. filebench shares one
-/// mt19937-64 among all threads of a process without a lock, so that its order is no contract.
+/// A thread's own generator (splitmix64), for offsets and sizes of appends. filebench shares one
+/// mt19937-64 among all threads of a process without a lock, so that its order is not part of the
+/// contract.
 #[derive(Debug, Clone)]
-pub(super) struct Own {
+pub(super) struct ThreadRandom {
     state: u64,
 }
 
-impl Own {
+impl ThreadRandom {
     pub(super) fn seeded(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -103,8 +104,8 @@ impl Own {
         z ^ (z >> 31)
     }
 
-    /// `fb_random64` of filebench: a number of 0 to `max - round`, rounded down to a multiple of
-    /// `round`; 0 as `round` rounds nothing.
+    /// `fb_random64` of filebench: a number from 0 to `max - round`, rounded down to a multiple of
+    /// `round`; no rounding if `round` is 0.
     pub(super) fn below(&mut self, max: u64, round: u64) -> u64 {
         let unit = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
         let drawn = (unit * max.saturating_sub(round) as f64) as u64;
@@ -125,15 +126,15 @@ mod tests {
 
     #[test]
     fn drand48_gives_the_numbers_of_posix() {
-        // srand48(0): 0.17082803610628972 and 0.74990198048496381, as every libc has them.
+        // srand48(0): 0.17082803610628972 and 0.74990198048496381, as in every libc.
         let source = Drand48::seeded(0);
         assert!((source.next() - 0.170_828_036_106_289_72).abs() < 1e-15);
         assert!((source.next() - 0.749_901_980_484_963_8).abs() < 1e-15);
     }
 
     #[test]
-    fn offsets_are_multiples_and_leave_room() {
-        let mut own = Own::seeded(7);
+    fn offsets_are_multiples_within_bounds() {
+        let mut own = ThreadRandom::seeded(7);
         for _ in 0..10_000 {
             let offset = own.below(10 << 20, 1 << 20);
             assert!(offset.is_multiple_of(1 << 20) && offset <= 9 << 20, "{offset}");

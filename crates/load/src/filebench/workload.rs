@@ -1,4 +1,4 @@
-//! A workload with all variables put in: what a run carries out.
+//! A resolved workload: what a run executes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::flow::kind::Kind;
 use super::language::Quit;
 use super::uniform::Drand48;
 
-/// A number, or a variable that gives another one each time.
+/// A number, or a random variable.
 #[derive(Debug, Clone)]
 pub(super) enum Amount {
     Fixed(u64),
@@ -23,7 +23,7 @@ impl Amount {
         }
     }
 
-    /// The value to expect, for footprints.
+    /// The expected value, for footprints.
     pub(super) fn mean(&self) -> f64 {
         match self {
             Self::Fixed(number) => *number as f64,
@@ -36,21 +36,21 @@ impl Amount {
 #[derive(Debug, Clone)]
 pub(super) struct FileSet {
     pub(super) name: String,
-    /// Where its tree is made; the tree is `path/name`.
+    /// Parent directory of its tree; the tree is `path/name`.
     pub(super) path: PathBuf,
-    /// `define file`.
+    /// Whether it was defined by `define file`.
     pub(super) single: bool,
     pub(super) entries: u64,
     pub(super) leafdirs: u64,
-    /// Bytes of a file.
+    /// File size in bytes.
     pub(super) size: Amount,
-    /// Entries of a directory.
+    /// Entries per directory.
     pub(super) width: Amount,
     /// Shape of the gamma distribution of widths and depths, times 1000; 0 for none.
     pub(super) gamma: u64,
     /// `dirdepthrv`: its mean is replaced by the mean depth.
     pub(super) depth: Option<Arc<Distribution>>,
-    /// Percent of the files that exist before the run.
+    /// Percentage of the files that exist before the run.
     pub(super) prealloc: u64,
     pub(super) paralloc: bool,
     pub(super) reuse: bool,
@@ -65,7 +65,7 @@ impl FileSet {
         self.path.join(&self.name)
     }
 
-    /// Bytes of all files that exist before the run, as expected.
+    /// Expected total bytes of the files that exist before the run.
     pub(super) fn bytes(&self) -> f64 {
         self.size.mean() * self.entries as f64 * self.prealloc as f64 / 100.0
     }
@@ -75,13 +75,13 @@ impl FileSet {
 #[derive(Debug, Clone)]
 pub(super) struct Operation {
     pub(super) kind: Kind,
-    /// As reported; inner operations as `outer.inner`.
+    /// The name in reports; inner operations are `outer.inner`.
     pub(super) name: String,
     /// Its number among the operations of its thread, in the order of definition.
     pub(super) number: usize,
     /// Index of its file set.
     pub(super) set: Option<usize>,
-    /// Slot of the thread's table.
+    /// Slot in the thread's table of files.
     pub(super) fd: usize,
     pub(super) srcfd: usize,
     pub(super) iosize: Amount,
@@ -92,18 +92,18 @@ pub(super) struct Operation {
     pub(super) noreadahead: bool,
     /// 0 for the size of the file.
     pub(super) workingset: u64,
-    /// Take another slot each time.
+    /// Use another slot each time.
     pub(super) opennext: bool,
     pub(super) indexed: Option<Amount>,
     pub(super) value: Amount,
-    /// `print`'s text.
+    /// The text of `print`.
     pub(super) text: String,
     pub(super) blocking: bool,
     pub(super) highwater: u64,
-    /// What `target` names: numbers of operations of the whole workload (`Line`s) for `wakeup`
-    /// and `sempost`, one number of the own thread for limits.
+    /// Resolved `target`: numbers of operations in the whole workload (`Line`s) for `wakeup` and
+    /// `sempost`, one number in the own thread for limits.
     pub(super) targets: Vec<usize>,
-    /// Operations of a composite one.
+    /// The operations of a composite one.
     pub(super) inner: Vec<Operation>,
 }
 
@@ -115,9 +115,9 @@ pub(super) struct Thread {
     /// Bytes of its buffer.
     pub(super) memory: u64,
     pub(super) operations: Vec<Operation>,
-    /// Its first line among [`Workload::lines`].
+    /// Its first line in [`Workload::lines`].
     pub(super) first_line: usize,
-    /// Lines, inner operations counted.
+    /// Number of lines, inner operations included.
     pub(super) lines: usize,
 }
 
@@ -137,16 +137,16 @@ pub(super) struct Line {
     pub(super) kind: Kind,
 }
 
-/// A command that does something when its turn comes.
+/// A step of the script that is executed in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
-    Say(String),
+    Echo(String),
     Sleep(u64),
     System(String),
     ListFileSets,
     ListFlowOps,
     Create,
-    /// Seconds (0: until it is done), and how often figures are shown.
+    /// Seconds (0: until the threads end), and the reporting period.
     Run {
         seconds: u64,
         period: Option<Period>,
@@ -157,7 +157,7 @@ pub(super) enum Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Period {
     pub(super) seconds: u64,
-    /// Begin anew after each.
+    /// Reset the statistics after each period.
     pub(super) clears: bool,
 }
 
@@ -169,18 +169,18 @@ pub(super) struct Workload {
     pub(super) lines: Vec<Line>,
     pub(super) steps: Vec<Step>,
     pub(super) quit: Quit,
-    /// `enable lathist`.
+    /// Whether `enable lathist` is set.
     pub(super) histogram: bool,
     /// `eventgen rate`, in events per second.
     pub(super) rate: Option<u64>,
-    /// What was read and has no effect here, said before the run.
+    /// Notes on settings without effect here, reported before the run.
     pub(super) notes: Vec<String>,
-    /// What gamma custom variables draw from; file sets draw from it in turn with them.
+    /// Random source of gamma custom variables, shared with the file sets.
     pub(super) source: Option<Arc<Drand48>>,
 }
 
 impl Workload {
-    /// Threads of all instances.
+    /// Number of threads of all instances.
     pub(super) fn thread_count(&self) -> u64 {
         self.total(|_| 1)
     }
@@ -190,16 +190,17 @@ impl Workload {
         self.total(|thread| thread.memory)
     }
 
-    /// Lines that all threads keep.
+    /// Number of lines of all threads.
     pub(super) fn counters(&self) -> u64 {
         self.total(|thread| thread.lines as u64)
     }
 
-    /// What all threads of all instances have of something; a script may ask for more than can be counted.
-    fn total(&self, of: impl Fn(&Thread) -> u64) -> u64 {
+    /// Sums a value over all threads of all instances; saturating, since a script may define more
+    /// than fits.
+    fn total(&self, value: impl Fn(&Thread) -> u64) -> u64 {
         self.processes.iter().fold(0_u64, |total, process| {
             let threads = process.threads.iter().fold(0_u64, |sum, thread| {
-                sum.saturating_add(thread.instances.saturating_mul(of(thread)))
+                sum.saturating_add(thread.instances.saturating_mul(value(thread)))
             });
             total.saturating_add(process.instances.saturating_mul(threads))
         })

@@ -1,13 +1,13 @@
-//! Sets of vertices, a bit each, that many threads read and write.
+//! Sets of vertices as bitmaps that many threads read and write.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Words of a bitmap for `bits` bits.
+/// Number of words of a bitmap for `bits` bits.
 pub(super) fn words(bits: usize) -> usize {
     bits.div_ceil(64)
 }
 
-/// A bitmap as seen by the threads of a region. All accesses are relaxed: barriers order them.
+/// A bitmap shared by the threads of a region. All accesses are relaxed: barriers order them.
 #[derive(Clone, Copy)]
 pub(super) struct Bitmap<'m>(pub(super) &'m [AtomicU64]);
 
@@ -17,8 +17,8 @@ impl Bitmap<'_> {
         self.0[bit as usize / 64].load(Ordering::Relaxed) >> (bit % 64) & 1 == 1
     }
 
-    /// Sets a bit; true for exactly one of those who set it. Looks first, because a locked
-    /// operation costs ten times as much.
+    /// Sets a bit; returns true for exactly one of the threads that set it. Reads first, because a
+    /// locked operation costs ten times as much.
     #[inline]
     pub(super) fn insert(self, bit: u32) -> bool {
         let (word, mask) = (&self.0[bit as usize / 64], 1u64 << (bit % 64));
@@ -31,7 +31,7 @@ impl Bitmap<'_> {
         self.0[at].load(Ordering::Relaxed)
     }
 
-    /// Writes a word that no other thread writes now.
+    /// Writes a word that no other thread writes at the same time.
     #[inline]
     pub(super) fn set_word(self, at: usize, word: u64) {
         self.0[at].store(word, Ordering::Relaxed);
@@ -42,7 +42,7 @@ impl Bitmap<'_> {
     }
 }
 
-/// The bits of a word of a bitmap, as numbers.
+/// The numbers of the set bits of a word.
 #[inline]
 pub(super) fn members(at: usize, mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
@@ -62,7 +62,7 @@ mod tests {
         let map = Bitmap(&words);
         assert!(map.insert(129) && !map.insert(129) && map.insert(0));
         assert!(map.has(129) && !map.has(128));
-        let found: Vec<u32> = (0..3).flat_map(|at| members(at, map.word(at))).collect();
-        assert_eq!(found, [0, 129]);
+        let bits_set: Vec<u32> = (0..3).flat_map(|at| members(at, map.word(at))).collect();
+        assert_eq!(bits_set, [0, 129]);
     }
 }

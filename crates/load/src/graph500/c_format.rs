@@ -1,11 +1,11 @@
-//! Numbers as printf(3) writes them, since parsers of the originals expect its forms.
+//! Number formats of printf(3), expected by parsers of the original's output.
 
 /// `%20.17e`.
 pub(super) fn exponential(value: f64) -> String {
     format!("{:>20}", scientific(value, 17))
 }
 
-/// `%.{digits}g`: so many significant digits, without trailing zeroes.
+/// `%.{digits}g`: significant digits without trailing zeroes.
 pub(super) fn general(value: f64, digits: usize) -> String {
     let digits = digits.max(1);
     if !value.is_finite() {
@@ -16,19 +16,19 @@ pub(super) fn general(value: f64, digits: usize) -> String {
     if exponent < -4 || exponent >= digits as i32 {
         let text = scientific(value, digits - 1);
         return match text.split_once('e') {
-            Some((mantissa, exponent)) => format!("{}e{exponent}", trimmed(mantissa)),
+            Some((mantissa, exponent)) => format!("{}e{exponent}", trim_zeroes(mantissa)),
             None => text,
         };
     }
     let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
-    trimmed(&format!("{value:.decimals$}")).to_owned()
+    trim_zeroes(&format!("{value:.decimals$}")).to_owned()
 }
 
-fn trimmed(text: &str) -> &str {
+fn trim_zeroes(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
-/// An exponent has a sign and at least two digits.
+/// The exponent has a sign and at least two digits.
 fn scientific(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return not_finite(value);

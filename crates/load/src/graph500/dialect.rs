@@ -1,5 +1,5 @@
 //! The two versions of the reference that results are compared with. They differ in the graph, in
-//! the choice of roots, in what counts as a traversed edge and in what is printed.
+//! the choice of roots, in what counts as a traversed edge and in the output.
 
 use clap::ValueEnum;
 
@@ -24,8 +24,8 @@ impl Dialect {
         }
     }
 
-    /// The two seeds: one number twice in 2.1.4; 2 and 3 in 3.0, where a seed of one's own stands
-    /// for the first and its successor for the second.
+    /// The two seeds: one number twice in 2.1.4; 2 and 3 in 3.0, where `--seed` replaces the first
+    /// and its successor the second.
     pub(super) fn seeds(self, seed: Option<u64>) -> (u64, u64) {
         match self {
             Self::V2 => {
@@ -41,12 +41,11 @@ impl Dialect {
 
     pub(super) fn stream(self, seed: Option<u64>) -> Stream {
         let (one, two) = self.seeds(seed);
-        Stream::of_seeds(one, two)
+        Stream::from_seeds(one, two)
     }
 
     /// Draws below this are rejected, so that the remainder by 10000 is unbiased: 2^32 - 1 modulo
-    /// 10000 in 2.1.4, and 2^31 - 1 modulo 10000 in 3.0, which is what the range of the draws
-    /// calls for.
+    /// 10000 in 2.1.4, and 2^31 - 1 modulo 10000 in 3.0, which is right for the range of the draws.
     pub(super) fn rejected_below(self) -> u32 {
         match self {
             Self::V2 => 0xFFFF_FFFF % 10_000,
@@ -54,8 +53,8 @@ impl Dialect {
         }
     }
 
-    /// Whether a tuple that joins a vertex to itself is a traversed edge. The code of 3.0 drops
-    /// them, against its own specification.
+    /// Whether a loop counts as a traversed edge. The code of 3.0 drops loops, contrary to its own
+    /// specification.
     pub(super) fn counts_loops(self) -> bool {
         self == Self::V2
     }

@@ -1,8 +1,8 @@
-//! The graph that searches walk on: compressed rows of neighbours, with vertices renumbered.
+//! The graph for the searches: compressed rows of neighbours, with vertices renumbered.
 //!
 //! Vertices without edges have no number. The others are numbered by falling degree: neighbours in
-//! ascending order are then in falling order of degree, so that a search from below meets a
-//! vertex of the frontier soon, and bitmaps of the busy vertices share cache lines.
+//! ascending order are then in falling order of degree, so that a bottom-up search soon meets a
+//! vertex of the frontier, and bitmaps of the busy vertices share cache lines.
 
 use std::ops::Range;
 
@@ -11,35 +11,35 @@ use assay_kernel::anonymous_memory::Pages;
 /// No vertex: an isolated label in `rank`, an unreached vertex in a tree.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A graph. Labels are those of the edge list, numbers are its own.
+/// A graph. Labels are those of the edge list, numbers are internal.
 #[derive(Debug)]
 pub(super) struct Graph {
-    /// Label -> number, `NONE` for isolated ones; as long as the largest label needs.
+    /// Label -> number, `NONE` for isolated ones; as long as the largest label requires.
     pub(super) rank: Pages<u32>,
     /// Number -> label.
     pub(super) order: Pages<u32>,
-    /// Where each row begins, and at last where all end.
+    /// Start of each row, and finally the end of the last one.
     pub(super) offsets: Pages<u64>,
-    /// The rows: numbers in ascending order, each once.
+    /// The rows: ascending numbers without duplicates.
     pub(super) neighbours: Pages<u32>,
-    /// The least weight of the tuples behind each neighbour, where kernel 3 is run.
+    /// The minimum weight of the tuples behind each neighbour, if kernel 3 runs.
     pub(super) weights: Option<Pages<f32>>,
-    /// The first neighbour of each vertex: the only one that most vertices are ever asked for.
+    /// The first neighbour of each vertex: for most vertices a search reads no other.
     pub(super) heads: Pages<u32>,
 }
 
 impl Graph {
-    /// How many labels there may be: the largest one and one.
+    /// Number of possible labels: the largest one plus one.
     pub(super) fn labels(&self) -> usize {
         self.rank.len()
     }
 
-    /// How many vertices have edges.
+    /// Number of vertices with edges.
     pub(super) fn vertices(&self) -> usize {
         self.order.len()
     }
 
-    /// The place of a row in `neighbours` and `weights`.
+    /// The range of a row in `neighbours` and `weights`.
     #[inline]
     pub(super) fn row(&self, vertex: usize) -> Range<usize> {
         self.offsets[vertex] as usize..self.offsets[vertex + 1] as usize

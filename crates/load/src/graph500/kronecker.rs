@@ -1,5 +1,5 @@
 //! The edge list: tuples of a Kronecker graph, bit-exact to `generator/graph_generator.c` of the
-//! reference. Every edge has a stream of its own, so that any part can be made by any thread.
+//! reference. Every edge has a random stream of its own, so that any thread can generate any part.
 
 use assay_kernel::Error;
 use assay_kernel::anonymous_memory::{HugePages, Pages};
@@ -9,12 +9,12 @@ use super::random::{Jump, Jumps, Stream};
 use crate::output::Reporter;
 use crate::parallel_region::{ParallelRegion, cut};
 
-/// The tuples of a graph as the benchmark hands them over: undirected, with repetitions and
-/// loops, in no order, and kept unchanged for the validation.
+/// The tuples of a graph as specified by the benchmark: undirected, with duplicates and loops,
+/// unordered, and kept unchanged for the validation.
 #[derive(Debug)]
 pub(super) struct EdgeList {
     pub(super) pairs: Pages<[u32; 2]>,
-    /// Weights in `0.0..=1.0`, one a tuple, where kernel 3 is run.
+    /// Weights in `0.0..=1.0`, one per tuple, if kernel 3 runs.
     pub(super) weights: Option<Pages<f32>>,
 }
 
@@ -23,10 +23,10 @@ const B: u32 = 1900;
 const BC: u32 = 3800;
 const ABC: u32 = 9500;
 
-/// Edges that are made side by side, since each is a chain of dependent multiplications.
+/// Edges generated side by side, since each is a chain of dependent multiplications.
 const LANES: usize = 4;
 
-/// The recipe of one graph.
+/// The generator of one graph.
 pub(super) struct Kronecker {
     scale: u32,
     rejected_below: u32,
@@ -52,41 +52,41 @@ impl Kronecker {
         Self { scale, rejected_below: dialect.rejected_below(), start, jumps, to_next, keys }
     }
 
-    /// Makes `count` tuples with all threads, with weights where `weighted`.
+    /// Generates `count` tuples with all threads, with weights if `weighted`.
     pub(super) fn generate(
         &self,
-        team: ParallelRegion,
+        region: ParallelRegion,
         count: usize,
         weighted: bool,
         huge: HugePages,
-        talk: &dyn Reporter,
+        reporter: &dyn Reporter,
     ) -> Result<EdgeList, Error> {
         let mut pairs = Pages::zeroed(count, huge)?;
         let mut weights = weighted.then(|| Pages::zeroed(count, huge)).transpose()?;
-        let shares = team.shares(count);
+        let shares = region.shares(count);
         let own_weights = match &mut weights {
             Some(weights) => cut(weights, &shares).into_iter().map(Some).collect(),
             None => shares.iter().map(|_| None).collect::<Vec<_>>(),
         };
         let parts = shares.iter().zip(cut(&mut pairs, &shares)).zip(own_weights).collect();
-        team.each(parts, |worker, ((share, pairs), weights)| {
-            let say = |done: usize| {
+        region.each(parts, |worker, ((share, pairs), weights)| {
+            let report = |done: usize| {
                 if worker.id == 0 {
-                    talk.progress("edges", done * team.size(), count);
+                    reporter.progress("edges", done * region.size(), count);
                 }
             };
-            self.fill(share.start as u64, pairs, weights, say);
+            self.fill(share.start as u64, pairs, weights, report);
         });
         Ok(EdgeList { pairs, weights })
     }
 
-    /// Makes the edges from number `first` on.
+    /// Generates the edges from number `first` on.
     fn fill(
         &self,
         first: u64,
         pairs: &mut [[u32; 2]],
         mut weights: Option<&mut [f32]>,
-        say: impl Fn(usize),
+        report: impl Fn(usize),
     ) {
         let mut stream = self.jumps.skip(self.start, 0, first, 0);
         for (at, group) in pairs.chunks_mut(LANES).enumerate() {
@@ -95,15 +95,15 @@ impl Kronecker {
                 *lane = stream;
                 stream = self.to_next.applied_to(stream);
             }
-            let made = self.edges(&mut streams);
+            let tuples = self.edges(&mut streams);
             let length = group.len();
-            group.copy_from_slice(&made[..length]);
+            group.copy_from_slice(&tuples[..length]);
             if let Some(weights) = weights.as_deref_mut() {
                 let own = weights[at * LANES..].iter_mut();
                 own.zip(&mut streams).take(length).for_each(|(w, s)| *w = s.next_weight());
             }
             if at % (1 << 16) == 0 {
-                say(at * LANES);
+                report(at * LANES);
             }
         }
     }
@@ -124,7 +124,7 @@ impl Kronecker {
         pairs.map(|pair| pair.map(|vertex| self.scramble(vertex)))
     }
 
-    /// Permutes the labels, so that they tell nothing of the degrees.
+    /// Permutes the labels, so that they do not reveal the degrees.
     fn scramble(&self, vertex: u32) -> u32 {
         let (one, two) = self.keys;
         let short = |value: u64| value.reverse_bits() >> (64 - self.scale);
@@ -134,8 +134,8 @@ impl Kronecker {
     }
 }
 
-/// One level further: appends a bit to each end. As long as both ends are the same, the lower
-/// left quadrant is folded into the upper right one, because edges have no direction.
+/// Descends one level: appends a bit to each end. As long as both ends are the same, the lower left
+/// quadrant is folded into the upper right one, because edges have no direction.
 #[inline]
 fn descend([source, target]: [u32; 2], part: u32) -> [u32; 2] {
     let lower = u32::from(part.wrapping_sub(B) < BC - B || part >= ABC);
@@ -154,11 +154,11 @@ mod tests {
 
     fn edges(scale: u32, dialect: Dialect, threads: usize) -> EdgeList {
         Kronecker::new(scale, dialect, None)
-            .generate(ParallelRegion::of(threads), 16 << scale, true, HugePages::System, &Silence)
+            .generate(ParallelRegion::new(threads), 16 << scale, true, HugePages::System, &Silence)
             .unwrap()
     }
 
-    /// A checksum over all edges that was computed with the reference's generator too.
+    /// A checksum over all edges, also computed with the reference's generator.
     fn sum(pairs: &[[u32; 2]]) -> u64 {
         pairs.iter().fold(0u64, |sum, [from, to]| {
             sum.wrapping_mul(31).wrapping_add(u64::from(*from) * 7).wrapping_add(u64::from(*to))
@@ -166,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn scramble_keys_are_the_reference_s() {
+    fn scramble_keys_match_the_reference() {
         let keys = |dialect| Kronecker::new(10, dialect, None).keys;
         assert_eq!(keys(REFERENCE_2), (6_596_716_350_097_770_184, 8_522_051_933_364_737_159));
         assert_eq!(keys(Dialect::V3), (7_111_014_902_169_325_161, 3_043_718_919_927_570_188));
     }
 
     #[test]
-    fn edges_of_2_1_4_are_the_reference_s() {
+    fn edges_of_2_1_4_match_the_reference() {
         for (scale, first, last, checksum) in [
             (4, [[0, 13], [4, 4], [4, 4], [4, 0]], [4, 13], 442_954_796_908_675_329),
             (
@@ -198,7 +198,7 @@ mod tests {
 
     /// Edges, weights and checksums of the generator of 3.0 with its own rejection limit.
     #[test]
-    fn edges_and_weights_of_3_0_are_the_reference_s() {
+    fn edges_and_weights_of_3_0_match_the_reference() {
         let list = edges(10, Dialect::V3, 3);
         let weights = list.weights.unwrap();
         assert_eq!(list.pairs[..4], [[299, 797], [684, 861], [185, 385], [428, 328]]);

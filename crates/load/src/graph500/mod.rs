@@ -1,5 +1,5 @@
-//! graph500: a large graph with no locality, searched 64 times. The definitions and how they were
-//! met stand in docs/load/compute.md.
+//! graph500: a large graph without locality, searched 64 times. docs/load/compute.md describes the
+//! definitions and how they are met.
 
 mod bitmap;
 mod c_format;
@@ -29,7 +29,7 @@ use crate::output::Reporter;
 use dialect::Dialect;
 use size::Size;
 
-/// Arguments, with the letters of the reference where it has them.
+/// Command-line arguments, with the letters of the reference where it has them.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Graph500 {
     /// Base 2 logarithm of the number of vertices
@@ -40,34 +40,34 @@ pub(crate) struct Graph500 {
     #[arg(short, long, value_name = "N", default_value_t = 16)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     edgefactor: u32,
-    /// The version of the reference: its graph, its roots, its count of edges, its output
+    /// Version of the reference: its graph, roots, edge count and output
     #[arg(long, value_enum, default_value_t = Dialect::V2)]
     dialect: Dialect,
-    /// Run kernel 3 too: shortest paths by weight from the same roots
+    /// Also run kernel 3: shortest paths by weight from the same roots
     #[arg(long)]
     sssp: bool,
-    /// Searches, each from another root
+    /// Number of searches, each from another root
     #[arg(long, value_name = "N", default_value_t = 64)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     searches: u32,
-    /// Leave the validation out; the result says so
+    /// Skip the validation; the result says so
     #[arg(long)]
     skip_validation: bool,
 }
 
-/// Labels are 32 bits wide, and the last value stands for no vertex.
-const LARGEST_SCALE: u32 = 31;
+/// Labels are 32 bits wide, and the last value means no vertex.
+const MAX_SCALE: u32 = 31;
 
 impl Graph500 {
     fn size(&self) -> Result<Size, Failure> {
-        if self.scale > LARGEST_SCALE {
+        if self.scale > MAX_SCALE {
             return Err(Failure::Unable {
                 what: format!(
-                    "SCALE {} has more vertices than the 32 bits of a label here can tell apart",
+                    "SCALE {} has more vertices than labels of 32 bits can number",
                     self.scale
                 ),
                 remedy: format!(
-                    "use a SCALE of at most {LARGEST_SCALE} (about 580 GiB at edgefactor 16)"
+                    "use a SCALE of at most {MAX_SCALE} (about 580 GiB at edgefactor 16)"
                 ),
             });
         }
@@ -84,8 +84,8 @@ impl Generator for Graph500 {
         Ok(self.size()?.footprint(shared.workers()))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
-        let (outcome, backing) = run::run(self, self.size()?, shared, talk)?;
+    fn run(&self, shared: &Shared, reporter: &dyn Reporter) -> Result<Finished, Failure> {
+        let (outcome, backing) = run::run(self, self.size()?, shared, reporter)?;
         let report = Report { text: output::text(&outcome), json: output::json(&outcome) };
         Ok(Finished { report, backing })
     }

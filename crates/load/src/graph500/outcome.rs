@@ -1,16 +1,16 @@
-//! What a run has found: the raw numbers of every search, before any statistics.
+//! The raw results of a run: the numbers of every search, before any statistics.
 
 use super::dialect::Dialect;
 use super::size::Size;
 
-/// One search.
+/// The result of one search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Searched {
     pub(super) root: u32,
     pub(super) seconds: f64,
     /// Traversed edges, as the dialect counts them.
     pub(super) edges: u64,
-    /// How long the validation took; none when it was left out.
+    /// Duration of the validation; `None` if it was skipped.
     pub(super) validation: Option<f64>,
 }
 
@@ -21,7 +21,7 @@ impl Searched {
     }
 }
 
-/// A whole run.
+/// The results of a whole run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
     pub(super) size: Size,
@@ -32,12 +32,12 @@ pub(super) struct Outcome {
     pub(super) construction: f64,
     /// Kernel 2.
     pub(super) searches: Vec<Searched>,
-    /// Kernel 3; empty when it was not run.
+    /// Kernel 3; empty if it was not run.
     pub(super) paths: Vec<Searched>,
     pub(super) validated: bool,
 }
 
-/// One number of each search.
-pub(super) fn column(searches: &[Searched], of: impl Fn(&Searched) -> f64) -> Vec<f64> {
-    searches.iter().map(of).collect()
+/// One value of each search.
+pub(super) fn column(searches: &[Searched], value: impl Fn(&Searched) -> f64) -> Vec<f64> {
+    searches.iter().map(value).collect()
 }

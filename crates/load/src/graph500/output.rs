@@ -1,4 +1,4 @@
-//! What is printed: the key lists of both versions of the reference, and JSON.
+//! Output: the key lists of both versions of the reference, and JSON.
 
 mod json;
 mod v2;

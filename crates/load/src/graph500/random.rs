@@ -1,5 +1,5 @@
 //! The random numbers of graph500: a multiple recursive generator of order 5 modulo 2^31 - 1
-//! (L'Ecuyer, Blouin and Couture 1993), with jumps to any place of its stream. Bit-exact to
+//! (L'Ecuyer, Blouin and Couture 1993), with jumps to any position of its stream. Bit-exact to
 //! `generator/splittable_mrg.c` of the reference.
 
 /// 2^31 - 1, the modulus.
@@ -9,7 +9,7 @@ pub(super) const MODULUS: u32 = 0x7FFF_FFFF;
 const X: u64 = 107_374_182;
 const Y: u64 = 104_480;
 
-/// `1 / m` and `1 / m^2`: the doubles nearest to the decimals that the reference writes.
+/// `1 / m` and `1 / m^2`: the doubles nearest to the decimals in the reference.
 const SCALE: f64 = 0.000_000_000_465_661_287_524_579_7;
 const SCALE_SQUARED: f64 = 0.000_000_000_000_000_000_216_840_434_699_049_3;
 
@@ -22,13 +22,13 @@ pub(super) const fn reduce(value: u64) -> u32 {
     if twice >= MODULUS { twice - MODULUS } else { twice }
 }
 
-/// A place in the stream: the last five elements, the youngest first.
+/// A position in the stream: the last five elements, the youngest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stream(pub(super) [u32; 5]);
 
 impl Stream {
-    /// The start of the stream of two 64-bit seeds, spread over five values that are not zero.
-    pub(super) fn of_seeds(one: u64, two: u64) -> Self {
+    /// The start of the stream of two 64-bit seeds, spread over five nonzero values.
+    pub(super) fn from_seeds(one: u64, two: u64) -> Self {
         let low = |seed: u64| (seed & 0x3FFF_FFFF) as u32 + 1;
         let last = ((two >> 60) << 4) + (one >> 60) + 1;
         Self([low(one), low(one >> 30), low(two), low(two >> 30), last as u32])
@@ -43,20 +43,20 @@ impl Stream {
         next
     }
 
-    /// The next double, in `0.0..1.0`; takes two integers.
+    /// The next double, in `0.0..1.0`; uses two integers.
     pub(super) fn next_double(&mut self) -> f64 {
         let coarse = f64::from(self.next()) * SCALE;
         coarse + f64::from(self.next()) * SCALE_SQUARED
     }
 
-    /// The next weight of an edge: an integer to single precision, scaled in double precision,
-    /// and rounded again, as C computes the reference's expression.
+    /// The next weight of an edge: an integer converted to single precision, scaled in double
+    /// precision, and rounded again, as C evaluates the reference's expression.
     pub(super) fn next_weight(&mut self) -> f32 {
         (f64::from(self.next() as f32) * SCALE) as f32
     }
 }
 
-/// A step of the stream, or many, as a matrix on its five elements.
+/// One or many steps of the stream, as a matrix on its five elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Jump([[u32; 5]; 5]);
 
@@ -95,7 +95,7 @@ impl Jump {
     }
 }
 
-/// One fold of a value of 64 bits; the result is below 2^34.
+/// One reduction of a 64-bit value; the result is below 2^34.
 #[inline]
 const fn reduce_wide(value: u64) -> u64 {
     (value & MODULUS as u64) + (value >> 31)
@@ -141,8 +141,8 @@ mod tests {
 
     /// Test vectors of the reference, 2.1.4 with SEED 0xDECAFBAD.
     #[test]
-    fn the_stream_of_the_default_seed_is_the_reference_s() {
-        let start = Stream::of_seeds(0xDECA_FBAD, 0xDECA_FBAD);
+    fn the_stream_of_the_default_seed_matches_the_reference() {
+        let start = Stream::from_seeds(0xDECA_FBAD, 0xDECA_FBAD);
         assert_eq!(start, Stream([516_619_182, 4, 516_619_182, 4, 1]));
         assert_eq!(first(start, 4), [34_036_131, 1_169_621_280, 1_108_784_214, 1_115_581_998]);
         let second = Jumps::new().skip(start, 0, 1, 0);
@@ -151,27 +151,27 @@ mod tests {
 
     /// Test vectors of the reference, 3.0 with its seeds 2 and 3.
     #[test]
-    fn the_stream_of_two_different_seeds_is_the_reference_s() {
-        let start = Stream::of_seeds(2, 3);
+    fn the_stream_of_two_different_seeds_matches_the_reference() {
+        let start = Stream::from_seeds(2, 3);
         assert_eq!(start, Stream([3, 1, 4, 1, 1]));
         assert_eq!(first(start, 3), [322_227_026, 531_570_115, 1_424_981_115]);
     }
 
     #[test]
-    fn a_jump_is_as_many_steps() {
+    fn a_jump_equals_its_steps() {
         let jumps = Jumps::new();
-        let mut walked = Stream::of_seeds(1, u64::MAX);
+        let mut walked = Stream::from_seeds(1, u64::MAX);
         for _ in 0..1000 {
             walked.next();
         }
-        assert_eq!(jumps.skip(Stream::of_seeds(1, u64::MAX), 0, 0, 1000), walked);
+        assert_eq!(jumps.skip(Stream::from_seeds(1, u64::MAX), 0, 0, 1000), walked);
         let twice = jumps.skip(jumps.skip(walked, 0, u64::MAX, u64::MAX), 0, 0, 1);
         assert_eq!(twice, jumps.skip(walked, 1, 0, 0), "2^128 - 1 steps and one more");
     }
 
     #[test]
     fn doubles_and_weights_stay_in_their_range() {
-        let mut stream = Stream::of_seeds(7, 7);
+        let mut stream = Stream::from_seeds(7, 7);
         for _ in 0..1000 {
             assert!((0.0..1.0).contains(&stream.next_double()));
             assert!((0.0..=1.0).contains(&stream.next_weight()));

@@ -1,11 +1,11 @@
-//! Where the searches begin: up to 64 different vertices that have an edge to another vertex,
-//! chosen exactly as each version of the reference does.
+//! The roots of the searches: up to 64 different vertices that have an edge to another vertex,
+//! chosen exactly as in each version of the reference.
 
 use super::dialect::Dialect;
 use super::random::Jumps;
 
-/// Chooses up to `count` roots among `vertices` labels. `has_edge` says whether a label has an
-/// edge that is no loop. Fewer than `count` are no error: a small graph has no more.
+/// Chooses up to `count` roots among `vertices` labels. `has_edge` tells whether a label has an
+/// edge that is not a loop. Fewer than `count` are not an error: a small graph has no more.
 pub(super) fn choose(
     dialect: Dialect,
     seed: Option<u64>,
@@ -19,7 +19,7 @@ pub(super) fn choose(
     }
 }
 
-/// Selection sampling in one pass (2.1.4): the roots come out in ascending order.
+/// Selection sampling in one pass (2.1.4): the roots are in ascending order.
 fn sampled(
     dialect: Dialect,
     seed: Option<u64>,
@@ -33,18 +33,18 @@ fn sampled(
         if roots.len() == count {
             break;
         }
-        // A number is drawn for every label, with edges or without.
+        // A number is drawn for every label, with or without edges.
         let spread = (vertices - label) as f64 * stream.next_double();
-        let wanted = (count - roots.len()) as f64;
-        if spread <= wanted && has_edge(label as u32) {
+        let needed = (count - roots.len()) as f64;
+        if spread <= needed && has_edge(label as u32) {
             roots.push(label as u32);
         }
     }
     roots
 }
 
-/// Two doubles for each attempt, at a place of the stream that only depends on how many attempts
-/// there were (3.0). Gives up after as many attempts as there are vertices.
+/// Rejection sampling (3.0): two doubles per attempt, at a stream position that depends only on the
+/// number of attempts. Gives up after as many attempts as there are vertices.
 fn drawn(
     dialect: Dialect,
     seed: Option<u64>,
@@ -78,7 +78,7 @@ mod tests {
 
     fn roots(scale: u32, dialect: Dialect) -> Vec<u32> {
         let edges = Kronecker::new(scale, dialect, None)
-            .generate(ParallelRegion::of(2), 16 << scale, false, HugePages::System, &Silence)
+            .generate(ParallelRegion::new(2), 16 << scale, false, HugePages::System, &Silence)
             .unwrap();
         let mut connected = vec![false; 1 << scale];
         for [from, to] in edges.pairs.iter().filter(|[from, to]| from != to) {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn roots_of_2_1_4_are_the_reference_s() {
+    fn roots_of_2_1_4_match_the_reference() {
         let small = roots(10, Dialect::V2);
         assert_eq!(small.len(), 64);
         assert_eq!(small[..10], [0, 19, 21, 26, 69, 120, 125, 133, 141, 148]);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn roots_of_3_0_are_the_reference_s() {
+    fn roots_of_3_0_match_the_reference() {
         let small = roots(10, Dialect::V3);
         assert_eq!(small[..8], [458, 214, 220, 966, 395, 9, 848, 777]);
         assert_eq!((small.len(), small[63]), (64, 149));

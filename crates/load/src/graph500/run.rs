@@ -1,4 +1,4 @@
-//! The whole benchmark in its order: edges, kernel 1, roots, kernel 2, kernel 3, each search
+//! The whole benchmark in order: edges, kernel 1, roots, kernel 2, kernel 3; each search is
 //! validated before the next.
 
 use assay_kernel::anonymous_memory::{HugePages, Pages};
@@ -21,36 +21,36 @@ use crate::measured::Backing;
 use crate::output::Reporter;
 use crate::parallel_region::ParallelRegion;
 
-/// What all steps of a run need.
+/// Context of all steps of a run.
 struct Run<'r> {
     options: &'r Graph500,
-    team: ParallelRegion,
+    region: ParallelRegion,
     huge: HugePages,
-    talk: &'r dyn Reporter,
+    reporter: &'r dyn Reporter,
 }
 
 pub(super) fn run(
     options: &Graph500,
     size: Size,
     shared: &Shared,
-    talk: &dyn Reporter,
+    reporter: &dyn Reporter,
 ) -> Result<(Outcome, Backing), Failure> {
-    let team = ParallelRegion::of(shared.workers());
-    let run = Run { options, team, huge: shared.huge_pages.into(), talk };
+    let region = ParallelRegion::new(shared.workers());
+    let run = Run { options, region, huge: shared.huge_pages.into(), reporter };
     let dialect = options.dialect;
     // The whole run is the load, generation included: its memory grows from here.
     shared.ready()?;
     let (edges, generation) = timed(|| {
         let recipe = Kronecker::new(size.scale, dialect, shared.seed);
-        recipe.generate(team, size.tuples() as usize, size.weighted, run.huge, talk)
+        recipe.generate(region, size.tuples() as usize, size.weighted, run.huge, reporter)
     })?;
-    talk.say(&format!("graph_generation: {generation:.3} s"));
-    let (graph, construction) = timed(|| construct(team, &edges, run.huge))?;
-    talk.say(&format!("construction_time: {construction:.3} s"));
+    reporter.line(&format!("graph_generation: {generation:.3} s"));
+    let (graph, construction) = timed(|| construct(region, &edges, run.huge))?;
+    reporter.line(&format!("construction_time: {construction:.3} s"));
 
     let roots = run.roots(&graph, size, shared.seed)?;
     let mut tree = Pages::zeroed(graph.labels(), run.huge)?;
-    let mut validator = Validator::new(team, &edges, graph.labels(), run.huge)?;
+    let mut validator = Validator::new(region, &edges, graph.labels(), run.huge)?;
     let searches = run.breadth_first(&graph, &roots, &mut validator, &mut tree)?;
     let paths = match &edges.weights {
         Some(_) => run.shortest(&graph, &roots, &mut validator, &mut tree)?,
@@ -58,7 +58,7 @@ pub(super) fn run(
     };
     let validated = !options.skip_validation;
     let done = searches.len() + paths.len();
-    talk.say(&if validated {
+    reporter.line(&if validated {
         format!("{done} of {done} searches validated")
     } else {
         format!("{done} searches, not validated")
@@ -67,14 +67,14 @@ pub(super) fn run(
         size,
         dialect,
         seeds: dialect.seeds(shared.seed),
-        threads: team.size(),
+        threads: region.size(),
         generation,
         construction,
         searches,
         paths,
         validated,
     };
-    // Edges, graph and validation are still there.
+    // Edges, graph and validation are still allocated here.
     Ok((outcome, Backing::read(&Root::real())))
 }
 
@@ -86,17 +86,17 @@ fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(T, f64), E> {
 
 impl Run<'_> {
     fn roots(&self, graph: &Graph, size: Size, seed: Option<u64>) -> Result<Vec<u32>, Failure> {
-        let wanted = self.options.searches as usize;
+        let count = self.options.searches as usize;
         let has_edge = |label| graph.number(label).is_some();
-        let roots = roots::choose(self.options.dialect, seed, size.labels(), wanted, has_edge);
+        let roots = roots::choose(self.options.dialect, seed, size.labels(), count, has_edge);
         if roots.is_empty() {
             return Err(Failure::Wrong(
                 "Cannot find any sample roots of non-self degree > 0.".to_owned(),
             ));
         }
-        if roots.len() < wanted {
-            self.talk.say(&format!(
-                "Cannot find {wanted} sample roots of non-self degree > 0, using {}.",
+        if roots.len() < count {
+            self.reporter.line(&format!(
+                "Cannot find {count} sample roots of non-self degree > 0, using {}.",
                 roots.len()
             ));
         }
@@ -111,18 +111,18 @@ impl Run<'_> {
         validator: &mut Validator<'_>,
         tree: &mut [u32],
     ) -> Result<Vec<Searched>, Failure> {
-        let mut search = Search::new(self.team, graph, self.huge)?;
+        let mut search = Search::new(self.region, graph, self.huge)?;
         if self.options.dialect == Dialect::V3 {
-            // 3.0 searches once before it takes the time.
+            // 3.0 performs one search before the timed ones.
             search.run(roots[0], tree);
         }
         let mut done = Vec::with_capacity(roots.len());
         for &root in roots {
             let seconds = search.run(root, tree);
             let searched =
-                self.judge("bfs", root, seconds, tree, validator, |v, tree| v.tree(root, tree))?;
+                self.validate("bfs", root, seconds, tree, validator, |v, tree| v.tree(root, tree))?;
             done.push(searched);
-            self.talk.progress("bfs", done.len(), roots.len());
+            self.reporter.progress("bfs", done.len(), roots.len());
         }
         Ok(done)
     }
@@ -135,23 +135,23 @@ impl Run<'_> {
         validator: &mut Validator<'_>,
         tree: &mut [u32],
     ) -> Result<Vec<Searched>, Failure> {
-        let mut paths = Paths::new(self.team, graph, self.huge)?;
+        let mut paths = Paths::new(self.region, graph, self.huge)?;
         let mut distances = Pages::zeroed(graph.labels(), self.huge)?;
         let mut done = Vec::with_capacity(roots.len());
         for &root in roots {
             let seconds = paths.run(root, tree, &mut distances);
-            let searched = self.judge("sssp", root, seconds, tree, validator, |v, tree| {
+            let searched = self.validate("sssp", root, seconds, tree, validator, |v, tree| {
                 v.paths(root, tree, &distances)
             })?;
             done.push(searched);
-            self.talk.progress("sssp", done.len(), roots.len());
+            self.reporter.progress("sssp", done.len(), roots.len());
         }
         Ok(done)
     }
 
-    /// Validates one search, or only counts its edges where that was asked for. A fault ends the
-    /// run: no result is printed of a run that is wrong.
-    fn judge(
+    /// Validates one search, or only counts its edges with `--skip-validation`. A fault ends the
+    /// run: a wrong run prints no result.
+    fn validate(
         &self,
         kernel: &str,
         root: u32,

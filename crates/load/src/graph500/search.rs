@@ -1,6 +1,6 @@
-//! Kernel 2: breadth-first search that changes its direction (Beamer, Asanovic and Patterson,
-//! SC 2012). A small frontier visits its neighbours from above; a large one is found from below,
-//! where each unvisited vertex stops at its first neighbour in the frontier.
+//! Kernel 2: direction-optimizing breadth-first search (Beamer, Asanovic and Patterson, SC 2012).
+//! Vertices of a small frontier visit their neighbours (top-down); for a large one, each unvisited
+//! vertex stops at its first neighbour in the frontier (bottom-up).
 
 mod level;
 
@@ -14,17 +14,17 @@ use super::graph::{Graph, NONE};
 use crate::parallel_region::{ParallelRegion, Pieces, Worker};
 use level::Level;
 
-/// From above to below when the edges of the frontier are more than this part of those that lead
-/// to unvisited vertices. Asking the first neighbour is so cheap here that it pays off earlier
-/// than at the 14 of the paper.
+/// Switches to bottom-up when the edges of the frontier exceed this part of the edges that lead to
+/// unvisited vertices. Checking the first neighbour is so cheap here that it pays off earlier than
+/// at the 14 of the paper.
 const ALPHA: u64 = 28;
-/// From below to above when fewer than this part of the vertices were found in a level.
+/// Switches to top-down when fewer than this part of the vertices were found in a level.
 const BETA: usize = 24;
 
-/// Memory of the searches, reused by all of them; nothing that one has found is seen by the next.
+/// Memory of the searches, reused by all of them, but cleared: no search uses results of another.
 pub(super) struct Search<'g> {
     graph: &'g Graph,
-    team: ParallelRegion,
+    region: ParallelRegion,
     parents: Pages<u32>,
     queue: Pages<u32>,
     visited: Pages<u64>,
@@ -33,14 +33,14 @@ pub(super) struct Search<'g> {
 
 impl<'g> Search<'g> {
     pub(super) fn new(
-        team: ParallelRegion,
+        region: ParallelRegion,
         graph: &'g Graph,
         huge: HugePages,
     ) -> Result<Self, Error> {
         let (vertices, bits) = (graph.vertices(), words(graph.vertices()));
         Ok(Self {
             graph,
-            team,
+            region,
             parents: Pages::zeroed(vertices, huge)?,
             queue: Pages::zeroed(vertices, huge)?,
             visited: Pages::zeroed(bits, huge)?,
@@ -49,15 +49,15 @@ impl<'g> Search<'g> {
     }
 
     /// Searches from the label `root` and writes each label's parent into `tree`, `NONE` where
-    /// there is none; the root is its own parent. Returns the seconds from before the first
-    /// visit, the clearing of all memory included, until the tree is written.
+    /// there is none; the root is its own parent. Returns the seconds from before the first visit,
+    /// including the clearing of all memory, until the tree is written.
     pub(super) fn run(&mut self, root: u32, tree: &mut [u32]) -> f64 {
         let Some(number) = self.graph.number(root) else {
             tree.fill(NONE);
             return 0.0;
         };
         let [one, two] = &mut self.frontiers;
-        let region = Region {
+        let state = SearchState {
             graph: self.graph,
             parents: shared_u32(&mut self.parents),
             queue: shared_u32(&mut self.queue),
@@ -67,28 +67,28 @@ impl<'g> Search<'g> {
             tree: shared_u32(tree),
             levels: [const { Level::new() }; 3],
         };
-        self.team.run(|worker| region.search(worker, number))[0]
+        self.region.run(|worker| state.search(worker, number))[0]
     }
 }
 
-/// A search as its threads see it.
-struct Region<'r> {
+/// State of a search shared by its threads.
+struct SearchState<'r> {
     graph: &'r Graph,
     parents: &'r [AtomicU32],
-    /// Vertices in the order in which they were found from above; a level is a window of it.
+    /// Vertices in the order in which top-down levels found them; a level is a window of it.
     queue: &'r [AtomicU32],
     queued: AtomicUsize,
     visited: Bitmap<'r>,
     frontiers: [Bitmap<'r>; 2],
     tree: &'r [AtomicU32],
-    /// Counters of this level, the next one and the one before, in turn.
+    /// Counters of this level, the next one and the previous one, in rotation.
     levels: [Level; 3],
 }
 
-/// Where a thread is in a search; the same in all threads after each barrier.
-struct Place {
+/// A thread's view of the search's progress; equal in all threads after each barrier.
+struct Progress {
     level: usize,
-    /// The window of the queue that holds the frontier, when it was found from above.
+    /// The window of the queue that holds the frontier, if a top-down level found it.
     window: std::ops::Range<usize>,
     /// Edges that lead out of the frontier.
     scout: u64,
@@ -96,7 +96,7 @@ struct Place {
     unexplored: u64,
 }
 
-impl Region<'_> {
+impl SearchState<'_> {
     fn search(&self, worker: &Worker<'_>, root: u32) -> f64 {
         worker.wait();
         let began = clock::monotonic_ns();
@@ -111,13 +111,13 @@ impl Region<'_> {
         worker.wait();
         let scout = self.graph.degree(root as usize);
         let unexplored = self.graph.neighbours.len() as u64;
-        let mut place = Place { level: 0, window: 0..1, scout, unexplored };
-        while !place.window.is_empty() {
-            if place.scout > place.unexplored / ALPHA {
-                self.bottom_up(worker, &mut place);
+        let mut progress = Progress { level: 0, window: 0..1, scout, unexplored };
+        while !progress.window.is_empty() {
+            if progress.scout > progress.unexplored / ALPHA {
+                self.bottom_up(worker, &mut progress);
             } else {
-                place.unexplored -= place.scout.min(place.unexplored);
-                self.top_down(worker, &mut place);
+                progress.unexplored -= progress.scout.min(progress.unexplored);
+                self.top_down(worker, &mut progress);
             }
         }
         self.write_tree(worker);
@@ -131,75 +131,75 @@ impl Region<'_> {
         own.iter().for_each(|parent| parent.store(NONE, Ordering::Relaxed));
     }
 
-    /// The counters of this level. Those of the next are reset here: its last user was two levels
-    /// ago, and its next comes after the barrier at the end of this one.
-    fn level(&self, worker: &Worker<'_>, place: &Place) -> &Level {
+    /// The counters of this level. Those of the next are reset here: their last use was two levels
+    /// ago, and their next one comes after the barrier at the end of this level.
+    fn level(&self, worker: &Worker<'_>, progress: &Progress) -> &Level {
         if worker.id == 0 {
-            self.levels[(place.level + 1) % 3].reset();
+            self.levels[(progress.level + 1) % 3].reset();
         }
-        &self.levels[place.level % 3]
+        &self.levels[progress.level % 3]
     }
 
-    /// One level: the frontier's vertices visit their neighbours.
-    fn top_down(&self, worker: &Worker<'_>, place: &mut Place) {
+    /// One top-down level: the frontier's vertices visit their neighbours.
+    fn top_down(&self, worker: &Worker<'_>, progress: &mut Progress) {
         const STEP: usize = 64;
-        let level = self.level(worker, place);
-        let mut found = Found::new(self);
+        let level = self.level(worker, progress);
+        let mut buffer = QueueBuffer::new(self);
         let mut scout = 0;
-        while let Some(piece) = level.pieces.take(&place.window, STEP) {
+        while let Some(piece) = level.pieces.take(&progress.window, STEP) {
             for at in piece {
                 let vertex = self.queue[at].load(Ordering::Relaxed);
                 for &neighbour in self.graph.neighbours(vertex as usize) {
                     if self.visited.insert(neighbour) {
                         self.parents[neighbour as usize].store(vertex, Ordering::Relaxed);
                         scout += self.graph.degree(neighbour as usize);
-                        found.push(neighbour);
+                        buffer.push(neighbour);
                     }
                 }
             }
         }
-        found.flush();
+        buffer.flush();
         level.scout.fetch_add(scout, Ordering::Relaxed);
         worker.wait();
-        place.window = place.window.end..self.queued.load(Ordering::Relaxed);
-        place.scout = level.scout.load(Ordering::Relaxed);
-        place.level += 1;
-        // Nobody may add to the queue before all have read its end.
+        progress.window = progress.window.end..self.queued.load(Ordering::Relaxed);
+        progress.scout = level.scout.load(Ordering::Relaxed);
+        progress.level += 1;
+        // No thread may extend the queue before all have read its end.
         worker.wait();
     }
 
-    /// Levels from below, until little is found; then the last frontier is queued again.
-    fn bottom_up(&self, worker: &Worker<'_>, place: &mut Place) {
+    /// Bottom-up levels, until few vertices are found; then the last frontier is queued again.
+    fn bottom_up(&self, worker: &Worker<'_>, progress: &mut Progress) {
         let words = self.visited.0.len();
         let mut frontier = 0;
         self.frontiers[0].clear(worker.share(words));
         worker.wait();
-        for at in worker.share(place.window.len()) {
-            let vertex = self.queue[place.window.start + at].load(Ordering::Relaxed);
+        for at in worker.share(progress.window.len()) {
+            let vertex = self.queue[progress.window.start + at].load(Ordering::Relaxed);
             self.frontiers[0].insert(vertex);
         }
-        let mut awake = place.window.len();
+        let mut awake = progress.window.len();
         worker.wait();
         loop {
-            let level = self.level(worker, place);
+            let level = self.level(worker, progress);
             let count = self.one_bottom_up(&level.pieces, frontier);
             level.awake.fetch_add(count, Ordering::Relaxed);
             worker.wait();
             let before = std::mem::replace(&mut awake, level.awake.load(Ordering::Relaxed));
             frontier = 1 - frontier;
-            place.level += 1;
+            progress.level += 1;
             if awake < before && awake <= self.graph.vertices() / BETA {
                 break;
             }
         }
         self.queue_again(worker, frontier);
-        place.window = 0..awake;
-        // What is left is little: from above it stays, unless its edges say otherwise.
-        place.scout = 1;
+        progress.window = 0..awake;
+        // Few vertices remain: the search stays top-down unless the edges require otherwise.
+        progress.scout = 1;
     }
 
-    /// One level: unvisited vertices look for a neighbour in the frontier. Each word of the
-    /// bitmaps belongs to one thread, so that plain stores suffice.
+    /// One bottom-up level: unvisited vertices look for a neighbour in the frontier. Each word of
+    /// the bitmaps belongs to one thread, so that plain stores suffice.
     fn one_bottom_up(&self, pieces: &Pieces, frontier: usize) -> usize {
         const STEP: usize = 64;
         let (from, to) = (self.frontiers[frontier], self.frontiers[1 - frontier]);
@@ -211,24 +211,24 @@ impl Region<'_> {
                 let beyond = (at + 1) * 64;
                 let real =
                     if beyond > vertices { u64::MAX >> (beyond - vertices) } else { u64::MAX };
-                let mut found = 0;
+                let mut reached = 0;
                 for vertex in members(at, !visited & real) {
                     if let Some(parent) = self.parent_in(from, vertex) {
                         self.parents[vertex as usize].store(parent, Ordering::Relaxed);
-                        found |= 1 << (vertex % 64);
+                        reached |= 1 << (vertex % 64);
                     }
                 }
-                to.set_word(at, found);
-                if found != 0 {
-                    self.visited.set_word(at, visited | found);
-                    awake += found.count_ones() as usize;
+                to.set_word(at, reached);
+                if reached != 0 {
+                    self.visited.set_word(at, visited | reached);
+                    awake += reached.count_ones() as usize;
                 }
             }
         }
         awake
     }
 
-    /// The first neighbour of `vertex` that is in the frontier: that of the highest degree.
+    /// The first neighbour of `vertex` in the frontier: the one of the highest degree.
     #[inline]
     fn parent_in(&self, frontier: Bitmap<'_>, vertex: u32) -> Option<u32> {
         let head = self.graph.heads[vertex as usize];
@@ -245,15 +245,15 @@ impl Region<'_> {
             self.queued.store(0, Ordering::Relaxed);
         }
         worker.wait();
-        let mut found = Found::new(self);
+        let mut buffer = QueueBuffer::new(self);
         for at in worker.share(self.visited.0.len()) {
-            members(at, self.frontiers[frontier].word(at)).for_each(|vertex| found.push(vertex));
+            members(at, self.frontiers[frontier].word(at)).for_each(|vertex| buffer.push(vertex));
         }
-        found.flush();
+        buffer.flush();
         worker.wait();
     }
 
-    /// The result in labels.
+    /// Writes the result by label.
     fn write_tree(&self, worker: &Worker<'_>) {
         for at in worker.share(self.visited.0.len()) {
             for vertex in members(at, self.visited.word(at)) {
@@ -266,20 +266,19 @@ impl Region<'_> {
     }
 }
 
-/// Vertices that a thread collects before it reaches for the queue.
+/// Vertices that a thread collects before it appends them to the queue.
 const BUFFER: usize = 1024;
 
-/// Vertices that a thread has found, on their way into the queue: it is reached for once in a
-/// while only.
-struct Found<'r> {
-    region: &'r Region<'r>,
+/// A thread's buffer of found vertices, appended to the shared queue in batches.
+struct QueueBuffer<'r> {
+    state: &'r SearchState<'r>,
     buffer: [u32; BUFFER],
     filled: usize,
 }
 
-impl<'r> Found<'r> {
-    fn new(region: &'r Region<'r>) -> Self {
-        Self { region, buffer: [0; BUFFER], filled: 0 }
+impl<'r> QueueBuffer<'r> {
+    fn new(state: &'r SearchState<'r>) -> Self {
+        Self { state, buffer: [0; BUFFER], filled: 0 }
     }
 
     #[inline]
@@ -292,9 +291,10 @@ impl<'r> Found<'r> {
     }
 
     fn flush(&mut self) {
-        let start = self.region.queued.fetch_add(self.filled, Ordering::Relaxed);
-        for (place, vertex) in self.region.queue[start..].iter().zip(&self.buffer[..self.filled]) {
-            place.store(*vertex, Ordering::Relaxed);
+        let start = self.state.queued.fetch_add(self.filled, Ordering::Relaxed);
+        for (progress, vertex) in self.state.queue[start..].iter().zip(&self.buffer[..self.filled])
+        {
+            progress.store(*vertex, Ordering::Relaxed);
         }
         self.filled = 0;
     }

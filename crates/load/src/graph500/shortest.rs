@@ -1,5 +1,5 @@
 //! Kernel 3: shortest paths by weight from one root, by delta-stepping (Meyer and Sanders 2003).
-//! The bucket is a bitmap of vertices that have changed, searched for those that are near.
+//! The bucket is a bitmap of changed vertices, scanned for those that are near.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -10,17 +10,18 @@ use super::bitmap::{Bitmap, members, words};
 use super::graph::{Graph, NONE};
 use crate::parallel_region::{ParallelRegion, Pieces, Worker};
 
-/// The width of a bucket, in parts of the mean distance between neighbours that matter: with
-/// weights evenly spread in 0..1 the lightest of `d` edges weighs 1/d.
+/// The width of a bucket, as a multiple of the mean distance between relevant neighbours: with
+/// weights evenly distributed in 0..1 the lightest of `d` edges weighs 1/d.
 const WIDTH: f32 = 2.0;
 
 /// Memory of the searches, reused by all of them.
 pub(super) struct Paths<'g> {
     graph: &'g Graph,
-    team: ParallelRegion,
-    /// The distance's bits above the number of the parent: one word, so that both change at once.
+    region: ParallelRegion,
+    /// The distance's bits above the number of the parent: one word, so that both change
+    /// atomically.
     states: Pages<u64>,
-    /// Vertices whose neighbours have not seen their last distance.
+    /// Vertices whose last distance has not been propagated to their neighbours.
     changed: Pages<u64>,
     delta: f32,
 }
@@ -30,7 +31,7 @@ const FAR: u64 = (f32::INFINITY.to_bits() as u64) << 32 | NONE as u64;
 
 impl<'g> Paths<'g> {
     pub(super) fn new(
-        team: ParallelRegion,
+        region: ParallelRegion,
         graph: &'g Graph,
         huge: HugePages,
     ) -> Result<Self, Error> {
@@ -38,23 +39,22 @@ impl<'g> Paths<'g> {
         let mean_degree = graph.neighbours.len() as f32 / vertices.max(1) as f32;
         Ok(Self {
             graph,
-            team,
+            region,
             states: Pages::zeroed(vertices, huge)?,
             changed: Pages::zeroed(words(vertices), huge)?,
             delta: WIDTH / mean_degree.max(1.0),
         })
     }
 
-    /// Searches from the label `root`; writes each label's parent and distance, `NONE` and
-    /// infinity where there is no way. Returns the seconds that it took, clearing and writing
-    /// included.
+    /// Searches from the label `root`; writes each label's parent and distance, `NONE` and infinity
+    /// where there is no path. Returns the duration in seconds, including clearing and writing.
     pub(super) fn run(&mut self, root: u32, tree: &mut [u32], distances: &mut [f32]) -> f64 {
         let Some(number) = self.graph.number(root) else {
             tree.fill(NONE);
             distances.fill(f32::INFINITY);
             return 0.0;
         };
-        let region = Region {
+        let state = SearchState {
             graph: self.graph,
             weights: self.graph.weights.as_deref().unwrap_or_default(),
             states: shared_u64(&mut self.states),
@@ -64,18 +64,18 @@ impl<'g> Paths<'g> {
             delta: self.delta,
             rounds: [const { Round::new() }; 3],
         };
-        self.team.run(|worker| region.search(worker, number))[0]
+        self.region.run(|worker| state.search(worker, number))[0]
     }
 }
 
-/// What the threads find together in one pass over the bitmap.
+/// Shared results of one pass over the bitmap.
 #[repr(align(128))]
 struct Round {
     pieces: Pieces,
-    /// Whether any vertex was in the bucket: its neighbours may be in it, or be the next, in a
-    /// part of the bitmap that was already passed.
+    /// Whether any vertex was in the bucket: its neighbours may be in it, or be the next, in a part
+    /// of the bitmap that was already passed.
     again: AtomicBool,
-    /// The bits of the least distance beyond the bucket.
+    /// The bits of the minimum distance beyond the bucket.
     next: AtomicU32,
 }
 
@@ -95,8 +95,8 @@ impl Round {
     }
 }
 
-/// A search as its threads see it.
-struct Region<'r> {
+/// State of a search shared by its threads.
+struct SearchState<'r> {
     graph: &'r Graph,
     weights: &'r [f32],
     states: &'r [AtomicU64],
@@ -104,7 +104,7 @@ struct Region<'r> {
     tree: &'r [AtomicU32],
     distances: &'r [AtomicU32],
     delta: f32,
-    /// This round, the next one and the one before, in turn.
+    /// This round, the next one and the previous one, in rotation.
     rounds: [Round; 3],
 }
 
@@ -112,7 +112,7 @@ fn distance_of(state: u64) -> f32 {
     f32::from_bits((state >> 32) as u32)
 }
 
-impl Region<'_> {
+impl SearchState<'_> {
     fn search(&self, worker: &Worker<'_>, root: u32) -> f64 {
         worker.wait();
         let began = clock::monotonic_ns();
@@ -123,15 +123,15 @@ impl Region<'_> {
             self.changed.insert(root);
         }
         worker.wait();
-        let (mut turn, mut bound) = (0, self.delta);
+        let (mut pass, mut bound) = (0, self.delta);
         loop {
-            let round = &self.rounds[turn % 3];
+            let round = &self.rounds[pass % 3];
             if worker.id == 0 {
-                self.rounds[(turn + 1) % 3].reset();
+                self.rounds[(pass + 1) % 3].reset();
             }
             self.settle(round, bound);
             worker.wait();
-            turn += 1;
+            pass += 1;
             if round.again.load(Ordering::Relaxed) {
                 continue;
             }
@@ -139,7 +139,7 @@ impl Region<'_> {
             if next == f32::INFINITY {
                 break;
             }
-            // A bucket so narrow that it is lost in rounding would go on for ever.
+            // A bucket so narrow that it is lost in rounding would loop for ever.
             bound = (next + self.delta).max(next.next_up());
         }
         self.write(worker);
@@ -158,7 +158,7 @@ impl Region<'_> {
         }
     }
 
-    /// Tells the neighbours of all changed vertices nearer than `bound`.
+    /// Relaxes the edges of all changed vertices nearer than `bound`.
     fn settle(&self, round: &Round, bound: f32) {
         const STEP: usize = 16;
         let mut again = false;
@@ -186,9 +186,10 @@ impl Region<'_> {
         distance_of(self.states[vertex as usize].load(Ordering::Acquire))
     }
 
-    /// Tells the neighbours of one vertex how far they are through it.
+    /// Relaxes the edges of one vertex.
     fn relax(&self, vertex: u32) {
-        // First the mark, then the distance: who shortens it in between sets the mark again.
+        // The mark is cleared before the distance is read: a thread that shortens it in between
+        // sets the mark again.
         let mask = 1u64 << (vertex % 64);
         self.changed.0[vertex as usize / 64].fetch_and(!mask, Ordering::AcqRel);
         let distance = self.distance(vertex);
@@ -201,7 +202,7 @@ impl Region<'_> {
         }
     }
 
-    /// Notes a distance that is strictly less than the one known, with its parent. Strictly, so
+    /// Records a distance that is strictly less than the known one, with its parent. Strictly, so
     /// that parents of equal distance never point at each other.
     #[inline]
     fn shorten(&self, vertex: u32, distance: f32, parent: u32) -> bool {
@@ -217,7 +218,7 @@ impl Region<'_> {
         false
     }
 
-    /// The result in labels.
+    /// Writes the result by label.
     fn write(&self, worker: &Worker<'_>) {
         for vertex in worker.share(self.states.len()) {
             let state = self.states[vertex].load(Ordering::Relaxed);
@@ -243,16 +244,16 @@ mod tests {
     use proptest::prelude::*;
 
     /// Distances from a root, after the validator has accepted them and their tree.
-    fn found(edges: &EdgeList, root: u32, threads: usize) -> Vec<f32> {
-        let team = ParallelRegion::of(threads);
-        let graph = construct(team, edges, HugePages::System).unwrap();
+    fn distances_from(edges: &EdgeList, root: u32, threads: usize) -> Vec<f32> {
+        let region = ParallelRegion::new(threads);
+        let graph = construct(region, edges, HugePages::System).unwrap();
         let mut tree = vec![0; graph.labels()];
         let mut distances = vec![0.0; graph.labels()];
-        let mut paths = Paths::new(team, &graph, HugePages::System).unwrap();
+        let mut paths = Paths::new(region, &graph, HugePages::System).unwrap();
         for _ in 0..2 {
             paths.run(root, &mut tree, &mut distances);
         }
-        Validator::new(team, edges, graph.labels(), HugePages::System)
+        Validator::new(region, edges, graph.labels(), HugePages::System)
             .unwrap()
             .paths(root, &tree, &distances)
             .unwrap();
@@ -260,29 +261,29 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_exact_whatever_the_number_of_threads() {
+    fn distances_are_exact_for_any_number_of_threads() {
         let edges = Kronecker::new(9, Dialect::V3, None)
-            .generate(ParallelRegion::of(2), 16 << 9, true, HugePages::System, &Silence)
+            .generate(ParallelRegion::new(2), 16 << 9, true, HugePages::System, &Silence)
             .unwrap();
         let root = edges.pairs.iter().find(|[a, b]| a != b).unwrap()[0];
         for threads in [1, 2, 4] {
-            let found = found(&edges, root, threads);
-            assert_eq!(found, plain(&edges, found.len(), root), "{threads} threads");
+            let distances = distances_from(&edges, root, threads);
+            assert_eq!(distances, plain(&edges, distances.len(), root), "{threads} threads");
         }
     }
 
-    /// Weights of zero, and weights that are lost when they are added to a distance.
+    /// Weights of zero, and weights that are lost in rounding when added to a distance.
     #[test]
     fn edges_without_weight_make_no_cycles() {
         let tuples = [(0, 1), (1, 2), (2, 3), (3, 1), (3, 4), (4, 2), (0, 4)];
         let weights = [0.5, 0.0, 1e-12, 0.0, 0.0, 0.0, 1.0];
-        let found = found(&edge_list(&tuples, Some(&weights)), 0, 3);
-        assert_eq!(found, [0.0, 0.5, 0.5, 0.5, 0.5]);
+        let distances = distances_from(&edge_list(&tuples, Some(&weights)), 0, 3);
+        assert_eq!(distances, [0.0, 0.5, 0.5, 0.5, 0.5]);
     }
 
     proptest! {
         #[test]
-        fn distances_are_those_of_a_simple_search(
+        fn distances_match_a_naive_search(
             tuples in prop::collection::vec((0u32..60, 0u32..60, 0u32..1000), 1..300),
             threads in 1usize..4,
         ) {
@@ -290,8 +291,8 @@ mod tests {
             let weights: Vec<f32> = tuples.iter().map(|(_, _, w)| *w as f32 / 1000.0).collect();
             let edges = edge_list(&pairs, Some(&weights));
             let Some((root, _)) = pairs.iter().find(|(a, b)| a != b) else { return Ok(()) };
-            let found = found(&edges, *root, threads);
-            prop_assert_eq!(&found, &plain(&edges, found.len(), *root));
+            let distances = distances_from(&edges, *root, threads);
+            prop_assert_eq!(&distances, &plain(&edges, distances.len(), *root));
         }
     }
 }

@@ -1,26 +1,26 @@
-//! How large a graph will be, computed from its recipe alone: which vertices will have edges, how
-//! many of them will be distinct, and what memory that takes.
+//! Predicts the size of a graph from its parameters: how many vertices will have edges, how many
+//! edges will be distinct, and the memory needed.
 //!
 //! Edges are drawn independently. A vertex whose label has `b` one bits (before scrambling) is an
 //! end with probability 0.76^(scale - b) * 0.24^b, and a pair of vertices with `i` levels of two
 //! zeroes, `j` different and `k` of two ones is drawn with 0.57^i * 0.19^j * 0.05^k. The expected
-//! numbers are sums over these few kinds; with so many edges they are met within a fraction of a
-//! percent.
+//! numbers are sums over these few kinds; with so many edges the actual numbers deviate by a
+//! fraction of a percent.
 
 use crate::footprint::{Footprint, Phase};
 
-/// The quadrants' probabilities.
+/// The probabilities of the quadrants.
 pub(super) const A: f64 = 0.57;
 pub(super) const B: f64 = 0.19;
 pub(super) const C: f64 = 0.19;
 pub(super) const D: f64 = 0.05;
 
-/// A thread's stack and buffers as far as they are touched.
-const THREAD: u64 = 48 << 10;
-/// Code and data of the program that are touched only when it works.
-const PROGRAM: u64 = 160 << 10;
+/// Touched part of a thread's stack and buffers.
+const THREAD_BYTES: u64 = 48 << 10;
+/// Program code and data touched only during the run.
+const PROGRAM_BYTES: u64 = 160 << 10;
 
-/// The shape of a graph.
+/// The parameters that determine the size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) scale: u32,
@@ -37,7 +37,7 @@ impl Size {
         u64::from(self.edgefactor) << self.scale
     }
 
-    /// Expected vertices with edges.
+    /// Expected number of vertices with edges.
     pub(super) fn vertices(self) -> u64 {
         let scale = f64::from(self.scale);
         let draws = 2.0 * self.tuples() as f64;
@@ -51,7 +51,7 @@ impl Size {
         (sum as u64).min(self.labels())
     }
 
-    /// Expected entries of all rows: each distinct edge twice.
+    /// Expected number of entries of all rows: each distinct edge twice.
     pub(super) fn neighbours(self) -> u64 {
         let (scale, draws) = (f64::from(self.scale), self.tuples() as f64);
         let mut sum = 0.0;
@@ -72,14 +72,14 @@ impl Size {
         2 * (sum as u64).min(self.tuples())
     }
 
-    /// What is alive when, in bytes. `construct` and the searches allocate exactly this.
+    /// Memory by phase in bytes. `construct` and the searches allocate exactly this.
     pub(super) fn footprint(self, threads: usize) -> Footprint {
         let (labels, tuples) = (self.labels(), self.tuples());
         let (vertices, neighbours) = (self.vertices(), self.neighbours());
         let weights = |count: u64| if self.weighted { 4 * count } else { 0 };
         let edges = 8 * tuples + weights(tuples);
         let numbers = 4 * labels + 4 * vertices + 8 * (vertices + 1);
-        let threads = PROGRAM + THREAD * threads as u64;
+        let threads = PROGRAM_BYTES + THREAD_BYTES * threads as u64;
         let construction = vec![
             ("edge list", edges),
             ("labels, numbers and offsets", numbers),
@@ -99,14 +99,14 @@ impl Size {
         if self.weighted {
             searches.push(("distances", 4 * labels + 8 * vertices + vertices / 8));
         }
-        Footprint::of_phases(vec![
+        Footprint::new(vec![
             Phase { name: "construction", parts: construction },
             Phase { name: "searches", parts: searches },
         ])
     }
 }
 
-/// The probability that something with this expected number happens at all.
+/// The probability that an event with this expected number of occurrences happens at all.
 fn at_least_once(expected: f64) -> f64 {
     -(-expected).exp_m1()
 }
@@ -122,16 +122,16 @@ mod tests {
 
     /// Vertices with edges and distinct edges from the reference sheet.
     #[test]
-    fn the_expected_graph_is_the_graph_of_the_reference() {
+    fn the_expected_sizes_match_the_reference() {
         for (scale, vertices, distinct, within) in [
             (10, 1024 - 137, 10_652, 0.02),
             (16, 65_536 - 18_734, 909_941, 0.002),
             (18, 262_144 - 88_175, 3_806_304, 0.002),
         ] {
             let size = Size { scale, edgefactor: 16, weighted: false };
-            let close = |found: u64, expected: u64| {
-                let off = found.abs_diff(expected) as f64 / expected as f64;
-                assert!(off < within, "{scale}: {found} {expected}");
+            let close = |predicted: u64, expected: u64| {
+                let off = predicted.abs_diff(expected) as f64 / expected as f64;
+                assert!(off < within, "{scale}: {predicted} {expected}");
             };
             close(size.vertices(), vertices);
             close(size.neighbours(), 2 * distinct);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_graph_is_no_larger_than_it_can_be() {
+    fn a_small_graph_stays_within_its_bounds() {
         let size = Size { scale: 1, edgefactor: 1000, weighted: true };
         assert!(size.vertices() <= 2 && size.neighbours() <= 2, "{size:?}");
     }

@@ -1,7 +1,7 @@
-//! Statistics over the searches: as each version of the reference computes them, and quartiles
-//! that are right.
+//! Statistics over the searches: as computed by each version of the reference, and correct
+//! quartiles.
 
-/// Five numbers, and mean and deviation.
+/// Five-number summary, mean and standard deviation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Summary {
     pub(super) min: f64,
@@ -10,18 +10,18 @@ pub(super) struct Summary {
     pub(super) third_quartile: f64,
     pub(super) max: f64,
     pub(super) mean: f64,
-    /// With n - 1 in the denominator; not a number for one value.
+    /// With n - 1 in the denominator; NaN for one value.
     pub(super) deviation: f64,
 }
 
-/// How quartiles are found in sorted values.
+/// How quartiles are computed from sorted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quartiles {
-    /// At (n + 1) p, counted from 1, as 2.1.4 means to.
+    /// At (n + 1) p, counted from 1, as intended by 2.1.4.
     Right,
-    /// As 2.1.4 does: the same position used as an index from 0, which is one too high.
+    /// As in 2.1.4: the same position used as an index from 0, which is one too high.
     OneTooHigh,
-    /// As 3.0 does: the mean of two neighbours.
+    /// As in 3.0: the mean of two neighbours.
     Pairs,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn summary(values: &[f64], quartiles: Quartiles) -> Summary {
     let [first_quartile, median, third_quartile] = [1, 2, 3].map(|quarters| match quartiles {
         Quartiles::Right => between(&at, last + 1, quarters),
         Quartiles::OneTooHigh => one_too_high(&at, last + 1, quarters),
-        Quartiles::Pairs => of_pair(&at, last, quarters),
+        Quartiles::Pairs => pair_mean(&at, last, quarters),
     });
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -49,15 +49,15 @@ pub(super) fn summary(values: &[f64], quartiles: Quartiles) -> Summary {
     }
 }
 
-/// The value at (n + 1) p from 1, between its neighbours where that is no whole number.
+/// The value at (n + 1) p from 1, interpolated if that is not an integer.
 fn between(at: &impl Fn(usize) -> f64, count: usize, quarters: usize) -> f64 {
     let position = (quarters * (count + 1)) as f64 / 4.0 - 1.0;
     let (below, part) = (position.max(0.0).floor(), position.max(0.0).fract());
     at(below as usize) * (1.0 - part) + at(below as usize + 1) * part
 }
 
-/// The same position from 0, with the weights that fit 64 values whatever their number. Where
-/// 2.1.4 reads behind its array, this is the last value.
+/// The same position from 0, with the weights for 64 values regardless of their number. Where 2.1.4
+/// reads beyond its array, this is the last value.
 fn one_too_high(at: &impl Fn(usize) -> f64, count: usize, quarters: usize) -> f64 {
     let (below, rest) = (quarters * (count + 1) / 4, quarters * (count + 1) % 4);
     if rest == 0 {
@@ -67,7 +67,7 @@ fn one_too_high(at: &impl Fn(usize) -> f64, count: usize, quarters: usize) -> f6
     at(below) * (1.0 - upper) + at(below + 1) * upper
 }
 
-fn of_pair(at: &impl Fn(usize) -> f64, last: usize, quarters: usize) -> f64 {
+fn pair_mean(at: &impl Fn(usize) -> f64, last: usize, quarters: usize) -> f64 {
     let count = last + 1;
     let (low, high) = match quarters {
         1 => (last / 4, count / 4),
@@ -77,8 +77,8 @@ fn of_pair(at: &impl Fn(usize) -> f64, last: usize, quarters: usize) -> f64 {
     (at(low) + at(high)) * 0.5
 }
 
-/// Harmonic mean and its standard deviation (Norris 1940): the mean of rates. A value of zero
-/// counts as the inverse zero, as in the reference.
+/// Harmonic mean and its standard deviation (Norris 1940): the mean of rates. The inverse of zero
+/// counts as zero, as in the reference.
 pub(super) fn harmonic(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let inverse = |value: &f64| if *value == 0.0 { 0.0 } else { 1.0 / value };
@@ -109,8 +109,8 @@ mod tests {
     #[test]
     fn quartiles_are_right_one_too_high_or_between_pairs() {
         let of = |quartiles| {
-            let found = summary(&counted(64), quartiles);
-            [found.first_quartile, found.median, found.third_quartile]
+            let result = summary(&counted(64), quartiles);
+            [result.first_quartile, result.median, result.third_quartile]
         };
         assert_eq!(of(Quartiles::Right), [16.25, 32.5, 48.75]);
         assert_eq!(of(Quartiles::OneTooHigh), [17.25, 33.5, 49.75]);
@@ -120,18 +120,18 @@ mod tests {
     #[test]
     fn few_values_have_quartiles_too() {
         for quartiles in [Quartiles::Right, Quartiles::OneTooHigh, Quartiles::Pairs] {
-            let found = summary(&[5.0], quartiles);
-            assert_eq!([found.min, found.first_quartile, found.median, found.max], [5.0; 4]);
-            assert!(found.deviation.is_nan());
-            let found = summary(&counted(3), quartiles);
-            assert!(found.third_quartile <= found.max && found.first_quartile >= found.min);
+            let result = summary(&[5.0], quartiles);
+            assert_eq!([result.min, result.first_quartile, result.median, result.max], [5.0; 4]);
+            assert!(result.deviation.is_nan());
+            let result = summary(&counted(3), quartiles);
+            assert!(result.third_quartile <= result.max && result.first_quartile >= result.min);
         }
         assert_eq!(summary(&counted(3), Quartiles::Right).median, 2.0);
     }
 
     #[test]
     fn mean_and_deviation_agree_with_a_calculation_by_hand() {
-        let found = summary(&[4.0, 5.0, 6.0], Quartiles::Right);
-        assert_eq!((found.mean, found.deviation), (5.0, 1.0));
+        let result = summary(&[4.0, 5.0, 6.0], Quartiles::Right);
+        assert_eq!((result.mean, result.deviation), (5.0, 1.0));
     }
 }

@@ -1,5 +1,4 @@
-//! What the tests of this generator share: small edge lists, and searches so simple that they
-//! cannot be wrong.
+//! Helpers of this generator's tests: small edge lists, and naive searches.
 #![cfg(test)]
 
 use std::collections::VecDeque;
@@ -15,15 +14,15 @@ pub(super) fn edge_list(tuples: &[(u32, u32)], weights: Option<&[f32]>) -> EdgeL
     for (pair, (from, to)) in pairs.iter_mut().zip(tuples) {
         *pair = [*from, *to];
     }
-    let weights = weights.map(|given| {
-        let mut weights = Pages::zeroed(given.len(), HugePages::System).unwrap();
-        weights.copy_from_slice(given);
+    let weights = weights.map(|values| {
+        let mut weights = Pages::zeroed(values.len(), HugePages::System).unwrap();
+        weights.copy_from_slice(values);
         weights
     });
     EdgeList { pairs, weights }
 }
 
-/// Distances in edges from `root`, `NONE` where there is no way.
+/// Distances in edges from `root`, `NONE` where there is no path.
 pub(super) fn depths(tuples: &[[u32; 2]], labels: usize, root: u32) -> Vec<u32> {
     let mut rows = vec![Vec::new(); labels];
     for [from, to] in tuples {
@@ -61,7 +60,7 @@ pub(super) fn depths_of_tree(tree: &[u32], root: u32) -> Vec<u32> {
 }
 
 /// Distances by weights from `root` (Bellman and Ford, sums in single precision from the root on),
-/// infinite where there is no way.
+/// infinite where there is no path.
 pub(super) fn distances(edges: &EdgeList, labels: usize, root: u32) -> Vec<f32> {
     let weights = edges.weights.as_ref().unwrap();
     let mut distances = vec![f32::INFINITY; labels];

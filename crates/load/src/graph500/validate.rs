@@ -1,5 +1,5 @@
-//! Validation of a search against the edge list as it was given: five rules of the specification,
-//! numbered as by `verify.c` of 2.1.4. It shares nothing with the graph that was searched.
+//! Validates a search against the original edge list: five rules of the specification, numbered as
+//! in `verify.c` of 2.1.4. It shares no data with the graph that was searched.
 
 mod fault;
 mod state;
@@ -19,17 +19,17 @@ use crate::parallel_region::{ParallelRegion, Worker};
 
 /// Memory of the validation, reused by all searches.
 pub(super) struct Validator<'e> {
-    team: ParallelRegion,
+    region: ParallelRegion,
     edges: &'e EdgeList,
     states: Pages<u64>,
-    /// Vertices whose edge to their parent was met in the list.
+    /// Vertices whose edge to their parent occurs in the list.
     confirmed: Pages<u64>,
 }
 
-/// Tuples with both ends in the traversed component.
+/// Number of tuples with both ends in the traversed component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Traversed {
-    /// Tuples that join two vertices, each counted as often as it is listed.
+    /// Tuples that join two vertices, counted as often as they are listed.
     pub(super) joining: u64,
     /// Tuples that join a vertex to itself.
     pub(super) loops: u64,
@@ -44,22 +44,22 @@ enum Rule<'d> {
 impl<'e> Validator<'e> {
     /// For trees over `labels` labels.
     pub(super) fn new(
-        team: ParallelRegion,
+        region: ParallelRegion,
         edges: &'e EdgeList,
         labels: usize,
         huge: HugePages,
     ) -> Result<Self, Error> {
         let states = Pages::zeroed(labels, huge)?;
         let confirmed = Pages::zeroed(words(labels), huge)?;
-        Ok(Self { team, edges, states, confirmed })
+        Ok(Self { region, edges, states, confirmed })
     }
 
-    /// Checks a breadth-first tree and counts what it has traversed.
+    /// Checks a breadth-first tree and counts its traversed edges.
     pub(super) fn tree(&mut self, root: u32, tree: &[u32]) -> Result<Traversed, Fault> {
         self.check(root, tree, &Rule::Levels)
     }
 
-    /// Checks a tree of shortest paths: `distances` in labels, infinite where unreached.
+    /// Checks a tree of shortest paths: `distances` by label, infinite where unreached.
     pub(super) fn paths(
         &mut self,
         root: u32,
@@ -69,18 +69,19 @@ impl<'e> Validator<'e> {
         self.check(root, tree, &Rule::Distances(distances))
     }
 
-    /// Counts what a tree has traversed without checking it.
+    /// Counts the traversed edges of a tree without checking it.
     pub(super) fn traversed(&self, tree: &[u32]) -> Traversed {
         let reached = |label: u32| tree.get(label as usize).is_some_and(|parent| *parent != NONE);
-        let met = self.team.run(|worker| {
+        let counts = self.region.run(|worker| {
             let tuples = self.edges.pairs[worker.share(self.edges.pairs.len())].iter();
-            tuples
-                .filter(|[from, to]| reached(*from) && reached(*to))
-                .fold(Traversed::default(), |sum, [from, to]| {
-                    sum.with(if from == to { Met::Loop } else { Met::Joining })
-                })
+            tuples.filter(|[from, to]| reached(*from) && reached(*to)).fold(
+                Traversed::default(),
+                |sum, [from, to]| {
+                    sum.with(if from == to { TupleKind::Loop } else { TupleKind::Joining })
+                },
+            )
         });
-        met.into_iter().fold(Traversed::default(), Traversed::and)
+        counts.into_iter().fold(Traversed::default(), Traversed::and)
     }
 
     fn check(&mut self, root: u32, tree: &[u32], rule: &Rule<'_>) -> Result<Traversed, Fault> {
@@ -90,19 +91,19 @@ impl<'e> Validator<'e> {
         if tree.len() != self.states.len() {
             return Err(Fault::Length { expected: self.states.len(), found: tree.len() });
         }
-        let team = self.team;
+        let region = self.region;
         let states = shared_u64(&mut self.states);
         let confirmed = Bitmap(shared_u64(&mut self.confirmed));
-        first(team.run(|worker| {
+        first(region.run(|worker| {
             confirmed.clear(worker.share(confirmed.0.len()));
             state::parents(states, root, tree, worker.share(tree.len()))
         }))?;
-        first(team.run(|worker| state::levels(states, worker.share(tree.len()))))?;
+        first(region.run(|worker| state::levels(states, worker.share(tree.len()))))?;
         if let Rule::Distances(distances) = rule {
             let own = |worker: &Worker<'_>| worker.share(tree.len());
-            first(team.run(|worker| state::distances(states, root, distances, own(worker))))?;
+            first(region.run(|worker| state::distances(states, root, distances, own(worker))))?;
         }
-        let met = team.run(|worker| {
+        let counts = region.run(|worker| {
             let own = worker.share(self.edges.pairs.len());
             let tuples = self.edges.pairs[own.clone()].iter();
             match (rule, self.edges.weights.as_deref()) {
@@ -116,24 +117,24 @@ impl<'e> Validator<'e> {
             }
         });
         let sum = |sum: Traversed, part: Result<_, Fault>| part.map(|part| sum.and(part));
-        let traversed = met.into_iter().try_fold(Traversed::default(), sum)?;
+        let traversed = counts.into_iter().try_fold(Traversed::default(), sum)?;
         let own = |worker: &Worker<'_>| worker.share(tree.len());
-        first(team.run(|worker| unconfirmed(root, tree, confirmed, own(worker))))?;
+        first(region.run(|worker| unconfirmed(root, tree, confirmed, own(worker))))?;
         Ok(traversed)
     }
 }
 
-/// Checks tuples one by one and counts them until one is wrong.
+/// Checks and counts tuples until one is wrong.
 fn count<T>(
     mut tuples: impl Iterator<Item = T>,
-    check: impl Fn(T) -> Result<Met, Fault>,
+    check: impl Fn(T) -> Result<TupleKind, Fault>,
 ) -> Result<Traversed, Fault> {
-    tuples.try_fold(Traversed::default(), |sum, tuple| check(tuple).map(|met| sum.with(met)))
+    tuples.try_fold(Traversed::default(), |sum, tuple| check(tuple).map(|counts| sum.with(counts)))
 }
 
-/// A tuple that counts, if it does.
+/// Classification of a tuple for the count.
 #[derive(Clone, Copy)]
-enum Met {
+enum TupleKind {
     Outside,
     Joining,
     Loop,
@@ -145,22 +146,22 @@ impl Traversed {
     }
 
     #[inline]
-    fn with(mut self, met: Met) -> Self {
-        match met {
-            Met::Outside => {}
-            Met::Joining => self.joining += 1,
-            Met::Loop => self.loops += 1,
+    fn with(mut self, counts: TupleKind) -> Self {
+        match counts {
+            TupleKind::Outside => {}
+            TupleKind::Joining => self.joining += 1,
+            TupleKind::Loop => self.loops += 1,
         }
         self
     }
 }
 
-/// The first fault in the order of the threads, which is the order of what they looked at.
-fn first(found: Vec<Result<(), Fault>>) -> Result<(), Fault> {
-    found.into_iter().collect()
+/// The first fault in the order of the threads, which is the order of the tuples.
+fn first(results: Vec<Result<(), Fault>>) -> Result<(), Fault> {
+    results.into_iter().collect()
 }
 
-/// The states of both ends of a tuple, or nothing when neither is reached.
+/// The states of both ends of a tuple, or `None` if neither is reached.
 #[inline]
 fn ends(states: &[AtomicU64], [from, to]: [u32; 2]) -> Result<Option<(State, State)>, Fault> {
     let state = |label: u32| states.get(label as usize).map(|s| State(s.load(Ordering::Relaxed)));
@@ -180,10 +181,10 @@ fn levels_of(
     states: &[AtomicU64],
     confirmed: Bitmap<'_>,
     [from, to]: [u32; 2],
-) -> Result<Met, Fault> {
-    let Some((one, other)) = ends(states, [from, to])? else { return Ok(Met::Outside) };
+) -> Result<TupleKind, Fault> {
+    let Some((one, other)) = ends(states, [from, to])? else { return Ok(TupleKind::Outside) };
     if from == to {
-        return Ok(Met::Loop);
+        return Ok(TupleKind::Loop);
     }
     if one.parent() == to {
         confirmed.insert(from);
@@ -195,33 +196,33 @@ fn levels_of(
     if low.abs_diff(high) > 1 {
         return Err(Fault::Levels { from, to, levels: [low, high] });
     }
-    Ok(Met::Joining)
+    Ok(TupleKind::Joining)
 }
 
-/// The same for distances: neither end is farther than the other and the edge between them.
+/// The same for distances: neither end is farther than the other plus the edge between them.
 #[inline]
 fn distances_of(
     states: &[AtomicU64],
     confirmed: Bitmap<'_>,
     [from, to]: [u32; 2],
     weight: f32,
-) -> Result<Met, Fault> {
-    let Some((one, other)) = ends(states, [from, to])? else { return Ok(Met::Outside) };
+) -> Result<TupleKind, Fault> {
+    let Some((one, other)) = ends(states, [from, to])? else { return Ok(TupleKind::Outside) };
     if from == to {
-        return Ok(Met::Loop);
+        return Ok(TupleKind::Loop);
     }
-    let (here, there) = (f32::from_bits(one.high()), f32::from_bits(other.high()));
-    if here + weight < there || there + weight < here {
-        return Err(Fault::Triangle { from, to, weight, distances: [here, there] });
+    let (from_distance, to_distance) = (f32::from_bits(one.high()), f32::from_bits(other.high()));
+    if from_distance + weight < to_distance || to_distance + weight < from_distance {
+        return Err(Fault::Triangle { from, to, weight, distances: [from_distance, to_distance] });
     }
-    // The path to a vertex is exactly that to its parent and the edge, in single precision.
-    if one.parent() == to && here == there + weight {
+    // The path to a vertex is exactly the path to its parent plus the edge, in single precision.
+    if one.parent() == to && from_distance == to_distance + weight {
         confirmed.insert(from);
     }
-    if other.parent() == from && there == here + weight {
+    if other.parent() == from && to_distance == from_distance + weight {
         confirmed.insert(to);
     }
-    Ok(Met::Joining)
+    Ok(TupleKind::Joining)
 }
 
 /// Rule 5: each vertex and its parent are an edge of the list.

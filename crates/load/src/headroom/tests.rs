@@ -18,7 +18,7 @@ fn host(files: &[(&str, &str)]) -> (TempDir, Root) {
 }
 
 fn needs(bytes: u64) -> Footprint {
-    Footprint::of_phases(vec![Phase { name: "all", parts: vec![("array", bytes)] }])
+    Footprint::new(vec![Phase { name: "all", parts: vec![("array", bytes)] }])
 }
 
 const MEMINFO: (&str, &str) = ("proc/meminfo", "MemTotal: 4096 kB\nMemAvailable: 2048 kB\n");
@@ -36,12 +36,12 @@ fn v2() -> (TempDir, Root) {
 }
 
 #[test]
-fn the_limit_of_a_group_above_counts_without_its_page_cache() {
+fn the_limit_of_an_ancestor_counts_without_its_page_cache() {
     let (_tree, root) = v2();
     let headroom = Headroom::read(&root);
     assert_eq!(headroom.available, Ok(2 * MEBI));
-    assert_eq!(headroom.groups.len(), 1, "a group without a limit bounds nothing");
-    assert_eq!(headroom.groups[0].left(), MEBI - 262_144);
+    assert_eq!(headroom.groups.len(), 1, "a group without a limit does not count");
+    assert_eq!(headroom.groups[0].available(), MEBI - 262_144);
     assert!(headroom.check(&needs(MEBI / 2)).is_ok());
     let refused = headroom.check(&needs(MEBI)).unwrap_err();
     assert_eq!(refused.exit_code(), 4);
@@ -51,7 +51,7 @@ fn the_limit_of_a_group_above_counts_without_its_page_cache() {
 }
 
 #[test]
-fn limits_on_v1_are_read_through_a_mount_that_shows_a_part() {
+fn limits_on_v1_are_read_through_a_partial_mount() {
     let (_tree, root) = host(&[
         MEMINFO,
         ("proc/self/mountinfo", "31 1 0:31 /box /cg/memory rw - cgroup cgroup rw,memory\n"),
@@ -62,22 +62,22 @@ fn limits_on_v1_are_read_through_a_mount_that_shows_a_part() {
     ]);
     let groups = Headroom::read(&root).groups;
     assert_eq!(groups.len(), 1);
-    assert_eq!((groups[0].limit, groups[0].taken), (524_288, 4096));
+    assert_eq!((groups[0].limit, groups[0].used), (524_288, 4096));
     assert_eq!(groups[0].file, Path::new("/cg/memory/own/memory.limit_in_bytes"));
 }
 
 #[test]
-fn more_than_the_machine_has_is_refused() {
+fn more_than_the_available_memory_is_refused() {
     let (_tree, root) = host(&[MEMINFO]);
     let text = Headroom::read(&root).check(&needs(3 * MEBI)).unwrap_err().to_string();
     assert!(text.contains("2.00 MiB available (MemAvailable)"), "{text}");
 }
 
 #[test]
-fn what_is_not_known_is_said_and_refuses_nothing() {
+fn unknown_memory_is_reported_and_refuses_nothing() {
     let (_tree, root) = host(&[]);
     let headroom = Headroom::read(&root);
     assert!(headroom.check(&needs(1 << 50)).is_ok());
-    assert!(headroom.to_string().contains("not known"), "{headroom}");
+    assert!(headroom.to_string().contains("unknown"), "{headroom}");
     assert!(headroom.to_json()["available_bytes"]["not_available"].is_string());
 }

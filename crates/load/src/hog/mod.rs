@@ -1,5 +1,5 @@
-//! hog: a user of memory that grows step by step, holds what it has, and looks whether all of it
-//! is still what it wrote. What is measured stands in docs/load/memory.md.
+//! hog: memory usage that grows step by step, is then held, and is checked for its content.
+//! docs/load/memory.md describes what is measured.
 
 use assay_kernel::anonymous_memory::{Pages, page_size};
 use assay_kernel::{Root, clock, signal};
@@ -9,32 +9,32 @@ use serde_json::{Value, json};
 
 use crate::arguments::Shared;
 use crate::failure::Failure;
-use crate::footprint::{Footprint, Phase, shown};
+use crate::footprint::{Footprint, Phase, format_bytes};
 use crate::generator::{Finished, Generator, Report};
 use crate::measured::Backing;
 use crate::output::Reporter;
 use crate::sleep;
 
 const WORD: u64 = size_of::<u64>() as u64;
-/// Code and data of the program that are touched only when it works.
-const PROGRAM: u64 = 96 << 10;
+/// Program code and data touched only during the run.
+const PROGRAM_BYTES: u64 = 96 << 10;
 
-/// Arguments.
+/// Command-line arguments.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Hog {
-    /// How much memory it grows to
+    /// Amount of memory to grow to
     #[arg(long, value_name = "BYTES")]
     to: Bytes,
-    /// How much it grows at a time
+    /// Amount of each step
     #[arg(long, value_name = "BYTES", default_value = "16MiB")]
     step: Bytes,
-    /// From the begin of one step to that of the next, in milliseconds
+    /// Time from the start of one step to the start of the next, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 100)]
     every_ms: u64,
-    /// How long it holds everything in the end, in seconds
+    /// Time to hold the full amount at the end, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     hold: f64,
-    /// Touch everything again after each step, so that nothing of it is idle
+    /// Touch all memory again after each step, so that none of it becomes idle
     #[arg(long)]
     again: bool,
 }
@@ -44,37 +44,36 @@ pub(crate) struct Hog {
 struct Step {
     /// Bytes held after it.
     bytes: u64,
-    /// From the begin of the load to the end of the step.
+    /// From the start of the load to the end of the step.
     at_ns: u64,
-    /// Writing the new memory.
+    /// Time to write the new memory.
     grow_ns: u64,
-    /// Touching all memory again, where that was asked for.
+    /// Time to touch all memory again, with `--again`.
     again_ns: Option<u64>,
 }
 
 impl Generator for Hog {
     const NAME: &'static str = "hog";
-    const ABOUT: &'static str =
-        "A growing user of memory, which checks that it keeps what it wrote";
+    const ABOUT: &'static str = "Memory that grows step by step, with a check of its content";
 
     fn footprint(&self, _: &Shared) -> Result<Footprint, Failure> {
         if self.step.get() < WORD || self.to.get() < WORD {
-            return Err(Failure::usage(format!("--to and --step: at least {WORD} bytes")));
+            return Err(Failure::usage(format!("--to and --step: must be at least {WORD} bytes")));
         }
         if !(0.0..=1e9).contains(&self.hold) {
-            return Err(Failure::usage(format!("--hold {}: seconds, 0 or more", self.hold)));
+            return Err(Failure::usage(format!("--hold {}: must be 0 seconds or more", self.hold)));
         }
-        let parts = vec![("memory", self.to.get()), ("program", PROGRAM)];
-        Ok(Footprint::of_phases(vec![Phase { name: "grown", parts }]))
+        let parts = vec![("memory", self.to.get()), ("program", PROGRAM_BYTES)];
+        Ok(Footprint::new(vec![Phase { name: "grown", parts }]))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, reporter: &dyn Reporter) -> Result<Finished, Failure> {
         signal::note_interruptions();
         let words = (self.to.get() / WORD) as usize;
         let mut memory = Pages::zeroed(words, shared.huge_pages.into())?;
         let seed = shared.seed.unwrap_or(1);
         let began = shared.ready()?;
-        let steps = self.grow(&mut memory, seed, began, talk);
+        let steps = self.grow(&mut memory, seed, began, reporter);
         let held = steps.last().map_or(0, |step| (step.bytes / WORD) as usize);
         if held == words {
             sleep::until(clock::monotonic_ns() + (self.hold * 1e9) as u64);
@@ -88,7 +87,13 @@ impl Generator for Hog {
 }
 
 impl Hog {
-    fn grow(&self, memory: &mut [u64], seed: u64, began: u64, talk: &dyn Reporter) -> Vec<Step> {
+    fn grow(
+        &self,
+        memory: &mut [u64],
+        seed: u64,
+        began: u64,
+        reporter: &dyn Reporter,
+    ) -> Vec<Step> {
         let step = (self.step.get() / WORD) as usize;
         let all = memory.len();
         let mut steps = Vec::with_capacity(all.div_ceil(step));
@@ -108,7 +113,7 @@ impl Hog {
             let bytes = held as u64 * WORD;
             let at_ns = clock::monotonic_ns() - began;
             steps.push(Step { bytes, at_ns, grow_ns: grown - start, again_ns });
-            talk.progress("steps", steps.len(), all.div_ceil(step));
+            reporter.progress("steps", steps.len(), all.div_ceil(step));
             if held < all {
                 sleep::until(start + self.every_ms * 1_000_000);
             }
@@ -117,7 +122,8 @@ impl Hog {
     }
 }
 
-/// What is written into a word: nothing that could be merged or compressed away.
+/// The content of a word: incompressible, and different on every page so that no page can be
+/// merged.
 fn pattern(seed: u64, at: usize) -> u64 {
     let mixed = (at as u64 ^ seed.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     mixed ^ (mixed >> 29)
@@ -135,7 +141,7 @@ fn report(steps: &[Step], ended_by: Option<&str>) -> Report {
     for step in steps {
         text.push_str(&format!(
             "{:>10} {:>10.3} {:>10} {:>10}\n",
-            shown(step.bytes),
+            format_bytes(step.bytes),
             step.at_ns as f64 * 1e-9,
             milliseconds(step.grow_ns),
             step.again_ns.map_or_else(|| "-".to_owned(), milliseconds)
@@ -144,7 +150,7 @@ fn report(steps: &[Step], ended_by: Option<&str>) -> Report {
     let held = steps.last().map_or(0, |step| step.bytes);
     let grow_ns: u64 = steps.iter().map(|step| step.grow_ns).sum();
     let slowest = steps.iter().map(|step| step.grow_ns).max().unwrap_or(0);
-    text.push_str(&format!("{} held, all of it as it was written\n", shown(held)));
+    text.push_str(&format!("{} held, content verified\n", format_bytes(held)));
     let rows: Vec<Value> = steps
         .iter()
         .map(|step| {
@@ -191,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_report_says_what_is_held_and_which_signal_ended_it() {
+    fn the_report_has_the_held_bytes_and_the_signal() {
         let step = Step { bytes: 1 << 20, at_ns: 2_000_000, grow_ns: 1_000_000, again_ns: None };
         let report = report(&[step], Some("SIGINT"));
         assert!(report.text.contains("1.00 MiB held"), "{}", report.text);
@@ -201,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_pages_are_not_alike() {
+    fn neighbouring_pages_differ() {
         let page = |number: usize| -> Vec<u64> {
             (number * 512..(number + 1) * 512).map(|at| pattern(1, at)).collect()
         };

@@ -1,17 +1,17 @@
-//! The curve of latency against the bandwidth that others use, and its knee.
+//! The curve of latency against the bandwidth used by other threads, and its knee.
 
 /// One setting of the aggressors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Point {
-    /// Steps after each line; `None` when they rest.
+    /// Computing steps after each line; `None` if the aggressors are idle.
     pub(super) delay: Option<u64>,
-    /// What the aggressors read and write, bytes a second: the median of the samples.
+    /// Bandwidth of the aggressors in bytes per second: median of the samples.
     pub(super) load_bytes_per_s: f64,
-    /// What a load costs the victim, nanoseconds in which it ran: least, median and most.
+    /// Latency of the victim's loads in nanoseconds of CPU time: minimum, median and maximum.
     pub(super) least_ns: f64,
     pub(super) median_ns: f64,
     pub(super) most_ns: f64,
-    /// Median by the clock on the wall: more where others used the victim's CPU.
+    /// Median by wall-clock time: higher if others used the victim's CPU.
     pub(super) wall_ns: f64,
 }
 
@@ -25,9 +25,9 @@ pub(super) struct Sample {
 
 impl Point {
     /// A point of at least one sample.
-    pub(super) fn of(delay: Option<u64>, samples: &[Sample]) -> Self {
-        let sorted = |of: fn(&Sample) -> f64| {
-            let mut values: Vec<f64> = samples.iter().map(of).collect();
+    pub(super) fn from_samples(delay: Option<u64>, samples: &[Sample]) -> Self {
+        let sorted = |value: fn(&Sample) -> f64| {
+            let mut values: Vec<f64> = samples.iter().map(value).collect();
             values.sort_by(f64::total_cmp);
             values
         };
@@ -53,12 +53,12 @@ fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The point from which more bandwidth costs more than it brings: the largest ratio of bandwidth to
+/// The point beyond which latency grows more than bandwidth: the maximum ratio of bandwidth to
 /// latency (Kleinrock's power, ICC 1979). Or why there is none.
 pub(super) fn knee(points: &[Point]) -> Result<Point, &'static str> {
     let loaded = || points.iter().filter(|point| point.delay.is_some());
-    let by = |of: fn(&Point) -> f64| {
-        loaded().copied().max_by(|one, other| of(one).total_cmp(&of(other)))
+    let by = |value: fn(&Point) -> f64| {
+        loaded().copied().max_by(|one, other| value(one).total_cmp(&value(other)))
     };
     let (Some(most), Some(knee)) =
         (by(|point| point.load_bytes_per_s), by(|point| point.load_bytes_per_s / point.median_ns))
@@ -66,7 +66,7 @@ pub(super) fn knee(points: &[Point]) -> Result<Point, &'static str> {
         return Err("no point with aggressors was measured");
     };
     if knee == most {
-        return Err("the aggressors do not saturate the memory: at the most that they use, \
+        return Err("the aggressors do not saturate the memory: at their highest setting \
                     bandwidth still grows more than latency");
     }
     Ok(knee)
@@ -78,12 +78,12 @@ mod tests {
 
     fn point(delay: Option<u64>, bytes_per_s: f64, ns: f64) -> Point {
         let sample = Sample { own_ns: ns, wall_ns: ns, bytes_per_s };
-        Point::of(delay, &[sample])
+        Point::from_samples(delay, &[sample])
     }
 
     /// A queue that saturates at 100: latency is 80 / (1 - load / 101).
     #[test]
-    fn the_knee_of_a_queue_is_at_half_of_what_it_can_serve() {
+    fn the_knee_of_a_queue_is_at_half_of_its_capacity() {
         let mut points = vec![point(None, 0.0, 80.0)];
         for load in 1..=10 {
             let load = f64::from(load) * 10.0;
@@ -103,7 +103,7 @@ mod tests {
     fn a_point_has_the_median_and_the_extremes_of_its_samples() {
         let samples = [(90.0, 95.0, 1.0), (80.0, 99.0, 3.0), (100.0, 97.0, 2.0)]
             .map(|(own_ns, wall_ns, bytes_per_s)| Sample { own_ns, wall_ns, bytes_per_s });
-        let point = Point::of(Some(4), &samples);
+        let point = Point::from_samples(Some(4), &samples);
         assert_eq!((point.least_ns, point.median_ns, point.most_ns), (80.0, 90.0, 100.0));
         assert_eq!((point.wall_ns, point.load_bytes_per_s), (97.0, 2.0));
     }

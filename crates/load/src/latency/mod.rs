@@ -1,5 +1,6 @@
-//! latency: what a load costs while others use the memory, from nobody to as much as they can, as
-//! Intel's Memory Latency Checker lays it out. What is measured stands in docs/load/memory.md.
+//! latency: the latency of loads while other threads use the memory, from none to as much as they
+//! can, laid out as in Intel's Memory Latency Checker. docs/load/memory.md describes what is
+//! measured.
 
 mod curve;
 mod measure;
@@ -21,21 +22,21 @@ use crate::output::Reporter;
 use measure::Job;
 use pressure::Traffic;
 
-/// Working sets are this many times as large as the last caches.
-const BEYOND: u64 = 4;
-/// The last cache where the kernel knows of none.
+/// Size of working sets as a multiple of the last-level caches.
+const CACHE_MULTIPLE: u64 = 4;
+/// Assumed last-level cache if the kernel reports none.
 const UNKNOWN_CACHE: u64 = 64 << 20;
-/// The least that an aggressor goes through, so that its own caches do not hold it.
-const LEAST_LOAD: u64 = 8 << 20;
-/// A thread's stack, as far as it is touched.
-const THREAD: u64 = 24 << 10;
-/// Code and data of the program that are touched only when it works.
-const PROGRAM: u64 = 128 << 10;
+/// Minimum memory of an aggressor, so that its own caches do not hold it.
+const MIN_LOAD: u64 = 8 << 20;
+/// Touched part of a thread's stack.
+const THREAD_BYTES: u64 = 24 << 10;
+/// Program code and data touched only during the run.
+const PROGRAM_BYTES: u64 = 128 << 10;
 
-/// Arguments.
+/// Command-line arguments.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Latency {
-    /// Steps that an aggressor computes after each line of 64 bytes, one point of the curve each
+    /// Computing steps of an aggressor after each line of 64 bytes; one point of the curve each
     #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
     #[arg(default_value = "20000,5000,2500,1000,700,500,400,300,200,100,50,25,15,8,4,2,0")]
     delays: Vec<u64>,
@@ -60,20 +61,20 @@ pub(crate) struct Latency {
 
 impl Latency {
     fn job(&self, root: &Root, shared: &Shared) -> Result<Job, Failure> {
-        let allowed = affinity::of(std::process::id())?;
+        let allowed = affinity::allowed_cpus(std::process::id())?;
         let cpus = cpus(root, &allowed, shared.threads.map(usize::from))?;
-        let default = |cpus: &[u16]| match caches::last_of(root, cpus) {
-            0 => BEYOND * UNKNOWN_CACHE,
-            bytes => BEYOND * bytes,
+        let default = |cpus: &[u16]| match caches::last_level_bytes(root, cpus) {
+            0 => CACHE_MULTIPLE * UNKNOWN_CACHE,
+            bytes => CACHE_MULTIPLE * bytes,
         };
         let aggressors = cpus.len() as u64 - 1;
         let size = self.size.map_or_else(|| default(&cpus[..1]), Bytes::get);
         let load = self
             .load_size
-            .map_or_else(|| default(&cpus[1..]).max(LEAST_LOAD * aggressors), Bytes::get);
+            .map_or_else(|| default(&cpus[1..]).max(MIN_LOAD * aggressors), Bytes::get);
         if size < 4096 || load < 4096 * aggressors {
             return Err(Failure::usage(
-                "--size and --load-size: at least 4096 bytes for each thread",
+                "--size and --load-size: must be at least 4096 bytes for each thread",
             ));
         }
         Ok(Job {
@@ -88,8 +89,8 @@ impl Latency {
     }
 }
 
-/// The victim's CPU, and one for each aggressor. A sibling of the victim's core would take from its
-/// first caches and not from the memory: it is left out.
+/// The victim's CPU, and one for each aggressor. An SMT sibling of the victim's core is left out:
+/// it would compete for its first-level caches and not for the memory.
 fn cpus(root: &Root, allowed: &[u16], threads: Option<usize>) -> Result<Vec<u16>, Failure> {
     let victim = allowed.first().copied().unwrap_or(0);
     let file = format!("/sys/devices/system/cpu/cpu{victim}/topology/thread_siblings_list");
@@ -98,59 +99,59 @@ fn cpus(root: &Root, allowed: &[u16], threads: Option<usize>) -> Result<Vec<u16>
         |cpu: &u16| *cpu != victim && !siblings.as_ref().is_some_and(|all| all.contains(*cpu));
     let mut cpus = vec![victim];
     cpus.extend(allowed.iter().copied().filter(is_free));
-    let wanted = threads.unwrap_or(cpus.len());
-    if wanted < 2 {
+    let threads_needed = threads.unwrap_or(cpus.len());
+    if threads_needed < 2 {
         return match threads {
             Some(_) => Err(Failure::usage("--threads: a victim and at least one aggressor")),
             None => Err(Failure::Unable {
-                what: "there is no CPU for an aggressor beside the victim's core".to_owned(),
-                remedy: "let it use CPUs of two cores at least".to_owned(),
+                what: "no CPU for an aggressor outside the victim's core".to_owned(),
+                remedy: "allow CPUs of at least two cores".to_owned(),
             }),
         };
     }
-    if wanted > cpus.len() {
+    if threads_needed > cpus.len() {
         return Err(Failure::Unable {
             what: format!(
-                "{wanted} threads need a CPU each, and {} can be used beside the victim's core",
+                "{threads_needed} threads need a CPU each, and {} are available outside the victim's core",
                 cpus.len() - 1
             ),
-            remedy: "ask for fewer --threads, or let it use more CPUs".to_owned(),
+            remedy: "use fewer --threads, or allow more CPUs".to_owned(),
         });
     }
-    cpus.truncate(wanted);
+    cpus.truncate(threads_needed);
     Ok(cpus)
 }
 
 impl Generator for Latency {
     const NAME: &'static str = "latency";
     const ABOUT: &'static str =
-        "The latency of loads while other threads use the memory more and more";
+        "The latency of loads under increasing memory traffic of other threads";
 
     fn footprint(&self, shared: &Shared) -> Result<Footprint, Failure> {
         let job = self.job(&Root::real(), shared)?;
-        let threads = THREAD * job.cpus.len() as u64;
+        let threads = THREAD_BYTES * job.cpus.len() as u64;
         let linking = vec![
             ("lines", job.size),
             ("order", chase::linking_bytes(job.size)),
-            ("program", PROGRAM),
+            ("program", PROGRAM_BYTES),
         ];
         let loaded = vec![
             ("lines", job.size),
             ("aggressors", job.load),
             ("threads", threads),
-            ("program", PROGRAM),
+            ("program", PROGRAM_BYTES),
         ];
-        Ok(Footprint::of_phases(vec![
+        Ok(Footprint::new(vec![
             Phase { name: "linking", parts: linking },
             Phase { name: "curve", parts: loaded },
         ]))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, reporter: &dyn Reporter) -> Result<Finished, Failure> {
         signal::note_interruptions();
         let root = Root::real();
         let job = self.job(&root, shared)?;
-        let (curve, backing) = measure::run(&job, shared, &root, talk)?;
+        let (curve, backing) = measure::run(&job, shared, &root, reporter)?;
         Ok(Finished { report: output::report(&job, &curve), backing })
     }
 }
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sibling_of_the_victim_is_no_aggressor() {
+    fn the_sibling_of_the_victim_is_not_an_aggressor() {
         let tree = host("0,4");
         let root = Root::at(tree.path());
         assert_eq!(cpus(&root, &[0, 1, 4, 5], None).unwrap(), [0, 1, 5]);
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_second_core_it_says_what_would_be_needed() {
+    fn without_a_second_core_the_remedy_is_named() {
         let tree = host("0-1");
         let failure = cpus(&Root::at(tree.path()), &[0, 1], None).unwrap_err();
         assert_eq!(failure.exit_code(), 4);

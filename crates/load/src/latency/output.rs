@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::curve::{Point, knee};
 use super::measure::{Curve, Job};
-use crate::footprint::shown;
+use crate::footprint::format_bytes;
 use crate::generator::Report;
 
 /// The report of docs/load/memory.md.
@@ -15,10 +15,10 @@ pub(super) fn report(job: &Job, curve: &Curve) -> Report {
          Inject  Latency Bandwidth      least       most\nDelay   (ns)    MB/sec           \
          (ns)       (ns)\n==============================================\n",
         job.cpus[0],
-        shown(job.size),
+        format_bytes(job.size),
         job.traffic.name(),
         aggressors.join(","),
-        shown(job.load)
+        format_bytes(job.load)
     );
     curve.points.iter().for_each(|point| text.push_str(&line(point)));
     let knee = knee(&curve.points);
@@ -52,9 +52,9 @@ pub(super) fn report(job: &Job, curve: &Curve) -> Report {
     Report { text, json }
 }
 
-/// The curve as Assay's report draws it.
+/// The curve as drawn in Assay's report.
 fn figure(points: &[Point]) -> Value {
-    let places: Vec<[f64; 2]> =
+    let pairs: Vec<[f64; 2]> =
         points.iter().map(|point| [point.load_bytes_per_s, point.median_ns]).collect();
     let marks = knee(points)
         .map(|knee| json!({ "x": knee.load_bytes_per_s, "label": "knee" }))
@@ -62,15 +62,15 @@ fn figure(points: &[Point]) -> Value {
         .collect::<Vec<_>>();
     json!({
         "name": "loaded latency",
-        "x": "bytes a second of the aggressors",
-        "y": "nanoseconds a load",
+        "x": "bytes per second of the aggressors",
+        "y": "nanoseconds per load",
         "logarithmic": false,
-        "points": places,
+        "points": pairs,
         "marks": marks,
     })
 }
 
-/// `00200  88.41  12345.6`, as Intel's tool prints it; `idle` where nobody else works.
+/// `00200  88.41  12345.6`, as Intel's tool prints it; `idle` without aggressors.
 fn line(point: &Point) -> String {
     let delay = point.delay.map_or_else(|| " idle".to_owned(), |delay| format!("{delay:05}"));
     format!(
@@ -93,7 +93,7 @@ fn point_json(point: &Point) -> Value {
     })
 }
 
-/// Numbers that need no curve: at rest, and where the aggressors used most.
+/// Metrics without the curve: with idle aggressors, and at their highest bandwidth.
 fn metrics(points: &[Point]) -> Value {
     let mut metrics = serde_json::Map::new();
     for point in points.iter().filter(|point| point.delay.is_none()) {
@@ -121,7 +121,7 @@ mod tests {
     use crate::latency::pressure::Traffic;
 
     fn point(delay: Option<u64>, bytes_per_s: f64, ns: f64) -> Point {
-        Point::of(delay, &[Sample { own_ns: ns, wall_ns: ns, bytes_per_s }])
+        Point::from_samples(delay, &[Sample { own_ns: ns, wall_ns: ns, bytes_per_s }])
     }
 
     fn reported(points: Vec<Point>) -> Report {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_without_a_knee_says_why() {
+    fn a_curve_without_a_knee_has_a_reason() {
         let report = reported(vec![point(None, 0.0, 90.0), point(Some(0), 8e9, 91.0)]);
         assert!(report.json["knee"]["not_available"].as_str().unwrap().contains("saturate"));
         assert!(report.json["metrics"].get("knee_ns").is_none());

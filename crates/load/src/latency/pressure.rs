@@ -1,5 +1,5 @@
-//! The aggressors: threads that go through memory of their own, line by line, and compute a number
-//! of steps after each line, so that they use as much of the memory as they are told to.
+//! The aggressors: threads that stream through memory line by line and compute a number of steps
+//! after each line, which controls how much memory bandwidth they use.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,13 +10,13 @@ use clap::ValueEnum;
 
 use crate::vectors::widest;
 
-/// Words of a line.
+/// Words per cache line.
 const WORDS: usize = LINE / size_of::<u64>();
-/// Lines between two looks at what is wanted: 4 KiB.
+/// Lines between two checks of the setting: 4 KiB.
 const BLOCK: usize = 64;
-/// Aggressors rest.
-const REST: u64 = u64::MAX;
-const LOOK: Duration = Duration::from_millis(1);
+/// Delay value of idle aggressors.
+const IDLE: u64 = u64::MAX;
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// What aggressors do with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -36,11 +36,11 @@ impl Traffic {
     }
 }
 
-/// A counter in a line of its own, and in that of no neighbour that is fetched with it.
+/// A counter on a cache line of its own, also away from lines that are prefetched as neighbours.
 #[repr(align(128))]
 struct Counter(AtomicU64);
 
-/// What all aggressors are told, and what each has done.
+/// The setting of all aggressors, and the bytes that each has transferred.
 pub(super) struct Pressure {
     delay: AtomicU64,
     stop: AtomicBool,
@@ -48,15 +48,15 @@ pub(super) struct Pressure {
 }
 
 impl Pressure {
-    /// At rest.
-    pub(super) fn of(aggressors: usize) -> Self {
+    /// Aggressors start idle.
+    pub(super) fn new(aggressors: usize) -> Self {
         let bytes = (0..aggressors).map(|_| Counter(AtomicU64::new(0))).collect();
-        Self { delay: AtomicU64::new(REST), stop: AtomicBool::new(false), bytes }
+        Self { delay: AtomicU64::new(IDLE), stop: AtomicBool::new(false), bytes }
     }
 
-    /// Steps after each line from now on; `None` for rest.
+    /// Sets the steps after each line; `None` for idle.
     pub(super) fn set(&self, delay: Option<u64>) {
-        self.delay.store(delay.unwrap_or(REST), Ordering::Release);
+        self.delay.store(delay.unwrap_or(IDLE), Ordering::Release);
     }
 
     /// Ends all aggressors.
@@ -64,29 +64,29 @@ impl Pressure {
         self.stop.store(true, Ordering::Release);
     }
 
-    /// Bytes that all have read and written until now.
+    /// Total bytes read and written so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.iter().map(|counter| counter.0.load(Ordering::Relaxed)).sum()
     }
 
-    /// Works on `memory`, which [`fill`] has filled, until it is stopped. Returns whether all that
-    /// was read and copied is what was there.
+    /// Works on `memory`, filled by [`fill`], until stopped. Returns whether all data read and
+    /// copied were right.
     pub(super) fn press(&self, id: usize, traffic: Traffic, memory: &mut [u64]) -> bool {
-        let mut course = Course::of(traffic, memory);
+        let mut aggressor = Aggressor::new(traffic, memory);
         while !self.stop.load(Ordering::Acquire) {
             let delay = self.delay.load(Ordering::Acquire);
-            if delay == REST {
-                std::thread::sleep(LOOK);
+            if delay == IDLE {
+                std::thread::sleep(POLL_INTERVAL);
                 continue;
             }
-            let bytes = course.go_on(delay);
+            let bytes = aggressor.next_block(delay);
             self.bytes[id].0.fetch_add(bytes, Ordering::Relaxed);
         }
-        course.is_right()
+        aggressor.is_right()
     }
 }
 
-/// Fills an aggressor's memory; with a copy, the second half is where to.
+/// Fills an aggressor's memory; for copies, the second half is the destination.
 pub(super) fn fill(traffic: Traffic, memory: &mut [u64]) {
     let half = memory.len() / 2;
     let (from, into) = match traffic {
@@ -99,13 +99,13 @@ pub(super) fn fill(traffic: Traffic, memory: &mut [u64]) {
     }
 }
 
-/// One aggressor on its way through its memory, lap after lap.
-struct Course<'m> {
+/// The position of one aggressor in its memory, lap after lap.
+struct Aggressor<'m> {
     from: &'m [u64],
     into: &'m mut [u64],
     /// The sum of all words of `from`.
     all: u64,
-    /// Words that this lap has behind it, and their sum.
+    /// Position in this lap, and the sum of the words so far.
     at: usize,
     sum: u64,
     /// Words that were copied at least once.
@@ -113,8 +113,8 @@ struct Course<'m> {
     wrong_laps: u64,
 }
 
-impl<'m> Course<'m> {
-    fn of(traffic: Traffic, memory: &'m mut [u64]) -> Self {
+impl<'m> Aggressor<'m> {
+    fn new(traffic: Traffic, memory: &'m mut [u64]) -> Self {
         let (from, into) = match traffic {
             Traffic::Read => (memory, &mut [][..]),
             Traffic::Copy => {
@@ -127,8 +127,8 @@ impl<'m> Course<'m> {
         Self { from, into, all, at: 0, sum: 0, copied: 0, wrong_laps: 0 }
     }
 
-    /// One block; bytes that were read and written.
-    fn go_on(&mut self, delay: u64) -> u64 {
+    /// Processes one block; returns the bytes read and written.
+    fn next_block(&mut self, delay: u64) -> u64 {
         let end = (self.at + BLOCK * WORDS).min(self.from.len());
         let from = &self.from[self.at..end];
         let mut bytes = size_of_val(from) as u64;
@@ -193,7 +193,7 @@ fn copy(from: &[u64], into: &mut [u64], delay: u64) {
     black_box(state);
 }
 
-/// One multiplication and one addition, each waiting for the step before: some four cycles.
+/// Dependent steps of one multiplication and one addition each: some four cycles.
 #[inline(always)]
 fn steps(mut state: u64, count: u64) -> u64 {
     for _ in 0..count {
@@ -208,39 +208,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn laps_are_counted_in_bytes_and_read_what_was_written() {
+    fn laps_are_counted_in_bytes_and_verified() {
         for traffic in [Traffic::Read, Traffic::Copy] {
             for delay in [0, 3] {
                 let mut memory = vec![7; 3000];
                 fill(traffic, &mut memory);
-                let mut course = Course::of(traffic, &mut memory);
-                let blocks = course.from.len().div_ceil(BLOCK * WORDS);
-                let bytes: u64 = (0..blocks).map(|_| course.go_on(delay)).sum();
+                let mut aggressor = Aggressor::new(traffic, &mut memory);
+                let blocks = aggressor.from.len().div_ceil(BLOCK * WORDS);
+                let bytes: u64 = (0..blocks).map(|_| aggressor.next_block(delay)).sum();
                 assert_eq!(bytes, 3000 * 8, "{traffic:?}");
-                assert_eq!(course.at, 0, "a lap is over");
-                assert!(course.is_right());
+                assert_eq!(aggressor.at, 0, "a lap is over");
+                assert!(aggressor.is_right());
             }
         }
     }
 
     #[test]
-    fn a_word_that_changes_is_found() {
+    fn a_changed_word_is_detected() {
         let mut memory = vec![0; 1000];
         fill(Traffic::Read, &mut memory);
-        let mut course = Course::of(Traffic::Read, &mut memory);
-        course.all ^= 1;
-        assert_eq!(course.go_on(0) + course.go_on(0), 8000);
-        assert!(!course.is_right());
+        let mut aggressor = Aggressor::new(Traffic::Read, &mut memory);
+        aggressor.all ^= 1;
+        assert_eq!(aggressor.next_block(0) + aggressor.next_block(0), 8000);
+        assert!(!aggressor.is_right());
         fill(Traffic::Copy, &mut memory);
-        let mut course = Course::of(Traffic::Copy, &mut memory);
-        course.go_on(5);
-        course.into[100] ^= 1;
-        assert!(!course.is_right());
+        let mut aggressor = Aggressor::new(Traffic::Copy, &mut memory);
+        aggressor.next_block(5);
+        aggressor.into[100] ^= 1;
+        assert!(!aggressor.is_right());
     }
 
     #[test]
-    fn aggressors_rest_until_they_are_told_and_end_when_they_are_told() {
-        let pressure = Pressure::of(1);
+    fn aggressors_are_idle_until_set_and_end_when_stopped() {
+        let pressure = Pressure::new(1);
         let mut memory = vec![0; 4096];
         fill(Traffic::Read, &mut memory);
         std::thread::scope(|scope| {

@@ -1,10 +1,10 @@
-//! What stands in the file: every page of 4 KiB begins with a number that says which page it is and
-//! which writing it comes from, and goes on with noise that nothing compresses.
+//! The content of the file: every 4 KiB page begins with a number derived from its position and the
+//! write generation, followed by incompressible noise.
 
-/// Bytes of a page.
+/// Bytes per page.
 pub(super) const PAGE: usize = 4096;
 
-/// Content of one writing of the file.
+/// Content of one write generation of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Content {
     pub(super) seed: u64,
@@ -13,7 +13,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Noise for a whole block, once for all blocks.
+    /// Fills a block with noise, once for all blocks.
     pub(super) fn noise(self, block: &mut [u8]) {
         let mut state = self.seed;
         for word in block.as_chunks_mut::<8>().0 {
@@ -22,7 +22,7 @@ impl Content {
         }
     }
 
-    /// Numbers the pages of a block that begins at `offset`, a multiple of a page.
+    /// Numbers the pages of a block at `offset`, a multiple of the page size.
     pub(super) fn number(self, block: &mut [u8], offset: u64) {
         let first = offset / PAGE as u64;
         for (page, at) in block.chunks_mut(PAGE).zip(first..) {
@@ -30,7 +30,7 @@ impl Content {
         }
     }
 
-    /// The first page of a block that is not the one that was written; `offset` as above.
+    /// The first page of a block that does not have the expected number; `offset` as above.
     pub(super) fn first_wrong(self, block: &[u8], offset: u64) -> Option<u64> {
         let first = offset / PAGE as u64;
         let wrong = |(page, at): &(&[u8], u64)| page[..8] != self.tag(*at);
@@ -42,8 +42,7 @@ impl Content {
     }
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): different numbers stay
-/// different.
+/// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection.
 fn mixed(number: u64) -> u64 {
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_in_a_wrong_place_or_of_an_older_writing_is_found() {
+    fn a_misplaced_or_stale_page_is_detected() {
         let content = Content { seed: 1, generation: 3 };
         let mut block = vec![0; 4 * PAGE];
         content.noise(&mut block);

@@ -1,5 +1,5 @@
-//! What the kernel counts around a phase: pages in and out of the whole machine, what of its page
-//! cache was dirty, what this process made the disks do, and what of the file was in memory.
+//! Kernel counters before and after a phase: pages in and out of the whole machine, its dirty page
+//! cache, this process's disk I/O, and the resident part of the file.
 
 use std::fs::File;
 
@@ -8,12 +8,12 @@ use assay_kernel::parse::keyed;
 use assay_kernel::{Root, clock, counters};
 use serde_json::{Value, json};
 
-use super::place::{Place, Way};
+use super::test_file::{OpenMode, TestFile};
 
-/// Why a figure is not there.
+/// Why a value is missing.
 type Missing = String;
 
-/// One look at all counters. Amounts in bytes.
+/// One reading of all counters. Amounts in bytes.
 #[derive(Debug, Clone)]
 pub(super) struct KernelCounters {
     user_ns: u64,
@@ -32,7 +32,7 @@ pub(super) struct KernelCounters {
 }
 
 impl KernelCounters {
-    pub(super) fn look(root: &Root, place: &Place) -> Self {
+    pub(super) fn read(root: &Root, test_file: &TestFile) -> Self {
         let read = |path: &str| root.read(path).map_err(|error| error.to_string());
         let lacks = |path: &str, key: &str| format!("{path} has no {key}");
         let (vmstat, meminfo, io) =
@@ -63,17 +63,17 @@ impl KernelCounters {
             writeback: amount("Writeback"),
             own_read: own("read_bytes"),
             own_written: own("write_bytes"),
-            file: cached(place),
+            file: cached(test_file),
         }
     }
 }
 
-fn cached(place: &Place) -> Result<Cached, Missing> {
-    let file: File = place.open(Way::Buffered).map_err(|cause| cause.to_string())?;
-    page_cache::of(&file, &place.path).map_err(|error| error.to_string())
+fn cached(test_file: &TestFile) -> Result<Cached, Missing> {
+    let file: File = test_file.open(OpenMode::Buffered).map_err(|cause| cause.to_string())?;
+    page_cache::usage(&file, &test_file.path).map_err(|error| error.to_string())
 }
 
-/// What grew from one look to the next.
+/// Increase from one reading to the next.
 pub(super) fn growth(
     before: &Result<u64, Missing>,
     after: &Result<u64, Missing>,
@@ -83,13 +83,15 @@ pub(super) fn growth(
     Ok(after.saturating_sub(*before))
 }
 
-/// A phase as the kernel saw it: the objects `cpu`, `disk`, `machine` and `file`.
+/// The counters of a phase: the objects `cpu`, `disk`, `machine` and `file`.
 pub(super) fn to_json(before: &KernelCounters, after: &KernelCounters) -> Value {
     let seconds = |before: u64, after: u64| after.saturating_sub(before) as f64 * 1e-9;
-    let grown =
-        |of: fn(&KernelCounters) -> &Result<u64, Missing>| value(&growth(of(before), of(after)));
-    let dirty = |witness: &KernelCounters, of: fn(&Cached) -> Option<u64>| match &witness.file {
-        Ok(cached) => match of(cached) {
+    let grown = |field: fn(&KernelCounters) -> &Result<u64, Missing>| {
+        value(&growth(field(before), field(after)))
+    };
+    let dirty = |counters: &KernelCounters, field: fn(&Cached) -> Option<u64>| match &counters.file
+    {
+        Ok(cached) => match field(cached) {
             Some(bytes) => json!(bytes),
             None => json!({ "not_available": "cachestat(2) needs Linux 6.5" }),
         },
@@ -99,12 +101,12 @@ pub(super) fn to_json(before: &KernelCounters, after: &KernelCounters) -> Value 
         "user_s": seconds(before.user_ns, after.user_ns),
         "system_s": seconds(before.system_ns, after.system_ns),
         "disk": {
-            "read_bytes": grown(|witness| &witness.own_read),
-            "written_bytes": grown(|witness| &witness.own_written),
+            "read_bytes": grown(|counters| &counters.own_read),
+            "written_bytes": grown(|counters| &counters.own_written),
         },
         "machine": {
-            "paged_in_bytes": grown(|witness| &witness.paged_in),
-            "paged_out_bytes": grown(|witness| &witness.paged_out),
+            "paged_in_bytes": grown(|counters| &counters.paged_in),
+            "paged_out_bytes": grown(|counters| &counters.paged_out),
             "cached_before_bytes": value(&before.cached),
             "cached_bytes": value(&after.cached),
             "dirty_before_bytes": value(&before.dirty),
@@ -120,8 +122,8 @@ pub(super) fn to_json(before: &KernelCounters, after: &KernelCounters) -> Value 
     })
 }
 
-fn value(found: &Result<u64, Missing>) -> Value {
-    crate::measured::known(found.as_ref().map(|bytes| json!(bytes)))
+fn value(amount: &Result<u64, Missing>) -> Value {
+    crate::measured::known(amount.as_ref().map(|bytes| json!(bytes)))
 }
 
 #[cfg(test)]
@@ -141,12 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn amounts_are_bytes_and_what_is_missing_says_which_file_lacks_it() {
+    fn amounts_are_bytes_and_missing_values_name_their_file() {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::in_directory(directory.path()).unwrap();
+        let test_file = TestFile::in_directory(directory.path()).unwrap();
         let [before, after] = [(1000, 4), (3048, 9)].map(|(pgpgin, dirty)| {
             let tree = host(pgpgin, dirty);
-            KernelCounters::look(&Root::at(tree.path()), &place)
+            KernelCounters::read(&Root::at(tree.path()), &test_file)
         });
         let json = to_json(&before, &after);
         assert_eq!(json["machine"]["paged_in_bytes"], 2 << 20);

@@ -1,11 +1,11 @@
-//! pages: what the page cache does to a file that is made, read twice and written in three ways,
-//! phase by phase. What is measured stands in docs/load/storage.md.
+//! pages: page cache behaviour for a file that is created, read twice and written in three ways,
+//! phase by phase. docs/load/storage.md describes what is measured.
 
 mod content;
 mod kernel_counters;
 mod output;
 mod phase;
-mod place;
+mod test_file;
 mod transfer;
 
 use std::path::PathBuf;
@@ -17,40 +17,40 @@ use serde_json::{Value, json};
 
 use crate::arguments::Shared;
 use crate::failure::Failure;
-use crate::footprint::{Footprint, shown};
+use crate::footprint::{Footprint, format_bytes};
 use crate::generator::{Finished, Generator};
 use crate::measured::Backing;
 use crate::output::Reporter;
 use crate::sleep;
 use assay_kernel::clock;
 use phase::{Phase, Record};
-use place::Place;
+use test_file::TestFile;
 use transfer::Transfer;
 
-/// Direct I/O wants multiples of the device's block size, at most this.
+/// Alignment for direct I/O: a multiple of the device's block size.
 const PAGE: u64 = 4096;
-/// A thread's stack, as far as it is touched.
-const THREAD: u64 = 24 << 10;
-/// Code and data of the program that are touched only when it works.
-const PROGRAM: u64 = 160 << 10;
+/// Touched part of a thread's stack.
+const THREAD_BYTES: u64 = 24 << 10;
+/// Program code and data touched only during the run.
+const PROGRAM_BYTES: u64 = 160 << 10;
 
-/// Arguments.
+/// Command-line arguments.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PagesOfFile {
-    /// Where the file is made; it is removed in the end
+    /// Directory for the file; the file is removed at the end
     #[arg(long, value_name = "DIR")]
     directory: PathBuf,
     /// Size of the file
     #[arg(long, value_name = "BYTES", default_value = "1GiB")]
     size: Bytes,
-    /// Bytes of a read or write
+    /// Bytes per read or write
     #[arg(long, value_name = "BYTES", default_value = "1MiB")]
     block: Bytes,
-    /// What is done after the file was made, in this order
+    /// Phases after the creation of the file, in this order
     #[arg(long, value_enum, value_name = "PHASE,PHASE,...", value_delimiter = ',')]
     #[arg(default_value = "first-read,second-read,write-buffered,flush,write-direct,write-sync")]
     phases: Vec<Phase>,
-    /// Rest before each phase, in seconds
+    /// Pause before each phase, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     pause: f64,
 }
@@ -60,16 +60,19 @@ impl PagesOfFile {
         let whole = |name: &str, bytes: Bytes| {
             if bytes.get() == 0 || !bytes.get().is_multiple_of(PAGE) {
                 return Err(Failure::usage(format!(
-                    "--{name} {bytes}: a multiple of {PAGE} bytes, as direct I/O wants it"
+                    "--{name} {bytes}: must be a multiple of {PAGE} bytes, as direct I/O requires"
                 )));
             }
             Ok(bytes.get())
         };
         if !(0.0..=1e9).contains(&self.pause) {
-            return Err(Failure::usage(format!("--pause {}: seconds, 0 or more", self.pause)));
+            return Err(Failure::usage(format!(
+                "--pause {}: must be 0 seconds or more",
+                self.pause
+            )));
         }
         if self.phases.contains(&Phase::Create) {
-            return Err(Failure::usage("--phases: `create` comes first by itself"));
+            return Err(Failure::usage("--phases: `create` always comes first"));
         }
         let (size, block) = (whole("size", self.size)?, whole("block", self.block)?);
         Ok(Transfer {
@@ -80,21 +83,21 @@ impl PagesOfFile {
         })
     }
 
-    /// Bytes that the directory has room for.
+    /// Free bytes of the file system.
     fn free(&self) -> Result<u64, Failure> {
         if !self.directory.is_dir() {
-            let shown = self.directory.display();
-            return Err(Failure::usage(format!("--directory {shown}: there is no such directory")));
+            let directory = self.directory.display();
+            return Err(Failure::usage(format!("--directory {directory}: no such directory")));
         }
         Ok(filesystem::free_space(&self.directory)?)
     }
 
-    fn go(
+    fn run_phases(
         &self,
         transfer: &Transfer,
-        place: &Place,
+        test_file: &TestFile,
         root: &Root,
-        talk: &dyn Reporter,
+        reporter: &dyn Reporter,
     ) -> Result<Vec<Record>, Failure> {
         let mut records = Vec::with_capacity(self.phases.len() + 1);
         let mut generation = 0;
@@ -103,10 +106,10 @@ impl PagesOfFile {
                 break;
             }
             sleep::until(clock::monotonic_ns() + (self.pause * 1e9) as u64);
-            talk.progress("phases", records.len(), self.phases.len() + 1);
-            let record = phase::run(phase, transfer, place, &mut generation, root)?;
-            if let Err(reason) = &record.found {
-                talk.say(&format!("{}: not available: {reason}", phase.name()));
+            reporter.progress("phases", records.len(), self.phases.len() + 1);
+            let record = phase::run(phase, transfer, test_file, &mut generation, root)?;
+            if let Err(reason) = &record.outcome {
+                reporter.line(&format!("{}: not available: {reason}", phase.name()));
             }
             records.push(record);
         }
@@ -117,7 +120,7 @@ impl PagesOfFile {
 impl Generator for PagesOfFile {
     const NAME: &'static str = "pages";
     const ABOUT: &'static str =
-        "Phases of the page cache: a file made, read twice, and written in three ways";
+        "Phases of the page cache: a file is created, read twice, and written in three ways";
 
     fn footprint(&self, shared: &Shared) -> Result<Footprint, Failure> {
         let transfer = self.transfer(shared)?;
@@ -126,8 +129,8 @@ impl Generator for PagesOfFile {
             return Err(Failure::Unable {
                 what: format!(
                     "the file takes {}, and {} are free in {}",
-                    shown(needed),
-                    shown(free),
+                    format_bytes(needed),
+                    format_bytes(free),
                     self.directory.display()
                 ),
                 remedy: "choose a smaller --size, or another --directory".to_owned(),
@@ -136,10 +139,10 @@ impl Generator for PagesOfFile {
         let threads = transfer.threads as u64;
         let parts = vec![
             ("blocks", threads * transfer.block),
-            ("threads", threads * THREAD),
-            ("program", PROGRAM),
+            ("threads", threads * THREAD_BYTES),
+            ("program", PROGRAM_BYTES),
         ];
-        Ok(Footprint::of_phases(vec![crate::footprint::Phase { name: "phases", parts }]))
+        Ok(Footprint::new(vec![crate::footprint::Phase { name: "phases", parts }]))
     }
 
     fn storage(&self, shared: &Shared) -> Result<Option<Value>, Failure> {
@@ -151,13 +154,13 @@ impl Generator for PagesOfFile {
         })))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
+    fn run(&self, shared: &Shared, reporter: &dyn Reporter) -> Result<Finished, Failure> {
         signal::note_interruptions();
         let root = Root::real();
         let transfer = self.transfer(shared)?;
-        let place = Place::in_directory(&self.directory)?;
+        let test_file = TestFile::in_directory(&self.directory)?;
         shared.ready()?;
-        let records = self.go(&transfer, &place, &root, talk)?;
+        let records = self.run_phases(&transfer, &test_file, &root, reporter)?;
         let report = output::report(&transfer, &records, signal::interrupted_by());
         Ok(Finished { report, backing: Backing::read(&root) })
     }

@@ -3,28 +3,28 @@
 use serde_json::{Map, Value, json};
 
 use super::kernel_counters::{self, growth};
-use super::phase::{Found, Record};
+use super::phase::{Measurement, Record};
 use super::transfer::Transfer;
-use crate::footprint::shown;
+use crate::footprint::format_bytes;
 use crate::generator::Report;
 
-/// The report of docs/load/storage.md.
+/// The report described in docs/load/storage.md.
 pub(super) fn report(transfer: &Transfer, records: &[Record], ended_by: Option<&str>) -> Report {
     let mut text = format!(
         "file of {}, blocks of {}, threads {}\n{}",
-        shown(transfer.size),
-        shown(transfer.block),
+        format_bytes(transfer.size),
+        format_bytes(transfer.block),
         transfer.threads,
         row(["phase", "s", "MB/s", "system s", "from disk", "in memory", "dirty"])
     );
     let (mut phases, mut metrics) = (Vec::new(), Map::new());
     for record in records {
         let name = record.phase.name();
-        match &record.found {
-            Ok(found) => {
-                let json = phase_json(name, found);
-                text.push_str(&line(name, found, &json));
-                note(&mut metrics, record, found);
+        match &record.outcome {
+            Ok(measurement) => {
+                let json = phase_json(name, measurement);
+                text.push_str(&line(name, measurement, &json));
+                note(&mut metrics, record, measurement);
                 phases.push(json);
             }
             Err(reason) => {
@@ -53,22 +53,22 @@ fn row(cells: [&str; 7]) -> String {
     format!("{first:<15}{rest}\n")
 }
 
-fn seconds(found: &Found) -> f64 {
-    // A clock that did not move would make a phase free.
-    found.end_ns.saturating_sub(found.begin_ns).max(1) as f64 * 1e-9
+fn seconds(measurement: &Measurement) -> f64 {
+    // Avoids dividing by zero if the clock did not advance.
+    measurement.end_ns.saturating_sub(measurement.begin_ns).max(1) as f64 * 1e-9
 }
 
-fn line(name: &str, found: &Found, json: &Value) -> String {
+fn line(name: &str, measurement: &Measurement, json: &Value) -> String {
     let amount = |pointer: &str| {
-        json.pointer(pointer).and_then(Value::as_u64).map_or_else(|| "-".to_owned(), shown)
+        json.pointer(pointer).and_then(Value::as_u64).map_or_else(|| "-".to_owned(), format_bytes)
     };
-    let rate = match found.bytes {
+    let rate = match measurement.bytes {
         0 => "-".to_owned(),
-        bytes => format!("{:.1}", bytes as f64 / seconds(found) * 1e-6),
+        bytes => format!("{:.1}", bytes as f64 / seconds(measurement) * 1e-6),
     };
     row([
         name,
-        &format!("{:.3}", seconds(found)),
+        &format!("{:.3}", seconds(measurement)),
         &rate,
         &format!("{:.3}", json["system_s"].as_f64().unwrap_or(f64::NAN)),
         &amount("/disk/read_bytes"),
@@ -77,44 +77,44 @@ fn line(name: &str, found: &Found, json: &Value) -> String {
     ])
 }
 
-fn phase_json(name: &str, found: &Found) -> Value {
+fn phase_json(name: &str, measurement: &Measurement) -> Value {
     let mut json = json!({
         "name": name,
-        "way": found.way,
-        "begin_ns": found.begin_ns,
-        "end_ns": found.end_ns,
-        "seconds": seconds(found),
-        "bytes": found.bytes,
-        "bytes_per_s": found.bytes as f64 / seconds(found),
+        "way": measurement.access,
+        "begin_ns": measurement.begin_ns,
+        "end_ns": measurement.end_ns,
+        "seconds": seconds(measurement),
+        "bytes": measurement.bytes,
+        "bytes_per_s": measurement.bytes as f64 / seconds(measurement),
     });
-    if let (Some(json), Value::Object(seen)) =
-        (json.as_object_mut(), kernel_counters::to_json(&found.before, &found.after))
+    if let (Some(json), Value::Object(counters)) =
+        (json.as_object_mut(), kernel_counters::to_json(&measurement.before, &measurement.after))
     {
-        json.extend(seen);
+        json.extend(counters);
     }
     json
 }
 
-/// Numbers of a phase that need no look into `phases`. One that is done twice keeps its last.
-fn note(metrics: &mut Map<String, Value>, record: &Record, found: &Found) {
+/// Flat metrics of a phase. For a repeated phase the last one counts.
+fn note(metrics: &mut Map<String, Value>, record: &Record, measurement: &Measurement) {
     let name = record.phase.name();
     let mut put = |what: &str, value: f64| metrics.insert(format!("{name}_{what}"), json!(value));
-    put("s", seconds(found));
-    if found.bytes > 0 {
-        put("bytes_per_s", found.bytes as f64 / seconds(found));
+    put("s", seconds(measurement));
+    if measurement.bytes > 0 {
+        put("bytes_per_s", measurement.bytes as f64 / seconds(measurement));
     }
     if !record.phase.reads() {
         return;
     }
-    // Which part of what it read came from a disk and which from memory: 1 and 0 for the first
-    // time, 0 and 1 for the second.
-    if let Ok(read) = growth(&found.before.own_read, &found.after.own_read) {
+    // Fractions of the bytes read from a disk and from memory: 1 and 0 for the first read, 0 and 1
+    // for the second.
+    if let Ok(read) = growth(&measurement.before.own_read, &measurement.after.own_read) {
         put("disk_bytes", read as f64);
-        let part = read as f64 / found.bytes.max(1) as f64;
+        let part = read as f64 / measurement.bytes.max(1) as f64;
         put("disk_part", part);
         put("memory_part", (1.0 - part).max(0.0));
     }
-    if let Ok(file) = &found.before.file {
+    if let Ok(file) = &measurement.before.file {
         put("resident_before_bytes", file.resident as f64);
     }
 }
@@ -125,16 +125,18 @@ mod tests {
 
     use super::*;
     use crate::pages::phase::{self, Phase};
-    use crate::pages::place::Place;
+    use crate::pages::test_file::TestFile;
 
     #[test]
-    fn a_phase_that_could_not_be_done_says_why_and_has_no_metric() {
+    fn a_phase_that_failed_has_a_reason_and_no_metric() {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::in_directory(directory.path()).unwrap();
+        let test_file = TestFile::in_directory(directory.path()).unwrap();
         let transfer = Transfer { size: 1 << 16, block: 1 << 14, threads: 1, seed: 1 };
-        let create = phase::run(Phase::Create, &transfer, &place, &mut 0, &Root::real()).unwrap();
-        let read = phase::run(Phase::SecondRead, &transfer, &place, &mut 0, &Root::real()).unwrap();
-        let missing = Record { phase: Phase::WriteDirect, found: Err("no O_DIRECT".to_owned()) };
+        let create =
+            phase::run(Phase::Create, &transfer, &test_file, &mut 0, &Root::real()).unwrap();
+        let read =
+            phase::run(Phase::SecondRead, &transfer, &test_file, &mut 0, &Root::real()).unwrap();
+        let missing = Record { phase: Phase::WriteDirect, outcome: Err("no O_DIRECT".to_owned()) };
         let report = report(&transfer, &[create, read, missing], Some("SIGINT"));
         assert!(
             report.text.contains("write_direct    not available: no O_DIRECT"),

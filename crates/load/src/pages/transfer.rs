@@ -1,4 +1,4 @@
-//! Reading or writing the whole file once, by one or more threads.
+//! Reads or writes the whole file once, with one or more threads.
 
 use std::fs::File;
 use std::io;
@@ -8,22 +8,22 @@ use assay_kernel::anonymous_memory::{HugePages, Pages};
 use assay_kernel::signal;
 
 use super::content::Content;
-use super::place::{Place, Way, ended};
+use super::test_file::{OpenMode, TestFile, ended};
 use crate::failure::Failure;
 use crate::parallel_region::ParallelRegion;
 
-/// What is moved, and by how many.
+/// Parameters of the transfers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Transfer {
-    /// Bytes of the file.
+    /// File size in bytes.
     pub(super) size: u64,
-    /// Bytes of a read or write; the last one may be shorter.
+    /// Bytes per read or write; the last one may be shorter.
     pub(super) block: u64,
     pub(super) threads: usize,
     pub(super) seed: u64,
 }
 
-/// In which direction.
+/// Direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Read,
@@ -31,20 +31,21 @@ pub(super) enum Direction {
 }
 
 impl Transfer {
-    /// Reads or writes everything, each thread its part from its begin to its end, with a
-    /// descriptor and a block of its own. Returns how many bytes; fewer after a signal.
-    pub(super) fn go(
+    /// Reads or writes everything; each thread handles its part from start to end, with its own
+    /// descriptor and block. Returns the number of bytes; fewer after a signal.
+    pub(super) fn run(
         &self,
         direction: Direction,
-        way: Way,
+        mode: OpenMode,
         content: Content,
-        place: &Place,
+        test_file: &TestFile,
     ) -> Result<u64, Failure> {
-        let team = ParallelRegion::of(self.threads);
+        let region = ParallelRegion::new(self.threads);
         let blocks = self.size.div_ceil(self.block) as usize;
-        let files = (0..team.size()).map(|_| place.open(way)).collect::<io::Result<Vec<File>>>();
-        let files = files.map_err(|cause| ended("open", &place.path, &cause))?;
-        let moved = team.each(files, |worker, file| {
+        let files =
+            (0..region.size()).map(|_| test_file.open(mode)).collect::<io::Result<Vec<File>>>();
+        let files = files.map_err(|cause| ended("open", &test_file.path, &cause))?;
+        let moved = region.each(files, |worker, file| {
             let mut memory = Pages::<u8>::zeroed(self.block as usize, HugePages::Never)?;
             if direction == Direction::Write {
                 content.noise(&mut memory);
@@ -56,7 +57,14 @@ impl Transfer {
                 }
                 let offset = number as u64 * self.block;
                 let length = self.block.min(self.size - offset) as usize;
-                one(direction, content, &file, offset, &mut memory[..length], place)?;
+                transfer_block(
+                    direction,
+                    content,
+                    &file,
+                    offset,
+                    &mut memory[..length],
+                    test_file,
+                )?;
                 moved += length as u64;
             }
             Ok(moved)
@@ -65,28 +73,29 @@ impl Transfer {
     }
 }
 
-/// One block.
-fn one(
+/// Transfers one block.
+fn transfer_block(
     direction: Direction,
     content: Content,
     file: &File,
     offset: u64,
     block: &mut [u8],
-    place: &Place,
+    test_file: &TestFile,
 ) -> Result<(), Failure> {
     match direction {
         Direction::Write => {
             content.number(block, offset);
-            file.write_all_at(block, offset).map_err(|cause| ended("write", &place.path, &cause))
+            file.write_all_at(block, offset)
+                .map_err(|cause| ended("write", &test_file.path, &cause))
         }
         Direction::Read => {
             file.read_exact_at(block, offset)
-                .map_err(|cause| ended("read", &place.path, &cause))?;
+                .map_err(|cause| ended("read", &test_file.path, &cause))?;
             match content.first_wrong(block, offset) {
                 None => Ok(()),
                 Some(page) => Err(Failure::Wrong(format!(
-                    "page {page} of {} is not the one that was written",
-                    place.path.display()
+                    "page {page} of {} does not have the content that was written",
+                    test_file.path.display()
                 ))),
             }
         }
@@ -102,25 +111,27 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let content = Content { seed: 9, generation: 0 };
         for threads in [1, 3, 40] {
-            let place = Place::in_directory(directory.path()).unwrap();
+            let test_file = TestFile::in_directory(directory.path()).unwrap();
             let transfer = Transfer { size: 9 * 4096, block: 2 * 4096, threads, seed: 9 };
-            let go = |direction| transfer.go(direction, Way::Buffered, content, &place);
-            assert_eq!(go(Direction::Write).unwrap(), 9 * 4096);
-            assert_eq!(go(Direction::Read).unwrap(), 9 * 4096);
+            let run = |direction| transfer.run(direction, OpenMode::Buffered, content, &test_file);
+            assert_eq!(run(Direction::Write).unwrap(), 9 * 4096);
+            assert_eq!(run(Direction::Read).unwrap(), 9 * 4096);
             let newer = Content { generation: 1, ..content };
-            let failure = transfer.go(Direction::Read, Way::Buffered, newer, &place).unwrap_err();
+            let failure =
+                transfer.run(Direction::Read, OpenMode::Buffered, newer, &test_file).unwrap_err();
             assert!(failure.to_string().contains("page 0"), "{failure}");
             assert_eq!(failure.exit_code(), 5);
         }
     }
 
     #[test]
-    fn a_file_that_is_too_short_ends_the_load_with_its_name() {
+    fn a_truncated_file_ends_the_load_with_its_name() {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::in_directory(directory.path()).unwrap();
+        let test_file = TestFile::in_directory(directory.path()).unwrap();
         let transfer = Transfer { size: 8192, block: 4096, threads: 1, seed: 1 };
         let content = Content { seed: 1, generation: 0 };
-        let failure = transfer.go(Direction::Read, Way::Buffered, content, &place).unwrap_err();
+        let failure =
+            transfer.run(Direction::Read, OpenMode::Buffered, content, &test_file).unwrap_err();
         assert!(failure.to_string().contains("assay-pages"), "{failure}");
     }
 }

@@ -1,70 +1,71 @@
-//! Where the threads of a region meet. It spins first, since the levels of a search are
-//! microseconds apart, and sleeps when that takes long, since the machine may be shared.
+//! The barrier of a parallel region. It spins first, since the levels of a search are microseconds
+//! apart, and sleeps if that takes long, since the CPUs may be shared with others.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Looks before sleeping: some tens of microseconds.
-const PATIENCE: u32 = 4096;
+/// Iterations before sleeping: some tens of microseconds.
+const MAX_SPINS: u32 = 4096;
 
-/// A barrier for a fixed number of threads, to be used again and again.
+/// A reusable barrier for a fixed number of threads.
 pub(super) struct Barrier {
     size: usize,
     arrived: AtomicUsize,
-    /// How often all have met; a thread waits for it to change.
-    meetings: AtomicUsize,
+    /// Generation of the barrier; waiting threads watch it for a change.
+    generation: AtomicUsize,
     broken: AtomicBool,
     sleep: Mutex<()>,
     wake: Condvar,
 }
 
 impl Barrier {
-    pub(super) fn of(size: usize) -> Self {
+    pub(super) fn new(size: usize) -> Self {
         Self {
             size,
             arrived: AtomicUsize::new(0),
-            meetings: AtomicUsize::new(0),
+            generation: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
             sleep: Mutex::new(()),
             wake: Condvar::new(),
         }
     }
 
-    /// Waits for all the others. When one of them has panicked this one ends too, because it
-    /// would wait for ever.
+    /// Waits for all other threads. If one of them has panicked, this one panics too instead of
+    /// waiting for ever.
     pub(super) fn wait(&self) {
-        let meeting = self.meetings.load(Ordering::Acquire);
+        let current = self.generation.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.size {
             self.arrived.store(0, Ordering::Relaxed);
-            self.open(|| self.meetings.store(meeting.wrapping_add(1), Ordering::Release));
+            self.open(|| self.generation.store(current.wrapping_add(1), Ordering::Release));
             return;
         }
         let closed = || {
-            self.meetings.load(Ordering::Acquire) == meeting && !self.broken.load(Ordering::Acquire)
+            self.generation.load(Ordering::Acquire) == current
+                && !self.broken.load(Ordering::Acquire)
         };
-        let mut looks = 0;
-        while closed() && looks < PATIENCE {
+        let mut spins = 0;
+        while closed() && spins < MAX_SPINS {
             spin_loop();
-            looks += 1;
+            spins += 1;
         }
         if closed() {
             let guard = self.sleep.lock().unwrap_or_else(PoisonError::into_inner);
             drop(self.wake.wait_while(guard, |()| closed()));
         }
         if self.broken.load(Ordering::Acquire) {
-            std::panic::resume_unwind(Box::new("another thread of the team has failed"));
+            std::panic::resume_unwind(Box::new("another thread of the region has failed"));
         }
     }
 
-    /// Changes what sleepers wait for; under the lock, so that none misses it.
+    /// Changes the condition that sleepers wait for; under the lock, so that none misses it.
     fn open(&self, change: impl FnOnce()) {
         let _guard = self.sleep.lock().unwrap_or_else(PoisonError::into_inner);
         change();
         self.wake.notify_all();
     }
 
-    /// A guard that breaks the barrier when it is dropped by a panic.
+    /// A guard that breaks the barrier if it is dropped during a panic.
     pub(super) fn broken_by_panic(&self) -> impl Drop + '_ {
         Guard(self)
     }

@@ -9,7 +9,7 @@ const MODULUS: u64 = 1 << 48;
 pub(super) struct Lrand48(u64);
 
 impl Lrand48 {
-    /// srand48(3): the lower 32 bits of the seed are the higher ones of the state.
+    /// srand48(3): the lower 32 bits of the seed become the higher bits of the state.
     pub(super) fn seeded(seed: u64) -> Self {
         Self(((seed & 0xFFFF_FFFF) << 16) | 0x330E)
     }
@@ -20,12 +20,12 @@ impl Lrand48 {
         (self.0 >> 17) as u32
     }
 
-    /// A number below `end`, taken as the remainder.
+    /// A number below `end`, computed as a remainder.
     pub(super) fn below(&mut self, end: usize) -> usize {
         self.next() as usize % end
     }
 
-    /// From 0 to 1, both included, in single precision throughout.
+    /// A number from 0 to 1, both included, in single precision throughout.
     pub(super) fn unit(&mut self) -> f32 {
         self.next() as f32 / i32::MAX as f32
     }

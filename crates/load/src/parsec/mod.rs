@@ -1,5 +1,6 @@
 //! Two programs of PARSEC (Bienia, "Benchmarking Modern Multiprocessors", 2011), written from their
-//! published definitions: `blackscholes`, which computes, and `streamcluster`, which streams.
+//! published definitions: `blackscholes` is bound by computation, `streamcluster` by memory
+//! bandwidth.
 
 mod blackscholes;
 mod lrand48;
@@ -10,14 +11,14 @@ use crate::failure::Failure;
 pub(crate) use blackscholes::Blackscholes;
 pub(crate) use streamcluster::Streamcluster;
 
-/// What both print first.
+/// First line of both programs' output.
 const BANNER: &str = "PARSEC Benchmark Suite";
 
 /// `--time` in nanoseconds.
 fn for_ns(seconds: Option<f64>) -> Result<Option<u64>, Failure> {
     match seconds {
         Some(time) if !(time > 0.0 && time <= 1e9) => {
-            Err(Failure::usage(format!("--time {time}: seconds, more than 0")))
+            Err(Failure::usage(format!("--time {time}: must be more than 0 seconds")))
         }
         _ => Ok(seconds.map(|seconds| (seconds * 1e9) as u64)),
     }

@@ -1,5 +1,5 @@
-//! spin: CPU time and nothing else. Every thread multiplies in registers until the time is up, and
-//! says how much it got done. What is measured stands in docs/load/compute.md.
+//! spin: CPU time only. Every thread multiplies in registers until the time is up, and counts its
+//! steps. docs/load/compute.md describes what is measured.
 
 mod sequence;
 
@@ -16,72 +16,79 @@ use crate::output::Reporter;
 use crate::parallel_region::ParallelRegion;
 use sequence::Sequence;
 
-/// Steps between two looks at the clock: some 50 microseconds.
+/// Steps between two checks of the clock: some 50 microseconds.
 const CHUNK: u64 = 1 << 15;
-/// A thread's stack, as far as it is touched.
-const THREAD: u64 = 24 << 10;
-/// Code and data of the program that are touched only when it works.
-const PROGRAM: u64 = 96 << 10;
+/// Touched part of a thread's stack.
+const THREAD_BYTES: u64 = 24 << 10;
+/// Program code and data touched only during the run.
+const PROGRAM_BYTES: u64 = 96 << 10;
 
-/// Arguments.
+/// Command-line arguments.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Spin {
-    /// How long, in seconds
+    /// Duration in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     time: f64,
 }
 
-/// What one thread has done.
+/// Result of one thread.
 #[derive(Debug, Clone, Copy)]
-struct Share {
+struct ThreadResult {
     steps: u64,
     cpu_ns: u64,
     wall_ns: u64,
-    /// Whether the end of its sequence is where that many steps lead.
+    /// Whether the final state matches that number of steps.
     is_right: bool,
 }
 
 impl Generator for Spin {
     const NAME: &'static str = "spin";
-    const ABOUT: &'static str =
-        "Threads that use their CPUs and nothing else, and count what they get done";
+    const ABOUT: &'static str = "Threads that only use CPU time, and count their work";
 
     fn footprint(&self, shared: &Shared) -> Result<Footprint, Failure> {
         if !(self.time > 0.0 && self.time <= 1e9) {
-            return Err(Failure::usage(format!("--time {}: seconds, more than 0", self.time)));
+            return Err(Failure::usage(format!(
+                "--time {}: must be more than 0 seconds",
+                self.time
+            )));
         }
-        let threads = THREAD * shared.workers() as u64;
-        let parts = vec![("threads", threads), ("program", PROGRAM)];
-        Ok(Footprint::of_phases(vec![Phase { name: "spin", parts }]))
+        let threads = THREAD_BYTES * shared.workers() as u64;
+        let parts = vec![("threads", threads), ("program", PROGRAM_BYTES)];
+        Ok(Footprint::new(vec![Phase { name: "spin", parts }]))
     }
 
     fn run(&self, shared: &Shared, _: &dyn Reporter) -> Result<Finished, Failure> {
         signal::note_interruptions();
-        let team = ParallelRegion::of(shared.workers());
+        let region = ParallelRegion::new(shared.workers());
         let seed = shared.seed.unwrap_or(1);
         let began = shared.ready()?;
         let end = began + (self.time * 1e9) as u64;
-        let shares = team.run(|worker| spin(seed.wrapping_add(worker.id as u64), end));
+        let shares = region.run(|worker| spin(seed.wrapping_add(worker.id as u64), end));
         if let Some(wrong) = shares.iter().position(|share| !share.is_right) {
-            return Err(Failure::Wrong(format!("thread {wrong} has computed a wrong number")));
+            return Err(Failure::Wrong(format!("thread {wrong} computed a wrong result")));
         }
         Ok(Finished { report: report(&shares), backing: Backing::read(&Root::real()) })
     }
 }
 
-fn spin(seed: u64, end: u64) -> Share {
+fn spin(seed: u64, end: u64) -> ThreadResult {
     let (wall, cpu) = (clock::monotonic_ns(), clock::thread_cpu_ns());
-    let mut sequence = Sequence::of(seed);
+    let mut sequence = Sequence::from_seed(seed);
     let mut steps = 0;
     while clock::monotonic_ns() < end && signal::interrupted_by().is_none() {
         sequence.walk(CHUNK);
         steps += CHUNK;
     }
     let (cpu_ns, wall_ns) = (clock::thread_cpu_ns() - cpu, clock::monotonic_ns() - wall);
-    Share { steps, cpu_ns, wall_ns, is_right: sequence == Sequence::of(seed).after(steps) }
+    ThreadResult {
+        steps,
+        cpu_ns,
+        wall_ns,
+        is_right: sequence == Sequence::from_seed(seed).after(steps),
+    }
 }
 
-fn report(shares: &[Share]) -> Report {
+fn report(shares: &[ThreadResult]) -> Report {
     let mut text = format!("{:>6} {:>16} {:>10} {:>10}\n", "thread", "steps", "CPU s", "wall s");
     for (number, share) in shares.iter().enumerate() {
         let (cpu, wall) = (seconds(share.cpu_ns), seconds(share.wall_ns));
@@ -92,7 +99,7 @@ fn report(shares: &[Share]) -> Report {
     let wall = seconds(shares.iter().map(|share| share.wall_ns).max().unwrap_or(0));
     let (rate, per_cpu) = (steps as f64 / wall, steps as f64 / cpu);
     text.push_str(&format!(
-        "{steps} steps in {wall:.3} s: {rate:.4e} a second, {per_cpu:.4e} a second of CPU time, \
+        "{steps} steps in {wall:.3} s: {rate:.4e} per second, {per_cpu:.4e} per second of CPU time, \
          {:.3} CPUs\n",
         cpu / wall
     ));
@@ -132,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spin_lasts_as_long_as_it_was_to_and_is_checked() {
+    fn a_spin_lasts_for_its_duration_and_is_verified() {
         let began = clock::monotonic_ns();
         let share = spin(7, began + 30_000_000);
         assert!(share.is_right && share.steps > 0, "{share:?}");
@@ -142,8 +149,12 @@ mod tests {
 
     #[test]
     fn the_report_adds_threads_up_and_divides_by_the_longest() {
-        let share =
-            Share { steps: 500, cpu_ns: 250_000_000, wall_ns: 1_000_000_000, is_right: true };
+        let share = ThreadResult {
+            steps: 500,
+            cpu_ns: 250_000_000,
+            wall_ns: 1_000_000_000,
+            is_right: true,
+        };
         let report = report(&[share, share]);
         let metrics = &report.json["metrics"];
         assert_eq!(metrics["steps_per_s"], 1000.0);

@@ -1,5 +1,5 @@
-//! One thread's part of the work: chooses operations and keys as YCSB's `CoreWorkload` does, has
-//! them done, and notes how long they took.
+//! One client thread: chooses operations and keys as YCSB's `CoreWorkload` does, executes them, and
+//! records their latencies.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_kernel::clock::monotonic_ns;
 
 use super::distribution::Keys;
-use super::measure::{Book, Operation, Rules, Times};
+use super::measure::{Measurements, Operation, Rules, Times};
 use super::random::Random;
 use super::record::Shape;
 use super::sequence::Acknowledged;
@@ -16,44 +16,44 @@ use super::settings::{Settings, Workload};
 use super::store::{NewValue, Session, Status};
 use crate::output::Reporter;
 
-/// What a thread shows to the others while it works.
+/// State of a thread that other threads may read while it works.
 #[derive(Debug)]
-pub(super) struct Desk {
-    /// Operations that are done.
+pub(super) struct ThreadStats {
+    /// Number of completed operations.
     pub(super) done: AtomicU64,
-    book: Mutex<Book>,
+    measurements: Mutex<Measurements>,
 }
 
-impl Desk {
+impl ThreadStats {
     pub(super) fn new() -> Self {
-        Self { done: AtomicU64::new(0), book: Mutex::new(Book::new()) }
+        Self { done: AtomicU64::new(0), measurements: Mutex::new(Measurements::new()) }
     }
 
-    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn measurements(&self) -> MutexGuard<'_, Measurements> {
+        self.measurements.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes how long the thread's reference to the store took to go.
+    /// Records how long closing the thread's session took.
     pub(super) fn note_cleanup(&self, rules: &Rules, start: u64) {
         let times = Times { intended: start, start, end: monotonic_ns() };
-        self.book().add(rules, Operation::Cleanup, None, times);
+        self.measurements().add(rules, Operation::Cleanup, None, times);
     }
 }
 
-/// What all threads share.
+/// State shared by all threads.
 pub(super) struct Shared<'r> {
     pub(super) settings: &'r Settings,
-    /// Of the insertions while loading.
+    /// Next key of the loading phase.
     pub(super) next_key: &'r AtomicU64,
-    /// Of the insertions among the operations.
+    /// Keys inserted by operations of the mix.
     pub(super) inserted: &'r Acknowledged,
-    pub(super) talk: &'r dyn Reporter,
+    pub(super) reporter: &'r dyn Reporter,
 }
 
-/// A thread's own.
+/// A client thread.
 pub(super) struct Client<'r, S> {
     shared: &'r Shared<'r>,
-    desk: &'r Desk,
+    stats: &'r ThreadStats,
     session: S,
     random: Random,
     keys: Keys,
@@ -65,12 +65,17 @@ pub(super) struct Client<'r, S> {
 }
 
 impl<'r, S: Session> Client<'r, S> {
-    pub(super) fn new(shared: &'r Shared<'r>, desk: &'r Desk, session: S, random: Random) -> Self {
+    pub(super) fn new(
+        shared: &'r Shared<'r>,
+        stats: &'r ThreadStats,
+        session: S,
+        random: Random,
+    ) -> Self {
         let keys = shared.settings.workload.keys.clone();
         let buffer = || Vec::with_capacity(2048);
         Self {
             shared,
-            desk,
+            stats,
             session,
             random,
             keys,
@@ -96,7 +101,7 @@ impl<'r, S: Session> Client<'r, S> {
     /// One insertion of the loading phase; false ends the thread's work.
     pub(super) fn insert_next(&mut self) -> bool {
         let number = self.shared.next_key.fetch_add(1, Ordering::Relaxed);
-        self.spell(number);
+        self.write_key(number);
         self.shape().write(&self.key, &mut self.random, &mut self.record);
         let retries = self.workload().retries;
         for attempt in 1.. {
@@ -104,21 +109,21 @@ impl<'r, S: Session> Client<'r, S> {
                 return true;
             }
             if attempt > retries.limit {
-                self.shared.talk.say(&format!(
+                self.shared.reporter.line(&format!(
                     "Error inserting, not retrying any more. number of attempts: {attempt}Insertion \
                      Retry Limit: {}",
                     retries.limit
                 ));
                 break;
             }
-            self.shared.talk.say(&format!("Retrying insertion, retry count: {attempt}"));
+            self.shared.reporter.line(&format!("Retrying insertion, retry count: {attempt}"));
             let seconds = retries.seconds as f64 * (0.8 + 0.4 * self.random.unit());
             std::thread::sleep(Duration::from_secs_f64(seconds));
         }
         retries.keep_going
     }
 
-    /// One operation of the mix; false when there is none to choose from.
+    /// One operation of the mix; false if the mix is empty.
     pub(super) fn operate(&mut self) -> bool {
         let Some(mix) = &self.workload().mix else { return false };
         match mix.draw(&mut self.random) {
@@ -131,34 +136,34 @@ impl<'r, S: Session> Client<'r, S> {
         true
     }
 
-    fn spell(&mut self, number: u64) {
+    fn write_key(&mut self, number: u64) {
         self.workload().spelling.write(number, &mut self.key);
     }
 
-    /// Spells the key of a record that is there.
+    /// Writes the key of an existing record into `key`.
     fn choose_key(&mut self) {
         let newest = self.shared.inserted.newest();
         let number = self.keys.draw(newest, &mut self.random);
-        self.spell(number);
+        self.write_key(number);
     }
 
-    fn note(&self, operation: Operation, status: Option<Status>, start: u64) -> u64 {
+    fn record_latency(&self, operation: Operation, status: Option<Status>, start: u64) -> u64 {
         let end = monotonic_ns();
         let times = Times { intended: self.intended.unwrap_or(start), start, end };
-        self.desk.book().add(self.rules(), operation, status, times);
+        self.stats.measurements().add(self.rules(), operation, status, times);
         end
     }
 
     fn insert(&mut self) -> Status {
         let start = monotonic_ns();
         let status = self.session.insert(&self.key, &self.record);
-        self.note(Operation::Insert, Some(status), start);
+        self.record_latency(Operation::Insert, Some(status), start);
         status
     }
 
     fn insert_new(&mut self) {
         let number = self.shared.inserted.next();
-        self.spell(number);
+        self.write_key(number);
         self.shape().write(&self.key, &mut self.random, &mut self.record);
         self.insert();
         self.shared.inserted.acknowledge(number);
@@ -175,10 +180,10 @@ impl<'r, S: Session> Client<'r, S> {
         self.read.clear();
         let start = monotonic_ns();
         let status = self.session.read(&self.key, integrity.then_some(&mut self.read));
-        self.note(Operation::Read, Some(status), start);
+        self.record_latency(Operation::Read, Some(status), start);
     }
 
-    /// `dataintegrity`: nothing read is an error, another value an unexpected state.
+    /// `dataintegrity`: a failed read is an error, a different value an unexpected state.
     fn verify(&mut self) {
         if !self.shape().integrity {
             return;
@@ -192,10 +197,11 @@ impl<'r, S: Session> Client<'r, S> {
             Status::UnexpectedState
         };
         let times = (start, monotonic_ns());
-        self.desk.book().add_plain(self.rules(), Operation::Verify, Some(status), times);
+        self.stats.measurements().add_plain(self.rules(), Operation::Verify, Some(status), times);
     }
 
-    /// Makes new values, one behind the other in `record`; the fields with where each ends.
+    /// Generates new values, concatenated in `record`; returns the fields and where each value
+    /// ends.
     fn new_values(&mut self) -> Vec<(usize, usize)> {
         let shape = self.shape();
         let all = 0..shape.names.len();
@@ -228,7 +234,7 @@ impl<'r, S: Session> Client<'r, S> {
             .collect();
         let start = monotonic_ns();
         let status = self.session.update(&self.key, &values);
-        self.note(Operation::Update, Some(status), start);
+        self.record_latency(Operation::Update, Some(status), start);
     }
 
     fn update(&mut self) {
@@ -243,7 +249,7 @@ impl<'r, S: Session> Client<'r, S> {
         let start = monotonic_ns();
         self.timed_read();
         self.timed_update(&ends);
-        self.note(Operation::ReadModifyWrite, None, start);
+        self.record_latency(Operation::ReadModifyWrite, None, start);
         self.verify();
     }
 
@@ -251,12 +257,17 @@ impl<'r, S: Session> Client<'r, S> {
         self.choose_key();
         let length = self.workload().scan_lengths.draw(&mut self.random);
         let start = monotonic_ns();
-        let (status, found) = self.session.scan(&self.key, length);
-        let end = self.note(Operation::Scan, Some(status), start);
-        // YCSB divides by nothing here when nothing was found, and ends.
-        if let Some(each) = (end - start).checked_div(found) {
+        let (status, count) = self.session.scan(&self.key, length);
+        let end = self.record_latency(Operation::Scan, Some(status), start);
+        // YCSB divides by zero here if no record was found, and ends.
+        if let Some(each) = (end - start).checked_div(count) {
             let times = (start, start + each);
-            self.desk.book().add_plain(self.rules(), Operation::ScanPerRecord, None, times);
+            self.stats.measurements().add_plain(
+                self.rules(),
+                Operation::ScanPerRecord,
+                None,
+                times,
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! From arguments to properties, in YCSB's order: files in turn, then `-p`, then the options that
-//! have a name of their own.
+//! Collects the properties from the arguments in YCSB's order: files in order, then `-p`, then
+//! options of their own.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::input;
 
 impl Ycsb {
-    /// Settings, and warnings about properties that are probably slips.
+    /// The settings, and warnings about properties that are probably misspelled.
     pub(super) fn settings(&self, shared: &Shared) -> Result<(Settings, Vec<String>), Failure> {
         let properties = self.all_properties(shared)?;
         let settings = Settings::read(&properties, self.phase, self.binding)?;
@@ -49,9 +49,9 @@ impl Ycsb {
     }
 }
 
-/// A property file: from the disk, or a workload that is shipped.
+/// A property file from the disk, or a shipped workload.
 fn contents(path: &str) -> Result<Vec<u8>, Failure> {
-    match (input::read(Path::new(path), input::MOST), shipped::workload(path)) {
+    match (input::read(Path::new(path), input::MAX_BYTES), shipped::workload(path)) {
         (Ok(bytes), _) => Ok(bytes),
         (Err(_), Some(text)) => Ok(text.into_bytes()),
         (Err(error), None) => Err(Failure::usage(format!(
@@ -61,8 +61,8 @@ fn contents(path: &str) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Spells `-threads` and `-target` of `assay-load ycsb` with the two dashes that clap knows.
-pub(crate) fn spelled(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+/// Translates `-threads` and `-target` of `assay-load ycsb` to the two dashes that clap expects.
+pub(crate) fn normalize_arguments(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     if arguments.get(1).is_some_and(|name| name == "ycsb") {
         for argument in &mut arguments {

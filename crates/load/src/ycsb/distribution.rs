@@ -1,5 +1,5 @@
-//! What chooses keys, lengths and operations. Each is a plan that is made once, with everything
-//! expensive in it, and copied to every thread.
+//! Distributions of keys, lengths and operations. Each is a plan with precomputed constants, made
+//! once and copied to every thread.
 
 mod histogram;
 mod keys;
@@ -24,7 +24,7 @@ impl Uniform {
     }
 }
 
-/// A length of a field or of a scan.
+/// Distribution of the length of a field or of a scan.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Lengths {
     Constant(u64),
@@ -54,15 +54,15 @@ impl Lengths {
     }
 }
 
-/// A choice by weight, in the order given (YCSB's `DiscreteGenerator`).
+/// A weighted choice, in the given order (YCSB's `DiscreteGenerator`).
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Weighted<T> {
     choices: Vec<(f64, T)>,
 }
 
 impl<T: Copy> Weighted<T> {
-    /// Choices without weight are left out; `None` when none is left.
-    pub(super) fn of(choices: &[(f64, T)]) -> Option<Self> {
+    /// Choices without weight are left out; `None` if none remains.
+    pub(super) fn new(choices: &[(f64, T)]) -> Option<Self> {
         let sum: f64 = choices.iter().map(|(weight, _)| weight).sum();
         let choices: Vec<(f64, T)> = choices
             .iter()
@@ -73,14 +73,14 @@ impl<T: Copy> Weighted<T> {
     }
 
     pub(super) fn draw(&self, random: &mut Random) -> T {
-        let mut left = random.unit();
+        let mut remaining = random.unit();
         for (weight, choice) in &self.choices {
-            if left < *weight {
+            if remaining < *weight {
                 return *choice;
             }
-            left -= weight;
+            remaining -= weight;
         }
-        // The weights add up to one but for rounding.
+        // The weights add up to one except for rounding.
         self.choices[self.choices.len() - 1].1
     }
 }

@@ -1,7 +1,7 @@
-//! Hashes that decide where things are: the key of a record, and the order in which Java's hash
-//! maps hand out their entries, which decides the layout of a record and the order of the output.
+//! Hash functions of YCSB and Java: the key of a record, and the iteration order of Java's hash
+//! maps, which determines the layout of a record and the order of the output.
 
-/// 64-bit FNV-1a as YCSB computes it (`Utils.fnvhash64`): over the eight octets of `value`, lowest
+/// 64-bit FNV-1a as computed by YCSB (`Utils.fnvhash64`): over the eight octets of `value`, lowest
 /// first, with the absolute value at the end.
 pub(super) fn fnv64(value: u64) -> u64 {
     let mut hash: u64 = 0xCBF2_9CE4_8422_2325;
@@ -22,10 +22,10 @@ pub(super) fn java_step(hash: i32, unit: u16) -> i32 {
     hash.wrapping_mul(31).wrapping_add(i32::from(unit))
 }
 
-/// The order in which a `java.util.HashMap` with these distinct keys, put in this order into an
-/// empty map of default size, hands them out: by slot, and in a slot by arrival.
+/// The iteration order of a `java.util.HashMap` of default size with these distinct keys, inserted
+/// in this order: by slot, and within a slot by insertion.
 pub(super) fn map_order(keys: &[&str]) -> Vec<usize> {
-    // A map doubles when an entry more than three quarters of it is put.
+    // A map doubles when an entry is inserted beyond three quarters of its size.
     let mut slots = 16;
     while keys.len() * 4 > slots * 3 {
         slots *= 2;
@@ -33,8 +33,8 @@ pub(super) fn map_order(keys: &[&str]) -> Vec<usize> {
     by_slot(keys.iter().map(|key| java_string(key)), slots)
 }
 
-/// The same for a `ConcurrentHashMap`, by the hash codes of its keys: it doubles already when it
-/// is three quarters full.
+/// The same for a `ConcurrentHashMap`, by the hash codes of its keys: it doubles when three
+/// quarters are reached.
 pub(super) fn concurrent_map_order(codes: &[i32]) -> Vec<usize> {
     let mut slots = 16;
     while codes.len() * 4 >= slots * 3 {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_fields_come_in_the_order_of_a_java_hash_map() {
+    fn ten_fields_have_the_order_of_a_java_hash_map() {
         let names: Vec<String> = (0..10).map(|field| format!("field{field}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         assert_eq!(map_order(&names), [1, 0, 7, 6, 9, 8, 3, 2, 5, 4]);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn measurements_come_in_the_order_that_ycsb_prints_them() {
+    fn measurements_have_the_order_of_ycsb() {
         // Printed by YCSB 0.17.0 on the reads and writes of workload F.
         let names = ["READ", "UPDATE", "READ-MODIFY-WRITE", "CLEANUP"];
         let codes: Vec<i32> = names.iter().map(|name| java_string(name)).collect();

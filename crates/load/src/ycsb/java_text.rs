@@ -1,7 +1,6 @@
-//! Numbers as Java writes them.
+//! Numbers in Java's text formats.
 
-/// `Double.toString`: at least one digit behind the point, and an exponent from 10^7 on and below
-/// 10^-3.
+/// `Double.toString`: at least one decimal, and an exponent from 10^7 on and below 10^-3.
 pub(super) fn double(value: f64) -> String {
     let size = value.abs();
     if value.is_nan() {
@@ -19,7 +18,7 @@ pub(super) fn double(value: f64) -> String {
     }
 }
 
-/// `DecimalFormat("#.##")`: at most two digits behind the point, ties to the even neighbour.
+/// `DecimalFormat("#.##")`: at most two decimals, ties to the even neighbour.
 pub(super) fn two_places(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -31,8 +30,8 @@ pub(super) fn two_places(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// What is left, as the status line writes it: `1 day 2 hours `, `5 minutes `, `7 second `. That
-/// a number of one digit is always a `second` is how the original does it.
+/// Remaining time as in the status line: `1 day 2 hours `, `5 minutes `, `7 second `. As in the
+/// original, a one-digit number always has `second`.
 pub(super) fn remaining(seconds: u64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
     let part = |count: u64, unit: &str| match count {
@@ -57,7 +56,7 @@ mod tests {
     // All expected texts were printed by Java 17.
 
     #[test]
-    fn doubles_are_written_as_java_does() {
+    fn doubles_are_formatted_as_in_java() {
         for (value, text) in [
             (0.0, "0.0"),
             (100.0, "100.0"),
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn status_lines_round_to_two_places_as_java_does() {
+    fn status_lines_round_to_two_decimals_as_in_java() {
         for (value, text) in [
             (0.0, "0"),
             (0.5, "0.5"),
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_that_is_left_is_written_as_ycsb_does() {
+    fn remaining_time_is_formatted_as_in_ycsb() {
         for (seconds, text) in [
             (0, "0 second "),
             (7, "7 second "),

@@ -1,5 +1,5 @@
-//! What is measured: a metric a series. Each thread has its own book, so that threads do not wait
-//! for each other; books are added up for the status line and at the end.
+//! Measurements: one series per metric. Each thread has its own set, so that threads do not wait
+//! for each other; sets are added up for the status line and at the end.
 
 mod buckets;
 mod hdr;
@@ -12,7 +12,7 @@ pub(super) use series::{Kind, Number, Presentation, Series};
 use super::hash::{concurrent_map_order, java_string};
 use super::store::Status;
 
-/// What takes time.
+/// An operation with a latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     Read,
@@ -51,18 +51,18 @@ impl Operation {
     }
 }
 
-/// From when latency counts (`measurement.interval`).
+/// Start of the latency (`measurement.interval`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interval {
-    /// From when the operation began.
+    /// From the actual start of the operation.
     Op,
-    /// From when it should have begun.
+    /// From its intended start.
     Intended,
-    /// Both, beside each other.
+    /// Both, side by side.
     Both,
 }
 
-/// Which failures have a latency of their own.
+/// Failures with a latency series of their own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Tracked {
     /// `reportlatencyforeacherror`.
@@ -71,7 +71,7 @@ pub(super) struct Tracked {
     pub(super) names: Vec<String>,
 }
 
-/// What all books of a run have in common.
+/// Measurement settings of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rules {
     pub(super) kind: Kind,
@@ -79,21 +79,21 @@ pub(super) struct Rules {
     pub(super) tracked: Tracked,
 }
 
-/// The operation as such, its failures, and failures by status.
+/// The operation itself, its failures, and failures by status.
 const OUTCOMES: usize = 2 + Status::ALL.len();
 const METRICS: usize = Operation::ALL.len() * OUTCOMES;
 
 /// The measurements of one thread, or of all together.
 #[derive(Debug)]
-pub(super) struct Book {
+pub(super) struct Measurements {
     /// By operation and outcome.
     op: Vec<Option<Box<Series>>>,
     intended: Vec<Option<Box<Series>>>,
-    /// How often an operation ended how.
+    /// Number of operations by operation and status.
     returns: [[u64; Status::ALL.len()]; Operation::ALL.len()],
 }
 
-/// Three moments in nanoseconds of CLOCK_MONOTONIC.
+/// Three times in CLOCK_MONOTONIC nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
     pub(super) intended: u64,
@@ -101,13 +101,13 @@ pub(super) struct Times {
     pub(super) end: u64,
 }
 
-impl Book {
+impl Measurements {
     pub(super) fn new() -> Self {
         let none = || (0..METRICS).map(|_| None).collect();
         Self { op: none(), intended: none(), returns: Default::default() }
     }
 
-    /// One operation with its latencies and, where it has one, its status.
+    /// Adds one operation with its latencies and, if it has one, its status.
     pub(super) fn add(
         &mut self,
         rules: &Rules,
@@ -128,7 +128,7 @@ impl Book {
         }
     }
 
-    /// A latency that is measured from its own beginning alone.
+    /// Adds a latency measured only from the actual start.
     pub(super) fn add_plain(
         &mut self,
         rules: &Rules,
@@ -144,13 +144,13 @@ impl Book {
         }
     }
 
-    /// Adds another book, which is left empty.
-    pub(super) fn take(&mut self, other: &mut Self) {
+    /// Adds other measurements, which are left empty.
+    pub(super) fn merge(&mut self, other: &mut Self) {
         let sides = [(&mut self.op, &mut other.op), (&mut self.intended, &mut other.intended)];
         for (own, others) in sides {
             for (own, other) in own.iter_mut().zip(others) {
                 match (own.as_deref_mut(), other.as_deref_mut()) {
-                    (Some(own), Some(other)) => own.take(other),
+                    (Some(own), Some(other)) => own.merge(other),
                     (None, Some(_)) => *own = other.take(),
                     _ => {}
                 }
@@ -162,13 +162,13 @@ impl Book {
         }
     }
 
-    /// How often an operation ended so.
+    /// Number of operations with this status.
     pub(super) fn returned(&self, operation: Operation, status: Status) -> u64 {
         self.returns[operation as usize][status as usize]
     }
 
-    /// How often any operation ended so.
-    pub(super) fn returned_at_all(&self, status: Status) -> u64 {
+    /// Number of operations of any kind with this status.
+    pub(super) fn returned_by_any(&self, status: Status) -> u64 {
         Operation::ALL.iter().map(|operation| self.returned(*operation, status)).sum()
     }
 
@@ -195,7 +195,7 @@ impl Book {
                 true => returns(&self.returns[operation as usize]),
                 false => Vec::new(),
             };
-            // Statuses are reported under the operation even where every one of them failed.
+            // Statuses are reported under the operation even if every one of them failed.
             if series.is_some() || !returns.is_empty() {
                 let key = metric_name(operation, outcome);
                 let name = format!("{prefix}{key}");
@@ -210,12 +210,12 @@ impl Book {
     }
 }
 
-/// A metric of a book.
+/// A metric of the measurements.
 #[derive(Debug)]
 pub(super) struct Metric<'b> {
     /// `READ`, `Intended-UPDATE-FAILED`.
     pub(super) name: String,
-    /// None when every operation failed.
+    /// `None` if every operation failed.
     pub(super) series: Option<&'b Series>,
     /// Statuses with their counts, in YCSB's order.
     pub(super) returns: Vec<(Status, u64)>,
@@ -226,7 +226,7 @@ fn record(slot: &mut Option<Box<Series>>, kind: &Kind, start: u64, end: u64) {
     series.record(end.saturating_sub(start) / 1000, end);
 }
 
-/// Which of the series of an operation: 0 for success, 1 for failures, from 2 on by status.
+/// Index of the series of an operation: 0 for success, 1 for failures, from 2 on by status.
 fn outcome(tracked: &Tracked, status: Status) -> usize {
     if status == Status::Ok {
         0
@@ -246,13 +246,13 @@ fn metric_name(operation: Operation, outcome: usize) -> String {
 }
 
 fn returns(counts: &[u64]) -> Vec<(Status, u64)> {
-    let found: Vec<(Status, u64)> = Status::ALL
+    let counted: Vec<(Status, u64)> = Status::ALL
         .into_iter()
         .zip(counts.iter().copied())
         .filter(|(_, count)| *count > 0)
         .collect();
-    let codes: Vec<i32> = found.iter().map(|(status, _)| status.java_code()).collect();
-    concurrent_map_order(&codes).into_iter().map(|index| found[index]).collect()
+    let codes: Vec<i32> = counted.iter().map(|(status, _)| status.java_code()).collect();
+    concurrent_map_order(&codes).into_iter().map(|index| counted[index]).collect()
 }
 
 #[cfg(test)]

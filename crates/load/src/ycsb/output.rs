@@ -1,4 +1,4 @@
-//! What is printed in the end: YCSB's lines, or its two forms of JSON, and our own document.
+//! The final output: YCSB's lines, or its two forms of JSON, and our own document.
 
 mod json;
 
@@ -14,7 +14,7 @@ use super::settings::{Exporter, Measuring};
 /// One line: metric, measurement, value.
 type Entry = (String, String, Number);
 
-/// All lines in YCSB's order. There is no garbage to collect here, which is what its counts say.
+/// All lines in YCSB's order. There is no garbage collector here, so its counts are 0.
 fn entries(outcome: &Outcome, measuring: &Measuring) -> Vec<Entry> {
     let entry = |metric: &str, name: &str, value| (metric.to_owned(), name.to_owned(), value);
     let mut all = vec![
@@ -24,7 +24,7 @@ fn entries(outcome: &Outcome, measuring: &Measuring) -> Vec<Entry> {
         entry("TOTAL_GC_TIME", "Time(ms)", Number::Whole(0)),
         entry("TOTAL_GC_TIME_%", "Time(%)", Number::Double(0.0)),
     ];
-    for metric in outcome.book.metrics(&measuring.rules) {
+    for metric in outcome.measurements.metrics(&measuring.rules) {
         let empty = Series::empty(&measuring.rules.kind);
         let series = metric.series.unwrap_or(&empty);
         for (index, (prefix, part)) in series.parts().into_iter().enumerate() {
@@ -48,14 +48,14 @@ pub(super) fn exported(outcome: &Outcome, measuring: &Measuring) -> String {
     if measuring.exporter == Exporter::Text {
         return entries
             .iter()
-            .map(|(metric, name, value)| format!("[{metric}], {name}, {}\n", shown(*value)))
+            .map(|(metric, name, value)| format!("[{metric}], {name}, {}\n", format_number(*value)))
             .collect();
     }
     let objects: Vec<String> = entries
         .iter()
         .map(|(metric, name, value)| {
             let (metric, name) = (json!(metric), json!(name));
-            let value = shown(*value);
+            let value = format_number(*value);
             let value = if value.parse::<f64>().is_ok_and(f64::is_finite) {
                 value
             } else {
@@ -71,17 +71,17 @@ pub(super) fn exported(outcome: &Outcome, measuring: &Measuring) -> String {
     }
 }
 
-fn shown(value: Number) -> String {
+fn format_number(value: Number) -> String {
     match value {
         Number::Whole(value) => value.to_string(),
         Number::Double(value) => double(value),
     }
 }
 
-/// The single latencies of `measurementtype=raw`, with times in milliseconds since 1970.
+/// The individual latencies of `measurementtype=raw`, with times in milliseconds since 1970.
 pub(super) fn raw(outcome: &Outcome, measuring: &Measuring, epoch_ms: u64) -> String {
     let mut text = String::new();
-    for metric in outcome.book.metrics(&measuring.rules) {
+    for metric in outcome.measurements.metrics(&measuring.rules) {
         for (prefix, part) in metric.series.iter().flat_map(|series| series.parts()) {
             let Some(points) = part.points() else { continue };
             let name = format!("{prefix}{}", metric.name);
@@ -95,7 +95,7 @@ pub(super) fn raw(outcome: &Outcome, measuring: &Measuring, epoch_ms: u64) -> St
     text
 }
 
-/// Percentiles of the document for scripts, whatever the text shows.
+/// Percentiles of the JSON document, independent of the text.
 const ALL_PERCENTILES: [(&str, f64); 6] = [
     ("p50", 50.0),
     ("p90", 90.0),
@@ -105,7 +105,7 @@ const ALL_PERCENTILES: [(&str, f64); 6] = [
     ("p99.99", 99.99),
 ];
 
-/// How the text is shown where nothing was asked for, for the document.
+/// Default presentation, for the JSON document.
 fn plain() -> Presentation {
     Presentation { percentiles: Vec::new(), verbose: false, no_summary: false }
 }

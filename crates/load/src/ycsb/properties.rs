@@ -1,5 +1,5 @@
 //! Property files in the format of `java.util.Properties.load`: comments, three separators,
-//! escapes, lines continued by a backslash. Every value knows where it was written.
+//! escapes, lines continued by a backslash. Every value keeps its position for error messages.
 
 mod line;
 mod suggestion;
@@ -12,12 +12,12 @@ use crate::failure::Failure;
 use line::{Line, lines};
 pub(super) use suggestion::unknown;
 
-/// Where a value was written.
+/// Where a value was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
     /// In a file, with line and column from 1.
     File { path: String, line: usize, column: usize },
-    /// With `-p` or an option of its own.
+    /// With `-p` or an option.
     CommandLine,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Properties {
 }
 
 impl Properties {
-    /// Adds those of a file on top. `bytes` are ISO 8859-1, as Java reads them.
+    /// Adds those of a file, overriding earlier ones. `bytes` are ISO 8859-1, as Java reads them.
     pub(super) fn load(&mut self, path: &str, bytes: &[u8]) -> Result<(), Failure> {
         let text: Vec<char> = bytes.iter().map(|byte| char::from(*byte)).collect();
         for line in lines(&text) {
@@ -60,7 +60,7 @@ impl Properties {
         self.entries.insert(key.to_owned(), entry);
     }
 
-    /// The text of one, if it was given.
+    /// The text of one, if it is set.
     pub(super) fn get(&self, key: &str) -> Option<&str> {
         self.entries.get(key).map(|entry| entry.value.as_str())
     }
@@ -70,16 +70,16 @@ impl Properties {
         self.get(key).unwrap_or(default)
     }
 
-    /// A number, or its default; a mistake says where it stands and what was expected.
+    /// A number, or its default; an error has the position and the expected form.
     pub(super) fn number<T: FromStr>(&self, key: &str, default: T) -> Result<T, Failure> {
         let Some(text) = self.get(key) else { return Ok(default) };
         text.trim().parse().map_err(|_| {
             let kind = std::any::type_name::<T>();
-            let wanted = match kind {
+            let expected = match kind {
                 "f64" => "a number, as in `0.5`",
                 _ => "a whole number that is not negative, as in `1000`",
             };
-            self.refuse(key, &format!("expected {wanted}"))
+            self.refuse(key, &format!("expected {expected}"))
         })
     }
 
@@ -97,10 +97,10 @@ impl Properties {
         if weight.is_finite() && weight >= 0.0 {
             return Ok(weight);
         }
-        Err(self.refuse(key, "expected a number from 0 on"))
+        Err(self.refuse(key, "expected a number of at least 0"))
     }
 
-    /// `true` or `false` in any case. Java takes every other word for false in silence.
+    /// `true` or `false` in any case. Java silently treats every other word as false.
     pub(super) fn flag(&self, key: &str, default: bool) -> Result<bool, Failure> {
         let Some(text) = self.get(key) else { return Ok(default) };
         match text.trim().to_ascii_lowercase().as_str() {
@@ -110,7 +110,7 @@ impl Properties {
         }
     }
 
-    /// One of some words.
+    /// One of several words.
     pub(super) fn choice<T: Copy>(
         &self,
         key: &str,
@@ -124,7 +124,7 @@ impl Properties {
         })
     }
 
-    /// A mistake in the value of `key`.
+    /// An error about the value of `key`.
     pub(super) fn refuse(&self, key: &str, remedy: &str) -> Failure {
         match self.entries.get(key) {
             Some(Entry { value, origin }) => {
@@ -134,13 +134,13 @@ impl Properties {
         }
     }
 
-    /// Names with their places, in the order of the names.
+    /// Names with their positions, in the order of the names.
     pub(super) fn names(&self) -> impl Iterator<Item = (&str, &Origin)> {
         self.entries.iter().map(|(key, entry)| (key.as_str(), &entry.origin))
     }
 }
 
-/// Key, value and the place of the value.
+/// Key, value and the position of the value.
 fn pair(line: &Line, path: &str) -> Result<(String, String, (usize, usize)), Failure> {
     let (key, rest) = line.split();
     let at = rest.first().or(key.last()).map_or((1, 1), |spot| (spot.line, spot.column));
@@ -148,7 +148,7 @@ fn pair(line: &Line, path: &str) -> Result<(String, String, (usize, usize)), Fai
         line::unescaped(spots).map_err(|spot| {
             Failure::usage(format!(
                 "{path}:{}:{}: malformed \\uxxxx escape\n  hint: write four hexadecimal digits \
-                 behind \\u, or \\\\u for a backslash and a u",
+                 after \\u, or \\\\u for a backslash and a u",
                 spot.line, spot.column
             ))
         })

@@ -1,6 +1,6 @@
-//! Keys and records as bytes: `user` with a number, and fields one behind the other, each as
-//! length, name, length, value with lengths of four bytes, the highest first. The order of the
-//! fields is that of the hash map in which the Java binding holds them.
+//! Keys and records as bytes: `user` with a number, and concatenated fields, each as length, name,
+//! length, value with big-endian lengths of four bytes. The order of the fields is that of the hash
+//! map in which the Java binding holds them.
 
 mod value;
 
@@ -10,16 +10,16 @@ use super::distribution::Lengths;
 use super::hash::{fnv64, map_order};
 use super::random::Random;
 
-/// How keys are spelled.
+/// The format of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct KeySpelling {
-    /// Digits at least.
+pub(super) struct KeyFormat {
+    /// Minimum number of digits.
     pub(super) padding: usize,
-    /// The number as it is, and not its hash.
+    /// The number itself instead of its hash.
     pub(super) ordered: bool,
 }
 
-impl KeySpelling {
+impl KeyFormat {
     /// Writes the key of a record number.
     pub(super) fn write(self, number: u64, into: &mut Vec<u8>) {
         let mut value = if self.ordered { number } else { fnv64(number) };
@@ -38,26 +38,26 @@ impl KeySpelling {
     }
 }
 
-/// What is in a record: names and lengths of its fields.
+/// The format of records: names and lengths of the fields.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shape {
     /// By number.
     pub(super) names: Vec<String>,
-    /// Numbers in the order of the layout.
+    /// Field numbers in layout order.
     order: Vec<usize>,
     pub(super) lengths: Lengths,
-    /// Values that can be checked: they follow from key and field.
+    /// Verifiable values: derived from key and field.
     pub(super) integrity: bool,
 }
 
 impl Shape {
-    pub(super) fn of(prefix: &str, fields: u64, lengths: Lengths, integrity: bool) -> Self {
+    pub(super) fn new(prefix: &str, fields: u64, lengths: Lengths, integrity: bool) -> Self {
         let names: Vec<String> = (0..fields).map(|field| format!("{prefix}{field}")).collect();
         let keys: Vec<&str> = names.iter().map(String::as_str).collect();
         Self { order: map_order(&keys), names, lengths, integrity }
     }
 
-    /// Writes a whole new record.
+    /// Writes a complete new record.
     pub(super) fn write(&self, key: &[u8], random: &mut Random, into: &mut Vec<u8>) {
         into.clear();
         for &field in &self.order {
@@ -82,7 +82,7 @@ impl Shape {
         }
     }
 
-    /// Bytes of a record on average.
+    /// Mean size of a record in bytes.
     pub(super) fn mean_bytes(&self) -> f64 {
         let names: usize = self.names.iter().map(|name| name.len() + 8).sum();
         names as f64 + self.names.len() as f64 * self.lengths.mean()
@@ -112,18 +112,18 @@ pub(super) struct Cell<'r> {
     pub(super) value: &'r [u8],
 }
 
-/// A record that is not laid out as above.
+/// A record with an invalid layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-/// The fields of a record in their order.
+/// The fields of a record in order.
 pub(super) fn fields(mut record: &[u8]) -> impl Iterator<Item = Result<Cell<'_>, Malformed>> {
     std::iter::from_fn(move || {
         if record.is_empty() {
             return None;
         }
-        let cell = take(&mut record)
-            .and_then(|name| take(&mut record).map(|value| Cell { name, value }))
+        let cell = split_prefixed(&mut record)
+            .and_then(|name| split_prefixed(&mut record).map(|value| Cell { name, value }))
             .ok_or(Malformed);
         if cell.is_err() {
             record = &[];
@@ -132,16 +132,16 @@ pub(super) fn fields(mut record: &[u8]) -> impl Iterator<Item = Result<Cell<'_>,
     })
 }
 
-/// What stands behind its own length.
-fn take<'r>(record: &mut &'r [u8]) -> Option<&'r [u8]> {
+/// Splits off a length-prefixed value.
+fn split_prefixed<'r>(record: &mut &'r [u8]) -> Option<&'r [u8]> {
     let (length, rest) = record.split_first_chunk::<4>()?;
     let (bytes, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
     *record = rest;
     Some(bytes)
 }
 
-/// Copies a record with new values for some fields: a field that is there keeps its place, a new
-/// one comes last.
+/// Copies a record with new values for some fields: an existing field keeps its position, a new one
+/// is appended.
 pub(super) fn replace(
     record: &[u8],
     new: &[(&[u8], &[u8])],
@@ -154,17 +154,17 @@ pub(super) fn replace(
         put_length(value.len(), into);
         into.extend_from_slice(value);
     };
-    let mut found = 0u64;
+    let mut replaced = 0u64;
     for cell in fields(record) {
         let cell = cell?;
         let index = new.iter().position(|(name, _)| *name == cell.name);
         put(cell.name, index.map_or(cell.value, |index| new[index].1));
-        found |= index.map_or(0, |index| 1u64.checked_shl(index as u32).unwrap_or(0));
+        replaced |= index.map_or(0, |index| 1u64.checked_shl(index as u32).unwrap_or(0));
     }
     for (index, (name, value)) in new.iter().enumerate() {
-        let is_there = index < 64 && found & (1 << index) != 0
+        let exists = index < 64 && replaced & (1 << index) != 0
             || index >= 64 && fields(record).flatten().any(|cell| cell.name == *name);
-        if !is_there {
+        if !exists {
             put(name, value);
         }
     }

@@ -1,6 +1,6 @@
-//! The binding to RocksDB, by the C interface of the library that the distribution ships: the same
-//! options, column families and records as YCSB's Java binding, so that a data directory written
-//! by one can be read by the other.
+//! The binding to RocksDB through the C interface of the distribution's library: the same options,
+//! column families and records as YCSB's Java binding, so that either can read a data directory
+//! written by the other.
 
 mod error;
 mod families;
@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 pub(super) use session::RocksSession;
 
 pub(super) use self::error::remedy;
-use self::error::{Doing, wrong};
+use self::error::{Action, wrong};
 use self::ffi::{Api, Database, Family};
 use self::options::Plan;
 use super::store::Store;
@@ -29,36 +29,35 @@ pub(super) struct RocksDb {
     table: Family,
     directory: PathBuf,
     families: Vec<String>,
-    trouble: OnceLock<String>,
+    first_error: OnceLock<String>,
 }
 
-/// Where a store lives and how it is opened.
+/// Where a store is and how it is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
     /// `rocksdb.dir`.
     pub(super) directory: PathBuf,
     /// `rocksdb.optionsfile`.
     pub(super) options_file: Option<PathBuf>,
-    /// `rocksdb.library`: which library to load, where the usual names are not wanted.
+    /// `rocksdb.library`: the library to load instead of the usual names.
     pub(super) library: Option<String>,
-    /// `table`, which is the name of the column family.
+    /// `table`, the name of the column family.
     pub(super) table: String,
 }
 
 impl RocksDb {
-    /// Loads the library, opens or makes the data directory, and makes the table where there is
-    /// none.
+    /// Loads the library, opens or creates the data directory, and creates the table if necessary.
     pub(super) fn open(location: &Location) -> Result<Self, Failure> {
         let api = Api::load(location.library.as_deref())?;
         let directory = &location.directory;
         std::fs::create_dir_all(directory)
-            .map_err(|error| wrong(Doing::Making, directory, &error.to_string()))?;
-        let families = families::of(api, directory);
+            .map_err(|error| wrong(Action::Create, directory, &error.to_string()))?;
+        let families = families::list(api, directory);
         let plan = match &location.options_file {
-            None => Plan::of_binding(api, &families),
-            Some(file) => Plan::of_file(api, file, &families)?,
+            None => Plan::for_binding(api, &families),
+            Some(file) => Plan::from_file(api, file, &families)?,
         };
-        let refused = |text: String| wrong(Doing::Opening, directory, &text);
+        let refused = |text: String| wrong(Action::Open, directory, &text);
         let (database, mut opened) = plan.open(api, directory).map_err(refused)?;
         let table = match opened.iter().position(|(name, _)| *name == location.table) {
             Some(index) => opened.swap_remove(index).1,
@@ -73,22 +72,22 @@ impl RocksDb {
             table,
             directory: directory.clone(),
             families,
-            trouble: OnceLock::new(),
+            first_error: OnceLock::new(),
         };
-        // The Java binding writes it when it closes. Written now, a run that is killed leaves a
-        // directory that the Java binding can open.
+        // The Java binding writes it when it closes. Written at the start, it lets the Java binding
+        // open the directory even if this run is killed.
         store.write_families()?;
         Ok(store)
     }
 
     fn write_families(&self) -> Result<(), Failure> {
         families::write(&self.directory, &self.families)
-            .map_err(|error| wrong(Doing::Naming, &self.directory, &error.to_string()))
+            .map_err(|error| wrong(Action::WriteNames, &self.directory, &error.to_string()))
     }
 
     /// Keeps the text of the first error.
-    fn note(&self, text: String) {
-        let _ = self.trouble.set(text);
+    fn note_error(&self, text: String) {
+        let _ = self.first_error.set(text);
     }
 }
 
@@ -96,18 +95,18 @@ impl Store for RocksDb {
     type Session<'s> = RocksSession<'s>;
 
     fn session(&self) -> RocksSession<'_> {
-        RocksSession::of(self)
+        RocksSession::new(self)
     }
 
-    /// The last reference closes it by being dropped. There is nothing to write: on a full disk
-    /// even `CF_NAMES` would fail, and the result with it.
+    /// Dropping the last reference closes the store. Nothing is written here: on a full disk even
+    /// `CF_NAMES` would fail, and the result with it.
     fn release(store: Arc<Self>) -> Result<(), Failure> {
         drop(store);
         Ok(())
     }
 
-    fn trouble(&self) -> Option<String> {
-        self.trouble.get().cloned()
+    fn first_error(&self) -> Option<String> {
+        self.first_error.get().cloned()
     }
 }
 

@@ -1,24 +1,24 @@
-//! Numbers of new records, and which of them are there: readers must not ask for a record before
-//! all up to it are in.
+//! Numbers of new records and their acknowledgement: readers must not use a record before all
+//! records up to it are stored.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Outstanding numbers at most, as in YCSB.
+/// Maximum number of outstanding records, as in YCSB.
 const WINDOW: u64 = 1 << 20;
 
 /// A counter whose numbers are acknowledged in any order.
 #[derive(Debug)]
 pub(super) struct Acknowledged {
     next: AtomicU64,
-    /// All below this one are acknowledged.
+    /// All numbers below this one are acknowledged.
     limit: AtomicU64,
     window: Box<[AtomicBool]>,
     advance: Mutex<()>,
 }
 
 impl Acknowledged {
-    /// Numbers from `start` on; those below are there.
+    /// Numbers from `start` on; those below are acknowledged.
     pub(super) fn from(start: u64) -> Self {
         Self {
             next: AtomicU64::new(start),
@@ -33,13 +33,13 @@ impl Acknowledged {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The newest of those that are there without a gap.
+    /// The newest number without a gap below it.
     pub(super) fn newest(&self) -> u64 {
         self.limit.load(Ordering::Acquire).saturating_sub(1)
     }
 
-    /// `number` is in. The thread that finds the way free moves the limit on; the others need not
-    /// wait, for the next acknowledgement will take theirs along.
+    /// Acknowledges `number`. The thread that gets the lock advances the limit; the others need not
+    /// wait, since the next acknowledgement includes theirs.
     pub(super) fn acknowledge(&self, number: u64) {
         self.slot(number).store(true, Ordering::Release);
         let Ok(_guard) = self.advance.try_lock() else { return };
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gap_holds_the_newest_back() {
+    fn a_gap_limits_the_newest() {
         let sequence = Acknowledged::from(10);
         let numbers = [(); 3].map(|()| sequence.next());
         assert_eq!((numbers, sequence.newest()), ([10, 11, 12], 9));
@@ -72,14 +72,14 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_used_again_and_again_by_many_threads() {
+    fn many_threads_reuse_the_window() {
         let sequence = Acknowledged::from(WINDOW - 5);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| (0..1000).for_each(|_| sequence.acknowledge(sequence.next())));
             }
         });
-        // The last acknowledgements may have met a taken lock.
+        // The last acknowledgements may have found the lock taken.
         assert!(sequence.newest() >= WINDOW - 5);
         sequence.acknowledge(sequence.next());
         assert_eq!(sequence.newest(), WINDOW - 5 + 4000);

@@ -1,4 +1,4 @@
-//! Properties as what they mean, every mistake with its place: the client, the workload and the
+//! Interprets the properties, with positions in errors: the client, the workload and the
 //! measurements.
 
 mod measuring;
@@ -14,29 +14,29 @@ use super::rocksdb::Location;
 use super::{Binding, Phase};
 use crate::failure::Failure;
 
-/// Where records go.
+/// Where records are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
     Basic,
     RocksDb(Location),
 }
 
-/// A run, with nothing left to be looked up.
+/// A fully resolved run.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
-    /// Insert, or do operations.
+    /// Insert records, or execute operations.
     pub(super) loading: bool,
     pub(super) target: Target,
     pub(super) threads: usize,
-    /// Operations of all threads together; 0 is no end.
+    /// Operations of all threads together; 0 for no limit.
     pub(super) operations: u64,
-    /// Nanoseconds between two operations of a thread, when they are throttled.
+    /// Nanoseconds between two operations of a thread, if throttled.
     pub(super) tick: Option<u64>,
-    /// Wait in a loop instead of asleep.
+    /// Wait by spinning instead of sleeping.
     pub(super) spin: bool,
-    /// Seconds; 0 is no end.
+    /// Seconds; 0 for no limit.
     pub(super) max_seconds: u64,
-    /// Seconds between two status lines, if there are any.
+    /// Seconds between two status lines, if enabled.
     pub(super) status: Option<u64>,
     pub(super) label: String,
     pub(super) workload: Workload,
@@ -66,8 +66,8 @@ impl Settings {
         Ok(Self {
             loading,
             target: target(properties, binding)?,
-            // Never more threads than operations. The tick stays that of the threads asked for; both
-            // is YCSB's way.
+            // Never more threads than operations. The tick stays that of the requested number of
+            // threads; YCSB does both.
             threads: match usize::try_from(operations) {
                 Ok(operations) if operations > 0 => threads.min(operations),
                 _ => threads,
@@ -84,13 +84,13 @@ impl Settings {
     }
 }
 
-/// Nanoseconds between operations of a thread: YCSB's arithmetic.
+/// Nanoseconds between operations of a thread, by YCSB's arithmetic.
 fn tick(per_second: u64, threads: usize) -> u64 {
     let per_millisecond = per_second as f64 / threads as f64 / 1000.0;
     (1e6 / per_millisecond) as u64
 }
 
-/// Only the core workload is built in, under its names of now and before 0.15.
+/// Only the core workload is built in, under its current name and the one before 0.15.
 fn class_of(properties: &Properties) -> Result<(), Failure> {
     let class = properties.text("workload", "site.ycsb.workloads.CoreWorkload").trim();
     if ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload"]
@@ -106,7 +106,7 @@ fn target(properties: &Properties, binding: Binding) -> Result<Target, Failure> 
         return Ok(Target::Basic);
     }
     let Some(directory) = properties.get("rocksdb.dir").filter(|path| !path.is_empty()) else {
-        let remedy = "name the data directory: -p rocksdb.dir=DIR";
+        let remedy = "give the data directory: -p rocksdb.dir=DIR";
         return Err(properties.refuse("rocksdb.dir", remedy));
     };
     Ok(Target::RocksDb(Location {

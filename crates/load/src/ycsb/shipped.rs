@@ -1,8 +1,8 @@
-//! The six core workloads, from the parameters that were published with them (Cooper et al.,
-//! "Benchmarking Cloud Serving Systems with YCSB", 2010, table 2), so that `-P workloada` needs no
-//! file. A file of that name on disk has precedence.
+//! The six core workloads, from their published parameters (Cooper et al., "Benchmarking Cloud
+//! Serving Systems with YCSB", 2010, table 2), so that `-P workloada` needs no file. A file of that
+//! name on disk has precedence.
 
-/// read, update, insert, scan, read-modify-write, and what chooses the records.
+/// Proportions of read, update, insert, scan, read-modify-write, and the request distribution.
 struct Mix {
     letter: char,
     parts: [&'static str; 5],

@@ -1,5 +1,5 @@
-//! How much memory a run will touch. RocksDB's part is computed from the options of the binding;
-//! what was measured against it stands in docs/load/storage.md.
+//! Predicted memory of a run. RocksDB's part is computed from the options of the binding;
+//! docs/load/storage.md compares it with measurements.
 
 use std::path::Path;
 
@@ -8,89 +8,92 @@ use super::settings::{Settings, Target};
 use crate::footprint::{Footprint, Phase};
 
 const MIB: u64 = 1 << 20;
-/// A memtable is full at 128 MiB. Two are written out together while others fill, and without a
-/// limit on the rate of writing RocksDB holds so many at once.
+/// A memtable is full at 128 MiB. Two are flushed together while others fill, and without a write
+/// rate limit RocksDB holds this many at once.
 const MEMTABLE: u64 = 128 * MIB;
 const MEMTABLES: u64 = 3;
-/// A key, a place and its share of the block's restart points.
+/// A key, a block handle and its share of the block's restart points.
 const INDEX_ENTRY: u64 = 34;
-/// What a record takes in a memtable beside key and value: a node of the skip list with its
+/// Memory of a record in a memtable besides key and value: a node of the skip list with its
 /// sequence number.
 const NODE: u64 = 30;
 /// Blocks of 4 KiB in the cache of the table's family.
 const BLOCK_CACHE: u64 = 8 * MIB;
-/// Code and data of the library that are touched.
-const LIBRARY: u64 = 11 * MIB;
-/// A thread's stack, buffers and books.
-const THREAD: u64 = 200 << 10;
+/// Touched code and data of the library.
+const LIBRARY_BYTES: u64 = 11 * MIB;
+/// A thread's stack, buffers and measurements.
+const THREAD_BYTES: u64 = 200 << 10;
 /// One histogram of latencies.
 const HISTOGRAM: u64 = 100 << 10;
-/// A latency that is kept (`measurementtype=raw`).
+/// One individual latency (`measurementtype=raw`).
 const POINT: u64 = 16;
 /// Keys are hashes of up to nineteen digits.
 const KEY: u64 = 23;
 
-/// The footprint of a run. A data directory that is there is looked at: how much of it has to be
+/// The footprint of a run. An existing data directory is inspected: how much of its log must be
 /// replayed, and how large the indexes of its tables are.
 pub(super) fn footprint(settings: &Settings) -> Footprint {
     let threads = settings.threads as u64;
     let own = vec![
-        ("threads", threads * THREAD),
+        ("threads", threads * THREAD_BYTES),
         ("measurements", measurements(settings)),
         ("acknowledgements", if settings.loading { 0 } else { MIB }),
     ];
     let name = if settings.loading { "load" } else { "run" };
     let Target::RocksDb(location) = &settings.target else {
-        return Footprint::of_phases(vec![Phase { name, parts: own }]);
+        return Footprint::new(vec![Phase { name, parts: own }]);
     };
-    let held = Held::of(&location.directory);
+    let contents = DirectoryContents::read(&location.directory);
     let written = written(settings);
-    let tables = held.tables + held.log + if settings.loading { written } else { 0 };
+    let tables = contents.tables + contents.log + if settings.loading { written } else { 0 };
     let recovery = vec![
-        ("rocksdb library", LIBRARY),
-        ("table indexes", indexes(held.tables)),
-        ("memtables", held.log.min(MEMTABLE)),
+        ("rocksdb library", LIBRARY_BYTES),
+        ("table indexes", indexes(contents.tables)),
+        ("memtables", contents.log.min(MEMTABLE)),
     ];
     let mut parts = own;
     parts.extend([
-        ("rocksdb library", LIBRARY),
-        ("table indexes", indexes(tables.saturating_sub(MEMTABLES * MEMTABLE).max(held.tables))),
+        ("rocksdb library", LIBRARY_BYTES),
+        (
+            "table indexes",
+            indexes(tables.saturating_sub(MEMTABLES * MEMTABLE).max(contents.tables)),
+        ),
         ("memtables", written.min(MEMTABLES * MEMTABLE)),
         ("block cache", if settings.loading { 0 } else { BLOCK_CACHE.min(tables) }),
     ]);
     let phases = vec![Phase { name: "recovery", parts: recovery }, Phase { name, parts }];
-    Footprint::of_phases(phases)
+    Footprint::new(phases)
 }
 
-/// What a data directory holds, in bytes.
+/// Contents of a data directory in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Held {
+struct DirectoryContents {
     tables: u64,
     log: u64,
 }
 
-impl Held {
-    /// Nothing when there is no directory yet.
-    fn of(directory: &Path) -> Self {
-        let mut held = Self::default();
+impl DirectoryContents {
+    /// Empty if the directory does not exist yet.
+    fn read(directory: &Path) -> Self {
+        let mut contents = Self::default();
         for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
             let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
             match entry.path().extension().and_then(|extension| extension.to_str()) {
-                Some("sst") => held.tables += bytes,
-                Some("log") => held.log += bytes,
+                Some("sst") => contents.tables += bytes,
+                Some("log") => contents.log += bytes,
                 _ => {}
             }
         }
-        held
+        contents
     }
 }
 
-/// The index of a table is read whole when it is opened: an entry for each block of 4 KiB.
+/// The index of a table is read completely when it is opened: an entry for each block of 4 KiB.
 fn indexes(tables: u64) -> u64 {
     tables / 4096 * INDEX_ENTRY
 }
 
-/// Bytes that a run puts into memtables.
+/// Bytes that a run writes into memtables.
 fn written(settings: &Settings) -> u64 {
     let record = settings.workload.shape.mean_bytes() + (KEY + NODE) as f64;
     let part = if settings.loading { 1.0 } else { settings.workload.writes };
@@ -99,15 +102,15 @@ fn written(settings: &Settings) -> u64 {
 
 fn measurements(settings: &Settings) -> u64 {
     let sides = if settings.measuring.rules.interval == Interval::Both { 2 } else { 1 };
-    let of = |kind: &Kind| match kind {
+    let bytes_of = |kind: &Kind| match kind {
         Kind::Hdr => 3 * HISTOGRAM * (settings.threads as u64 + 1),
         Kind::Raw => settings.operations.saturating_mul(2 * POINT),
         _ => 64 << 10,
     };
     sides
         * match &settings.measuring.rules.kind {
-            Kind::Two(first, second) => of(first) + of(second),
-            one => of(one),
+            Kind::Two(first, second) => bytes_of(first) + bytes_of(second),
+            one => bytes_of(one),
         }
 }
 
@@ -116,12 +119,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_and_logs_of_a_data_directory_are_told_apart() {
+    fn tables_and_logs_of_a_data_directory_are_distinguished() {
         let place = tempfile::tempdir().unwrap();
         for (name, bytes) in [("000004.log", 10), ("000005.sst", 200), ("LOG", 7), ("x.sst", 1)] {
             std::fs::write(place.path().join(name), vec![0; bytes]).unwrap();
         }
-        assert_eq!(Held::of(place.path()), Held { tables: 201, log: 10 });
-        assert_eq!(Held::of(&place.path().join("absent")), Held::default());
+        assert_eq!(
+            DirectoryContents::read(place.path()),
+            DirectoryContents { tables: 201, log: 10 }
+        );
+        assert_eq!(
+            DirectoryContents::read(&place.path().join("absent")),
+            DirectoryContents::default()
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What a store is to the workload. A binding is a store; each thread has a session of its own.
+//! The interface of a store. A binding implements a store; each thread has its own session.
 
 mod basic;
 
@@ -9,7 +9,7 @@ pub(super) use basic::Basic;
 use super::hash::java_string;
 use crate::failure::Failure;
 
-/// How an operation ended, by the names that YCSB prints.
+/// The status of an operation, with the names that YCSB prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     Ok,
@@ -32,7 +32,7 @@ impl Status {
     }
 
     /// The Java hash code of YCSB's `Status` object, which orders the counts in the output. It is
-    /// made of the name and of a description.
+    /// computed from the name and a description.
     pub(super) fn java_code(self) -> i32 {
         let description = match self {
             Self::Ok => "The operation completed successfully.",
@@ -52,9 +52,9 @@ impl Status {
 /// New values of fields: name and value.
 pub(super) type NewValue<'v> = (&'v [u8], &'v [u8]);
 
-/// A store that is open.
+/// An open store.
 pub(super) trait Store: Send + Sync + Sized {
-    /// What a thread holds of it.
+    /// The session of a thread.
     type Session<'s>: Session
     where
         Self: 's;
@@ -62,25 +62,24 @@ pub(super) trait Store: Send + Sync + Sized {
     /// A session for one thread.
     fn session(&self) -> Self::Session<'_>;
 
-    /// Gives one reference back. The last one closes the store, which may take time.
+    /// Releases one reference. The last one closes the store, which may take time.
     fn release(store: Arc<Self>) -> Result<(), Failure>;
 
-    /// The first error that an operation met, as the store has worded it.
-    fn trouble(&self) -> Option<String>;
+    /// The text of the store's first error.
+    fn first_error(&self) -> Option<String>;
 }
 
-/// The operations of one thread. Errors are statuses; their text is kept by the store.
+/// The operations of one thread. Errors are statuses; the store keeps their text.
 pub(super) trait Session {
-    /// Reads a record and takes it apart. `keep` gets a copy of its bytes where it is given.
+    /// Reads and parses a record. `keep` receives a copy of its bytes.
     fn read(&mut self, key: &[u8], keep: Option<&mut Vec<u8>>) -> Status;
 
-    /// Reads up to `count` records from `key` on and takes each apart; returns how many there
-    /// were.
+    /// Reads and parses up to `count` records from `key` on; returns their number.
     fn scan(&mut self, key: &[u8], count: u64) -> (Status, u64);
 
-    /// Replaces fields of a record that must be there.
+    /// Replaces fields of an existing record.
     fn update(&mut self, key: &[u8], values: &[NewValue<'_>]) -> Status;
 
-    /// Writes a whole record.
+    /// Writes a complete record.
     fn insert(&mut self, key: &[u8], record: &[u8]) -> Status;
 }

@@ -1,4 +1,4 @@
-//! `assay-load graph500` as users run it: its output, its refusals, its footprint, its gate.
+//! `assay-load graph500` from the command line: output, refusals, footprint, start barrier.
 // A failure in what the tests share is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -26,7 +26,7 @@ fn json(output: &Output) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The keys of 2.1.4 in their order (reference sheet, section 8).
+/// The keys of 2.1.4 in order (reference sheet, section 8).
 const KEYS: &str = "SCALE nvtx edgefactor terasize A B C D generation_time construction_time nbfs \
     min_time firstquartile_time median_time thirdquartile_time max_time mean_time stddev_time \
     min_nedge firstquartile_nedge median_nedge thirdquartile_nedge max_nedge mean_nedge \
@@ -36,18 +36,18 @@ const KEYS: &str = "SCALE nvtx edgefactor terasize A B C D generation_time const
 #[test]
 fn scale_16_prints_the_keys_of_2_1_4_with_every_search_validated() {
     let output = graph500(&["-s", "16", "-e", "16"]).output().unwrap();
-    let (out, talk) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{talk}");
+    let (out, messages) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{messages}");
     let lines: Vec<(&str, &str)> = out.lines().map(|line| line.split_once(": ").unwrap()).collect();
     let keys: Vec<&str> = lines.iter().map(|(key, _)| *key).collect();
     let expected: Vec<&str> = KEYS.split_whitespace().collect();
     assert_eq!(keys[..expected.len()], expected, "{out}");
-    let value = |wanted: &str| lines.iter().find(|(key, _)| *key == wanted).unwrap().1;
+    let value = |name: &str| lines.iter().find(|(key, _)| *key == name).unwrap().1;
     assert_eq!((value("nbfs"), value("validated")), ("64", "yes"));
     for key in ["min_nedge", "median_nedge", "max_nedge", "mean_nedge"] {
         assert_eq!(value(key), "1.04856900000000000e+06", "{key}");
     }
-    assert!(talk.contains("64 of 64 searches validated"), "{talk}");
+    assert!(messages.contains("64 of 64 searches validated"), "{messages}");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn the_footprint_is_predicted_within_5_percent() {
             let bytes = |key: &str| document["footprint"][key].as_f64().unwrap();
             bytes("predicted_bytes") / bytes("measured_peak_bytes")
         };
-        // The kernel gives a small program some pages more on a busy machine, and at times only.
+        // On a busy machine the kernel occasionally gives a small program some additional pages.
         let ratios: Vec<f64> = (0..3).map(|_| ratio()).collect();
         let closest = ratios.iter().any(|ratio| (ratio - 1.0).abs() < 0.05);
         assert!(closest, "{shape:?}: {ratios:?}");
@@ -98,7 +98,7 @@ fn the_footprint_is_predicted_within_5_percent() {
 }
 
 #[test]
-fn a_prediction_is_made_without_the_memory() {
+fn a_prediction_allocates_no_memory() {
     let output = graph500(&["-s", "31", "--predict", "--json"]).output().unwrap();
     let document = json(&output);
     assert!(document["footprint"]["predicted_bytes"].as_u64().unwrap() > 1 << 38);
@@ -108,10 +108,10 @@ fn a_prediction_is_made_without_the_memory() {
 #[test]
 fn a_scale_beyond_the_memory_is_refused_before_anything_is_allocated() {
     let output = graph500(&["-s", "31", "-e", "1024"]).output().unwrap();
-    let talk = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(4), "{talk}");
-    assert!(talk.contains("this needs") && talk.contains("hint: "), "{talk}");
-    assert!(!talk.contains("graph_generation"), "{talk}");
+    let messages = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{messages}");
+    assert!(messages.contains("this needs") && messages.contains("hint: "), "{messages}");
+    assert!(!messages.contains("graph_generation"), "{messages}");
     assert!(output.stdout.is_empty());
 }
 
@@ -123,7 +123,7 @@ fn a_scale_beyond_the_labels_is_refused_with_the_largest_one() {
 }
 
 #[test]
-fn arguments_that_make_no_sense_are_usage_errors() {
+fn invalid_arguments_are_usage_errors() {
     for wrong in [["-s", "0"], ["-e", "0"], ["--threads", "0"], ["--dialect", "4"]] {
         let output = graph500(&wrong).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");
@@ -134,7 +134,7 @@ fn arguments_that_make_no_sense_are_usage_errors() {
 }
 
 #[test]
-fn interleaved_memory_is_proven_or_said_to_be_unknown() {
+fn interleaved_memory_is_verified_or_reported_as_unknown() {
     let output = graph500(&["-s", "12", "--interleave", "all", "--json"]).output().unwrap();
     if output.status.code() == Some(4) {
         skip("interleaved memory", text(&output.stderr).trim());
@@ -146,7 +146,7 @@ fn interleaved_memory_is_proven_or_said_to_be_unknown() {
 }
 
 #[test]
-fn it_waits_at_the_gate_until_it_is_let_go() {
+fn it_waits_at_the_start_barrier_until_released() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gate");
     let mut gate = Fifo::make(folder.path(), "gate").unwrap();
@@ -157,15 +157,15 @@ fn it_waits_at_the_gate_until_it_is_let_go() {
         .spawn()
         .unwrap();
     let root = Root::real();
-    let mut said = Vec::new();
-    // The line comes before the stop, so both are waited for.
-    while said.is_empty() || process::state(&root, running.id()) != Some('T') {
-        said.extend(gate.lines().unwrap());
+    let mut lines = Vec::new();
+    // The line is written before the stop, so the test waits for both.
+    while lines.is_empty() || process::state(&root, running.id()) != Some('T') {
+        lines.extend(gate.lines().unwrap());
         assert!(running.try_wait().unwrap().is_none(), "it ended instead of waiting");
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
-    assert_eq!(said, [format!(" {}", running.id())]);
-    process::continue_one(running.id()).unwrap();
+    assert_eq!(lines, [format!(" {}", running.id())]);
+    process::continue_process(running.id()).unwrap();
     let mut out = String::new();
     running.stdout.take().unwrap().read_to_string(&mut out).unwrap();
     assert!(running.wait().unwrap().success());
@@ -173,14 +173,14 @@ fn it_waits_at_the_gate_until_it_is_let_go() {
 }
 
 #[test]
-fn a_gate_that_is_not_there_is_said_with_its_path() {
+fn a_missing_start_barrier_is_reported_with_its_path() {
     let output = graph500(&["-s", "6", "--gate", "/nowhere/gate"]).output().unwrap();
     assert_eq!(output.status.code(), Some(4));
     assert!(text(&output.stderr).contains("/nowhere/gate"), "{}", text(&output.stderr));
 }
 
 #[test]
-fn a_scale_beyond_the_limit_of_the_group_is_refused_and_below_it_runs() {
+fn a_scale_beyond_the_group_limit_is_refused_and_one_below_it_runs() {
     let test = "graph500 below a group's limit";
     let Some(_lock) = busy_host_lock(test, &[Need::Controller("memory")]) else { return };
     let root = Root::real();
@@ -195,12 +195,12 @@ fn a_scale_beyond_the_limit_of_the_group_is_refused_and_below_it_runs() {
     tree.write("small", "memory", limit, "67108864").unwrap();
 
     let run = |scale: &str| -> (Option<i32>, String) {
-        let talk = work.path().join(format!("talk-{scale}"));
+        let messages = work.path().join(format!("talk-{scale}"));
         let mut command = graph500(&["-s", scale, "--searches", "2"]);
-        command.stdout(Stdio::null()).stderr(File::create(&talk).unwrap());
+        command.stdout(Stdio::null()).stderr(File::create(&messages).unwrap());
         let mut child = tree.membership("small").unwrap().spawn(&mut command).unwrap();
         let status = child.wait().unwrap();
-        (status.code(), std::fs::read_to_string(&talk).unwrap())
+        (status.code(), std::fs::read_to_string(&messages).unwrap())
     };
     let (refused, ran) = (run("19"), run("14"));
     assert_eq!(ledger.restore(&root), []);

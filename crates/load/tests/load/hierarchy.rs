@@ -1,4 +1,4 @@
-//! bandwidth, latency and pages as users run them.
+//! `bandwidth`, `latency` and `pages` from the command line.
 // A failure in what the tests share is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -14,8 +14,8 @@ fn load(arguments: &str) -> Command {
 }
 
 fn json(output: &Output) -> Value {
-    let talk = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{talk}");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{messages}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -31,9 +31,9 @@ fn bandwidth_times_all_loops_with_both_kinds_of_stores() {
         let arguments = format!("bandwidth --array 16MiB --repeats 3 --stores {stores} --json");
         let document = json(&load(&arguments).output().unwrap());
         for kernel in ["copy", "scale", "add", "triad"] {
-            let found = &document["loops"][kernel];
-            assert_eq!(found["repeats"], 2, "{found}");
-            assert!(found["least_s"].as_f64().unwrap() > 0.0, "{found}");
+            let result = &document["loops"][kernel];
+            assert_eq!(result["repeats"], 2, "{result}");
+            assert!(result["least_s"].as_f64().unwrap() > 0.0, "{result}");
             assert!(document["metrics"][format!("{kernel}_bytes_per_s")].is_number());
         }
         assert_eq!(document["validated"], true);
@@ -43,20 +43,20 @@ fn bandwidth_times_all_loops_with_both_kinds_of_stores() {
 }
 
 #[test]
-fn a_matrix_that_was_asked_for_is_there_or_says_why_not() {
+fn a_requested_matrix_is_present_or_has_a_reason() {
     let document =
         json(&load("bandwidth --array 1MiB --repeats 2 --matrix --json").output().unwrap());
     match document["matrix"].as_array() {
         Some(pairs) => assert!(pairs.len() > 1, "{pairs:?}"),
         None => {
             let reason = document["matrix"]["not_available"].as_str().unwrap();
-            assert!(!reason.contains("not asked"), "{reason}");
+            assert!(!reason.contains("not requested"), "{reason}");
         }
     }
 }
 
 #[test]
-fn bandwidth_ends_at_sigint_with_what_it_has() {
+fn bandwidth_ends_at_sigint_with_a_report() {
     let mut running = load("bandwidth --array 8MiB --time 60 --threads 2 --json");
     let running = running.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(700));
@@ -73,8 +73,8 @@ fn latency_begins_with_idle_memory_and_has_a_point_for_each_delay() {
         --sample-ms 5 --json";
     let output = load(arguments).output().unwrap();
     if output.status.code() == Some(4) {
-        let talk = String::from_utf8_lossy(&output.stderr);
-        assert!(talk.contains("no CPU for an aggressor"), "{talk}");
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(messages.contains("no CPU for an aggressor"), "{messages}");
         return;
     }
     let document = json(&output);
@@ -116,7 +116,7 @@ fn pages_go_through_all_phases_and_leave_no_file() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_before_it_starts() {
+fn impossible_runs_are_refused_before_they_start() {
     for (arguments, code, says) in [
         ("pages --directory /nowhere-at-all", 2, "no such directory"),
         ("pages --directory . --size 5000", 2, "a multiple of 4096"),
@@ -128,14 +128,14 @@ fn what_cannot_be_done_is_said_before_it_starts() {
         ("latency --threads 9999", 4, "need a CPU each"),
     ] {
         let output = load(arguments).output().unwrap();
-        let talk = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{arguments}: {talk}");
-        assert!(talk.contains(says), "{arguments}: {talk}");
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {messages}");
+        assert!(messages.contains(says), "{arguments}: {messages}");
     }
 }
 
 #[test]
-fn pages_predict_memory_and_disk_and_touch_neither() {
+fn pages_predict_memory_and_disk_without_using_them() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = format!("pages --predict --json --directory {}", directory.path().display());
     let document = json(&load(&arguments).output().unwrap());

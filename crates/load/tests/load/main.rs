@@ -1,4 +1,4 @@
-//! `assay-load` as users run it.
+//! `assay-load` from the command line.
 
 mod graph500;
 mod hierarchy;

@@ -1,4 +1,4 @@
-//! The memory and CPU generators as users run them.
+//! The memory and CPU generators from the command line.
 // A failure in what the tests share is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -12,8 +12,8 @@ fn load(arguments: &[&str]) -> Command {
 }
 
 fn json(output: &Output) -> serde_json::Value {
-    let talk = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{talk}");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{messages}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -54,11 +54,11 @@ fn a_spin_ends_at_sigint_with_its_report() {
     let mut running = load(&["spin", "--time", "60", "--threads", "2", "--json"]);
     let running = running.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(500));
-    let asked = Instant::now();
+    let interrupted = Instant::now();
     let kill = Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap();
     assert!(kill.success());
     let document = json(&running.wait_with_output().unwrap());
-    assert!(asked.elapsed() < Duration::from_secs(20), "{:?}", asked.elapsed());
+    assert!(interrupted.elapsed() < Duration::from_secs(20), "{:?}", interrupted.elapsed());
     assert_eq!(document["ended_by"], "SIGINT");
     assert_eq!(document["threads"].as_array().unwrap().len(), 2);
     assert!(document["metrics"]["steps_per_s"].as_f64().unwrap() > 0.0);

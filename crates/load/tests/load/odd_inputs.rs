@@ -1,5 +1,4 @@
-//! What is read of a file that the command line names is a regular file, and not more than such a file
-//! can have.
+//! Files named on the command line are read only if they are regular files, and up to a size limit.
 // A failure in what the tests share is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use assay_kernel::fifo::Fifo;
 
-/// Every reader, by the words that lead to it; `FILE` stands for the file.
+/// Every reader with its command line; `FILE` stands for the file.
 const READERS: [&str; 5] = [
     "filebench FILE --predict",
     "ycsb load basic -P FILE --predict",
@@ -21,8 +20,8 @@ const READERS: [&str; 5] = [
     "streamcluster 2 5 4 0 10 5 FILE out 1 --predict",
 ];
 
-/// Exit code and complaint; one that waits, or reads without end, is ended.
-fn said(words: &str, file: &Path) -> (Option<i32>, String) {
+/// Exit code and error message; a process that blocks or reads for ever is killed.
+fn error_of(words: &str, file: &Path) -> (Option<i32>, String) {
     let words = words.split_whitespace().map(|word| word.replace("FILE", file.to_str().unwrap()));
     let mut child = Command::new(env!("CARGO_BIN_EXE_assay-load"))
         .args(words)
@@ -38,34 +37,34 @@ fn said(words: &str, file: &Path) -> (Option<i32>, String) {
     }
     let _ = child.kill();
     let code = child.wait().unwrap().code();
-    let mut complaint = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
-    (code, complaint)
+    let mut message = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut message).unwrap();
+    (code, message)
 }
 
 #[test]
-fn nothing_that_is_read_is_a_pipe_or_a_device() {
+fn pipes_and_devices_are_not_read() {
     let place = tempfile::tempdir().unwrap();
-    // Nobody has it open, so that whoever opens it waits.
+    // No process has it open, so opening it blocks.
     drop(Fifo::make(place.path(), "fifo").unwrap());
     for words in READERS {
         for file in [place.path().join("fifo").as_path(), Path::new("/dev/zero")] {
-            let (code, complaint) = said(words, file);
-            assert_eq!(code, Some(2), "{words} of {}: {complaint}", file.display());
-            assert!(complaint.contains("no regular file"), "{words}: {complaint}");
+            let (code, message) = error_of(words, file);
+            assert_eq!(code, Some(2), "{words} of {}: {message}", file.display());
+            assert!(message.contains("not a regular file"), "{words}: {message}");
         }
     }
 }
 
-/// Rows of streamcluster alone may be as many as a disk holds.
+/// Only rows of streamcluster have no size limit.
 #[test]
-fn nothing_that_is_read_whole_is_longer_than_such_a_file_can_be() {
+fn files_read_completely_have_a_size_limit() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("long");
     File::create(&path).unwrap().set_len(60 << 30).unwrap();
     for words in &READERS[..4] {
-        let (code, complaint) = said(words, &path);
-        assert_eq!(code, Some(2), "{words}: {complaint}");
-        assert!(complaint.contains("longer than"), "{words}: {complaint}");
+        let (code, message) = error_of(words, &path);
+        assert_eq!(code, Some(2), "{words}: {message}");
+        assert!(message.contains("longer than"), "{words}: {message}");
     }
 }

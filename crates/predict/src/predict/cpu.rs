@@ -1,22 +1,21 @@
-//! Shares of CPU time: weights among threads that each fit on one CPU, and quotas.
+//! Predicts shares of CPU time: weights among threads that each fit on one CPU, and quotas.
 
 use assay_facts::HostFacts;
 use assay_plan::{GroupPlan, Trial};
 use assay_run_folder::{PromiseRecord, RelationRecord};
-use assay_verdict::Verdict;
-use assay_verdict::{GroupPrediction, PromisePrediction};
+use assay_verdict::{GroupPrediction, PromisePrediction, Verdict};
 
 use super::not_available;
 use crate::shares::max_min;
 
-/// The weight of a group that none was given.
+/// The default weight of a group.
 const USUAL_WEIGHT: f64 = 100.0;
 
-/// A limit that no group comes nearer than this is not tested (docs/judging.md).
+/// A limit that no group comes closer to than this is not tested (docs/judging.md).
 const NEAR: f64 = 0.9;
 
-/// What one group wants and may have.
-struct Wish {
+/// Demand and limits of one group.
+struct Demand {
     name: String,
     weight: f64,
     threads: f64,
@@ -28,54 +27,54 @@ pub(super) fn promise(
     facts: &HostFacts,
     promise: &PromiseRecord,
 ) -> PromisePrediction {
-    let found = wishes(trial).and_then(|wishes| {
+    let prediction = demands(trial).and_then(|demands| {
         let cpus = facts.cpus.allowed.len().max(1) as f64;
         match &promise.is {
             RelationRecord::Proportional(_) | RelationRecord::Equal => {
-                Ok(shares(&wishes, cpus, promise))
+                Ok(shares(&demands, cpus, promise))
             }
             RelationRecord::AtMostKnob(knob) if knob == "cpu.max" => {
-                Ok(quotas(&wishes, cpus, promise))
+                Ok(quotas(&demands, cpus, promise))
             }
             _ => Err("of CPU time only shares and quotas are in the model".to_owned()),
         }
     });
-    found.unwrap_or_else(|why| not_available(promise, why))
+    prediction.unwrap_or_else(|why| not_available(promise, why))
 }
 
-fn wishes(trial: &Trial) -> Result<Vec<Wish>, String> {
+fn demands(trial: &Trial) -> Result<Vec<Demand>, String> {
     let groups = trial.groups.iter().filter(|group| !group.workloads.is_empty());
     if !trial.placements.is_empty() {
-        return Err("workloads with a place are not in the model".to_owned());
+        return Err("workloads with a placement are not in the model".to_owned());
     }
-    groups.map(wish).collect()
+    groups.map(demand).collect()
 }
 
-fn wish(group: &GroupPlan) -> Result<Wish, String> {
+fn demand(group: &GroupPlan) -> Result<Demand, String> {
     if group.name.contains('/') || !group.measured {
         return Err("groups inside groups, and background loads, are not in the model".to_owned());
     }
-    let asked = |name: &str| {
+    let knob_value = |name: &str| {
         let knob = group.knobs.iter().find(|knob| knob.record.knob == name);
         knob.map(|knob| knob.record.asked.clone())
     };
-    if asked("cpuset.cpus").is_some() {
+    if knob_value("cpuset.cpus").is_some() {
         return Err("groups that are bound to CPUs are not in the model".to_owned());
     }
     let threads: Option<u32> = group.workloads.iter().map(|workload| workload.threads).sum();
     let threads =
-        threads.ok_or_else(|| format!("how many threads `{}` runs is not known", group.name))?;
-    let weight = match asked("cpu.weight") {
+        threads.ok_or_else(|| format!("the number of threads of `{}` is unknown", group.name))?;
+    let weight = match knob_value("cpu.weight") {
         None => USUAL_WEIGHT,
         Some(text) => {
-            text.trim().parse().map_err(|_| format!("the weight `{text}` is no number"))?
+            text.trim().parse().map_err(|_| format!("the weight `{text}` is not a number"))?
         }
     };
-    let quota = match asked("cpu.max") {
+    let quota = match knob_value("cpu.max") {
         None => f64::INFINITY,
-        Some(text) => quota(&text).ok_or_else(|| format!("the quota `{text}` is none"))?,
+        Some(text) => quota(&text).ok_or_else(|| format!("invalid quota `{text}`"))?,
     };
-    Ok(Wish { name: group.name.clone(), weight, threads: f64::from(threads), quota })
+    Ok(Demand { name: group.name.clone(), weight, threads: f64::from(threads), quota })
 }
 
 /// CPUs that a quota allows: `max`, `QUOTA`, `QUOTA PERIOD`, or a percentage of one CPU.
@@ -93,65 +92,67 @@ fn quota(text: &str) -> Option<f64> {
     Some(quota.parse::<f64>().ok()? / period)
 }
 
-/// What each gets of the CPUs.
-fn rates(wishes: &[Wish], cpus: f64) -> Vec<f64> {
-    let siblings: Vec<(f64, f64)> =
-        wishes.iter().map(|wish| (wish.weight, wish.threads.min(cpus).min(wish.quota))).collect();
+/// CPU rate of each group.
+fn rates(demands: &[Demand], cpus: f64) -> Vec<f64> {
+    let siblings: Vec<(f64, f64)> = demands
+        .iter()
+        .map(|demand| (demand.weight, demand.threads.min(cpus).min(demand.quota)))
+        .collect();
     max_min(cpus, &siblings)
 }
 
-fn shares(wishes: &[Wish], cpus: f64, promise: &PromiseRecord) -> PromisePrediction {
-    let rates = rates(wishes, cpus);
+fn shares(demands: &[Demand], cpus: f64, promise: &PromiseRecord) -> PromisePrediction {
+    let rates = rates(demands, cpus);
     let all: f64 = rates.iter().sum();
-    let weight = |wish: &Wish| match promise.is {
+    let weight = |demand: &Demand| match promise.is {
         RelationRecord::Equal => 1.0,
-        _ => wish.weight,
+        _ => demand.weight,
     };
-    // What threads cannot use is not promised (docs/judging.md), so that only quotas cost a share.
+    // Only what threads can use is promised (docs/judging.md), so only quotas reduce a share.
     let can: Vec<(f64, f64)> =
-        wishes.iter().map(|wish| (weight(wish), wish.threads.min(cpus))).collect();
+        demands.iter().map(|demand| (weight(demand), demand.threads.min(cpus))).collect();
     let owed = max_min(cpus, &can);
     let whole: f64 = owed.iter().sum();
-    let threads: f64 = wishes.iter().map(|wish| wish.threads).sum();
-    let groups: Vec<GroupPrediction> = wishes
+    let threads: f64 = demands.iter().map(|demand| demand.threads).sum();
+    let groups: Vec<GroupPrediction> = demands
         .iter()
         .zip(rates.iter().zip(&owed))
-        .map(|(wish, (rate, owed))| exact(&wish.name, owed / whole, rate / all))
+        .map(|(demand, (rate, owed))| exact(&demand.name, owed / whole, rate / all))
         .collect();
     let worst = worst(&groups);
     let (verdict, reason) = if threads <= cpus {
         let why = format!("C-CPU-UNCONTENDED: {threads} threads on {cpus} CPUs do not compete");
         (Verdict::Void, why)
     } else if worst <= promise.within {
-        let of =
+        let condition =
             if cpus > 1.0 { ", while the threads are spread evenly over the CPUs" } else { "" };
-        (Verdict::Kept, format!("weights divide what threads can use{of}"))
+        (Verdict::Kept, format!("weights divide what threads can use{condition}"))
     } else {
         (Verdict::Broken, "a quota keeps some group from its share".to_owned())
     };
     document(promise, groups, Some(worst), all, verdict, reason)
 }
 
-fn quotas(wishes: &[Wish], cpus: f64, promise: &PromiseRecord) -> PromisePrediction {
-    let rates = rates(wishes, cpus);
+fn quotas(demands: &[Demand], cpus: f64, promise: &PromiseRecord) -> PromisePrediction {
+    let rates = rates(demands, cpus);
     let all: f64 = rates.iter().sum();
-    let never: Vec<&Wish> = wishes
+    let never: Vec<&Demand> = demands
         .iter()
         .zip(&rates)
-        .filter(|(wish, rate)| **rate < NEAR * wish.quota)
-        .map(|(wish, _)| wish)
+        .filter(|(demand, rate)| **rate < NEAR * demand.quota)
+        .map(|(demand, _)| demand)
         .collect();
-    let groups = wishes
+    let groups = demands
         .iter()
         .zip(&rates)
-        .map(|(wish, rate)| exact(&wish.name, rate / all, rate / all))
+        .map(|(demand, rate)| exact(&demand.name, rate / all, rate / all))
         .collect();
     let (verdict, reason) = match never.first() {
-        Some(wish) => (
+        Some(demand) => (
             Verdict::Void,
             format!(
                 "C-NEVER-BOUND: `{}` does not come near its quota of {} CPUs",
-                wish.name, wish.quota
+                demand.name, demand.quota
             ),
         ),
         None => (Verdict::Kept, "every group uses its quota and no more".to_owned()),

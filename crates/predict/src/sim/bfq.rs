@@ -1,10 +1,9 @@
-//! B-WF2Q+ with budgets and idling, as BFQ has it (block/bfq-wf2q.c, block/bfq-iosched.c of 6.18).
+//! B-WF2Q+ with budgets and idling, as in BFQ (block/bfq-wf2q.c, block/bfq-iosched.c of 6.18).
 //!
-//! A queue is served for a turn: until its budget is used up, its time is over, or it stays empty
-//! for longer than the disk is held for it. The next turn is that of the queue with the earliest
-//! finish among those whose start has come. While the disk is held, one request of another queue may
-//! be injected (see `inject`); it counts against that queue's own budget. Slow queues that ask at random are charged
-//! time instead of sectors.
+//! A queue is served for a turn: until its budget is used up, its time is over, or it stays empty for longer
+//! than the disk idles for it. The next turn goes to the queue with the earliest finish time among the
+//! eligible ones. While the disk idles, one request of another queue may be injected (see `inject`), charged
+//! to that queue's own budget. Slow queues with random requests are charged time instead of sectors.
 
 use super::inject::Injection;
 use super::{Index, Sim};
@@ -13,65 +12,64 @@ use crate::scenario::{Bfq, Member, Scenario, Scheduler};
 /// Sectors of 512 bytes.
 const SECTOR: f64 = 512.0;
 
-/// Requests of a turn where BFQ finds the budget itself. It adapts to what each queue uses and to the
-/// rate of the device; shares hardly depend on it.
+/// Requests per turn if BFQ determines the budget. It adapts to the use of each queue and to the rate of the
+/// device; shares hardly depend on it.
 const ADAPTED: f64 = 64.0;
 
-/// `BFQ_MIN_TT`: the least that a turn on a disk that does not turn is charged, seconds.
+/// `BFQ_MIN_TT`: the minimum charge of a turn on a non-rotational disk, seconds.
 const LEAST_TIME: f64 = 0.002;
 
-/// What a weight is worth where the group's part of the pool is smaller than what it keeps
-/// outstanding: for requests at random, and for those that merge. Its thread then sleeps until one of
-/// the few places is free that are left to such groups (`bfq_limit_depth` allows them one of each
-/// word of the bitmap), and its turns find it with too little to do. This is not derived but fitted
-/// to 13 runs on a quiet host (docs/predicting.md).
+/// Effective fraction of a weight if the group's part of the pool is smaller than its number of outstanding
+/// requests: for random requests, and for those that merge. Its thread then sleeps until one of the few tags
+/// left to such groups is free (`bfq_limit_depth` allows them one of each word of the bitmap), and it has too
+/// few requests during its turns. Fitted to 13 runs on a quiet host, not derived (docs/predicting.md).
 const CAPPED: [f64; 2] = [0.57, 0.80];
 
-/// Where all together ask for more than the pool holds it is worth less: to this power of the part
-/// that the pool holds. Fitted as well.
+/// Exponent by which the weight is reduced further if all groups together need more than the pool: applied to
+/// the part that the pool holds. Fitted as well.
 const SHORT: f64 = 0.4;
 
-/// Requests of a member that a turn has room for.
-pub(super) fn requests_of_a_turn(member: &Member, question: &Scenario) -> f64 {
+/// Number of a member's requests that fit into a turn.
+pub(super) fn requests_of_a_turn(member: &Member, scenario: &Scenario) -> f64 {
     let sectors = member.bytes as f64 / SECTOR;
-    match &question.scheduler {
+    match &scenario.scheduler {
         Scheduler::Fifo => 1.0,
         Scheduler::Bfq(bfq) => bfq.budget.map_or(ADAPTED, |budget| (budget / sectors).max(1.0)),
     }
 }
 
-/// 1, or less for a member that the caps of the pool hold back.
-fn worth(member: &Member, question: &Scenario) -> f64 {
-    if super::loops::cap(member, question) >= member.depth {
+/// Effective fraction of a member's weight: less than 1 if the caps of the pool limit it.
+fn worth(member: &Member, scenario: &Scenario) -> f64 {
+    if super::loops::cap(member, scenario) >= member.depth {
         return 1.0;
     }
-    let asked: f64 = question.members.iter().map(|member| f64::from(member.depth)).sum();
-    let holds = (f64::from(super::loops::pool(member, question)) / asked).min(1.0);
+    let outstanding: f64 = scenario.members.iter().map(|member| f64::from(member.depth)).sum();
+    let holds = (f64::from(super::loops::pool(member, scenario)) / outstanding).min(1.0);
     CAPPED[usize::from(member.sequential)] * holds.powf(SHORT)
 }
 
-/// What the scheduler knows of one member.
+/// The scheduler's state of one member.
 #[derive(Debug, Clone)]
 struct Entity {
     weight: f64,
     start: f64,
     finish: f64,
-    /// Sectors since its turn began, and those injected before.
+    /// Sectors since its turn began, including those injected before.
     service: f64,
     budget: f64,
     /// Whether it has requests or its turn.
     active: bool,
-    /// Whether it asks at random.
+    /// Whether its requests are random.
     seeky: bool,
     sectors: f64,
 }
 
-/// The turn that is on.
+/// The current turn.
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     member: Index,
     began: f64,
-    /// The number of the timer that runs while the disk is held.
+    /// Number of the idle timer, if it is running.
     waiting: Option<u64>,
 }
 
@@ -79,10 +77,10 @@ struct Turn {
 #[derive(Debug)]
 pub(super) struct Queues {
     bfq: Bfq,
-    /// Sectors of a turn.
+    /// Budget of a turn in sectors.
     budget: f64,
     entities: Vec<Entity>,
-    /// Members with requests, in the order in which they came.
+    /// Members with requests, in order of arrival.
     active: Vec<Index>,
     clock: f64,
     weights: f64,
@@ -92,14 +90,14 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    pub(super) fn new(bfq: Bfq, question: &Scenario) -> Self {
-        let sectors = question.members.iter().map(|member| member.bytes as f64 / SECTOR);
+    pub(super) fn new(bfq: Bfq, scenario: &Scenario) -> Self {
+        let sectors = scenario.members.iter().map(|member| member.bytes as f64 / SECTOR);
         let budget = bfq.budget.unwrap_or(ADAPTED * sectors.fold(1.0, f64::max));
-        let entities = question
+        let entities = scenario
             .members
             .iter()
             .map(|member| Entity {
-                weight: member.weight.max(1e-9) * worth(member, question),
+                weight: member.weight.max(1e-9) * worth(member, scenario),
                 start: 0.0,
                 finish: 0.0,
                 service: 0.0,
@@ -109,7 +107,7 @@ impl Queues {
                 sectors: member.bytes as f64 / SECTOR,
             })
             .collect();
-        let injection = Injection::new(question.members.len());
+        let injection = Injection::new(scenario.members.len());
         let active = Vec::new();
         Self {
             bfq,
@@ -124,14 +122,14 @@ impl Queues {
         }
     }
 
-    /// A member has a request that it may not have had before.
+    /// A member has a request; it may have had none before.
     pub(super) fn has_request(&mut self, index: Index, is_first: bool, now: f64, in_driver: u32) {
         let budget = self.budget;
         let entity = &mut self.entities[index];
         if let Some(turn) = self.turn.as_mut().filter(|turn| turn.member == index) {
             turn.waiting = None;
             if is_first {
-                self.injection.asked(index, now, in_driver);
+                self.injection.arrived(index, now, in_driver);
             }
             return;
         }
@@ -147,8 +145,8 @@ impl Queues {
         self.active.push(index);
     }
 
-    /// The disk was held long enough: the turn ends, if it is still this wait.
-    pub(super) fn gave_up_waiting(&mut self, number: u64, now: f64) -> bool {
+    /// The idle timer expired: the turn ends, if it is still waiting for this timer.
+    pub(super) fn idle_timer_expired(&mut self, number: u64, now: f64) -> bool {
         match self.turn {
             Some(turn) if turn.waiting == Some(number) => {
                 self.end_turn(now, false, false);
@@ -158,8 +156,7 @@ impl Queues {
         }
     }
 
-    /// Ends the turn. `has_more` says whether its queue still has requests, `by_time` that its time
-    /// was over.
+    /// Ends the turn. `has_more`: its queue still has requests; `by_time`: its time was over.
     fn end_turn(&mut self, now: f64, has_more: bool, by_time: bool) {
         let Some(turn) = self.turn.take() else { return };
         self.injection.over();
@@ -180,8 +177,8 @@ impl Queues {
         }
     }
 
-    /// What a turn is charged: its sectors, or the time that it took where the queue is slow
-    /// (`bfq_bfqq_is_slow`, `bfq_bfqq_charge_time`).
+    /// The charge of a turn: its sectors, or its time if the queue is slow (`bfq_bfqq_is_slow`,
+    /// `bfq_bfqq_charge_time`).
     fn charge(&self, turn: Turn, now: f64, by_time: bool, whole: f64) -> f64 {
         let entity = &self.entities[turn.member];
         let took = now - turn.began;
@@ -197,7 +194,7 @@ impl Queues {
         (whole * took.min(timeout) / timeout).max(entity.service)
     }
 
-    /// Begins the turn of the member with the earliest finish among those whose start has come.
+    /// Begins the turn of the eligible member with the earliest finish time.
     fn begin_turn(&mut self, now: f64) -> Option<Index> {
         let starts = self.active.iter().map(|index| self.entities[*index].start);
         let first = starts.fold(f64::INFINITY, f64::min);
@@ -223,8 +220,8 @@ impl Queues {
         self.clock += sectors / self.weights.max(1e-9);
     }
 
-    /// Whether a request of so many blocks fits into what is left of a member's budget; the first
-    /// one of a turn always does.
+    /// Whether a request of this many blocks fits into the rest of a member's budget; the first one of a turn
+    /// always does.
     fn fits(&self, index: Index, blocks: u32) -> bool {
         let entity = &self.entities[index];
         let sectors = entity.sectors * f64::from(blocks);
@@ -233,7 +230,7 @@ impl Queues {
 }
 
 impl Sim<'_> {
-    /// The next request to hand to the device, as BFQ chooses it.
+    /// The next request for the device, as chosen by BFQ.
     pub(super) fn choose(&mut self) -> Option<(Index, u32)> {
         if self.queues.bfq.strict && self.in_driver > 0 {
             return None;
@@ -266,14 +263,14 @@ impl Sim<'_> {
         (member, blocks)
     }
 
-    /// Whether the disk is held for a queue that is empty: it is while several groups have requests
-    /// anywhere, the device included, and while it is the only one with requests
-    /// (`idling_needed_for_service_guarantees`); here one of the two always holds.
+    /// Whether the disk idles for an empty queue: while several groups have requests anywhere, including the
+    /// device, and while it is the only one with requests (`idling_needed_for_service_guarantees`); in this
+    /// simulation one of the two always holds.
     fn holds(&self) -> bool {
         self.queues.bfq.strict || self.queues.bfq.slice_idle_s > 0.0
     }
 
-    /// Holds the disk, and injects a request of the first other queue that has one.
+    /// Idles, and injects a request of the first other queue that has one.
     fn hold(&mut self, turn: Turn) -> Option<(Index, u32)> {
         if self.loops[turn.member].in_driver == 0 && turn.waiting.is_none() {
             self.queues.waits += 1;
@@ -288,28 +285,28 @@ impl Sim<'_> {
             return None;
         }
         let others = self.queues.active.iter().copied().filter(|index| *index != turn.member);
-        let mut found = None;
+        let mut injectable = None;
         for index in others {
             if let Some(blocks) = self.loops[index].queue.front().copied()
                 && self.queues.fits(index, blocks)
             {
-                found = Some((index, blocks));
+                injectable = Some((index, blocks));
                 break;
             }
         }
-        let (index, blocks) = found?;
-        let taken = self.take(index, blocks);
+        let (index, blocks) = injectable?;
+        let request = self.take(index, blocks);
         self.queues.injection.note();
         if self.loops[index].queue.is_empty() {
             self.queues.ran_empty(index);
         }
-        Some(taken)
+        Some(request)
     }
 }
 
 impl Queues {
-    /// A queue that has no turn lost its last request to injection: it leaves with the finish that
-    /// it was given, and so has paid for a whole budget.
+    /// A queue that lost its last request to injection outside of its turn: it leaves with its assigned
+    /// finish time, and so has paid for a whole budget.
     fn ran_empty(&mut self, index: Index) {
         let entity = &mut self.entities[index];
         entity.active = false;

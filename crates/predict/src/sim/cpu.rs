@@ -1,7 +1,7 @@
-//! CPUs that tasks share evenly: each has a whole one while there are enough.
+//! CPUs shared evenly by tasks: each task has a whole CPU while there are enough.
 //!
-//! Processor sharing in virtual time: a task ends when the virtual clock, which runs at the rate
-//! that every task has, has advanced by its work. So a change of the rate costs nothing.
+//! Processor sharing in virtual time: a task ends when the virtual clock, which runs at the rate of every
+//! task, has advanced by its work. A change of the rate therefore costs nothing.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 struct Work {
     /// Virtual time at which it ends.
     end: f64,
-    /// Tasks that end together do so in the order of their numbers.
+    /// Tasks that end at the same time end in the order of their numbers.
     task: u32,
 }
 
@@ -48,29 +48,29 @@ impl Cpu {
         Self { count: count.max(0.01), clock: 0.0, heap: BinaryHeap::new() }
     }
 
-    /// The part of a CPU that each task has.
+    /// The fraction of a CPU that each task gets.
     fn rate(&self) -> f64 {
         (self.count / self.heap.len().max(1) as f64).min(1.0)
     }
 
-    /// Begins a task of so many CPU seconds.
+    /// Begins a task of this many CPU seconds.
     pub(super) fn begin(&mut self, task: u32, seconds: f64) {
         self.heap.push(Work { end: self.clock + seconds.max(0.0), task });
     }
 
-    /// When the next task ends if nothing else happens; infinity where none runs.
+    /// Time at which the next task ends if nothing else happens; infinity if none runs.
     pub(super) fn next(&self, now: f64) -> f64 {
-        let left = |work: &Work| (work.end - self.clock).max(0.0) / self.rate();
-        self.heap.peek().map_or(f64::INFINITY, |work| now + left(work))
+        let remaining = |work: &Work| (work.end - self.clock).max(0.0) / self.rate();
+        self.heap.peek().map_or(f64::INFINITY, |work| now + remaining(work))
     }
 
-    /// Lets time pass; how many CPUs were busy meanwhile.
+    /// Advances time; returns the number of CPUs that were busy.
     pub(super) fn pass(&mut self, from: f64, to: f64) -> f64 {
         self.clock += (to - from) * self.rate();
         (self.heap.len() as f64).min(self.count)
     }
 
-    /// The task that is due.
+    /// Removes the task that is due.
     pub(super) fn finish(&mut self) -> Option<u32> {
         self.heap.pop().map(|work| work.task)
     }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_alone_has_one_cpu_and_no_more() {
+    fn a_single_task_uses_at_most_one_cpu() {
         let mut cpu = Cpu::new(2.0);
         cpu.begin(0, 1.0);
         assert_eq!(cpu.next(5.0), 6.0);

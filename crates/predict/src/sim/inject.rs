@@ -1,35 +1,35 @@
-//! How many requests of others BFQ lets into the device while it holds it for an empty queue.
+//! How many requests of other queues BFQ injects while it idles for an empty queue.
 //!
-//! Each queue has a limit of requests in the device below which others may be injected. It begins at
-//! nothing, becomes one when the time of a request alone in the device is known, grows while a
-//! request that had company took less than one and a half times that, and shrinks otherwise
+//! Each queue has a limit on the number of requests in the device below which others may be injected. It
+//! starts at zero, becomes one when the service time of a request without injection is known, grows while a
+//! request with injected ones takes less than one and a half times that, and shrinks otherwise
 //! (`bfq_update_inject_limit` and `bfq_add_request`, block/bfq-iosched.c of 6.18).
 
 use super::Index;
 
-/// After a limit was lowered, nothing is measured for this long, seconds.
+/// Nothing is measured for this long after a limit was lowered, seconds.
 const AFTER_LOWERING: f64 = 0.010;
 
-/// So long after a limit was lowered it begins anew, seconds.
-const ANEW: f64 = 1.0;
+/// A limit starts again this long after it was lowered, seconds.
+const RESTART: f64 = 1.0;
 
-/// A request with company may take so many times as long as one without.
+/// Allowed slowdown of a request by injected ones.
 const SLOWER: f64 = 1.5;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Own {
     limit: u32,
-    /// Seconds of a request that was alone; nothing where that is not known.
+    /// Seconds of a request without injected ones; `None` if unknown.
     alone_s: Option<f64>,
     lowered_at: f64,
 }
 
-/// A request whose time is taken.
+/// The request being timed.
 #[derive(Debug, Clone, Copy)]
 struct Watched {
     member: Index,
     since: f64,
-    /// Requests of the same member that are done before it; `None` until it is dispatched.
+    /// Requests of the same member that complete before it; `None` until it is dispatched.
     before: Option<u32>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Injection {
     watched: Option<Watched>,
     /// Whether something was injected since the last measurement began.
     injected: bool,
-    /// Most requests that the device ever had.
+    /// Largest number of requests that the device ever had.
     most: u32,
 }
 
@@ -58,22 +58,22 @@ impl Injection {
         self.injected = true;
     }
 
-    /// A request has come for the empty queue in service.
-    pub(super) fn asked(&mut self, member: Index, now: f64, in_driver: u32) {
+    /// A request has arrived for the empty queue in service.
+    pub(super) fn arrived(&mut self, member: Index, now: f64, in_driver: u32) {
         let own = &mut self.own[member];
-        if now >= own.lowered_at + ANEW {
+        if now >= own.lowered_at + RESTART {
             *own = Own { lowered_at: now, ..Own::default() };
             self.watched = None;
         }
         let company = own.alone_s.is_some() && self.injected;
         if (in_driver == 0 || company) && now >= own.lowered_at + AFTER_LOWERING {
             self.watched = Some(Watched { member, since: now, before: None });
-            // What is in the device already will delay it; what has left the device cannot.
+            // Requests already in the device delay it; completed ones do not.
             self.injected &= in_driver > 0;
         }
     }
 
-    /// A request of the queue in service goes to the device, which has so many of its own before it.
+    /// A request of the queue in service goes to the device, behind `own` requests of the same member.
     pub(super) fn dispatched(&mut self, member: Index, own: u32, in_driver: u32) {
         self.most = self.most.max(in_driver);
         if let Some(watched) = self.watched.as_mut()
@@ -84,7 +84,7 @@ impl Injection {
         }
     }
 
-    /// A request is done; the device had so many with it.
+    /// A request has completed, with `in_driver` requests in the device.
     pub(super) fn done(&mut self, member: Index, now: f64, in_driver: u32) {
         let Some(watched) = self.watched.as_mut().filter(|one| one.member == member) else {
             return;
@@ -95,7 +95,7 @@ impl Injection {
                 self.watched = None;
                 self.learn(member, now, took, in_driver);
             }
-            Some(left) => watched.before = Some(left - 1),
+            Some(remaining) => watched.before = Some(remaining - 1),
             None => {}
         }
     }
@@ -124,7 +124,7 @@ impl Injection {
         self.injected = false;
     }
 
-    /// The turn is over, and with it every measurement.
+    /// The turn is over, which ends every measurement.
     pub(super) const fn over(&mut self) {
         self.watched = None;
         self.injected = false;
@@ -135,19 +135,18 @@ impl Injection {
 mod tests {
     use super::*;
 
-    /// A request of member 0 that came at `now`, after one that was injected or not, and took so
-    /// long.
+    /// A request of member 0 that arrives at `now`, after an injected one or not, and takes `took` seconds.
     fn round(injection: &mut Injection, now: f64, company: bool, took: f64) {
         if company {
             injection.note();
         }
-        injection.asked(0, now, u32::from(company));
+        injection.arrived(0, now, u32::from(company));
         injection.dispatched(0, 0, 1 + u32::from(company));
         injection.done(0, now + took, 1 + u32::from(company));
     }
 
     #[test]
-    fn company_that_costs_nothing_is_let_in_and_company_that_costs_is_not() {
+    fn injection_is_allowed_unless_it_slows_the_queue() {
         let mut injection = Injection::new(1);
         assert_eq!(injection.limit(0), 0);
         round(&mut injection, 0.1, false, 1e-3);

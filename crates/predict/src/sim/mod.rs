@@ -1,11 +1,10 @@
 //! The simulation: closed loops of requests through threads, pool, scheduler and device.
 //!
-//! Each member keeps its requests outstanding: a thread of its own issues them one after the other,
-//! a request takes a place in the shared pool (places are handed out in the order of asking), waits
-//! in the scheduler, is served, and comes back to the thread. All CPU time, that of the threads and
-//! that of a loop device, comes from the same CPUs. A run of many seconds is told from a part of
-//! it: the simulation ends when enough requests were served, and what is left of chance in it is
-//! known from its parts.
+//! Each member keeps its requests outstanding: its thread issues them one by one, a request takes a tag of
+//! the shared pool (tags are assigned in the order of waiting), waits in the scheduler, is served, and
+//! returns to the thread. All CPU time, of the threads and of a loop device, comes from the same CPUs. A long
+//! run is extrapolated from a part of it: the simulation ends when enough requests were served, and its
+//! remaining random error is estimated from its parts.
 
 mod bfq;
 mod cpu;
@@ -28,54 +27,53 @@ use timers::{Timer, Timers};
 
 pub use tally::Simulated;
 
-/// How much is simulated at most.
+/// Limits on the simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
-    /// Requests that are served.
+    /// Requests served.
     pub requests: u64,
     /// Seconds of the run.
     pub seconds: f64,
 }
 
 impl Default for Effort {
-    /// Enough for shares of 16 groups within a few percent; a few milliseconds.
+    /// Sufficient for shares of 16 groups within a few percent; takes a few milliseconds.
     fn default() -> Self {
         Self { requests: 60_000, seconds: 4.0 }
     }
 }
 
-/// Least and most requests that a prediction simulates.
+/// Minimum and maximum number of requests that a prediction simulates.
 const REQUESTS: std::ops::RangeInclusive<f64> = 12_000.0..=90_000.0;
 
-/// Turns that the group with the least weight should have.
+/// Turns that the lightest group should have.
 const TURNS: f64 = 5.0;
 
 impl Effort {
-    /// As many as it takes for the lightest group to have some turns: many for many groups, and for
-    /// turns of many requests.
+    /// As many requests as the lightest group needs for some turns: more for many groups, and for long turns.
     #[must_use]
-    pub fn of(question: &Scenario) -> Self {
-        let members = &question.members;
+    pub fn for_scenario(scenario: &Scenario) -> Self {
+        let members = &scenario.members;
         let weights = || members.iter().map(|member| member.weight);
         let lightest = weights().fold(f64::INFINITY, f64::min);
-        let turn = members.iter().map(|member| bfq::requests_of_a_turn(member, question));
+        let turn = members.iter().map(|member| bfq::requests_of_a_turn(member, scenario));
         let needed = TURNS * turn.fold(1.0, f64::max) * weights().sum::<f64>() / lightest.max(1e-9);
         let requests = needed.clamp(*REQUESTS.start(), *REQUESTS.end()) as u64;
         Self { requests, ..Self::default() }
     }
 }
 
-/// Simulates a run of a question. The same question, effort and seed give the same numbers.
+/// Simulates a run of a scenario. The same scenario, effort and seed give the same numbers.
 #[must_use]
-pub fn simulate(question: &Scenario, effort: Effort, seed: u64) -> Simulated {
-    Sim::new(question, seed).run(effort)
+pub fn simulate(scenario: &Scenario, effort: Effort, seed: u64) -> Simulated {
+    Sim::new(scenario, seed).run(effort)
 }
 
-/// A number of a member.
+/// Index of a member.
 type Index = usize;
 
 struct Sim<'q> {
-    question: &'q Scenario,
+    scenario: &'q Scenario,
     now: f64,
     noise: Noise,
     cpu: Cpu,
@@ -83,33 +81,33 @@ struct Sim<'q> {
     loops: Vec<Loop>,
     queues: Queues,
     servers: Servers,
-    /// Places of the pool that are taken.
+    /// Used tags of the pool.
     pool_used: u32,
-    /// Requests that the device has.
+    /// Requests in the device.
     in_driver: u32,
-    /// Members whose thread waits for a place, in the order of asking.
+    /// Members whose thread waits for a tag, in order of waiting.
     waiters: std::collections::VecDeque<Index>,
-    /// Served since the scheduler chose, for first come, first served.
+    /// Requests in order of arrival, for first come, first served.
     order: std::collections::VecDeque<Index>,
     tally: Tally,
 }
 
 impl<'q> Sim<'q> {
-    fn new(question: &'q Scenario, seed: u64) -> Self {
-        let bfq = match &question.scheduler {
+    fn new(scenario: &'q Scenario, seed: u64) -> Self {
+        let bfq = match &scenario.scheduler {
             Scheduler::Bfq(bfq) => bfq.clone(),
             Scheduler::Fifo => Bfq::default(),
         };
-        let count = question.members.len();
+        let count = scenario.members.len();
         Self {
-            question,
+            scenario,
             now: 0.0,
             noise: Noise::new(seed),
-            cpu: Cpu::new(question.cpus),
+            cpu: Cpu::new(scenario.cpus),
             timers: Timers::default(),
-            loops: question.members.iter().map(|member| Loop::new(member, question)).collect(),
-            queues: Queues::new(bfq, question),
-            servers: Servers::new(&question.device),
+            loops: scenario.members.iter().map(|member| Loop::new(member, scenario)).collect(),
+            queues: Queues::new(bfq, scenario),
+            servers: Servers::new(&scenario.device),
             pool_used: 0,
             in_driver: 0,
             waiters: std::collections::VecDeque::with_capacity(count),
@@ -119,7 +117,7 @@ impl<'q> Sim<'q> {
     }
 
     fn run(mut self, effort: Effort) -> Simulated {
-        let horizon = effort.seconds.min(self.question.seconds).max(1e-3);
+        let horizon = effort.seconds.min(self.scenario.seconds).max(1e-3);
         for index in 0..self.loops.len() {
             self.start_thread(index);
         }
@@ -140,10 +138,10 @@ impl<'q> Sim<'q> {
                 self.timer(timer);
             }
         }
-        self.tally.close(self.now, self.question)
+        self.tally.close(self.now, self.scenario)
     }
 
-    /// Lets time pass.
+    /// Advances time.
     fn pass(&mut self, to: f64) {
         let busy = self.cpu.pass(self.now, to);
         self.tally.pass(to - self.now, busy, self.pool_used, self.in_driver);
@@ -163,7 +161,7 @@ impl<'q> Sim<'q> {
     fn timer(&mut self, timer: Timer) {
         match timer {
             Timer::Idle { wait } => {
-                if self.queues.gave_up_waiting(wait, self.now) {
+                if self.queues.idle_timer_expired(wait, self.now) {
                     self.dispatch();
                 }
             }
@@ -181,18 +179,18 @@ impl<'q> Sim<'q> {
         }
     }
 
-    /// Hands requests to the device while the scheduler has some and the device takes them.
+    /// Dispatches requests while the scheduler has some and the device accepts them.
     fn dispatch(&mut self) {
-        let depth = self.question.device.depth();
+        let depth = self.scenario.device.depth();
         while self.in_driver < depth {
-            let chosen = match self.question.scheduler {
+            let chosen = match self.scenario.scheduler {
                 Scheduler::Fifo => self.first_come(),
                 Scheduler::Bfq(_) => self.choose(),
             };
             let Some((member, blocks)) = chosen else { return };
             self.in_driver += 1;
             self.loops[member].in_driver += 1;
-            match self.question.device {
+            match self.scenario.device {
                 Device::Loop { .. } => self.hand_to_worker(member, blocks),
                 Device::Servers { .. } => {
                     self.servers.waiting.push_back((member, blocks));
@@ -211,7 +209,7 @@ impl<'q> Sim<'q> {
         None
     }
 
-    /// A request of so many blocks is served.
+    /// A request of this many blocks has been served.
     fn complete(&mut self, member: Index, blocks: u32) {
         self.queues.injection.done(member, self.now, self.in_driver);
         self.in_driver -= 1;

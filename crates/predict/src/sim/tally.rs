@@ -1,25 +1,25 @@
-//! What is counted of a simulation.
+//! Statistics of a simulation.
 
 use crate::scenario::Scenario;
 
-/// The part of what is served that is left out at the beginning.
+/// Fraction at the beginning that is left out.
 const WARM_UP: f64 = 0.1;
 
-/// Parts into which the rest is cut, to see how much of a share is chance.
+/// Number of parts that the rest is divided into, to estimate the random error of a share.
 const PARTS: usize = 10;
 
-/// How often the state is noted down, at most: enough for parts of equal time.
+/// Maximum number of recorded states: sufficient for parts of equal time.
 const MARKS: usize = 400;
 
-/// What a simulation came to.
+/// Result of a simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulated {
     /// Each member's share of the bytes; they add up to 1.
     pub shares: Vec<f64>,
     /// Each member's share of the requests.
     pub shares_of_requests: Vec<f64>,
-    /// Standard error of the logarithm of each share over the whole run; infinite for a member that
-    /// was served too seldom to say.
+    /// Standard error of the logarithm of each share over the whole run; infinite for a member that was
+    /// served too rarely.
     pub scatter: Vec<f64>,
     /// Requests a second.
     pub iops: f64,
@@ -27,9 +27,9 @@ pub struct Simulated {
     pub bytes_s: f64,
     /// The part of all CPUs that is idle.
     pub idle: f64,
-    /// Requests between their place in the pool and their end, the mean.
+    /// Mean number of requests between taking a tag and completion.
     pub queue: f64,
-    /// Requests in the device, the mean.
+    /// Mean number of requests in the device.
     pub in_device: f64,
     /// Seconds that were simulated.
     pub simulated_s: f64,
@@ -41,9 +41,9 @@ pub struct Simulated {
 pub(super) struct Tally {
     served: u64,
     by_member: Vec<f64>,
-    /// `(time, blocks of each member)` now and then.
+    /// `(time, blocks of each member)` at recorded times.
     marks: Vec<(f64, Vec<f64>)>,
-    /// `(time, blocks served until then)` of each member at the beginning of each of its turns.
+    /// `(time, blocks served so far)` of each member at the beginning of each of its turns.
     turns: Vec<Vec<(f64, f64)>>,
     every: u64,
     due: u64,
@@ -97,7 +97,7 @@ impl Tally {
         self.turns[member].push((now, self.by_member[member]));
     }
 
-    /// Drops every other mark, and notes half as often from now on.
+    /// Drops every other record, and halves the rate from now on.
     fn thin_out(&mut self) {
         let mut keep = false;
         self.marks.retain(|_| {
@@ -119,7 +119,7 @@ impl Tally {
         before.1.iter().zip(&next.1).map(|(a, b)| a + (b - a) * part).collect()
     }
 
-    pub(super) fn close(mut self, now: f64, question: &Scenario) -> Simulated {
+    pub(super) fn close(mut self, now: f64, scenario: &Scenario) -> Simulated {
         self.marks.push((now, self.by_member.clone()));
         let from = now * WARM_UP;
         let span = (now - from).max(1e-9);
@@ -131,24 +131,24 @@ impl Tally {
         let mut blocks = between(&cuts[0], &cuts[PARTS]);
         let parts: Vec<Vec<f64>> = cuts
             .windows(2)
-            .map(|pair| normalised(&in_bytes(&between(&pair[0], &pair[1]), question)))
+            .map(|pair| normalised(&in_bytes(&between(&pair[0], &pair[1]), scenario)))
             .collect();
-        let longer = (question.seconds / now.max(1e-9)).max(1.0);
+        let longer = (scenario.seconds / now.max(1e-9)).max(1.0);
         let mut scatter = scatter(&parts, longer);
         for (member, turns) in self.turns.iter().enumerate() {
-            if let Some(found) = Renewal::of(turns, from, question.seconds) {
-                blocks[member] = found.rate * span;
-                scatter[member] = found.scatter;
+            if let Some(renewal) = Renewal::new(turns, from, scenario.seconds) {
+                blocks[member] = renewal.rate * span;
+                scatter[member] = renewal.scatter;
             }
         }
-        let bytes: Vec<f64> = in_bytes(&blocks, question);
+        let bytes: Vec<f64> = in_bytes(&blocks, scenario);
         Simulated {
             shares: normalised(&bytes),
             shares_of_requests: normalised(&blocks),
             scatter,
             iops: blocks.iter().sum::<f64>() / span,
             bytes_s: bytes.iter().sum::<f64>() / span,
-            idle: 1.0 - (self.busy / self.time.max(1e-12) / question.cpus).min(1.0),
+            idle: 1.0 - (self.busy / self.time.max(1e-12) / scenario.cpus).min(1.0),
             queue: self.queue / self.time.max(1e-12),
             in_device: self.in_device / self.time.max(1e-12),
             simulated_s: now,
@@ -157,18 +157,18 @@ impl Tally {
     }
 }
 
-/// Rate and scatter of a member from whole turns: where it has few of them, a window that begins and
-/// ends anywhere would count one more or less.
+/// Rate and scatter of a member from whole turns: with few turns, a window with arbitrary ends would count
+/// one too many or too few.
 struct Renewal {
     rate: f64,
     scatter: f64,
 }
 
-/// Fewer turns than this say little.
+/// Minimum number of turns.
 const FEW: usize = 3;
 
 impl Renewal {
-    fn of(turns: &[(f64, f64)], from: f64, run_s: f64) -> Option<Self> {
+    fn new(turns: &[(f64, f64)], from: f64, run_s: f64) -> Option<Self> {
         let turns = &turns[turns.partition_point(|(time, _)| *time < from)..];
         let (first, last) = (turns.first()?, turns.last()?);
         let time = last.0 - first.0;
@@ -177,7 +177,7 @@ impl Renewal {
             return None;
         }
         let rate = (last.1 - first.1) / time;
-        // Of each turn, by how much what it brought differs from what its time was worth.
+        // The difference of each turn's service from the mean rate times its duration.
         let off = turns.windows(2).map(|pair| {
             let worth = rate * (pair[1].0 - pair[0].0);
             ((pair[1].1 - pair[0].1) - worth).powi(2)
@@ -185,14 +185,14 @@ impl Renewal {
         let each = (last.1 - first.1) / count as f64;
         let deviation = (off.sum::<f64>() / count as f64).sqrt() / each;
         let turns_of_run = (count as f64 * run_s / time).max(1.0);
-        // A run may end anywhere within a turn: evenly spread over one, whose deviation is 0.29.
+        // A run ends at a random point within a turn, which adds a uniform deviation of 0.29 turns.
         let scatter = (deviation.powi(2) / turns_of_run + (0.29 / turns_of_run).powi(2)).sqrt();
         Some(Self { rate, scatter })
     }
 }
 
-fn in_bytes(blocks: &[f64], question: &Scenario) -> Vec<f64> {
-    blocks.iter().zip(&question.members).map(|(count, own)| count * own.bytes as f64).collect()
+fn in_bytes(blocks: &[f64], scenario: &Scenario) -> Vec<f64> {
+    blocks.iter().zip(&scenario.members).map(|(count, own)| count * own.bytes as f64).collect()
 }
 
 fn normalised(amounts: &[f64]) -> Vec<f64> {
@@ -200,15 +200,15 @@ fn normalised(amounts: &[f64]) -> Vec<f64> {
     amounts.iter().map(|amount| if all > 0.0 { amount / all } else { 0.0 }).collect()
 }
 
-/// Standard errors over the parts, as they would be over a run that is so many times longer.
+/// Standard errors over the parts, scaled to a run that is `longer` times as long.
 fn scatter(parts: &[Vec<f64>], longer: f64) -> Vec<f64> {
     let members = parts.first().map_or(0, Vec::len);
-    let of = |member: usize| {
+    let scatter_of = |member: usize| {
         let logs: Vec<f64> = parts.iter().map(|part| part[member].ln()).collect();
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
         let error = (squares / ((logs.len() - 1) * logs.len()) as f64 / longer).sqrt();
         if error.is_finite() { error } else { f64::INFINITY }
     };
-    (0..members).map(of).collect()
+    (0..members).map(scatter_of).collect()
 }

@@ -1,38 +1,38 @@
-//! What happens at a certain time whatever the CPUs do.
+//! Events at a fixed time, independent of CPU sharing.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::Index;
 
-/// What a timer was set for.
+/// The purpose of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Timer {
-    /// The disk was held for an empty queue.
+    /// The end of idling for an empty queue.
     Idle {
-        /// The number of the wait: one that a request has ended has nothing to do with it.
+        /// Number of the wait: a timer whose wait was ended by a request is ignored.
         wait: u64,
     },
     /// The worker of a member wakes up.
     Worker {
-        /// Whose.
+        /// The worker's member.
         member: Index,
     },
-    /// A worker is done with what it waits for.
+    /// The end of a worker's waiting time.
     Held {
-        /// Whose.
+        /// The worker's member.
         member: Index,
     },
-    /// A server of the device is done.
+    /// A server of the device completes a request.
     Served {
-        /// Whose request.
+        /// The request's member.
         member: Index,
-        /// How many blocks it has.
+        /// Its number of blocks.
         blocks: u32,
     },
 }
 
-/// An entry, the earliest at the top, and of equal times the one that was set first.
+/// An entry, ordered by time and then by the order of setting, earliest first.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     at: f64,
@@ -60,7 +60,7 @@ impl Ord for Entry {
     }
 }
 
-/// All timers that are set.
+/// All active timers.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Entry>,
@@ -68,18 +68,18 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    /// Sets one.
+    /// Sets a timer.
     pub(super) fn set(&mut self, at: f64, timer: Timer) {
         self.count += 1;
         self.heap.push(Entry { at, number: self.count, timer });
     }
 
-    /// When the next one is due; infinity where none is set.
+    /// Time of the next timer; infinity if none is set.
     pub(super) fn next(&self) -> f64 {
         self.heap.peek().map_or(f64::INFINITY, |entry| entry.at)
     }
 
-    /// The next one, which is no longer set.
+    /// Removes and returns the next timer.
     pub(super) fn take(&mut self) -> Option<Timer> {
         self.heap.pop().map(|entry| entry.timer)
     }

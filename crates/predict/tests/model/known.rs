@@ -1,25 +1,25 @@
-//! Runs on a quiet host of two CPUs that the model was built with: what it must not forget. They say
-//! nothing about how well it predicts other runs.
+//! Measured runs on a quiet host of two CPUs to which the model was fitted: it must keep reproducing them.
+//! They do not show how well it predicts other runs.
 
 use assay_predict::{Bfq, Cost, Device, Effort, RequestKind, Scenario, Scheduler, simulate};
 
-/// Found in a run: weights 1:2:4:8 in turn, a budget of 512 sectors, requests of 4 KiB.
+/// A measured run: weights 1:2:4:8 in turn, a budget of 512 sectors, requests of 4 KiB.
 struct Known {
     groups: usize,
     depth: u32,
     pool: u32,
-    /// Reads and writes in sequence, else reads at random.
+    /// Sequential reads and writes; otherwise random reads.
     sequential: bool,
-    /// Each class's share by what it is owed, the mean over its groups.
-    found: [f64; 4],
+    /// Each class's share relative to its expected share, the mean over its groups.
+    measured: [f64; 4],
 }
 
-const fn random(groups: usize, depth: u32, pool: u32, found: [f64; 4]) -> Known {
-    Known { groups, depth, pool, sequential: false, found }
+const fn random(groups: usize, depth: u32, pool: u32, measured: [f64; 4]) -> Known {
+    Known { groups, depth, pool, sequential: false, measured }
 }
 
-const fn mixed(groups: usize, depth: u32, pool: u32, found: [f64; 4]) -> Known {
-    Known { groups, depth, pool, sequential: true, found }
+const fn mixed(groups: usize, depth: u32, pool: u32, measured: [f64; 4]) -> Known {
+    Known { groups, depth, pool, sequential: true, measured }
 }
 
 const RUNS: [Known; 13] = [
@@ -53,7 +53,7 @@ impl Known {
         let kind = RequestKind { writes: self.sequential, sequential: self.sequential };
         let weights = [100.0, 200.0, 400.0, 800.0];
         let member = |index: usize| cost.member(weights[index % 4], self.depth, 4096, kind);
-        let question = Scenario {
+        let scenario = Scenario {
             members: (0..self.groups).map(member).collect(),
             scheduler: Scheduler::Bfq(Bfq { budget: Some(512.0), ..Bfq::default() }),
             pool: self.pool,
@@ -61,26 +61,32 @@ impl Known {
             cpus: 2.0,
             seconds: 11.0,
         };
-        let found = simulate(&question, Effort { requests: 200_000, seconds: 11.0 }, 1);
-        let expected = question.expected();
+        let simulated = simulate(&scenario, Effort { requests: 200_000, seconds: 11.0 }, 1);
+        let expected = scenario.expected();
         let mut classes = [0.0; 4];
-        for (index, (share, owed)) in found.shares.iter().zip(&expected).enumerate() {
+        for (index, (share, owed)) in simulated.shares.iter().zip(&expected).enumerate() {
             classes[index % 4] += share / owed * 4.0 / self.groups as f64;
         }
         eprintln!(
             "{} groups, depth {}, pool {}: {:.0} iops, idle {:.2}, queue {:.0}: {classes:.2?} for {:?}",
-            self.groups, self.depth, self.pool, found.iops, found.idle, found.queue, self.found
+            self.groups,
+            self.depth,
+            self.pool,
+            simulated.iops,
+            simulated.idle,
+            simulated.queue,
+            self.measured
         );
         classes
     }
 }
 
 #[test]
-fn the_runs_that_the_model_was_built_with_are_not_forgotten() {
+fn the_runs_that_the_model_was_fitted_to_are_reproduced() {
     let mut errors = Vec::new();
     for run in &RUNS {
-        for (predicted, found) in run.predicted().iter().zip(run.found) {
-            errors.push((predicted / found - 1.0).abs());
+        for (predicted, measured) in run.predicted().iter().zip(run.measured) {
+            errors.push((predicted / measured - 1.0).abs());
         }
     }
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;

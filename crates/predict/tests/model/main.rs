@@ -1,5 +1,5 @@
-//! What studies are predicted to do, seen from outside.
-// A failure in what the tests share is a failure of the test.
+//! Tests of predictions through the public interface.
+// A failure in a shared helper is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
 mod known;

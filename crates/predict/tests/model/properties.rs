@@ -1,4 +1,4 @@
-//! What holds whatever is asked.
+//! Properties that hold for any scenario.
 
 use assay_predict::{Bfq, Device, Effort, Member, Scenario, Scheduler, simulate};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn members() -> impl Strategy<Value = Vec<Member>> {
     })
 }
 
-fn questions() -> impl Strategy<Value = Scenario> {
+fn scenarios() -> impl Strategy<Value = Scenario> {
     let bfq = (any::<bool>(), any::<bool>(), any::<bool>(), 0_u32..3).prop_map(
         |(strict, rotational, caps, idle)| {
             Scheduler::Bfq(Bfq {
@@ -64,27 +64,27 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_lost_and_nothing_is_made(question in questions(), seed in 0_u64..1000) {
-        let found = simulate(&question, SHORT, seed);
-        prop_assert!(found.served > 0, "a closed loop never stands still: {question:?}");
-        prop_assert!((found.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-        prop_assert!((found.shares_of_requests.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-        prop_assert!(found.shares.iter().all(|share| (0.0..=1.0).contains(share)));
-        prop_assert!((0.0..=1.0).contains(&found.idle));
-        prop_assert!(found.queue <= f64::from(question.pool) + 1e-6);
-        prop_assert!(found.in_device <= f64::from(question.device.depth()) + 1e-6);
-        // The CPUs cannot do more than there are of them.
-        let cheapest = question.members.iter().map(|own| own.submit_s).fold(f64::INFINITY, f64::min);
-        prop_assert!(found.iops <= 2.0 * question.cpus / cheapest);
+    fn shares_add_up_and_limits_hold(scenario in scenarios(), seed in 0_u64..1000) {
+        let result = simulate(&scenario, SHORT, seed);
+        prop_assert!(result.served > 0, "a closed loop never stands still: {scenario:?}");
+        prop_assert!((result.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        prop_assert!((result.shares_of_requests.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        prop_assert!(result.shares.iter().all(|share| (0.0..=1.0).contains(share)));
+        prop_assert!((0.0..=1.0).contains(&result.idle));
+        prop_assert!(result.queue <= f64::from(scenario.pool) + 1e-6);
+        prop_assert!(result.in_device <= f64::from(scenario.device.depth()) + 1e-6);
+        // Throughput is bounded by the number of CPUs.
+        let cheapest = scenario.members.iter().map(|own| own.submit_s).fold(f64::INFINITY, f64::min);
+        prop_assert!(result.iops <= 2.0 * scenario.cpus / cheapest);
     }
 
     #[test]
-    fn the_same_question_and_seed_give_the_same_numbers(question in questions(), seed in 0_u64..1000) {
-        prop_assert_eq!(simulate(&question, SHORT, seed), simulate(&question, SHORT, seed));
+    fn the_same_scenario_and_seed_give_the_same_numbers(scenario in scenarios(), seed in 0_u64..1000) {
+        prop_assert_eq!(simulate(&scenario, SHORT, seed), simulate(&scenario, SHORT, seed));
     }
 }
 
-/// Two groups, the second of which has this weight.
+/// Share of the second of two groups with this weight.
 fn share_of_the_second(weight: f64) -> f64 {
     let member = |weight| Member {
         weight,
@@ -98,7 +98,7 @@ fn share_of_the_second(weight: f64) -> f64 {
         hold_s: 0.0,
         delay_s: 2e-5,
     };
-    let question = Scenario {
+    let scenario = Scenario {
         members: vec![member(100.0), member(weight)],
         scheduler: Scheduler::Bfq(Bfq { budget: Some(512.0), ..Bfq::default() }),
         pool: 256,
@@ -106,7 +106,7 @@ fn share_of_the_second(weight: f64) -> f64 {
         cpus: 2.0,
         seconds: 20.0,
     };
-    simulate(&question, Effort { requests: 60_000, seconds: 10.0 }, 1).shares[1]
+    simulate(&scenario, Effort { requests: 60_000, seconds: 10.0 }, 1).shares[1]
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! Questions that tests ask.
+//! Simple scenarios for tests.
 
 use assay_predict::{Bfq, Device, Effort, Member, Scenario, Scheduler, Simulated, simulate};
 
-/// A member that costs no CPU time worth mentioning.
+/// A member with negligible CPU time.
 pub(crate) fn member(weight: f64, depth: u32) -> Member {
     Member {
         weight,
@@ -18,8 +18,8 @@ pub(crate) fn member(weight: f64, depth: u32) -> Member {
     }
 }
 
-/// Weights 1:2:4:8 in turn on a device that takes `slots` requests, with a pool of `pool` that is
-/// handed out in the order of asking: fair queueing request by request, without idling or caps.
+/// Weights 1:2:4:8 in turn on a device that accepts `slots` requests, with a pool of `pool` tags assigned in
+/// order of waiting: fair queueing request by request, without idling or caps.
 pub(crate) fn ladder(groups: usize, depth: u32, pool: u32, slots: u32) -> Scenario {
     let weights = [100.0, 200.0, 400.0, 800.0];
     Scenario {
@@ -39,14 +39,14 @@ pub(crate) fn ladder(groups: usize, depth: u32, pool: u32, slots: u32) -> Scenar
 }
 
 /// A long simulation.
-pub(crate) fn run(question: &Scenario) -> Simulated {
-    simulate(question, Effort { requests: 200_000, seconds: 100.0 }, 1)
+pub(crate) fn run(scenario: &Scenario) -> Simulated {
+    simulate(scenario, Effort { requests: 200_000, seconds: 100.0 }, 1)
 }
 
-/// Mean share of each of the four classes by that of the lightest.
-pub(crate) fn ratio(found: &Simulated) -> [f64; 4] {
+/// Mean share of each of the four classes relative to the lightest.
+pub(crate) fn ratio(result: &Simulated) -> [f64; 4] {
     let mut classes = [0.0; 4];
-    for (index, share) in found.shares.iter().enumerate() {
+    for (index, share) in result.shares.iter().enumerate() {
         classes[index % 4] += share;
     }
     classes.map(|class| class / classes[0])

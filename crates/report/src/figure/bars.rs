@@ -1,4 +1,4 @@
-//! Bars of what each group got against what it was promised.
+//! Bars of each group's observed values against its promise.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,14 @@ use serde_json::{Value, json};
 
 use super::Drawing;
 use super::spec::{base, colour_by_weight, knob_name, steps};
-use crate::measure_style::Quantity;
+use crate::measure_style::MeasureStyle;
 use crate::number::{self, Unit};
 use crate::subjects;
 use crate::timeline;
 use crate::trial::Trial;
 use crate::wording;
 
-/// Up to this many bars bear their error above them, and up to four times as many their name
-/// below.
+/// Up to this many bars have an error label, and up to four times as many a name.
 const LABELLED: usize = 12;
 
 /// One bar.
@@ -30,7 +29,7 @@ struct Bar {
 }
 
 /// Bars of one quantity.
-pub(super) fn bars(trial: &Trial<'_>, quantity: &Quantity) -> Drawing {
+pub(super) fn bars(trial: &Trial<'_>, quantity: &MeasureStyle) -> Drawing {
     let judged = trial.promise(quantity.measure).filter(|promise| !promise.groups.is_empty());
     let (bars, basis) = match judged {
         Some(promise) => (judged_bars(trial, promise), Basis::Judged),
@@ -50,7 +49,7 @@ pub(super) fn bars(trial: &Trial<'_>, quantity: &Quantity) -> Drawing {
     }
 }
 
-/// Where promise and interval of the bars come from.
+/// Origin of the promise and interval of the bars.
 enum Basis {
     Judged,
     /// Ticks show the promised share of another measure.
@@ -58,11 +57,11 @@ enum Basis {
     Unpromised,
 }
 
-fn reading(quantity: &Quantity, basis: &Basis, judged: Option<&PromiseJudgement>) -> String {
+fn reading(quantity: &MeasureStyle, basis: &Basis, judged: Option<&PromiseJudgement>) -> String {
     match basis {
         Basis::Judged => format!(
-            "Bars are what each group got, the heavy tick what it was promised with its margin \
-             as a shaded band, the thin line the {} % interval of the measurement.",
+            "Bars are observed values, heavy ticks promises with their margin as a shaded \
+             band, thin lines the {} % interval of the measurement.",
             number::plain(judged.map_or(0.95, |promise| promise.confidence) * 100.0)
         ),
         Basis::Borrowed(other) => format!(
@@ -77,8 +76,8 @@ fn reading(quantity: &Quantity, basis: &Basis, judged: Option<&PromiseJudgement>
 }
 
 fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
-    // Shares become rates by the total over all groups; other relations speak of rates already.
-    let scale = if wording::speaks_of_shares(promise) {
+    // Shares are scaled to rates by the total; other relations are already rates.
+    let scale = if wording::is_about_shares(promise) {
         let sum = || promise.groups.iter().map(|group| group.rate).sum();
         promise.total_rate.unwrap_or_else(sum)
     } else {
@@ -106,13 +105,13 @@ fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
     subjects::ordered(promise).into_iter().map(bar).collect()
 }
 
-fn measured_bars(trial: &Trial<'_>, quantity: &Quantity) -> (Vec<Bar>, Basis) {
+fn measured_bars(trial: &Trial<'_>, quantity: &MeasureStyle) -> (Vec<Bar>, Basis) {
     let rates = timeline::means(trial, quantity);
     let total: f64 = trial.subjects.0.iter().filter_map(|s| rates.get(&s.name)).sum();
     let promises = trial.judgement.map_or(&[][..], |judgement| &judgement.promises);
     let io = |p: &&PromiseJudgement| {
         let both = p.measure.starts_with("io.") && quantity.measure.starts_with("io.");
-        both && wording::speaks_of_shares(p)
+        both && wording::is_about_shares(p)
     };
     let borrowed = promises.iter().find(io);
     let shares: BTreeMap<&str, f64> = borrowed.map_or_else(BTreeMap::new, |promise| {
@@ -158,7 +157,7 @@ fn row(bar: &Bar) -> Value {
     row
 }
 
-/// Short enough to stand above a narrow bar.
+/// A label short enough for a narrow bar.
 fn error_label(error: f64) -> String {
     if error < 1.0 {
         format!("{} %", number::signed_percent(error))
@@ -167,12 +166,12 @@ fn error_label(error: f64) -> String {
     }
 }
 
-fn spec(trial: &Trial<'_>, quantity: &Quantity, bars: &[Bar]) -> Value {
+fn spec(trial: &Trial<'_>, quantity: &MeasureStyle, bars: &[Bar]) -> Value {
     let highest = |bar: &Bar| {
         let others = [bar.promised, bar.interval.map(|i| i.1)];
         others.into_iter().flatten().fold(bar.rate, f64::max)
     };
-    let unit = Unit::of_rate(quantity.measure, bars.iter().map(highest).fold(0.0, f64::max));
+    let unit = Unit::for_rate(quantity.measure, bars.iter().map(highest).fold(0.0, f64::max));
     let mut spec = base(
         &format!("{} of each group against its promise, trial {}", quantity.word, trial.number),
         280,
@@ -185,7 +184,7 @@ fn spec(trial: &Trial<'_>, quantity: &Quantity, bars: &[Bar]) -> Value {
     spec
 }
 
-/// The data are in base units; only what is drawn is in the unit of the axis.
+/// The data are in base units; only displayed values are in the unit of the axis.
 fn scaled(unit: Unit, bars: &[Bar]) -> Vec<Value> {
     let mut fields = vec!["rate"];
     fields.extend(bars.iter().any(|bar| bar.promised.is_some()).then_some("promised"));
@@ -210,7 +209,7 @@ fn group_axis(trial: &Trial<'_>, count: usize) -> Value {
             "ticks": false}})
 }
 
-fn layers(trial: &Trial<'_>, unit: Unit, quantity: &Quantity, bars: &[Bar]) -> Vec<Value> {
+fn layers(trial: &Trial<'_>, unit: Unit, quantity: &MeasureStyle, bars: &[Bar]) -> Vec<Value> {
     let axis = json!({"title": quantity.axis_title("", unit), "tickCount": 5});
     let y = |field: &str| json!({"field": field, "type": "quantitative", "axis": axis, "title": axis["title"]});
     let dense = bars.len() > LABELLED * 4;

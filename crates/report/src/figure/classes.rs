@@ -1,5 +1,5 @@
-//! What the groups of each weight got in every trial: where weights stop to count as groups
-//! multiply. One figure of shares against what was promised, and one of rates.
+//! Results of the groups of each weight in every trial, which show where weights cease to count as
+//! groups multiply: one figure of shares against promises, and one of rates.
 
 use std::collections::BTreeMap;
 
@@ -18,20 +18,20 @@ struct Class {
     trial: String,
     weight: String,
     groups: usize,
-    /// Together, of the total.
+    /// Shares of the total, all groups of the weight together.
     share: f64,
     promised: f64,
-    /// The interval of the group that is lowest, and of that which is highest, as parts of what
-    /// each was promised.
+    /// Lower end of the lowest group's interval and upper end of the highest group's, relative to
+    /// the promise of each.
     low: f64,
     high: f64,
-    /// Each, on average and as promised.
+    /// Mean rate of a group, observed and promised.
     rate: f64,
     promised_rate: f64,
     verdict: &'static str,
 }
 
-/// Both figures; nothing where no two trials divide something among weights.
+/// Both figures; empty unless at least two trials divide something by different weights.
 pub(crate) fn classes(trials: &[Trial<'_>]) -> Result<Vec<Figure>, Error> {
     let Some(measure) = trials.iter().find_map(|trial| Some(divided(trial)?.measure.clone()))
     else {
@@ -41,13 +41,13 @@ pub(crate) fn classes(trials: &[Trial<'_>]) -> Result<Vec<Figure>, Error> {
         let promise = divided(trial).filter(|promise| promise.measure == measure)?;
         Some(of_trial(trial, promise))
     };
-    let found: Vec<Vec<Class>> = trials.iter().filter_map(judged).collect();
-    let several = found.iter().flatten().any(|class| class.weight != found[0][0].weight);
-    if found.len() < 2 || !several {
+    let by_trial: Vec<Vec<Class>> = trials.iter().filter_map(judged).collect();
+    let several = by_trial.iter().flatten().any(|class| class.weight != by_trial[0][0].weight);
+    if by_trial.len() < 2 || !several {
         return Ok(Vec::new());
     }
     let within = trials.iter().find_map(|trial| Some(divided(trial)?.within)).unwrap_or(0.0);
-    let classes: Vec<Class> = found.into_iter().flatten().collect();
+    let classes: Vec<Class> = by_trial.into_iter().flatten().collect();
     let drawings = [shares(&measure, within, &classes), rates(&measure, &classes)];
     let placed = drawings.into_iter().map(|drawing| {
         let id = drawing.part.to_owned();
@@ -66,7 +66,7 @@ fn of_trial(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Class> {
     let mut by_weight: BTreeMap<u64, Vec<_>> = BTreeMap::new();
     for group in &promise.groups {
         let weight = group.knob.unwrap_or(0.0).max(0.0);
-        // Positive numbers are ordered as their bits are.
+        // Positive floats sort like their bits.
         by_weight.entry(weight.to_bits()).or_default().push(group);
     }
     let total = promise.total_rate.unwrap_or(0.0);
@@ -106,7 +106,7 @@ fn weights(classes: &[Class]) -> Vec<&str> {
     weights
 }
 
-/// The axis of trials, and the colours of weights beside each other in each of them.
+/// The axis of trials, with the weights side by side in colours.
 fn across(spec: &mut Value, classes: &[Class]) {
     spec["encoding"] = json!({
         "x": {"field": "trial", "type": "nominal", "sort": null, "title": null,
@@ -145,14 +145,14 @@ fn shares(measure: &str, within: f64, classes: &[Class]) -> Drawing {
     spec["data"] = json!({"values": rows});
     across(&mut spec, classes);
     let y = |field: &str| {
-        json!({"field": field, "type": "quantitative", "title": "share got / share promised",
+        json!({"field": field, "type": "quantitative", "title": "observed share / promised share",
             "axis": {"tickCount": 5}, "scale": {"domain": [0, highest.min(CUT)], "clamp": true}})
     };
     let tooltip = json!([
         {"field": "trial"}, {"field": "weight"}, {"field": "groups"}, {"field": "verdict"},
         {"field": "share", "type": "quantitative", "format": ".2%", "title": "share"},
         {"field": "promised", "type": "quantitative", "format": ".2%"},
-        {"field": "part", "type": "quantitative", "format": ".3", "title": "got / promised"},
+        {"field": "part", "type": "quantitative", "format": ".3", "title": "observed / promised"},
         {"field": "low", "type": "quantitative", "format": ".3", "title": "lowest group, low"},
         {"field": "high", "type": "quantitative", "format": ".3", "title": "highest group, high"},
     ]);
@@ -169,21 +169,21 @@ fn shares(measure: &str, within: f64, classes: &[Class]) -> Drawing {
     Drawing {
         part: "classes",
         title: format!("Share of {measure} of each weight"),
-        reading: "What all groups of a weight got together, divided by what they were promised: \
-                  1 is exact, the dashed lines are the margin. Lines reach from the low end of \
-                  the lowest group's interval to the high end of the highest one's."
+        reading: "Total share of all groups of a weight, divided by their promised share: 1 is \
+                  exact, the dashed lines are the margin. Lines reach from the lower end of the \
+                  lowest group's interval to the upper end of the highest one's."
             .to_owned(),
         wide: true,
         spec: Ok(spec),
     }
 }
 
-/// Parts above this are cut: one interval without an upper end would press all others flat.
+/// Values above this are clipped: one interval without an upper end would flatten all others.
 const CUT: f64 = 4.0;
 
 fn rates(measure: &str, classes: &[Class]) -> Drawing {
     let largest = classes.iter().map(|class| class.rate.max(class.promised_rate));
-    let unit = Unit::of_rate(measure, largest.fold(0.0, f64::max));
+    let unit = Unit::for_rate(measure, largest.fold(0.0, f64::max));
     let rows: Vec<Value> = classes
         .iter()
         .map(|class| {
@@ -218,10 +218,9 @@ fn rates(measure: &str, classes: &[Class]) -> Drawing {
     Drawing {
         part: "rates",
         title: format!("{measure} of one group of each weight"),
-        reading:
-            "Bars are the mean over the groups of a weight, ticks what the weights promise of \
-                  the same total."
-                .to_owned(),
+        reading: "Bars are the mean over the groups of a weight, ticks the promise of the weights \
+                  for the same total."
+            .to_owned(),
         wide: true,
         spec: Ok(spec),
     }

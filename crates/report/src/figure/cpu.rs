@@ -1,4 +1,4 @@
-//! What the CPUs of the host did meanwhile.
+//! CPU time of the host over time.
 
 use serde_json::{Value, json};
 
@@ -8,11 +8,11 @@ use crate::counters::{Curve, curves};
 use crate::timeline::Bins;
 use crate::trial::Trial;
 
-/// Points of one state in one repeat at the most.
+/// Maximum points of one state in one repeat.
 const POINTS: usize = 150;
 
-/// States of a CPU as they are drawn, from the bottom up, with the counters they sum. `idle` is
-/// what remains up to 100 %.
+/// CPU states from the bottom of the stack up, with the counters they sum. `idle` is the remainder
+/// to 100 %.
 const STATES: [(&str, &[&str]); 5] = [
     ("user", &["user_ns", "nice_ns"]),
     ("system", &["system_ns"]),
@@ -41,13 +41,13 @@ pub(super) fn cpu(trial: &Trial<'_>) -> Drawing {
     }
 }
 
-/// What the figure tells depends on what the groups share.
+/// The explanation depends on what the groups share.
 fn reading(trial: &Trial<'_>) -> &'static str {
     if trial.record.disks.is_empty() {
-        return "Time of all CPUs together, of whomever; what the groups had of it is above.";
+        return "CPU time of the whole host; the groups' part of it is shown above.";
     }
-    "Time of all CPUs together. A disk can only be shared out by its weights while the CPUs keep \
-     it busy: at the top of this figure, CPU time is divided instead. Waiting for I/O is idle time."
+    "CPU time of the whole host. Weights can divide a disk only while the CPUs keep it busy: near \
+     100 %, CPU time is divided instead. Waiting for I/O is idle time."
 }
 
 fn csv(trial: &Trial<'_>) -> (String, Vec<usize>) {
@@ -55,7 +55,7 @@ fn csv(trial: &Trial<'_>) -> (String, Vec<usize>) {
     let mut repeats = Vec::new();
     for (number, repeat, table) in trial.tables("host_cpu") {
         let Some(total) = host(curves(table, &ALL)) else { continue };
-        let Some(bins) = Bins::of(repeat, &total, POINTS) else { continue };
+        let Some(bins) = Bins::new(repeat, &total, POINTS) else { continue };
         for (order, (state, columns)) in STATES.iter().enumerate() {
             let Some(curve) = host(curves(table, columns)) else { continue };
             for (seconds, from, to) in bins.iter() {

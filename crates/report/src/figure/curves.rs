@@ -1,5 +1,4 @@
-//! Curves that workloads hand over, such as latency over working set, with the places that they
-//! mark.
+//! Curves reported by workloads, such as latency over working set, with the positions they mark.
 
 use assay_run_folder::Curve;
 use serde_json::{Value, json};
@@ -8,13 +7,13 @@ use super::Drawing;
 use super::spec::base;
 use crate::trial::Trial;
 
-/// Names of the figures, one for each pair of axes; more are not drawn.
+/// Ids of the figures, one for each pair of axes; more are not drawn.
 const PARTS: [&str; 3] = ["curves", "curves-2", "curves-3"];
 
 /// A curve with its workload and the repeat, from 1.
 type Drawn<'r> = (&'r str, usize, &'r Curve);
 
-/// A figure for each pair of axes; none where no workload has curves.
+/// A figure for each pair of axes; empty if no workload has curves.
 pub(super) fn curves(trial: &Trial<'_>) -> Vec<Drawing> {
     let results = trial.record.repeats.iter().enumerate().flat_map(|(index, repeat)| {
         repeat.workloads.iter().map(move |workload| (index + 1, workload))
@@ -39,9 +38,9 @@ pub(super) fn curves(trial: &Trial<'_>) -> Vec<Drawing> {
 
 fn drawing(trial: &Trial<'_>, part: &'static str, curves: &[Drawn<'_>]) -> Drawing {
     let first = curves[0].2;
-    let mut reading = "Each line is what one workload measured in one repeat.".to_owned();
+    let mut reading = "Each line was measured by one workload in one repeat.".to_owned();
     if curves.iter().any(|(_, _, curve)| !curve.marks.is_empty()) {
-        reading.push_str(" Dashed lines are places that it marks.");
+        reading.push_str(" Dashed lines are positions marked by the workload.");
     }
     if first.logarithmic {
         reading.push_str(" Logarithmic axes.");
@@ -59,7 +58,7 @@ fn spec(trial: &Trial<'_>, curves: &[Drawn<'_>]) -> Value {
     let first = curves[0].2;
     let mut spec = base(&format!("{} over {}, trial {}", first.y, first.x, trial.number), 300, 1);
     let scale = |logarithmic: bool| match logarithmic {
-        // Working sets double, latencies do not.
+        // Working sets grow by doubling, latencies do not.
         true => json!({"type": "log", "nice": false}),
         false => json!({"zero": false}),
     };
@@ -111,7 +110,7 @@ fn rows(curves: &[Drawn<'_>]) -> Vec<Value> {
         .collect()
 }
 
-/// Each place with its label once, although every repeat marks it.
+/// Each marked position with its label once, although every repeat marks it.
 fn marks(curves: &[Drawn<'_>]) -> Vec<Value> {
     let mut marks: Vec<Value> = Vec::new();
     for mark in curves.iter().flat_map(|(_, _, curve)| &curve.marks) {

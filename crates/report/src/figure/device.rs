@@ -1,4 +1,4 @@
-//! How many requests the scratch disks had in flight.
+//! Requests in flight at the scratch disks.
 
 use assay_escape::quoted;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::counters::curves;
 use crate::timeline::Bins;
 use crate::trial::Trial;
 
-/// Points of one device in one repeat at the most.
+/// Maximum points of one device in one repeat.
 const POINTS: usize = 200;
 
 /// Requests in flight of each device over time.
@@ -23,9 +23,8 @@ pub(super) fn in_flight(trial: &Trial<'_>) -> Drawing {
     Drawing {
         part: "in-flight",
         title: "Requests in flight at the disk".to_owned(),
-        reading: "Requests that the device driver holds, as the kernel counts them. The dashed \
-                  line is nr_requests, the size of the pool from which requests of all groups \
-                  come."
+        reading: "Requests held by the device driver, as counted by the kernel. The dashed line \
+                  is nr_requests, the size of the request pool shared by all groups."
             .to_owned(),
         wide: false,
         spec,
@@ -37,7 +36,7 @@ fn csv(trial: &Trial<'_>) -> (String, Vec<usize>) {
     let mut repeats = Vec::new();
     for (number, repeat, table) in trial.tables("disk") {
         for (device, curve) in curves(table, &["in_flight"]) {
-            let Some(bins) = Bins::of(repeat, &curve, POINTS) else { continue };
+            let Some(bins) = Bins::new(repeat, &curve, POINTS) else { continue };
             for (seconds, from, to) in bins.iter() {
                 if let Some(mean) = curve.mean(from, to) {
                     let (device, mean) = (quoted(&device), csv_number(mean));
@@ -51,7 +50,7 @@ fn csv(trial: &Trial<'_>) -> (String, Vec<usize>) {
     (csv, repeats)
 }
 
-/// The pool of every device that a reading is known of.
+/// The request pool size of every device, where it was read.
 fn pools(trial: &Trial<'_>) -> Vec<Value> {
     let queues = trial.record.repeats.iter().flat_map(|repeat| &repeat.queues);
     let mut pools: Vec<Value> = queues

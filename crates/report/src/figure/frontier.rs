@@ -1,5 +1,5 @@
-//! Share error against throughput of every setting of a search, drawn without any program: a
-//! search is read where scripts are off as well, and each point has its words beside it.
+//! Share error against throughput of every setting of a search, as SVG without scripts: it must be
+//! readable with scripts disabled, and each point is labelled.
 
 use std::fmt::Write;
 
@@ -18,25 +18,25 @@ const RIGHT: f64 = 20.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 48.0;
 
-/// Errors below this are drawn here: the axis has no zero.
-const SMALLEST: f64 = 0.005;
+/// Smaller errors are drawn at this value: the logarithmic axis has no zero.
+const MIN_ERROR: f64 = 0.005;
 
-/// A setting as drawn.
+/// A setting as a point.
 struct Point<'t> {
     setting: &'t SettingResult,
     data: &'t Measured,
-    /// Throughput as a part of that of the study as it is.
+    /// Throughput relative to the unchanged study.
     rate: f64,
     error: f64,
 }
 
-/// The figure as SVG; the reason where there is nothing to draw.
-pub(crate) fn frontier(found: &Tuning) -> Result<Markup, String> {
-    let points = points(found);
+/// The figure as SVG, or the reason why there is none.
+pub(crate) fn frontier(tuning: &Tuning) -> Result<Markup, String> {
+    let points = points(tuning);
     if points.len() < 2 {
-        return Err("fewer than two settings gave a number that counts".to_owned());
+        return Err("fewer than two settings have a usable number".to_owned());
     }
-    let scale = Scale::of(found, &points);
+    let scale = Scale::new(tuning, &points);
     let mut svg = String::new();
     let _ = write!(
         svg,
@@ -44,22 +44,22 @@ pub(crate) fn frontier(found: &Tuning) -> Result<Markup, String> {
          aria-labelledby=\"frontier-title frontier-text\">\
          <title id=\"frontier-title\">Share error against throughput</title>\
          <desc id=\"frontier-text\">{}</desc>",
-        html(&describe(found, &points))
+        html(&describe(tuning, &points))
     );
     axes(&mut svg, &scale);
-    margin(&mut svg, &scale, found.within);
+    margin(&mut svg, &scale, tuning.within);
     line(&mut svg, &scale, &points);
     for point in &points {
-        mark(&mut svg, &scale, point, found.chosen.as_deref());
+        mark(&mut svg, &scale, point, tuning.chosen.as_deref());
     }
     svg.push_str("</svg>");
     Ok(Markup::from_safe_string(svg))
 }
 
-fn points(found: &Tuning) -> Vec<Point<'_>> {
+fn points(tuning: &Tuning) -> Vec<Point<'_>> {
     let rate = |data: Option<&Measured>| data.and_then(|data| data.rate).filter(|rate| *rate > 0.0);
-    let first = found.settings.first();
-    // Both stages have their own unchanged setting, so that repeats of the same length meet.
+    let first = tuning.settings.first();
+    // Each stage has its own unchanged setting, so that repeats of equal length are compared.
     let (searched, confirmed) = (
         rate(first.and_then(|one| one.search.as_ref())),
         rate(first.and_then(|one| one.confirmation.as_ref())),
@@ -72,13 +72,13 @@ fn points(found: &Tuning) -> Vec<Point<'_>> {
             setting,
             data,
             rate: data.rate? / base.or(searched).or(confirmed)?,
-            error: data.error?.value.max(SMALLEST),
+            error: data.error?.value.max(MIN_ERROR),
         })
     };
-    found.settings.iter().filter_map(of).collect()
+    tuning.settings.iter().filter_map(of).collect()
 }
 
-/// Where values lie: throughput from zero, error on a logarithmic axis.
+/// Scales: throughput from zero, error logarithmic.
 struct Scale {
     fastest: f64,
     low: f64,
@@ -86,12 +86,12 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(found: &Tuning, points: &[Point<'_>]) -> Self {
-        let errors = points.iter().map(|point| point.error).chain([found.within]);
+    fn new(tuning: &Tuning, points: &[Point<'_>]) -> Self {
+        let errors = points.iter().map(|point| point.error).chain([tuning.within]);
         let (low, high) = errors
             .fold((f64::INFINITY, 0.0_f64), |(low, high), error| (low.min(error), high.max(error)));
         let fastest = points.iter().map(|point| point.rate).fold(1.0, f64::max);
-        Self { fastest: fastest * 1.08, low: (low / 1.6).max(SMALLEST / 1.2), high: high * 1.6 }
+        Self { fastest: fastest * 1.08, low: (low / 1.6).max(MIN_ERROR / 1.2), high: high * 1.6 }
     }
 
     fn x(&self, rate: f64) -> f64 {
@@ -139,8 +139,8 @@ fn axes(svg: &mut String, scale: &Scale) {
         svg,
         "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{bottom}\" y2=\"{bottom}\" \
          stroke=\"currentColor\" opacity=\"0.5\"/>\
-         <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">throughput, of that of the study as \
-         it is</text><text transform=\"translate(14 {:.1}) rotate(-90)\" \
+         <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">throughput relative to the unchanged \
+         study</text><text transform=\"translate(14 {:.1}) rotate(-90)\" \
          text-anchor=\"middle\">largest share error</text>",
         (LEFT + right) / 2.0,
         HEIGHT - 8.0,
@@ -160,7 +160,7 @@ fn margin(svg: &mut String, scale: &Scale, within: f64) {
     );
 }
 
-/// The settings that no other beats in both.
+/// The settings that are not dominated.
 fn line(svg: &mut String, scale: &Scale, points: &[Point<'_>]) {
     let mut on: Vec<(f64, f64)> = points
         .iter()
@@ -185,9 +185,9 @@ fn mark(svg: &mut String, scale: &Scale, point: &Point<'_>, chosen: Option<&str>
         Verdict::Undecided | Verdict::Void => "#b8890b",
     };
     let fresh = point.setting.confirmation.is_some();
-    let _ = write!(svg, "<g><title>{}</title>", html(&says(point)));
+    let _ = write!(svg, "<g><title>{}</title>", html(&describe_point(point)));
     if let Some(error) = point.data.error.filter(|_| fresh) {
-        let (low, high) = (scale.y(error.low.max(SMALLEST)), scale.y(error.high));
+        let (low, high) = (scale.y(error.low.max(MIN_ERROR)), scale.y(error.high));
         let _ = write!(
             svg,
             "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{low:.1}\" y2=\"{high:.1}\" \
@@ -220,8 +220,8 @@ fn mark(svg: &mut String, scale: &Scale, point: &Point<'_>, chosen: Option<&str>
     svg.push_str("</g>");
 }
 
-/// A point in words.
-fn says(point: &Point<'_>) -> String {
+/// Description of a point.
+fn describe_point(point: &Point<'_>) -> String {
     let stage = match point.setting.confirmation {
         Some(_) => "fresh repeats",
         None => "the search alone",
@@ -235,8 +235,8 @@ fn says(point: &Point<'_>) -> String {
     )
 }
 
-fn describe(found: &Tuning, points: &[Point<'_>]) -> String {
+fn describe(tuning: &Tuning, points: &[Point<'_>]) -> String {
     let on: Vec<String> =
-        points.iter().filter(|point| point.setting.on_frontier).map(says).collect();
-    format!("{} settings. On the frontier: {}. {}", points.len(), on.join("; "), found.sentence)
+        points.iter().filter(|point| point.setting.on_frontier).map(describe_point).collect();
+    format!("{} settings. On the frontier: {}. {}", points.len(), on.join("; "), tuning.sentence)
 }

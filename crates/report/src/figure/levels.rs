@@ -1,4 +1,4 @@
-//! A measure under each level of the factor over which it is compared.
+//! A measure under each level of the compared factor.
 
 use assay_verdict::{ComparisonJudgement, ReferenceJudgement};
 use serde_json::{Value, json};
@@ -21,12 +21,12 @@ pub(crate) fn levels(
     let rows: Vec<Value> = promise.judged.iter().flat_map(|one| rows(one, unit)).collect();
     let theirs: Vec<Value> =
         references.iter().filter_map(|reference| theirs(reference, first, unit)).collect();
-    let mut reading = "Points are the geometric mean over the repeats under each level, lines its \
-                       interval by itself. Whether levels differ is judged repeat by repeat, which \
-                       is surer than the lines look."
+    let mut reading = "Points are geometric means over the repeats under each level, lines their \
+                       intervals. Differences between levels are judged repeat by repeat, which is \
+                       more precise than the lines suggest."
         .to_owned();
     if !theirs.is_empty() {
-        reading.push_str(" Hollow diamonds are numbers of others, which are never judged.");
+        reading.push_str(" Hollow diamonds are references, which are never judged.");
     }
     let drawing = Drawing {
         part: "levels",
@@ -57,9 +57,9 @@ fn rows(one: &ComparisonJudgement, unit: Unit) -> Vec<Value> {
     one.levels.iter().filter_map(row).collect()
 }
 
-/// A number of others that belongs to one level of this figure.
+/// A reference that belongs to one level of this figure.
 fn theirs(reference: &ReferenceJudgement, one: &ComparisonJudgement, unit: Unit) -> Option<Value> {
-    // One that is divided is a ratio, which has another unit than the levels.
+    // A reference with `to` is a ratio, whose unit differs from that of the levels.
     let is_ratio = !reference.to.is_empty();
     if is_ratio || reference.measure.as_ref() != Some(&one.measure) || reference.group != one.group
     {

@@ -1,5 +1,5 @@
-//! What the kernel's memory management did meanwhile: faults, paging, page cache, huge pages, and
-//! who waited for it.
+//! Activity of the kernel's memory management: faults, paging, page cache, huge pages, and
+//! pressure.
 
 use super::series::{Curves, Line};
 
@@ -26,8 +26,8 @@ pub(super) static FIGURES: [Curves; 6] = [
     Curves {
         part: "paging",
         title: "Paging and reclaim",
-        reading: "What went between memory and block devices, and pages that reclaim looked at \
-                  and took (a page counts as 4 KiB).",
+        reading: "Traffic between memory and block devices, and pages scanned and reclaimed (a \
+                  page counts as 4 KiB).",
         axis: "MiB/s",
         source: "vmstat",
         lines: &[
@@ -35,7 +35,7 @@ pub(super) static FIGURES: [Curves; 6] = [
             sum("in", &["pgpgin"], 1.0 / 1024.0),
             sum("out", &["pgpgout"], 1.0 / 1024.0),
             sum("scanned", &["pgscan_anon", "pgscan_file"], 4.0 / 1024.0),
-            sum("taken", &["pgsteal_anon", "pgsteal_file"], 4.0 / 1024.0),
+            sum("reclaimed", &["pgsteal_anon", "pgsteal_file"], 4.0 / 1024.0),
             sum("swapped in", &["pswpin"], 4.0 / 1024.0),
             sum("swapped out", &["pswpout"], 4.0 / 1024.0),
         ],
@@ -43,7 +43,7 @@ pub(super) static FIGURES: [Curves; 6] = [
     Curves {
         part: "page-cache",
         title: "Memory of the host",
-        reading: "Page cache, anonymous memory, and what of the cache waits to be written.",
+        reading: "Page cache, anonymous memory, and cached data not yet written back.",
         axis: "MiB",
         source: "meminfo",
         lines: &[
@@ -51,19 +51,19 @@ pub(super) static FIGURES: [Curves; 6] = [
             amount("anonymous", &["anon_bytes"]),
             amount("anonymous huge pages", &["anon_huge_bytes"]),
             amount("dirty", &["dirty_bytes"]),
-            amount("being written", &["writeback_bytes"]),
+            amount("writeback", &["writeback_bytes"]),
         ],
     },
     Curves {
         part: "huge-pages",
         title: "Huge pages",
-        reading: "Transparent huge pages: handed out at a fault, not to be had at a fault, made \
-                  of small pages in the background, and split.",
+        reading: "Transparent huge pages: allocated at a fault, not available at a fault \
+                  (fallback to small pages), collapsed from small pages, and split.",
         axis: "huge pages/s",
         source: "vmstat",
         lines: &[
             sum("at a fault", &["thp_fault_alloc"], 1.0),
-            sum("not to be had", &["thp_fault_fallback"], 1.0),
+            sum("fallback", &["thp_fault_fallback"], 1.0),
             sum("collapsed", &["thp_collapse_alloc"], 1.0),
             sum("split", &["thp_split_page"], 1.0),
         ],
@@ -71,8 +71,8 @@ pub(super) static FIGURES: [Curves; 6] = [
     Curves {
         part: "pressure",
         title: "Pressure",
-        reading: "The part of the time for which some task of the host waited for a CPU, for a \
-                  disk, or for memory (PSI).",
+        reading: "The share of time in which some task of the host waited for a CPU, a disk, or \
+                  memory (PSI).",
         axis: "% of the time",
         source: "pressure",
         lines: &[
@@ -84,8 +84,8 @@ pub(super) static FIGURES: [Curves; 6] = [
     Curves {
         part: "numa-balancing",
         title: "NUMA balancing",
-        reading: "Pages whose mapping was taken away to see who uses them, faults that this led \
-                  to, those of them from the page's own node, and pages that were moved.",
+        reading: "Pages unmapped to sample their use, the resulting hint faults, the local ones \
+                  among these, and migrated pages.",
         axis: "/s",
         source: "vmstat",
         lines: &[

@@ -1,4 +1,4 @@
-//! What each group got over time.
+//! Observed values of each group over time.
 
 use assay_escape::quoted;
 use serde_json::{Value, json};
@@ -7,15 +7,15 @@ use super::Drawing;
 use super::spec::{
     base, colour_by_weight, csv_number, only_chosen, phases, repeat_choice, seconds, steps, warm_up,
 };
-use crate::measure_style::Quantity;
+use crate::measure_style::MeasureStyle;
 use crate::number::Unit;
 use crate::timeline::{self, Point};
 use crate::trial::Trial;
 
 /// Curves of one quantity.
-pub(super) fn over_time(trial: &Trial<'_>, quantity: &Quantity) -> Drawing {
+pub(super) fn over_time(trial: &Trial<'_>, quantity: &MeasureStyle) -> Drawing {
     let points = timeline::rates(trial, quantity);
-    let reading = if trial.subjects.gathered() {
+    let reading = if trial.subjects.aggregated() {
         "One curve for each weight: the mean over its groups, with the middle 80 % of the groups \
          shaded. The grey part at the beginning is warm-up and not judged."
     } else {
@@ -35,15 +35,15 @@ pub(super) fn over_time(trial: &Trial<'_>, quantity: &Quantity) -> Drawing {
     }
 }
 
-fn spec(trial: &Trial<'_>, quantity: &Quantity, points: &[Point]) -> Value {
+fn spec(trial: &Trial<'_>, quantity: &MeasureStyle, points: &[Point]) -> Value {
     let highest = points.iter().map(|point| point.value).fold(0.0, f64::max);
-    let unit = Unit::of_rate(quantity.measure, highest);
+    let unit = Unit::for_rate(quantity.measure, highest);
     let mut repeats: Vec<usize> = points.iter().map(|point| point.repeat).collect();
     repeats.dedup();
     let description = format!("{} of each group over time, trial {}", quantity.word, trial.number);
     let mut spec = base(&description, 260, steps(&trial.subjects));
     spec["data"] = json!({
-        "values": csv(points, trial.subjects.gathered()),
+        "values": csv(points, trial.subjects.aggregated()),
         "format": {"type": "csv", "parse": {"repeat": "number", "seconds": "number",
             "group": "string", "weight": "string", "rate": "number", "low": "number",
             "high": "number"}},
@@ -53,9 +53,9 @@ fn spec(trial: &Trial<'_>, quantity: &Quantity, points: &[Point]) -> Value {
     spec
 }
 
-/// Tidy rows, so that whoever lifts the data out can read them without this program.
-fn csv(points: &[Point], gathered: bool) -> String {
-    let mut csv = String::from(if gathered {
+/// Tidy rows, so that the data are readable without this program.
+fn csv(points: &[Point], aggregated: bool) -> String {
+    let mut csv = String::from(if aggregated {
         "repeat,seconds,group,weight,rate,low,high\n"
     } else {
         "repeat,seconds,group,weight,rate\n"
@@ -77,21 +77,21 @@ fn csv(points: &[Point], gathered: bool) -> String {
     csv
 }
 
-fn layers(trial: &Trial<'_>, quantity: &Quantity, unit: Unit, repeats: &[usize]) -> Vec<Value> {
-    let gathered = trial.subjects.gathered();
+fn layers(trial: &Trial<'_>, quantity: &MeasureStyle, unit: Unit, repeats: &[usize]) -> Vec<Value> {
+    let aggregated = trial.subjects.aggregated();
     let mut transform = match only_chosen(repeats) {
         Value::Array(steps) => steps,
         _ => vec![],
     };
-    let fields: &[&str] = if gathered { &["rate", "low", "high"] } else { &["rate"] };
+    let fields: &[&str] = if aggregated { &["rate", "low", "high"] } else { &["rate"] };
     transform.extend(fields.iter().map(|field| {
         json!({"calculate": format!("datum.{field} / {}", unit.scale), "as": format!("{field}_shown")})
     }));
-    let title = quantity.axis_title(if gathered { " of a group" } else { "" }, unit);
+    let title = quantity.axis_title(if aggregated { " of a group" } else { "" }, unit);
     let y = |field: &str| json!({"field": field, "type": "quantitative", "title": title, "axis": {"tickCount": 5}});
     let mut layers = vec![warm_up(trial, quantity.source, repeats)];
     layers.extend(phases(trial, repeats));
-    if gathered {
+    if aggregated {
         layers.push(json!({
             "transform": transform,
             "mark": {"type": "area", "opacity": 0.22},
@@ -108,7 +108,7 @@ fn layers(trial: &Trial<'_>, quantity: &Quantity, unit: Unit, repeats: &[usize])
             "detail": {"field": "group", "type": "nominal"},
             "color": colour_by_weight(trial),
             "tooltip": [
-                {"field": "group", "title": if gathered { "weight" } else { "group" }},
+                {"field": "group", "title": if aggregated { "weight" } else { "group" }},
                 {"field": "seconds", "type": "quantitative", "format": ".1f", "title": "seconds"},
                 {"field": "rate_shown", "type": "quantitative",
                     "format": format!(".{}f", unit.decimals), "title": unit.label},

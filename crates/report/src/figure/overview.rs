@@ -1,4 +1,4 @@
-//! The worst error of every trial on one page: where a promise stops to hold.
+//! The worst error of every trial: where a promise ceases to hold.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::trial::Trial;
 use crate::wording;
 
-/// Nothing where there are no two trials to compare.
+/// `None` with fewer than two trials to compare.
 pub(crate) fn overview(trials: &[Trial<'_>]) -> Result<Option<Figure>, Error> {
     let rows: Vec<Value> = trials.iter().flat_map(rows_of).collect();
     if trials.len() < 2 || rows.len() < 2 {

@@ -1,4 +1,4 @@
-//! On which nodes the pages of the followed processes lay over time.
+//! The nodes of the followed processes' pages over time.
 
 use std::collections::BTreeMap;
 
@@ -35,15 +35,15 @@ pub(super) fn page_nodes(trial: &Trial<'_>) -> Drawing {
     Drawing {
         part: "page-nodes",
         title: "Pages on nodes".to_owned(),
-        reading: "The share of each NUMA node in the resident pages of all processes that are \
-                  followed; drawn at random within 2 points each, and exact now and then."
+        reading: "The share of each NUMA node in the resident pages of all followed \
+                  processes; estimated within 2 percentage points each, with exact counts now and then."
             .to_owned(),
         wide: true,
         spec,
     }
 }
 
-/// The nodes that a table has columns for, with those columns.
+/// The nodes that have columns in a table, with the column indices.
 pub(crate) fn node_columns(table: &Table) -> Vec<(u16, usize)> {
     let columns = table.columns.iter().enumerate();
     columns
@@ -57,12 +57,12 @@ pub(crate) fn node_columns(table: &Table) -> Vec<(u16, usize)> {
 /// Seconds, and bytes by node.
 type Held = Vec<(f64, BTreeMap<u16, f64>)>;
 
-/// Bytes on each node at every time at which some process was looked at, all processes together:
-/// each counts with its latest row.
+/// Bytes on each node whenever some process was sampled: the sum of the latest rows of all
+/// processes.
 fn held(repeat: &RepeatRecord, table: &Table) -> Held {
     let columns = node_columns(table);
     let mut latest: BTreeMap<u32, BTreeMap<u16, f64>> = BTreeMap::new();
-    let mut found: Held = Vec::new();
+    let mut points: Held = Vec::new();
     for (row, time) in table.time_ns.iter().enumerate() {
         let nodes: BTreeMap<u16, f64> = columns
             .iter()
@@ -77,13 +77,13 @@ fn held(repeat: &RepeatRecord, table: &Table) -> Held {
         for (node, bytes) in latest.values().flatten() {
             *sums.entry(*node).or_default() += bytes;
         }
-        // Processes that are looked at in one round share their point.
-        match found.last_mut() {
+        // Processes sampled in one round share a point.
+        match points.last_mut() {
             Some((last, nodes)) if seconds - *last < 0.3 => *nodes = sums,
-            _ => found.push((seconds, sums)),
+            _ => points.push((seconds, sums)),
         }
     }
-    found
+    points
 }
 
 fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize], length: f64) -> Value {

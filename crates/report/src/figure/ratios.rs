@@ -1,4 +1,4 @@
-//! Ratios of two runs with their intervals, beside the margin.
+//! Ratios of two runs with their intervals and the margin.
 
 use assay_verdict::{MeasureComparison, TrialComparison};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::{Drawing, Figure};
 use crate::compare_runs;
 use crate::error::Error;
 
-/// More rows than this are no figure any more.
+/// Maximum number of rows.
 const ROWS: usize = 40;
 
 /// Height of one row.
@@ -22,8 +22,8 @@ pub(crate) fn ratios(number: usize, trial: &TrialComparison, within: f64) -> Res
         part: "ratios",
         title: "B divided by A".to_owned(),
         reading: "Points are ratios, lines their intervals, the shaded band is the margin. An \
-                  interval inside the band is equal, one outside of it different, one that crosses \
-                  its edge undecided. Filled points decide."
+                  interval inside the band is equal, one outside it is different, one that crosses \
+                  its edge is undecided. Filled points decide."
             .to_owned(),
         wide: true,
         spec: match rows.is_empty() {
@@ -40,7 +40,7 @@ pub(crate) fn ratios(number: usize, trial: &TrialComparison, within: f64) -> Res
 fn row(one: &MeasureComparison) -> Option<Value> {
     let ratio = one.ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0)?;
     Some(json!({
-        "name": format!("{}, {}", compare_runs::measure(one), compare_runs::whom(one)),
+        "name": format!("{}, {}", compare_runs::measure(one), compare_runs::group(one)),
         "ratio": ratio,
         "low": one.low,
         "high": one.high,
@@ -57,7 +57,7 @@ fn spec(rows: &[Value], within: f64) -> Value {
     let names: Vec<&Value> = rows.iter().map(|row| &row["name"]).collect();
     spec["data"] = json!({"values": rows});
     let x = |field: &str| {
-        json!({"field": field, "type": "quantitative", "title": "B by A",
+        json!({"field": field, "type": "quantitative", "title": "B / A",
             "scale": {"type": "log", "nice": false, "padding": 12},
             "axis": {"format": ".3~r", "tickCount": 7}})
     };
@@ -82,7 +82,7 @@ fn spec(rows: &[Value], within: f64) -> Value {
         json!({"data": {"values": margin}, "mark": {"type": "rule", "color": "#8a8f98"},
             "encoding": {"x": x("one")}}),
     ];
-    // A layer without rows has no extent, which the browser complains about.
+    // A layer without rows has no extent, which causes a browser warning.
     if rows.iter().any(|row| row["low"].is_number() && row["high"].is_number()) {
         layers.push(json!({"transform": [{"filter": "datum.low != null && datum.high != null"}],
             "mark": {"type": "rule", "strokeWidth": 2},

@@ -1,4 +1,4 @@
-//! Curves of single counters over time, of the host or of the whole of a source.
+//! Curves of single counters over time, of the host or of a whole source.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::counters::{Curve, curves};
 use crate::timeline::Bins;
 use crate::trial::Trial;
 
-/// Points of one curve in one repeat at the most.
+/// Maximum points of one curve in one repeat.
 const POINTS: usize = 200;
 
 /// One curve.
@@ -17,9 +17,9 @@ pub(super) struct Line {
     pub(super) label: &'static str,
     /// The counters that are summed.
     pub(super) columns: &'static [&'static str],
-    /// Whether they are amounts at an instant and not sums since boot.
+    /// Whether they are gauges and not cumulative counters.
     pub(super) gauge: bool,
-    /// What one count is in the unit of the axis.
+    /// Factor from the raw count to the unit of the axis.
     pub(super) scale: f64,
 }
 
@@ -34,30 +34,31 @@ pub(super) struct Curves {
     pub(super) lines: &'static [Line],
 }
 
-/// Draws the curves; those that this kernel does not count are left out, and named in the reading.
+/// Draws the curves; those that this kernel does not provide are omitted and named in the
+/// explanation.
 pub(super) fn series(trial: &Trial<'_>, figure: &Curves) -> Drawing {
     let (mut csv, mut repeats) = (String::from("repeat,seconds,what,value\n"), vec![]);
-    let mut seen: Vec<&str> = Vec::new();
+    let mut drawn: Vec<&str> = Vec::new();
     for (number, repeat, table) in trial.tables(figure.source) {
         for line in figure.lines {
-            // The subject of these tables is the host, which comes first.
+            // These tables have one subject, the host.
             let host = table.subjects.first().cloned().unwrap_or_default();
             let Some(curve) = curves(table, line.columns).remove(&host) else { continue };
-            let Some(bins) = Bins::of(repeat, &curve, POINTS) else { continue };
+            let Some(bins) = Bins::new(repeat, &curve, POINTS) else { continue };
             for (seconds, from, to) in bins.iter() {
                 let value = if line.gauge { mean(&curve, from, to) } else { curve.rate(from, to) };
                 if let Some(value) = value {
                     let value = csv_number(value * line.scale);
                     csv.push_str(&format!("{number},{seconds:.2},{},{value}\n", line.label));
                     repeats.push(number);
-                    seen.push(line.label);
+                    drawn.push(line.label);
                 }
             }
         }
     }
     repeats.dedup();
     let absent: Vec<&str> =
-        figure.lines.iter().map(|line| line.label).filter(|label| !seen.contains(label)).collect();
+        figure.lines.iter().map(|line| line.label).filter(|label| !drawn.contains(label)).collect();
     let spec = if repeats.is_empty() {
         Err(trial.why_missing(figure.source))
     } else {
@@ -88,7 +89,7 @@ pub(super) fn series(trial: &Trial<'_>, figure: &Curves) -> Drawing {
     Drawing { part: figure.part, title: figure.title.to_owned(), reading, wide: false, spec }
 }
 
-/// The mean of an amount; where no reading falls into the bin, what it is on the way between two.
+/// The mean of a gauge; interpolated if no reading falls into the bin.
 fn mean(curve: &Curve, from_ns: u64, to_ns: u64) -> Option<f64> {
     curve.mean(from_ns, to_ns).or_else(|| curve.at(from_ns.midpoint(to_ns)))
 }

@@ -1,4 +1,4 @@
-//! What all specs have in common.
+//! Common parts of all specs.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use crate::subjects::Subjects;
 use crate::trial::Trial;
 
-/// A spec of this height and the full width of its place.
+/// A spec of this height and the full width of its container.
 ///
-/// `usermeta.weights` tells the page how many steps the ordered palette needs; another viewer
-/// ignores it and uses its own colours.
+/// `usermeta.weights` is the number of steps of the ordered palette, read by the page; other
+/// viewers ignore it and use their own colours.
 pub(super) fn base(description: &str, height: u32, steps: usize) -> Value {
     json!({
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
@@ -22,7 +22,7 @@ pub(super) fn base(description: &str, height: u32, steps: usize) -> Value {
     })
 }
 
-/// Colour by weight, an ordered sequence; no legend where all groups weigh the same.
+/// Colour by weight, an ordered scale; no legend if all weights are equal.
 pub(super) fn colour_by_weight(trial: &Trial<'_>) -> Value {
     let classes = trial.subjects.classes();
     let legend = if classes.len() > 1 {
@@ -39,19 +39,19 @@ pub(super) fn colour_by_weight(trial: &Trial<'_>) -> Value {
     })
 }
 
-/// How many steps the palette needs.
+/// Number of steps of the palette.
 pub(super) fn steps(subjects: &Subjects) -> usize {
     subjects.classes().len()
 }
 
-/// The knob that weights come from, as the study calls it.
+/// The name of the knob that sets the weights.
 pub(super) fn knob_name(trial: &Trial<'_>) -> String {
     let promises = trial.judgement.map_or(&[][..], |judgement| &judgement.promises);
     let knob = promises.iter().find(|promise| promise.is == "proportional");
     knob.and_then(|promise| promise.to.clone()).unwrap_or_else(|| "weight".to_owned())
 }
 
-/// A control that chooses one of several repeats; nothing where there is only one.
+/// A control to choose one of several repeats; none with a single repeat.
 pub(super) fn repeat_choice(repeats: &[usize]) -> Value {
     match repeats.first() {
         Some(first) if repeats.len() > 1 => json!([{
@@ -63,18 +63,18 @@ pub(super) fn repeat_choice(repeats: &[usize]) -> Value {
     }
 }
 
-/// The transform that keeps the chosen repeat.
+/// A transform that filters for the chosen repeat.
 pub(super) fn only_chosen(repeats: &[usize]) -> Value {
     if repeats.len() > 1 { json!([{"filter": "datum.repeat == shown_repeat"}]) } else { json!([]) }
 }
 
-/// The part of each repeat that is not judged, as a layer behind the curves.
+/// The unjudged part of each repeat, as a layer behind the curves.
 pub(super) fn warm_up(trial: &Trial<'_>, source: &str, repeats: &[usize]) -> Value {
     let tables = trial.tables(source);
     let spans: Vec<Value> = tables
         .iter()
         .map(|(number, repeat, _)| {
-            json!({"repeat": number, "from": 0, "to": trial.lead_s(repeat), "says": "not judged"})
+            json!({"repeat": number, "from": 0, "to": trial.lead_s(repeat), "label": "not judged"})
         })
         .collect();
     json!({
@@ -85,21 +85,21 @@ pub(super) fn warm_up(trial: &Trial<'_>, source: &str, repeats: &[usize]) -> Val
             "x": {"field": "from", "type": "quantitative"},
             "x2": {"field": "to"},
             "tooltip": [
-                {"field": "says", "title": "warm-up"},
+                {"field": "label", "title": "warm-up"},
                 {"field": "to", "type": "quantitative", "title": "until, s", "format": ".1f"},
             ],
         },
     })
 }
 
-/// Repeat, hundredths of a second after the start, and name of a phase that begins there.
-type Begin<'p> = (usize, u64, &'p str);
+/// Repeat, start of a phase in hundredths of a second, and its name.
+type PhaseStart<'p> = (usize, u64, &'p str);
 
-/// What workloads named their phases, as a line at each begin; `None` where nobody did. Phases of one
-/// name that begin in the same hundredth of a second of one repeat are one mark, however many
-/// groups there are.
+/// A layer of phases reported by workloads, as a line at each start; `None` if there are none.
+/// Phases with the same name that start in the same hundredth of a second of a repeat are one mark,
+/// regardless of the number of groups.
 pub(super) fn phases(trial: &Trial<'_>, repeats: &[usize]) -> Option<Value> {
-    let mut begun: BTreeMap<Begin<'_>, Vec<(&str, u64)>> = BTreeMap::new();
+    let mut begun: BTreeMap<PhaseStart<'_>, Vec<(&str, u64)>> = BTreeMap::new();
     for (index, repeat) in trial.record.repeats.iter().enumerate() {
         let at = |ns: u64| ns.saturating_sub(repeat.released_ns) / 10_000_000;
         for result in &repeat.workloads {
@@ -167,7 +167,7 @@ pub(super) fn seconds() -> Value {
     })
 }
 
-/// A number for CSV: six significant digits are more than any screen shows.
+/// A number for CSV, with six significant digits: more than a screen can show.
 pub(super) fn csv_number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_six_digits_and_lose_no_magnitude() {
+    fn numbers_keep_six_digits_at_any_magnitude() {
         assert_eq!(csv_number(12_345_678.9), "12345679");
         assert_eq!(csv_number(0.000_123_456_789), "0.000123457");
         assert_eq!(csv_number(1.5), "1.5");

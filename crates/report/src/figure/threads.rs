@@ -1,4 +1,4 @@
-//! Which CPU each thread ran on over time: the figure that explains placement at a summary.
+//! The CPU of each thread over time: an overview of placement.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use super::Drawing;
 use super::spec::{base, csv_number, only_chosen, phases, repeat_choice};
 use crate::trial::Trial;
 
-/// Threads that are shown, those with the most CPU time.
+/// Maximum number of threads shown, those with the most CPU time.
 const SHOWN: usize = 40;
 
-/// Bars of one figure at the most, all threads together.
+/// Maximum number of bars in one figure, all threads together.
 const BARS: usize = 8_000;
 
-/// Pieces of time of one thread at the most.
+/// Maximum number of time slots per thread.
 const PIECES: usize = 240;
 
-/// A thread that ran for less of a piece than this is shown as asleep.
+/// A thread that ran for a smaller part of a slot is shown as asleep.
 const LEAST: f64 = 0.005;
 
-/// One bar: a thread on one CPU for a while.
+/// One bar: a thread on one CPU during a period.
 #[derive(Debug, Clone, PartialEq)]
 struct Bar {
     from: f64,
     to: f64,
     cpu: u64,
     node: Option<u64>,
-    /// The part of the time for which it ran.
+    /// The fraction of the time it ran.
     busy: f64,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn threads(trial: &Trial<'_>, colour: Colour) -> Drawing {
         Ok(spec(trial, colour, &csv, &repeats, shown, length))
     };
     let rest = if all > shown {
-        format!(" The {shown} with the most CPU time of {all} are shown.")
+        format!(" The {shown} threads with the most CPU time, of {all}, are shown.")
     } else {
         String::new()
     };
@@ -93,20 +93,20 @@ pub(super) fn threads(trial: &Trial<'_>, colour: Colour) -> Drawing {
         part,
         title: title.to_owned(),
         reading: format!(
-            "A row a thread, coloured by where it ran; pale where it ran for a part of the time, \
-             blank where it slept.{rest}"
+            "One row per thread, coloured by where it ran: pale if it ran part of the time, blank \
+             if it slept.{rest}"
         ),
         wide: true,
         spec,
     }
 }
 
-/// Whether the machine has more than one node, as far as threads were seen on them.
+/// Whether threads were observed on more than one node.
 pub(super) fn several_nodes(trial: &Trial<'_>) -> bool {
-    let mut seen: Option<u64> = None;
+    let mut first: Option<u64> = None;
     for (_, _, table) in trial.tables("threads") {
         for node in table.column("node").iter().flat_map(|column| &column.values).flatten() {
-            if *seen.get_or_insert(*node) != *node {
+            if *first.get_or_insert(*node) != *node {
                 return true;
             }
         }
@@ -118,7 +118,7 @@ fn seconds(repeat: &RepeatRecord, time_ns: u64) -> f64 {
     time_ns.saturating_sub(repeat.released_ns) as f64 / 1e9
 }
 
-/// `COMMAND TID` of `GROUP:COMMAND:PID:TID`; the command may hold colons itself.
+/// `COMMAND TID` from `GROUP:COMMAND:PID:TID`; the command may contain colons.
 pub(crate) fn short(title: &str) -> String {
     let rest = title.split_once(':').map_or(title, |(_, rest)| rest);
     let mut parts = rest.rsplitn(3, ':');
@@ -152,8 +152,8 @@ fn bars(repeat: &RepeatRecord, table: &Table) -> Vec<Thread> {
 fn thread(repeat: &RepeatRecord, table: &Table, rows: &[usize], piece_ns: u64) -> Option<Thread> {
     let column = |name: &str| table.column(name).map(|column| &column.values);
     let (run, cpu, node) = (column("run_ns")?, column("cpu")?, column("node")?);
-    // A row comes when something has changed, so what ran since the last row ran since the last
-    // round.
+    // A row is written when something has changed, so the time since the last row was run since the
+    // last round.
     let round_ns = (repeat.sampler.interval_s * 1.5e9) as u64;
     let mut by_piece: BTreeMap<u64, BTreeMap<u64, u64>> = BTreeMap::new();
     let mut nodes: BTreeMap<u64, Option<u64>> = BTreeMap::new();
@@ -171,7 +171,7 @@ fn thread(repeat: &RepeatRecord, table: &Table, rows: &[usize], piece_ns: u64) -
         }
         all += ran;
         nodes.insert(on, node[after]);
-        // The middle of the round says to which piece it belongs.
+        // A round belongs to the slot of its midpoint.
         let at = ((from + to) / 2).saturating_sub(repeat.released_ns) / piece_ns;
         *by_piece.entry(at).or_default().entry(on).or_default() += ran;
     }
@@ -190,7 +190,7 @@ fn thread(repeat: &RepeatRecord, table: &Table, rows: &[usize], piece_ns: u64) -
     Some(Thread { title: String::new(), run_ns: all, bars })
 }
 
-/// A bar that goes on as the last one does becomes part of it.
+/// Appends a bar, or extends the last one if CPU and load are equal.
 fn join(bars: &mut Vec<Bar>, bar: Bar) {
     if let Some(last) = bars.last_mut()
         && last.cpu == bar.cpu
@@ -205,8 +205,8 @@ fn join(bars: &mut Vec<Bar>, bar: Bar) {
     bars.push(bar);
 }
 
-/// The labels of this figure and of the pages below it take the same room, so that their times
-/// stand below each other.
+/// Labels of this figure and of the pages figure below have the same width, so that their time axes
+/// align.
 pub(super) fn same_width() -> Value {
     json!({"minExtent": 130, "maxExtent": 130, "labelLimit": 125, "tickCount": 4})
 }
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_title_loses_its_group_and_its_process_whatever_the_command_is_called() {
+    fn short_title_has_no_group_and_process() {
         assert_eq!(short("tree:graph500:12:15"), "graph500 15");
         assert_eq!(short("tree:kworker/u4:2:12:12"), "kworker/u4:2 12");
         assert_eq!(short("tree:a:1:2#2"), "a 2#2");
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_of_the_same_cpu_join_and_others_do_not() {
+    fn only_bars_of_the_same_cpu_are_joined() {
         let bar = |from: f64, to, cpu, busy| Bar { from, to, cpu, node: None, busy };
         let mut bars = Vec::new();
         for next in [bar(0.0, 1.0, 0, 1.0), bar(1.0, 2.0, 0, 0.9), bar(2.0, 3.0, 1, 1.0)] {

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::figure::Figure;
 use crate::wording;
 
-/// One point a host, with the margin and the interval of the mean over hosts.
+/// One point per host, with the margin and the interval of the mean over hosts.
 pub(super) fn errors(id: String, promise: &FleetPromise) -> Result<Figure, Error> {
     let rows: Vec<Value> = promise
         .hosts
@@ -25,7 +25,7 @@ pub(super) fn errors(id: String, promise: &FleetPromise) -> Result<Figure, Error
         false => Ok(spec(&rows, promise)),
     };
     let title = format!("Worst error of {} on each host", promise.measure);
-    Figure::of_spec(id, title, reading.to_owned(), spec)
+    Figure::from_spec(id, title, reading.to_owned(), spec)
 }
 
 fn spec(rows: &[Value], promise: &FleetPromise) -> Value {

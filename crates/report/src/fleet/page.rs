@@ -10,7 +10,7 @@ use crate::number;
 use crate::page::{Code, Fact, environment};
 use crate::wording;
 
-/// Everything that stands on the page.
+/// Data of the page.
 #[derive(Serialize)]
 struct Page<'a> {
     title: &'a str,
@@ -47,17 +47,17 @@ struct TrialView {
 
 #[derive(Serialize)]
 struct PromiseView {
-    says: String,
+    text: String,
     verdict: &'static str,
     mark: &'static str,
     figure: Figure,
     spreads: Vec<SpreadRow>,
-    hosts: Vec<SaidRow>,
+    hosts: Vec<ResultRow>,
 }
 
-/// What one host says.
+/// The result of one host.
 #[derive(Serialize)]
-struct SaidRow {
+struct ResultRow {
     node: String,
     verdict: &'static str,
     mark: &'static str,
@@ -67,22 +67,22 @@ struct SaidRow {
 
 #[derive(Serialize)]
 struct ComparisonView {
-    says: String,
+    text: String,
     verdict: &'static str,
     mark: &'static str,
-    /// Why no host can judge it; empty where hosts do.
+    /// Why no host can judge it; empty if hosts do.
     reason: String,
-    hosts: Vec<SaidRow>,
+    hosts: Vec<ResultRow>,
 }
 
 pub(super) fn render(judgement: &FleetJudgement) -> Result<String, Error> {
     let trials = judgement.trials.iter().enumerate();
     let trials: Result<Vec<_>, Error> =
-        trials.map(|(index, trial)| TrialView::of(index + 1, trial)).collect();
-    let differences = judgement.differences.iter().map(|found| DifferenceRow {
-        what: found.what.clone(),
-        usual: format!("{} ({})", found.usual, wording::count(found.alike, "host")),
-        others: found.others.iter().map(|one| Fact::new(&one.node, one.is.clone())).collect(),
+        trials.map(|(index, trial)| TrialView::new(index + 1, trial)).collect();
+    let differences = judgement.differences.iter().map(|difference| DifferenceRow {
+        what: difference.what.clone(),
+        usual: format!("{} ({})", difference.usual, wording::count(difference.alike, "host")),
+        others: difference.others.iter().map(|one| Fact::new(&one.node, one.is.clone())).collect(),
     });
     let page = Page {
         title: &judgement.title,
@@ -92,12 +92,12 @@ pub(super) fn render(judgement: &FleetJudgement) -> Result<String, Error> {
         verdict: wording::verdict(judgement.verdict),
         mark: wording::mark(judgement.verdict),
         reason: wording::sentence(&judgement.reason),
-        hosts: judgement.hosts.iter().map(HostRow::of).collect(),
+        hosts: judgement.hosts.iter().map(HostRow::new).collect(),
         differences: differences.collect(),
         trials: trials?,
         comparisons: judgement.comparisons.iter().map(comparison).collect(),
         lacking: judgement.not_available.iter().map(|(what, why)| Fact::new(what, why)).collect(),
-        code: Code::of_figures(),
+        code: Code::for_figures(),
     };
     environment()
         .and_then(|environment| environment.get_template("fleet.html")?.render(page))
@@ -105,10 +105,10 @@ pub(super) fn render(judgement: &FleetJudgement) -> Result<String, Error> {
 }
 
 impl TrialView {
-    fn of(number: usize, trial: &FleetTrial) -> Result<Self, Error> {
+    fn new(number: usize, trial: &FleetTrial) -> Result<Self, Error> {
         let anchor = format!("trial-{number}");
         let promises = trial.promises.iter().enumerate().map(|(index, promise)| {
-            let hosts = promise.hosts.iter().map(|host| SaidRow {
+            let hosts = promise.hosts.iter().map(|host| ResultRow {
                 node: host.node.clone(),
                 verdict: wording::verdict(host.verdict),
                 mark: wording::mark(host.verdict),
@@ -119,7 +119,7 @@ impl TrialView {
                 reason: wording::sentence(&host.reason),
             });
             Ok(PromiseView {
-                says: wording::fleet_promise(promise),
+                text: wording::fleet_promise(promise),
                 verdict: wording::verdict(promise.verdict),
                 mark: wording::mark(promise.verdict),
                 figure: figure::errors(format!("{anchor}-errors-{}", index + 1), promise)?,
@@ -138,13 +138,13 @@ impl TrialView {
     }
 }
 
-fn comparison(found: &FleetComparison) -> ComparisonView {
-    let group = found.group.as_ref().map(|group| format!(" of {group}")).unwrap_or_default();
-    let held = match found.held.is_empty() {
+fn comparison(judged: &FleetComparison) -> ComparisonView {
+    let group = judged.group.as_ref().map(|group| format!(" of {group}")).unwrap_or_default();
+    let held = match judged.held.is_empty() {
         true => String::new(),
-        false => format!(", held: {}", wording::factors(&found.held)),
+        false => format!(", held: {}", wording::factors(&judged.held)),
     };
-    let hosts = found.hosts.iter().map(|host| SaidRow {
+    let hosts = judged.hosts.iter().map(|host| ResultRow {
         node: host.node.clone(),
         verdict: wording::verdict(host.verdict),
         mark: wording::mark(host.verdict),
@@ -152,15 +152,15 @@ fn comparison(found: &FleetComparison) -> ComparisonView {
         reason: wording::sentence(&host.reason),
     });
     ComparisonView {
-        says: format!(
+        text: format!(
             "{}{group} is {} over {}{held}",
-            found.measure,
-            found.is,
-            found.over.join(", ")
+            judged.measure,
+            judged.is,
+            judged.over.join(", ")
         ),
-        reason: found.reason.as_deref().map(wording::sentence).unwrap_or_default(),
-        verdict: wording::verdict(found.verdict),
-        mark: wording::mark(found.verdict),
+        reason: judged.reason.as_deref().map(wording::sentence).unwrap_or_default(),
+        verdict: wording::verdict(judged.verdict),
+        mark: wording::mark(judged.verdict),
         hosts: hosts.collect(),
     }
 }

@@ -1,8 +1,8 @@
-//! The groups of the first promise that has numbers, a bar each; the other promises in a line.
+//! Bars for the groups of the first promise with numbers; one line for each other promise.
 
 use assay_verdict::{GroupJudgement, PromiseJudgement, Verdict};
 
-use super::Seen;
+use super::InterimResult;
 use super::bar;
 use super::clock_text;
 use super::line::{Ink, Line};
@@ -10,49 +10,49 @@ use crate::number::{self, Unit};
 use crate::subjects;
 use crate::wording;
 
-/// A bar shorter than this shows nothing.
-const SHORTEST_BAR: usize = 9;
+/// Minimum useful length of a bar.
+const MIN_BAR: usize = 9;
 
-/// A longer one shows no more.
-const LONGEST_BAR: usize = 41;
+/// Maximum useful length of a bar.
+const MAX_BAR: usize = 41;
 
 /// At most `room` lines of at most `columns` columns.
-pub(super) fn lines(seen: &Seen<'_>, columns: usize, room: usize) -> Vec<Line> {
-    let detailed = seen.promises.iter().position(|promise| !promise.groups.is_empty());
+pub(super) fn lines(interim: &InterimResult<'_>, columns: usize, room: usize) -> Vec<Line> {
+    let detailed = interim.promises.iter().position(|promise| !promise.groups.is_empty());
     let mut lines = Vec::new();
-    for (index, promise) in seen.promises.iter().enumerate() {
-        lines.push(summary(promise, seen));
+    for (index, promise) in interim.promises.iter().enumerate() {
+        lines.push(summary(promise, interim));
         if Some(index) == detailed {
-            // Every other promise still needs its line.
-            let others = seen.promises.len() - index - 1;
-            let left = room.saturating_sub(lines.len() + others);
-            lines.extend(bars(promise, columns, left));
+            // Keep a line for every other promise.
+            let others = interim.promises.len() - index - 1;
+            let remaining = room.saturating_sub(lines.len() + others);
+            lines.extend(bars(promise, columns, remaining));
         }
     }
     lines.truncate(room);
     lines
 }
 
-/// `open after 12 s: io.bytes proportional to io.weight, within 10 %`: what was seen stands first,
-/// where a narrow terminal does not cut it.
-fn summary(promise: &PromiseJudgement, seen: &Seen<'_>) -> Line {
+/// `open after 12 s: io.bytes proportional to io.weight, within 10 %`: the state is first, so that
+/// a narrow terminal does not cut it off.
+fn summary(promise: &PromiseJudgement, interim: &InterimResult<'_>) -> Line {
     let line = Line::default().then(Ink::Plain, "  ");
     let line = match promise.groups.is_empty() {
         true => line.then(Ink::Faint, &promise.reason),
         false => line
             .then(Ink::Verdict(promise.verdict), word(promise.verdict))
-            .then(Ink::Plain, format!(" after {}", clock_text(seen.at))),
+            .then(Ink::Plain, format!(" after {}", clock_text(interim.at))),
     };
     line.then(Ink::Plain, format!(": {}", promised(promise)))
 }
 
-/// The promise without its confidence, which the report tells.
+/// The promise without its confidence, which is in the report.
 fn promised(promise: &PromiseJudgement) -> String {
     let whole = wording::promise(promise);
     whole.split(", at ").next().unwrap_or(&whole).to_owned()
 }
 
-/// What the numbers say so far; the words of verdicts are for whole trials.
+/// The interim state in a word; verdict words are for complete trials.
 const fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Kept => "within",
@@ -62,8 +62,8 @@ const fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// As many groups as there is room for, in the order of the study; of more, those farthest from
-/// their promise.
+/// Groups in the order of the study, as many as fit; if too many, those farthest from their
+/// promise.
 fn bars(promise: &PromiseJudgement, columns: usize, room: usize) -> Vec<Line> {
     let all = &promise.groups;
     if room == 0 {
@@ -72,13 +72,13 @@ fn bars(promise: &PromiseJudgement, columns: usize, room: usize) -> Vec<Line> {
     let mut shown: Vec<usize> = (0..all.len()).collect();
     let cut = all.len() > room;
     if cut {
-        let offence = |index: &usize| subjects::offence(promise, &all[*index]);
-        shown.sort_by(|one, other| offence(other).total_cmp(&offence(one)));
+        let violation = |index: &usize| subjects::violation(promise, &all[*index]);
+        shown.sort_by(|one, other| violation(other).total_cmp(&violation(one)));
         shown.truncate(room - 1);
         shown.sort_unstable();
     }
     let shown: Vec<&GroupJudgement> = shown.into_iter().map(|index| &all[index]).collect();
-    let table = Table::of(promise, &shown, columns);
+    let table = Table::new(promise, &shown, columns);
     let mut lines: Vec<Line> = shown.iter().map(|group| table.row(group)).collect();
     if cut {
         lines.push(rest(all, shown.len()));
@@ -86,7 +86,7 @@ fn bars(promise: &PromiseJudgement, columns: usize, room: usize) -> Vec<Line> {
     lines
 }
 
-/// What became of the groups that have no room.
+/// Summary of groups that do not fit.
 fn rest(all: &[GroupJudgement], shown: usize) -> Line {
     let outside = all.iter().filter(|group| group.verdict == Verdict::Broken).count();
     let within = all.iter().filter(|group| group.verdict == Verdict::Kept).count();
@@ -98,7 +98,7 @@ fn rest(all: &[GroupJudgement], shown: usize) -> Line {
     Line::default().then(Ink::Faint, text)
 }
 
-/// What the rows of one promise have in common.
+/// Common layout of the rows of one promise.
 struct Table<'p> {
     promise: &'p PromiseJudgement,
     unit: Option<Unit>,
@@ -110,18 +110,18 @@ struct Table<'p> {
     error: usize,
 }
 
-/// Columns of the longest word.
+/// Length of the longest state word.
 const WORD: usize = 7;
 
 impl<'p> Table<'p> {
-    /// On a narrow terminal the promised value goes first, then the interval, then the bar.
-    fn of(promise: &'p PromiseJudgement, groups: &[&GroupJudgement], columns: usize) -> Self {
+    /// On a narrow terminal the promised value is dropped first, then the interval, then the bar.
+    fn new(promise: &'p PromiseJudgement, groups: &[&GroupJudgement], columns: usize) -> Self {
         let largest = groups.iter().map(|group| group.share).fold(0.0, f64::max);
         let smallest = groups.iter().map(|group| group.expected_share).fold(1.0, f64::min);
         let mut table = Self {
             promise,
-            unit: (!wording::speaks_of_shares(promise))
-                .then(|| Unit::of_rate(&promise.measure, largest)),
+            unit: (!wording::is_about_shares(promise))
+                .then(|| Unit::for_rate(&promise.measure, largest)),
             decimals: number::percent_decimals(smallest).saturating_sub(1),
             name: 0,
             bar: 0,
@@ -137,7 +137,7 @@ impl<'p> Table<'p> {
         table.promised = widest(&|group| table.promised_text(group));
         table.error = widest(&|group| error_text(group));
         let fixed = |table: &Self| {
-            // Two blanks in front, one behind the name, two before each further column.
+            // Two leading blanks, one after the name, two before each further column.
             let further: usize = [table.value, table.promised, table.error, WORD]
                 .iter()
                 .filter(|of| **of > 0)
@@ -145,14 +145,14 @@ impl<'p> Table<'p> {
                 .sum();
             2 + table.name + 1 + further
         };
-        if columns < fixed(&table) + SHORTEST_BAR {
+        if columns < fixed(&table) + MIN_BAR {
             table.promised = 0;
         }
-        if columns < fixed(&table) + SHORTEST_BAR {
+        if columns < fixed(&table) + MIN_BAR {
             table.error = 0;
         }
-        let left = columns.saturating_sub(fixed(&table)).min(LONGEST_BAR);
-        table.bar = if left < SHORTEST_BAR { 0 } else { left - (left + 1) % 2 };
+        let available = columns.saturating_sub(fixed(&table)).min(MAX_BAR);
+        table.bar = if available < MIN_BAR { 0 } else { available - (available + 1) % 2 };
         table
     }
 

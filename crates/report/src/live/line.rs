@@ -1,5 +1,5 @@
-//! A line of pieces that know their colour, cut to the columns of a terminal before it is
-//! coloured, since colours take no room.
+//! A line of coloured pieces, cut to the terminal's columns before colouring, since colours take no
+//! columns.
 
 use assay_verdict::Verdict;
 
@@ -7,13 +7,13 @@ use super::Style;
 use crate::ascii::ascii;
 use crate::text::paint::Paint;
 
-/// What a piece looks like.
+/// Style of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ink {
     Plain,
     Bold,
     Faint,
-    /// In the colour of a verdict, or of what would be one.
+    /// In the colour of a verdict or its interim equivalent.
     Verdict(Verdict),
 }
 
@@ -24,28 +24,28 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The line with another piece at its end. What is in a study's own texts moves no cursor.
+    /// Appends a piece. Texts from a study are escaped and cannot move the cursor.
     pub(super) fn then(mut self, ink: Ink, text: impl AsRef<str>) -> Self {
         self.pieces.push((ink, assay_escape::line(text.as_ref()).into_owned()));
         self
     }
 
-    /// The same with the piece at the right margin, or right behind the others.
+    /// Same as [`Self::then`], aligned to the right margin if possible.
     pub(super) fn then_right(self, columns: usize, ink: Ink, text: &str) -> Self {
         let gap = columns.saturating_sub(self.columns() + text.chars().count()).max(2);
         self.then(Ink::Plain, " ".repeat(gap)).then(ink, text)
     }
 
-    /// Columns that it would take uncut.
+    /// Its full length in columns.
     pub(super) fn columns(&self) -> usize {
         self.pieces.iter().map(|(_, text)| text.chars().count()).sum()
     }
 
-    /// The line as it goes to the terminal.
+    /// The line formatted for the terminal.
     pub(super) fn write(self, style: Style) -> String {
         let paint = Paint { color: style.color };
         let too_long = self.columns() > style.columns;
-        // A cut is shown, so that nobody takes a part of a number for the whole.
+        // Mark a cut, so that part of a number is not read as the whole.
         let mut room = style.columns.saturating_sub(usize::from(too_long));
         let mut written = String::new();
         for (ink, text) in self.pieces {
@@ -79,14 +79,14 @@ mod tests {
     const NARROW: Style = Style { columns: 10, rows: 5, color: false, unicode: false };
 
     #[test]
-    fn a_line_that_is_too_long_ends_with_the_sign_of_a_cut() {
+    fn long_line_ends_with_a_cut_mark() {
         let line = Line::default().then(Ink::Bold, "twelve").then(Ink::Plain, " signs");
         assert_eq!(line.clone().write(NARROW), "twelve si.");
         assert_eq!(line.write(Style { columns: 12, ..NARROW }), "twelve signs");
     }
 
     #[test]
-    fn colours_take_no_room_and_control_characters_are_shown() {
+    fn colours_take_no_columns_and_control_characters_are_escaped() {
         let line = Line::default().then(Ink::Verdict(Verdict::Broken), "out\u{1b}[2Jside");
         assert_eq!(
             line.write(Style { columns: 8, color: true, ..NARROW }),
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_at_the_right_ends_in_the_last_column() {
+    fn right_aligned_text_ends_in_the_last_column() {
         let line = Line::default().then(Ink::Plain, "ab").then_right(10, Ink::Plain, "yz");
         assert_eq!(line.write(NARROW), "ab      yz");
     }

@@ -1,4 +1,4 @@
-//! Promises across trials, and numbers of others, as templates need them.
+//! Promises across trials and references, as template data.
 
 use assay_verdict::{ComparisonJudgement, Judgement, ReferenceJudgement};
 use serde::Serialize;
@@ -14,14 +14,14 @@ use crate::wording;
 pub(super) struct AcrossView {
     anchor: String,
     heading: String,
-    says: String,
+    text: String,
     verdict: &'static str,
     mark: &'static str,
     figure: Figure,
     judged: Vec<JudgedView>,
 }
 
-/// The same under one combination of the factors that it holds.
+/// The judgement under one combination of the held factors.
 #[derive(Serialize)]
 struct JudgedView {
     held: String,
@@ -53,7 +53,7 @@ struct PairRow {
     mark: &'static str,
 }
 
-/// A number of others.
+/// A reference value.
 #[derive(Serialize)]
 pub(super) struct ReferenceView {
     what: String,
@@ -64,7 +64,7 @@ pub(super) struct ReferenceView {
     source: String,
 }
 
-/// The name of a promise's section.
+/// The id of a promise's section.
 pub(super) fn anchor(number: usize) -> String {
     format!("comparison-{number}")
 }
@@ -72,32 +72,32 @@ pub(super) fn anchor(number: usize) -> String {
 /// All promises across trials.
 pub(super) fn comparisons(judgement: &Judgement) -> Result<Vec<AcrossView>, Error> {
     let promises = across::promises(&judgement.comparisons);
-    promises.iter().map(|promise| AcrossView::of(promise, &judgement.references)).collect()
+    promises.iter().map(|promise| AcrossView::new(promise, &judgement.references)).collect()
 }
 
-/// All numbers of others.
+/// All references.
 pub(super) fn references(judgement: &Judgement) -> Vec<ReferenceView> {
-    judgement.references.iter().map(ReferenceView::of).collect()
+    judgement.references.iter().map(ReferenceView::new).collect()
 }
 
 impl AcrossView {
-    fn of(promise: &Across<'_>, references: &[ReferenceJudgement]) -> Result<Self, Error> {
+    fn new(promise: &Across<'_>, references: &[ReferenceJudgement]) -> Result<Self, Error> {
         let first = &promise.judged[0];
         let worst = wording::worst(promise.judged.iter().map(|one| one.verdict));
         Ok(Self {
             anchor: anchor(promise.number),
             heading: across::heading(first),
-            says: wording::unbroken(&across::says(first)),
+            text: wording::unbroken(&across::sentence(first)),
             verdict: wording::verdict(worst),
             mark: wording::mark(worst),
             figure: figure::levels(promise, references)?,
-            judged: promise.judged.iter().map(JudgedView::of).collect(),
+            judged: promise.judged.iter().map(JudgedView::new).collect(),
         })
     }
 }
 
 impl JudgedView {
-    fn of(one: &ComparisonJudgement) -> Self {
+    fn new(one: &ComparisonJudgement) -> Self {
         let unit = across::unit(&one.measure, &one.levels);
         let levels = one.levels.iter().map(|level| LevelRow {
             name: wording::factors(&level.factors),
@@ -128,7 +128,7 @@ impl JudgedView {
 }
 
 impl ReferenceView {
-    fn of(reference: &ReferenceJudgement) -> Self {
+    fn new(reference: &ReferenceJudgement) -> Self {
         Self {
             what: reference.what.clone(),
             under: across::under(reference),

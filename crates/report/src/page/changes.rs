@@ -1,4 +1,4 @@
-//! Everything that was changed on the host, and whether it was put back.
+//! All changes of the host, and whether they were restored.
 
 use assay_facts::Available;
 use assay_run_folder::{Change, Manifest};
@@ -10,10 +10,10 @@ use serde::Serialize;
 pub(super) struct Changes {
     /// `yes`, `no`, `not known`.
     restored: &'static str,
-    says: &'static str,
+    text: &'static str,
     rows: Vec<Row>,
-    /// How many were not taken back.
-    left: usize,
+    /// Number of changes that were not restored.
+    remaining: usize,
 }
 
 #[derive(Serialize)]
@@ -26,22 +26,22 @@ struct Row {
 }
 
 impl Changes {
-    pub(super) fn of(manifest: &Manifest, judgement: &Judgement) -> Self {
+    pub(super) fn new(manifest: &Manifest, judgement: &Judgement) -> Self {
         let rows: Vec<Row> = manifest.changes.iter().map(row).collect();
-        let (restored, says) = match judgement.restored.or(manifest.restored) {
-            Some(true) => ("yes", "The host was restored to what it was."),
+        let (restored, text) = match judgement.restored.or(manifest.restored) {
+            Some(true) => ("yes", "The host was restored."),
             Some(false) => (
                 "no",
-                "The host was not restored completely. Run `assay restore`; it takes back \
-                 what is listed as left below.",
+                "The host was not restored completely. Run `assay restore`; it restores \
+                 the changes listed below as not restored.",
             ),
             None => (
                 "not known",
-                "The run never said whether the host was restored. Run `assay restore`: it \
-                 does nothing where nothing is left.",
+                "The run did not record whether the host was restored. Run `assay restore`: \
+                 it does nothing if nothing is left to restore.",
             ),
         };
-        Self { restored, says, left: rows.iter().filter(|row| !row.ok).count(), rows }
+        Self { restored, text, remaining: rows.iter().filter(|row| !row.ok).count(), rows }
     }
 }
 

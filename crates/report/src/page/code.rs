@@ -1,5 +1,4 @@
-//! What a page carries to be drawn: its style, its scripts, and the policy that lets a browser apply and
-//! run these and nothing else.
+//! Embedded style and scripts of a page, and the policy that lets a browser apply only these.
 
 use minijinja::Value as Markup;
 use serde::Serialize;
@@ -10,27 +9,28 @@ use crate::vendor::{self, Library};
 /// The code of one page.
 #[derive(Serialize)]
 pub(crate) struct Code {
-    /// Content-Security-Policy (CSP level 3): nothing is loaded, made of text, or run from within the markup. What
-    /// runs is named by its hash, so that whatever else gets into a page stays text.
+    /// Content-Security-Policy (CSP level 3): nothing is loaded from outside, evaluated from text,
+    /// or run from within the markup. Allowed code is identified by its hash, so anything injected
+    /// into a page stays text.
     policy: Markup,
     style: Markup,
-    /// In the order in which they must be loaded.
+    /// In loading order.
     libraries: Vec<Library>,
-    /// Licences of what the libraries carry inside.
+    /// Licences of packages bundled in the libraries.
     bundled: &'static str,
     /// Runs last.
     script: Markup,
 }
 
 impl Code {
-    /// Of a page with figures.
-    pub(crate) fn of_figures() -> Self {
+    /// Code of a page with figures.
+    pub(crate) fn for_figures() -> Self {
         let style = include_str!("../templates/style.css");
         Self::new(style, vendor::libraries(), include_str!("../templates/script.js"))
     }
 
-    /// Of the list of runs.
-    pub(crate) fn of_index() -> Self {
+    /// Code of the list of runs.
+    pub(crate) fn for_index() -> Self {
         let style =
             concat!(include_str!("../templates/style.css"), include_str!("../templates/index.css"));
         Self::new(style, Vec::new(), include_str!("../templates/index.js"))
@@ -54,21 +54,21 @@ impl Code {
     }
 }
 
-/// The content of an element as a policy names it, with a blank in front.
+/// The hash source of an element's content, with a leading blank.
 fn source(content: &str) -> String {
     format!(" 'sha256-{}'", base64(&Sha256::digest(content)))
 }
 
-/// RFC 4648, with padding.
+/// Base64 of RFC 4648, with padding.
 fn base64(bytes: &[u8]) -> String {
-    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for part in bytes.chunks(3) {
         let bits = part.iter().fold(0, |bits, byte| bits << 8 | usize::from(*byte));
         let bits = bits << (8 * (3 - part.len()));
-        for place in 0..4 {
-            let sign = SIGNS[bits >> (18 - 6 * place) & 63] as char;
-            text.push(if place <= part.len() { sign } else { '=' });
+        for index in 0..4 {
+            let letter = ALPHABET[bits >> (18 - 6 * index) & 63] as char;
+            text.push(if index <= part.len() { letter } else { '=' });
         }
     }
     text
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_that_of_the_rfc() {
+    fn base64_matches_the_rfc() {
         // The test vectors of RFC 4648, section 10.
         for (plain, coded) in [
             ("", ""),
@@ -95,8 +95,8 @@ mod tests {
     }
 
     #[test]
-    fn what_a_browser_would_change_before_it_takes_the_hash_is_in_no_code() {
-        for code in [Code::of_figures(), Code::of_index()] {
+    fn code_has_no_bytes_that_a_browser_changes_before_hashing() {
+        for code in [Code::for_figures(), Code::for_index()] {
             let libraries = code.libraries.iter().map(|library| &library.code);
             for text in libraries.chain([&code.style, &code.script]) {
                 let text = text.as_str().unwrap();

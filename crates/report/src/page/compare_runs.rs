@@ -10,7 +10,7 @@ use crate::figure::{self, Figure};
 use crate::number;
 use crate::wording;
 
-/// Everything that stands on the page.
+/// Data of the page.
 #[derive(Serialize)]
 struct Page<'a> {
     verdict: &'static str,
@@ -83,7 +83,7 @@ pub(crate) fn render(comparison: &RunComparison) -> Result<String, Error> {
     let trials: Result<Vec<_>, Error> =
         trials.map(|(index, trial)| view(comparison, index, trial)).collect();
     let alone = |side: &str, levels: &[assay_run_folder::Levels]| -> Vec<String> {
-        let one = |levels| format!("{side} alone has a trial with {}.", wording::factors(levels));
+        let one = |levels| format!("Only {side} has a trial with {}.", wording::factors(levels));
         levels.iter().map(one).collect()
     };
     let page = Page {
@@ -107,7 +107,7 @@ pub(crate) fn render(comparison: &RunComparison) -> Result<String, Error> {
         notes: &comparison.notes,
         trials: trials?,
         alone: [alone("A", &comparison.only_in_a), alone("B", &comparison.only_in_b)].concat(),
-        code: Code::of_figures(),
+        code: Code::for_figures(),
     };
     environment()
         .and_then(|environment| environment.get_template("against.html")?.render(page))
@@ -124,7 +124,7 @@ fn side(name: &'static str, run: &ComparedRun) -> SideView {
             Fact::new("Host", run.host.clone()),
             Fact::new("Kernel", run.kernel.clone()),
             Fact::new("Recorded by", format!("assay {}", run.assay)),
-            Fact::new("Its promises", wording::verdict(run.verdict)),
+            Fact::new("Verdict on its promises", wording::verdict(run.verdict)),
         ],
     }
 }
@@ -136,7 +136,7 @@ fn view(
 ) -> Result<TrialView, Error> {
     let row = |one: &assay_verdict::MeasureComparison| MeasureRow {
         measure: compare_runs::measure(one),
-        group: compare_runs::whom(one),
+        group: compare_runs::group(one),
         a: compare_runs::value(one, &one.a),
         b: compare_runs::value(one, &one.b),
         ratio: compare_runs::ratio(one),

@@ -1,5 +1,5 @@
-//! What observing cost, and how it went: a number is only worth something beside the price of getting
-//! it. The sampler's own account of each repeat, and of each source over all of them.
+//! The cost of observation, since a number is only worth something next to the cost of getting it:
+//! the sampler's own account per repeat, and per source over all repeats.
 
 use std::collections::BTreeMap;
 
@@ -27,27 +27,26 @@ struct Row {
     missed: u64,
     late: u64,
     latest_ms: String,
-    /// `None` in records before it was counted.
+    /// `None` in older records that do not count it.
     wakeups: Option<u64>,
     cpu_percent: String,
-    seat: String,
+    affinity: String,
 }
 
 /// One source over all repeats.
 #[derive(Serialize)]
 struct Source {
     name: String,
-    /// How often it was read and what came of it; empty for what is no source of samples, and in
-    /// records before it was counted.
+    /// Reads and rows; empty for other activities, and in older records that do not count them.
     reads: String,
     rows: String,
     cpu_ms: String,
-    /// Of one read.
+    /// CPU time of one read.
     cpu_us: String,
     part: String,
 }
 
-/// What one source did in all repeats together.
+/// Totals of one source over all repeats.
 #[derive(Default)]
 struct Sum {
     reads: u64,
@@ -56,7 +55,7 @@ struct Sum {
 }
 
 impl Cost {
-    pub(crate) fn of(trials: &[Trial<'_>]) -> Self {
+    pub(crate) fn new(trials: &[Trial<'_>]) -> Self {
         let mut rows = Vec::new();
         let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
         for trial in trials {
@@ -86,15 +85,15 @@ fn row(trial: String, number: usize, repeat: &RepeatRecord) -> Row {
             true => number::percent(sampler.cpu_s / sampler.wall_s, 2),
             false => NONE.to_owned(),
         },
-        seat: seat(repeat),
+        affinity: affinity(repeat),
     }
 }
 
-/// Where the sampling thread sat: a CPU, a group, or why it had neither of its own.
-fn seat(repeat: &RepeatRecord) -> String {
+/// CPU and group of the sampling thread, or why it had no dedicated ones.
+fn affinity(repeat: &RepeatRecord) -> String {
     let why = |what: &str, key: &str| match repeat.not_available.get(key) {
-        Some(reason) => format!("no {what} of its own: {reason}"),
-        None => format!("no {what} of its own is recorded"),
+        Some(reason) => format!("no dedicated {what}: {reason}"),
+        None => format!("no dedicated {what} is recorded"),
     };
     let sampler = &repeat.sampler;
     let cpu = match sampler.cpu {
@@ -115,10 +114,10 @@ fn add<'r>(sums: &mut BTreeMap<&'r str, Sum>, repeat: &'r RepeatRecord) {
         sum.rows += cost.rows;
     }
     if let Some(watch) = &repeat.watch {
-        sums.entry("knobs and queues, read again").or_default().cpu_s += watch.cpu_s;
+        sums.entry("re-reading knobs and queues").or_default().cpu_s += watch.cpu_s;
     }
     if let Some(shown) = repeat.shown_cpu_s {
-        sums.entry("looking and showing").or_default().cpu_s += shown;
+        sums.entry("interim results and display").or_default().cpu_s += shown;
     }
 }
 

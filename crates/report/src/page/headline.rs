@@ -1,4 +1,4 @@
-//! The first screen: the verdict, and one sentence for every trial.
+//! The top of the page: the verdict, and one sentence for every trial.
 
 use assay_run_folder::Manifest;
 use assay_verdict::{Judgement, TrialJudgement};
@@ -14,11 +14,11 @@ pub(super) struct Headline {
     verdict: &'static str,
     mark: &'static str,
     meaning: &'static str,
-    /// `2 of 6 trials kept, 4 broken`, where there is more than one.
+    /// `6 trials: 2 kept, 4 broken`, if there is more than one.
     tally: Option<String>,
     /// Why the run ended before its last trial.
     ended_early: Option<String>,
-    /// What to know of verdicts from a guest of the lab.
+    /// A caveat for verdicts from a guest of the lab.
     guest: Option<String>,
     lines: Vec<Line>,
 }
@@ -34,7 +34,7 @@ struct Line {
 }
 
 impl Headline {
-    pub(super) fn of(manifest: &Manifest, judgement: &Judgement, trials: &[Trial<'_>]) -> Self {
+    pub(super) fn new(manifest: &Manifest, judgement: &Judgement, trials: &[Trial<'_>]) -> Self {
         Self {
             verdict: wording::verdict(judgement.verdict),
             mark: wording::mark(judgement.verdict),
@@ -63,7 +63,7 @@ fn line(trial: &Trial<'_>) -> Line {
     Line { anchor: format!("trial-{}", trial.number), factors, verdict, mark, reason }
 }
 
-/// One line for each combination of the factors that a promise across trials holds.
+/// One line for each combination of the held factors of a promise across trials.
 fn comparison_lines(promise: &Across<'_>) -> Vec<Line> {
     let line = |one: &assay_verdict::ComparisonJudgement| {
         let held = across::held(one);
@@ -88,7 +88,7 @@ fn tally(trials: &[Trial<'_>]) -> String {
     format!("{} trials: {}", trials.len(), counted.collect::<Vec<_>>().join(", "))
 }
 
-/// Why, and what became of a memory limit where the trial bears no promise that would tell.
+/// The reason, with the state of a memory limit if no promise of the trial covers it.
 fn why(judged: &TrialJudgement) -> String {
     let reason = wording::trial_reason(judged);
     match wording::limit_on_memory(judged).filter(|_| judged.promises.is_empty()) {

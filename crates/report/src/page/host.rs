@@ -1,4 +1,4 @@
-//! The machine, as far as it bears on what was measured.
+//! The machine, as far as relevant for the measurements.
 
 use assay_facts::{Available, Disk, HostFacts, Layout, memory_access};
 use minijinja::Value as Markup;
@@ -10,7 +10,7 @@ use super::{Fact, topology};
 #[derive(Serialize)]
 pub(crate) struct Host {
     facts: Vec<Fact>,
-    /// How CPUs, caches and memory hang together.
+    /// Picture of CPUs, caches and memory.
     picture: Option<Markup>,
     /// Why there is no picture.
     no_picture: String,
@@ -28,7 +28,7 @@ struct DiskRow {
 }
 
 impl Host {
-    pub(crate) fn of(host: &HostFacts) -> Self {
+    pub(crate) fn new(host: &HostFacts) -> Self {
         let tools = host.tools.iter().map(|(name, tool)| Fact::new(name, available(&tool.found)));
         let picture = topology::picture(host);
         Self {
@@ -70,16 +70,16 @@ fn cpus(host: &HostFacts) -> String {
     format!("{} online ({}), {cores} cores", host.cpus.online.len(), host.cpus.online)
 }
 
-/// What the firmware says of the memory of each node.
+/// Memory performance of each node as reported by the firmware.
 fn bandwidths(host: &HostFacts) -> String {
-    let said: Vec<String> = host
+    let nodes: Vec<String> = host
         .nodes
         .iter()
         .filter_map(|node| Some(format!("node {} {}", node.id, memory_access(node)?)))
         .collect();
-    match said.is_empty() {
+    match nodes.is_empty() {
         true => "not available: the firmware names none (ACPI HMAT)".to_owned(),
-        false => said.join("; "),
+        false => nodes.join("; "),
     }
 }
 

@@ -1,14 +1,14 @@
-//! What was asked of the kernel, what was written, and what it answered at start and end.
+//! Knobs: what was requested, what was written, and what the kernel returned at start and end.
 
 use assay_facts::Available;
 use assay_run_folder::{KnobRecord, Reading};
 use serde::Serialize;
 
-use crate::subjects::SHOWN_SINGLY;
+use crate::subjects::MAX_SINGLE_GROUPS;
 use crate::trial::Trial;
 use crate::wording;
 
-/// All knobs of a trial, groups with the same story in one row.
+/// All knobs of a trial; groups with identical values share a row.
 #[derive(Serialize)]
 pub(super) struct Knobs {
     rows: Vec<Row>,
@@ -19,23 +19,23 @@ pub(super) struct Knobs {
 struct Row {
     groups: String,
     knob: String,
-    asked: String,
+    requested: String,
     file: String,
     written: String,
-    at_start: Answer,
-    at_end: Answer,
+    at_start: ReadBack,
+    at_end: ReadBack,
 }
 
-/// What the kernel said.
+/// A value read back from the kernel.
 #[derive(Serialize, Clone, PartialEq)]
-struct Answer {
+struct ReadBack {
     text: String,
-    /// Whether it is what was written.
+    /// Whether it equals the written value.
     same: bool,
 }
 
 impl Knobs {
-    pub(super) fn of(trial: &Trial<'_>) -> Self {
+    pub(super) fn new(trial: &Trial<'_>) -> Self {
         let mut stories: Vec<(Row, Vec<&str>)> = Vec::new();
         let mut notes: Vec<String> = Vec::new();
         for group in &trial.record.groups {
@@ -52,18 +52,18 @@ impl Knobs {
                 }
             }
         }
-        let rows = stories
-            .into_iter()
-            .map(|(row, groups)| Row { groups: wording::names(&groups, SHOWN_SINGLY / 2), ..row });
+        let rows = stories.into_iter().map(|(row, groups)| Row {
+            groups: wording::names(&groups, MAX_SINGLE_GROUPS / 2),
+            ..row
+        });
         Self { rows: rows.collect(), notes }
     }
 }
 
 fn notes_of(knob: &KnobRecord) -> Vec<String> {
-    let obeyed = knob
-        .obeyed_by
-        .as_ref()
-        .map(|scheduler| format!("`{}` is obeyed by the scheduler `{scheduler}` only.", knob.file));
+    let obeyed = knob.obeyed_by.as_ref().map(|scheduler| {
+        format!("`{}` has an effect only with the scheduler `{scheduler}`.", knob.file)
+    });
     let note = knob.note.as_deref().map(wording::sentence);
     obeyed.into_iter().chain(note).collect()
 }
@@ -79,7 +79,7 @@ fn row(trial: &Trial<'_>, group: &str, knob: &KnobRecord) -> Row {
     Row {
         groups: String::new(),
         knob: knob.knob.clone(),
-        asked: knob.asked.clone(),
+        requested: knob.asked.clone(),
         file: knob.file.clone(),
         written: knob.written.clone(),
         at_start: answer(&knob.written, readings.iter().map(|reading| &reading.at_start)),
@@ -90,8 +90,8 @@ fn row(trial: &Trial<'_>, group: &str, knob: &KnobRecord) -> Row {
     }
 }
 
-/// The answers of all repeats in one: the value if they agree, else each different one.
-fn answer<'a>(written: &str, answers: impl Iterator<Item = &'a Available<String>>) -> Answer {
+/// The values of all repeats: one value if they agree, else each different one.
+fn answer<'a>(written: &str, answers: impl Iterator<Item = &'a Available<String>>) -> ReadBack {
     let mut texts: Vec<String> = Vec::new();
     for answer in answers {
         let text = match answer {
@@ -103,30 +103,30 @@ fn answer<'a>(written: &str, answers: impl Iterator<Item = &'a Available<String>
         }
     }
     if texts.is_empty() {
-        return Answer { text: "not available: never read".to_owned(), same: false };
+        return ReadBack { text: "not available: never read".to_owned(), same: false };
     }
     let same = texts.iter().all(|text| means_the_same(text, written));
-    Answer { text: texts.join(" / "), same }
+    ReadBack { text: texts.join(" / "), same }
 }
 
-/// Values that were seen in between and are no longer there.
-fn with_drift(answer: Answer, readings: &[&Reading]) -> Answer {
-    let mut seen: Vec<&str> = Vec::new();
+/// Adds values that were read in between and differ.
+fn with_drift(answer: ReadBack, readings: &[&Reading]) -> ReadBack {
+    let mut values: Vec<&str> = Vec::new();
     for drift in readings.iter().flat_map(|reading| reading.drift.values()) {
         for value in [&drift.first.value, &drift.last.value] {
             let text = value.value().map_or("nothing", |text| text.trim());
-            if !seen.contains(&text) {
-                seen.push(text);
+            if !values.contains(&text) {
+                values.push(text);
             }
         }
     }
-    if seen.is_empty() {
+    if values.is_empty() {
         return answer;
     }
-    Answer { text: format!("{}, in between {}", answer.text, seen.join(" / ")), same: false }
+    ReadBack { text: format!("{}, in between {}", answer.text, values.join(" / ")), same: false }
 }
 
-/// Kernels answer with more than was written: BFQ's weight file says `default 100`.
+/// Kernels may return more than was written: BFQ's weight file contains `default 100`.
 fn means_the_same(answer: &str, written: &str) -> bool {
     let bare = |text: &str| {
         let text = text.trim();

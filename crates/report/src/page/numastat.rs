@@ -1,6 +1,6 @@
-//! What the kernel counted of each node while a repeat ran, as numastat(8) shows it.
+//! The kernel's counters of each node over a repeat, as numastat(8) shows them.
 
-use assay_run_folder::Counted;
+use assay_run_folder::CounterSpan;
 use serde::Serialize;
 
 use crate::trial::Trial;
@@ -9,7 +9,7 @@ use crate::trial::Trial;
 pub(crate) const NAMES: [&str; 6] =
     ["numa_hit", "numa_miss", "numa_foreign", "interleave_hit", "local_node", "other_node"];
 
-/// All repeats that have counters; empty where none has.
+/// All repeats with counters; empty if none has any.
 #[derive(Serialize)]
 pub(super) struct Numastat {
     names: [&'static str; 6],
@@ -33,7 +33,7 @@ struct Count {
 }
 
 impl Numastat {
-    pub(super) fn of(trial: &Trial<'_>) -> Self {
+    pub(super) fn new(trial: &Trial<'_>) -> Self {
         let mut rows = Vec::new();
         for (index, repeat) in trial.record.repeats.iter().enumerate() {
             for (node, counts) in repeat.nodes.iter().flat_map(|nodes| &nodes.numastat) {
@@ -45,7 +45,7 @@ impl Numastat {
     }
 }
 
-fn count(counted: Option<&Counted>) -> Count {
+fn count(counted: Option<&CounterSpan>) -> Count {
     let text = |value: Option<u64>| {
         value.map_or_else(|| "not available".to_owned(), |value| value.to_string())
     };

@@ -1,4 +1,4 @@
-//! Where a run comes from, and how to have it again: command, seed and versions.
+//! Origin of a run and how to repeat it: command, seed and versions.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use assay_run_folder::Manifest;
 
 use super::Fact;
 
-/// What is needed to make this run again, or to judge it again.
+/// What is needed to repeat this run, or to judge it again.
 pub(crate) fn origin(manifest: &Manifest) -> Vec<Fact> {
     vec![
         Fact::new("Recorded by", format!("assay {}", manifest.assay)),
@@ -21,12 +21,12 @@ pub(crate) fn origin(manifest: &Manifest) -> Vec<Fact> {
     ]
 }
 
-/// The programs of its workloads with their versions, as the host said them before the run.
+/// The programs of its workloads with their versions, as recorded before the run.
 fn programs(manifest: &Manifest) -> String {
     let groups = manifest.trials.iter().flat_map(|trial| &trial.groups);
     let used: BTreeSet<&str> =
         groups.flat_map(|group| &group.workloads).map(|one| one.tool.as_str()).collect();
-    let said: Vec<String> = used
+    let programs: Vec<String> = used
         .into_iter()
         .map(|name| match manifest.host.tools.get(name).map(|tool| &tool.found) {
             Some(Available::Value(version)) if version.contains(name) => version.clone(),
@@ -35,17 +35,17 @@ fn programs(manifest: &Manifest) -> String {
             None => name.to_owned(),
         })
         .collect();
-    if said.is_empty() { "none".to_owned() } else { said.join(", ") }
+    if programs.is_empty() { "none".to_owned() } else { programs.join(", ") }
 }
 
-/// The command line that makes the same run again, as a shell takes it: that of the run with its
-/// seed spelt out, and without the folder that is full now.
+/// The shell command that repeats the run: its command line with an explicit seed, and without the
+/// output folder, which is in use.
 pub(super) fn command(manifest: &Manifest) -> String {
     let mut words: Vec<String> = Vec::new();
-    let mut given = manifest.command.iter();
-    while let Some(word) = given.next() {
+    let mut rest = manifest.command.iter();
+    while let Some(word) = rest.next() {
         if word == "--out" {
-            given.next();
+            rest.next();
         } else if !word.starts_with("--out=") {
             words.push(shell_word(word));
         }

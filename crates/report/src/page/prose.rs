@@ -1,15 +1,15 @@
-//! Sentences of a judgement as markup.
+//! Converts sentences of a judgement to markup.
 
 use minijinja::{HtmlEscape, Value};
 
-/// Escapes a sentence and sets what stands between backticks as code.
+/// Escapes a sentence and formats text between backticks as code.
 pub(super) fn prose(text: &str) -> Value {
     let mut markup = String::with_capacity(text.len() + 16);
     let mut parts = text.split('`').peekable();
     let mut is_code = false;
     while let Some(part) = parts.next() {
         let escaped = HtmlEscape(part);
-        // A backtick without its partner is one that the text means.
+        // An unpaired backtick is literal.
         if is_code && parts.peek().is_some() {
             markup.push_str(&format!("<code>{escaped}</code>"));
         } else if is_code {
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn backticks_become_code_and_nothing_else_becomes_markup() {
+    fn only_backticks_become_markup() {
         for (text, markup) in [
             ("`task1` got 3 %", "<code>task1</code> got 3 %"),
             ("a `b` c `d`", "a <code>b</code> c <code>d</code>"),

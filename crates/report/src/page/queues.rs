@@ -1,4 +1,4 @@
-//! The queues of the scratch disks at the start and at the end.
+//! The queue settings of the scratch disks at start and end.
 
 use serde::Serialize;
 
@@ -16,14 +16,14 @@ pub(super) struct QueueView {
 #[derive(Serialize, PartialEq)]
 struct Row {
     attribute: String,
-    asked: Option<String>,
+    requested: Option<String>,
     at_start: String,
     at_end: String,
-    /// Whether it is as asked at both times, or was not asked for and stayed the same.
+    /// Whether it has the requested value at both times, or was not requested and did not change.
     ok: bool,
 }
 
-/// The queues as read in all repeats; equal readings once.
+/// The queue settings read in all repeats, without duplicates.
 pub(super) fn queues(trial: &Trial<'_>) -> Vec<QueueView> {
     let mut views: Vec<QueueView> = Vec::new();
     for queue in trial.record.repeats.iter().flat_map(|repeat| &repeat.queues) {
@@ -36,10 +36,10 @@ pub(super) fn queues(trial: &Trial<'_>) -> Vec<QueueView> {
             queue.scheduler_at_end.clone(),
         )];
         for (attribute, at_start) in &queue.at_start {
-            let asked = disk.and_then(|disk| disk.queue.get(attribute).cloned());
+            let requested = disk.and_then(|disk| disk.queue.get(attribute).cloned());
             let at_end = queue.at_end.get(attribute).cloned();
             let at_end = at_end.unwrap_or_else(|| "not available: not read".to_owned());
-            rows.push(row(attribute, asked, at_start.clone(), at_end));
+            rows.push(row(attribute, requested, at_start.clone(), at_end));
         }
         let view = QueueView {
             disk: queue.disk.clone(),
@@ -54,8 +54,9 @@ pub(super) fn queues(trial: &Trial<'_>) -> Vec<QueueView> {
     views
 }
 
-fn row(attribute: &str, asked: Option<String>, at_start: String, at_end: String) -> Row {
-    let as_asked = asked.as_ref().is_none_or(|asked| asked.trim() == at_start.trim());
-    let ok = as_asked && at_start.trim() == at_end.trim();
-    Row { attribute: attribute.to_owned(), asked, at_start, at_end, ok }
+fn row(attribute: &str, requested: Option<String>, at_start: String, at_end: String) -> Row {
+    let as_requested =
+        requested.as_ref().is_none_or(|requested| requested.trim() == at_start.trim());
+    let ok = as_requested && at_start.trim() == at_end.trim();
+    Row { attribute: attribute.to_owned(), requested, at_start, at_end, ok }
 }

@@ -1,4 +1,4 @@
-//! The table of what each group was promised and got.
+//! The table of promised and observed values of each group.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use assay_verdict::{GroupJudgement, PromiseJudgement};
 use serde::Serialize;
 
 use crate::number::{self, NONE, Unit};
-use crate::subjects::{self, SHOWN_SINGLY};
+use crate::subjects::{self, MAX_SINGLE_GROUPS};
 use crate::trial::Trial;
 use crate::{timeline, wording};
 
 /// The shares of one promise.
 #[derive(Serialize)]
 pub(super) struct Shares {
-    /// Headings with their units, in the order of the cells of a row.
+    /// Headings with units, in the order of a row's cells.
     headings: Vec<String>,
     rows: Vec<Row>,
-    /// One row for each weight, where there are many groups.
+    /// One row per weight if there are many groups.
     classes: Vec<ClassRow>,
-    /// Whether the rows of single groups are folded away.
+    /// Whether the rows of single groups are collapsed.
     folded: bool,
     /// Why there are no rows.
     not_available: Option<String>,
@@ -45,10 +45,10 @@ struct ClassRow {
 }
 
 impl Shares {
-    pub(super) fn of(trial: &Trial<'_>, promise: &PromiseJudgement) -> Self {
+    pub(super) fn new(trial: &Trial<'_>, promise: &PromiseJudgement) -> Self {
         let groups = subjects::ordered(promise);
-        let columns = Columns::of(trial, promise, &groups);
-        let folded = groups.len() > SHOWN_SINGLY;
+        let columns = Columns::new(trial, promise, &groups);
+        let folded = groups.len() > MAX_SINGLE_GROUPS;
         Self {
             headings: columns.headings(promise),
             rows: groups.iter().map(|group| columns.row(group)).collect(),
@@ -59,7 +59,7 @@ impl Shares {
     }
 }
 
-/// How shares (or rates) of one promise are written.
+/// Number formats for the shares (or rates) of one promise.
 struct Columns {
     is_share: bool,
     decimals: usize,
@@ -70,28 +70,28 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(trial: &Trial<'_>, promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Self {
+    fn new(trial: &Trial<'_>, promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Self {
         let highest = |of: fn(&GroupJudgement) -> f64| {
             groups.iter().map(|group| of(group)).fold(0.0, f64::max)
         };
-        let rate = Unit::of_rate(&promise.measure, highest(|group| group.rate));
+        let rate = Unit::for_rate(&promise.measure, highest(|group| group.rate));
         let smallest = groups.iter().map(|g| g.expected_share).fold(f64::INFINITY, f64::min);
         let ios = (promise.measure == "io.bytes")
             .then(|| timeline::mean_rates(trial, "io", &["read_ios", "write_ios"]))
             .filter(|rates| !rates.is_empty())
             .map(|rates| {
                 let highest = groups.iter().filter_map(|g| rates.get(&g.name)).copied();
-                (Unit::of_rate("io.ios", highest.fold(0.0, f64::max)), rates)
+                (Unit::for_rate("io.ios", highest.fold(0.0, f64::max)), rates)
             });
         let cpu = timeline::mean_rates(trial, "cpu", &["usage_ns"]);
         Self {
-            is_share: wording::speaks_of_shares(promise),
+            is_share: wording::is_about_shares(promise),
             decimals: number::percent_decimals(smallest),
             rate,
             ios,
             cpu: (!cpu.is_empty() && promise.measure != "cpu.time").then_some(cpu),
-            // The knob of a limit is the column of what was promised already.
-            has_knob: wording::speaks_of_shares(promise)
+            // The knob of a limit is already the column of promised values.
+            has_knob: wording::is_about_shares(promise)
                 && groups.iter().any(|group| group.knob.is_some()),
         }
     }
@@ -160,7 +160,7 @@ impl Columns {
     }
 }
 
-/// Groups are in the order of their weights already.
+/// Groups are already sorted by weight.
 fn classes(
     promise: &PromiseJudgement,
     groups: &[&GroupJudgement],

@@ -1,5 +1,5 @@
-//! How CPUs, caches and memory hang together, as a picture that needs no code and no network: an SVG
-//! within the page, coloured by the page's own style and so light or dark with it.
+//! Picture of CPUs, caches and memory that needs no code and no network: an inline SVG, styled by
+//! the page and therefore light or dark with it.
 
 use std::fmt::Write as _;
 
@@ -9,25 +9,25 @@ use minijinja::Value as Markup;
 
 /// Width of the picture; the page scales it.
 const WIDTH: usize = 720;
-/// Room around everything.
+/// Padding.
 const GAP: usize = 10;
-/// A CPU's box.
+/// Size of a CPU's box.
 const CPU: usize = 34;
 const ROW: usize = 30;
 /// Height of a line of text.
 const LINE: usize = 18;
-/// More CPUs than this are not drawn one by one.
-const MOST_CPUS: usize = 512;
+/// Maximum number of CPUs drawn.
+const MAX_CPUS: usize = 512;
 
-/// The picture, or why there is none.
+/// The picture, or the reason why there is none.
 pub(super) fn picture(host: &HostFacts) -> Result<Markup, String> {
     let nodes = topology(host);
     let cpus: usize = nodes.iter().flat_map(|node| &node.clusters).map(cpus_of).sum();
     if cpus == 0 {
-        return Err("the facts of this host name no CPUs".to_owned());
+        return Err("no CPUs are recorded for this host".to_owned());
     }
-    if cpus > MOST_CPUS {
-        return Err(format!("{cpus} CPUs are too many for a picture; the lists above have them"));
+    if cpus > MAX_CPUS {
+        return Err(format!("{cpus} CPUs are too many to draw; see the lists above"));
     }
     let mut drawing = Drawing { svg: String::new(), y: GAP };
     for node in &nodes {
@@ -52,7 +52,7 @@ fn cpus_of(cluster: &Cluster<'_>) -> usize {
     cluster.cores.iter().map(|core| core.len()).sum()
 }
 
-/// The same in words, for those who do not see the picture.
+/// A text description for readers who cannot see the picture.
 fn description(nodes: &[NodeParts<'_>]) -> String {
     let of_node = |parts: &NodeParts<'_>| {
         let clusters: Vec<String> = parts.clusters.iter().map(cluster_words).collect();
@@ -98,7 +98,7 @@ fn memory(parts: &NodeParts<'_>) -> String {
     format!("{:.1} GiB", parts.node.memory.get() as f64 / f64::from(1 << 30))
 }
 
-/// What is drawn so far, and where the next thing goes.
+/// The SVG drawn so far and the current position.
 struct Drawing {
     svg: String,
     y: usize,
@@ -113,7 +113,8 @@ impl Drawing {
             self.cluster(cluster, 2 * GAP, inside);
         }
         let contents = std::mem::replace(&mut self.svg, before);
-        let access = memory_access(parts.node).map(|said| format!("; {said}")).unwrap_or_default();
+        let access =
+            memory_access(parts.node).map(|access| format!("; {access}")).unwrap_or_default();
         self.rectangle("node", GAP, top, WIDTH - 2 * GAP, self.y - top);
         let label = format!("node {} - {}{access}", parts.node.id, memory(parts));
         self.text("label", 2 * GAP, top + LINE, &label);
@@ -121,7 +122,7 @@ impl Drawing {
         self.y += GAP;
     }
 
-    /// Cores under their cache, as many beside each other as fit.
+    /// Cores below their cache, as many in a row as fit.
     fn cluster(&mut self, cluster: &Cluster<'_>, x: usize, width: usize) {
         let top = self.y;
         let before = std::mem::take(&mut self.svg);
@@ -147,9 +148,9 @@ impl Drawing {
         self.y += GAP;
     }
 
-    /// A table: the farther, the darker.
+    /// The distance table: farther is darker.
     fn distances(&mut self, nodes: &[NodeParts<'_>]) {
-        self.text("label", GAP, self.y + LINE, "distances (10 is a node's own memory)");
+        self.text("label", GAP, self.y + LINE, "distances (10 is local memory)");
         self.y += LINE + GAP;
         let cell = ((WIDTH - 8 * GAP) / (nodes.len() + 1)).min(90);
         for (column, to) in nodes.iter().enumerate() {
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn words_name_nodes_caches_siblings_and_distances() {
+    fn description_has_nodes_caches_siblings_and_distances() {
         let node = |id, cpus: &str, distances| Node {
             id,
             cpus: cpus.parse().unwrap(),
@@ -218,13 +219,13 @@ mod tests {
         };
         let (pair, alone) = (["0,2".parse().unwrap()], ["1".parse().unwrap()]);
         let nodes = [parts(&near, &cache, &pair), parts(&far, &cache, &alone)];
-        let said = description(&nodes);
+        let text = description(&nodes);
         for words in [
             "Node 0 with 2.0 GiB: L3 32 MiB, SMT siblings 0,2.",
             "Node 1 with 2.0 GiB: L3 32 MiB, CPU 1.",
             "Distances of node 0: 10 to node 0, 31 to node 1.",
         ] {
-            assert!(said.contains(words), "no `{words}` in {said}");
+            assert!(text.contains(words), "no `{words}` in {text}");
         }
         let mut drawing = Drawing { svg: String::new(), y: GAP };
         nodes.iter().for_each(|node| drawing.node(node));

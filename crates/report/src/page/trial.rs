@@ -1,4 +1,4 @@
-//! One trial as templates need it.
+//! One trial as template data.
 
 use assay_verdict::{Cause, Check, PromiseJudgement, TrialJudgement};
 use serde::Serialize;
@@ -19,15 +19,15 @@ pub(super) struct TrialView {
     short: String,
     verdict: &'static str,
     mark: &'static str,
-    /// What to know before looking at any number: why it is void, what went wrong.
+    /// Warnings to read before any number: why it is void, what went wrong.
     warnings: Vec<String>,
     promises: Vec<PromiseView>,
     window: Vec<Fact>,
-    /// Whether limits on memory bound at all, where there are any.
+    /// Whether memory limits were reached, if there are any.
     limit: Option<String>,
     outcome: Vec<Figure>,
     checks: Vec<CheckView>,
-    /// What a reader should know beside the numbers.
+    /// Facts shown next to the numbers.
     facts: Vec<assay_verdict::Fact>,
     failed_checks: usize,
     knobs: knobs::Knobs,
@@ -41,14 +41,14 @@ pub(super) struct TrialView {
 /// One promise with its numbers.
 #[derive(Serialize)]
 struct PromiseView {
-    says: String,
+    text: String,
     verdict: &'static str,
     mark: &'static str,
     reason: String,
     needs: Option<String>,
     numbers: Vec<Fact>,
     shares: shares::Shares,
-    /// Why some groups were promised something else than their weights alone would give.
+    /// Why some promises differ from what the weights alone would give.
     note: Option<String>,
     causes: Vec<Cause>,
 }
@@ -61,13 +61,13 @@ struct CheckView {
 }
 
 impl TrialView {
-    pub(super) fn of(trial: &Trial<'_>) -> Result<Self, Error> {
+    pub(super) fn new(trial: &Trial<'_>) -> Result<Self, Error> {
         let judged = trial.judgement;
         let promises = judged.map_or_else(Vec::new, |judged| {
-            judged.promises.iter().map(|p| PromiseView::of(trial, judged, p)).collect()
+            judged.promises.iter().map(|p| PromiseView::new(trial, judged, p)).collect()
         });
         let checks: Vec<CheckView> = judged
-            .map_or_else(Vec::new, |judged| judged.validity.iter().map(CheckView::of).collect());
+            .map_or_else(Vec::new, |judged| judged.validity.iter().map(CheckView::new).collect());
         Ok(Self {
             anchor: format!("trial-{}", trial.number),
             number: trial.number,
@@ -83,26 +83,26 @@ impl TrialView {
             failed_checks: checks.iter().filter(|check| !check.ok).count(),
             checks,
             facts: judged.map_or_else(Vec::new, |judged| judged.facts.clone()),
-            knobs: knobs::Knobs::of(trial),
+            knobs: knobs::Knobs::new(trial),
             queues: queues::queues(trial),
             has_disk: !trial.record.disks.is_empty(),
-            numastat: numastat::Numastat::of(trial),
+            numastat: numastat::Numastat::new(trial),
             machine: figure::machine(trial)?,
-            workloads: workloads::Workloads::of(trial),
+            workloads: workloads::Workloads::new(trial),
         })
     }
 }
 
 impl PromiseView {
-    fn of(trial: &Trial<'_>, judged: &TrialJudgement, promise: &PromiseJudgement) -> Self {
+    fn new(trial: &Trial<'_>, judged: &TrialJudgement, promise: &PromiseJudgement) -> Self {
         Self {
-            says: wording::unbroken(&wording::promise(promise)),
+            text: wording::unbroken(&wording::promise(promise)),
             verdict: wording::verdict(promise.verdict),
             mark: wording::mark(promise.verdict),
             reason: wording::unbroken(&wording::sentence(&promise.reason)),
             needs: wording::needs(promise, judged.window_s),
             numbers: numbers(promise),
-            shares: shares::Shares::of(trial, promise),
+            shares: shares::Shares::new(trial, promise),
             note: wording::feasible(judged, promise).map(wording::sentence),
             causes: promise.causes.clone(),
         }
@@ -110,7 +110,7 @@ impl PromiseView {
 }
 
 impl CheckView {
-    fn of(check: &Check) -> Self {
+    fn new(check: &Check) -> Self {
         Self { check: check.check.clone(), ok: check.ok, evidence: check.evidence.clone() }
     }
 }
@@ -132,7 +132,7 @@ fn numbers(promise: &PromiseJudgement) -> Vec<Fact> {
     numbers
 }
 
-/// The window and the repeats behind every number of the trial.
+/// The window and the repeats behind the numbers of the trial.
 fn window(trial: &Trial<'_>) -> Vec<Fact> {
     let Some(judged) = trial.judgement else { return vec![] };
     vec![
@@ -150,11 +150,11 @@ fn cores(cores: f64) -> String {
 fn warnings(trial: &Trial<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     match trial.judgement {
-        // A fault is told with its repeat below.
+        // Faults are listed below with their repeats.
         None if trial.record.repeats.iter().any(|repeat| repeat.fault.is_some()) => {}
         None => warnings.push(wording::sentence(&trial.why_not_judged())),
         Some(judged) if trial.is_void() => warnings.push(format!(
-            "Void: {} What was measured is shown in grey below; it proves nothing.",
+            "Void: {} The measurements are shown in grey below; they prove nothing.",
             wording::trial_reason(judged)
         )),
         Some(_) => {}

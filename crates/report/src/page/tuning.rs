@@ -1,4 +1,4 @@
-//! A search for the best setting, as templates need it.
+//! A search for the best setting, as template data.
 
 use assay_intervention::{Measured, Outcome, SettingResult, Tuning};
 use minijinja::Value as Markup;
@@ -31,12 +31,12 @@ struct SettingRow {
     confirmed: Cells,
     rate_ratio: String,
     error_ratio: String,
-    left_out: String,
+    eliminated: String,
     verdict: &'static str,
     mark: &'static str,
 }
 
-/// What repeats of one stage showed.
+/// Results of one stage.
 #[derive(Serialize)]
 struct Cells {
     repeats: String,
@@ -51,29 +51,29 @@ struct NotTriedRow {
 }
 
 impl TuningView {
-    pub(super) fn of(found: &Tuning) -> Self {
-        let rates = found.settings.iter().filter_map(|one| one.best_data()?.rate);
-        let unit = Unit::of_rate(&found.measure, rates.fold(0.0, f64::max));
-        let (figure, not_available) = match figure::frontier(found) {
+    pub(super) fn new(tuning: &Tuning) -> Self {
+        let rates = tuning.settings.iter().filter_map(|one| one.best_data()?.rate);
+        let unit = Unit::for_rate(&tuning.measure, rates.fold(0.0, f64::max));
+        let (figure, not_available) = match figure::frontier(tuning) {
             Ok(figure) => (Some(figure), None),
             Err(why) => (None, Some(why)),
         };
-        let (verdict, outcome) = match found.outcome {
+        let (verdict, outcome) = match tuning.outcome {
             Outcome::Found => (assay_verdict::Verdict::Kept, "a setting was found"),
-            Outcome::NoneKeeps => (assay_verdict::Verdict::Broken, "no setting keeps it"),
+            Outcome::NoneKeeps => (assay_verdict::Verdict::Broken, "no setting keeps the promise"),
             Outcome::Undecided => (assay_verdict::Verdict::Undecided, "undecided"),
         };
         Self {
             verdict: wording::verdict(verdict),
             mark: wording::mark(verdict),
             outcome,
-            sentence: wording::unbroken(&found.sentence),
+            sentence: wording::unbroken(&tuning.sentence),
             figure,
             not_available,
-            lines: found.lines.join("\n"),
+            lines: tuning.lines.join("\n"),
             unit: unit.label,
-            settings: found.settings.iter().map(|one| row(found, one, unit)).collect(),
-            not_tried: found
+            settings: tuning.settings.iter().map(|one| row(tuning, one, unit)).collect(),
+            not_tried: tuning
                 .not_tried
                 .iter()
                 .map(|one| NotTriedRow { name: one.name.clone(), why: one.why.clone() })
@@ -82,7 +82,7 @@ impl TuningView {
     }
 }
 
-fn row(found: &Tuning, setting: &SettingResult, unit: Unit) -> SettingRow {
+fn row(tuning: &Tuning, setting: &SettingResult, unit: Unit) -> SettingRow {
     let verdict = setting.best_data().map_or(assay_verdict::Verdict::Void, |data| data.verdict);
     let ratio = |ratio: Option<assay_verdict::Interval>| {
         ratio.map_or_else(
@@ -99,14 +99,14 @@ fn row(found: &Tuning, setting: &SettingResult, unit: Unit) -> SettingRow {
     };
     SettingRow {
         name: setting.name.clone(),
-        chosen: found.chosen.as_deref() == Some(&setting.name),
+        chosen: tuning.chosen.as_deref() == Some(&setting.name),
         searched: cells(setting.search.as_ref(), unit),
         confirmed: cells(setting.confirmation.as_ref(), unit),
         rate_ratio: ratio(setting.rate_ratio),
         error_ratio: ratio(setting.error_ratio),
-        left_out: setting
+        eliminated: setting
             .left_out_after
-            .map_or_else(String::new, |rung| format!("left out after rung {rung}")),
+            .map_or_else(String::new, |rung| format!("eliminated after rung {rung}")),
         verdict: wording::verdict(verdict),
         mark: wording::mark(verdict),
     }

@@ -1,10 +1,10 @@
-//! What ran in the groups, what was changed of a user's job file, and where its output lies.
+//! Workloads of the groups, changes to the user's job files, and paths of the output.
 
 use assay_run_folder::{GroupRecord, IoClass, WorkloadRecord, WorkloadResult};
 use assay_verdict::WorkloadMetrics;
 use serde::Serialize;
 
-use crate::subjects::SHOWN_SINGLY;
+use crate::subjects::MAX_SINGLE_GROUPS;
 use crate::trial::Trial;
 use crate::workload_metrics;
 
@@ -13,21 +13,21 @@ use crate::workload_metrics;
 pub(super) struct Workloads {
     rows: Vec<Row>,
     folded: bool,
-    /// What was taken over from job files, each sentence once.
+    /// Changes to job files, each sentence once.
     taken_over: Vec<String>,
     failed: usize,
-    /// What they said of themselves.
+    /// Their metrics.
     figures: Vec<Figures>,
     many_figures: bool,
 }
 
-/// What one workload said of itself.
+/// Metrics of one workload.
 #[derive(Serialize)]
 struct Figures {
     name: String,
     tool: String,
     numbers: Vec<Number>,
-    /// Numbers that were to be had and are not, with the reason.
+    /// Missing metrics with reasons.
     missing: Vec<String>,
     findings: Vec<String>,
 }
@@ -47,12 +47,12 @@ struct Row {
     io: String,
     measured: bool,
     /// Its command line; empty for fio.
-    told: String,
-    /// When it starts, where that is not the common start.
+    command_line: String,
+    /// Its start time, if it is not the common start.
     starts: Option<String>,
     /// How it ended, for each repeat in which it failed.
     failures: Vec<String>,
-    /// Its outputs, relative to the run folder, one a repeat.
+    /// Its output files, one per repeat, relative to the run folder.
     logs: Vec<Log>,
 }
 
@@ -63,7 +63,7 @@ struct Log {
 }
 
 impl Workloads {
-    pub(super) fn of(trial: &Trial<'_>) -> Self {
+    pub(super) fn new(trial: &Trial<'_>) -> Self {
         let mut taken_over: Vec<String> = Vec::new();
         let mut rows = Vec::new();
         for group in &trial.record.groups {
@@ -77,29 +77,29 @@ impl Workloads {
         let figures: Vec<Figures> =
             workload_metrics::workloads(trial).into_iter().map(figures).collect();
         Self {
-            folded: rows.len() > SHOWN_SINGLY,
+            folded: rows.len() > MAX_SINGLE_GROUPS,
             rows,
             taken_over,
             failed,
-            many_figures: figures.len() > SHOWN_SINGLY,
+            many_figures: figures.len() > MAX_SINGLE_GROUPS,
             figures,
         }
     }
 }
 
-fn figures(said: &WorkloadMetrics) -> Figures {
-    let numbers = workload_metrics::rows(said).into_iter().map(|row| Number {
+fn figures(metrics: &WorkloadMetrics) -> Figures {
+    let numbers = workload_metrics::rows(metrics).into_iter().map(|row| Number {
         metric: row.metric.to_owned(),
         value: row.value,
         repeats: row.repeats,
     });
-    let missing = said.not_available.iter().map(|(name, why)| format!("{name}: {why}"));
+    let missing = metrics.not_available.iter().map(|(name, why)| format!("{name}: {why}"));
     Figures {
-        name: said.name.clone(),
-        tool: said.tool.clone(),
+        name: metrics.name.clone(),
+        tool: metrics.tool.clone(),
         numbers: numbers.collect(),
         missing: missing.collect(),
-        findings: said.findings.clone(),
+        findings: metrics.findings.clone(),
     }
 }
 
@@ -117,7 +117,7 @@ fn row(trial: &Trial<'_>, group: &GroupRecord, workload: &WorkloadRecord) -> Row
         group: group.name.clone(),
         tool: workload.tool.clone(),
         io: if workload.tool == "command" { "not known".to_owned() } else { class(&workload.io) },
-        told: workload.told.clone(),
+        command_line: workload.command_line.clone(),
         starts: workload.starts.clone(),
         measured: group.measured,
         failures: results.iter().filter_map(failure).collect(),
@@ -134,7 +134,7 @@ fn class(io: &IoClass) -> String {
         (true, true) => "reads and writes",
         (true, false) => "reads",
         (false, true) => "writes",
-        (false, false) => return "no I/O of its own".to_owned(),
+        (false, false) => return "no I/O".to_owned(),
     };
     let mut text = format!("{} {direction}", if io.direct { "direct" } else { "buffered" });
     if let Some(size) = io.block_size {

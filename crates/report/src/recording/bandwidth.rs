@@ -1,14 +1,14 @@
-//! What flowed between memory and its controllers, by node, where a machine counts it.
+//! Traffic between memory and its controllers by node, where the machine counts it.
 
 use super::Recorded;
-use super::memory::of;
+use super::memory::section_from;
 use super::section::Section;
 
 const SOURCE: &str = "uncore";
 
-/// Bytes a second that were read from and written to the memory of each node.
+/// Bytes per second read from and written to the memory of each node.
 pub(super) fn section(recorded: &Recorded<'_>) -> Section {
-    of(recorded, SOURCE, "memory_bandwidth", "Memory bandwidth of each node", |section| {
+    section_from(recorded, SOURCE, "memory_bandwidth", "Memory bandwidth of each node", |section| {
         let tables = recorded.trial.tables(SOURCE);
         let names = tables.first().map_or(&[][..], |(_, _, table)| &table.subjects);
         for node in names {

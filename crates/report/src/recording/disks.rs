@@ -1,16 +1,16 @@
-//! The numbers of `sar -d`, by its formulas (sysstat, `rd_stats.c` and `pr_stats.c`), of the disks
-//! that did anything.
+//! The numbers of `sar -d`, by its formulas (sysstat, `rd_stats.c` and `pr_stats.c`), for active
+//! disks.
 
 use super::Recorded;
-use super::memory::of;
+use super::memory::section_from;
 use super::section::Section;
 
-/// What one disk did, a second each.
+/// Rates of one disk, per second.
 struct Rates {
     reads: f64,
     writes: f64,
-    /// Requests, sectors and milliseconds of discards; 0 where the kernel does not count them, as
-    /// sysstat has it.
+    /// Requests, sectors and milliseconds of discards; 0 if the kernel does not count them, as in
+    /// sysstat.
     discards: [f64; 3],
     read_sectors: f64,
     write_sectors: f64,
@@ -21,7 +21,7 @@ struct Rates {
 }
 
 impl Rates {
-    fn of(rate: impl Fn(&str) -> Option<f64>) -> Option<Self> {
+    fn new(rate: impl Fn(&str) -> Option<f64>) -> Option<Self> {
         let discards = ["discards", "discard_sectors", "discard_ms"];
         Some(Self {
             reads: rate("reads")?,
@@ -40,9 +40,9 @@ impl Rates {
         self.reads + self.writes + self.discards[0]
     }
 
-    /// Names for programs and for people, values, units and decimals.
+    /// Machine-readable and display names, values, units and decimals.
     fn columns(&self) -> [(&'static str, &'static str, f64, &'static str, usize); 8] {
-        // Sectors are 512 bytes, whatever the disk is made of.
+        // Sectors are 512 bytes, regardless of the disk's block size.
         let [_, discarded, discarding_ms] = self.discards;
         let sectors = self.read_sectors + self.write_sectors + discarded;
         let waited = self.read_ms + self.write_ms + discarding_ms;
@@ -60,13 +60,13 @@ impl Rates {
     }
 }
 
-/// All disks that had a request.
+/// All disks with requests.
 pub(super) fn section(recorded: &Recorded<'_>) -> Section {
-    of(recorded, "disk", "disks", "Disks, as sar -d", |section| {
+    section_from(recorded, "disk", "disks", "Disks, as sar -d", |section| {
         let tables = recorded.trial.tables("disk");
         let names = tables.first().map_or(&[][..], |(_, _, table)| &table.subjects);
         for disk in names {
-            let rates = Rates::of(|column| recorded.rate("disk", disk, column));
+            let rates = Rates::new(|column| recorded.rate("disk", disk, column));
             let Some(rates) = rates.filter(|rates| rates.requests() > 0.0) else { continue };
             for (id, label, value, unit, decimals) in rates.columns() {
                 let (id, label) = (format!("{disk}_{id}"), format!("{disk} {label}"));
@@ -74,7 +74,7 @@ pub(super) fn section(recorded: &Recorded<'_>) -> Section {
             }
         }
         if section.rows.is_empty() {
-            section.lines.push("no disk did anything".to_owned());
+            section.lines.push("no disk was active".to_owned());
         }
     })
 }

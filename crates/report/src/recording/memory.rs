@@ -1,5 +1,5 @@
-//! What the kernel did meanwhile: the numbers of `sar -B`, `-W` and `-r`, of numastat and of
-//! /proc/pressure, over the window of the recording.
+//! The kernel's activity over the window of the recording: the numbers of `sar -B`, `-W` and `-r`,
+//! of numastat and of /proc/pressure.
 
 use super::section::Section;
 use super::{Recorded, bandwidth, disks};
@@ -20,8 +20,8 @@ pub(super) fn sections(recorded: &Recorded<'_>) -> Vec<Section> {
     ]
 }
 
-/// The numbers of a source, or why it has none.
-pub(super) fn of(
+/// A section with the numbers of a source, or the reason why it has none.
+pub(super) fn section_from(
     recorded: &Recorded<'_>,
     source: &str,
     id: &'static str,
@@ -37,7 +37,7 @@ pub(super) fn of(
 }
 
 fn cpu(recorded: &Recorded<'_>) -> Section {
-    of(recorded, "host_cpu", "host_cpu", "CPUs of the host", |section| {
+    section_from(recorded, "host_cpu", "host_cpu", "CPUs of the host", |section| {
         let rate = |column: &str| recorded.rate("host_cpu", HOST, column);
         let columns = ["user_ns", "nice_ns", "system_ns", "irq_ns", "softirq_ns", "steal_ns"];
         let busy: Option<f64> = columns.iter().map(|column| rate(column)).sum();
@@ -56,9 +56,9 @@ fn cpu(recorded: &Recorded<'_>) -> Section {
     })
 }
 
-/// `sar -B`, with the pages that were taken counted once.
+/// `sar -B`, with reclaimed pages counted once.
 fn paging(recorded: &Recorded<'_>) -> Section {
-    of(recorded, "vmstat", "paging", "Paging, as sar -B and -W", |section| {
+    section_from(recorded, "vmstat", "paging", "Paging, as sar -B and -W", |section| {
         let rate = |column: &str| recorded.rate("vmstat", HOST, column);
         section.row("pgpgin_kib_s", "pgpgin/s", rate("pgpgin"), "KiB/s", 1);
         section.row("pgpgout_kib_s", "pgpgout/s", rate("pgpgout"), "KiB/s", 1);
@@ -69,35 +69,30 @@ fn paging(recorded: &Recorded<'_>) -> Section {
         let scan_direct = rate("pgscan_direct");
         section.row("pgscank_s", "pgscank/s", scan_kswapd, "", 1);
         section.row("pgscand_s", "pgscand/s", scan_direct, "", 1);
-        // Who reclaims, and not also what is reclaimed: sysstat before 12.7.9 adds both. Before
-        // 5.8 there was nothing to add twice.
+        // Counters by reclaimer only, not also by page type: sysstat before 12.7.9 adds both.
+        // Before 5.8 there was nothing to add twice.
         let by_kind = rate("pgsteal_anon").zip(rate("pgsteal_file")).map(|(a, f)| a + f);
         let by_whom = rate("pgsteal_kswapd").zip(rate("pgsteal_direct")).map(|(k, d)| k + d);
         let steal = by_kind.or(by_whom);
         section.row("pgsteal_s", "pgsteal/s", steal, "", 1);
         let scanned = rate("pgscan_anon").zip(rate("pgscan_file")).map(|(a, f)| a + f);
         let scanned = scanned.or(scan_kswapd.zip(scan_direct).map(|(k, d)| k + d));
-        let part = steal.zip(scanned).map(
-            |(taken, seen)| {
-                if seen > 0.0 { taken / seen * 100.0 } else { 0.0 }
-            },
-        );
+        let part =
+            steal.zip(scanned).map(
+                |(reclaimed, scanned)| {
+                    if scanned > 0.0 { reclaimed / scanned * 100.0 } else { 0.0 }
+                },
+            );
         section.row("vmeff_percent", "%vmeff", part, "%", 1);
         section.row("pswpin_s", "pswpin/s", rate("pswpin"), "", 1);
         section.row("pswpout_s", "pswpout/s", rate("pswpout"), "", 1);
-        section.row(
-            "refaults_file_s",
-            "refaults of files/s",
-            rate("workingset_refault_file"),
-            "",
-            1,
-        );
+        section.row("refaults_file_s", "file refaults/s", rate("workingset_refault_file"), "", 1);
     })
 }
 
 /// The means that `sar -r ALL` prints.
 fn memory(recorded: &Recorded<'_>) -> Section {
-    of(recorded, "meminfo", "memory", "Memory, as sar -r (means)", |section| {
+    section_from(recorded, "meminfo", "memory", "Memory, as sar -r (means)", |section| {
         let mean = |column: &str| recorded.mean("meminfo", HOST, column);
         for (id, label) in [
             ("free_bytes", "free"),
@@ -107,7 +102,7 @@ fn memory(recorded: &Recorded<'_>) -> Section {
             ("active_bytes", "active"),
             ("inactive_bytes", "inactive"),
             ("dirty_bytes", "dirty"),
-            ("writeback_bytes", "being written"),
+            ("writeback_bytes", "writeback"),
             ("anon_bytes", "anonymous"),
             ("slab_bytes", "slab"),
             ("committed_bytes", "committed"),
@@ -121,7 +116,7 @@ fn memory(recorded: &Recorded<'_>) -> Section {
             amount.zip(of.filter(|of| *of > 0.0)).map(|(amount, of)| amount / of * 100.0)
         };
         section.row("used_percent", "%memused", part(used, total), "%", 2);
-        // A kernel without swap shows 0 and not nothing.
+        // A kernel without swap shows 0 instead of nothing.
         let promised = total.zip(mean("swap_total_bytes")).map(|(memory, swap)| memory + swap);
         let committed = part(mean("committed_bytes"), promised);
         section.row("committed_percent", "%commit", committed, "%", 2);
@@ -135,7 +130,7 @@ fn memory(recorded: &Recorded<'_>) -> Section {
     })
 }
 
-/// What neither is free nor could be had by reclaim of the easy kind: sysstat's kbmemused.
+/// Memory that is neither free nor easily reclaimable: sysstat's kbmemused.
 fn used(mean: &impl Fn(&str) -> Option<f64>) -> Option<f64> {
     let parts = ["free_bytes", "buffers_bytes", "cached_bytes", "slab_bytes"];
     let rest: Option<f64> = parts.iter().map(|column| mean(column)).sum();
@@ -143,20 +138,26 @@ fn used(mean: &impl Fn(&str) -> Option<f64>) -> Option<f64> {
 }
 
 fn huge_pages(recorded: &Recorded<'_>) -> Section {
-    of(recorded, "vmstat", "huge_pages", "Huge pages", |section| {
+    section_from(recorded, "vmstat", "huge_pages", "Huge pages", |section| {
         let grown = |column: &str| recorded.growth("vmstat", HOST, column).map(|(grown, _)| grown);
         let mean = recorded.mean("meminfo", HOST, "anon_huge_bytes");
         section.bytes("anon_huge_bytes", "AnonHugePages (mean)", mean);
         section.row("thp_fault_alloc", "at a fault", grown("thp_fault_alloc"), "", 0);
-        section.row("thp_fault_fallback", "not to be had", grown("thp_fault_fallback"), "", 0);
+        section.row(
+            "thp_fault_fallback",
+            "fallback to small pages",
+            grown("thp_fault_fallback"),
+            "",
+            0,
+        );
         section.row("thp_collapse_alloc", "collapsed", grown("thp_collapse_alloc"), "", 0);
         section.row("thp_split_page", "split", grown("thp_split_page"), "", 0);
-        section.row("compact_stall", "stalls for compaction", grown("compact_stall"), "", 0);
+        section.row("compact_stall", "compaction stalls", grown("compact_stall"), "", 0);
     })
 }
 
 fn pressure(recorded: &Recorded<'_>) -> Section {
-    of(recorded, "pressure", "pressure", "Pressure, part of the time", |section| {
+    section_from(recorded, "pressure", "pressure", "Pressure, part of the time", |section| {
         for (id, label) in [
             ("cpu_some", "CPU, some"),
             ("io_some", "I/O, some"),
@@ -170,9 +171,9 @@ fn pressure(recorded: &Recorded<'_>) -> Section {
     })
 }
 
-/// numastat's counters, as they grew.
+/// Growth of numastat's counters.
 fn nodes(recorded: &Recorded<'_>) -> Section {
-    of(recorded, "nodes", "nodes", "Nodes, pages as numastat counts them", |section| {
+    section_from(recorded, "nodes", "nodes", "Nodes, pages as numastat counts them", |section| {
         let tables = recorded.trial.tables("nodes");
         let names = tables.first().map_or(&[][..], |(_, _, table)| &table.subjects);
         for node in names {
@@ -188,7 +189,7 @@ fn nodes(recorded: &Recorded<'_>) -> Section {
 }
 
 fn fragmentation(recorded: &Recorded<'_>) -> Section {
-    of(
+    section_from(
         recorded,
         "buddyinfo",
         "fragmentation",

@@ -9,7 +9,7 @@ use crate::figure::{self, Figure};
 use crate::number;
 use crate::page::{Code, Cost, Fact, Host, environment, origin};
 
-/// Everything that stands on the page.
+/// Data of the page.
 #[derive(Serialize)]
 struct Page<'a> {
     title: &'a str,
@@ -25,7 +25,7 @@ struct Page<'a> {
     code: Code,
 }
 
-/// What one source did.
+/// Account of one source.
 #[derive(Serialize)]
 struct Source {
     name: String,
@@ -54,10 +54,10 @@ pub(super) fn render(recorded: &Recorded<'_>) -> Result<String, Error> {
         figures: figure::recorded(&recorded.trial)?,
         sources: sources.collect(),
         lacking: lacking.collect(),
-        host: Host::of(&manifest.host),
-        cost: Cost::of(std::slice::from_ref(&recorded.trial)),
+        host: Host::new(&manifest.host),
+        cost: Cost::new(std::slice::from_ref(&recorded.trial)),
         origin: origin(manifest),
-        code: Code::of_figures(),
+        code: Code::for_figures(),
     };
     environment()
         .and_then(|environment| environment.get_template("recording.html")?.render(page))

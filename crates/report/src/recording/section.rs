@@ -1,4 +1,4 @@
-//! A part of the summary: rows of names and numbers, the same for page, terminal and program.
+//! A section of the summary: names and numbers, shared by page, terminal and JSON.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -8,24 +8,24 @@ use crate::number;
 /// One number with its name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Row {
-    /// Its name for programs.
+    /// Machine-readable name.
     id: String,
-    /// Its name for people.
+    /// Display name.
     pub(super) label: String,
-    /// `None` where the kernel does not tell.
+    /// `None` if the kernel does not provide it.
     value: Option<f64>,
     /// The number with its unit.
     pub(super) shown: String,
 }
 
-/// Some numbers that belong together.
+/// A group of related numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Section {
-    /// Its name for programs.
+    /// Machine-readable name.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     pub(super) rows: Vec<Row>,
-    /// Lines below the numbers, for people.
+    /// Text lines below the numbers.
     pub(super) lines: Vec<String>,
     /// Why there are no numbers.
     pub(super) not_available: Option<String>,
@@ -36,12 +36,12 @@ impl Section {
         Self { id, title, rows: Vec::new(), lines: Vec::new(), not_available: None }
     }
 
-    /// A part that this machine does not have.
+    /// A section that is not available on this machine.
     pub(super) fn absent(id: &'static str, title: &'static str, why: String) -> Self {
         Self { not_available: Some(why), ..Self::new(id, title) }
     }
 
-    /// Adds a number with so many decimals; without a value it is said that there is none.
+    /// Adds a number with `decimals` decimals; a missing value is shown as not available.
     pub(super) fn row(
         &mut self,
         id: &str,
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_said_and_is_null_for_programs() {
+    fn missing_value_is_shown_as_such_and_is_null_in_json() {
         let mut section = Section::new("x", "X");
         section.row("a", "a", None, "pages/s", 1);
         section.bytes("b", "b", Some(3.0 * 1_048_576.0));

@@ -4,7 +4,7 @@ use super::Recorded;
 use super::section::Section;
 use crate::number;
 
-/// Spaces before rows.
+/// Indentation of rows.
 const INDENT: &str = "  ";
 
 pub(super) fn render(recorded: &Recorded<'_>, width: usize, color: bool) -> String {
@@ -41,14 +41,15 @@ pub(super) fn render(recorded: &Recorded<'_>, width: usize, color: bool) -> Stri
     text
 }
 
-/// Sources that gave nothing, with the reason. Single columns are in the page and in the document.
+/// Sources without data, with the reasons. Missing single columns are in the page and in the JSON
+/// document.
 fn lacking(recorded: &Recorded<'_>) -> Vec<String> {
     let reasons = recorded.repeat.not_available.iter();
     let whole = reasons.filter(|(name, _)| !name.contains('.') || name.starts_with("threads."));
     whole.map(|(name, why)| format!("{INDENT}{name}: {why}")).collect()
 }
 
-/// Numbers in as many columns as fit.
+/// Formats numbers in as many columns as fit.
 fn rows(section: &Section, width: usize) -> Vec<String> {
     if let Some(why) = &section.not_available {
         return crate::text::wrapped(&format!("{INDENT}not available: {why}"), width, INDENT);

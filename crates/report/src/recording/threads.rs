@@ -1,4 +1,4 @@
-//! What was followed: its threads and on which CPUs they ran, its pages and on which nodes they lay.
+//! The followed target: its threads and their CPUs, its pages and their nodes.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use super::section::Section;
 use crate::figure::{node_columns, short};
 use crate::number;
 
-/// Threads that are listed by name.
+/// Maximum number of threads listed by name.
 const LISTED: usize = 8;
 
-/// What one thread did in the window.
+/// Totals of one thread over the window.
 #[derive(Debug, Default, PartialEq)]
 struct Sum {
     title: String,
@@ -46,7 +46,7 @@ pub(super) fn threads(recorded: &Recorded<'_>) -> Section {
     section.row("faults", "page faults", Some(total(|sum| sum.faults)), "", 0);
     section.lines = sums.iter().take(LISTED).map(line).collect();
     if sums.len() > LISTED {
-        section.lines.push(format!("... and {} threads with less", sums.len() - LISTED));
+        section.lines.push(format!("... and {} less active threads", sums.len() - LISTED));
     }
     section
 }
@@ -79,7 +79,8 @@ fn shares(what: &str, on: &BTreeMap<u64, f64>) -> String {
     format!(" on {what} {}{rest}", shown.join(", "))
 }
 
-/// Every thread over the whole table. What it did before its first row is not the recording's.
+/// Totals of every thread over the table. Counts before a thread's first row are not part of the
+/// recording.
 fn sums(table: &Table) -> Vec<Sum> {
     let mut sums: Vec<Sum> = table
         .subjects
@@ -98,7 +99,7 @@ fn sums(table: &Table) -> Vec<Sum> {
                 let (old, new) = (column(name, before)?, column(name, row)?);
                 Some(new.saturating_sub(old) as f64)
             };
-            // The row of a thread that has ended holds no counters.
+            // The row of an ended thread has no counters.
             if let Some(run) = grown("run_ns") {
                 let run = run / 1e9;
                 sum.run_s += run;
@@ -119,7 +120,7 @@ fn sums(table: &Table) -> Vec<Sum> {
     sums
 }
 
-/// Where the pages lay when each process was looked at last, all processes together.
+/// Pages by node at the last look at each process, all processes together.
 pub(super) fn pages(recorded: &Recorded<'_>) -> Section {
     let tables = recorded.trial.tables("pages");
     let Some((_, _, table)) = tables.first() else {
@@ -129,7 +130,7 @@ pub(super) fn pages(recorded: &Recorded<'_>) -> Section {
     for (row, subject) in table.subject.iter().enumerate() {
         latest.insert(*subject, row);
     }
-    let mut section = Section::new("pages", "Pages, when each process was looked at last");
+    let mut section = Section::new("pages", "Pages, at the last look at each process");
     let sum = |at: usize| -> Option<f64> {
         let values = latest.values().filter_map(|row| table.columns[at].values[*row]);
         let values: Vec<u64> = values.collect();

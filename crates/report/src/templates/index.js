@@ -7,13 +7,13 @@
   var rows = Array.prototype.slice.call(document.querySelectorAll("#list tbody tr"));
   var texts = rows.map(function (row) { return row.textContent.toLowerCase(); });
   function apply() {
-    var wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    var terms = words.value.toLowerCase().split(/\s+/).filter(Boolean);
     var allowed = Array.prototype.slice.call(form.querySelectorAll("input[name=verdict]:checked"))
       .map(function (box) { return box.value; });
     var shown = 0;
     rows.forEach(function (row, index) {
       var here = allowed.indexOf(row.dataset.verdict) >= 0 &&
-        wanted.every(function (word) { return texts[index].indexOf(word) >= 0; });
+        terms.every(function (word) { return texts[index].indexOf(word) >= 0; });
       row.hidden = !here;
       if (here) { shown += 1; }
     });

@@ -1,6 +1,6 @@
-// Draws figures near the screen first and the others one by one in between, so that a run of many
+// Draws figures near the viewport first and the others one by one in between, so that a run of many
 // trials opens at once and is complete soon after, also when it is printed without being scrolled.
-// The page works without this script: every number also stands in a table.
+// The page works without this script: every number is also in a table.
 (function () {
   "use strict";
   var dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -57,8 +57,8 @@
   }
 
   // Figures over time show the same span of seconds, chosen once for all figures of a trial: by
-  // dragging over any of them, by numbers, or by the address of the page. Specs stay as they are
-  // in the page, complete in themselves; what makes them move together is added here.
+  // dragging over any of them, by numbers, or by the URL of the page. Specs in the page are
+  // self-contained and unchanged; the linking is added here.
   var TIME = "seconds after the start";
   var HASH = /^#(.+)@([0-9.]+)-([0-9.]+)$/;
 
@@ -141,8 +141,8 @@
     place.addEventListener("dblclick", function () { choose(scopeOf(place), null); });
   }
 
-  // CSV as RFC 4180 has it. Vega's own reader makes a function of the header's text, which the policy of the
-  // page refuses.
+  // A CSV reader by RFC 4180. Vega's own reader makes a function of the header's text, which the policy of
+  // the page forbids.
   function records(text) {
     var all = [], record = [], found;
     var cell = /("(?:[^"]|"")*"|[^",\r\n]*)(,|\r?\n|$)/y;
@@ -185,7 +185,7 @@
       mode: "vega-lite",
       renderer: "svg",
       config: look(weights),
-      // Expressions are interpreted, and all styles stand in the page: its policy allows no others.
+      // Expressions are interpreted, and all styles are in the page: its policy allows no others.
       ast: true,
       defaultStyle: false,
       forceActionsMenu: true,
@@ -206,7 +206,7 @@
     return place.drawing;
   }
 
-  // What scrolls must be reached by keys too; not every browser does that by itself.
+  // Scrollable elements must be reachable by keyboard; not every browser does that by itself.
   document.querySelectorAll(".scroll").forEach(function (one) {
     if (one.scrollWidth > one.clientWidth) { one.tabIndex = 0; }
   });
@@ -226,8 +226,8 @@
 
   function drawAll() { places.forEach(draw); }
 
-  // One figure at a time, and the screen is painted in between: the first is to be seen while the
-  // others are still to be drawn. A tab in the background paints nothing and goes on by the clock.
+  // One figure at a time, and the screen is painted in between: the first is visible while the
+  // others are still being drawn. A background tab paints nothing and continues by timer.
   function afterPainting(then) {
     var gone = false;
     function go() { if (!gone) { gone = true; setTimeout(then, 0); } }
@@ -244,7 +244,7 @@
   var started = false;
   function start() { if (!started) { started = true; drawNext(); } }
 
-  // What is near is known once the page is laid out; a tab in the background is not.
+  // Nearness is known once the page is laid out; a background tab is not.
   if ("IntersectionObserver" in window) {
     var near = new IntersectionObserver(function (entries) {
       entries.forEach(function (entry) {

@@ -1,4 +1,4 @@
-//! Promises across trials, and numbers of others, as text.
+//! Promises across trials and references, as text.
 
 use assay_verdict::{ComparisonJudgement, Judgement, ReferenceJudgement};
 
@@ -9,7 +9,7 @@ use crate::across::{self, Across, cell, interval};
 use crate::number;
 use crate::wording;
 
-/// All lines about promises across trials, and about numbers of others.
+/// All lines about promises across trials and references.
 pub(super) fn lines(judgement: &Judgement, width: usize, paint: Paint) -> Vec<String> {
     let mut lines = Vec::new();
     for promise in across::promises(&judgement.comparisons) {
@@ -26,7 +26,7 @@ fn promise_lines(promise: &Across<'_>, width: usize, paint: Paint) -> Vec<String
         let painted = paint.verdict(one.verdict, &word);
         lines.push(String::new());
         lines.push(heading(&across::heading(one), &word, &painted, width, paint));
-        lines.extend(wrap(&format!("  {}", across::says(one)), width, "    "));
+        lines.extend(wrap(&format!("  {}", across::sentence(one)), width, "    "));
         let held = across::held(one);
         if !held.is_empty() {
             lines.extend(wrap(&format!("  held: {held}"), width, "    "));
@@ -113,22 +113,21 @@ fn faint_heading(rows: Vec<String>, paint: Paint) -> Vec<String> {
     heading.into_iter().chain(rows).collect()
 }
 
-/// Numbers of others: theirs first, ours below, where it stands last.
+/// References: the published number, our value, the source.
 fn references(references: &[ReferenceJudgement], width: usize, paint: Paint) -> Vec<String> {
     if references.is_empty() {
         return vec![];
     }
-    let mut lines =
-        vec![String::new(), paint.bold("Numbers of others, beside ours and never judged")];
+    let mut lines = vec![String::new(), paint.bold("References: external numbers, never judged")];
     for reference in references {
         let under = match across::under(reference) {
             under if under.is_empty() => under,
             under => format!(" ({under})"),
         };
         lines.extend(wrap(&format!("  {}{under}", reference.what), width, "    "));
-        lines.push(format!("    theirs: {}", across::theirs(reference)));
+        lines.push(format!("    reference: {}", across::theirs(reference)));
         for ours in across::ours(reference) {
-            lines.extend(wrap(&format!("    ours: {ours}"), width, "      "));
+            lines.extend(wrap(&format!("    this run: {ours}"), width, "      "));
         }
         lines.extend(wrap(&format!("    source: {}", reference.source), width, "      "));
     }

@@ -2,26 +2,26 @@
 
 use assay_verdict::{ComparedRun, RunComparison, TrialComparison};
 
-use super::NARROWEST;
+use super::MIN_WIDTH;
 use super::layout::{Align, Column, table, wrap};
 use super::paint::Paint;
 use super::trial::heading;
 use crate::compare_runs;
 use crate::wording;
 
-/// Rows of a trial; the document has all of them.
+/// Maximum rows of a trial; the JSON document has all.
 const ROWS: usize = 24;
 
 /// The whole text.
 pub(crate) fn render(comparison: &RunComparison, width: usize, color: bool) -> String {
-    let width = width.max(NARROWEST);
+    let width = width.max(MIN_WIDTH);
     let paint = Paint { color };
     let mut lines = Vec::new();
     lines.extend(side("A", &comparison.a, width));
     lines.extend(side("B", &comparison.b, width));
     let verdict = comparison.verdict;
-    let said = format!("{} {}", compare_runs::mark(verdict), compare_runs::word(verdict));
-    let painted = paint.verdict(compare_runs::colour(verdict), &said);
+    let text = format!("{} {}", compare_runs::mark(verdict), compare_runs::word(verdict));
+    let painted = paint.verdict(compare_runs::colour(verdict), &text);
     lines.push(format!("{painted}  {}", compare_runs::meaning(comparison)));
     lines.extend(wrap(&format!("  {}", wording::sentence(&comparison.reason)), width, "  "));
     lines.extend(differences(comparison, width, paint));
@@ -58,7 +58,7 @@ fn differences(comparison: &RunComparison, width: usize, paint: Paint) -> Vec<St
     if comparison.differences.is_empty() {
         return vec!["  Host, kernel, study and settings are the same in both.".to_owned()];
     }
-    let mut lines = vec![paint.faint("  not the same in both:")];
+    let mut lines = vec![paint.faint("  differences:")];
     for one in &comparison.differences {
         let text = format!("    {}: {} against {}", one.what, one.a, one.b);
         lines.extend(wrap(&text, width, "      "));
@@ -72,7 +72,7 @@ fn alone(side: &str, trials: &[assay_run_folder::Levels], width: usize) -> Vec<S
     }
     let levels: Vec<String> = trials.iter().map(wording::factors).collect();
     let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
-    let text = format!("trials that {side} alone has: {}", wording::names(&levels, 6));
+    let text = format!("trials only in {side}: {}", wording::names(&levels, 6));
     std::iter::once(String::new()).chain(wrap(&text, width, "  ")).collect()
 }
 
@@ -95,7 +95,7 @@ fn trial_lines(trial: &TrialComparison, width: usize, paint: Paint) -> Vec<Strin
         );
         lines.extend(wrap(&text, width, "    "));
     }
-    let (shown, left) = compare_runs::listed(trial, ROWS);
+    let (shown, hidden) = compare_runs::listed(trial, ROWS);
     if !shown.is_empty() {
         lines.push(String::new());
         lines.extend(rows(&shown, width, paint));
@@ -105,13 +105,13 @@ fn trial_lines(trial: &TrialComparison, width: usize, paint: Paint) -> Vec<Strin
         let text = format!(
             "  {} of {}: not available: {why}",
             compare_runs::measure(one),
-            compare_runs::whom(one)
+            compare_runs::group(one)
         );
         lines.extend(wrap(&text, width, "    "));
     }
-    if left > 0 {
+    if hidden > 0 {
         let text =
-            format!("  {} more beside these; --json has all", wording::count(left, "measure"));
+            format!("  {} more not shown; --json has all", wording::count(hidden, "measure"));
         lines.extend(wrap(&text, width, "  "));
     }
     lines
@@ -123,7 +123,7 @@ fn rows(shown: &[&assay_verdict::MeasureComparison], width: usize, paint: Paint)
     };
     let columns = vec![
         Column::new("measure", Align::Left, 0, cells(&compare_runs::measure)),
-        Column::new("group", Align::Left, 0, cells(&compare_runs::whom)),
+        Column::new("group", Align::Left, 0, cells(&compare_runs::group)),
         Column::new("A", Align::Right, 3, cells(&|one| compare_runs::value(one, &one.a))),
         Column::new("B", Align::Right, 3, cells(&|one| compare_runs::value(one, &one.b))),
         Column::new("B/A", Align::Right, 0, cells(&compare_runs::ratio)),
@@ -139,8 +139,8 @@ fn rows(shown: &[&assay_verdict::MeasureComparison], width: usize, paint: Paint)
             Align::Left,
             0,
             cells(&|one| {
-                let beside = if one.decides { "" } else { " (beside)" };
-                format!("{}{beside}", compare_runs::word(one.verdict))
+                let role = if one.decides { "" } else { " (not deciding)" };
+                format!("{}{role}", compare_runs::word(one.verdict))
             }),
         ),
     ];

@@ -6,32 +6,36 @@ use super::layout::wrap;
 use crate::number::percent;
 use crate::wording;
 
-/// The changes with their effects, the causes, and the sentence.
-pub(crate) fn render(found: &Explanation, width: usize) -> String {
+/// The changes with their effects, the causes, and the conclusion.
+pub(crate) fn render(explanation: &Explanation, width: usize) -> String {
     let width = width.max(40);
     let mut lines = Vec::new();
     let unchanged =
-        found.unchanged.map_or_else(|| "not measured".to_owned(), wording::error_interval);
-    lines.extend(wrap(&format!("unchanged: {}, error {unchanged}", found.measure), width, "  "));
-    for arm in &found.arms {
+        explanation.unchanged.map_or_else(|| "not measured".to_owned(), wording::error_interval);
+    lines.extend(wrap(
+        &format!("unchanged: {}, error {unchanged}", explanation.measure),
+        width,
+        "  ",
+    ));
+    for arm in &explanation.arms {
         let error = arm.error.map_or_else(|| arm.reason.clone(), wording::error_interval);
-        let left = arm.rounds.map_or_else(String::new, |rounds| {
-            let [left, low, high] =
+        let remaining = arm.rounds.map_or_else(String::new, |rounds| {
+            let [share, low, high] =
                 [rounds.left, rounds.low, rounds.high].map(|part| percent(part, 0));
-            format!("; {left} % of it left round by round ({low} to {high} %)")
+            format!("; {share} % of it left round by round ({low} to {high} %)")
         });
-        let line = format!("{}: {}, error {error}{left}", arm.change, effect(arm.effect));
+        let line = format!("{}: {}, error {error}{remaining}", arm.change, effect(arm.effect));
         lines.extend(wrap(&line, width, "    "));
     }
     lines.push(String::new());
-    for cause in &found.causes {
+    for cause in &explanation.causes {
         lines.extend(wrap(&format!("{}: {}", cause.code, finding(cause.finding)), width, "  "));
         for evidence in &cause.evidence {
             lines.extend(wrap(&format!("  - {evidence}"), width, "    "));
         }
     }
     lines.push(String::new());
-    lines.extend(wrap(&found.sentence, width, ""));
+    lines.extend(wrap(&explanation.sentence, width, ""));
     lines.push(String::new());
     lines.join("\n")
 }

@@ -1,20 +1,20 @@
-//! What the hosts of a fleet found, for a terminal.
+//! The verdicts of a fleet's hosts, for a terminal.
 
 use assay_verdict::{FleetHost, FleetJudgement, FleetPromise, FleetTrial, Verdict};
 
-use super::NARROWEST;
+use super::MIN_WIDTH;
 use super::layout::{Align, Column, table, wrap};
 use super::paint::Paint;
 use super::trial::heading;
 use crate::fleet::{HostRow, SpreadRow, spreads};
 use crate::wording;
 
-/// Reasons of more hosts than this are in the page and in fleet-verdict.json.
+/// Maximum number of hosts whose reasons are shown; all are in the page and in fleet-verdict.json.
 const REASONS: usize = 8;
 
-/// The whole text, with a line feed at its end.
+/// The full text, ending with a newline.
 pub(crate) fn render(judgement: &FleetJudgement, width: usize, color: bool) -> String {
-    let width = width.max(NARROWEST);
+    let width = width.max(MIN_WIDTH);
     let paint = Paint { color };
     let mut lines: Vec<String> = Vec::new();
     lines.extend(wrap(&judgement.title, width, "").iter().map(|line| paint.bold(line)));
@@ -52,16 +52,16 @@ pub(crate) fn render(judgement: &FleetJudgement, width: usize, color: bool) -> S
     text
 }
 
-/// Where the tasks of a fleet are, as a table.
+/// The states of a fleet's tasks, as a table.
 pub(crate) fn hosts_text(hosts_of: &[FleetHost], width: usize, color: bool) -> String {
-    let lines = hosts(hosts_of, width.max(NARROWEST), Paint { color });
+    let lines = hosts(hosts_of, width.max(MIN_WIDTH), Paint { color });
     let mut text = lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");
     text.push('\n');
     text
 }
 
 fn hosts(hosts: &[FleetHost], width: usize, paint: Paint) -> Vec<String> {
-    let rows: Vec<HostRow> = hosts.iter().map(HostRow::of).collect();
+    let rows: Vec<HostRow> = hosts.iter().map(HostRow::new).collect();
     let cells = |of: &dyn Fn(&HostRow) -> String| -> Vec<String> { rows.iter().map(of).collect() };
     let mut shown = vec![
         Column::new("host", Align::Left, 0, cells(&|row| row.node.clone())),
@@ -86,13 +86,22 @@ fn hosts(hosts: &[FleetHost], width: usize, paint: Paint) -> Vec<String> {
 }
 
 fn differences(judgement: &FleetJudgement, width: usize) -> Vec<String> {
-    let line = |found: &assay_verdict::HostDifference| {
+    let line = |difference: &assay_verdict::HostDifference| {
         let others: Vec<String> =
-            found.others.iter().map(|one| format!("{}: {}", one.node, one.is)).collect();
-        let alike = wording::count(found.alike, "host");
-        format!("  {} differs: {alike}: {}; {}", found.what, found.usual, others.join("; "))
+            difference.others.iter().map(|one| format!("{}: {}", one.node, one.is)).collect();
+        let alike = wording::count(difference.alike, "host");
+        format!(
+            "  {} differs: {alike}: {}; {}",
+            difference.what,
+            difference.usual,
+            others.join("; ")
+        )
     };
-    judgement.differences.iter().flat_map(|found| wrap(&line(found), width, "    ")).collect()
+    judgement
+        .differences
+        .iter()
+        .flat_map(|difference| wrap(&line(difference), width, "    "))
+        .collect()
 }
 
 fn trial_lines(trial: &FleetTrial, width: usize, paint: Paint) -> Vec<String> {
@@ -112,8 +121,8 @@ fn promise_lines(promise: &FleetPromise, width: usize, paint: Paint) -> Vec<Stri
         wrap(&format!("  {}: {verdict}", wording::fleet_promise(promise)), width, "    ");
     let not_kept = promise.hosts.iter().filter(|host| host.verdict != Verdict::Kept);
     for host in not_kept.take(REASONS) {
-        let said = format!("  {} {}: {}", host.node, wording::verdict(host.verdict), host.reason);
-        lines.extend(wrap(&said, width, "    "));
+        let line = format!("  {} {}: {}", host.node, wording::verdict(host.verdict), host.reason);
+        lines.extend(wrap(&line, width, "    "));
     }
     let rows = spreads(promise);
     let cells =
@@ -145,21 +154,21 @@ mod tests {
     use crate::fleet::tests::three_hosts;
 
     #[test]
-    fn every_host_every_difference_and_every_spread_is_said() {
+    fn text_has_every_host_difference_and_spread() {
         let text = render(&three_hosts(), 100, false);
-        for said in [
+        for line in [
             "broken\n  Broken on 1 of 3 hosts (beta)",
             "gamma: its node failed",
             "kernel differs: 1 host: 6.1.0; beta: 6.12.0",
             "io.bytes proportional to io.weight, within 10 %",
             "not available: Slurm's accounting: it is disabled",
         ] {
-            assert!(text.contains(said), "`{said}` in\n{text}");
+            assert!(text.contains(line), "`{line}` in\n{text}");
         }
     }
 
     #[test]
-    fn a_terminal_of_forty_columns_keeps_host_and_verdict() {
+    fn forty_columns_keep_host_and_verdict() {
         let text = render(&three_hosts(), 40, false);
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= 44, "{widest} columns in\n{text}");

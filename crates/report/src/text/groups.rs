@@ -1,27 +1,31 @@
-//! The table of groups under one promise.
+//! The table of a promise's groups.
 
 use assay_verdict::{GroupJudgement, PromiseJudgement};
 
 use super::layout::{Align, Column, table};
 use super::paint::Paint;
 use crate::number::{self, NONE, Unit};
-use crate::subjects::{self, SHOWN_SINGLY};
+use crate::subjects::{self, MAX_SINGLE_GROUPS};
 use crate::wording;
 
-/// All groups, or the worst of them with one line for each weight.
+/// All groups, or the worst ones and one line for each weight.
 pub(super) fn lines(promise: &PromiseJudgement, width: usize, paint: Paint) -> Vec<String> {
     let groups = subjects::ordered(promise);
     if groups.is_empty() {
         return vec![];
     }
-    if groups.len() <= SHOWN_SINGLY {
+    if groups.len() <= MAX_SINGLE_GROUPS {
         return painted(&groups, table(columns(promise, &groups), width), paint);
     }
     let mut worst = groups.clone();
-    worst.sort_by(|a, b| subjects::offence(promise, b).total_cmp(&subjects::offence(promise, a)));
-    worst.truncate(SHOWN_SINGLY);
-    let mut lines =
-        vec![format!("  the {SHOWN_SINGLY} groups with the largest errors, of {}:", groups.len())];
+    worst.sort_by(|a, b| {
+        subjects::violation(promise, b).total_cmp(&subjects::violation(promise, a))
+    });
+    worst.truncate(MAX_SINGLE_GROUPS);
+    let mut lines = vec![format!(
+        "  the {MAX_SINGLE_GROUPS} groups with the largest errors, of {}:",
+        groups.len()
+    )];
     lines.extend(painted(&worst, table(columns(promise, &worst), width), paint));
     lines.push(String::new());
     lines.push("  all groups by weight:".to_owned());
@@ -31,8 +35,8 @@ pub(super) fn lines(promise: &PromiseJudgement, width: usize, paint: Paint) -> V
     lines
 }
 
-/// Colours the last word of each row, which is its verdict; padding was done before, since
-/// colours take no room.
+/// Colours the last word of each row, its verdict; padding is done before, since colours take no
+/// columns.
 fn painted(groups: &[&GroupJudgement], rows: Vec<String>, paint: Paint) -> Vec<String> {
     let mut rows = rows.into_iter();
     let heading = rows.next().map(|heading| paint.faint(&heading));
@@ -57,15 +61,15 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(promise: &PromiseJudgement) -> Self {
+    fn new(promise: &PromiseJudgement) -> Self {
         let groups = &promise.groups;
         let smallest = groups.iter().map(|g| g.expected_share).fold(f64::INFINITY, f64::min);
         let highest = groups.iter().map(|group| group.rate).fold(0.0, f64::max);
         Self {
-            is_share: wording::speaks_of_shares(promise),
+            is_share: wording::is_about_shares(promise),
             is_metric: wording::is_metric(&promise.measure),
             decimals: number::percent_decimals(smallest),
-            rate: Unit::of_rate(&promise.measure, highest),
+            rate: Unit::for_rate(&promise.measure, highest),
         }
     }
 
@@ -77,7 +81,7 @@ impl Scale {
         if self.is_share { "%" } else { self.rate.label }
     }
 
-    /// What was seen, in one word; what a workload says of itself need not be a rate.
+    /// The observed quantity in one word; a workload metric need not be a rate.
     fn word(&self) -> &'static str {
         match (self.is_share, self.is_metric) {
             (true, _) => "share",
@@ -87,30 +91,30 @@ impl Scale {
     }
 }
 
-/// A heading with its unit, where there is one.
+/// A heading with its unit, if any.
 fn headed(word: &str, unit: &str) -> String {
     format!("{word} {unit}").trim_end().to_owned()
 }
 
 fn columns(promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Vec<Column> {
-    let scale = Scale::of(promise);
+    let scale = Scale::new(promise);
     let unit = scale.unit();
     let cells = |of: &dyn Fn(&GroupJudgement) -> String| -> Vec<String> {
         groups.iter().map(|group| of(group)).collect()
     };
     let mut shown = vec![Column::new("group", Align::Left, 0, cells(&|g| g.name.clone()))];
-    // The knob of a limit is the column of what was promised already.
+    // The knob of a limit is already the column of promised values.
     if scale.is_share && groups.iter().any(|group| group.knob.is_some()) {
         let knob = promise.to.clone().unwrap_or_else(|| "knob".to_owned());
         let weight = |g: &GroupJudgement| g.knob.map_or_else(|| NONE.to_owned(), number::plain);
         shown.push(Column::new(knob, Align::Right, 1, cells(&weight)));
     }
-    let seen = scale.word();
+    let word = scale.word();
     let right = |heading: String, dispensable, of: &dyn Fn(&GroupJudgement) -> String| {
         Column::new(heading, Align::Right, dispensable, cells(of))
     };
     shown.push(right(headed("promised", unit), 0, &|g| scale.number(g.expected_share)));
-    shown.push(right(headed(seen, unit), 0, &|g| scale.number(g.share)));
+    shown.push(right(headed(word, unit), 0, &|g| scale.number(g.share)));
     shown.push(right("interval".to_owned(), 3, &|g| {
         format!("{} .. {}", scale.number(g.low), scale.number(g.high))
     }));
@@ -123,9 +127,9 @@ fn columns(promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Vec<Column
     shown
 }
 
-/// Groups are in the order of their weights already.
+/// Groups are already sorted by weight.
 fn class_columns(promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Vec<Column> {
-    let scale = Scale::of(promise);
+    let scale = Scale::new(promise);
     let unit = scale.unit();
     let classes: Vec<&[&GroupJudgement]> = groups.chunk_by(|a, b| a.knob == b.knob).collect();
     let cells = |of: &dyn Fn(&[&GroupJudgement]) -> String| -> Vec<String> {

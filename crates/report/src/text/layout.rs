@@ -2,21 +2,21 @@
 
 use assay_escape::line;
 
-/// How the cells of a column stand.
+/// Alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Align {
     Left,
-    /// For numbers: with the same count of decimals their points stand below each other.
+    /// For numbers: with equal decimals the decimal points align.
     Right,
 }
 
-/// One column: heading, alignment, cells, and how early it is given up on a narrow terminal.
+/// One column: heading, alignment, cells, and its priority on a narrow terminal.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     heading: String,
     align: Align,
     cells: Vec<String>,
-    /// 0 stays whatever the width; of the others the highest goes first.
+    /// 0 is never dropped; of the others the highest is dropped first.
     dispensable: u8,
 }
 
@@ -27,7 +27,7 @@ impl Column {
         dispensable: u8,
         cells: Vec<String>,
     ) -> Self {
-        // A name with a line end in it would look like a row of its own.
+        // A name with a newline in it would look like a separate row.
         let cells = cells.into_iter().map(|cell| line(&cell).into_owned()).collect();
         Self { heading: line(&heading.into()).into_owned(), align, cells, dispensable }
     }
@@ -37,13 +37,13 @@ impl Column {
     }
 }
 
-/// How many columns of a terminal a text takes. What reports write is narrow throughout.
+/// Width of a text in terminal columns. Reports contain only narrow characters.
 pub(super) fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Rows of aligned cells, the headings first, indented by two. Columns that do not fit are given
-/// up, the most dispensable first.
+/// Formats aligned rows, headings first, indented by two. If the width does not suffice, the most
+/// dispensable columns are dropped.
 pub(super) fn table(mut shown: Vec<Column>, width: usize) -> Vec<String> {
     let needed = |shown: &[Column]| shown.iter().map(|column| column.width() + 2).sum::<usize>();
     while needed(&shown) > width {
@@ -74,11 +74,11 @@ fn row<'c>(shown: &'c [Column], cell: impl Fn(&'c Column) -> &'c str) -> String 
     line
 }
 
-/// Lines of at most `width` columns; from the second on they begin with `indent`. A word that is
-/// longer than a line keeps a line of its own.
+/// Wraps a text to `width` columns; lines after the first are indented. A word longer than a line
+/// gets its own line.
 pub(super) fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
-    let own = text.len() - text.trim_start().len();
-    let mut lines = vec![" ".repeat(own)];
+    let indentation = text.len() - text.trim_start().len();
+    let mut lines = vec![" ".repeat(indentation)];
     let mut fresh = true;
     for word in text.split_whitespace() {
         let line = lines.last().map_or("", String::as_str);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_end_below_each_other() {
+    fn numbers_are_right_aligned() {
         let shown = vec![
             Column::new("group", Align::Left, 0, cells(&["a", "task128"])),
             Column::new("share", Align::Right, 0, cells(&["53.33", "6.67"])),
@@ -112,13 +112,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_no_row_of_its_own() {
+    fn newline_in_a_name_is_escaped() {
         let shown = vec![Column::new("group", Align::Left, 0, cells(&["a\nkept", "\u{1b}[31mb"]))];
         assert_eq!(table(shown, 80), ["  group    ", "  a\\nkept  ", "  \\x1b[31mb"]);
     }
 
     #[test]
-    fn a_narrow_terminal_loses_the_dispensable_columns_first() {
+    fn narrow_terminal_drops_the_dispensable_columns_first() {
         let shown = |width| {
             let column = |name: &str, dispensable| {
                 Column::new(name, Align::Left, dispensable, cells(&["xxxxxxxxxx"]))
@@ -127,11 +127,11 @@ mod tests {
         };
         assert!(shown(36).contains('c'));
         assert!(!shown(35).contains('c') && shown(35).contains('b'));
-        assert!(shown(10).contains('a'), "what cannot be spared stays");
+        assert!(shown(10).contains('a'), "indispensable columns stay");
     }
 
     #[test]
-    fn lines_are_broken_between_words_and_indented() {
+    fn lines_are_wrapped_between_words_and_indented() {
         assert_eq!(wrap("one two three", 7, "  "), ["one two", "  three"]);
         assert_eq!(wrap("  - one two", 7, "    "), ["  - one", "    two"]);
     }

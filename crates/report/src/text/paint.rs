@@ -1,8 +1,8 @@
-//! Colours of a terminal. A verdict is always a word as well: colours only help.
+//! Terminal colours. They are never the only carrier of information: a verdict is also a word.
 
 use assay_verdict::Verdict;
 
-/// Whether to colour.
+/// Applies colours, if enabled.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint {
     pub(crate) color: bool,

@@ -1,4 +1,4 @@
-//! A picture under the table: what each group was promised and what it got, on one scale.
+//! Bars below the table: promised and observed values of each group on one scale.
 
 use assay_verdict::{GroupJudgement, PromiseJudgement, TrialJudgement};
 
@@ -7,40 +7,39 @@ use super::paint::Paint;
 use crate::bar::{OPEN, PROMISE, SURE, signs};
 use crate::subjects;
 
-/// More groups than this are for the report.
-const MOST: usize = 16;
+/// Maximum number of groups shown; more are in the report.
+const MAX_GROUPS: usize = 16;
 
-/// A longer bar shows no more.
-const LONGEST: usize = 60;
+/// Maximum length of a bar.
+const MAX_LENGTH: usize = 60;
 
-/// A shorter one shows nothing.
-const SHORTEST: usize = 10;
+/// Minimum useful length of a bar.
+const MIN_LENGTH: usize = 10;
 
-/// A bar for each group of the first promise that has numbers; nothing where that is no picture.
+/// A bar for each group of the first promise with numbers; empty if bars are not useful.
 pub(super) fn lines(judged: &TrialJudgement, width: usize, paint: Paint) -> Vec<String> {
     let promise = judged.promises.iter().find(|promise| !promise.groups.is_empty());
-    let Some(promise) = promise.filter(|promise| (2..=MOST).contains(&promise.groups.len())) else {
+    let Some(promise) = promise.filter(|promise| (2..=MAX_GROUPS).contains(&promise.groups.len()))
+    else {
         return Vec::new();
     };
     let groups = subjects::ordered(promise);
     let name = groups.iter().map(|group| columns(&group.name)).max().unwrap_or(0);
-    let length = width.saturating_sub(name + 3).min(LONGEST);
-    let Some(scale) = scale(promise).filter(|_| length >= SHORTEST) else { return Vec::new() };
+    let length = width.saturating_sub(name + 3).min(MAX_LENGTH);
+    let Some(scale) = scale(promise).filter(|_| length >= MIN_LENGTH) else { return Vec::new() };
     let mut lines = vec![String::new()];
     lines.extend(groups.iter().map(|group| {
         let padding = " ".repeat(name - columns(&group.name));
         let bar = bar(group, scale, length);
         format!("  {}{padding} {}", group.name, paint.verdict(group.verdict, bar.trim_end()))
     }));
-    let legend = format!(
-        "  {} {PROMISE} promised  {SURE} got, for certain  {OPEN} perhaps",
-        " ".repeat(name)
-    );
+    let legend =
+        format!("  {} {PROMISE} promised  {SURE} observed  {OPEN} uncertain", " ".repeat(name));
     lines.push(paint.faint(&legend));
     lines
 }
 
-/// The largest value that is shown.
+/// The largest displayed value.
 fn scale(promise: &PromiseJudgement) -> Option<f64> {
     let values = promise.groups.iter().flat_map(|group| [group.expected_share, group.high]);
     let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
@@ -48,10 +47,10 @@ fn scale(promise: &PromiseJudgement) -> Option<f64> {
 }
 
 fn bar(group: &GroupJudgement, scale: f64, length: usize) -> String {
-    let place = |value: f64| value / scale * length as f64;
-    let (low, high) = (place(group.low), place(group.high));
-    // The promise stands at the end of what is owed, in the last column at most.
-    let promised = (place(group.expected_share).round() as usize).clamp(1, length) - 1;
+    let column = |value: f64| value / scale * length as f64;
+    let (low, high) = (column(group.low), column(group.high));
+    // The promise is marked at its end, in the last column at most.
+    let promised = (column(group.expected_share).round() as usize).clamp(1, length) - 1;
     signs(low, high, promised, length).collect()
 }
 
@@ -80,13 +79,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_ends_at_the_promise_where_it_is_kept() {
+    fn bar_ends_at_a_kept_promise() {
         assert_eq!(drawn(0.8, 0.8, 0.8), "###############|");
         assert_eq!(drawn(0.4, 0.4, 0.4), "#######|        ");
     }
 
     #[test]
-    fn too_little_and_too_much_are_seen() {
+    fn too_little_and_too_much_are_visible() {
         assert_eq!(drawn(0.4, 0.2, 0.25), "####~  |        ");
         assert_eq!(drawn(0.2, 0.5, 0.6), "###|######~~    ");
         assert_eq!(drawn(0.2, 0.5, f64::INFINITY), "###|######~~~~~~");

@@ -1,4 +1,4 @@
-//! A prediction for a terminal, and how near it came.
+//! A prediction and its score, for a terminal.
 
 use assay_verdict::{Basis, Prediction, PromisePrediction, PromiseScore, Score, TrialPrediction};
 
@@ -6,10 +6,10 @@ use super::layout::{Align, Column, table, wrap};
 use crate::number::{self, NONE, Unit};
 use crate::wording;
 
-/// More groups than this are shown by what they are owed.
-const SHOWN_SINGLY: usize = 16;
+/// Up to this many groups are shown one by one; more are aggregated by promised share.
+const MAX_SINGLE_GROUPS: usize = 16;
 
-/// The whole prediction.
+/// The full prediction.
 pub(crate) fn render(prediction: &Prediction, width: usize) -> String {
     let mut lines = vec![format!("prediction of {}", prediction.study)];
     let basis = match &prediction.calibration {
@@ -19,13 +19,13 @@ pub(crate) fn render(prediction: &Prediction, width: usize) -> String {
     lines.extend(wrap(&basis, width, "  "));
     for trial in &prediction.trials {
         lines.push(String::new());
-        lines.extend(of_trial(trial, width));
+        lines.extend(trial_lines(trial, width));
     }
     if !prediction.knees.is_empty() {
         lines.push(String::new());
     }
     for knee in &prediction.knees {
-        let found = match knee.breaks_at {
+        let result = match knee.breaks_at {
             Some(groups) => format!("breaks from {groups} groups on"),
             None => format!("holds up to {} groups", knee.searched_to),
         };
@@ -33,7 +33,7 @@ pub(crate) fn render(prediction: &Prediction, width: usize) -> String {
         let held = if held.is_empty() { String::new() } else { format!(" ({held})") };
         let within = number::percent(knee.within, 0);
         lines.extend(wrap(
-            &format!("{}{held}, within {within} %: {found}", knee.measure),
+            &format!("{}{held}, within {within} %: {result}", knee.measure),
             width,
             "  ",
         ));
@@ -42,39 +42,35 @@ pub(crate) fn render(prediction: &Prediction, width: usize) -> String {
     lines.join("\n")
 }
 
-fn of_trial(trial: &TrialPrediction, width: usize) -> Vec<String> {
+fn trial_lines(trial: &TrialPrediction, width: usize) -> Vec<String> {
     let name = wording::factors(&trial.factors);
     let mut lines = vec![if name.is_empty() { "the trial".to_owned() } else { name }];
     for why in &trial.outside {
-        lines.extend(wrap(
-            &format!("  outside of what was compared with runs: {why}"),
-            width,
-            "    ",
-        ));
+        lines.extend(wrap(&format!("  outside the validated range: {why}"), width, "    "));
     }
     if trial.promises.is_empty() {
-        let says = "  not available: it promises nothing by itself, and promises across trials are not in the model";
-        lines.extend(wrap(says, width, "    "));
+        let text = "  not available: the trial has no promise of its own, and promises across trials are not modelled";
+        lines.extend(wrap(text, width, "    "));
     }
     for promise in &trial.promises {
-        lines.extend(of_promise(promise, width));
+        lines.extend(promise_lines(promise, width));
     }
     lines
 }
 
-fn of_promise(promise: &PromisePrediction, width: usize) -> Vec<String> {
+fn promise_lines(promise: &PromisePrediction, width: usize) -> Vec<String> {
     if let Some(why) = &promise.not_available {
         return wrap(&format!("  {}: not available: {why}", promise.measure), width, "    ");
     }
     let verdict = promise.verdict.map_or("none", wording::verdict);
-    let says = format!("  {}: {verdict}: {}", promise.measure, promise.reason);
-    let mut lines = wrap(&says, width, "    ");
+    let text = format!("  {}: {verdict}: {}", promise.measure, promise.reason);
+    let mut lines = wrap(&text, width, "    ");
     let mut facts = Vec::new();
     if let Some(error) = promise.worst_error {
         facts.push(format!("worst error {} %", number::percent(error, 1)));
     }
     if let Some(rate) = promise.total_rate {
-        facts.push(format!("total {}", Unit::of_rate(&promise.measure, rate).with_label(rate)));
+        facts.push(format!("total {}", Unit::for_rate(&promise.measure, rate).with_label(rate)));
     }
     if let Some(idle) = promise.idle {
         facts.push(format!("CPUs idle {} %", number::percent(idle, 1)));
@@ -87,13 +83,13 @@ fn of_promise(promise: &PromisePrediction, width: usize) -> Vec<String> {
     lines
 }
 
-/// A group or several alike: name, share owed, sum of shares expected, how many.
+/// One group or several alike: name, promised share, sum of expected shares, count.
 type Row = (String, f64, f64, f64);
 
-/// Names, what is owed and what is expected: of each group, or of all that are owed the same.
+/// The table of promised and expected shares: of each group, or of groups with equal promises.
 fn columns(promise: &PromisePrediction) -> Vec<Column> {
     let mut rows: Vec<Row> = Vec::new();
-    let singly = promise.groups.len() <= SHOWN_SINGLY;
+    let singly = promise.groups.len() <= MAX_SINGLE_GROUPS;
     for group in &promise.groups {
         let same = |row: &&mut Row| (row.1 - group.expected_share).abs() < 1e-9;
         match rows.iter_mut().find(same).filter(|_| !singly) {
@@ -120,7 +116,7 @@ fn columns(promise: &PromisePrediction) -> Vec<Column> {
     };
     vec![
         Column::new("group", Align::Left, 0, cells(&name)),
-        right("owed %", &|row| number::percent(row.1, decimals)),
+        right("promised %", &|row| number::percent(row.1, decimals)),
         right("expected %", &|row| number::percent(row.2 / row.3, decimals)),
         right("error %", &error),
     ]
@@ -130,11 +126,11 @@ fn columns(promise: &PromisePrediction) -> Vec<Column> {
 pub(crate) fn score(score: &Score, width: usize) -> String {
     let all: Vec<&PromiseScore> = score.trials.iter().flat_map(|trial| &trial.promises).collect();
     let Some((mean, points)) = score.mean_error.zip(score.mean_points) else {
-        return "prediction: nothing of it can be set beside a number\n".to_owned();
+        return "prediction: no part of it can be compared with a measurement\n".to_owned();
     };
     let outside = all.iter().filter(|one| !one.outside.is_empty()).count();
     let mut text = format!(
-        "prediction: shares off by {} % of what was found in the mean ({} points); {} of {} \
+        "prediction: mean error of shares {} % of the measured value ({} points); {} of {} \
          verdicts as predicted",
         number::percent(mean, 1),
         number::percent(points, 2),
@@ -142,10 +138,7 @@ pub(crate) fn score(score: &Score, width: usize) -> String {
         score.verdicts
     );
     if outside > 0 {
-        text.push_str(&format!(
-            "; {outside} of {} outside of what was compared with runs",
-            all.len()
-        ));
+        text.push_str(&format!("; {outside} of {} outside the validated range", all.len()));
     }
     let mut lines = wrap(&text, width, "  ");
     lines.push(String::new());

@@ -1,4 +1,4 @@
-//! One trial as text: heading, promises with their groups, checks that failed.
+//! One trial as text: heading, promises with their groups, failed checks.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +35,8 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
     lines
 }
 
-/// Repeats of which the sampler lost rounds, or in which it came late: what it saw there is coarser
-/// than it seems. The others have nothing to say.
+/// Repeats in which the sampler lost rounds or was late, so that samples are coarser than they
+/// seem; other repeats are not listed.
 fn sampling(trial: &Trial<'_>, width: usize) -> Vec<String> {
     let repeats = trial.record.repeats.iter().enumerate();
     let disturbed =
@@ -55,7 +55,7 @@ fn sampling(trial: &Trial<'_>, width: usize) -> Vec<String> {
     disturbed.flat_map(|one| wrap(&line(one), width, "    ")).collect()
 }
 
-/// What numastat counted of each node, all repeats together, where something was.
+/// Non-zero numastat counters of each node, all repeats together.
 fn numastat(trial: &Trial<'_>, width: usize) -> Vec<String> {
     let mut grown: BTreeMap<(u16, &str), u64> = BTreeMap::new();
     let nodes = trial.record.repeats.iter().filter_map(|repeat| repeat.nodes.as_ref());
@@ -72,23 +72,23 @@ fn numastat(trial: &Trial<'_>, width: usize) -> Vec<String> {
             of_it.map(|((_, name), pages)| format!("{name} +{pages}")).collect();
         format!("  numastat of node {node}, pages: {}", parts.join(", "))
     };
-    // A single node has nothing to tell from another.
+    // With a single node the counters say nothing.
     match ids.len() {
         0 | 1 => Vec::new(),
         _ => ids.into_iter().flat_map(|node| wrap(&line(node), width, "    ")).collect(),
     }
 }
 
-/// All lines of a judgement under a heading; `said` are those of what workloads said themselves.
+/// All lines of a judgement under a heading; `workloads` are the lines of workload metrics.
 pub(super) fn judged_lines(
     title: &str,
     judged: &TrialJudgement,
-    said: Vec<String>,
+    workloads: Vec<String>,
     width: usize,
     paint: Paint,
 ) -> Vec<String> {
     let word = match judged.promises.is_empty() {
-        true => "no promise of its own".to_owned(),
+        true => "no promise for this trial".to_owned(),
         false => {
             format!("{} {}", wording::mark(judged.verdict), wording::verdict(judged.verdict))
         }
@@ -104,22 +104,22 @@ pub(super) fn judged_lines(
     if let Some(limit) = wording::limit_on_memory(judged) {
         lines.extend(wrap(&format!("  memory limit: {limit}"), width, "    "));
     }
-    lines.extend(said);
+    lines.extend(workloads);
     lines.extend(checks(judged, width, paint));
-    if let Some(text) = meanwhile(judged.verdict, &judged.validity) {
-        lines.extend(wrap(&format!("  meanwhile {text}"), width, "    "));
+    if let Some(text) = other_load(judged.verdict, &judged.validity) {
+        lines.extend(wrap(&format!("  other load: {text}"), width, "    "));
     }
     lines
 }
 
-/// What others took of the CPUs that were divided, where that may be why nothing was decided. The
-/// check holds: of one CPU others take from all groups alike, and leave less to judge by.
-fn meanwhile(verdict: Verdict, checks: &[Check]) -> Option<&str> {
+/// CPU time used by other processes, if that may be why nothing was decided. The check holds:
+/// others take from all groups alike on a single CPU, and leave less data to judge by.
+fn other_load(verdict: Verdict, checks: &[Check]) -> Option<&str> {
     let others = checks.iter().find(|check| check.check == "others" && check.ok)?;
     (verdict == Verdict::Undecided).then_some(others.evidence.as_str())
 }
 
-/// Factors at the left, the verdict at the right, a line between them.
+/// A heading: factors at the left, the verdict at the right, a line in between.
 pub(super) fn heading(
     factors: &str,
     word: &str,
@@ -127,8 +127,8 @@ pub(super) fn heading(
     width: usize,
     paint: Paint,
 ) -> String {
-    let taken = columns(factors) + columns(word) + 2;
-    let line = "\u{2500}".repeat(width.min(100).saturating_sub(taken).max(2));
+    let used = columns(factors) + columns(word) + 2;
+    let line = "\u{2500}".repeat(width.min(100).saturating_sub(used).max(2));
     format!("{} {} {painted}", paint.bold(factors), paint.faint(&line))
 }
 
@@ -138,11 +138,11 @@ fn promise_lines(
     width: usize,
     paint: Paint,
 ) -> Vec<String> {
-    let mut says = format!("  {}", wording::promise(promise));
+    let mut text = format!("  {}", wording::promise(promise));
     if judged.promises.len() > 1 {
-        says.push_str(&format!(": {}", wording::verdict(promise.verdict)));
+        text.push_str(&format!(": {}", wording::verdict(promise.verdict)));
     }
-    let mut lines = wrap(&says, width, "    ");
+    let mut lines = wrap(&text, width, "    ");
     lines.extend(wrap(&format!("  {}", wording::sentence(&promise.reason)), width, "  "));
     if let Some(note) = wording::feasible(judged, promise) {
         lines.extend(wrap(&format!("  note: {note}"), width, "  "));
@@ -167,7 +167,7 @@ fn promise_lines(
     lines
 }
 
-/// No number without the window and the repeats behind it.
+/// The numbers of a promise, always with the window and the repeats behind them.
 fn numbers(judged: &TrialJudgement, promise: &PromiseJudgement) -> String {
     let mut parts = Vec::new();
     if let Some(worst) = promise.worst_error {
@@ -195,7 +195,7 @@ fn checks(judged: &TrialJudgement, width: usize, paint: Paint) -> Vec<String> {
     if failed.is_empty() {
         let all = wording::count(judged.validity.len(), "check");
         return if judged.validity.is_empty() {
-            vec!["  no validity check was made".to_owned()]
+            vec!["  no validity checks".to_owned()]
         } else {
             vec![format!("  {}: all hold", all)]
         };
@@ -215,17 +215,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_undecided_trial_says_what_others_took_of_its_cpus() {
+    fn undecided_trial_shows_cpu_time_of_other_processes() {
         let check = |name: &str, ok| Check {
             check: name.to_owned(),
             ok,
-            evidence: format!("what {name} saw"),
+            evidence: format!("what {name} used"),
         };
         let checks = [check("start", true), check("others", true)];
-        assert_eq!(meanwhile(Verdict::Undecided, &checks), Some("what others saw"));
-        assert_eq!(meanwhile(Verdict::Kept, &checks), None);
-        assert_eq!(meanwhile(Verdict::Undecided, &checks[..1]), None);
-        // A check that failed is shown as such.
-        assert_eq!(meanwhile(Verdict::Undecided, &[check("others", false)]), None);
+        assert_eq!(other_load(Verdict::Undecided, &checks), Some("what others used"));
+        assert_eq!(other_load(Verdict::Kept, &checks), None);
+        assert_eq!(other_load(Verdict::Undecided, &checks[..1]), None);
+        // A failed check is shown as such.
+        assert_eq!(other_load(Verdict::Undecided, &[check("others", false)]), None);
     }
 }

@@ -1,26 +1,26 @@
-//! The table of what workloads said of themselves.
+//! The table of workload metrics.
 
 use super::layout::{Align, Column, table, wrap};
 use super::paint::Paint;
-use crate::subjects::SHOWN_SINGLY;
+use crate::subjects::MAX_SINGLE_GROUPS;
 use crate::trial::Trial;
 use crate::workload_metrics::{Row, headline, workloads};
 
-/// The figures that matter of each workload, and what should be known before looking at them.
+/// The relevant metrics of each workload, and findings to read before them.
 pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String> {
     let all = workloads(trial);
     let rows: Vec<Row<'_>> =
-        all.iter().take(SHOWN_SINGLY).flat_map(|figures| headline(figures)).collect();
+        all.iter().take(MAX_SINGLE_GROUPS).flat_map(|figures| headline(figures)).collect();
     let mut lines = Vec::new();
     if !rows.is_empty() {
         lines.push(String::new());
         let mut table = table(columns(&rows), width).into_iter();
         lines.extend(table.next().map(|heading| paint.faint(&heading)));
         lines.extend(table);
-        if all.len() > SHOWN_SINGLY {
+        if all.len() > MAX_SINGLE_GROUPS {
             lines.push(format!(
-                "  and {} more workloads, which are in the report",
-                all.len() - SHOWN_SINGLY
+                "  and {} more workloads, shown in the report",
+                all.len() - MAX_SINGLE_GROUPS
             ));
         }
         lines.push(String::new());
@@ -42,7 +42,7 @@ fn columns(rows: &[Row<'_>]) -> Vec<Column> {
     let mut shown = vec![
         Column::new("workload", Align::Left, 0, cells(|row| row.workload.to_owned())),
         Column::new("tool", Align::Left, 1, cells(|row| row.tool.to_owned())),
-        Column::new("says", Align::Left, 0, cells(|row| row.metric.to_owned())),
+        Column::new("metric", Align::Left, 0, cells(|row| row.metric.to_owned())),
         Column::new("mean", Align::Right, 0, cells(|row| row.value.clone())),
     ];
     if rows.iter().any(|row| !row.repeats.is_empty()) {

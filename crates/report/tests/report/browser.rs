@@ -1,5 +1,5 @@
-//! The page in a real browser: every figure drawn, nothing asked for, nothing complained about,
-//! and one span of seconds for all figures of a trial.
+//! Tests of the page in a real browser: every figure is drawn, no requests, no console messages,
+//! and one time span for all figures of a trial.
 
 use assay_run_folder::Recording;
 use assay_test_support::{browser, skip};
@@ -11,7 +11,7 @@ fn html(run: &Run) -> String {
     assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap()
 }
 
-/// The page in Chromium; `None`, and counted, where there is none.
+/// The page in Chromium; `None` (and counted as skipped) without it.
 pub(crate) fn opened(
     html: &str,
     test: &str,
@@ -22,7 +22,7 @@ pub(crate) fn opened(
     let page = folder.path().join("report.html");
     std::fs::write(&page, html).unwrap();
     match browser::open(&page, fragment, width) {
-        Ok(seen) => Some(seen),
+        Ok(page_in_browser) => Some(page_in_browser),
         Err(why) => {
             skip(test, &why);
             None
@@ -30,7 +30,7 @@ pub(crate) fn opened(
     }
 }
 
-/// The figures with a place for a drawing: id and what stands in it.
+/// The figures with a chart element: id and content.
 pub(crate) fn figures(dom: &str) -> Vec<(&str, &str)> {
     let opened = dom.split("<figure id=\"").skip(1);
     opened
@@ -42,35 +42,35 @@ pub(crate) fn figures(dom: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// The span of each time axis, as the drawing tells it to screen readers.
+/// The span of each time axis, from its description for screen readers.
 fn spans(dom: &str) -> Vec<&str> {
-    let says = "seconds after the start' for a linear scale with values from ";
-    dom.split(says).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+    let description = "seconds after the start' for a linear scale with values from ";
+    dom.split(description).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
 #[test]
-fn draws_every_figure_without_a_network_and_without_a_complaint() {
+fn page_draws_every_figure_offline_without_console_messages() {
     let pages = [
         ("kept", 3, html(&cases::kept())),
         ("phases", 3, html(&cases::with_phases())),
         ("large", 3, html(&cases::large())),
         ("across", 3, html(&cases::across())),
         ("recording", 1, recording()),
-        ("tuning", 3, tuning::whole()),
+        ("tuning", 3, tuning::full_page()),
     ];
     for (name, least, page) in pages {
-        let Some(seen) = opened(&page, "draws_every_figure", "", 1400) else { return };
-        let figures = figures(&seen.dom);
+        let Some(page_in_browser) = opened(&page, "draws_every_figure", "", 1400) else { return };
+        let figures = figures(&page_in_browser.dom);
         assert!(figures.len() >= least, "{name}: {} figures", figures.len());
         for (id, inside) in figures {
             assert!(inside.contains("<svg"), "{name}: {id} was not drawn");
         }
-        assert_eq!(seen.console, Vec::<String>::new(), "{name}");
-        assert_eq!(seen.requests, Vec::<String>::new(), "{name}");
+        assert_eq!(page_in_browser.console, Vec::<String>::new(), "{name}");
+        assert_eq!(page_in_browser.requests, Vec::<String>::new(), "{name}");
     }
 }
 
-/// What `assay sample` would have left of the same samples.
+/// The recording that `assay sample` would make of the same samples.
 pub(crate) fn recording() -> String {
     let mut run = cases::kept();
     run.manifest.recording = Some(Recording {
@@ -84,10 +84,10 @@ pub(crate) fn recording() -> String {
 }
 
 #[test]
-fn the_page_of_a_fleet_draws_every_figure_without_a_network_and_without_a_complaint() {
+fn fleet_page_draws_every_figure_offline_without_console_messages() {
     let page = assay_report::fleet_html(&cases::fleet()).unwrap();
-    let Some(seen) = opened(&page, "the page of a fleet", "", 1400) else { return };
-    let figures = figures(&seen.dom);
+    let Some(page_in_browser) = opened(&page, "the page of a fleet", "", 1400) else { return };
+    let figures = figures(&page_in_browser.dom);
     assert_eq!(figures.len(), 2, "one for each trial");
     for (id, inside) in figures {
         assert!(inside.contains("<svg"), "{id} was not drawn");
@@ -95,15 +95,19 @@ fn the_page_of_a_fleet_draws_every_figure_without_a_network_and_without_a_compla
             assert!(inside.contains(host), "{id} does not show {host}");
         }
     }
-    assert_eq!(seen.console, Vec::<String>::new());
-    assert_eq!(seen.requests, Vec::<String>::new());
+    assert_eq!(page_in_browser.console, Vec::<String>::new());
+    assert_eq!(page_in_browser.requests, Vec::<String>::new());
 }
 
 #[test]
-fn phases_stand_in_every_figure_over_time() {
-    let Some(seen) = opened(&html(&cases::with_phases()), "phases", "", 1400) else { return };
-    let over_time: Vec<_> =
-        figures(&seen.dom).into_iter().filter(|(_, inside)| !spans(inside).is_empty()).collect();
+fn phases_are_shown_in_every_figure_over_time() {
+    let Some(page_in_browser) = opened(&html(&cases::with_phases()), "phases", "", 1400) else {
+        return;
+    };
+    let over_time: Vec<_> = figures(&page_in_browser.dom)
+        .into_iter()
+        .filter(|(_, inside)| !spans(inside).is_empty())
+        .collect();
     assert!(over_time.len() > 2, "{} figures over time", over_time.len());
     for (id, inside) in over_time {
         assert!(inside.contains(">fill</text>") && inside.contains(">warm</text>"), "{id}");
@@ -111,32 +115,37 @@ fn phases_stand_in_every_figure_over_time() {
 }
 
 #[test]
-fn figures_have_a_name_and_a_reading_for_those_who_do_not_see_them() {
-    let Some(seen) = opened(&html(&cases::kept()), "names of figures", "", 1400) else { return };
-    for (id, inside) in figures(&seen.dom) {
+fn figures_have_a_title_and_a_description_for_screen_readers() {
+    let Some(page_in_browser) = opened(&html(&cases::kept()), "names of figures", "", 1400) else {
+        return;
+    };
+    for (id, inside) in figures(&page_in_browser.dom) {
         for part in ["aria-labelledby=\"ID-title\"", "<h4 id=\"ID-title\">"] {
             assert!(inside.contains(&part.replace("ID", id)), "{id}: no {part}");
         }
         assert!(inside.contains(&format!("<figcaption id=\"{id}-reading\">")), "{id}");
-        // The drawing itself tells its axes, which an image as a whole would hide.
+        // The drawing describes its axes, which an image role would hide.
         assert!(inside.contains("role=\"graphics-") && !inside.contains("role=\"img\""), "{id}");
     }
-    assert!(seen.dom.contains("href=\"#content\"") && seen.dom.contains("<main id=\"content\">"));
+    assert!(
+        page_in_browser.dom.contains("href=\"#content\"")
+            && page_in_browser.dom.contains("<main id=\"content\">")
+    );
 }
 
 #[test]
-fn figures_over_time_share_the_span_that_the_address_names() {
+fn figures_over_time_share_the_span_in_the_url() {
     let run = html(&cases::kept());
     let Some(whole) = opened(&run, "figures_over_time", "", 1400) else { return };
     let Some(part) = opened(&run, "figures_over_time", "#trial-1@3-7", 1400) else { return };
     assert!(spans(&whole.dom).len() > 2 && !spans(&whole.dom).contains(&"3 to 7"));
     assert_eq!(spans(&part.dom).len(), spans(&whole.dom).len());
     assert!(spans(&part.dom).iter().all(|span| *span == "3 to 7"), "{:?}", spans(&part.dom));
-    assert!(part.dom.contains("class=\"span\""), "no numbers to choose it by");
+    assert!(part.dom.contains("class=\"span\""), "no inputs to choose it");
 }
 
 #[test]
-fn a_narrow_window_draws_the_same_figures() {
+fn narrow_window_draws_the_same_figures() {
     let run = html(&cases::broken());
     let Some(narrow) = opened(&run, "a_narrow_window", "", 360) else { return };
     assert!(figures(&narrow.dom).iter().all(|(_, inside)| inside.contains("<svg")));

@@ -1,4 +1,4 @@
-//! The runs that tests and the gallery look at.
+//! Synthetic runs for tests and the gallery.
 
 use assay_facts::Available;
 use assay_fleet::{FleetMerge, conclude, differences, leave_open, traits};
@@ -15,7 +15,7 @@ pub(crate) fn kept() -> Run {
     run(&[KEPT])
 }
 
-/// Four groups that keep and eight that break.
+/// Four groups that keep the promise and eight that break it.
 pub(crate) fn broken() -> Run {
     let broken = Shape { groups: 8, verdict: Verdict::Broken, collapse: 0.7, mixed: true, ..KEPT };
     run(&[KEPT, broken])
@@ -31,7 +31,7 @@ pub(crate) fn void() -> Run {
     run(&[Shape { verdict: Verdict::Void, collapse: 0.5, ..KEPT }])
 }
 
-/// The user pressed Ctrl-C in the second trial, and one change could not be taken back.
+/// Interrupted by Ctrl-C in the second trial, with one change that could not be restored.
 pub(crate) fn interrupted() -> Run {
     let mut run =
         run(&[KEPT, Shape { groups: 8, repeats: 1, ..KEPT }, Shape { groups: 16, ..KEPT }]);
@@ -50,7 +50,7 @@ pub(crate) fn interrupted() -> Run {
     run
 }
 
-/// No samples at all; the host says why for one source.
+/// No samples; the host gives a reason for one source.
 pub(crate) fn without_samples() -> Run {
     let mut run = run(&[KEPT]);
     run.samples = vec![vec![vec![]; 3]];
@@ -74,7 +74,7 @@ pub(crate) fn large() -> Run {
     }])
 }
 
-/// The whole series of E 4.3, short.
+/// All trials of the series of E 4.3, shortened.
 pub(crate) fn series() -> Run {
     let collapse = [(4, 0.004), (8, 0.01), (16, 0.03), (32, 0.25), (64, 0.6), (128, 0.85)];
     let shapes = collapse.map(|(groups, collapse)| {
@@ -84,7 +84,7 @@ pub(crate) fn series() -> Run {
     run(&shapes)
 }
 
-/// Four groups whose workloads say when they filled their caches and when they were warm.
+/// Four groups whose workloads report the phases `fill` and `warm`.
 pub(crate) fn with_phases() -> Run {
     let mut run = kept();
     for repeat in &mut run.manifest.trials[0].repeats {
@@ -101,10 +101,10 @@ pub(crate) fn with_phases() -> Run {
     run
 }
 
-/// The same study on three hosts, of which the last runs another kernel and breaks the promise, and
-/// a fourth that was lost.
+/// The same study on three hosts, the last of which has another kernel and breaks the promise, and
+/// on a fourth that was lost.
 pub(crate) fn fleet() -> FleetJudgement {
-    let found = [("node1", 0.01), ("node2", 0.02), ("node3", 0.7)].map(|(node, collapse)| {
+    let runs = [("node1", 0.01), ("node2", 0.02), ("node3", 0.7)].map(|(node, collapse)| {
         let verdict = if collapse < 0.1 { Verdict::Kept } else { Verdict::Broken };
         let mut run = run(&[KEPT, Shape { groups: 8, verdict, collapse, ..KEPT }]);
         if verdict == Verdict::Broken {
@@ -113,7 +113,7 @@ pub(crate) fn fleet() -> FleetJudgement {
         (node, run)
     });
     let mut merge = FleetMerge::default();
-    found.iter().for_each(|(node, run)| merge.add(node, &run.judgement));
+    runs.iter().for_each(|(node, run)| merge.add(node, &run.judgement));
     let verdicts = merge.verdicts().to_vec();
     let (mut trials, mut comparisons) = merge.finish();
     let host = |task: usize, node: &str, run: Option<&Run>| FleetHost {
@@ -131,11 +131,11 @@ pub(crate) fn fleet() -> FleetJudgement {
         restored_first: Vec::new(),
         traits: run.map(|run| traits(&run.manifest)).unwrap_or_default(),
     };
-    let ended = found.iter().enumerate().map(|(task, (node, run))| host(task, node, Some(run)));
+    let ended = runs.iter().enumerate().map(|(task, (node, run))| host(task, node, Some(run)));
     let hosts: Vec<FleetHost> = ended.chain([host(3, "node4", None)]).collect();
     leave_open(&hosts, &mut trials, &mut comparisons);
     let (verdict, reason) = conclude(&hosts, &comparisons, &verdicts);
-    let manifest = &found[0].1.manifest;
+    let manifest = &runs[0].1.manifest;
     FleetJudgement {
         schema: 1,
         study: manifest.study.clone(),
@@ -181,7 +181,7 @@ fn pair(of: f64, to: f64, ratio: f64, verdict: Verdict) -> PairJudgement {
 }
 
 /// A study of memory limits: a promise across trials that is broken, one that a single repeat
-/// leaves open, and numbers of others.
+/// leaves undecided, and references.
 pub(crate) fn across() -> Run {
     let mut run = kept();
     let equal = ComparisonJudgement {

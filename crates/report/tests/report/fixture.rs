@@ -1,4 +1,4 @@
-//! Synthetic runs: what a recorder and a judge would have left behind, built from a few numbers.
+//! Synthetic runs, built from a few numbers: manifest, samples and judgement.
 
 mod judged;
 mod manifest;
@@ -15,14 +15,14 @@ use manifest::manifest;
 use recorded::trial;
 use samples::samples;
 
-/// Everything a report is made of.
+/// The input of a report.
 pub(crate) struct Run {
     pub(crate) manifest: Manifest,
     pub(crate) judgement: Judgement,
     pub(crate) samples: Vec<Vec<Vec<Table>>>,
 }
 
-/// What a trial is to look like.
+/// Parameters of a synthetic trial.
 pub(crate) struct Shape {
     pub(crate) groups: usize,
     pub(crate) seconds: u64,
@@ -86,7 +86,7 @@ fn promised(groups: usize, index: usize) -> f64 {
     weight(index) / (0..groups).map(weight).sum::<f64>()
 }
 
-/// Steps without a generator: the fractional part of multiples of the golden ratio.
+/// Deterministic noise: the fractional part of multiples of the golden ratio.
 fn noise(seed: usize) -> f64 {
     (seed as f64 * 0.618_033_988_75).fract() - 0.5
 }

@@ -1,5 +1,5 @@
-//! Writes the reports of synthetic runs into a folder, to be looked at:
-//! `cargo run -p assay-report --example gallery -- FOLDER`
+//! Writes the reports of synthetic runs into a folder for inspection: `cargo run -p assay-report
+//! --example gallery -- FOLDER`
 
 mod cases;
 mod fixture;

@@ -1,4 +1,5 @@
-//! The list of runs and the page of a comparison in a real browser, and what they may not contain.
+//! Tests of the list of runs and the comparison page in a real browser, and of what they must not
+//! contain.
 
 use assay_compare::{Side, Terms, compare_runs};
 use assay_report::IndexEntry;
@@ -46,17 +47,17 @@ pub(crate) fn comparison() -> String {
         let run: &crate::fixture::Run = run;
         Side { name, manifest: &run.manifest, samples: &run.samples }
     };
-    let found = compare_runs(&side("first", &a), &side("second", &b), &Terms::default());
-    assay_report::comparison_html(&found).unwrap()
+    let compared = compare_runs(&side("first", &a), &side("second", &b), &Terms::default());
+    assay_report::comparison_html(&compared).unwrap()
 }
 
-/// A page after its scripts have run; `None`, and counted, where there is no browser.
+/// A page after its scripts have run; `None` (and counted as skipped) without a browser.
 fn opened(page: &str, test: &str) -> Option<browser::Opened> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.html");
     std::fs::write(&file, page).unwrap();
     match browser::open(&file, "", 1200) {
-        Ok(seen) => Some(seen),
+        Ok(page) => Some(page),
         Err(why) => {
             skip(test, &why);
             None
@@ -65,33 +66,33 @@ fn opened(page: &str, test: &str) -> Option<browser::Opened> {
 }
 
 #[test]
-fn the_list_of_runs_is_complete_and_its_filters_work_without_a_network() {
-    let Some(seen) = opened(&index(), "the list of runs") else { return };
-    assert_eq!(seen.console, Vec::<String>::new());
-    assert_eq!(seen.requests, Vec::<String>::new());
-    assert_eq!(seen.dom.matches("<tr data-verdict=").count(), 4);
-    assert!(!seen.dom.contains("hidden=\"\""), "nothing is hidden at first");
-    // The same page, in which somebody has looked for what only one run has.
+fn list_of_runs_is_complete_and_its_filters_work_offline() {
+    let Some(page) = opened(&index(), "the list of runs") else { return };
+    assert_eq!(page.console, Vec::<String>::new());
+    assert_eq!(page.requests, Vec::<String>::new());
+    assert_eq!(page.dom.matches("<tr data-verdict=").count(), 4);
+    assert!(!page.dom.contains("hidden=\"\""), "nothing is hidden at first");
+    // The same page with a search for a word that only one run has.
     let words = "autocomplete=\"off\"";
-    let looked = index().replace(words, &format!("{words} value=\"middle\""));
-    let Some(seen) = opened(&looked, "the list of runs") else { return };
-    assert_eq!(seen.dom.matches("hidden=\"\"").count(), 3);
-    assert!(seen.dom.contains("1 of 4 shown"), "{}", seen.dom.len());
+    let searched = index().replace(words, &format!("{words} value=\"middle\""));
+    let Some(page) = opened(&searched, "the list of runs") else { return };
+    assert_eq!(page.dom.matches("hidden=\"\"").count(), 3);
+    assert!(page.dom.contains("1 of 4 shown"), "{}", page.dom.len());
 }
 
 #[test]
-fn a_comparison_draws_its_figures_without_a_network() {
-    let Some(seen) = opened(&comparison(), "the page of a comparison") else { return };
-    assert_eq!(seen.console, Vec::<String>::new());
-    assert_eq!(seen.requests, Vec::<String>::new());
-    for figure in seen.dom.split("<figure id=\"").skip(1) {
+fn comparison_draws_its_figures_offline() {
+    let Some(page) = opened(&comparison(), "the page of a comparison") else { return };
+    assert_eq!(page.console, Vec::<String>::new());
+    assert_eq!(page.requests, Vec::<String>::new());
+    for figure in page.dom.split("<figure id=\"").skip(1) {
         let inside = figure.split("</figure>").next().unwrap();
         assert!(inside.contains("<svg") || inside.contains("not available: "), "not drawn");
     }
 }
 
 #[test]
-fn neither_page_names_an_address_to_load_from() {
+fn pages_load_no_external_resources() {
     for page in [index(), comparison()] {
         let written = page.split("<script data-library").next().unwrap();
         for attribute in [" src=", "@import", "url(", "<link", "<iframe"] {
@@ -102,15 +103,15 @@ fn neither_page_names_an_address_to_load_from() {
 }
 
 #[test]
-fn a_comparison_reads_well_on_a_narrow_terminal() {
+fn comparison_fits_a_narrow_terminal() {
     let (a, b) = (cases::kept(), cases::broken());
     let side = |name, run| -> Side<'_> {
         let run: &crate::fixture::Run = run;
         Side { name, manifest: &run.manifest, samples: &run.samples }
     };
-    let found = compare_runs(&side("first", &a), &side("second", &b), &Terms::default());
+    let compared = compare_runs(&side("first", &a), &side("second", &b), &Terms::default());
     for width in [40, 80, 120] {
-        let text = assay_report::comparison_text(&found, width, false);
+        let text = assay_report::comparison_text(&compared, width, false);
         assert!(text.contains("share of io.bytes") && text.contains("B/A"), "{text}");
         let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(width < 80 || longest <= width, "{longest} columns:\n{text}");

@@ -1,9 +1,9 @@
-//! The picture of a run in progress: states in, lines out.
+//! The live view of a running run: states in, lines out.
 
 use std::fmt::Write;
 use std::time::Duration;
 
-use assay_report::{Clock, Live, Place, Seen, Style, ascii, trial_line};
+use assay_report::{Clock, InterimResult, Live, Position, Style, ascii, trial_line};
 use assay_verdict::{GroupJudgement, PromiseJudgement, Verdict};
 use insta::assert_snapshot;
 
@@ -50,7 +50,7 @@ fn promise(measure: &str, groups: Vec<GroupJudgement>) -> PromiseJudgement {
     }
 }
 
-/// Four groups: sure, open, far too much, too little.
+/// Four groups: certain, open, far too much, too little.
 fn four() -> PromiseJudgement {
     let groups = vec![
         group(1, 1.0 / 15.0, 0.065, 0.068, Verdict::Kept),
@@ -75,13 +75,13 @@ fn many(count: usize) -> PromiseJudgement {
 fn running<'v>(promises: &'v [PromiseJudgement]) -> Live<'v> {
     Live {
         study: "io-weight",
-        place: Place { trial: 2, trials: 4, repeat: 1, repeats: 3 },
+        position: Position { trial: 2, trials: 4, repeat: 1, repeats: 3 },
         factors: "groups = 4, iodepth = 32",
         phase: "run",
         clock: Clock::Time { elapsed: Duration::from_secs(12), of: Duration::from_secs(20) },
-        left: Duration::from_secs(161),
+        remaining: Duration::from_secs(161),
         ends_early: false,
-        seen: Some(Seen { at: Duration::from_secs(11), promises }),
+        interim: Some(InterimResult { at: Duration::from_secs(11), promises }),
         stopping: None,
     }
 }
@@ -91,26 +91,26 @@ fn drawn(live: &Live<'_>, style: Style) -> String {
 }
 
 #[test]
-fn a_window_shows_a_bar_for_each_group() {
+fn window_has_a_bar_for_each_group() {
     let promises = [four(), promise("io.ios", four().groups)];
     assert_snapshot!(drawn(&running(&promises), WIDE));
 }
 
 #[test]
-fn forty_columns_and_ascii_still_tell_it() {
+fn view_fits_forty_columns_and_ascii() {
     let promises = [four()];
     let narrow = Style { columns: 39, unicode: false, ..WIDE };
     assert_snapshot!(drawn(&running(&promises), narrow));
 }
 
 #[test]
-fn of_many_groups_those_farthest_from_their_promise_are_shown() {
+fn many_groups_are_cut_to_those_farthest_from_their_promise() {
     let promises = [many(128)];
     assert_snapshot!(drawn(&running(&promises), Style { rows: 11, ..WIDE }));
 }
 
 #[test]
-fn limits_show_rates_in_their_unit() {
+fn limits_are_shown_as_rates_with_their_unit() {
     let group = |name: &str, low: f64, high: f64| GroupJudgement {
         was: None,
         worst_span: None,
@@ -131,7 +131,7 @@ fn limits_show_rates_in_their_unit() {
 }
 
 #[test]
-fn what_is_known_at_the_end_only_is_said_to_be() {
+fn promise_known_only_at_the_end_is_shown_as_such() {
     let metric = PromiseJudgement {
         reason: "known when the repeat is over".to_owned(),
         verdict: Verdict::Void,
@@ -141,14 +141,14 @@ fn what_is_known_at_the_end_only_is_said_to_be() {
 }
 
 #[test]
-fn preparing_and_stopping_have_their_lines() {
+fn preparation_and_stop_have_a_line() {
     let filling = Live {
         phase: "prepare disk scratch",
         clock: Clock::Part(0.37),
-        seen: None,
+        interim: None,
         factors: "",
         ends_early: true,
-        place: Place { trial: 1, trials: 1, repeat: 1, repeats: 1 },
+        position: Position { trial: 1, trials: 1, repeat: 1, repeats: 1 },
         ..running(&[])
     };
     let stopping = Live {
@@ -161,18 +161,18 @@ fn preparing_and_stopping_have_their_lines() {
 }
 
 #[test]
-fn an_ended_trial_is_one_line() {
-    let place = Place { trial: 1, trials: 4, repeat: 3, repeats: 3 };
+fn finished_trial_is_one_line() {
+    let position = Position { trial: 1, trials: 4, repeat: 3, repeats: 3 };
     let mut lines = String::new();
     for run in [cases::kept(), cases::broken(), cases::void()] {
         let judged = run.judgement.trials.last().unwrap();
-        writeln!(lines, "{}", trial_line(place, "groups = 4", judged, WIDE)).unwrap();
+        writeln!(lines, "{}", trial_line(position, "groups = 4", judged, WIDE)).unwrap();
     }
     assert_snapshot!(lines);
 }
 
 #[test]
-fn no_terminal_is_too_small_and_no_line_too_long() {
+fn view_fits_any_terminal_size() {
     let promises = [many(30), four(), promise("io.ios", Vec::new())];
     let live = running(&promises);
     for columns in 0..120 {
@@ -190,7 +190,7 @@ fn no_terminal_is_too_small_and_no_line_too_long() {
 }
 
 #[test]
-fn the_last_line_leaves_room_for_what_the_terminal_echoes() {
+fn last_line_leaves_room_for_the_echo_of_ctrl_c() {
     for columns in 3..60 {
         let lines = running(&[]).lines(Style { columns, ..WIDE });
         assert!(lines.last().unwrap().chars().count() + 3 <= columns);
@@ -198,7 +198,7 @@ fn the_last_line_leaves_room_for_what_the_terminal_echoes() {
 }
 
 #[test]
-fn colours_and_signs_change_nothing_but_themselves() {
+fn colours_do_not_change_the_text() {
     let promises = [four()];
     let live = running(&promises);
     let plain = live.lines(WIDE);
@@ -214,7 +214,7 @@ fn colours_and_signs_change_nothing_but_themselves() {
 }
 
 #[test]
-fn a_name_from_a_study_cannot_move_the_cursor() {
+fn name_from_a_study_cannot_move_the_cursor() {
     let mut wild = four();
     wild.groups[0].name = "a\u{1b}[2Jb\nc".to_owned();
     let promises = [wild];

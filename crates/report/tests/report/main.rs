@@ -1,4 +1,4 @@
-//! Reports of synthetic runs, looked at from outside.
+//! Tests of reports of synthetic runs through the public interface.
 
 #[cfg(test)]
 mod browser;

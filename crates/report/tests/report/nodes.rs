@@ -1,10 +1,10 @@
-//! What a report says of machines with several nodes: their picture, their counters, and what
-//! bandwidths expect of a placement.
+//! Tests of reports of machines with several nodes: picture, counters, and predictions from
+//! bandwidths.
 
 use std::collections::BTreeMap;
 
 use assay_facts::{Available, Node, NodeAccess};
-use assay_run_folder::{Counted, NodeCounts};
+use assay_run_folder::{CounterSpan, NodeCounts};
 use assay_verdict::ExpectedGain;
 
 use crate::cases;
@@ -41,7 +41,7 @@ fn two_nodes() -> Run {
 }
 
 #[test]
-fn the_machine_is_a_picture_that_needs_no_code_and_has_a_name_and_words() {
+fn machine_picture_needs_no_code_and_has_a_title_and_description() {
     let page = html(&two_nodes());
     let picture = page.split("<svg class=\"topology\"").nth(1).unwrap();
     let picture = picture.split("</svg>").next().unwrap();
@@ -55,16 +55,16 @@ fn the_machine_is_a_picture_that_needs_no_code_and_has_a_name_and_words() {
     ] {
         assert!(picture.contains(part), "no `{part}` in {picture}");
     }
-    // Colours are those of the page, which has light and dark ones.
+    // Colours come from the page's light and dark styles.
     assert!(!picture.contains("fill=") && !picture.contains("style="), "{picture}");
     assert!(page.contains("prefers-color-scheme: dark") && page.contains(".topology .core"));
 }
 
 #[test]
-fn counters_of_numastat_stand_before_and_after() {
+fn numastat_counters_are_shown_before_and_after() {
     let mut run = cases::kept();
     assert!(!html(&run).contains("Pages counted by node"));
-    let counted = |before, after| Counted { before, after };
+    let counted = |before, after| CounterSpan { before, after };
     let of_node = |hit| BTreeMap::from([("numa_hit".to_owned(), hit)]);
     run.manifest.trials[0].repeats[0].nodes = Some(NodeCounts {
         missed_pages: BTreeMap::new(),
@@ -76,7 +76,7 @@ fn counters_of_numastat_stand_before_and_after() {
     let page = html(&run);
     assert!(page.contains("Pages counted by node"));
     assert!(page.contains("100<br>350<br><strong>+250</strong>"));
-    // A counter that the kernel did not show is no zero.
+    // A missing counter is not shown as zero.
     assert!(page.contains("not available<br>not available"));
     let text = text(&run);
     assert!(text.contains("numastat of node 0, pages: numa_hit +250"), "{text}");
@@ -84,7 +84,7 @@ fn counters_of_numastat_stand_before_and_after() {
 }
 
 #[test]
-fn what_bandwidths_expect_stands_beside_a_gain() {
+fn gain_is_shown_with_the_prediction_from_bandwidths() {
     let mut run = cases::across();
     let reference = &mut run.judgement.references[0];
     reference.to = [("limit".to_owned(), 0.6.into())].into();
@@ -94,14 +94,12 @@ fn what_bandwidths_expect_stands_beside_a_gain() {
         memory_bound_part: Some(1.0 / 3.0),
         not_available: None,
     }];
-    for said in [text(&run), html(&run)] {
-        assert!(said.contains("were it to wait for memory alone"), "{said}");
-        assert!(said.contains("33"), "{said}");
+    for output in [text(&run), html(&run)] {
+        assert!(output.contains("if entirely memory-bound"), "{output}");
+        assert!(output.contains("33"), "{output}");
     }
-    run.judgement.references[0].expected = vec![ExpectedGain {
-        not_available: Some("nobody measured".to_owned()),
-        ..Default::default()
-    }];
+    run.judgement.references[0].expected =
+        vec![ExpectedGain { not_available: Some("not measured".to_owned()), ..Default::default() }];
     let text = text(&run);
-    assert!(text.contains("not available: nobody measured"), "{text}");
+    assert!(text.contains("not available: not measured"), "{text}");
 }

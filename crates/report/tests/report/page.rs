@@ -1,4 +1,4 @@
-//! The HTML page: offline, safe, complete, small.
+//! Tests of the HTML page: offline, safe, complete, small.
 
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ fn html(run: &Run) -> String {
     assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap()
 }
 
-/// The page without the code that it carries: what was written for this run.
+/// The page without embedded code: what was written for this run.
 fn written(run: &Run) -> String {
     let html = html(run);
-    // The template engine escapes the slash as well; readers of these tests need not.
+    // The template engine also escapes slashes; undo it for readability.
     html.split("<script data-library").next().unwrap().replace("&#x2f;", "/")
 }
 
@@ -33,7 +33,7 @@ fn spec(page: &str, id: &str) -> Value {
     specs(page).into_iter().find(|(found, _)| found == id).map(|(_, spec)| spec).unwrap()
 }
 
-/// Rows of a spec's data, CSV or JSON.
+/// Number of rows of a spec's data, CSV or JSON.
 fn rows(spec: &Value) -> usize {
     match &spec["data"]["values"] {
         Value::Array(rows) => rows.len(),
@@ -55,7 +55,7 @@ fn all_cases() -> Vec<Run> {
 }
 
 #[test]
-fn loads_nothing_from_anywhere() {
+fn page_loads_no_external_resources() {
     for run in all_cases() {
         let page = written(&run);
         for attribute in [" src=", " srcset=", "@import", "url(", "<link", "<iframe", "<base"] {
@@ -65,8 +65,8 @@ fn loads_nothing_from_anywhere() {
             let target = link.split('"').next().unwrap();
             assert!(target.starts_with('#') || target.starts_with("./logs/"), "{target}");
         }
-        assert!(page.contains("default-src 'none'"), "the browser is told to hold us to it");
-        // The only addresses are names of schemas and those in licence texts.
+        assert!(page.contains("default-src 'none'"), "the policy enforces it");
+        // The only URLs are schema names and those in licence texts.
         let before = page.split("<footer>").next().unwrap();
         for address in before.split("http").skip(1).filter(|rest| rest.starts_with("s://")) {
             assert!(address.starts_with("s://vega.github.io/schema/"), "{}", &address[..40]);
@@ -75,13 +75,13 @@ fn loads_nothing_from_anywhere() {
 }
 
 #[test]
-fn every_spec_parses_and_has_data_and_every_other_figure_says_why_not() {
+fn every_figure_has_a_valid_spec_with_data_or_a_reason() {
     for run in all_cases() {
         let page = written(&run);
         let specs = specs(&page);
         for (id, spec) in &specs {
             assert!(rows(spec) > 0, "{id}");
-            assert!(page.contains(&format!("data-spec=\"{id}\"")), "{id} has no place");
+            assert!(page.contains(&format!("data-spec=\"{id}\"")), "{id} has no element");
         }
         let figures = page.matches("<figure id=").count();
         let empty: Vec<&str> =
@@ -94,22 +94,22 @@ fn every_spec_parses_and_has_data_and_every_other_figure_says_why_not() {
 }
 
 #[test]
-fn a_promise_across_trials_has_its_section_figure_and_line() {
+fn promise_across_trials_has_section_figure_and_headline() {
     let page = written(&cases::across());
     let spec = spec(&page, "comparison-1-levels-spec");
     assert_eq!(rows(&spec), 2);
     assert_eq!(spec["encoding"]["x"]["sort"], serde_json::json!(["0.6", "2.0"]));
     let theirs = spec["layer"].as_array().unwrap().last().unwrap();
-    assert_eq!(theirs["data"]["values"][0]["level"], "2.0", "a number of others beside its level");
-    assert!(page.contains("href=\"#comparison-1\""), "a line of the headline leads to it");
+    assert_eq!(theirs["data"]["values"][0]["level"], "2.0", "a reference at its level");
+    assert!(page.contains("href=\"#comparison-1\""), "a line of the headline links to it");
     assert!(page.contains("held: threads = 2") && page.contains("about 7 repeats"));
     assert!(page.contains("not available: <code>box.bfs</code> failed"));
-    assert!(page.contains("2.723e9 TEPS") && page.contains("nothing of ours stands beside it"));
-    assert!(!written(&cases::kept()).contains("Numbers of others"));
+    assert!(page.contains("2.723e9 TEPS") && page.contains("no comparable number"));
+    assert!(!written(&cases::kept()).contains(">References<"));
 }
 
 #[test]
-fn texts_of_users_never_become_markup() {
+fn user_texts_are_escaped() {
     let evil = "</script><script>alert(1)</script><b>&\"'";
     let mut run = cases::broken();
     run.manifest.title = evil.to_owned();
@@ -143,7 +143,7 @@ fn texts_of_users_never_become_markup() {
 }
 
 #[test]
-fn bars_show_what_the_judgement_says_in_base_units() {
+fn bars_hold_the_judgement_in_base_units() {
     let run = cases::kept();
     let bars = spec(&written(&run), "trial-1-bandwidth-spec");
     let promise = &run.judgement.trials[0].promises[0];
@@ -158,15 +158,15 @@ fn bars_show_what_the_judgement_says_in_base_units() {
             ("high", group.high * total),
             ("margin_low", group.expected_share * total * 0.9),
         ] {
-            let seen = row[field].as_f64().unwrap();
-            assert!((seen / expected - 1.0).abs() < 1e-12, "{field}: {seen}, not {expected}");
+            let value = row[field].as_f64().unwrap();
+            assert!((value / expected - 1.0).abs() < 1e-12, "{field}: {value}, not {expected}");
         }
         assert_eq!(row["verdict"], "kept");
     }
 }
 
 #[test]
-fn requests_without_a_promise_are_measured_and_say_so() {
+fn bars_without_a_promise_are_labelled_as_measured() {
     let run = cases::kept();
     let page = written(&run);
     let bars = spec(&page, "trial-1-iops-spec");
@@ -184,7 +184,7 @@ fn requests_without_a_promise_are_measured_and_say_so() {
 }
 
 #[test]
-fn curves_hold_the_bytes_of_the_samples() {
+fn curves_preserve_the_bytes_of_the_samples() {
     let run = cases::kept();
     let over_time = spec(&written(&run), "trial-1-bandwidth-over-time-spec");
     let csv = over_time["data"]["values"].as_str().unwrap();
@@ -204,7 +204,7 @@ fn curves_hold_the_bytes_of_the_samples() {
 }
 
 #[test]
-fn curves_of_workloads_are_drawn_with_the_places_that_they_mark() {
+fn workload_curves_are_drawn_with_their_marks() {
     let mut run = cases::kept();
     assert!(!written(&run).contains("trial-1-curves"), "no workload has any");
     let curve = |name: &str, y: &str| assay_run_folder::Curve {
@@ -223,13 +223,13 @@ fn curves_of_workloads_are_drawn_with_the_places_that_they_mark() {
     let drawn = spec(&page, "trial-1-curves-spec");
     let repeats = run.manifest.trials[0].repeats.len();
     assert_eq!(rows(&drawn["layer"][0]), 2 * 2 * repeats);
-    assert_eq!(rows(&drawn["layer"][1]), 1, "a place is marked once");
+    assert_eq!(rows(&drawn["layer"][1]), 1, "a position is marked once");
     assert_eq!(drawn["layer"][2]["data"]["values"][0]["label"], "L1 <b>");
     assert_eq!(rows(&spec(&page, "trial-1-curves-2-spec")["layer"][0]), 2);
 }
 
 #[test]
-fn the_page_says_how_to_have_the_same_run_again() {
+fn page_has_the_command_to_repeat_the_run() {
     let mut run = cases::kept();
     run.manifest.command = ["assay", "run", "my study.toml", "--out", "runs/full", "--repeats=3"]
         .map(str::to_owned)
@@ -245,7 +245,7 @@ fn the_page_says_how_to_have_the_same_run_again() {
 }
 
 #[test]
-fn a_void_trial_is_greyed_behind_its_reason() {
+fn void_trial_is_greyed_after_its_reason() {
     let page = written(&cases::void());
     let reason = page.find("Void: The disk was idle for 62").unwrap();
     let bars = page.find("half greyed").unwrap();
@@ -255,7 +255,7 @@ fn a_void_trial_is_greyed_behind_its_reason() {
 }
 
 #[test]
-fn an_interrupted_run_says_what_is_missing_and_what_is_left() {
+fn interrupted_run_shows_missing_trials_and_unrestored_changes() {
     let page = written(&cases::interrupted());
     assert!(page.contains("The run ended before its last trial."));
     assert!(page.contains("In the trials that took place"));
@@ -266,7 +266,7 @@ fn an_interrupted_run_says_what_is_missing_and_what_is_left() {
 }
 
 #[test]
-fn missing_samples_give_the_reason_of_the_host() {
+fn missing_samples_show_the_reason_of_the_host() {
     let page = written(&cases::without_samples());
     let reason = "not available: this kernel was built without CONFIG_BLK_CGROUP";
     assert_eq!(page.matches(reason).count(), 3, "IOPS bars and both curves");
@@ -275,7 +275,7 @@ fn missing_samples_give_the_reason_of_the_host() {
 }
 
 #[test]
-fn a_knob_that_reads_back_otherwise_is_marked() {
+fn knob_with_a_different_value_read_back_is_marked() {
     let mut run = cases::kept();
     assert!(!written(&run).contains("\u{2260} written"));
     run.manifest.trials[0].repeats[1].knobs[0].at_end =
@@ -286,7 +286,7 @@ fn a_knob_that_reads_back_otherwise_is_marked() {
 }
 
 #[test]
-fn a_hundred_groups_for_ten_minutes_stay_small() {
+fn page_of_many_groups_stays_small() {
     let run = cases::large();
     let page = written(&run);
     let whole = html(&run);
@@ -300,7 +300,7 @@ fn a_hundred_groups_for_ten_minutes_stay_small() {
 }
 
 #[test]
-fn no_figure_holds_more_points_than_a_screen() {
+fn figures_have_a_limited_number_of_points() {
     let run = cases::series();
     for (id, spec) in specs(&written(&run)) {
         assert!(rows(&spec) <= 6_000, "{id}: {}", rows(&spec));
@@ -308,7 +308,7 @@ fn no_figure_holds_more_points_than_a_screen() {
 }
 
 #[test]
-fn trials_that_divide_by_weight_are_drawn_weight_by_weight_against_the_promise() {
+fn trials_by_weight_are_drawn_per_weight_against_the_promise() {
     let page = written(&cases::broken());
     let shares = spec(&page, "classes-spec");
     let rates = spec(&page, "rates-spec");
@@ -317,7 +317,7 @@ fn trials_that_divide_by_weight_are_drawn_weight_by_weight_against_the_promise()
         let [part, low, high] = ["part", "low", "high"].map(|key| row[key].as_f64().unwrap());
         assert!(low <= part && part <= high, "{row}");
     }
-    // One trial has nothing to be compared with.
+    // A single trial cannot be compared.
     let one = written(&cases::kept());
     assert!(!specs(&one).iter().any(|(id, _)| id == "classes-spec"));
 }

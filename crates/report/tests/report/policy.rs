@@ -1,5 +1,5 @@
-//! What a browser may run and apply of each page: what the page was written with, and nothing that got into
-//! it later.
+//! Tests of the Content-Security-Policy: a browser runs and applies only the code a page was
+//! written with, not what was injected later.
 
 use sha2::{Digest, Sha256};
 
@@ -15,7 +15,7 @@ fn kept() -> String {
 fn pages() -> Vec<(&'static str, String)> {
     vec![
         ("report", kept()),
-        ("tuning", tuning::whole()),
+        ("tuning", tuning::full_page()),
         ("recording", recording()),
         ("fleet", assay_report::fleet_html(&cases::fleet()).unwrap()),
         ("comparison", index::comparison()),
@@ -23,7 +23,7 @@ fn pages() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The policy as it stands in the page.
+/// The policy in the page.
 fn policy(page: &str) -> &str {
     let (_, rest) = page.split_once("http-equiv=\"Content-Security-Policy\" content=\"").unwrap();
     rest.split_once('"').unwrap().0
@@ -41,7 +41,7 @@ fn elements<'p>(page: &'p str, name: &str) -> Vec<(&'p str, &'p str)> {
         .collect()
 }
 
-/// The bytes that a base64 text stands for.
+/// Decodes base64.
 fn decoded(text: &str) -> Vec<u8> {
     let value = |sign: u8| match sign {
         b'A'..=b'Z' => sign - b'A',
@@ -60,11 +60,11 @@ fn decoded(text: &str) -> Vec<u8> {
     signs.chunks(4).flat_map(part).collect()
 }
 
-/// The hashes that a directive of the policy names.
+/// The hashes in a directive of the policy.
 fn hashes(policy: &str, directive: &str) -> Vec<Vec<u8>> {
     let mut directives = policy.split("; ");
-    let found = directives.find_map(|one| one.strip_prefix(directive)).unwrap();
-    let named = found.split_whitespace();
+    let sources = directives.find_map(|one| one.strip_prefix(directive)).unwrap();
+    let named = sources.split_whitespace();
     named
         .map(|source| {
             let hash = source.strip_prefix("'sha256-").and_then(|rest| rest.strip_suffix('\''));
@@ -74,14 +74,14 @@ fn hashes(policy: &str, directive: &str) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn the_policy_of_every_page_names_each_script_and_style_by_its_hash_and_allows_no_other() {
+fn policy_of_every_page_allows_only_hashed_scripts_and_styles() {
     let hash = |content: &str| Sha256::digest(content).to_vec();
     for (name, page) in pages() {
         let policy = policy(&page);
         assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{name}: {policy}");
         assert!(!policy.contains("unsafe"), "{name}: {policy}");
-        for wanted in ["base-uri 'none'", "form-action 'none'"] {
-            assert!(policy.contains(wanted), "{name}: {policy}");
+        for directive in ["base-uri 'none'", "form-action 'none'"] {
+            assert!(policy.contains(directive), "{name}: {policy}");
         }
         let runs = |(attributes, _): &(&str, &str)| !attributes.contains("application/json");
         let scripts = elements(&page, "script").into_iter().filter(runs);
@@ -95,7 +95,7 @@ fn the_policy_of_every_page_names_each_script_and_style_by_its_hash_and_allows_n
 }
 
 #[test]
-fn no_page_has_a_style_or_a_program_in_an_attribute() {
+fn no_page_has_styles_or_scripts_in_attributes() {
     for (name, page) in pages() {
         let written = page.split("<script data-library").next().unwrap();
         for tag in written.split('<').filter_map(|tag| tag.split('>').next()) {
@@ -109,31 +109,32 @@ fn no_page_has_a_style_or_a_program_in_an_attribute() {
     }
 }
 
-/// What somebody could have got into a page, each in the place of a text.
-const SLIPPED_IN: &str = "<script>document.body.dataset.ran = 'script';</script>\
+/// Possible injections, each in place of a text.
+const INJECTED: &str = "<script>document.body.dataset.ran = 'script';</script>\
     <img src=\"x\" onerror=\"document.body.dataset.ran = 'handler';\">\
     <svg onload=\"document.body.dataset.ran = 'drawing';\"></svg>\
     <style>body { --ran: style; }</style><p id=\"styled\" style=\"--ran: attribute\"></p>";
 
 #[test]
-fn what_was_slipped_into_a_page_does_not_run_and_its_figures_are_drawn_all_the_same() {
+fn injected_code_does_not_run_and_figures_are_still_drawn() {
     for (name, page) in pages() {
-        let attacked = page.replacen("<main", &format!("{SLIPPED_IN}<main"), 1);
+        let attacked = page.replacen("<main", &format!("{INJECTED}<main"), 1);
         assert_ne!(attacked, page, "{name}");
-        let Some(seen) = opened(&attacked, "what_was_slipped_into", "", 1400) else { return };
-        assert!(!seen.dom.contains("data-ran="), "{name}: it ran");
-        for (id, inside) in figures(&seen.dom) {
+        let Some(opened_page) = opened(&attacked, "injected_code", "", 1400) else { return };
+        assert!(!opened_page.dom.contains("data-ran="), "{name}: it ran");
+        for (id, inside) in figures(&opened_page.dom) {
             assert!(inside.contains("<svg"), "{name}: {id} was not drawn");
         }
-        let refused = |what: &str| seen.console.iter().filter(|line| line.contains(what)).count();
-        assert_eq!(refused("script-src"), 3, "{name}: {:?}", seen.console);
-        assert_eq!(refused("style-src"), 2, "{name}: {:?}", seen.console);
-        assert_eq!(seen.requests, Vec::<String>::new(), "{name}");
+        let refused =
+            |what: &str| opened_page.console.iter().filter(|line| line.contains(what)).count();
+        assert_eq!(refused("script-src"), 3, "{name}: {:?}", opened_page.console);
+        assert_eq!(refused("style-src"), 2, "{name}: {:?}", opened_page.console);
+        assert_eq!(opened_page.requests, Vec::<String>::new(), "{name}");
     }
 }
 
 #[test]
-fn text_is_never_made_into_a_program() {
+fn text_is_never_evaluated() {
     const TRIES: &str = "<script nonce=\"test\">\
         var made = [function () { return eval('1'); }, function () { return new Function('1'); }];\
         made = made.map(function (make) { try { make(); return 'ran'; } catch (error) { return error.name; } });\
@@ -141,14 +142,14 @@ fn text_is_never_made_into_a_program() {
     for (name, page) in pages() {
         let page = page.replacen("script-src ", "script-src 'nonce-test' ", 1);
         let page = page.replacen("<main", TRIES, 1);
-        let Some(seen) = opened(&page, "text_is_never_made", "", 1400) else { return };
-        assert!(seen.dom.contains("data-made=\"EvalError EvalError\""), "{name}");
+        let Some(opened_page) = opened(&page, "text_is_never_evaluated", "", 1400) else { return };
+        assert!(opened_page.dom.contains("data-made=\"EvalError EvalError\""), "{name}");
     }
 }
 
-/// The reader of the page stands in for Vega's, which makes a function of the names of columns.
+/// The page has its own CSV reader, since Vega's makes a function of the column names.
 #[test]
-fn names_that_csv_has_to_quote_are_drawn_as_they_are() {
+fn names_that_need_csv_quoting_are_drawn_unchanged() {
     let mut run = cases::kept();
     let name = "a, \"b\"\nc";
     for tables in run.samples.iter_mut().flatten().flatten() {
@@ -158,18 +159,18 @@ fn names_that_csv_has_to_quote_are_drawn_as_they_are() {
     }
     run.manifest.trials[0].groups[0].name = name.to_owned();
     let page = assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap();
-    let Some(seen) = opened(&page, "names_that_csv", "", 1400) else { return };
-    let over_time = figures(&seen.dom);
+    let Some(opened_page) = opened(&page, "names_that_csv", "", 1400) else { return };
+    let over_time = figures(&opened_page.dom);
     let of_rates = over_time.iter().find(|(id, _)| *id == "trial-1-bandwidth-over-time").unwrap();
     let drawn = of_rates.1.split("<script").next().unwrap();
     assert!(drawn.contains("a, &quot;b&quot;"), "{drawn}");
-    assert_eq!(seen.console, Vec::<String>::new());
+    assert_eq!(opened_page.console, Vec::<String>::new());
 }
 
 #[test]
-fn the_menu_of_a_figure_saves_it_and_opens_nothing() {
-    let Some(seen) = opened(&kept(), "the menu of a figure", "", 1400) else { return };
-    for (id, inside) in figures(&seen.dom) {
+fn figure_menu_saves_and_opens_no_window() {
+    let Some(opened_page) = opened(&kept(), "the menu of a figure", "", 1400) else { return };
+    for (id, inside) in figures(&opened_page.dom) {
         for entry in ["Save as SVG", "Save as PNG", "Save as Vega-Lite"] {
             assert_eq!(inside.matches(entry).count(), 1, "{id}: {entry}");
         }

@@ -1,4 +1,4 @@
-//! The sampler's own account: a table on the page of every run, and a line in the text only where
+//! Tests of the sampler's own account: a table on every page, and a line in the text only if
 //! something was late or lost.
 
 use assay_run_folder::SourceCost;
@@ -15,7 +15,7 @@ fn text(run: &Run) -> String {
 }
 
 #[test]
-fn what_was_late_or_lost_is_said_in_the_text_and_what_was_not_is_not() {
+fn text_lists_only_late_or_lost_rounds() {
     let mut run = cases::kept();
     assert!(!text(&run).contains("sampling of repeat"));
     let sampler = &mut run.manifest.trials[0].repeats[1].sampler;
@@ -27,7 +27,7 @@ fn what_was_late_or_lost_is_said_in_the_text_and_what_was_not_is_not() {
 }
 
 #[test]
-fn the_page_says_where_the_sampler_sat_how_often_it_woke_and_what_each_source_cost() {
+fn page_shows_sampler_affinity_wakeups_and_cost_per_source() {
     let mut run = cases::kept();
     let repeats = &mut run.manifest.trials[0].repeats;
     let sampler = &mut repeats[0].sampler;
@@ -35,7 +35,7 @@ fn the_page_says_where_the_sampler_sat_how_often_it_woke_and_what_each_source_co
     (sampler.wakeups, sampler.late) = (215, 4);
     let cost = SourceCost { period_s: 0.1, rounds: 200, rows: 800, cpu_s: 0.06 };
     sampler.sources.insert("io".to_owned(), cost);
-    let why = "every CPU belongs to a group that is measured".to_owned();
+    let why = "every CPU belongs to a measured group".to_owned();
     repeats[1].not_available.insert("sampler.cpu".to_owned(), why);
     let page = html(&run);
     let cost = page.split("<section id=\"cost\">").nth(1).unwrap();
@@ -43,7 +43,7 @@ fn the_page_says_where_the_sampler_sat_how_often_it_woke_and_what_each_source_co
     for part in [
         "<caption>Sampling",
         "CPU 3; &#x2f;sys&#x2f;fs&#x2f;cgroup&#x2f;cpu&#x2f;x&#x2f;observer",
-        "no CPU of its own: every CPU belongs to a group that is measured; no group of its own",
+        "no dedicated CPU: every CPU belongs to a measured group; no dedicated group",
         "<td class=\"n\">4</td><td class=\"n\">2.1</td><td class=\"n\">215</td>",
         "<code>io</code></th><td class=\"n\">200</td><td class=\"n\">800</td>",
     ] {

@@ -1,8 +1,8 @@
-//! The summary's columns of disks, memory and paging beside those that sysstat 12.6.1 computes from
-//! the very same readings: what `sadf -r` gives of a file of `sadc -S DISK 5 3` (Linux 6.18, two
-//! intervals of exactly 5.00 s by its own uptime, a loop device and the disk below it busy with
-//! writing) becomes samples here, and what `sar` prints of that file is what must come out, to the
-//! last digit that it prints.
+//! Compares the summary's columns of disks, memory and paging with those that sysstat 12.6.1
+//! computes from the same readings. The output of `sadf -r` for a file of `sadc -S DISK 5 3` (Linux
+//! 6.18, two intervals of exactly 5.00 s by its own uptime, a loop device and the disk below it
+//! busy with writing) is converted to samples, and the results must equal the output of `sar` for
+//! that file, to the last printed digit.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,7 @@ const SHOWN: &str = include_str!("captured/sysstat-12.6.1-shown.txt");
 const ENDS: [&str; 2] = ["02:19:13", "02:19:18"];
 const LENGTH_NS: u64 = 5_000_000_000;
 
-/// The samples' names of what `sadf -r` calls by the names of columns. Behind `rkB/s` and the like
-/// it has sectors.
+/// Column names of `sadf -r` and the samples' names. Columns such as `rkB/s` contain sectors.
 const DISK: [(&str, &str); 8] = [
     ("rkB/s", "read_sectors"),
     ("wkB/s", "write_sectors"),
@@ -51,28 +50,28 @@ const PAGING: [(&str, &str); 5] = [
     ("pgfree/s", "pgfree"),
 ];
 
-/// The numbers behind each name in the line of that time which has all of `words`.
+/// The numbers after each name in the line of that time that has all of `words`.
 fn raw(end: &str, words: &[&str]) -> BTreeMap<String, Vec<u64>> {
     let has = |line: &&str| line.starts_with(end) && words.iter().all(|word| line.contains(word));
     let line = RAW.lines().find(has).unwrap();
-    let mut found: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    let mut readings: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     let mut name = String::new();
     for field in line.split(';').map(str::trim).skip(1) {
         match field.parse() {
-            Ok(value) => found.entry(name.clone()).or_default().push(value),
+            Ok(value) => readings.entry(name.clone()).or_default().push(value),
             Err(_) => name = field.to_owned(),
         }
     }
-    found
+    readings
 }
 
-/// What `sar` prints in the row of that time under the heading with `column`; `of` is the device.
+/// The value that `sar` prints in the row of that time in `column`; `of` is the device.
 fn shown(end: &str, of: Option<&str>, column: &str) -> f64 {
     let mut at = None;
     for line in SHOWN.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if let Some(place) = words.iter().position(|word| *word == column) {
-            at = Some(place);
+        if let Some(position) = words.iter().position(|word| *word == column) {
+            at = Some(position);
         } else if line.is_empty() {
             at = None;
         } else if let (Some(at), true) = (at, line.starts_with(end))
@@ -84,7 +83,7 @@ fn shown(end: &str, of: Option<&str>, column: &str) -> f64 {
     panic!("sar printed no {column} at {end}");
 }
 
-/// A table of one subject whose rows are the beginnings or the ends of intervals.
+/// A table of one subject whose rows are the starts or ends of intervals.
 fn table(source: &str, subject: &str, columns: Vec<(String, Vec<u64>)>) -> Table {
     let rows = columns[0].1.len();
     let column = |(name, values): (String, Vec<u64>)| Column {
@@ -121,23 +120,26 @@ fn number(summary: &Value, section: &str, id: &str) -> f64 {
     summary[section][id].as_f64().unwrap_or_else(|| panic!("no {section}.{id}: {summary}"))
 }
 
-fn renamed(found: &BTreeMap<String, Vec<u64>>, names: &[(&str, &str)]) -> Vec<(String, Vec<u64>)> {
-    names.iter().map(|(theirs, ours)| ((*ours).to_owned(), found[*theirs].clone())).collect()
+fn renamed(
+    readings: &BTreeMap<String, Vec<u64>>,
+    names: &[(&str, &str)],
+) -> Vec<(String, Vec<u64>)> {
+    names.iter().map(|(theirs, ours)| ((*ours).to_owned(), readings[*theirs].clone())).collect()
 }
 
-/// As far apart as rounding to `decimals` allows.
+/// Equal within rounding to `decimals`.
 fn same(ours: f64, theirs: f64, decimals: i32) -> bool {
     (ours - theirs).abs() <= 0.5 * 10_f64.powi(-decimals) * (1.0 + 1e-9)
 }
 
 #[test]
-fn every_column_of_sar_d_is_what_sysstat_prints_of_the_same_readings() {
+fn disk_columns_equal_those_of_sar_d() {
     for (end, disk) in ENDS.iter().flat_map(|end| [(end, "vda"), (end, "loop8")]) {
-        let found = raw(end, &["DEV", disk]);
-        let mut columns = renamed(&found, &DISK);
-        // `sadf -r` gives reads, writes and discards as their sum alone, which is all that counts.
+        let readings = raw(end, &["DEV", disk]);
+        let mut columns = renamed(&readings, &DISK);
+        // `sadf -r` has only the sum of reads, writes and discards, which is all that matters.
         let none = vec![0, 0];
-        columns.push(("reads".to_owned(), found["tps"].clone()));
+        columns.push(("reads".to_owned(), readings["tps"].clone()));
         columns.push(("writes".to_owned(), none.clone()));
         columns.push(("discards".to_owned(), none));
         let summary = summary(vec![table("disk", disk, columns)]);
@@ -154,18 +156,19 @@ fn every_column_of_sar_d_is_what_sysstat_prints_of_the_same_readings() {
             let theirs_is = shown(end, Some(disk), theirs);
             assert!(same(ours, theirs_is, 2), "{end} {disk} {theirs}: {ours} {theirs_is}");
         }
-        // sysstat cuts off at 100 %; what the kernel counts may be a tick more.
+        // sysstat caps at 100 %; the kernel's counter may be a tick more.
         let util = number(&summary, "disks", &format!("{disk}_util_percent"));
         assert!(same(util.min(100.0), shown(end, Some(disk), "%util"), 2), "{end} {disk}: {util}");
     }
 }
 
 #[test]
-fn every_column_of_sar_r_is_what_sysstat_prints_of_the_same_readings() {
+fn memory_columns_equal_those_of_sar_r() {
     let both = ENDS.map(|end| raw(end, &["kbmemfree"]));
     let swap = ENDS.map(|end| raw(end, &["kbttlswp"])["kbttlswp"][0] * 1024);
-    let bytes =
-        |theirs: &str| -> Vec<u64> { both.iter().map(|found| found[theirs][0] * 1024).collect() };
+    let bytes = |theirs: &str| -> Vec<u64> {
+        both.iter().map(|readings| readings[theirs][0] * 1024).collect()
+    };
     let mut columns: Vec<(String, Vec<u64>)> =
         MEMORY.iter().map(|(theirs, ours)| ((*ours).to_owned(), bytes(theirs))).collect();
     columns.push(("swap_total_bytes".to_owned(), swap.to_vec()));
@@ -190,10 +193,10 @@ fn every_column_of_sar_r_is_what_sysstat_prints_of_the_same_readings() {
 }
 
 #[test]
-fn every_rate_of_sar_b_is_what_sysstat_prints_of_the_same_readings() {
+fn paging_rates_equal_those_of_sar_b() {
     for end in ENDS {
-        let found = raw(end, &["pgpgin/s"]);
-        let summary = summary(vec![table("vmstat", "host", renamed(&found, &PAGING))]);
+        let readings = raw(end, &["pgpgin/s"]);
+        let summary = summary(vec![table("vmstat", "host", renamed(&readings, &PAGING))]);
         for (theirs, ours) in [
             ("pgpgin/s", "pgpgin_kib_s"),
             ("pgpgout/s", "pgpgout_kib_s"),

@@ -1,4 +1,4 @@
-//! The text for the terminal.
+//! Tests of terminal text.
 
 use insta::assert_snapshot;
 
@@ -10,42 +10,42 @@ fn text(run: &Run, width: usize) -> String {
 }
 
 #[test]
-fn a_kept_run_reads_as_a_table() {
+fn kept_run_is_a_table() {
     assert_snapshot!(text(&cases::kept(), 100));
 }
 
 #[test]
-fn a_broken_run_names_the_groups_and_the_cause() {
+fn broken_run_names_the_groups_and_the_cause() {
     assert_snapshot!(text(&cases::broken(), 100));
 }
 
 #[test]
-fn an_undecided_run_says_what_would_decide_it() {
+fn undecided_run_says_what_would_decide_it() {
     assert_snapshot!(text(&cases::undecided(), 100));
 }
 
 #[test]
-fn a_void_run_names_the_check_that_failed() {
+fn void_run_names_the_failed_check() {
     assert_snapshot!(text(&cases::void(), 100));
 }
 
 #[test]
-fn an_interrupted_run_says_what_is_left() {
+fn interrupted_run_lists_what_was_not_restored() {
     assert_snapshot!(text(&cases::interrupted(), 80));
 }
 
 #[test]
-fn promises_across_trials_and_numbers_of_others_stand_below_the_trials() {
+fn promises_across_trials_and_references_follow_the_trials() {
     assert_snapshot!(text(&cases::across(), 100));
 }
 
 #[test]
-fn many_groups_are_cut_to_the_worst_with_one_line_a_weight() {
+fn many_groups_are_cut_to_the_worst_with_one_line_per_weight() {
     assert_snapshot!(text(&cases::large(), 100));
 }
 
 #[test]
-fn no_line_of_a_table_is_wider_than_the_terminal() {
+fn table_lines_fit_the_terminal() {
     for width in [60, 80, 100] {
         for line in text(&cases::broken(), width).lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
@@ -54,7 +54,7 @@ fn no_line_of_a_table_is_wider_than_the_terminal() {
 }
 
 #[test]
-fn colours_change_nothing_but_colours() {
+fn colours_do_not_change_the_text() {
     let run = cases::broken();
     let coloured = assay_report::text(&run.manifest, &run.judgement, 100, true);
     assert!(coloured.contains("\u{1b}[1;31m"));
@@ -69,7 +69,7 @@ fn colours_change_nothing_but_colours() {
 }
 
 #[test]
-fn a_group_below_its_ceiling_is_not_listed_as_an_error() {
+fn group_below_its_limit_is_not_an_error() {
     let mut run = cases::large();
     let promise = &mut run.judgement.trials[0].promises[0];
     promise.is = "at_most".to_owned();
@@ -83,5 +83,5 @@ fn a_group_below_its_ceiling_is_not_listed_as_an_error() {
     let text = text(&run, 100);
     let first = text.lines().skip_while(|line| !line.contains("promised MB/s")).nth(1).unwrap();
     assert!(first.contains("task78 ") && first.contains("+20.0"), "{first}");
-    assert!(text.contains("rate MB/s"), "a ceiling speaks of rates, not of shares");
+    assert!(text.contains("rate MB/s"), "a limit is about rates, not shares");
 }

@@ -1,4 +1,4 @@
-//! What a search came to, on the page and in a terminal.
+//! Tests of search results on the page and in the terminal.
 
 use assay_intervention::{Measured, NotTried, Outcome, SettingResult, Tuning};
 use assay_verdict::{Interval, Verdict};
@@ -12,7 +12,7 @@ fn measured(error: f64, rate: f64, verdict: Verdict) -> Measured {
         verdict,
         error: Some(Interval { value: error, low: error * 0.8, high: error * 1.2 }),
         rate: Some(rate),
-        reason: "as it says".to_owned(),
+        reason: "a reason".to_owned(),
     }
 }
 
@@ -31,7 +31,7 @@ fn setting(name: &str, error: f64, rate: f64, verdict: Verdict) -> SettingResult
     }
 }
 
-fn found() -> Tuning {
+fn tuning() -> Tuning {
     let chosen = setting("nr_requests=1024", 0.02, 1.2e8, Verdict::Kept);
     Tuning {
         schema: 1,
@@ -63,24 +63,24 @@ fn found() -> Tuning {
     }
 }
 
-/// The page of a search with all the code that it carries.
-pub(crate) fn whole() -> String {
-    of(&found())
+/// The page of a search including embedded code.
+pub(crate) fn full_page() -> String {
+    html(&tuning())
 }
 
-fn of(found: &Tuning) -> String {
+fn html(tuning: &Tuning) -> String {
     let run = cases::broken();
-    assay_report::html_of_tuning(&run.manifest, &run.judgement, &run.samples, found).unwrap()
+    assay_report::html_of_tuning(&run.manifest, &run.judgement, &run.samples, tuning).unwrap()
 }
 
-fn page(found: &Tuning) -> String {
-    of(found).split("<script data-library").next().unwrap().replace("&#x2f;", "/")
+fn page(tuning: &Tuning) -> String {
+    html(tuning).split("<script data-library").next().unwrap().replace("&#x2f;", "/")
 }
 
 #[test]
-fn the_page_of_a_search_begins_with_its_answer_and_a_figure_that_needs_no_program() {
-    let page = page(&found());
-    for wanted in [
+fn search_page_begins_with_its_result_and_a_static_figure() {
+    let page = page(&tuning());
+    for expected in [
         "id=\"tuning\"",
         "a setting was found",
         "<svg viewBox",
@@ -88,38 +88,38 @@ fn the_page_of_a_search_begins_with_its_answer_and_a_figure_that_needs_no_progra
         "<title id=\"frontier-title\">",
         "queue = { &quot;nr_requests=1024&quot; }",
         "nr_requests=1024 (chosen)",
-        "left out after rung 1",
+        "eliminated after rung 1",
         "scheduler=none",
     ] {
-        assert!(page.contains(wanted), "{wanted} is missing");
+        assert!(page.contains(expected), "{expected} is missing");
     }
     let svg = page.split("<svg viewBox").nth(1).unwrap().split("</svg>").next().unwrap();
     assert_eq!(svg.matches("<circle").count(), 4, "three settings, and a ring for the chosen one");
     assert!(svg.contains("&lt;slow&gt;") && !svg.contains("<slow>"), "{svg}");
-    assert!(!svg.contains("NaN") && !svg.contains("\"inf"), "a number is none: {svg}");
+    assert!(!svg.contains("NaN") && !svg.contains("\"inf"), "not a number: {svg}");
 }
 
 #[test]
-fn settings_without_numbers_leave_a_reason_in_place_of_the_figure() {
-    let mut found = found();
-    for one in &mut found.settings {
+fn settings_without_numbers_give_a_reason_instead_of_the_figure() {
+    let mut tuning = tuning();
+    for one in &mut tuning.settings {
         (one.search, one.confirmation) = (None, None);
     }
-    let page = page(&found);
+    let page = page(&tuning);
     assert!(page.contains("not available: fewer than two settings"), "no reason");
 }
 
 #[test]
-fn the_page_of_any_other_run_has_no_search() {
+fn other_run_pages_have_no_search() {
     let run = cases::broken();
     let page = assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap();
     assert!(!page.contains("id=\"tuning\""));
 }
 
 #[test]
-fn a_terminal_shows_every_setting_the_sentence_and_the_lines_to_paste() {
-    let text = assay_report::tuning_text(&found(), 140);
-    for wanted in [
+fn terminal_shows_settings_conclusion_and_lines_to_paste() {
+    let text = assay_report::tuning_text(&tuning(), 140);
+    for expected in [
         "* nr_requests=1024",
         "  unchanged",
         "error, fresh",
@@ -129,8 +129,8 @@ fn a_terminal_shows_every_setting_the_sentence_and_the_lines_to_paste() {
         "With `nr_requests` = 1024 the study keeps the promise.",
         "  queue = { \"nr_requests=1024\" }",
     ] {
-        assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
+        assert!(text.contains(expected), "{expected} is missing in\n{text}");
     }
-    let narrow = assay_report::tuning_text(&found(), 60);
+    let narrow = assay_report::tuning_text(&tuning(), 60);
     assert!(!narrow.contains("error, search") && narrow.contains("error, fresh"), "{narrow}");
 }

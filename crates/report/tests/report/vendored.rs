@@ -1,4 +1,5 @@
-//! The vendored code can travel inside a page. That it is what docs/supply-chain.md says is tested in `crates/tidy`.
+//! The vendored code can be embedded in a page. `crates/tidy` tests that it matches
+//! docs/supply-chain.md.
 
 use std::path::Path;
 
@@ -14,7 +15,7 @@ fn vendored() -> Vec<(String, String)> {
 }
 
 #[test]
-fn no_vendored_file_can_end_its_script_element_and_each_brings_its_licence() {
+fn vendored_files_cannot_close_their_script_element_and_have_a_licence() {
     let all = vendored();
     let scripts: Vec<_> = all.iter().filter(|(name, _)| name.ends_with(".js")).collect();
     assert_eq!(scripts.len(), 3);
@@ -27,16 +28,16 @@ fn no_vendored_file_can_end_its_script_element_and_each_brings_its_licence() {
     }
 }
 
-/// The page would do without it, and draw nothing: this says why.
+/// Without it the page would load but draw nothing; this test explains why.
 #[test]
-fn vega_embed_brings_the_interpreter_of_expressions() {
+fn vega_embed_contains_the_expression_interpreter() {
     let all = vendored();
     let (_, embed) = all.iter().find(|(name, _)| name == "vega-embed.min.js").unwrap();
     assert!(embed.contains("could lead to insecure code execution"), "no interpreter inside");
 }
 
 #[test]
-fn what_the_libraries_carry_inside_has_its_licence_too() {
+fn bundled_packages_have_a_licence() {
     let all = vendored();
     let (_, bundled) = all.iter().find(|(name, _)| name == "LICENSE.bundled").unwrap();
     for package in ["d3-array", "delaunator", "topojson-client", "fast-json-patch", "semver"] {

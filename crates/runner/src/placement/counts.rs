@@ -1,4 +1,4 @@
-//! What the host counts of placement, before and after.
+//! The host's counters of placement, before and after a repeat.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use assay_facts::Available;
 use assay_kernel::Root;
 use assay_kernel::counters::keyed;
 use assay_plan::Trial;
-use assay_run_folder::{Counted, NodeCounts};
+use assay_run_folder::{CounterSpan, NodeCounts};
 
 const NODES: &str = "/sys/devices/system/node";
 const MEMORY: &str = "/sys/devices/system/node/has_memory";
-/// What numastat(8) shows (Documentation/admin-guide/numastat.rst).
+/// The counters shown by numastat(8) (Documentation/admin-guide/numastat.rst).
 const NUMASTAT: [&str; 6] =
     ["numa_hit", "numa_miss", "numa_foreign", "interleave_hit", "local_node", "other_node"];
 const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
 
-/// Counters at one moment.
+/// Counters at one point in time.
 pub(crate) struct Counts {
     numastat: BTreeMap<u16, BTreeMap<String, u64>>,
     moved: Available<u64>,
@@ -24,8 +24,8 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// What is counted before workloads are started: where one of them has a place, and on a
-    /// machine whose memory is on several nodes.
+    /// Reads the counters before workloads are started: if one of them has a placement, or if the machine's
+    /// memory is on several nodes.
     pub(crate) fn before(root: &Root, trial: &Trial) -> Option<Self> {
         let nodes: Option<assay_units::NodeSet> =
             root.read_trimmed(MEMORY).ok().and_then(|text| text.parse().ok());
@@ -52,11 +52,11 @@ impl Counts {
         }
     }
 
-    /// What was counted since.
+    /// The counters at the start and now.
     pub(super) fn until_now(self, root: &Root) -> NodeCounts {
         let now = Self::read(root);
         let numastat = both(&self.numastat, now.numastat);
-        let missed = |(node, counts): (&u16, &BTreeMap<String, Counted>)| {
+        let missed = |(node, counts): (&u16, &BTreeMap<String, CounterSpan>)| {
             Some((*node, counts.get("numa_miss")?.since()))
         };
         NodeCounts {
@@ -74,15 +74,15 @@ impl Counts {
     }
 }
 
-/// Each counter before and after; one that was not there before counts from 0.
+/// Combines each counter before and after; one that did not exist before counts from 0.
 fn both(
     before: &BTreeMap<u16, BTreeMap<String, u64>>,
     after: BTreeMap<u16, BTreeMap<String, u64>>,
-) -> BTreeMap<u16, BTreeMap<String, Counted>> {
+) -> BTreeMap<u16, BTreeMap<String, CounterSpan>> {
     let of_node = |(node, counts): (u16, BTreeMap<String, u64>)| {
         let counts = counts.into_iter().map(|(name, after)| {
             let before = before.get(&node).and_then(|counts| counts.get(&name));
-            let counted = Counted { before: before.copied().unwrap_or(0), after };
+            let counted = CounterSpan { before: before.copied().unwrap_or(0), after };
             (name, counted)
         });
         (node, counts.collect())
@@ -136,7 +136,7 @@ mod tests {
         numastat(150, 9);
         put("proc/vmstat", "numa_pages_migrated 25\n");
         let counts = before.until_now(&root);
-        assert_eq!(counts.numastat[&1]["numa_hit"], Counted { before: 100, after: 150 });
+        assert_eq!(counts.numastat[&1]["numa_hit"], CounterSpan { before: 100, after: 150 });
         assert_eq!(counts.numastat[&1]["numa_miss"].since(), 2);
         assert!(!counts.numastat[&1].contains_key("local_node"), "the kernel did not show it");
         assert_eq!(counts.missed_pages, BTreeMap::from([(1, 2)]));

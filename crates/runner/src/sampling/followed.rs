@@ -1,4 +1,4 @@
-//! Whoever is followed, from the start of a recording to its end.
+//! The target of a recording, from its start to its end.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -12,20 +12,20 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::target::FollowTarget;
 
-/// What a command writes, below the run folder.
+/// Folder of the command's output, in the run folder.
 const LOG: &str = "logs/command";
 
 /// How long a command may take to end after it was asked to.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A command that was started, or something that was there before.
+/// A command that was started, or an existing process or group.
 pub(super) enum Followed {
     Command { child: Child, status: Option<ExitStatus> },
     Process { root: Root, pid: u32, started: u64, gone: bool },
     Group,
 }
 
-/// How the recording ended.
+/// How the target ended.
 pub(super) struct Ended {
     pub(super) at_ns: u64,
     pub(super) how: String,
@@ -35,14 +35,14 @@ pub(super) struct Ended {
 }
 
 impl Followed {
-    /// Starts the command, in a process group of its own, so that a Ctrl-C reaches the recording
-    /// alone, which then ends the command. Its output goes into the run folder.
+    /// Starts the command in a process group of its own, so that a Ctrl-C reaches only the recording, which
+    /// then stops the command. Its output goes to the run folder.
     pub(super) fn start(
         root: &Root,
-        whom: &FollowTarget,
+        target: &FollowTarget,
         folder: &RunFolder,
     ) -> Result<Self, Error> {
-        let words = match whom {
+        let words = match target {
             FollowTarget::Group(_) => return Ok(Self::Group),
             FollowTarget::Process(pid) => {
                 let started = started(root, *pid).unwrap_or(0);
@@ -50,7 +50,7 @@ impl Followed {
             }
             FollowTarget::Command(words) => words,
         };
-        // Processes whose parents end stay below this one, and so are still followed.
+        // Orphaned descendants are reparented to this process, and so are still followed.
         process::adopt_orphans()?;
         let log = folder.dir().make_dir(LOG)?;
         let create = |name: &str| log.create(name);
@@ -74,7 +74,7 @@ impl Followed {
         Ok(Self::Command { child, status: None })
     }
 
-    /// Whether there is nothing left to follow.
+    /// Whether the target has ended.
     pub(super) fn has_ended(&mut self) -> bool {
         match self {
             Self::Command { child, status } => {
@@ -83,15 +83,15 @@ impl Followed {
                 }
                 status.is_some()
             }
-            Self::Process { root, pid, started: known, gone } => {
-                *gone |= started(root, *pid) != Some(*known);
+            Self::Process { root, pid, started: start_time, gone } => {
+                *gone |= started(root, *pid) != Some(*start_time);
                 *gone
             }
             Self::Group => false,
         }
     }
 
-    /// Ends the command if it still runs, and says how everything ended.
+    /// Stops the command if it still runs, and returns how the target ended.
     pub(super) fn end(mut self) -> Ended {
         let at_ns = monotonic_ns();
         let over = self.has_ended();
@@ -121,7 +121,7 @@ impl Followed {
     }
 }
 
-/// Asks the command and what shares its process group to end, and kills them where they do not.
+/// Asks the command and its process group to end, and kills them if they do not.
 fn stop(mut child: Child) -> &'static str {
     let group = Pid::from_child(&child);
     let _ = kill_process_group(group, Signal::TERM);
@@ -151,6 +151,6 @@ fn code(status: ExitStatus) -> u8 {
 fn started(root: &Root, pid: u32) -> Option<u64> {
     let text = root.read(format!("/proc/{pid}/stat")).ok()?;
     let stat = task::stat(text.as_bytes())?;
-    // One that nobody has waited for yet is gone as well.
+    // A zombie counts as ended.
     (stat.state != b'Z').then_some(stat.started)
 }

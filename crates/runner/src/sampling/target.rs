@@ -1,4 +1,4 @@
-//! Whom a recording follows, and which files tell of it.
+//! What a recording follows, and the files to sample for it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use assay_sample::{
     CpuFile, DiskTarget, GroupTarget, MemoryFiles, ProcessTarget, Processes, Targets,
 };
 
-/// Whom to follow.
+/// What to follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowTarget {
-    /// A command that is started for it, with its arguments.
+    /// A command that the recording starts, with its arguments.
     Command(Vec<OsString>),
-    /// A process that runs, with all that it forks.
+    /// An existing process with all its descendants.
     Process(u32),
-    /// A control group and those inside it, by its path below the mounts.
+    /// A control group and its descendants, by its path below the mounts.
     Group(String),
 }
 
@@ -42,7 +42,7 @@ impl FollowTarget {
         }
     }
 
-    /// One line for headings.
+    /// A one-line title for headings.
     pub(super) fn title(&self) -> String {
         match self {
             Self::Command(_) => self.name(),
@@ -51,7 +51,7 @@ impl FollowTarget {
         }
     }
 
-    /// Everything that is sampled. Fails where there is no such process or group.
+    /// Everything that is sampled. Fails if there is no such process or group.
     pub(super) fn targets(&self, root: &Root, facts: &HostFacts) -> Result<Targets, Error> {
         let disks = facts.disks.iter().filter(|disk| disk.size.get() > 0);
         let disks = disks.map(|disk| DiskTarget { device: disk.name.clone() }).collect();
@@ -79,7 +79,7 @@ impl FollowTarget {
                 (name.to_owned(), of, vec![places.target(name)])
             }
         };
-        // A colon ends the name of a target in those of its threads.
+        // The name of a thread's subject separates target and thread by a colon.
         let name = name.replace(':', "_");
         Ok(Targets {
             groups,
@@ -136,7 +136,7 @@ impl Places {
         directories
     }
 
-    fn of(&self, controller: &str) -> Option<&(String, bool, PathBuf)> {
+    fn directory_of(&self, controller: &str) -> Option<&(String, bool, PathBuf)> {
         self.0.iter().find(|(name, ..)| name == controller)
     }
 
@@ -144,12 +144,14 @@ impl Places {
         let missing = |controller: &str| {
             format!("no hierarchy that serves the controller `{controller}` has this group")
         };
-        let cpu = match (self.of("cpuacct"), self.of("cpu")) {
-            (Some((_, false, place)), _) => Ok(CpuFile::Cpuacct(place.join("cpuacct.usage"))),
-            (_, Some((_, true, place))) => Ok(CpuFile::CpuStat(place.join("cpu.stat"))),
+        let cpu = match (self.directory_of("cpuacct"), self.directory_of("cpu")) {
+            (Some((_, false, directory)), _) => {
+                Ok(CpuFile::Cpuacct(directory.join("cpuacct.usage")))
+            }
+            (_, Some((_, true, directory))) => Ok(CpuFile::CpuStat(directory.join("cpu.stat"))),
             _ => Err(missing("cpu")),
         };
-        let memory = self.of("memory").map(|(_, is_v2, directory)| MemoryFiles {
+        let memory = self.directory_of("memory").map(|(_, is_v2, directory)| MemoryFiles {
             directory: directory.clone(),
             is_v2: *is_v2,
         });

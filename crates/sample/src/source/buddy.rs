@@ -1,29 +1,29 @@
-//! `buddyinfo` and `pagetypeinfo`: free blocks of each order, of each zone and of each kind of
-//! pages, and how useful they are for a huge page (Documentation/filesystems/proc.rst).
+//! `buddyinfo` and `pagetypeinfo`: free blocks of each order, by zone and by migrate type, and how usable
+//! they are for a huge page (Documentation/filesystems/proc.rst).
 //!
-//! pagetypeinfo is read rarely, and only where it is asked for: the kernel counts all free blocks one
-//! by one under the lock of the zone, during which nobody else gets a page there. It took 0.3 ms
-//! here with little memory free, and 33 ms with 14 GiB free.
+//! pagetypeinfo is read rarely, and only on request: the kernel counts all free blocks one by one under the
+//! lock of the zone, which blocks allocations there. It took 0.3 ms here with little memory free, and 33 ms
+//! with 14 GiB free.
 
 use std::time::Duration;
 
 use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::parse::buddy::{Blocks, ORDERS, blocks};
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, SECOND, Source};
 
-/// How often pagetypeinfo is read.
+/// Period of pagetypeinfo.
 const RARELY: Duration = Duration::from_secs(10);
 
-/// The order of a huge page where the kernel does not say: 2 MiB of 4 KiB pages.
+/// The order of a huge page if the kernel does not report it: 2 MiB of 4 KiB pages.
 const HUGE: usize = 9;
 
 /// One of the two files.
 pub(super) struct Buddy {
     name: &'static str,
     period: Duration,
-    file: KeptFile,
+    file: RereadFile,
     subjects: Vec<String>,
     columns: Vec<String>,
     huge: usize,
@@ -41,7 +41,7 @@ impl Buddy {
 
     fn open(root: &Root, name: &'static str, period: Duration) -> Result<Self, String> {
         let path = format!("/proc/{name}");
-        let file = root.keep(&path).map_err(|error| error.to_string())?;
+        let file = root.open_reread(&path).map_err(|error| error.to_string())?;
         let mut buffer = Vec::new();
         let text = file.read(&mut buffer).map_err(|cause| format!("reading {path}: {cause}"))?;
         let subjects: Vec<String> = blocks(text).map(|blocks| subject(&blocks)).collect();
@@ -54,7 +54,7 @@ impl Buddy {
     }
 }
 
-/// Behind the free blocks of each order.
+/// Columns after the free blocks of each order.
 pub(crate) const DERIVED: [&str; 3] = ["free_pages", "unusable_permille", "fragmentation_permille"];
 
 /// The order of a transparent huge page.
@@ -64,14 +64,14 @@ fn huge_order(root: &Root) -> usize {
     size.map_or(HUGE, |size| (size / page_size()).max(1).ilog2() as usize)
 }
 
-/// `node0/Normal`, with `/Movable` behind it for a kind.
+/// `node0/Normal`, followed by `/Movable` for a migrate type.
 fn subject(blocks: &Blocks<'_>) -> String {
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
     let zone = format!("node{}/{}", blocks.node, text(blocks.zone));
     if blocks.kind.is_empty() { zone } else { format!("{zone}/{}", text(blocks.kind)) }
 }
 
-/// Whether a line is about this subject, without making a text of it.
+/// Whether a line describes this subject; compares without allocating.
 fn is_about(blocks: &Blocks<'_>, subject: &str) -> bool {
     let mut parts = subject.split('/');
     let node = parts.next().and_then(|part| part.strip_prefix("node")?.parse().ok());
@@ -104,18 +104,18 @@ impl Source for Buddy {
     fn read(&mut self, rows: &mut Rows, _: Depth) {
         let now = rows.now();
         let Ok(text) = self.file.read(&mut self.buffer) else { return };
-        for (index, found) in blocks(text).enumerate() {
-            // Zones stand in the same order in every read; one that came later is not followed.
-            if !self.subjects.get(index).is_some_and(|subject| is_about(&found, subject)) {
+        for (index, line) in blocks(text).enumerate() {
+            // Zones have the same order in every read; zones that appear later are not followed.
+            if !self.subjects.get(index).is_some_and(|subject| is_about(&line, subject)) {
                 continue;
             }
             let mut values = [None; ORDERS + DERIVED.len()];
-            for (value, free) in values.iter_mut().zip(found.free) {
+            for (value, free) in values.iter_mut().zip(line.free) {
                 *value = Some(free);
             }
-            values[ORDERS] = Some(found.pages());
-            values[ORDERS + 1] = found.unusable_permille(self.huge);
-            values[ORDERS + 2] = found.fragmentation_permille(self.huge);
+            values[ORDERS] = Some(line.pages());
+            values[ORDERS + 1] = line.unusable_permille(self.huge);
+            values[ORDERS + 2] = line.fragmentation_permille(self.huge);
             rows.add_at(now, index, &values);
         }
     }

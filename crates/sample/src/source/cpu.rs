@@ -1,12 +1,12 @@
 //! `cpu`: CPU time of each group.
 //!
-//! Many groups of cgroup v1 are read by an iterator of eBPF where the kernel lets it, which costs a
-//! tenth of reading their files; the numbers are the same.
+//! Many groups of cgroup v1 are read by an eBPF iterator if the kernel allows it, at a tenth of the cost of
+//! reading their files; the numbers are the same.
 
 use std::path::{Path, PathBuf};
 
 use assay_kernel::counters::{keyed, number};
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 
 use assay_kernel::group_iterator::Counters;
 
@@ -15,17 +15,17 @@ use super::{Depth, Rows, Source, names};
 use crate::target::{CpuFile, GroupTarget, Targets};
 
 enum File {
-    Cpuacct(KeptFile),
-    CpuStat(KeptFile),
+    Cpuacct(RereadFile),
+    CpuStat(RereadFile),
 }
 
 /// CPU time of all groups.
 pub(super) struct GroupCpu {
     groups: Vec<(String, File)>,
-    /// The iterator; the reason why there is none, where groups are many.
+    /// The iterator; the reason why there is none, if groups are many.
     walk: Result<Walk, Option<String>>,
-    /// What the walk has found, by group.
-    found: Vec<Option<u64>>,
+    /// CPU time by group, from the iterator.
+    usage: Vec<Option<u64>>,
     columns: Vec<String>,
     buffer: Vec<u8>,
 }
@@ -34,7 +34,7 @@ impl GroupCpu {
     pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
         let mut groups = Vec::new();
         for group in &targets.groups {
-            let keep = |path| root.keep(path).map_err(|error| error.to_string());
+            let keep = |path| root.open_reread(path).map_err(|error| error.to_string());
             let file = match group.cpu.as_ref().map_err(Clone::clone)? {
                 CpuFile::Cpuacct(path) => File::Cpuacct(keep(path)?),
                 CpuFile::CpuStat(path) => File::CpuStat(keep(path)?),
@@ -48,24 +48,24 @@ impl GroupCpu {
             true => Err(None),
             false => walk(root, targets, &groups).map_err(Some),
         };
-        let found = vec![None; groups.len()];
-        Ok(Self { groups, walk, found, columns: names(&["usage_ns"]), buffer: Vec::new() })
+        let usage = vec![None; groups.len()];
+        Ok(Self { groups, walk, usage, columns: names(&["usage_ns"]), buffer: Vec::new() })
     }
 
     fn by_walk(&mut self, rows: &mut Rows) -> Result<(), Option<String>> {
-        let Self { walk, found, .. } = self;
+        let Self { walk, usage, .. } = self;
         let walk = walk.as_mut().map_err(Option::take)?;
-        found.fill(None);
+        usage.fill(None);
         let now = rows.now();
-        walk.read(|index, numbers| found[index] = numbers.first().copied())?;
-        for (index, usage_ns) in found.iter().enumerate() {
+        walk.read(|index, numbers| usage[index] = numbers.first().copied())?;
+        for (index, usage_ns) in usage.iter().enumerate() {
             rows.add_at(now, index, &[*usage_ns]);
         }
         Ok(())
     }
 }
 
-/// An iterator that gives the numbers of the groups' own files.
+/// An iterator that yields the values of the groups' own files.
 fn walk(root: &Root, targets: &Targets, groups: &[(String, File)]) -> Result<Walk, String> {
     let directory = |group: &GroupTarget| match &group.cpu {
         Ok(CpuFile::Cpuacct(path)) => path.parent().map(Path::to_owned),
@@ -76,7 +76,7 @@ fn walk(root: &Root, targets: &Targets, groups: &[(String, File)]) -> Result<Wal
         directories.ok_or("cgroup v2 adds CPU time up only where its file is read")?;
     let mut walk = Walk::open(root, &directories, Counters::CpuTime)?;
     let mut buffer = Vec::new();
-    walk.prove(0, |index| groups.get(index)?.1.usage_ns(&mut buffer))?;
+    walk.verify(0, |index| groups.get(index)?.1.usage_ns(&mut buffer))?;
     Ok(walk)
 }
 

@@ -1,23 +1,23 @@
-//! `cpu_split`: on which CPUs each group's time was spent, from `cpuacct.usage_percpu` of cgroup v1
+//! `cpu_split`: CPU time of each group by CPU, from `cpuacct.usage_percpu` of cgroup v1
 //! (Documentation/admin-guide/cgroup-v1/cpuacct.rst). cgroup v2 has no such file.
 //!
-//! Weights are divided on every CPU by itself, among the threads that are there: where threads
-//! stand decides what weights do.
+//! Weights apply on every CPU separately, among the threads on it: the distribution of threads determines
+//! their effect.
 
 use std::time::Duration;
 
 use assay_kernel::counters::number;
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, SECOND, Source};
 use crate::target::{CpuFile, Targets};
 
-/// With more CPUs a row would be longer than it is worth.
+/// Limit on the number of CPUs, which determines the length of rows.
 const MOST_CPUS: usize = 64;
 
 /// CPU time of all groups by CPU.
 pub(super) struct CpuSplit {
-    groups: Vec<(String, KeptFile)>,
+    groups: Vec<(String, RereadFile)>,
     columns: Vec<String>,
     buffer: Vec<u8>,
     values: Vec<Option<u64>>,
@@ -25,7 +25,7 @@ pub(super) struct CpuSplit {
 
 impl CpuSplit {
     pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
-        // Only a study that divides CPU time has a use for it.
+        // Needed only by studies that divide CPU time.
         targets.throttles.as_ref().map_err(Clone::clone)?;
         let mut groups = Vec::new();
         for group in &targets.groups {
@@ -33,14 +33,17 @@ impl CpuSplit {
                 return Err("cgroup v2 does not count a group's time by CPU".to_owned());
             };
             let path = usage.with_file_name("cpuacct.usage_percpu");
-            groups.push((group.name.clone(), root.keep(path).map_err(|error| error.to_string())?));
+            groups.push((
+                group.name.clone(),
+                root.open_reread(path).map_err(|error| error.to_string())?,
+            ));
         }
         let (_, first) = groups.first().ok_or("no group is sampled")?;
         let mut buffer = Vec::new();
         let text = first.read_record(&mut buffer).map_err(|cause| cause.to_string())?;
         let cpus = words(text).count();
         if cpus > MOST_CPUS {
-            return Err(format!("{cpus} CPUs are more than the {MOST_CPUS} that are told apart"));
+            return Err(format!("{cpus} CPUs exceed the limit of {MOST_CPUS}"));
         }
         let columns = (0..cpus).map(|cpu| format!("cpu{cpu}_ns")).collect();
         Ok(Self { groups, columns, buffer, values: vec![None; cpus] })
@@ -68,8 +71,8 @@ impl Source for CpuSplit {
         self.groups.len()
     }
 
-    /// Threads are moved between CPUs many times a second, and a second of it shows whether a
-    /// group was spread evenly.
+    /// Threads are moved between CPUs many times a second; one second shows whether a group was spread
+    /// evenly.
     fn period(&self) -> Duration {
         SECOND
     }

@@ -1,32 +1,32 @@
-//! `cpus`: how each CPU by itself spent its time, from /proc/stat (Documentation/filesystems/proc.rst).
+//! `cpus`: how each CPU spent its time, from /proc/stat (Documentation/filesystems/proc.rst).
 //!
-//! Groups that may use some of the CPUs only compete for those, whatever the others do.
+//! Groups bound to some of the CPUs compete only for those.
 
 use std::time::Duration;
 
 use assay_kernel::counters::fields;
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 
 use super::host_cpu::{COLUMNS, TICK_NS};
 use super::{Depth, Rows, Source, names};
 
-/// The counters are cumulative, so that only the two ends of a window matter, and a machine may
-/// have hundreds of CPUs.
+/// The counters are cumulative, so only the two ends of a window matter, and a machine may have hundreds of
+/// CPUs.
 const PERIOD: Duration = Duration::from_millis(500);
 
 /// CPU time of each CPU.
 pub(super) struct Cpus {
-    file: KeptFile,
-    /// What each line begins with, the blank behind it included.
+    file: RereadFile,
+    /// The beginning of each line, including the blank.
     labels: Vec<String>,
     columns: Vec<String>,
     buffer: Vec<u8>,
 }
 
 impl Cpus {
-    /// The CPUs that are online now; one that comes later is not followed.
+    /// The CPUs that are online now; CPUs that appear later are not followed.
     pub(super) fn open(root: &Root) -> Result<Self, String> {
-        let file = root.keep("/proc/stat").map_err(|error| error.to_string())?;
+        let file = root.open_reread("/proc/stat").map_err(|error| error.to_string())?;
         let mut buffer = Vec::new();
         let text = file.read_record(&mut buffer).map_err(|cause| cause.to_string())?;
         let labels: Vec<String> = String::from_utf8_lossy(text)

@@ -1,45 +1,47 @@
-//! `damon`: what schemes of DAMON do by themselves while a run goes on, and the CPU time of their
-//! threads (Documentation/admin-guide/mm/damon/usage.rst).
+//! `damon`: activity of DAMON schemes that the host runs on its own, and the CPU time of their threads
+//! (Documentation/admin-guide/mm/damon/usage.rst).
 
 use std::time::Duration;
 
 use assay_kernel::damon::{Scheme, schemes};
-use assay_kernel::{KeptFile, Root, counters, task};
+use assay_kernel::{RereadFile, Root, counters, task};
 
 use super::{Depth, Rows, SECOND, Source, names};
 
 const COLUMNS: [&str; 3] = ["tried_bytes", "applied_bytes", "cpu_ns"];
 
 /// The open files of a scheme.
-struct Lane {
+struct SchemeFiles {
     name: String,
-    /// What it tried and did; `None` where the kernel does not keep it up to date.
-    bytes: [Option<KeptFile>; 2],
-    /// Of its thread, which may have others.
-    schedstat: Option<KeptFile>,
+    /// Bytes tried and applied; `None` if the kernel does not keep them up to date.
+    bytes: [Option<RereadFile>; 2],
+    /// Of its thread, which may be shared with other schemes.
+    schedstat: Option<RereadFile>,
 }
 
 /// All schemes that were on when the run began.
 pub(super) struct Damon {
-    lanes: Vec<Lane>,
+    schemes: Vec<SchemeFiles>,
     columns: Vec<String>,
     buffer: Vec<u8>,
 }
 
 impl Damon {
     pub(super) fn open(root: &Root) -> Result<Self, String> {
-        let lanes: Vec<Lane> = schemes(root)?.iter().map(|scheme| lane(root, scheme)).collect();
-        if lanes.is_empty() {
+        let schemes: Vec<SchemeFiles> =
+            schemes(root)?.iter().map(|scheme| scheme_files(root, scheme)).collect();
+        if schemes.is_empty() {
             return Err("no scheme of DAMON is on".to_owned());
         }
-        Ok(Self { lanes, columns: names(&COLUMNS), buffer: Vec::new() })
+        Ok(Self { schemes, columns: names(&COLUMNS), buffer: Vec::new() })
     }
 }
 
-fn lane(root: &Root, scheme: &Scheme) -> Lane {
-    let current = |path| scheme.is_current.then(|| root.keep(path).ok()).flatten();
-    let schedstat = scheme.pid.and_then(|pid| root.keep(format!("/proc/{pid}/schedstat")).ok());
-    Lane {
+fn scheme_files(root: &Root, scheme: &Scheme) -> SchemeFiles {
+    let current = |path| scheme.is_current.then(|| root.open_reread(path).ok()).flatten();
+    let schedstat =
+        scheme.pid.and_then(|pid| root.open_reread(format!("/proc/{pid}/schedstat")).ok());
+    SchemeFiles {
         name: scheme.name.clone(),
         bytes: [&scheme.tried, &scheme.applied].map(current),
         schedstat,
@@ -56,14 +58,15 @@ impl Source for Damon {
     }
 
     fn subjects(&self) -> Vec<String> {
-        self.lanes.iter().map(|lane| lane.name.clone()).collect()
+        self.schemes.iter().map(|scheme_files| scheme_files.name.clone()).collect()
     }
 
     fn files(&self) -> usize {
-        let of = |lane: &Lane| {
-            lane.bytes.iter().flatten().count() + usize::from(lane.schedstat.is_some())
+        let open_files = |scheme_files: &SchemeFiles| {
+            scheme_files.bytes.iter().flatten().count()
+                + usize::from(scheme_files.schedstat.is_some())
         };
-        self.lanes.iter().map(of).sum()
+        self.schemes.iter().map(open_files).sum()
     }
 
     fn period(&self) -> Duration {
@@ -72,13 +75,14 @@ impl Source for Damon {
 
     fn reasons(&self) -> Vec<(String, String)> {
         let mut reasons = Vec::new();
-        let lacks = |at: usize| self.lanes.iter().all(|lane| lane.bytes[at].is_none());
+        let lacks =
+            |at: usize| self.schemes.iter().all(|scheme_files| scheme_files.bytes[at].is_none());
         for at in (0..2).filter(|at| lacks(*at)) {
-            let why = "the kernel brings it up to date only where it is told to (`refresh_ms` of the \
+            let why = "the kernel updates it only on request (`refresh_ms` of the \
                        kdamond is 0, or there is none before 6.17), which would change the host";
             reasons.push((format!("damon.{}", COLUMNS[at]), why.to_owned()));
         }
-        if self.lanes.iter().all(|lane| lane.schedstat.is_none()) {
+        if self.schemes.iter().all(|scheme_files| scheme_files.schedstat.is_none()) {
             let why = "no /proc/PID/schedstat of a kdamond (CONFIG_SCHED_INFO)";
             reasons.push((format!("damon.{}", COLUMNS[2]), why.to_owned()));
         }
@@ -86,13 +90,13 @@ impl Source for Damon {
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {
-        let Self { lanes, buffer, .. } = self;
-        for (index, lane) in lanes.iter().enumerate() {
-            let [tried, applied] = lane.bytes.each_ref().map(|file| {
+        let Self { schemes, buffer, .. } = self;
+        for (index, scheme_files) in schemes.iter().enumerate() {
+            let [tried, applied] = scheme_files.bytes.each_ref().map(|file| {
                 let text = file.as_ref()?.read_record(buffer).ok()?;
                 counters::number(text)
             });
-            let cpu_ns = lane.schedstat.as_ref().and_then(|file| {
+            let cpu_ns = scheme_files.schedstat.as_ref().and_then(|file| {
                 let text = file.read_record(buffer).ok()?;
                 Some(task::schedstat(text)?.run_ns)
             });
@@ -141,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scheme_has_what_it_tried_and_did_and_the_time_of_its_thread() {
+    fn a_scheme_has_bytes_tried_and_applied_and_the_time_of_its_thread() {
         let (source, values) = row(&tree("1000"));
         assert_eq!(values, [Some(8192), Some(4096), Some(123)]);
         assert_eq!(source.subjects(), ["kdamond0.0.0:pageout"]);
@@ -149,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_the_kernel_leaves_as_they_are_are_not_taken_for_zero() {
+    fn counts_that_the_kernel_does_not_update_are_null() {
         let (source, values) = row(&tree("0"));
         assert_eq!(values, [None, None, Some(123)]);
         let reasons = source.reasons();
@@ -158,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_on_which_every_kdamond_is_off_says_so() {
+    fn without_an_active_kdamond_there_is_a_reason() {
         let tree = tree("0");
         put(tree.path(), &format!("{KDAMOND}/state"), "off");
         let why = Damon::open(&Root::at(tree.path())).err().unwrap();

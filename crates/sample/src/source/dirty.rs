@@ -1,18 +1,17 @@
-//! `dirty`: how much of the host's page cache waits to be written back, and the amounts from which
-//! on the kernel writes by itself and lets writers wait, as it computes them at that moment from
-//! `vm.dirty_*` and the memory that may be dirty (`nr_dirty*` of /proc/vmstat;
-//! `global_dirty_limits` in mm/page-writeback.c).
+//! `dirty`: how much of the host's page cache waits to be written back, and the thresholds from which the
+//! kernel starts writeback and throttles writers, as currently computed from `vm.dirty_*` and the dirtyable
+//! memory (`nr_dirty*` of /proc/vmstat; `global_dirty_limits` in mm/page-writeback.c).
 
 use std::time::Duration;
 
 use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::counters::keyed;
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, Source, names};
 
-/// The file has some two hundred lines, all of which the kernel writes out: twice a second shows
-/// how dirty pages come and go, whose age is counted in seconds.
+/// The kernel formats all of the some two hundred lines of the file; twice a second is sufficient for dirty
+/// pages, whose age is counted in seconds.
 const PERIOD: Duration = Duration::from_millis(500);
 
 const KEYS: [&str; 4] =
@@ -20,14 +19,14 @@ const KEYS: [&str; 4] =
 
 /// Dirty pages of the host.
 pub(super) struct Dirty {
-    file: KeptFile,
+    file: RereadFile,
     columns: Vec<String>,
     buffer: Vec<u8>,
 }
 
 impl Dirty {
     pub(super) fn open(root: &Root) -> Result<Self, String> {
-        let file = root.keep("/proc/vmstat").map_err(|error| error.to_string())?;
+        let file = root.open_reread("/proc/vmstat").map_err(|error| error.to_string())?;
         let mut buffer = Vec::new();
         let text = file.read(&mut buffer).map_err(|cause| format!("/proc/vmstat: {cause}"))?;
         if keyed(text, KEYS[0]).is_none() {
@@ -65,7 +64,7 @@ impl Source for Dirty {
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {
-        // Many records, so that one read may end before the file does.
+        // The file has many records, so a single read may end before the file does.
         let text = self.file.read(&mut self.buffer).ok();
         let page = page_size() as u64;
         let bytes = |key| text.and_then(|text| keyed(text, key)?.checked_mul(page));

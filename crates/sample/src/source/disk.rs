@@ -1,15 +1,14 @@
-//! `disk`: the counters of each disk, as /sys/block/X/stat gives them
-//! (Documentation/block/stat.rst).
+//! `disk`: the counters of each disk, from /sys/block/X/stat (Documentation/block/stat.rst).
 
 use assay_kernel::counters::fields;
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, Source, names};
 use crate::target::Targets;
 
 /// All scratch disks.
 pub(super) struct Disks {
-    disks: Vec<(String, KeptFile)>,
+    disks: Vec<(String, RereadFile)>,
     columns: Vec<String>,
     buffer: Vec<u8>,
 }
@@ -20,7 +19,7 @@ impl Disks {
             return Err("the study uses no block device".to_owned());
         }
         let keep = |device: &String| {
-            let file = root.keep(format!("/sys/block/{device}/stat"));
+            let file = root.open_reread(format!("/sys/block/{device}/stat"));
             file.map(|file| (device.clone(), file)).map_err(|error| error.to_string())
         };
         let columns = names(&[
@@ -88,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_that_does_not_count_discards_has_none_and_not_zero() {
+    fn discards_are_null_on_kernels_that_do_not_count_them() {
         let old = values(b" 10 1 80 5 20 2 160 6 3 40 50\n");
         assert_eq!(old[..3], [Some(10), Some(80), Some(5)]);
         assert_eq!(old[8..], [Some(50), None, None, None]);

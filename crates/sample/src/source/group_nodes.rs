@@ -1,24 +1,23 @@
-//! `group_nodes`: on which nodes the memory of each group is, from `memory.numa_stat`
+//! `group_nodes`: on which nodes the memory of each group lies, from `memory.numa_stat`
 //! (Documentation/admin-guide/cgroup-v2.rst, 5.10; cgroup-v1/memory.rst section 5.6).
 
 use std::time::Duration;
 
 use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::counters::on_nodes;
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, SECOND, Source};
 use crate::nodes::Nodes;
 use crate::target::Targets;
 
-/// What is told apart, with its keys on v2 and on v1, where groups below count only in the lines
-/// that say so.
+/// Kinds of memory, with their keys on v2 and on v1, where only the hierarchical lines include descendants.
 const KINDS: [(&str, &str, &str); 2] =
     [("anon", "anon", "hierarchical_anon"), ("file", "file", "hierarchical_file")];
 
 /// Memory of all groups by node.
 pub(super) struct GroupNodes {
-    groups: Vec<(String, KeptFile, bool)>,
+    groups: Vec<(String, RereadFile, bool)>,
     nodes: Nodes,
     columns: Vec<String>,
     by_number: Vec<Option<u64>>,
@@ -33,7 +32,7 @@ impl GroupNodes {
         for group in &targets.groups {
             let memory = group.memory.as_ref().map_err(Clone::clone)?;
             let path = memory.directory.join("memory.numa_stat");
-            let file = root.keep(path).map_err(|error| error.to_string())?;
+            let file = root.open_reread(path).map_err(|error| error.to_string())?;
             groups.push((group.name.clone(), file, memory.is_v2));
         }
         if groups.is_empty() {
@@ -45,7 +44,7 @@ impl GroupNodes {
             .collect();
         Ok(Self {
             groups,
-            by_number: vec![None; nodes.room()],
+            by_number: vec![None; nodes.number_limit()],
             values: vec![None; columns.len()],
             nodes,
             columns,
@@ -87,8 +86,8 @@ impl Source for GroupNodes {
                     on_nodes(text, if *is_v2 { v2 } else { v1 }, &mut self.by_number);
                     let unit = if *is_v2 { 1 } else { page_size() as u64 };
                     for (node, value) in self.nodes.ids().zip(values) {
-                        let found = self.by_number.get(usize::from(node)).copied().flatten();
-                        *value = found.and_then(|amount| amount.checked_mul(unit));
+                        let amount = self.by_number.get(usize::from(node)).copied().flatten();
+                        *value = amount.and_then(|value| value.checked_mul(unit));
                     }
                 }
             }

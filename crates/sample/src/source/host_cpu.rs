@@ -1,7 +1,7 @@
 //! `host_cpu`: how all CPUs together spent their time, from the first line of /proc/stat.
 
 use assay_kernel::counters::fields;
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, Source, names};
 
@@ -15,7 +15,7 @@ pub(super) const COLUMNS: [&str; 8] =
 
 /// CPU time of the host.
 pub(super) struct HostCpu {
-    file: KeptFile,
+    file: RereadFile,
     columns: Vec<String>,
     buffer: Vec<u8>,
 }
@@ -23,7 +23,7 @@ pub(super) struct HostCpu {
 impl HostCpu {
     pub(super) fn open(root: &Root) -> Result<Self, String> {
         let columns = names(&COLUMNS);
-        let file = root.keep("/proc/stat").map_err(|error| error.to_string())?;
+        let file = root.open_reread("/proc/stat").map_err(|error| error.to_string())?;
         Ok(Self { file, columns, buffer: Vec::new() })
     }
 }

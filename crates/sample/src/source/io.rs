@@ -1,15 +1,15 @@
 //! `io`: bytes and requests of each group on its disk.
 
 use assay_kernel::counters::{ReadWrite, blkio, io_stat};
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, Source, names};
 use crate::target::{GroupTarget, IoFiles, Targets};
 
 /// One group's open files.
 enum Files {
-    Blkio { bytes: KeptFile, requests: KeptFile },
-    IoStat(KeptFile),
+    Blkio { bytes: RereadFile, requests: RereadFile },
+    IoStat(RereadFile),
 }
 
 /// I/O of all groups.
@@ -39,7 +39,7 @@ impl GroupIo {
 
 fn open_group(root: &Root, group: &GroupTarget) -> Result<(Files, String), String> {
     let (files, device) = group.io.as_ref().map_err(Clone::clone)?;
-    let keep = |path| root.keep(path).map_err(|error| error.to_string());
+    let keep = |path| root.open_reread(path).map_err(|error| error.to_string());
     let files = match files {
         IoFiles::Blkio { bytes, requests } => {
             Files::Blkio { bytes: keep(bytes)?, requests: keep(requests)? }
@@ -50,7 +50,7 @@ fn open_group(root: &Root, group: &GroupTarget) -> Result<(Files, String), Strin
 }
 
 impl Files {
-    /// Bytes and, as far as they are wanted or come with the bytes anyway, requests.
+    /// Reads bytes and, if requested or available at no extra cost, requests.
     fn read(
         &self,
         device: &str,

@@ -1,39 +1,39 @@
-//! A file of keys and values of which some become columns: one read and one pass for all of them.
+//! Reads a file of keys and values into columns, in one read and one pass.
 
-use assay_kernel::{KeptFile, Root, keyed_lines};
+use assay_kernel::{RereadFile, Root, keyed_lines};
 
-/// A column, the key that it is read from, and what one count of the file is in the column's unit.
+/// A column, its key in the file, and its scale.
 pub(crate) struct Key {
     /// The column.
     pub(crate) column: &'static str,
     /// The kernel's name for it.
     pub(crate) key: &'static str,
-    /// 1, or 1024 for what the file gives in KiB.
+    /// 1, or 1024 for values in KiB.
     pub(crate) scale: u64,
 }
 
-/// A key that counts in units of its own.
+/// A key without scaling.
 pub(super) const fn count(column: &'static str, key: &'static str) -> Key {
     Key { column, key, scale: 1 }
 }
 
-/// A key in KiB, which becomes bytes.
+/// A key in KiB, converted to bytes.
 pub(super) const fn kib(column: &'static str, key: &'static str) -> Key {
     Key { column, key, scale: 1024 }
 }
 
 /// The open file.
 pub(super) struct KeyedFile {
-    file: KeptFile,
+    file: RereadFile,
     names: Vec<&'static str>,
     scales: Vec<u64>,
     order: Vec<usize>,
 }
 
 impl KeyedFile {
-    /// Opens the file and learns in which order it has the keys. Fails where it has none of them.
+    /// Opens the file and determines the order of its keys. Fails if it has none of them.
     pub(super) fn open(root: &Root, path: &str, keys: &[Key]) -> Result<Self, String> {
-        let file = root.keep(path).map_err(|error| error.to_string())?;
+        let file = root.open_reread(path).map_err(|error| error.to_string())?;
         let names: Vec<&'static str> = keys.iter().map(|key| key.key).collect();
         let mut buffer = Vec::new();
         let text = file.read(&mut buffer).map_err(|cause| format!("reading {path}: {cause}"))?;
@@ -44,12 +44,12 @@ impl KeyedFile {
         Ok(Self { file, names, scales: keys.iter().map(|key| key.scale).collect(), order })
     }
 
-    /// Which of its keys this kernel's file lacks.
+    /// The keys that this kernel's file lacks.
     pub(super) fn absent(&self) -> impl Iterator<Item = usize> {
         (0..self.names.len()).filter(|index| !self.order.contains(index))
     }
 
-    /// Reads all keys into `values`; everything is `None` where the file cannot be read.
+    /// Reads all keys into `values`; all are `None` if the file cannot be read.
     pub(super) fn read(&self, buffer: &mut Vec<u8>, values: &mut [Option<u64>]) {
         match self.file.read(buffer) {
             Ok(text) => keyed_lines::read(text, &self.names, &self.order, values),
@@ -61,7 +61,7 @@ impl KeyedFile {
     }
 }
 
-/// `source.column` -> why this kernel has no such counter.
+/// Reasons for missing counters, by `source.column`.
 pub(super) fn reasons(
     source: &str,
     path: &str,

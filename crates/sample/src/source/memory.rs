@@ -1,14 +1,14 @@
-//! `memory`: what each group holds, what was taken from it and came back, and which of its limits
-//! were met (Documentation/admin-guide/cgroup-v2.rst, "Memory Interface Files";
+//! `memory`: memory of each group, reclaim and refaults, and which of its limits were reached
+//! (Documentation/admin-guide/cgroup-v2.rst, "Memory Interface Files";
 //! Documentation/admin-guide/cgroup-v1/memory.rst).
 //!
-//! Of many groups everything but `memory.stat` comes from an iterator of eBPF where the kernel lets
-//! it, in every round; the numbers are the same.
+//! Of many groups everything except `memory.stat` comes from an eBPF iterator if the kernel allows it, in
+//! every round; the numbers are the same.
 
 use std::path::PathBuf;
 
 use assay_kernel::counters::{keyed, number};
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 
 use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::group_iterator::Counters;
@@ -17,13 +17,12 @@ use super::walk::{FEW, Walk};
 use super::{Depth, Rows, Source, names};
 use crate::target::{MemoryFiles, Targets};
 
-/// The long files of a group are read in every so-many-th round. What a group holds is one atomic
-/// counter; `memory.stat` makes the kernel flush the statistics of the whole subtree (7 us
-/// a group where nothing moves).
+/// The long files of a group are read in every fifth round. The current size is a single atomic counter,
+/// while `memory.stat` makes the kernel flush the statistics of the whole subtree (7 us a group when idle).
 const LONG_EVERY: u64 = 5;
 
-/// And those of so many groups in one round at the most, so that with many groups each has its turn
-/// later, and no round has more to do than another. The first and the last round read all.
+/// At most this many groups are due in one round, so that with many groups each is read less often, and no
+/// round takes longer than another. The first and the last round read all.
 const LONG_AT_ONCE: u64 = 10;
 
 const COLUMNS: [&str; WIDTH] = [
@@ -49,32 +48,32 @@ const COLUMNS: [&str; WIDTH] = [
 
 const WIDTH: usize = 18;
 
-/// Files of the counters of limits that were met, since versions differ in them.
-enum Met {
+/// Files that count how often limits were reached; they differ between versions.
+enum LimitCounters {
     /// cgroup v2: all of them in `memory.events`.
-    Events(KeptFile),
+    Events(RereadFile),
     /// cgroup v1: how often usage hit the limit, and, since 4.13, processes killed.
-    Failures { limit: KeptFile, killed: Option<KeptFile> },
+    Failures { limit: RereadFile, killed: Option<RereadFile> },
 }
 
 /// The open files of one group.
 struct Files {
-    current: KeptFile,
-    stat: KeptFile,
-    met: Met,
-    /// The most that the group ever held; on cgroup v2 since 5.19.
-    peak: Option<KeptFile>,
+    current: RereadFile,
+    stat: RereadFile,
+    met: LimitCounters,
+    /// The peak size of the group; on cgroup v2 since 5.19.
+    peak: Option<RereadFile>,
     /// cgroup v2 with swap; v1 has the amount in `memory.stat`.
-    swap: Option<KeptFile>,
+    swap: Option<RereadFile>,
 }
 
 /// Memory of all groups.
 pub(super) struct Memory {
     groups: Vec<(String, Files)>,
-    /// The iterator; the reason why there is none, where groups are many.
+    /// The iterator; the reason why there is none, if groups are many.
     walk: Result<Walk, Option<String>>,
-    /// What the walk has found, by group.
-    found: Vec<[Option<u64>; WIDTH]>,
+    /// Values by group, from the iterator.
+    counts: Vec<[Option<u64>; WIDTH]>,
     columns: Vec<String>,
     buffer: Vec<u8>,
     rounds: u64,
@@ -94,22 +93,22 @@ impl Memory {
             true => Err(None),
             false => walk(root, targets, &groups).map_err(Some),
         };
-        let found = vec![[None; WIDTH]; groups.len()];
+        let counts = vec![[None; WIDTH]; groups.len()];
         let (columns, buffer) = (names(&COLUMNS), Vec::new());
-        Ok(Self { groups, walk, found, columns, buffer, rounds: 0 })
+        Ok(Self { groups, walk, counts, columns, buffer, rounds: 0 })
     }
 
     fn by_walk(&mut self, rows: &mut Rows, depth: Depth) -> Result<(), Option<String>> {
         let every = long_every(self.groups.len());
-        let Self { groups, walk, found, buffer, rounds, .. } = self;
+        let Self { groups, walk, counts, buffer, rounds, .. } = self;
         let walk = walk.as_mut().map_err(Option::take)?;
-        found.fill([None; WIDTH]);
+        counts.fill([None; WIDTH]);
         let now = rows.now();
-        walk.read(|index, numbers| found[index] = counted(numbers, groups[index].1.is_v2()))?;
-        for (index, values) in found.iter_mut().enumerate() {
+        walk.read(|index, numbers| counts[index] = columns_of(numbers, groups[index].1.is_v2()))?;
+        for (index, values) in counts.iter_mut().enumerate() {
             let files = &groups[index].1;
             let mut time_ns = now;
-            if depth == Depth::Full || is_turn(index, *rounds, every) {
+            if depth == Depth::Full || is_due(index, *rounds, every) {
                 files.read_stat(values, buffer);
                 time_ns = rows.now();
             }
@@ -119,18 +118,18 @@ impl Memory {
     }
 }
 
-/// In every so-many-th round each group's long files have their turn.
+/// Number of rounds until every group's long files have been read once.
 const fn long_every(groups: usize) -> u64 {
-    let turns = (groups as u64).div_ceil(LONG_AT_ONCE);
-    if turns > LONG_EVERY { turns } else { LONG_EVERY }
+    let rounds = (groups as u64).div_ceil(LONG_AT_ONCE);
+    if rounds > LONG_EVERY { rounds } else { LONG_EVERY }
 }
 
-const fn is_turn(index: usize, round: u64, every: u64) -> bool {
+const fn is_due(index: usize, round: u64, every: u64) -> bool {
     (index as u64 + round).is_multiple_of(every)
 }
 
-/// The numbers of the iterator in their columns. v1 has a counter of failures where v2 has events.
-fn counted(numbers: &[u64], is_v2: bool) -> [Option<u64>; WIDTH] {
+/// The iterator's numbers as columns. v1 has a counter of failures where v2 has events.
+fn columns_of(numbers: &[u64], is_v2: bool) -> [Option<u64>; WIDTH] {
     let mut values = [None; WIDTH];
     let &[current, peak, failures, low, high, max, oom, kills] = numbers else { return values };
     let bytes = |pages: u64| pages.checked_mul(page_size() as u64);
@@ -143,7 +142,7 @@ fn counted(numbers: &[u64], is_v2: bool) -> [Option<u64>; WIDTH] {
     values
 }
 
-/// An iterator that gives the numbers of the groups' own files.
+/// An iterator that yields the values of the groups' own files.
 fn walk(root: &Root, targets: &Targets, groups: &[(String, Files)]) -> Result<Walk, String> {
     let directories: Vec<PathBuf> = targets
         .groups
@@ -153,26 +152,27 @@ fn walk(root: &Root, targets: &Targets, groups: &[(String, Files)]) -> Result<Wa
     let mut walk = Walk::open(root, &directories, Counters::Memory)?;
     let mut buffer = Vec::new();
     let page = page_size() as u64;
-    walk.prove(0, |index| {
+    walk.verify(0, |index| {
         Some(number(groups.get(index)?.1.current.read_record(&mut buffer).ok()?)? / page)
     })?;
-    walk.prove(2, |index| match &groups.get(index)?.1.met {
-        Met::Failures { limit, .. } => number(limit.read_record(&mut buffer).ok()?),
-        Met::Events(_) => None,
+    walk.verify(2, |index| match &groups.get(index)?.1.met {
+        LimitCounters::Failures { limit, .. } => number(limit.read_record(&mut buffer).ok()?),
+        LimitCounters::Events(_) => None,
     })?;
-    walk.prove(7, |index| groups.get(index)?.1.met.kills(&mut buffer))?;
+    walk.verify(7, |index| groups.get(index)?.1.met.kills(&mut buffer))?;
     Ok(walk)
 }
 
 fn open(root: &Root, files: &MemoryFiles) -> Result<Files, String> {
-    let keep =
-        |name: &str| root.keep(files.directory.join(name)).map_err(|error| error.to_string());
+    let keep = |name: &str| {
+        root.open_reread(files.directory.join(name)).map_err(|error| error.to_string())
+    };
     let current = keep(if files.is_v2 { "memory.current" } else { "memory.usage_in_bytes" })?;
     let peak = keep(if files.is_v2 { "memory.peak" } else { "memory.max_usage_in_bytes" }).ok();
     let swap = if files.is_v2 { keep("memory.swap.current").ok() } else { None };
     let met = match files.is_v2 {
-        true => Met::Events(keep("memory.events")?),
-        false => Met::Failures {
+        true => LimitCounters::Events(keep("memory.events")?),
+        false => LimitCounters::Failures {
             limit: keep("memory.failcnt")?,
             killed: keep("memory.oom_control").ok(),
         },
@@ -182,7 +182,7 @@ fn open(root: &Root, files: &MemoryFiles) -> Result<Files, String> {
 
 impl Files {
     const fn is_v2(&self) -> bool {
-        matches!(self.met, Met::Events(_))
+        matches!(self.met, LimitCounters::Events(_))
     }
 
     fn read(&self, long: bool, buffer: &mut Vec<u8>) -> [Option<u64>; WIDTH] {
@@ -197,7 +197,7 @@ impl Files {
         values
     }
 
-    /// What `memory.stat` tells, and how much is swapped out.
+    /// Values of `memory.stat`, and how much is swapped out.
     fn read_stat(&self, values: &mut [Option<u64>; WIDTH], buffer: &mut Vec<u8>) {
         if let Ok(text) = self.stat.read_record(buffer) {
             values[1..6].copy_from_slice(&stat(text));
@@ -211,8 +211,8 @@ impl Files {
     }
 }
 
-impl Met {
-    /// Processes that were killed.
+impl LimitCounters {
+    /// Number of killed processes.
     fn kills(&self, buffer: &mut Vec<u8>) -> Option<u64> {
         let file = match self {
             Self::Events(file) => file,
@@ -221,8 +221,8 @@ impl Met {
         keyed(file.read_record(buffer).ok()?, "oom_kill")
     }
 
-    /// `low`, `high`, `max`, `oom`, `oom_kill`. The counter of v1 is the one behind `max` of v2:
-    /// both grow where charging a page meets the limit (try_charge_memcg, mm/memcontrol.c).
+    /// Reads `low`, `high`, `max`, `oom`, `oom_kill`. The counter of v1 corresponds to `max` of v2: both grow
+    /// when charging a page hits the limit (try_charge_memcg, mm/memcontrol.c).
     fn read(&self, values: &mut [Option<u64>], buffer: &mut Vec<u8>) {
         match self {
             Self::Events(file) => {
@@ -240,8 +240,8 @@ impl Met {
     }
 }
 
-/// Anonymous memory, page cache, refaults of both, pages scanned. On v1 the hierarchical sums
-/// bear `total_` and other names; refaults were not told apart before 5.9 on either.
+/// Anonymous memory, page cache, refaults of both, pages scanned. On v1 the hierarchical sums have the prefix
+/// `total_` and other names; refaults were not distinguished before 5.9 on either version.
 fn stat(text: &[u8]) -> [Option<u64>; 5] {
     let first = |keys: &[&str]| keys.iter().find_map(|key| keyed(text, key));
     [
@@ -253,8 +253,8 @@ fn stat(text: &[u8]) -> [Option<u64>; 5] {
     ]
 }
 
-/// Huge pages, memory that waits to be written or is being written, faults, and v1's swap. v1
-/// counts faults of the group alone under the plain names.
+/// Huge pages, dirty memory and memory under writeback, faults, and v1's swap. Without the prefix, v1 counts
+/// only faults of the group itself.
 fn more(text: &[u8]) -> [Option<u64>; 6] {
     let first = |keys: &[&str]| keys.iter().find_map(|key| keyed(text, key));
     [
@@ -292,7 +292,7 @@ impl Source for Memory {
         if self.walk.is_err() && depth == Depth::Essential {
             return;
         }
-        // Rounds that are left out are nobody's turn.
+        // Skipped rounds do not count.
         self.rounds += 1;
         if self.walk.is_ok() {
             match self.by_walk(rows, depth) {
@@ -302,7 +302,7 @@ impl Source for Memory {
         }
         let every = long_every(self.groups.len());
         for (index, (_, files)) in self.groups.iter().enumerate() {
-            let long = depth == Depth::Full || is_turn(index, self.rounds, every);
+            let long = depth == Depth::Full || is_due(index, self.rounds, every);
             rows.add(index, &files.read(long, &mut self.buffer));
         }
     }
@@ -313,7 +313,7 @@ mod tests {
     use super::{more, stat};
 
     #[test]
-    fn dirty_pages_are_those_of_the_whole_subtree_on_both_versions() {
+    fn dirty_pages_include_the_subtree_on_both_versions() {
         assert_eq!(more(b"file_dirty 1\nfile_writeback 2\n")[1..3], [Some(1), Some(2)]);
         assert_eq!(more(b"dirty 9\nwriteback 9\ntotal_dirty 1\n")[1..3], [Some(1), None]);
     }

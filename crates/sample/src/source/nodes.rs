@@ -1,8 +1,8 @@
-//! `nodes`: what each NUMA node holds and where allocations were meant to go, from
+//! `nodes`: memory of each NUMA node and intended nodes of allocations, from
 //! /sys/devices/system/node/nodeN/{meminfo,numastat} (Documentation/admin-guide/numastat.rst).
 //!
-//! A node's counters are of allocations and not of accesses: that a thread reads memory of another
-//! node all day is not seen here.
+//! A node's counters are of allocations, not of accesses: a thread that keeps reading memory of another node
+//! does not show here.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::keyed_file::{Key, KeyedFile, count, kib, reasons};
 use super::{Depth, Rows, SECOND, Source, names};
 use crate::nodes::Nodes;
 
-/// Amounts at an instant.
+/// Current amounts.
 pub(crate) const MEMORY: [Key; 9] = [
     kib("total_bytes", "MemTotal"),
     kib("free_bytes", "MemFree"),
@@ -26,7 +26,7 @@ pub(crate) const MEMORY: [Key; 9] = [
 ];
 
 /// Pages since boot.
-pub(crate) const PLACED: [Key; 6] = [
+pub(crate) const ALLOCATIONS: [Key; 6] = [
     count("numa_hit", "numa_hit"),
     count("numa_miss", "numa_miss"),
     count("numa_foreign", "numa_foreign"),
@@ -45,15 +45,15 @@ pub(super) struct NodeMemory {
 
 impl NodeMemory {
     pub(super) fn open(root: &Root) -> Result<Self, String> {
-        let known = Nodes::read(root)?;
+        let online = Nodes::read(root)?;
         let open = |node: u16| {
             let folder = format!("/sys/devices/system/node/node{node}");
             let memory = KeyedFile::open(root, &format!("{folder}/meminfo"), &MEMORY)?;
-            let placed = KeyedFile::open(root, &format!("{folder}/numastat"), &PLACED)?;
-            Ok((format!("node{node}"), memory, placed))
+            let allocations = KeyedFile::open(root, &format!("{folder}/numastat"), &ALLOCATIONS)?;
+            Ok((format!("node{node}"), memory, allocations))
         };
-        let nodes = known.ids().map(open).collect::<Result<Vec<_>, String>>()?;
-        let columns: Vec<&str> = MEMORY.iter().chain(&PLACED).map(|key| key.column).collect();
+        let nodes = online.ids().map(open).collect::<Result<Vec<_>, String>>()?;
+        let columns: Vec<&str> = MEMORY.iter().chain(&ALLOCATIONS).map(|key| key.column).collect();
         Ok(Self {
             nodes,
             values: vec![None; columns.len()],
@@ -86,9 +86,9 @@ impl Source for NodeMemory {
 
     fn reasons(&self) -> Vec<(String, String)> {
         let Some((_, memory, placed)) = self.nodes.first() else { return Vec::new() };
-        let mut found = reasons("nodes", "a node's meminfo", &MEMORY, memory.absent());
-        found.extend(reasons("nodes", "a node's numastat", &PLACED, placed.absent()));
-        found
+        let mut missing = reasons("nodes", "a node's meminfo", &MEMORY, memory.absent());
+        missing.extend(reasons("nodes", "a node's numastat", &ALLOCATIONS, placed.absent()));
+        missing
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {

@@ -1,10 +1,10 @@
 //! `pages`: on which nodes the pages of each process are.
 //!
-//! Exact, by kind and by policy, from /proc/PID/numa_maps (numa(7)): of small processes each time, of
-//! others now and then, of very large ones never, since the kernel walks all their page tables for
-//! it, 11 ms a GiB. Otherwise every second by asking for the nodes of pages drawn at random (move_pages(2)): 2400 of them give each node's
-//! share within 2 points at 95 %, whatever the size of the process; fewer do
-//! where most are on one node.
+//! Exact, by kind and by policy, from /proc/PID/numa_maps (numa(7)): of small processes each time, of others
+//! now and then, of very large ones never, since the kernel walks all their page tables for it, 11 ms a GiB.
+//! Otherwise every second an estimate from the nodes of pages drawn at random (move_pages(2)): 2400 of them
+//! give each node's share within 2 points at 95 %, whatever the size of the process; fewer are sufficient if
+//! most are on one node.
 
 mod draw;
 
@@ -16,7 +16,7 @@ use assay_kernel::bounded_query::BoundedQueries;
 use assay_kernel::parse::maps;
 use assay_kernel::parse::numa_maps::{Policy, areas};
 use assay_kernel::task_iterator::TaskIterator;
-use assay_kernel::{Error, KeptFile, Root, move_pages, task};
+use assay_kernel::{Error, RereadFile, Root, move_pages, task};
 
 use super::{Depth, Rows, SECOND, Source};
 use crate::nodes::Nodes;
@@ -24,35 +24,35 @@ use crate::process_tracker::ProcessTracker;
 use crate::target::Targets;
 use draw::{Draw, drawn};
 
-/// Exact readings come this often.
+/// Period of exact readings.
 const EXACT_NS: u64 = 10_000_000_000;
 
-/// Larger processes are only sampled: 512 MiB are 6 ms under the lock of their address space.
+/// Larger processes are only sampled: 512 MiB take 6 ms under the lock of their address space.
 const EXACT_BYTES: u64 = 512 << 20;
 
-/// Smaller ones are read exactly each time, which is cheaper than to draw: 0.1 ms, where most of
-/// what fio has mapped holds no pages and 0.2 us a draw add up to ten times as much. Of more than
-/// these, each is read in its turn.
+/// Smaller processes are read exactly each time, which is cheaper than drawing: 0.1 ms, while most of fio's
+/// mappings hold no pages, and 0.2 us a draw add up to ten times as much. If there are more of these, they
+/// are read in rotation.
 const SMALL_BYTES: u64 = 16 << 20;
 const SMALL_AT_ONCE: u64 = 10;
 
-/// Pages that are wanted of one process, and addresses that are tried of all together.
+/// Pages needed of one process, and addresses tried of all together.
 const ENOUGH: usize = 2400;
 const ALL: usize = 24_000;
 
-/// How long a process may keep its memory map to itself: what is read of the largest takes 10 ms.
+/// Time limit for reading a memory map, which a process may keep locked; reading the largest takes 10 ms.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Processes that are followed at the most, the largest of them.
+/// At most this many processes are followed, the largest ones.
 const MOST: usize = 64;
 
-/// Mappings are read again this often, and when the size of the address space has changed.
+/// Period of rereading mappings, which are also reread when the size of the address space has changed.
 const MAPS_NS: u64 = 5_000_000_000;
 
-/// What /proc gives in ticks, it gives in those of 10 ms (USER_HZ).
+/// /proc gives times in ticks of 10 ms (USER_HZ).
 const TICK_NS: u64 = 10_000_000;
 
-/// Columns that do not depend on the nodes. The policies are exact readings only.
+/// Columns that do not depend on the nodes. The policies are in exact readings only.
 pub(crate) const FIXED: [&str; 7] = [
     "resident_bytes",
     "sampled_pages",
@@ -66,32 +66,32 @@ pub(crate) const FIXED: [&str; 7] = [
 /// Columns for each node: all pages, and in exact readings those of either kind.
 const KINDS: [&str; 3] = ["", "anon_", "file_"];
 
-/// Pages that were drawn, by node.
-type Found = Result<BTreeMap<u16, u64>, Error>;
+/// Drawn pages, by node.
+type DrawnPages = Result<BTreeMap<u16, u64>, Error>;
 
-/// A process that is followed.
+/// A followed process.
 struct Process {
     started: u64,
     subject: usize,
-    statm: KeptFile,
+    statm: RereadFile,
     mapped_pages: u64,
-    /// Away with one that did not answer.
+    /// `None` while a query that did not answer holds it.
     draw: Option<Draw>,
     mapped_ns: u64,
     exact_ns: Option<u64>,
     seen: bool,
 }
 
-/// How much is spent on each process, by how many there are.
+/// Sampling effort per process, depending on their number.
 struct Pace {
-    /// Time between two exact readings of a small one.
+    /// Time between two exact readings of a small process.
     small_ns: u64,
-    /// Addresses that are tried of each of the others.
+    /// Addresses tried of each of the others.
     tries: usize,
 }
 
 impl Pace {
-    fn of(sizes: &[(u64, u64, u32)]) -> Self {
+    fn from_sizes(sizes: &[(u64, u64, u32)]) -> Self {
         let is_small = |size: &&(u64, u64, u32)| bytes_of(size.0) <= SMALL_BYTES;
         let small = sizes.iter().filter(is_small).count();
         Self {
@@ -109,10 +109,10 @@ fn bytes_of(pages: u64) -> u64 {
 pub(super) struct Pages {
     root: Root,
     members: ProcessTracker,
-    /// Shows all processes at once; `threads.iterator` says why there is none.
+    /// Iterates over all processes at once; `threads.iterator` has the reason if there is none.
     iterator: Option<TaskIterator>,
     nodes: Nodes,
-    known: HashMap<u32, Process>,
+    processes: HashMap<u32, Process>,
     columns: Vec<String>,
     buffer: Vec<u8>,
     aside: BoundedQueries,
@@ -139,21 +139,21 @@ impl Pages {
             members: ProcessTracker::new(root, processes),
             iterator: if root.is_real() { TaskIterator::open(root).ok() } else { None },
             nodes,
-            known: HashMap::new(),
+            processes: HashMap::new(),
             columns,
             buffer: Vec::new(),
-            aside: BoundedQueries::waiting(PATIENCE),
+            aside: BoundedQueries::with_limit(PATIENCE),
             refused: None,
             left_out: 0,
         })
     }
 
-    /// Finds who is to be followed in one read of all threads.
+    /// Finds the processes to follow in one read of all threads.
     fn by_iterator(&mut self, rows: &mut Rows, iterator: &mut TaskIterator) -> Result<(), Error> {
         self.members.begin();
-        self.members.look_at_groups();
+        self.members.update_groups();
         for task in iterator.read()?.filter(|task| task.tid == task.pid) {
-            if let Some(target) = self.members.whose(task.pid, task.parent) {
+            if let Some(target) = self.members.target_of(task.pid, task.parent) {
                 let started = task.started_ns / TICK_NS;
                 self.follow(rows, (task.pid, target), started, task.name());
             }
@@ -162,7 +162,7 @@ impl Pages {
         Ok(())
     }
 
-    /// The same by looking through /proc.
+    /// The same through /proc.
     fn by_proc(&mut self, rows: &mut Rows) {
         for (pid, target) in self.members.by_proc() {
             let Ok(text) = self.root.read(format!("/proc/{pid}/stat")) else { continue };
@@ -171,7 +171,7 @@ impl Pages {
         }
     }
 
-    /// Opens a process that is new, and one whose id was given out again.
+    /// Opens a new process, or one that reuses an id.
     fn follow(
         &mut self,
         rows: &mut Rows,
@@ -179,38 +179,38 @@ impl Pages {
         started: u64,
         name: &[u8],
     ) -> Option<()> {
-        if let Some(known) = self.known.get_mut(&pid)
-            && known.started == started
+        if let Some(processes) = self.processes.get_mut(&pid)
+            && processes.started == started
         {
-            known.seen = true;
+            processes.seen = true;
             return Some(());
         }
         let name = String::from_utf8_lossy(name);
         let mut title = format!("{}:{name}:{pid}", self.members.name(target));
-        if self.known.contains_key(&pid) {
-            // The id was given out again, and the time of its start tells the two apart.
+        if self.processes.contains_key(&pid) {
+            // The id was reused; the start time distinguishes the two.
             title.push_str(&format!("#{started}"));
         }
         let process = Process {
             started,
             subject: rows.subject(&title),
-            statm: self.root.keep(format!("/proc/{pid}/statm")).ok()?,
+            statm: self.root.open_reread(format!("/proc/{pid}/statm")).ok()?,
             mapped_pages: 0,
-            draw: Some(Draw::of(pid)),
+            draw: Some(Draw::new(pid)),
             mapped_ns: 0,
             exact_ns: None,
             seen: true,
         };
-        self.known.insert(pid, process);
+        self.processes.insert(pid, process);
         Some(())
     }
 
-    /// Pages that are resident, of the processes that are followed, the largest first.
+    /// Address space and resident pages of the followed processes, the largest first.
     fn sizes(&mut self) -> Vec<(u64, u64, u32)> {
         let mut sizes = Vec::new();
-        for (pid, process) in &self.known {
+        for (pid, process) in &self.processes {
             let Ok(text) = process.statm.read_record(&mut self.buffer) else { continue };
-            // One that is ending has no memory any more.
+            // A process that is ending has no memory any more.
             if let Some([mapped, resident]) = assay_kernel::counters::fields::<2>(text, "")
                 && resident > 0
             {
@@ -223,10 +223,10 @@ impl Pages {
         sizes
     }
 
-    fn tell(&mut self, rows: &mut Rows, pid: u32, size: (u64, u64), pace: &Pace) -> Option<()> {
+    fn add_row(&mut self, rows: &mut Rows, pid: u32, size: (u64, u64), pace: &Pace) -> Option<()> {
         let (resident, mapped) = size;
         let now = rows.now();
-        let process = self.known.get_mut(&pid)?;
+        let process = self.processes.get_mut(&pid)?;
         let bytes = bytes_of(resident);
         let is_small = bytes <= SMALL_BYTES;
         let period = if is_small { pace.small_ns } else { EXACT_NS };
@@ -238,8 +238,8 @@ impl Pages {
         let root = self.root.clone();
         if exact && bytes <= EXACT_BYTES {
             process.exact_ns = Some(now);
-            let text = self.aside.ask(pid, move || root.read(format!("/proc/{pid}/numa_maps")));
-            // Why there is no answer, `reasons` says; one that has ended has no maps.
+            let text = self.aside.run(pid, move || root.read(format!("/proc/{pid}/numa_maps")));
+            // `reasons` explains a missing answer; a process that has ended has no maps.
             if let Ok(Ok(text)) = text {
                 rows.add_at(now, subject, &self.exactly(bytes, &text));
             }
@@ -247,8 +247,8 @@ impl Pages {
         }
         let stale = now >= process.mapped_ns + MAPS_NS || mapped != process.mapped_pages;
         let (draw, tries) = (process.draw.take()?, pace.tries);
-        let answer = self.aside.ask(pid, move || draw_of(&root, pid, draw, stale, tries));
-        let (draw, found) = match answer {
+        let answer = self.aside.run(pid, move || draw_of(&root, pid, draw, stale, tries));
+        let (draw, drawn_pages) = match answer {
             Ok(answer) => answer,
             Err(why) => {
                 self.refused = Some(why);
@@ -256,12 +256,12 @@ impl Pages {
             }
         };
         process.draw = Some(draw);
-        let found = found?;
+        let drawn_pages = drawn_pages?;
         if stale {
             (process.mapped_ns, process.mapped_pages) = (now, mapped);
         }
-        match found {
-            Ok(found) => rows.add_at(now, subject, &self.estimated(bytes, &found)),
+        match drawn_pages {
+            Ok(drawn_pages) => rows.add_at(now, subject, &self.estimated(bytes, &drawn_pages)),
             Err(error) => self.refused = Some(error.to_string().replace('\n', ";")),
         }
         Some(())
@@ -276,9 +276,9 @@ impl Pages {
         for area in areas(text) {
             let kind = if area.anonymous { 1 } else { 2 };
             for (node, bytes) in area.on {
-                if let Some(place) = self.nodes.place(node) {
-                    add(FIXED.len() + place, bytes);
-                    add(FIXED.len() + kind * count + place, bytes);
+                if let Some(index) = self.nodes.index_of(node) {
+                    add(FIXED.len() + index, bytes);
+                    add(FIXED.len() + kind * count + index, bytes);
                 }
                 if let Some(policy) = area.policy {
                     add(policy_at(policy), bytes);
@@ -288,40 +288,40 @@ impl Pages {
         values
     }
 
-    /// Each node's part of the resident bytes; without a single page nothing is known.
-    fn estimated(&self, resident: u64, found: &BTreeMap<u16, u64>) -> Vec<Option<u64>> {
+    /// Each node's estimated part of the resident bytes; empty if no page was found.
+    fn estimated(&self, resident: u64, pages_by_node: &BTreeMap<u16, u64>) -> Vec<Option<u64>> {
         let mut values = vec![None; self.columns.len()];
         values[0] = Some(resident);
-        let all: u64 = found.values().sum();
+        let all: u64 = pages_by_node.values().sum();
         values[1] = Some(all);
         if all > 0 {
-            for (place, node) in self.nodes.ids().enumerate() {
-                let part = found.get(&node).copied().unwrap_or(0) as f64 / all as f64;
-                values[FIXED.len() + place] = Some((resident as f64 * part).round() as u64);
+            for (index, node) in self.nodes.ids().enumerate() {
+                let part = pages_by_node.get(&node).copied().unwrap_or(0) as f64 / all as f64;
+                values[FIXED.len() + index] = Some((resident as f64 * part).round() as u64);
             }
         }
         values
     }
 }
 
-/// Draws pages of a process, after a look at what it has mapped where that is `stale`; `None` where it has
-/// ended. Gives the draw back.
+/// Draws pages of a process, after rereading its mappings if they are `stale`; `None` if it has ended.
+/// Returns the draw.
 fn draw_of(
     root: &Root,
     pid: u32,
     mut draw: Draw,
     stale: bool,
     tries: usize,
-) -> (Draw, Option<Found>) {
+) -> (Draw, Option<DrawnPages>) {
     if stale {
         let Ok(text) = root.read(format!("/proc/{pid}/maps")) else { return (draw, None) };
         draw.set(maps::ranges(&text));
     }
     move_pages::await_lock(root, pid);
-    let found = drawn(&mut draw, ENOUGH, tries, |addresses, nodes| {
+    let pages_by_node = drawn(&mut draw, ENOUGH, tries, |addresses, nodes| {
         move_pages::query(pid, addresses, nodes)
     });
-    (draw, Some(found))
+    (draw, Some(pages_by_node))
 }
 
 /// The column of a policy.
@@ -361,7 +361,7 @@ impl Source for Pages {
         if let Some(why) = &self.refused {
             reasons.push(("pages.sampled_pages".to_owned(), why.clone()));
         }
-        if let Some(why) = self.aside.locked() {
+        if let Some(why) = self.aside.unresponsive() {
             reasons.push(("pages.locked".to_owned(), why));
         }
         if self.left_out > 0 {
@@ -371,25 +371,25 @@ impl Source for Pages {
         reasons
     }
 
-    fn aside_ns(&self) -> u64 {
+    fn helper_thread_ns(&self) -> u64 {
         self.aside.spent_ns()
     }
 
     fn read(&mut self, rows: &mut Rows, _: Depth) {
-        for process in self.known.values_mut() {
+        for process in self.processes.values_mut() {
             process.seen = false;
         }
         let mut iterator = self.iterator.take();
-        let shown = iterator.as_mut().map(|iterator| self.by_iterator(rows, iterator));
-        match shown {
+        let iterated = iterator.as_mut().map(|iterator| self.by_iterator(rows, iterator));
+        match iterated {
             Some(Ok(())) => self.iterator = iterator,
             _ => self.by_proc(rows),
         }
-        self.known.retain(|_, process| process.seen);
+        self.processes.retain(|_, process| process.seen);
         let sizes = self.sizes();
-        let pace = Pace::of(&sizes);
+        let pace = Pace::from_sizes(&sizes);
         for (resident, mapped, pid) in sizes {
-            self.tell(rows, pid, (resident, mapped), &pace);
+            self.add_row(rows, pid, (resident, mapped), &pace);
         }
     }
 }

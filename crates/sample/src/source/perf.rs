@@ -1,5 +1,5 @@
-//! `perf`: what the performance counters of the CPU count, on each node of everybody and of each
-//! group (perf_event_open(2)). Virtual machines mostly have none.
+//! `perf`: performance counters of the CPU, on each node for all processes and for each group
+//! (perf_event_open(2)). Most virtual machines have none.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{Depth, Rows, SECOND, Source};
 use crate::nodes::Nodes;
 use crate::target::Targets;
 
-/// What is counted, by column.
+/// Counted events, by column.
 const EVENTS: [(&str, Event); 4] = [
     ("cycles", Event::CYCLES),
     ("instructions", Event::INSTRUCTIONS),
@@ -18,14 +18,14 @@ const EVENTS: [(&str, Event); 4] = [
     ("llc_misses", Event::CACHE_MISSES),
 ];
 
-/// Their names, for the reference: only a machine with counters opens the source.
+/// Names of the columns, for the reference document: only a machine with counters can open the source.
 pub const COLUMNS: [&str; 4] = [EVENTS[0].0, EVENTS[1].0, EVENTS[2].0, EVENTS[3].0];
 
-/// Each event takes a descriptor for each CPU and group; with more than this the groups are left
-/// out, and the nodes remain.
+/// Each event takes a descriptor for each CPU and group; if this limit is exceeded, the groups are left out
+/// and the nodes remain.
 const MOST_DESCRIPTORS: usize = 4096;
 
-/// Counters of the hardware by node.
+/// Hardware counters by node.
 pub(super) struct Perf {
     /// `host@node0`, `GROUP@node1`.
     subjects: Vec<(String, Vec<EventCount>)>,
@@ -44,7 +44,7 @@ impl Perf {
         let places = cpus_by_node(root)?;
         let mut subjects = Vec::new();
         for (node, cpus) in &places {
-            let open = |(_, event): &(&str, Event)| EventCount::of_everybody(*event, cpus);
+            let open = |(_, event): &(&str, Event)| EventCount::system_wide(*event, cpus);
             let counts = events.iter().map(open).collect::<Result<_, _>>();
             subjects.push((format!("host@node{node}"), counts.map_err(|error| error.to_string())?));
         }
@@ -58,14 +58,14 @@ impl Perf {
     }
 }
 
-/// The CPUs of each node that has some.
+/// The CPUs of each node that has any.
 fn cpus_by_node(root: &Root) -> Result<Vec<(u16, Vec<u16>)>, String> {
     let nodes = Nodes::read(root)?;
-    let of = |node| (node, nodes.cpus(node).collect::<Vec<u16>>());
-    Ok(nodes.ids().map(of).filter(|(_, cpus)| !cpus.is_empty()).collect())
+    let with_cpus = |node| (node, nodes.cpus(node).collect::<Vec<u16>>());
+    Ok(nodes.ids().map(with_cpus).filter(|(_, cpus)| !cpus.is_empty()).collect())
 }
 
-/// The counters of all groups; a reason for all of them where one has none.
+/// The counters of all groups; a reason for all of them if one cannot be counted.
 fn groups(
     root: &Root,
     targets: &Targets,
@@ -73,27 +73,30 @@ fn groups(
     places: &[(u16, Vec<u16>)],
 ) -> Result<Vec<(String, Vec<EventCount>)>, String> {
     let cpus: usize = places.iter().map(|(_, cpus)| cpus.len()).sum();
-    let wanted = targets.groups.len() * cpus * events.len();
-    if wanted > MOST_DESCRIPTORS {
+    let descriptors = targets.groups.len() * cpus * events.len();
+    if descriptors > MOST_DESCRIPTORS {
         return Err(format!(
-            "{} groups on {cpus} CPUs would take {wanted} descriptors, more than {MOST_DESCRIPTORS}",
+            "{} groups on {cpus} CPUs would take {descriptors} descriptors, more than {MOST_DESCRIPTORS}",
             targets.groups.len()
         ));
     }
-    let mut found = Vec::new();
+    let mut counts_by_node = Vec::new();
     for group in &targets.groups {
         let directory = group.pressure.as_ref().ok_or_else(|| {
-            format!("`{}` has no directory on cgroup v2, by which perf tells groups", group.name)
+            format!(
+                "`{}` has no directory on cgroup v2, by which perf identifies groups",
+                group.name
+            )
         })?;
         for (node, cpus) in places {
             let open =
-                |(_, event): &(&str, Event)| EventCount::of_group(root, *event, directory, cpus);
+                |(_, event): &(&str, Event)| EventCount::for_group(root, *event, directory, cpus);
             let counts = events.iter().map(open).collect::<Result<_, _>>();
             let counts = counts.map_err(|error| error.to_string())?;
-            found.push((format!("{}@node{node}", group.name), counts));
+            counts_by_node.push((format!("{}@node{node}", group.name), counts));
         }
     }
-    Ok(found)
+    Ok(counts_by_node)
 }
 
 impl Source for Perf {
@@ -110,9 +113,9 @@ impl Source for Perf {
     }
 
     fn files(&self) -> usize {
-        let of =
+        let descriptors =
             |counts: &Vec<EventCount>| counts.iter().map(EventCount::descriptors).sum::<usize>();
-        self.subjects.iter().map(|(_, counts)| of(counts)).sum()
+        self.subjects.iter().map(|(_, counts)| descriptors(counts)).sum()
     }
 
     fn period(&self) -> Duration {
@@ -143,7 +146,7 @@ mod tests {
     use super::*;
     use crate::target::GroupTarget;
 
-    /// Events that the kernel counts itself, so that machines without a PMU can be tested.
+    /// Software events, so that machines without a PMU can be tested.
     const SOFTWARE: [(&str, Event); 2] =
         [("page_faults", Event::PAGE_FAULTS), ("context_switches", Event::CONTEXT_SWITCHES)];
 
@@ -156,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_each_node_grow_with_what_happens_there() {
+    fn counts_of_a_node_grow_with_its_activity() {
         let mut perf = match Perf::with(&Root::real(), &Targets::default(), &SOFTWARE) {
             Ok(perf) => perf,
             Err(why) => {
@@ -174,14 +177,14 @@ mod tests {
             let skip = if first { 0 } else { nodes };
             table.columns[0].values.iter().skip(skip).take(nodes).flatten().sum()
         };
-        // Huge pages may serve many of them with one fault.
+        // With huge pages one fault may serve many of them.
         assert!(faults(false) > faults(true), "{table:?}");
         assert!(table.subjects.iter().all(|name| name.starts_with("host@node")));
     }
 
     #[test]
     fn groups_without_a_directory_on_v2_are_left_out_with_the_reason() {
-        let none = "not asked for".to_owned();
+        let none = "not requested".to_owned();
         let group = GroupTarget {
             name: "task1".to_owned(),
             io: Err(none.clone()),

@@ -2,7 +2,7 @@
 //! (Documentation/accounting/psi.rst), of the host and, on cgroup v2, of each group.
 
 use assay_kernel::counters::pressure;
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, Source, names};
 use crate::target::Targets;
@@ -11,16 +11,16 @@ const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
 
 /// Pressure of the host and of groups.
 pub(super) struct Pressure {
-    subjects: Vec<(String, [KeptFile; 3])>,
+    subjects: Vec<(String, [RereadFile; 3])>,
     columns: Vec<String>,
     buffer: Vec<u8>,
 }
 
 impl Pressure {
     pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
-        let open = |path: &dyn Fn(&str) -> String| -> Result<[KeptFile; 3], String> {
-            let keep = |resource: &str| -> Result<KeptFile, String> {
-                let file = root.keep(path(resource)).map_err(|error| error.to_string())?;
+        let open = |path: &dyn Fn(&str) -> String| -> Result<[RereadFile; 3], String> {
+            let keep = |resource: &str| -> Result<RereadFile, String> {
+                let file = root.open_reread(path(resource)).map_err(|error| error.to_string())?;
                 // A kernel booted without psi=1 shows the file and refuses to be read.
                 file.read(&mut Vec::new())
                     .map_err(|cause| format!("reading {} failed: {cause}", path(resource)))?;

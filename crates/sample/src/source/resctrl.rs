@@ -1,23 +1,23 @@
-//! `resctrl`: how full each cache is and what flows past it, of the whole machine
-//! (Documentation/filesystems/resctrl.rst). Each group of control sums up the groups of monitoring
-//! inside it, so the machine is the sum over groups of control, the root among them.
+//! `resctrl`: occupancy and memory bandwidth of each last-level cache, of the whole machine
+//! (Documentation/filesystems/resctrl.rst). Each control group includes its monitoring groups, so the machine
+//! is the sum over control groups, including the root.
 
 use std::time::Duration;
 
-use assay_kernel::{KeptFile, Root, hardware_counters};
+use assay_kernel::{RereadFile, Root, hardware_counters};
 
 use super::{Depth, Rows, SECOND, Source, names};
 
 const FOLDER: &str = "/sys/fs/resctrl";
-/// Directories at the top that are no groups of control.
+/// Directories at the top that are not control groups.
 const OTHERS: [&str; 3] = ["info", "mon_groups", "mon_data"];
 /// Files of a domain, in the order of the columns.
 const FILES: [&str; 3] = ["llc_occupancy", "mbm_total_bytes", "mbm_local_bytes"];
 
-/// All domains of the last cache.
+/// All domains of the last-level cache.
 pub(super) struct Resctrl {
-    /// A domain, and for each column one file a group of control.
-    domains: Vec<(String, [Vec<KeptFile>; 3])>,
+    /// A domain, and for each column one file per control group.
+    domains: Vec<(String, [Vec<RereadFile>; 3])>,
     columns: Vec<String>,
     buffer: Vec<u8>,
 }
@@ -30,9 +30,11 @@ impl Resctrl {
         let mut domains = Vec::new();
         for name in listed.map_err(|error| error.to_string())? {
             let Some(id) = name.strip_prefix("mon_") else { continue };
-            let keep = |file: &str| -> Vec<KeptFile> {
-                let of = |group: &String| root.keep(format!("{group}/mon_data/{name}/{file}")).ok();
-                groups.iter().filter_map(of).collect()
+            let keep = |file: &str| -> Vec<RereadFile> {
+                let keep = |group: &String| {
+                    root.open_reread(format!("{group}/mon_data/{name}/{file}")).ok()
+                };
+                groups.iter().filter_map(keep).collect()
             };
             domains.push((id.to_owned(), FILES.map(keep)));
         }
@@ -52,9 +54,9 @@ fn groups(root: &Root) -> Result<Vec<String>, String> {
     Ok(std::iter::once(FOLDER.to_owned()).chain(inner).collect())
 }
 
-/// The sum over groups; `None` where the CPU has no such monitor, or had no identifier to spare
-/// (the kernel writes `Unavailable` or `Error` then), since a sum without one is no sum.
-fn sum(files: &[KeptFile], buffer: &mut Vec<u8>) -> Option<u64> {
+/// The sum over groups; `None` if the CPU has no such monitor or no free identifier (the kernel then writes
+/// `Unavailable` or `Error`): a partial sum would be misleading.
+fn sum(files: &[RereadFile], buffer: &mut Vec<u8>) -> Option<u64> {
     if files.is_empty() {
         return None;
     }
@@ -132,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_is_the_sum_of_its_groups_of_control() {
+    fn the_machine_is_the_sum_of_its_control_groups() {
         let tree = tempfile::tempdir().unwrap();
         fs::create_dir_all(tree.path().join("sys/fs/resctrl/info/L3_MON")).unwrap();
         monitor(tree.path(), "", "L3_00", ["100", "2000", "1500"]);
         monitor(tree.path(), "", "L3_01", ["7", "Unavailable", "3"]);
         monitor(tree.path(), "/batch", "L3_00", ["11", "22", "33"]);
         monitor(tree.path(), "/batch", "L3_01", ["1", "2", "3"]);
-        // What a group of monitoring counts is in its group of control already.
+        // A monitoring group is already included in its control group.
         monitor(tree.path(), "/mon_groups/one", "L3_00", ["50", "50", "50"]);
         let rows = read(&Root::at(tree.path()));
         assert_eq!(rows[0], [Some(111), Some(2022), Some(1533)]);
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_monitors_the_cache_alone_says_what_it_lacks() {
+    fn missing_monitors_of_a_cpu_are_reported() {
         let tree = tempfile::tempdir().unwrap();
         fs::create_dir_all(tree.path().join("sys/fs/resctrl/info/L3_MON")).unwrap();
         let folder = tree.path().join("sys/fs/resctrl/mon_data/mon_L3_00");

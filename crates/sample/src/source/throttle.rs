@@ -1,15 +1,15 @@
-//! `throttle`: in how many periods a CPU quota bound, and for how long, from the `cpu.stat` of the
+//! `throttle`: in how many periods a CPU quota limited a group, and for how long, from the `cpu.stat` of the
 //! controller `cpu` (Documentation/scheduler/sched-bwc.rst).
 
 use assay_kernel::counters::keyed;
-use assay_kernel::{KeptFile, Root};
+use assay_kernel::{RereadFile, Root};
 
 use super::{Depth, Rows, Source, names};
 use crate::target::Targets;
 
 /// Throttling of groups with a quota and of the groups around them.
 pub(super) struct Throttle {
-    groups: Vec<(String, KeptFile)>,
+    groups: Vec<(String, RereadFile)>,
     columns: Vec<String>,
     buffer: Vec<u8>,
 }
@@ -18,7 +18,7 @@ impl Throttle {
     pub(super) fn open(root: &Root, targets: &Targets) -> Result<Self, String> {
         let mut groups = Vec::new();
         for target in targets.throttles.as_ref().map_err(Clone::clone)? {
-            let file = root.keep(&target.path).map_err(|error| error.to_string())?;
+            let file = root.open_reread(&target.path).map_err(|error| error.to_string())?;
             groups.push((target.name.clone(), file));
         }
         if groups.is_empty() {
@@ -29,8 +29,8 @@ impl Throttle {
     }
 }
 
-/// Periods, periods that were throttled, and nanoseconds of it. v2 counts microseconds, v1
-/// nanoseconds under another name.
+/// Periods, throttled periods, and throttled nanoseconds. v2 counts microseconds, v1 nanoseconds under
+/// another name.
 fn counters(text: &[u8]) -> [Option<u64>; 3] {
     let v2 = keyed(text, "throttled_usec").and_then(|usec| usec.checked_mul(1000));
     let time = v2.or_else(|| keyed(text, "throttled_time"));
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_without_the_controller_counts_nothing_and_not_zero() {
+    fn counters_are_null_without_the_controller() {
         assert_eq!(counters(b"usage_usec 9\nuser_usec 9\n"), [None; 3]);
     }
 }

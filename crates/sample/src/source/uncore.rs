@@ -1,7 +1,7 @@
-//! `uncore`: what memory controllers read and write, by node, where the machine has a PMU that counts
-//! it (Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events). A driver names
-//! its events, their codes, and the bytes that one count stands for, in sysfs; only AMD's memory
-//! controllers have a driver without names, and codes that are the same since Zen 4.
+//! `uncore`: bytes read and written by memory controllers, by node, if the machine has a PMU that counts them
+//! (Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events). A driver lists its events,
+//! their codes, and the bytes per count in sysfs; only the driver of AMD's memory controllers lists no
+//! events, but their codes are the same since Zen 4.
 
 use std::time::Duration;
 
@@ -14,9 +14,8 @@ use crate::nodes::Nodes;
 
 const FOLDER: &str = "/sys/bus/event_source/devices";
 
-/// Reading and writing, as drivers name them: Intel's servers, its free-running counters, its
-/// clients. The first pair that any PMU has is used, of all PMUs that have it: what is counted at two
-/// places is not added up.
+/// Events of reads and writes, as drivers name them: Intel's servers, its free-running counters, its clients.
+/// The first pair that any PMU has is used, on all PMUs that have it, so that nothing is counted twice.
 const NAMED: [[&str; 2]; 4] = [
     ["cas_count_read", "cas_count_write"],
     ["data_reads", "data_writes"],
@@ -24,63 +23,62 @@ const NAMED: [[&str; 2]; 4] = [
     ["read", "write"],
 ];
 
-/// The same of `amd_umc_*`, whose driver (6.10) names none: CAS commands of 64 bytes, of which
-/// `rdwrmask` tells those that read from those that write (AMD's processor programming references of
-/// Zen 4 and 5).
+/// The same of `amd_umc_*`, whose driver (6.10) lists no events: CAS commands of 64 bytes; `rdwrmask` selects
+/// reads or writes (AMD's processor programming references of Zen 4 and 5).
 const UMC: [&str; 2] = ["event=0x0a,rdwrmask=0x1", "event=0x0a,rdwrmask=0x2"];
 const CAS_BYTES: f64 = 64.0;
 
-/// Beginnings of the names of PMUs that see memory traffic.
+/// Prefixes of the names of PMUs that observe memory traffic.
 const MEMORY: [&str; 7] =
     ["uncore_imc", "amd_umc", "amd_df", "arm_cmn", "arm_dmc", "hisi_sccl", "nvidia_scf"];
 
-/// Its columns, for the reference: only a machine with such counters opens the source.
+/// Its columns, for the reference document: only a machine with such counters can open the source.
 pub const COLUMNS: [&str; 2] = ["read_bytes", "write_bytes"];
 
-/// An event with what one count stands for.
+/// An event with the bytes per count.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Counted {
+struct ByteEvent {
     event: Event,
     bytes: f64,
 }
 
-/// A controller: the CPUs that answer for it, and what it reads and writes.
+/// A memory controller: the CPUs to open its events on, and its events of reads and writes.
 #[derive(Debug, Clone, PartialEq)]
 struct Controller {
     cpus: Vec<u16>,
-    events: [Counted; 2],
+    events: [ByteEvent; 2],
 }
 
 /// One direction of one controller.
-struct Lane {
+struct DirectionCounter {
     count: EventCount,
     bytes: f64,
 }
 
 /// Bytes by node.
 pub(super) struct Uncore {
-    /// `node0`, with the lanes of both columns.
-    nodes: Vec<(String, [Vec<Lane>; 2])>,
+    /// `node0`, with the counters of both columns.
+    nodes: Vec<(String, [Vec<DirectionCounter>; 2])>,
     columns: Vec<String>,
 }
 
 impl Uncore {
     pub(super) fn open(root: &Root) -> Result<Self, String> {
-        let of = Nodes::read(root).unwrap_or_default();
-        let mut nodes: Vec<(String, [Vec<Lane>; 2])> = Vec::new();
+        let nodes_of_cpus = Nodes::read(root).unwrap_or_default();
+        let mut nodes: Vec<(String, [Vec<DirectionCounter>; 2])> = Vec::new();
         for controller in controllers(root)? {
             for cpu in controller.cpus {
-                // A kernel without NUMA is one node.
-                let name = format!("node{}", of.of_cpu(cpu).unwrap_or(0));
-                let [read, write] = controller.events.map(|counted| lane(counted, cpu));
-                let lanes = [read?, write?];
-                let known = nodes.iter().position(|(known, _)| *known == name);
-                let at = known.unwrap_or_else(|| {
+                // A kernel without NUMA has a single node.
+                let name = format!("node{}", nodes_of_cpus.of_cpu(cpu).unwrap_or(0));
+                let [read, write] = controller.events.map(|event| counter(event, cpu));
+                let counters = [read?, write?];
+                let existing = nodes.iter().position(|(existing, _)| *existing == name);
+                let at = existing.unwrap_or_else(|| {
                     nodes.push((name, [Vec::new(), Vec::new()]));
                     nodes.len() - 1
                 });
-                for (all, lane) in nodes[at].1.iter_mut().zip(lanes) {
-                    all.push(lane);
+                for (all, counter) in nodes[at].1.iter_mut().zip(counters) {
+                    all.push(counter);
                 }
             }
         }
@@ -89,38 +87,40 @@ impl Uncore {
     }
 }
 
-fn lane(counted: Counted, cpu: u16) -> Result<Lane, String> {
-    let count = EventCount::of_everybody(counted.event, &[cpu]);
-    Ok(Lane { count: count.map_err(|error| error.to_string())?, bytes: counted.bytes })
+fn counter(counted: ByteEvent, cpu: u16) -> Result<DirectionCounter, String> {
+    let count = EventCount::system_wide(counted.event, &[cpu]);
+    Ok(DirectionCounter { count: count.map_err(|error| error.to_string())?, bytes: counted.bytes })
 }
 
-/// All controllers that count what they read and write; else what the machine has instead.
+/// All controllers that count reads and writes; otherwise the reason, with the PMUs of the machine.
 fn controllers(root: &Root) -> Result<Vec<Controller>, String> {
     let mut pmus = root.list(FOLDER).map_err(|error| error.to_string())?;
     pmus.sort();
     for [read, write] in NAMED {
         let with = |pmu: &String| {
-            let event = |name| named(root, pmu, name);
+            let event = |name| named_event(root, pmu, name);
             Some(Controller { cpus: cpus(root, pmu), events: [event(read)?, event(write)?] })
         };
-        let imc = pmus.iter().filter(|pmu| MEMORY.iter().any(|known| pmu.starts_with(known)));
-        let found: Vec<Controller> = imc.filter_map(with).collect();
-        if !found.is_empty() {
-            return Ok(found);
+        let imc = pmus.iter().filter(|pmu| MEMORY.iter().any(|prefix| pmu.starts_with(prefix)));
+        let with_events: Vec<Controller> = imc.filter_map(with).collect();
+        if !with_events.is_empty() {
+            return Ok(with_events);
         }
     }
     let umc = pmus.iter().filter(|pmu| pmu.starts_with("amd_umc"));
     let with = |pmu: &String| {
-        let event = |terms| Some(Counted { event: coded(root, pmu, terms)?, bytes: CAS_BYTES });
+        let event = |terms| {
+            Some(ByteEvent { event: event_from_terms(root, pmu, terms)?, bytes: CAS_BYTES })
+        };
         Some(Controller { cpus: cpus(root, pmu), events: [event(UMC[0])?, event(UMC[1])?] })
     };
-    let found: Vec<Controller> = umc.filter_map(with).collect();
-    if found.is_empty() { Err(why_none(&pmus)) } else { Ok(found) }
+    let with_events: Vec<Controller> = umc.filter_map(with).collect();
+    if with_events.is_empty() { Err(why_none(&pmus)) } else { Ok(with_events) }
 }
 
-/// Why nothing counts memory traffic, with the PMUs that there are.
+/// The reason why nothing counts memory traffic, with the PMUs of the machine.
 fn why_none(pmus: &[String]) -> String {
-    let sees = |pmu: &&String| MEMORY.iter().any(|known| pmu.starts_with(known));
+    let sees = |pmu: &&String| MEMORY.iter().any(|prefix| pmu.starts_with(prefix));
     let seeing: Vec<&str> = pmus.iter().filter(sees).map(String::as_str).collect();
     if seeing.is_empty() {
         return format!(
@@ -130,20 +130,20 @@ fn why_none(pmus: &[String]) -> String {
         );
     }
     format!(
-        "{} count memory traffic, but their driver names no events for what is read and written",
+        "{} count memory traffic, but their driver lists no events for reads and writes",
         seeing.join(", ")
     )
 }
 
-/// The CPUs that the driver wants a PMU to be asked on: one a socket, or one a die.
+/// The CPUs on which the driver wants the PMU's events opened: one per socket or die.
 fn cpus(root: &Root, pmu: &str) -> Vec<u16> {
     let text = root.read_trimmed(format!("{FOLDER}/{pmu}/cpumask")).unwrap_or_default();
     let cpus: Vec<u16> = text.parse::<CpuSet>().unwrap_or_default().iter().collect();
     if cpus.is_empty() { vec![0] } else { cpus }
 }
 
-/// An event that has a name, with its `.scale` in its `.unit`.
-fn named(root: &Root, pmu: &str, name: &str) -> Option<Counted> {
+/// A named_event event, with its `.scale` in its `.unit`.
+fn named_event(root: &Root, pmu: &str, name: &str) -> Option<ByteEvent> {
     let file = |end: &str| root.read_trimmed(format!("{FOLDER}/{pmu}/events/{name}{end}")).ok();
     let unit = match file(".unit")?.as_str() {
         "MiB" => 1_048_576.0,
@@ -152,13 +152,13 @@ fn named(root: &Root, pmu: &str, name: &str) -> Option<Counted> {
         _ => return None,
     };
     let scale: f64 = file(".scale")?.parse().ok()?;
-    let event = coded(root, pmu, &file("")?)?;
-    (scale.is_finite() && scale > 0.0).then_some(Counted { event, bytes: scale * unit })
+    let event = event_from_terms(root, pmu, &file("")?)?;
+    (scale.is_finite() && scale > 0.0).then_some(ByteEvent { event, bytes: scale * unit })
 }
 
-/// The event that terms like `event=0x04,umask=0x03` stand for: `format/TERM` says which bits of the
-/// configuration each of them has (`config:0-7`, `config:0-7,32-35`). None with bits elsewhere.
-fn coded(root: &Root, pmu: &str, terms: &str) -> Option<Event> {
+/// The event for terms like `event=0x04,umask=0x03`: `format/TERM` gives the bits of the configuration for
+/// each (`config:0-7`, `config:0-7,32-35`). `None` if bits are in other fields.
+fn event_from_terms(root: &Root, pmu: &str, terms: &str) -> Option<Event> {
     let kind = root.read_trimmed(format!("{FOLDER}/{pmu}/type")).ok()?.parse().ok()?;
     let mut config = 0;
     for term in terms.split(',') {
@@ -170,13 +170,13 @@ fn coded(root: &Root, pmu: &str, terms: &str) -> Option<Event> {
         let format = root.read_trimmed(format!("{FOLDER}/{pmu}/format/{name}")).ok()?;
         config |= spread(value, format.strip_prefix("config:")?)?;
     }
-    Some(Event::of_pmu(kind, config))
+    Some(Event::from_pmu(kind, config))
 }
 
-/// The bits of `value`, lowest first, at these places.
-fn spread(value: u64, places: &str) -> Option<u64> {
-    let (mut config, mut left) = (0, value);
-    for range in places.split(',') {
+/// The bits of `value`, lowest first, at these positions.
+fn spread(value: u64, positions: &str) -> Option<u64> {
+    let (mut config, mut remaining) = (0, value);
+    for range in positions.split(',') {
         let (low, high) = range.split_once('-').unwrap_or((range, range));
         let (low, high): (u32, u32) = (low.parse().ok()?, high.parse().ok()?);
         if high < low || high > 63 {
@@ -184,10 +184,10 @@ fn spread(value: u64, places: &str) -> Option<u64> {
         }
         let width = high - low + 1;
         let mask = u64::MAX >> (64 - width);
-        config |= (left & mask) << low;
-        left = left.checked_shr(width).unwrap_or(0);
+        config |= (remaining & mask) << low;
+        remaining = remaining.checked_shr(width).unwrap_or(0);
     }
-    (left == 0).then_some(config)
+    (remaining == 0).then_some(config)
 }
 
 impl Source for Uncore {
@@ -204,7 +204,7 @@ impl Source for Uncore {
     }
 
     fn files(&self) -> usize {
-        self.nodes.iter().flat_map(|(_, lanes)| lanes).map(Vec::len).sum()
+        self.nodes.iter().flat_map(|(_, counters)| counters).map(Vec::len).sum()
     }
 
     fn period(&self) -> Duration {
@@ -215,17 +215,17 @@ impl Source for Uncore {
         if depth == Depth::Essential {
             return;
         }
-        for (index, (_, lanes)) in self.nodes.iter_mut().enumerate() {
-            let [read, write] = lanes;
+        for (index, (_, counters)) in self.nodes.iter_mut().enumerate() {
+            let [read, write] = counters;
             rows.add(index, &[sum(read), sum(write)]);
         }
     }
 }
 
-/// Bytes of all controllers of a node; `None` where one could not be read.
-fn sum(lanes: &mut [Lane]) -> Option<u64> {
-    lanes.iter_mut().try_fold(0_u64, |sum, lane| {
-        let bytes = lane.count.read().ok()? as f64 * lane.bytes;
+/// Bytes of all controllers of a node; `None` if one could not be read.
+fn sum(counters: &mut [DirectionCounter]) -> Option<u64> {
+    counters.iter_mut().try_fold(0_u64, |sum, counter| {
+        let bytes = counter.count.read().ok()? as f64 * counter.bytes;
         Some(sum.saturating_add(bytes as u64))
     })
 }
@@ -244,8 +244,8 @@ mod tests {
         }
     }
 
-    /// Two nodes, and a server's memory controller whose type and code are those of an event that
-    /// the kernel counts itself (page faults), so that it can be opened everywhere.
+    /// A tree with two nodes and a server's memory controller whose type and code are those of a software
+    /// event (page faults), so that it can be opened everywhere.
     fn server() -> tempfile::TempDir {
         let tree = tempfile::tempdir().unwrap();
         put(
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_by_name_has_its_code_and_the_bytes_of_a_count() {
+    fn a_named_event_has_its_code_and_the_bytes_per_count() {
         let tree = server();
         put(tree.path(), "uncore_imc_0", &[("events/cas_count_read", "event=0x04,umask=0x03")]);
         put(
@@ -285,18 +285,18 @@ mod tests {
                 ("events/read.unit", "MiB"),
             ],
         );
-        let found = controllers(&Root::at(tree.path())).unwrap();
-        assert_eq!(found.len(), 1, "what two PMUs count is counted once: {found:?}");
-        let [read, _] = found[0].events;
-        assert_eq!(read, Counted { event: Event::of_pmu(1, 0x0304), bytes: 64.0 });
+        let listed = controllers(&Root::at(tree.path())).unwrap();
+        assert_eq!(listed.len(), 1, "events of two PMUs are counted once: {listed:?}");
+        let [read, _] = listed[0].events;
+        assert_eq!(read, ByteEvent { event: Event::from_pmu(1, 0x0304), bytes: 64.0 });
     }
 
     #[test]
-    fn bytes_of_a_node_are_counts_times_the_bytes_of_one() {
+    fn bytes_of_a_node_are_counts_times_bytes_per_count() {
         let tree = server();
         let mut source = match Uncore::open(&Root::at(tree.path())) {
             Ok(source) => source,
-            // A kernel that lets nobody count.
+            // Unprivileged counting is not permitted.
             Err(why) => {
                 assert!(why.contains("perf_event_open"), "{why}");
                 return;
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn controllers_of_amd_have_no_names_and_are_known() {
+    fn amd_controllers_are_supported_without_named_events() {
         let tree = tempfile::tempdir().unwrap();
         for umc in ["amd_umc_0", "amd_umc_1"] {
             put(
@@ -333,15 +333,15 @@ mod tests {
                 ],
             );
         }
-        let found = controllers(&Root::at(tree.path())).unwrap();
-        assert_eq!(found.len(), 2);
-        assert_eq!(found[1].cpus, [0, 64]);
-        let codes = found[0].events.map(|counted| counted.event);
-        assert_eq!(codes, [Event::of_pmu(30, 0x10a), Event::of_pmu(30, 0x20a)]);
+        let listed = controllers(&Root::at(tree.path())).unwrap();
+        assert_eq!(listed.len(), 2);
+        assert_eq!(listed[1].cpus, [0, 64]);
+        let codes = listed[0].events.map(|counted| counted.event);
+        assert_eq!(codes, [Event::from_pmu(30, 0x10a), Event::from_pmu(30, 0x20a)]);
     }
 
     #[test]
-    fn a_machine_without_says_which_pmus_it_has_instead() {
+    fn the_reason_lists_the_pmus_of_the_machine() {
         let tree = tempfile::tempdir().unwrap();
         put(tree.path(), "software", &[("type", "1")]);
         put(tree.path(), "msr", &[("type", "7")]);
@@ -349,15 +349,15 @@ mod tests {
         assert!(why.contains("this machine has msr, software"), "{why}");
         put(tree.path(), "arm_cmn_0", &[("type", "9")]);
         let why = controllers(&Root::at(tree.path())).unwrap_err();
-        assert!(why.contains("arm_cmn_0") && why.contains("names no events"), "{why}");
+        assert!(why.contains("arm_cmn_0") && why.contains("lists no events"), "{why}");
     }
 
     #[test]
-    fn bits_go_where_the_format_puts_them_and_what_does_not_fit_is_refused() {
+    fn bits_follow_the_format_and_excess_bits_are_refused() {
         assert_eq!(spread(0x1ff, "0-7,32"), Some(0x1_0000_00ff));
         assert_eq!(spread(3, "8-9"), Some(0x300));
         assert_eq!(spread(u64::MAX, "0-63"), Some(u64::MAX));
-        assert_eq!(spread(4, "8-9"), None, "three bits in two places");
+        assert_eq!(spread(4, "8-9"), None, "three bits for two positions");
         assert_eq!(spread(1, "9-8"), None);
     }
 }

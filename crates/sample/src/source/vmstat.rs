@@ -1,9 +1,8 @@
-//! `vmstat` and `meminfo`: what the memory management of the whole host did and what it holds, from
-//! /proc/vmstat and /proc/meminfo (Documentation/filesystems/proc.rst,
-//! Documentation/admin-guide/mm/transhuge.rst).
+//! `vmstat` and `meminfo`: activity of memory management and memory use of the whole host, from /proc/vmstat
+//! and /proc/meminfo (Documentation/filesystems/proc.rst, Documentation/admin-guide/mm/transhuge.rst).
 //!
-//! These are the sources of `sar -B`, `sar -W` and `sar -r` (sysstat). Since 5.8 the kernel counts
-//! reclaimed pages twice, once by who reclaims (`pgsteal_kswapd`, `_direct`, ..) and once by what
+//! These are the sources of `sar -B`, `sar -W` and `sar -r` (sysstat). Since 5.8 the kernel counts reclaimed
+//! pages twice, by origin of the reclaim (`pgsteal_kswapd`, `_direct`, ..) and by kind of page
 //! (`pgsteal_anon`, `_file`): sysstat up to 12.7.8 adds all of them and shows double.
 
 use assay_kernel::Root;
@@ -67,7 +66,7 @@ pub(crate) const VMSTAT: [Key; 52] = [
     count("pgdemote_kswapd", "pgdemote_kswapd"),
 ];
 
-/// Amounts at an instant; the two counts of huge pages are pages of the default size.
+/// Current amounts; the two counts of huge pages are pages of the default size.
 pub(crate) const MEMINFO: [Key; 23] = [
     kib("total_bytes", "MemTotal"),
     kib("free_bytes", "MemFree"),

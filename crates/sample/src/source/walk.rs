@@ -1,8 +1,8 @@
-//! Counters of many groups in one read, by an iterator of eBPF, where the kernel lets it; otherwise
-//! the reason, and each group's files are read.
+//! Reads counters of many groups at once with an eBPF iterator if the kernel allows it; otherwise there is a
+//! reason, and each group's files are read.
 //!
-//! The iterator is held against the files before it is believed: what they say before and after has
-//! to agree with what it says between.
+//! The iterator is verified against the files before it is used: its values must lie between those of the
+//! files before and after.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,25 +10,25 @@ use std::path::{Path, PathBuf};
 use assay_kernel::Root;
 use assay_kernel::group_iterator::{Counters, GroupIterator, id};
 
-/// With fewer groups reading their files costs less than to begin a walk.
+/// With fewer groups reading their files is cheaper than starting a walk.
 pub(super) const FEW: usize = 16;
 
-/// Groups below the same directory that are not ours and yet are walked over, at the most: so many
-/// times ours, and these.
+/// Limit on foreign groups below the same directory that the walk also visits: this many times the number of
+/// target groups, plus a constant.
 const OTHERS: usize = 3;
 const AND: usize = 64;
 
 /// An iterator over the groups of the targets.
 pub(super) struct Walk {
     iterator: GroupIterator,
-    /// Which of ours a group is, by its id.
-    of: HashMap<u64, usize>,
-    /// The ids of the last walk, in its order, and which of ours they were: the next has the same.
+    /// Index of a target group by its id.
+    index_of: HashMap<u64, usize>,
+    /// The ids of the last walk in order, with the index of target groups: the next walk has the same order.
     order: Vec<(u64, Option<usize>)>,
 }
 
 impl Walk {
-    /// Over the groups of these directories, one a target, in their order.
+    /// A walk over the groups of these directories, one per target, in order.
     pub(super) fn open(
         root: &Root,
         directories: &[PathBuf],
@@ -37,27 +37,27 @@ impl Walk {
         if !root.is_real() {
             return Err("a fake tree has no kernel behind it".to_owned());
         }
-        let say = |error: assay_kernel::Error| error.to_string().replace('\n', ";");
+        let message = |error: assay_kernel::Error| error.to_string().replace('\n', ";");
         let top = common(directories).ok_or("the groups have no directory in common")?;
-        let mut of = HashMap::new();
+        let mut index_of = HashMap::new();
         for (index, directory) in directories.iter().enumerate() {
-            of.insert(id(root, directory).map_err(say)?, index);
+            index_of.insert(id(root, directory).map_err(message)?, index);
         }
-        let room = (directories.len() * (1 + OTHERS) + AND).next_power_of_two();
-        let iterator = GroupIterator::open(root, &top, counters, room).map_err(say)?;
-        Ok(Self { iterator, of, order: Vec::new() })
+        let capacity = (directories.len() * (1 + OTHERS) + AND).next_power_of_two();
+        let iterator = GroupIterator::open(root, &top, counters, capacity).map_err(message)?;
+        Ok(Self { iterator, index_of, order: Vec::new() })
     }
 
-    /// Hands on the numbers of each of our groups that is there, with its index.
+    /// Passes the values of each existing target group to `each`, with its index.
     pub(super) fn read(&mut self, mut each: impl FnMut(usize, &[u64])) -> Result<(), String> {
-        let Self { iterator, of, order } = self;
+        let Self { iterator, index_of, order } = self;
         let groups = iterator.read().map_err(|error| error.to_string().replace('\n', ";"))?;
-        for (place, group) in groups.enumerate() {
-            let index = match order.get(place) {
+        for (position, group) in groups.enumerate() {
+            let index = match order.get(position) {
                 Some((id, index)) if *id == group.id => *index,
                 _ => {
-                    let index = of.get(&group.id).copied();
-                    order.truncate(place);
+                    let index = index_of.get(&group.id).copied();
+                    order.truncate(position);
                     order.push((group.id, index));
                     index
                 }
@@ -69,44 +69,42 @@ impl Walk {
         Ok(())
     }
 
-    /// Whether the `number`th number of all groups is what `file` says it is, which is asked before
-    /// and after. A number that moves between the two is believed if it lies between them.
-    pub(super) fn prove(
+    /// Verifies the `number`th value of all groups against `file`, which is read before and after. A value
+    /// that changes in between is accepted if it lies between the two.
+    pub(super) fn verify(
         &mut self,
         number: usize,
         mut file: impl FnMut(usize) -> Option<u64>,
     ) -> Result<(), String> {
-        let count = self.of.len();
+        let count = self.index_of.len();
         let before: Vec<Option<u64>> = (0..count).map(&mut file).collect();
-        let mut found = vec![None; count];
-        self.read(|index, numbers| found[index] = numbers.get(number).copied())?;
-        for (index, (before, found)) in before.into_iter().zip(found).enumerate() {
+        let mut walked = vec![None; count];
+        self.read(|index, numbers| walked[index] = numbers.get(number).copied())?;
+        for (index, (before, walked)) in before.into_iter().zip(walked).enumerate() {
             let (Some(before), Some(after)) = (before, file(index)) else { continue };
-            let Some(found) = found else {
-                return Err("the iterator of the kernel shows fewer groups than there are".into());
+            let Some(walked) = walked else {
+                return Err("the kernel's iterator returns too few groups".into());
             };
-            if !(before.min(after)..=before.max(after)).contains(&found) && before == after {
-                return Err(format!(
-                    "the iterator of the kernel says {found} where the file says {before}"
-                ));
+            if !(before.min(after)..=before.max(after)).contains(&walked) && before == after {
+                return Err(format!("the kernel's iterator returns {walked}, the file {before}"));
             }
         }
         Ok(())
     }
 }
 
-/// What to say where there is no iterator, and why, unless groups are few.
+/// The entry of `not_available` if there is no iterator, unless groups are few.
 pub(super) fn reason(source: &str, why: Option<&Option<String>>) -> Vec<(String, String)> {
-    let say = |why: &String| {
+    let entry = |why: &String| {
         (
             format!("{source}.iterator"),
             format!("groups are read from their files, one by one: {why}"),
         )
     };
-    why.and_then(Option::as_ref).map(say).into_iter().collect()
+    why.and_then(Option::as_ref).map(entry).into_iter().collect()
 }
 
-/// The innermost directory that all lie in.
+/// The innermost directory that contains all of them.
 fn common(directories: &[PathBuf]) -> Option<PathBuf> {
     let mut top = directories.first()?.as_path();
     for directory in directories {
@@ -114,7 +112,7 @@ fn common(directories: &[PathBuf]) -> Option<PathBuf> {
             top = top.parent()?;
         }
     }
-    // One group alone is its own top.
+    // A single group is its own top.
     (top != Path::new("/")).then(|| top.to_owned())
 }
 
@@ -124,10 +122,11 @@ mod tests {
 
     #[test]
     fn the_common_directory_is_the_innermost_and_never_the_root() {
-        let of = |paths: &[&str]| common(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
-        assert_eq!(of(&["/cg/a/b", "/cg/a/c", "/cg/ab"]), Some(PathBuf::from("/cg")));
-        assert_eq!(of(&["/cg/a", "/cg/a/b"]), Some(PathBuf::from("/cg/a")));
-        assert_eq!(of(&["/cg/a"]), Some(PathBuf::from("/cg/a")));
-        assert_eq!((of(&["/x/a", "/y/b"]), of(&[])), (None, None));
+        let common_of =
+            |paths: &[&str]| common(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(common_of(&["/cg/a/b", "/cg/a/c", "/cg/ab"]), Some(PathBuf::from("/cg")));
+        assert_eq!(common_of(&["/cg/a", "/cg/a/b"]), Some(PathBuf::from("/cg/a")));
+        assert_eq!(common_of(&["/cg/a"]), Some(PathBuf::from("/cg/a")));
+        assert_eq!((common_of(&["/x/a", "/y/b"]), common_of(&[])), (None, None));
     }
 }

@@ -1,5 +1,5 @@
-//! What a host may lack or do while it is sampled: files that are not there, a disk that is full,
-//! processes that come and go, a clock that is set.
+//! Conditions of a host while it is sampled: missing files, a full disk, processes that come and go, a
+//! changed clock.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed set-up fails the test")]
 
@@ -23,7 +23,7 @@ use assay_test_support::{HostSnapshot, busy_host_lock, put};
 const FREE: &str = "Node 0, zone Normal 0 0 0 0 0 0 0 0 0 0 1\n";
 const TYPE: &str = "Node 0, zone Normal, type Movable 0 0 0 0 0 0 0 0 0 0 1\n";
 
-/// Every file of a host, with what it says and which sources go with it.
+/// Every file of a host, with its content and the sources that depend on it.
 const FILES: [(&str, &str, &[&str]); 17] = [
     ("cg/a/io.stat", "8:0 rbytes=1 wbytes=2 rios=3 wios=4\n", &["io"]),
     ("cg/a/cpuacct.usage", "1\n", &["cpu"]),
@@ -57,7 +57,7 @@ fn tree() -> tempfile::TempDir {
     tree
 }
 
-/// Samples for three rounds; returns the sources that have rows, and what is not available.
+/// Samples for three rounds; returns the sources that have rows, and the missing ones.
 fn sampled(tree: &Path) -> (BTreeSet<String>, Vec<(String, String)>) {
     let all = SOURCES.iter().map(|source| source.name.to_owned()).collect();
     let prepared = prepare_chosen(&Root::at(tree), &targets(), &Choice::Most(all));
@@ -65,7 +65,7 @@ fn sampled(tree: &Path) -> (BTreeSet<String>, Vec<(String, String)>) {
     let folder = tempfile::tempdir().unwrap();
     let interval = Duration::from_millis(5);
     let sampler =
-        Sampler::start(prepared, folder.path(), interval, SamplerAffinity::anywhere("a test"))
+        Sampler::start(prepared, folder.path(), interval, SamplerAffinity::unrestricted("a test"))
             .unwrap();
     std::thread::sleep(Duration::from_millis(20));
     let outcome = sampler.stop();
@@ -76,17 +76,17 @@ fn sampled(tree: &Path) -> (BTreeSet<String>, Vec<(String, String)>) {
 }
 
 #[test]
-fn a_kernel_that_lacks_a_file_is_sampled_without_it_and_says_why() {
+fn a_missing_file_disables_its_sources_with_a_reason() {
     let (whole, _) = sampled(tree().path());
     assert!(whole.len() >= 12, "{whole:?}");
     for (path, _, sources) in FILES {
         let tree = tree();
         std::fs::remove_file(tree.path().join(path)).unwrap();
-        let (found, lacking) = sampled(tree.path());
-        let lost: BTreeSet<&str> = whole.difference(&found).map(String::as_str).collect();
-        let wanted: BTreeSet<&str> =
+        let (remaining, lacking) = sampled(tree.path());
+        let lost: BTreeSet<&str> = whole.difference(&remaining).map(String::as_str).collect();
+        let expected: BTreeSet<&str> =
             sources.iter().copied().filter(|source| whole.contains(*source)).collect();
-        assert_eq!(lost, wanted, "without {path}");
+        assert_eq!(lost, expected, "without {path}");
         for source in sources {
             let reason = lacking.iter().find(|(name, _)| name == source);
             let reason =
@@ -96,18 +96,18 @@ fn a_kernel_that_lacks_a_file_is_sampled_without_it_and_says_why() {
     }
 }
 
-/// A file system in memory, of our own, that is almost full.
+/// An almost full file system in memory.
 struct Full(tempfile::TempDir);
 
 impl Full {
     fn mount() -> Self {
-        let place = tempfile::Builder::new().prefix("assay-test-full-").tempdir().unwrap();
+        let folder = tempfile::Builder::new().prefix("assay-test-full-").tempdir().unwrap();
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=256k", "assay-test"])
-            .arg(place.path())
+            .arg(folder.path())
             .status();
         assert!(mounted.unwrap().success());
-        let full = Self(place);
+        let full = Self(folder);
         std::fs::write(full.0.path().join("ballast"), vec![1; 100 << 10]).unwrap();
         full
     }
@@ -120,24 +120,25 @@ impl Drop for Full {
 }
 
 #[test]
-fn a_disk_full_of_samples_ends_the_samples_and_not_the_trial() {
-    const NAME: &str = "a_disk_full_of_samples_ends_the_samples_and_not_the_trial";
+fn a_full_disk_ends_the_samples_but_not_the_trial() {
+    const NAME: &str = "a_full_disk_ends_the_samples_but_not_the_trial";
     let Some(_lock) = busy_host_lock(NAME, &[]) else { return };
     let before = HostSnapshot::take();
     let full = Full::mount();
     let tree = tree();
     let prepared = prepare_chosen(&Root::at(tree.path()), &targets(), &Choice::Usual);
-    let place = full.0.path();
+    let folder = full.0.path();
     let interval = Duration::from_millis(1);
     let sampler =
-        Sampler::start(prepared, place, interval, SamplerAffinity::anywhere("a test")).unwrap();
+        Sampler::start(prepared, folder, interval, SamplerAffinity::unrestricted("a test"))
+            .unwrap();
     std::thread::sleep(Duration::from_millis(2500));
     let outcome = sampler.stop();
     let failure = outcome.failure.unwrap().to_string();
     assert!(failure.contains("No space left on device"), "{failure}");
     assert!(outcome.cost.rounds > 5, "sampling went on");
-    // What was written before is there, and says for how many rows it is.
-    let tables = read_tables(place).unwrap();
+    // Rows written before remain, and their number is recorded.
+    let tables = read_tables(folder).unwrap();
     let rows: u64 = tables.iter().map(|table| table.time_ns.len() as u64).sum();
     let written: u64 = outcome.cost.sources.values().map(|source| source.rows).sum();
     assert_eq!(rows, written);
@@ -151,7 +152,7 @@ fn grows(table: &Table, subject: &str, column: &str) -> bool {
 }
 
 #[test]
-fn threads_and_processes_that_come_and_go_are_followed_without_a_failure() {
+fn threads_and_processes_that_come_and_go_are_followed() {
     let of = Processes::Tree { pid: std::process::id(), itself: false };
     let targets = Targets {
         processes: Ok(vec![ProcessTarget { name: "churn".to_owned(), of }]),
@@ -161,8 +162,8 @@ fn threads_and_processes_that_come_and_go_are_followed_without_a_failure() {
     let prepared = prepare_chosen(&Root::real(), &targets, &choice);
     let folder = tempfile::tempdir().unwrap();
     let interval = Duration::from_millis(10);
-    let seat = SamplerAffinity::anywhere("a test");
-    let sampler = Sampler::start(prepared, folder.path(), interval, seat).unwrap();
+    let affinity = SamplerAffinity::unrestricted("a test");
+    let sampler = Sampler::start(prepared, folder.path(), interval, affinity).unwrap();
     let script = "i=0; while [ $i -lt 150 ]; do (sleep 0.02; true) & i=$((i+1)); done; wait";
     let began = Instant::now();
     let mut churn = Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().unwrap();
@@ -174,20 +175,21 @@ fn threads_and_processes_that_come_and_go_are_followed_without_a_failure() {
     assert!(threads.subjects.len() > 5, "{:?} in {:?}", threads.subjects, began.elapsed());
     for subject in &threads.subjects {
         assert!(grows(threads, subject, "run_ns"), "{subject}");
-        // It has ended, and that is the last that is said of it.
+        // It has ended; its last row shows that.
         let last = threads.series(subject, "state").last().map(|(_, state)| state);
         assert_eq!(last, Some(u64::from(b'X')), "{subject}");
     }
 }
 
 #[test]
-fn times_are_of_a_clock_that_nobody_can_set() {
+fn times_are_of_a_monotonic_clock() {
     let tree = tree();
     let prepared = prepare_chosen(&Root::at(tree.path()), &targets(), &Choice::Usual);
     let folder = tempfile::tempdir().unwrap();
     let before = clock::monotonic_ns();
-    let seat = SamplerAffinity::anywhere("a test");
-    let sampler = Sampler::start(prepared, folder.path(), Duration::from_millis(5), seat).unwrap();
+    let affinity = SamplerAffinity::unrestricted("a test");
+    let sampler =
+        Sampler::start(prepared, folder.path(), Duration::from_millis(5), affinity).unwrap();
     std::thread::sleep(Duration::from_millis(20));
     assert!(sampler.stop().failure.is_none());
     let after = clock::monotonic_ns();
@@ -195,7 +197,7 @@ fn times_are_of_a_clock_that_nobody_can_set() {
         assert!(table.time_ns.is_sorted(), "{}", table.source);
         assert!(table.time_ns.iter().all(|time| (before..=after).contains(time)));
     }
-    // Nor does the sampler ask any other: a step of the wall clock cannot reach it.
+    // The sampler uses no other clock: a step of the wall clock cannot affect it.
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -211,7 +213,7 @@ fn times_are_of_a_clock_that_nobody_can_set() {
     }
 }
 
-/// A source of which no read after so many ever ends.
+/// A source that blocks forever after a number of reads.
 struct Probe {
     columns: Vec<String>,
     reads: Arc<AtomicUsize>,
@@ -254,11 +256,16 @@ impl Source for Probe {
 
 fn started(probe: Probe, folder: &Path) -> Result<Sampler, assay_run_folder::Error> {
     let prepared = Prepared { sources: vec![Box::new(probe)], not_available: [].into() };
-    Sampler::start(prepared, folder, Duration::from_millis(20), SamplerAffinity::anywhere("a test"))
+    Sampler::start(
+        prepared,
+        folder,
+        Duration::from_millis(20),
+        SamplerAffinity::unrestricted("a test"),
+    )
 }
 
 #[test]
-fn a_source_that_hangs_keeps_no_run_from_its_end() {
+fn a_hanging_source_does_not_block_the_end_of_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let sampler = started(Probe::new(3), folder.path()).unwrap();
     std::thread::sleep(Duration::from_millis(1500));
@@ -270,7 +277,7 @@ fn a_source_that_hangs_keeps_no_run_from_its_end() {
 }
 
 #[test]
-fn a_source_that_hangs_at_once_keeps_no_run_from_its_beginning() {
+fn a_source_that_hangs_at_once_does_not_block_the_start_of_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let begun = Instant::now();
     let failure = started(Probe::new(0), folder.path()).err().unwrap().to_string();
@@ -278,9 +285,9 @@ fn a_source_that_hangs_at_once_keeps_no_run_from_its_beginning() {
     assert!(failure.contains("source `probe` hangs"), "{failure}");
 }
 
-/// A FIFO without a writer stands for the map of a process that never lets it go.
+/// A FIFO without a writer acts as a memory map that is locked forever.
 #[test]
-fn a_process_whose_memory_map_is_locked_keeps_no_other_source_waiting() {
+fn a_locked_memory_map_does_not_delay_other_sources() {
     let tree = tree();
     let rest: Vec<String> = (5..=52).map(|field| field.to_string()).collect();
     put(tree.path(), "proc/7/stat", &format!("7 (p) S 1 {}\n", rest.join(" ")));
@@ -299,7 +306,7 @@ fn a_process_whose_memory_map_is_locked_keeps_no_other_source_waiting() {
     let begun = Instant::now();
     let interval = Duration::from_millis(50);
     let sampler =
-        Sampler::start(prepared, folder.path(), interval, SamplerAffinity::anywhere("a test"))
+        Sampler::start(prepared, folder.path(), interval, SamplerAffinity::unrestricted("a test"))
             .unwrap();
     std::thread::sleep(Duration::from_millis(2500));
     let outcome = sampler.stop();

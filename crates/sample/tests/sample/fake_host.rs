@@ -1,4 +1,4 @@
-//! Sampling a fake tree: what is read, what is missing, and what it is called.
+//! Sampling a fake tree: values, missing sources, and names.
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ fn targets() -> Targets {
 }
 
 #[test]
-fn every_source_lands_in_its_table_and_a_missing_one_says_why() {
+fn every_source_has_its_table_and_missing_ones_a_reason() {
     let tree = tree();
     let prepared = prepare(&Root::at(tree.path()), &targets());
     let reason = &prepared.not_available["pressure"];
@@ -63,7 +63,7 @@ fn every_source_lands_in_its_table_and_a_missing_one_says_why() {
         prepared,
         folder.path(),
         Duration::from_millis(5),
-        SamplerAffinity::anywhere("a test"),
+        SamplerAffinity::unrestricted("a test"),
     )
     .unwrap();
     std::thread::sleep(Duration::from_millis(30));
@@ -102,7 +102,7 @@ fn every_source_lands_in_its_table_and_a_missing_one_says_why() {
 }
 
 #[test]
-fn a_counter_that_vanishes_is_null_and_not_zero() {
+fn a_counter_that_disappears_is_null() {
     let tree = tree();
     put(tree.path(), "sys/block/loop0/stat", "garbage\n");
     let mut prepared = prepare(&Root::at(tree.path()), &targets());
@@ -112,7 +112,7 @@ fn a_counter_that_vanishes_is_null_and_not_zero() {
     assert_eq!(rows.table().column("in_flight").unwrap().values, [None]);
 }
 
-/// Targets of so many groups, with their files.
+/// Targets of this many groups, with their files.
 fn many(tree: &Path, groups: usize) -> Targets {
     let groups = (0..groups).map(|index| {
         let name = format!("many{index}");
@@ -129,14 +129,14 @@ fn many(tree: &Path, groups: usize) -> Targets {
     Targets { groups: groups.collect(), ..Targets::default() }
 }
 
-/// Of the first group: readings of bytes, of requests, of CPU time.
+/// Number of readings of bytes, requests and CPU time of the first group.
 fn readings(groups: usize) -> [usize; 3] {
     let tree = tree();
     let prepared = prepare(&Root::at(tree.path()), &many(tree.path(), groups));
     let folder = tempfile::tempdir().unwrap();
     let interval = Duration::from_millis(10);
     let sampler =
-        Sampler::start(prepared, folder.path(), interval, SamplerAffinity::anywhere("a test"))
+        Sampler::start(prepared, folder.path(), interval, SamplerAffinity::unrestricted("a test"))
             .unwrap();
     std::thread::sleep(Duration::from_millis(300));
     assert!(sampler.stop().failure.is_none());
@@ -148,24 +148,24 @@ fn readings(groups: usize) -> [usize; 3] {
 }
 
 #[test]
-fn few_files_are_read_whole_in_every_round() {
+fn few_files_are_all_read_in_every_round() {
     let [bytes, requests, cpu] = readings(40);
     assert!(bytes >= 3, "{bytes}");
     assert_eq!((requests, cpu), (bytes, bytes));
 }
 
 #[test]
-fn of_many_files_those_with_bytes_alone_are_read_in_every_round() {
+fn of_many_files_only_those_with_bytes_are_read_in_every_round() {
     let [bytes, requests, cpu] = readings(100);
     assert!(bytes > 12, "{bytes}");
     assert_eq!(requests, cpu);
-    // The first and the last round are whole, and every tenth between them.
+    // The first and the last round read everything, and every tenth in between.
     let expected = (bytes - 1).div_ceil(10) + 1;
     assert_eq!(requests, expected, "{bytes} rounds");
 }
 
 #[test]
-fn the_first_io_of_a_group_is_seen_and_a_silent_group_is_named() {
+fn the_first_io_of_a_group_is_detected_and_a_silent_group_is_named() {
     let tree = tree();
     let root = Root::at(tree.path());
     let error = FirstIo::prepare(&root, &targets()).skew(Duration::from_millis(5)).unwrap_err();

@@ -1,5 +1,5 @@
-//! Following threads and pages on fake trees, and threads on this kernel: what vanishes, what comes
-//! back under the same id, and very many of them.
+//! Following threads and pages on fake trees, and threads on this kernel: threads that disappear, reused ids,
+//! and very many threads.
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 use std::fs;
@@ -14,7 +14,7 @@ use assay_sample::{
 };
 use assay_test_support::put;
 
-/// A thread on `cpu` that has run for `run` ns; `threads` is how many its process has.
+/// A thread on `cpu` that has run for `run` ns; `threads` is the number of threads of its process.
 fn thread(tree: &Path, pid: u32, tid: u32, started: u64, cpu: u16, run: u64) {
     let mut fields: Vec<u64> = vec![0; 53];
     (fields[4], fields[20], fields[22], fields[39]) = (1, 1, started, u64::from(cpu));
@@ -28,7 +28,7 @@ fn thread(tree: &Path, pid: u32, tid: u32, started: u64, cpu: u16, run: u64) {
     }
 }
 
-/// A thread that has ended: the kernel's files of it read nothing, also where they are kept open.
+/// A thread that has ended: its kernel files yield nothing, even through open descriptors.
 fn end(tree: &Path, pid: u32, tid: u32) {
     let folder = tree.join(format!("proc/{pid}/task/{tid}"));
     for name in ["stat", "schedstat"] {
@@ -53,7 +53,7 @@ fn threads_of(root: &Root, targets: &Targets) -> (Box<dyn Source>, Rows) {
     let Prepared { sources, not_available } = prepare_chosen(root, targets, &choice);
     let source = sources.into_iter().find(|source| source.name() == "threads");
     let source = source.unwrap_or_else(|| unreachable!("{not_available:?}"));
-    // Each reading of this clock is later than any pause between two looks.
+    // The clock advances between readings by more than any period.
     let rows = Rows::new(source.as_ref(), || {
         static CLOCK: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1 << 50);
         CLOCK.fetch_add(2_000_000_000, std::sync::atomic::Ordering::SeqCst)
@@ -85,7 +85,7 @@ fn a_thread_has_a_row_when_it_has_run_and_one_when_it_ends() {
     assert_eq!(last(&rows.table(), "a:work er:50:50", "node"), Some(1));
     assert_eq!(last(&rows.table(), "a:work er:50:51", "run_ns"), Some(0), "it slept");
 
-    // One ends in the middle: its files read nothing any more.
+    // One thread ends meanwhile: its files yield nothing any more.
     end(tree.path(), 50, 51);
     source.read(&mut rows, Depth::Whole);
     assert_eq!(last(&rows.table(), "a:work er:50:51", "state"), Some(u64::from(b'X')));
@@ -94,13 +94,13 @@ fn a_thread_has_a_row_when_it_has_run_and_one_when_it_ends() {
 }
 
 #[test]
-fn an_id_that_is_given_out_again_is_another_thread() {
+fn a_reused_id_is_another_thread() {
     let tree = tempfile::tempdir().unwrap();
     thread(tree.path(), 60, 60, 100, 0, 1000);
     let targets = group(tree.path(), &[60]);
     let (mut source, mut rows) = threads_of(&Root::at(tree.path()), &targets);
     source.read(&mut rows, Depth::Whole);
-    // The old one is gone with its files, another bears its id.
+    // The previous thread has ended, another one has its id.
     end(tree.path(), 60, 60);
     thread(tree.path(), 60, 60, 777, 0, 5);
     source.read(&mut rows, Depth::Whole);
@@ -112,7 +112,7 @@ fn an_id_that_is_given_out_again_is_another_thread() {
 }
 
 #[test]
-fn a_group_that_is_removed_ends_its_threads_and_nothing_else() {
+fn removing_a_group_ends_its_threads() {
     let tree = tempfile::tempdir().unwrap();
     thread(tree.path(), 70, 70, 1, 0, 10);
     let (mut source, mut rows) = threads_of(&Root::at(tree.path()), &group(tree.path(), &[70]));
@@ -128,7 +128,7 @@ fn a_group_that_is_removed_ends_its_threads_and_nothing_else() {
 
 #[test]
 fn ten_thousand_threads_are_followed() {
-    // Thirty thousand inodes are made in no time in memory, and in minutes on a busy disk.
+    // Creating thirty thousand inodes is fast in memory, but takes minutes on a busy disk.
     let memory = Path::new("/dev/shm");
     let tree = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     let tree = tree.unwrap();
@@ -146,7 +146,7 @@ fn ten_thousand_threads_are_followed() {
 }
 
 #[test]
-fn threads_of_a_real_child_and_of_what_it_forks_are_followed() {
+fn threads_of_a_real_child_and_its_descendants_are_followed() {
     let root = Root::real();
     let script = "i=0; while [ $i -lt 2000000 ]; do i=$((i+1)); done; sleep 30";
     let mut child = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
@@ -160,7 +160,7 @@ fn threads_of_a_real_child_and_of_what_it_forks_are_followed() {
         prepared,
         folder.path(),
         Duration::from_millis(20),
-        SamplerAffinity::anywhere("a test"),
+        SamplerAffinity::unrestricted("a test"),
     )
     .unwrap();
     let until = std::time::Instant::now() + Duration::from_secs(60);

@@ -1,5 +1,5 @@
-//! The sampler on made-up hosts and on this one. That its loop allocates nothing is in `steady.rs`, a
-//! binary of its own, because it counts with an allocator of its own.
+//! The sampler on fake hosts and on this one. `steady.rs`, which checks that its loop does not allocate, is a
+//! separate binary because it uses its own allocator.
 
 mod bad_input;
 mod fake_host;

@@ -1,5 +1,5 @@
-//! Many groups on the real host: the iterator of the kernel gives the numbers of the files, a group
-//! that is removed has none, and nothing is left behind.
+//! Many groups on the real host: the kernel's iterator yields the values of the files, a removed group has
+//! none, and nothing is left behind.
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use assay_test_support::{HostSnapshot, host_lock, skip};
 
 const GROUPS: usize = 20;
 
-/// Groups of our own in the hierarchies of cgroup v1 that count CPU time and memory.
+/// Groups made by this test in the hierarchies of cgroup v1 that count CPU time and memory.
 struct Groups {
     homes: Vec<PathBuf>,
 }
@@ -56,7 +56,7 @@ impl Groups {
         Targets { groups: (0..GROUPS).map(group).collect(), ..Targets::default() }
     }
 
-    /// Lets a shell that has entered this group work for a while, and waits until it has ended.
+    /// Runs a shell in this group for a while, and waits until it has ended.
     fn work_in(&self, index: usize) {
         let enter = |home: &PathBuf| format!("echo 0 > {}/g{index}/tasks", home.display());
         let enter: Vec<String> = self.homes.iter().map(enter).collect();
@@ -96,8 +96,8 @@ fn value(table: &Table, index: usize, column: &str) -> Option<u64> {
 }
 
 #[test]
-fn the_iterator_over_groups_gives_the_numbers_of_their_files() {
-    const NAME: &str = "the_iterator_over_groups_gives_the_numbers_of_their_files";
+fn the_iterator_yields_the_values_of_the_groups_files() {
+    const NAME: &str = "the_iterator_yields_the_values_of_the_groups_files";
     let Some(_lock) = host_lock(NAME, &[]) else { return };
     let before = HostSnapshot::take();
     let Some(groups) = Groups::make() else {
@@ -130,15 +130,15 @@ fn the_iterator_over_groups_gives_the_numbers_of_their_files() {
             ("max_events", "memory.failcnt"),
             ("oom_kills", "memory.oom_control"),
         ] {
-            let found = value(&memory_table, index, column);
-            assert_eq!(found, groups.file(1, index, file), "g{index} {column}");
+            let sampled = value(&memory_table, index, column);
+            assert_eq!(sampled, groups.file(1, index, file), "g{index} {column}");
         }
         assert!(value(&memory_table, index, "anon_bytes").is_some(), "g{index}");
     }
     assert!(value(&cpu_table, 3, "usage_ns") > Some(1_000_000));
     assert!(value(&memory_table, 7, "peak_bytes") > Some(0));
 
-    // A group that is removed while it is sampled has no numbers from then on, and others have.
+    // A group that is removed while sampled has no values from then on; the others have.
     for home in &groups.homes {
         std::fs::remove_dir(home.join("g3")).unwrap();
     }
@@ -154,7 +154,7 @@ fn the_iterator_over_groups_gives_the_numbers_of_their_files() {
 }
 
 #[test]
-fn a_group_that_is_removed_while_its_files_are_read_has_no_numbers() {
+fn a_group_removed_while_its_files_are_read_has_no_values() {
     let tree = tempfile::tempdir().unwrap();
     for name in ["a", "b"] {
         let folder = tree.path().join("cg").join(name);
@@ -172,7 +172,7 @@ fn a_group_that_is_removed_while_its_files_are_read_has_no_numbers() {
     let root = Root::at(tree.path());
     let mut prepared = prepare_chosen(&root, &targets, &Choice::Usual);
     let (mut cpu, mut rows) = source(&mut prepared, "cpu");
-    // A file of a group that is gone reads ENODEV; one of a fake tree can only be emptied.
+    // Reading a file of a removed group fails with ENODEV; in a fake tree it can only be emptied.
     std::fs::write(tree.path().join("cg/a/cpuacct.usage"), "").unwrap();
     std::fs::remove_dir_all(tree.path().join("cg/a")).unwrap();
     cpu.read(&mut rows, Depth::Whole);

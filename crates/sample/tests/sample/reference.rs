@@ -1,4 +1,4 @@
-//! docs/reference/sources.md is what the program does: written with ASSAY_BLESS=1, else compared.
+//! docs/reference/sources.md matches the program: written with ASSAY_BLESS=1, otherwise compared.
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
@@ -12,7 +12,7 @@ use assay_sample::registry::{SOURCES, SourceInfo};
 use assay_sample::{Choice, PERF_COLUMNS, UNCORE_COLUMNS, prepare_chosen};
 use assay_test_support::put;
 
-/// A host that has every file, so that every source opens; with one node and one CPU.
+/// A host with every file, so that every source opens; one node and one CPU.
 fn tree() -> tempfile::TempDir {
     let tree = tempfile::tempdir().unwrap();
     let free = "0 0 0 0 0 0 0 0 0 0 1";
@@ -53,22 +53,22 @@ fn tree() -> tempfile::TempDir {
     tree
 }
 
-/// Columns by source, as the program has them.
+/// Columns by source, according to the program.
 fn columns() -> BTreeMap<String, Vec<String>> {
     let tree = tree();
     let all = SOURCES.iter().map(|source| source.name.to_owned()).collect();
     let prepared = prepare_chosen(&Root::at(tree.path()), &targets(), &Choice::Most(all));
     let sources = prepared.sources.iter();
-    let of = sources.map(|source| (source.name().to_owned(), source.columns().to_vec()));
-    // No tree of files stands for the counters of a CPU and of a memory controller.
+    let opened = sources.map(|source| (source.name().to_owned(), source.columns().to_vec()));
+    // No file tree can represent the counters of a CPU and of a memory controller.
     let counters = [("perf", PERF_COLUMNS.as_slice()), ("uncore", UNCORE_COLUMNS.as_slice())];
     let counters = counters.map(|(source, columns)| {
         (source.to_owned(), columns.iter().map(|column| (*column).to_owned()).collect())
     });
-    of.chain(counters).collect()
+    opened.chain(counters).collect()
 }
 
-/// What a column counts, told by its name: names end in their unit, or are the kernel's own.
+/// The unit of a column, derived from its name: names end in their unit, or are the kernel's.
 fn unit(source: &str, column: &str) -> &'static str {
     let kernel = ["pgpgin", "pgpgout"];
     match column {
@@ -144,7 +144,7 @@ fn section(text: &mut String, source: &SourceInfo, columns: &[String]) {
 }
 
 #[test]
-fn the_reference_of_sources_is_what_the_program_has() {
+fn the_reference_of_sources_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/sources.md");
     let document = document();
     if std::env::var_os("ASSAY_BLESS").is_some() {
@@ -155,7 +155,7 @@ fn the_reference_of_sources_is_what_the_program_has() {
 }
 
 #[test]
-fn every_source_that_is_read_opens_on_a_host_that_has_its_files() {
+fn every_source_opens_on_a_host_with_all_files() {
     let columns = columns();
     for source in SOURCES.iter().filter(|source| !source.pace.is_empty()) {
         assert!(
@@ -168,9 +168,9 @@ fn every_source_that_is_read_opens_on_a_host_that_has_its_files() {
 }
 
 #[test]
-fn what_disturbs_the_host_is_read_only_where_it_is_asked_for_by_name() {
-    assert!(!Choice::Most(Vec::new()).takes("pagetypeinfo"));
-    assert!(Choice::Most(vec!["pagetypeinfo".to_owned()]).takes("pagetypeinfo"));
-    assert!(Choice::Most(Vec::new()).takes("threads"));
-    assert!(!Choice::Usual.takes("threads") && Choice::Usual.takes("vmstat"));
+fn disturbing_sources_are_read_only_on_request() {
+    assert!(!Choice::Most(Vec::new()).includes("pagetypeinfo"));
+    assert!(Choice::Most(vec!["pagetypeinfo".to_owned()]).includes("pagetypeinfo"));
+    assert!(Choice::Most(Vec::new()).includes("threads"));
+    assert!(!Choice::Usual.includes("threads") && Choice::Usual.includes("vmstat"));
 }

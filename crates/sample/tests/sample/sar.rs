@@ -1,8 +1,7 @@
-//! Our counters beside those of sysstat's `sadc`, read from the same kernel at the same time: what
-//! sysstat has read lies between what was read here before and after, and the steal column shows
-//! what it counts twice. Counters only grow, so that no tolerance is needed: instants that differ
-//! move the ends, and not the order. That the columns computed from equal counters are equal too is
-//! tested on readings of sysstat's own (`crates/report/tests/report/sar.rs`).
+//! Comparison with the counters of sysstat's `sadc`, read from the same kernel at the same time: sysstat's
+//! values must lie between those read here before and after, and the steal column shows what sysstat counts
+//! twice. Counters only grow, so no tolerance is needed. That columns computed from equal counters are equal
+//! as well is tested on sysstat's own readings (`crates/report/tests/report/sar.rs`).
 
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 use std::collections::BTreeMap;
@@ -19,7 +18,7 @@ use assay_test_support::{HostSnapshot, Need, host_lock, skip};
 
 const SADC: [&str; 2] = ["/usr/lib/sysstat/sadc", "/usr/lib64/sa/sadc"];
 
-/// The last row that a source has of the host, by column.
+/// The host's last row of a source, by column.
 fn reading(source: &mut Box<dyn Source>) -> BTreeMap<String, u64> {
     let mut rows = Rows::new(source.as_ref(), || 1);
     source.read(&mut rows, Depth::Full);
@@ -29,12 +28,12 @@ fn reading(source: &mut Box<dyn Source>) -> BTreeMap<String, u64> {
     table.columns.iter().filter_map(value).collect()
 }
 
-/// What `sadf -r` prints of a file: each column with its first and its last number.
+/// Output of `sadf -r` for a file: each column with its first and its last value.
 fn raw(file: &Path, what: &str) -> BTreeMap<String, (u64, u64)> {
     raw_of(file, what, "")
 }
 
-/// The same of the lines with this word.
+/// The same for the lines that contain this word.
 fn raw_of(file: &Path, what: &str, with: &str) -> BTreeMap<String, (u64, u64)> {
     let output = Command::new("sadf").arg("-r").arg(file).args(["--", what]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -59,7 +58,7 @@ fn raw_of(file: &Path, what: &str, with: &str) -> BTreeMap<String, (u64, u64)> {
     columns
 }
 
-/// A loop device over a file of its own, which is gone with it.
+/// A loop device over a temporary file.
 struct Loop {
     node: PathBuf,
     _folder: tempfile::TempDir,
@@ -79,7 +78,7 @@ impl Loop {
         self.node.file_name().unwrap().to_string_lossy().into_owned()
     }
 
-    /// Writes to it until told to stop.
+    /// Writes until `stop` is set.
     fn write_until(&self, stop: &AtomicBool) {
         let mut device = File::options().write(true).open(&self.node).unwrap();
         while !stop.load(Ordering::Relaxed) {
@@ -98,8 +97,8 @@ impl Drop for Loop {
 }
 
 #[test]
-fn counters_of_paging_are_those_that_sysstat_reads_and_steal_is_not_doubled() {
-    const NAME: &str = "counters_of_paging_are_those_that_sysstat_reads_and_steal_is_not_doubled";
+fn counters_of_paging_match_sysstat_and_steal_is_not_doubled() {
+    const NAME: &str = "counters_of_paging_match_sysstat_and_steal_is_not_doubled";
     let Some(sadc) = SADC.into_iter().find(|path| Path::new(path).exists()) else {
         return skip(NAME, "sysstat is not installed (scripts/setup test-host)");
     };
@@ -113,12 +112,12 @@ fn counters_of_paging_are_those_that_sysstat_reads_and_steal_is_not_doubled() {
     let after = reading(&mut source);
     assert!(status.success());
     let theirs = raw(&file, "-B");
-    let within = |ours: &str, theirs_is: &str| {
+    let within = |ours: &str, sysstat_value: &str| {
         let (Some(before), Some(after)) = (before.get(ours), after.get(ours)) else { return };
-        let (first, last) = theirs[theirs_is];
+        let (first, last) = theirs[sysstat_value];
         assert!(
             *before <= first && first <= last && last <= *after,
-            "{theirs_is}: {before} {first} {last} {after}"
+            "{sysstat_value}: {before} {first} {last} {after}"
         );
     };
     within("pgpgin", "pgpgin/s");
@@ -132,16 +131,16 @@ fn counters_of_paging_are_those_that_sysstat_reads_and_steal_is_not_doubled() {
     };
     let (first, last) = theirs["pgsteal/s"];
     let by_kind = ["pgsteal_anon", "pgsteal_file"];
-    let by_taker = ["kswapd", "direct", "khugepaged", "proactive"];
-    let takers: Vec<String> = by_taker.iter().map(|taker| format!("pgsteal_{taker}")).collect();
+    let by_origin = ["kswapd", "direct", "khugepaged", "proactive"];
+    let takers: Vec<String> = by_origin.iter().map(|taker| format!("pgsteal_{taker}")).collect();
     let Some((least, most)) = sum(&before, &by_kind).zip(sum(&after, &by_kind)) else { return };
-    // Since 5.8 each page that is taken is counted by who took it (but not where a group's own
-    // limit had it taken) and by what it was; sysstat before 12.7.9 adds both up, so that it has up
-    // to twice as many pages as were ever taken. A kernel may lack some of the takers.
-    let taken = |reading: &BTreeMap<String, u64>| -> u64 {
+    // Since 5.8 each reclaimed page is counted by origin (except reclaim by a group's own limit) and by kind;
+    // sysstat before 12.7.9 adds both up, so that it shows up to twice the number of reclaimed pages. A
+    // kernel may lack some of the origins.
+    let reclaimed = |reading: &BTreeMap<String, u64>| -> u64 {
         takers.iter().filter_map(|name| reading.get(name)).sum()
     };
-    let doubled = first >= least + taken(&before) && last <= most + taken(&after);
+    let doubled = first >= least + reclaimed(&before) && last <= most + reclaimed(&after);
     let once = first >= least && last <= most;
     assert!(doubled || once, "{least} {first} {last} {most}");
     if least > 0 && doubled {
@@ -150,8 +149,8 @@ fn counters_of_paging_are_those_that_sysstat_reads_and_steal_is_not_doubled() {
 }
 
 #[test]
-fn memory_in_use_is_what_sysstat_reads() {
-    const NAME: &str = "memory_in_use_is_what_sysstat_reads";
+fn memory_in_use_matches_sysstat() {
+    const NAME: &str = "memory_in_use_matches_sysstat";
     let Some(sadc) = SADC.into_iter().find(|path| Path::new(path).exists()) else {
         return skip(NAME, "sysstat is not installed (scripts/setup test-host)");
     };
@@ -169,7 +168,7 @@ fn memory_in_use_is_what_sysstat_reads() {
     if let Some((theirs, _)) = theirs.get("kbttlmem") {
         assert_eq!(total, *theirs);
     }
-    // What moves is within a tenth of all memory of what it was before and after: a guest that another
+    // Volatile values are within a tenth of all memory of the values before and after: a guest that another
     // test starts in between commits gigabytes.
     for (name, column) in [
         ("free_bytes", "kbmemfree"),
@@ -181,22 +180,25 @@ fn memory_in_use_is_what_sysstat_reads() {
         ("inactive_bytes", "kbinact"),
         ("dirty_bytes", "kbdirty"),
     ] {
-        let (found, _) = theirs[column];
+        let (sampled, _) = theirs[column];
         let (one, other) = (before[name] / 1024, after[name] / 1024);
         let (least, most) =
             (one.min(other).saturating_sub(total / 10), one.max(other) + total / 10);
-        assert!((least..=most).contains(&found), "{column}: {found}, {one} before, {other} after");
+        assert!(
+            (least..=most).contains(&sampled),
+            "{column}: {sampled}, {one} before, {other} after"
+        );
     }
 }
 
 #[test]
-fn counters_of_a_busy_disk_are_those_that_sysstat_reads() {
-    const NAME: &str = "counters_of_a_busy_disk_are_those_that_sysstat_reads";
+fn counters_of_a_busy_disk_match_sysstat() {
+    const NAME: &str = "counters_of_a_busy_disk_match_sysstat";
     let Some(sadc) = SADC.into_iter().find(|path| Path::new(path).exists()) else {
         return skip(NAME, "sysstat is not installed (scripts/setup test-host)");
     };
     let Some(_lock) = host_lock(NAME, &[Need::Loop]) else { return };
-    let picture = HostSnapshot::take();
+    let snapshot = HostSnapshot::take();
     let disk = Loop::make();
     let targets = Targets { disks: vec![DiskTarget { device: disk.name() }], ..Targets::default() };
     let prepared = prepare_chosen(&Root::real(), &targets, &Choice::Usual);
@@ -216,7 +218,7 @@ fn counters_of_a_busy_disk_are_those_that_sysstat_reads() {
     });
     let name = disk.name();
     drop((source, disk));
-    HostSnapshot::assert_same(&picture, "after a disk beside sysstat");
+    HostSnapshot::assert_same(&snapshot, "after a disk beside sysstat");
     assert!(status.success());
     let theirs = raw_of(&file, "-d", &name);
     assert!(after["write_sectors"] > before["write_sectors"], "the disk did nothing");

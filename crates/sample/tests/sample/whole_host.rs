@@ -1,4 +1,4 @@
-//! What there is to sample on a host that has every file, below `/cg/a` for its only group.
+//! Targets of a host that has every file, with `/cg/a` as its only group.
 
 use std::path::Path;
 

@@ -7,10 +7,10 @@ use super::{Check, Complaint};
 use crate::code;
 use crate::syntax::{Disk, DiskSource, NullBlk};
 
-/// Schedulers of Linux since 3.10; others come as modules and are for the host to know.
+/// Schedulers of Linux since 3.10; others are modules, which only the host can know.
 const SCHEDULERS: &[&str] = &["none", "mq-deadline", "bfq", "kyber", "cfq", "deadline", "noop"];
 
-/// Below this neither a file system nor a partition table fits.
+/// Smaller disks can hold neither a file system nor a partition table.
 const SMALLEST: Bytes = Bytes::mebi(1);
 
 /// A GPT holds 128 entries by default.
@@ -55,7 +55,7 @@ fn partitions(check: &mut Check<'_>, name: &str, disk: &Disk) {
     });
 }
 
-/// How fast a null_blk is.
+/// Checks the speed of a null_blk.
 fn null_blk(check: &mut Check<'_>, name: &str, disk: &Disk) {
     let DiskSource::NullBlk(speed) = &disk.source else { return };
     for (key, field) in [("iops", &speed.iops), ("depth", &speed.depth)] {
@@ -72,7 +72,7 @@ fn null_blk(check: &mut Check<'_>, name: &str, disk: &Disk) {
     }
 }
 
-/// A word that is close to a known scheduler is a slip; any other may be a module of the host.
+/// A word close to a known scheduler is an error; any other may be a module of the host.
 fn scheduler(check: &mut Check<'_>, name: &str, disk: &Disk) {
     let Some(scheduler) = &disk.scheduler else { return };
     let what = format!("`scheduler` of the disk `{name}`");

@@ -1,5 +1,5 @@
-//! Options of fio: whether there is such an option, who sets it, and the values of those that
-//! decide what a trial measures.
+//! Options of fio: whether an option exists, whether the study may set it, and the values of those
+//! that decide what a trial measures.
 
 use assay_diagnostic::{Diagnostic, closest};
 use assay_units::Bytes;
@@ -10,7 +10,7 @@ use crate::reader::word_hint;
 use crate::syntax::Scalar;
 use crate::template::Templated;
 
-/// Every option that fio 3.33 knows; the file says how it was made.
+/// Every option that fio 3.33 knows; the file describes how it was made.
 const KNOWN: &str = include_str!("../../data/fio-3.33-options.txt");
 
 /// Values of `rw` (fio --cmdhelp=rw).
@@ -28,11 +28,11 @@ const DIRECTIONS: &[&str] = &[
     "randtrimwrite",
 ];
 
-/// Options that are not for the study to set, with what to write instead.
+/// Options that a study must not set, with what to write instead.
 const OWNED: &[(&str, &str)] = &[
     ("cgroup", "fio is started inside its group; name the group in [[groups]]"),
     ("cgroup_weight", "write the weight under `knobs` of the group"),
-    ("cgroup_nodelete", "groups are made and removed by the run itself"),
+    ("cgroup_nodelete", "the run creates and removes groups itself"),
     ("filename", "fio uses the disk of its group; choose it with `disk`"),
     ("filename_format", "fio uses the disk of its group; choose it with `disk`"),
     ("unique_filename", "fio uses the disk of its group; choose it with `disk`"),
@@ -46,16 +46,16 @@ const OWNED: &[(&str, &str)] = &[
     ("ramp_time", "write `warm_up` in [design]"),
     ("startdelay", "all groups start together"),
     ("wait_for", "all groups start together"),
-    ("exec_prerun", "what runs beside a workload belongs into a group of its own"),
-    ("exec_postrun", "what runs beside a workload belongs into a group of its own"),
+    ("exec_prerun", "run other programs in a group of their own"),
+    ("exec_postrun", "run other programs in a group of their own"),
     ("output", "fio's output is kept in the run folder"),
     ("output-format", "fio's output is read as JSON and kept in the run folder"),
     ("status-interval", "the groups are sampled from the kernel instead"),
-    ("eta", "progress is shown by the run itself"),
+    ("eta", "the run shows its own progress"),
     ("minimal", "fio's output is read as JSON and kept in the run folder"),
-    ("client", "many hosts are not for fio to reach"),
-    ("server", "many hosts are not for fio to reach"),
-    ("daemonize", "fio is watched by the run itself"),
+    ("client", "fio cannot run on several hosts in a study"),
+    ("server", "fio cannot run on several hosts in a study"),
+    ("daemonize", "the run supervises fio itself"),
 ];
 
 pub(super) fn check(check: &mut Check<'_>, args: &str, option: &str, value: &Templated<Scalar>) {
@@ -81,7 +81,7 @@ fn known() -> impl Iterator<Item = &'static str> {
     KNOWN.lines().filter(|line| !line.starts_with('#'))
 }
 
-/// An option that is close to a known one is a slip; any other may belong to a newer fio.
+/// An option close to a known one is an error; any other may belong to a newer fio.
 fn unknown(check: &mut Check<'_>, path: &str, option: &str) {
     let finding = match closest(option, known()) {
         Some(meant) => {
@@ -143,13 +143,13 @@ fn direction(option: &str, text: &str) -> Option<Complaint> {
 fn quantity(option: &str, text: &str, expected: &str) -> Complaint {
     Complaint {
         code: code::NOT_A_QUANTITY,
-        message: format!("the option `{option}` cannot be read from `{text}`"),
+        message: format!("invalid value `{text}` for the option `{option}`"),
         expected: expected.to_owned(),
         remedy: format!("write {expected}"),
     }
 }
 
-/// fio takes its suffixes in any case and with a trailing `b` or `ib`.
+/// fio accepts its suffixes in any case and with a trailing `b` or `ib`.
 fn is_amount(text: &str) -> bool {
     let text = text.trim();
     let lower = text.to_ascii_lowercase();
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_holds_the_options_of_the_shipped_studies_and_their_aliases() {
+    fn the_list_has_the_options_of_the_shipped_studies_and_their_aliases() {
         for option in ["rw", "readwrite", "bs", "blocksize", "iodepth", "direct", "size", "hipri"] {
             assert!(known().any(|known| known == option), "{option}");
         }
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn directions_may_carry_a_count() {
+    fn directions_may_have_a_count() {
         assert!(direction("rw", "randread:8").is_none());
         assert!(direction("rw", "radnread").unwrap().remedy.contains("randread"));
     }

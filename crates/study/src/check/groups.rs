@@ -1,4 +1,4 @@
-//! Groups: counts, names, and what they run on which disk.
+//! Groups: counts, names, workloads and disks.
 
 use assay_diagnostic::{Diagnostic, closest};
 
@@ -7,7 +7,7 @@ use crate::code;
 use crate::syntax::{Bindings, Format, Group, Scalar, Tool, Workload};
 use crate::template::Templated;
 
-/// More groups than this are a slip; the kernel itself holds 65535 in one v1 hierarchy.
+/// More groups than this are taken for a mistake; the kernel allows 65535 in one v1 hierarchy.
 const MOST_MEMBERS: u32 = 10_000;
 
 /// Engines of fio that need no disk.
@@ -31,7 +31,7 @@ fn siblings(check: &mut Check<'_>, groups: &[Group], path: &str) {
         knobs::check(check, group, &path);
         workloads_exist(check, group, &path);
         disk(check, group, &path);
-        places(check, group, &path);
+        placeholders(check, group, &path);
         outside(check, group, &path);
         purpose(check, group, &path);
         siblings(check, &group.groups, &format!("{path}.groups"));
@@ -50,7 +50,8 @@ fn count(check: &mut Check<'_>, group: &Group, path: &str) {
     });
 }
 
-/// Members of different tables may collide: `task` with `count = 4` makes `task2`.
+/// Checks that members of different tables have different names: `task` with `count = 4` has a
+/// member `task2`.
 fn names_differ(check: &mut Check<'_>, groups: &[Group], path: &str) {
     let counts: Vec<&str> = groups.iter().map(|group| template_of(&group.count)).collect();
     if groups.len() < 2 {
@@ -58,14 +59,13 @@ fn names_differ(check: &mut Check<'_>, groups: &[Group], path: &str) {
     }
     for bindings in check.combinations_of(&counts) {
         let members: Vec<Members<'_>> =
-            groups.iter().map(|group| Members::of(group, &bindings)).collect();
+            groups.iter().map(|group| Members::new(group, &bindings)).collect();
         let shared = members.iter().enumerate().find_map(|(index, later)| {
             let shared = members[..index].iter().find_map(|earlier| earlier.shares(later))?;
             Some((index, shared))
         });
         if let Some((index, name)) = shared {
-            let message =
-                format!("two groups beside each other are called `{name}`{}", when(&bindings));
+            let message = format!("two sibling groups are called `{name}`{}", when(&bindings));
             let finding = Diagnostic::error(code::DUPLICATE_GROUP, message)
                 .hint("give one of them another `name`");
             check.add_at(&format!("{path}[{index}].name"), "expected another name", finding);
@@ -81,20 +81,20 @@ struct Members<'g> {
 }
 
 impl<'g> Members<'g> {
-    fn of(group: &'g Group, bindings: &Bindings) -> Self {
+    fn new(group: &'g Group, bindings: &Bindings) -> Self {
         Self { name: &group.name, count: group.count.resolve(bindings).unwrap_or(1) }
     }
 
-    /// A name that is in both. Numbers grow along a group's members, so if any of them is in the
-    /// other group, the first one is in one of the two.
+    /// A name that is in both. Numbers of members ascend, so if any of them is in the other group,
+    /// the first one is in one of the two.
     fn shares(&self, other: &Self) -> Option<String> {
         let both_named = !self.name.is_empty() && !other.name.is_empty();
-        let found = if other.contains(&self.first()) {
+        let name = if other.contains(&self.first()) {
             Some(self.first())
         } else {
             self.contains(&other.first()).then(|| other.first())
         };
-        found.filter(|_| both_named)
+        name.filter(|_| both_named)
     }
 
     fn first(&self) -> String {
@@ -161,8 +161,8 @@ fn which_disk(check: &mut Check<'_>, group: &Group, path: &str) {
         )
     } else {
         (
-            format!("the group `{}` does not say which disk it uses", group.name),
-            "add `disk = ...`: the study has several",
+            format!("the group `{}` has no `disk`, and the study has several disks", group.name),
+            "add `disk = ...`",
         )
     };
     check.add_at(path, "expected a disk", Diagnostic::error(code::WHICH_DISK, message).hint(hint));
@@ -172,11 +172,11 @@ fn needs_disk(check: &Check<'_>, group: &Group) -> bool {
     run_in(check, group).iter().any(|workload| match &workload.tool {
         Tool::Fio { args } => !args.iter().any(is_diskless),
         Tool::FioJobFile { .. } => true,
-        _ => workload.names("directory") || workload.names("device"),
+        _ => workload.uses_placeholder("directory") || workload.uses_placeholder("device"),
     })
 }
 
-/// What runs in a group, preparations too.
+/// The workloads that run in a group, including preparations.
 fn run_in<'s>(check: &Check<'s>, group: &Group) -> Vec<&'s Workload> {
     let workloads = &check.study.workloads;
     let names = check.runs_of(group);
@@ -186,7 +186,7 @@ fn run_in<'s>(check: &Check<'s>, group: &Group) -> Vec<&'s Workload> {
     run.into_iter().chain(prepared).collect()
 }
 
-/// What runs outside of the run's groups is counted in none of them.
+/// A group whose workloads run outside of all groups cannot be measured.
 fn outside(check: &mut Check<'_>, group: &Group, path: &str) {
     let measured = group.measured;
     let what = format!("`outside` of the group `{}`", group.name);
@@ -195,16 +195,18 @@ fn outside(check: &mut Check<'_>, group: &Group, path: &str) {
             code: code::OUTSIDE_AND_MEASURED,
             message: format!("{what} is true, and the group is measured"),
             expected: "false, or `measured = false`".to_owned(),
-            remedy: "add `measured = false`: what runs outside is counted in no group".to_owned(),
+            remedy: "add `measured = false`: workloads outside are not counted in any group"
+                .to_owned(),
         })
     });
 }
 
-/// A directory needs a file system, a bare device must have none.
-fn places(check: &mut Check<'_>, group: &Group, path: &str) {
+/// `{directory}` needs a file system, and `{device}` a disk without one.
+fn placeholders(check: &mut Check<'_>, group: &Group, path: &str) {
     let Some((disk_name, disk)) = check.disk_of(group) else { return };
-    let names = |name: &str| run_in(check, group).iter().any(|workload| workload.names(name));
-    let (directory, device) = (names("directory"), names("device"));
+    let uses =
+        |name: &str| run_in(check, group).iter().any(|workload| workload.uses_placeholder(name));
+    let (directory, device) = (uses("directory"), uses("device"));
     let is_directory = matches!(disk.source, crate::syntax::DiskSource::Directory { .. });
     let formats: Vec<Format> = check
         .combinations_of(&[template_of(&disk.format)])
@@ -214,13 +216,19 @@ fn places(check: &mut Check<'_>, group: &Group, path: &str) {
     let bare = !is_directory && formats.contains(&Format::None);
     let (message, hint) = if directory && bare {
         (
-            format!("the group `{}` needs a directory, and `{disk_name}` has no files", group.name),
+            format!(
+                "the group `{}` needs a directory, but `{disk_name}` has no file system",
+                group.name
+            ),
             format!("add `format = \"ext4\"` to [disks.{disk_name}]"),
         )
     } else if device && (is_directory || formats.iter().any(|format| *format != Format::None)) {
         (
-            format!("the group `{}` needs a bare device, and `{disk_name}` has files", group.name),
-            format!("leave `format` out of [disks.{disk_name}], or write `{{directory}}`"),
+            format!(
+                "the group `{}` needs a bare device, but `{disk_name}` has a file system",
+                group.name
+            ),
+            format!("remove `format` from [disks.{disk_name}], or write `{{directory}}`"),
         )
     } else {
         return;
@@ -249,7 +257,7 @@ fn purpose(check: &mut Check<'_>, group: &Group, path: &str) {
             format!("the group `{}` has both workloads and groups inside it", group.name),
         )
         .hint(
-            "move `run` into a group of its own inside it: cgroup v2 allows processes only in \
+            "move `run` into an inner group: cgroup v2 allows processes only in \
                groups without children that divide a resource",
         );
         check.add_at(&format!("{path}.run[0]"), "expected workloads in the inner groups", finding);
@@ -266,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn members_collide_exactly_when_a_name_is_in_both() {
+    fn members_collide_only_if_a_name_is_in_both() {
         let groups: Vec<(&str, u32)> = ["a", "a1", "a11", "b", "a0"]
             .into_iter()
             .flat_map(|name| [1, 2, 11, 111].map(|count| (name, count)))

@@ -1,7 +1,7 @@
-//! `args` of the kinds of the registry: whether there is such an option, and what it may be.
+//! `args` of the kinds of the registry: whether an option exists, and its values.
 
 use assay_diagnostic::{Diagnostic, closest};
-use assay_workload::{GIVEN, Kind, Meaning, Program, kind};
+use assay_workload::{Kind, Meaning, PLACEHOLDERS, Program, kind};
 
 use super::{Check, Complaint};
 use crate::code;
@@ -11,28 +11,29 @@ use crate::template::Templated;
 
 type Argument = (String, Vec<Templated<Scalar>>);
 
-/// What the run gives, as values that stand for themselves.
-pub(crate) fn given() -> Bindings {
-    let itself = |name: &&str| ((*name).to_owned(), Scalar::Text(format!("{{{name}}}")));
-    GIVEN.iter().map(itself).collect()
+/// The placeholders of the run, each bound to itself.
+pub(crate) fn placeholders() -> Bindings {
+    let to_itself = |name: &&str| ((*name).to_owned(), Scalar::Text(format!("{{{name}}}")));
+    PLACEHOLDERS.iter().map(to_itself).collect()
 }
 
 pub(super) fn check(check: &mut Check<'_>, name: &str, args: &[Argument], path: &str) {
-    // A name that is none was reported where it was read.
+    // An unknown name was reported when it was read.
     let Some(kind) = kind(name) else { return };
     for (option, values) in args {
         one(check, kind, option, values, &format!("{path}.args.{option}"));
     }
-    for key in kind.keys.iter().filter(|key| key.needed) {
+    for key in kind.keys.iter().filter(|key| key.required) {
         if !args.iter().any(|(name, _)| name == key.name) {
             let finding = Diagnostic::error(
                 code::MISSING_OPTION,
                 format!("`{}` needs `{}`: {}", kind.name, key.name, key.about),
             )
             .hint(format!("add `{} = ...` to its `args`", key.name));
-            let place = format!("{path}.args");
-            let place = if check.place(&place).is_some() { place } else { path.to_owned() };
-            check.add_at(&place, &format!("expected `{}`", key.name), finding);
+            let path_of_args = format!("{path}.args");
+            let path_of_args =
+                if check.span(&path_of_args).is_some() { path_of_args } else { path.to_owned() };
+            check.add_at(&path_of_args, &format!("expected `{}`", key.name), finding);
         }
     }
 }
@@ -45,14 +46,18 @@ fn one(check: &mut Check<'_>, kind: &Kind, option: &str, values: &[Templated<Sca
                 format!("`{option}` is set by the run, not by the study"),
             )
             .hint(instead);
-            check.add_at(&format!("{path}#key"), "expected an option of the load", finding);
+            check.add_at(
+                &format!("{path}#key"),
+                "expected an option of the workload itself",
+                finding,
+            );
         }
         Meaning::Unknown => unknown(check, kind, option, path),
-        Meaning::Other => strange(check, kind, option, path),
+        Meaning::Property => forwarded(check, kind, option, path),
         Meaning::Flag => each(check, values, path, option, |value| {
             (!matches!(value, Scalar::Boolean(_))).then(|| Complaint {
                 code: code::OPTION_VALUE,
-                message: format!("`{option}` takes no value, and is `{value}`"),
+                message: format!("`{option}` takes no value, but is `{value}`"),
                 expected: "`true` or `false`".to_owned(),
                 remedy: "write true to switch it on".to_owned(),
             })
@@ -60,7 +65,7 @@ fn one(check: &mut Check<'_>, kind: &Kind, option: &str, values: &[Templated<Sca
         Meaning::Value => each(check, values, path, option, |value| {
             matches!(value, Scalar::Boolean(_)).then(|| Complaint {
                 code: code::OPTION_VALUE,
-                message: format!("`{option}` needs a value, and is `{value}`"),
+                message: format!("`{option}` needs a value, but is `{value}`"),
                 expected: "a number or a text".to_owned(),
                 remedy: "write its value".to_owned(),
             })
@@ -80,7 +85,8 @@ fn one(check: &mut Check<'_>, kind: &Kind, option: &str, values: &[Templated<Sca
     }
 }
 
-/// Looks at every value under every combination, with what the run gives standing for itself.
+/// Checks every value under every combination, with the placeholders of the run bound to
+/// themselves.
 fn each(
     check: &mut Check<'_>,
     values: &[Templated<Scalar>],
@@ -90,11 +96,17 @@ fn each(
 ) {
     for (index, value) in values.iter().enumerate() {
         let what = format!("the option `{option}`");
-        check.each_value_beside(&given(), value, &format!("{path}[{index}]"), &what, &complain);
+        check.each_value_with(
+            &placeholders(),
+            value,
+            &format!("{path}[{index}]"),
+            &what,
+            &complain,
+        );
     }
 }
 
-/// Our own generators have no options but these; another program may be newer than the list.
+/// Our own generators have exactly these options; another program may be newer than the list.
 fn unknown(check: &mut Check<'_>, kind: &Kind, option: &str, path: &str) {
     let names = kind.names();
     let message = format!("`{}` has no option `{option}`", kind.name);
@@ -109,8 +121,9 @@ fn unknown(check: &mut Check<'_>, kind: &Kind, option: &str, path: &str) {
     check.add_at(&format!("{path}#key"), "expected one of its options", finding);
 }
 
-/// A name that is handed on: anything may be right, but what is nearly a known one is a slip.
-fn strange(check: &mut Check<'_>, kind: &Kind, option: &str, path: &str) {
+/// An option that is passed on unchecked: any name may be right, but one close to a known one is
+/// probably a slip.
+fn forwarded(check: &mut Check<'_>, kind: &Kind, option: &str, path: &str) {
     let names = kind.names();
     if names.contains(&option) {
         return;
@@ -118,8 +131,8 @@ fn strange(check: &mut Check<'_>, kind: &Kind, option: &str, path: &str) {
     let Some(meant) = closest(option, names.iter().copied()) else { return };
     let finding = Diagnostic::warning(
         code::STRANGE_OPTION,
-        format!("`{}` knows no `{option}`, and is handed it all the same", kind.name),
+        format!("unknown option `{option}` of `{}`, passed on as it is", kind.name),
     )
     .hint(format!("did you mean `{meant}`?"));
-    check.add_at(&format!("{path}#key"), "expected a name that it knows", finding);
+    check.add_at(&format!("{path}#key"), "expected a known name", finding);
 }

@@ -1,4 +1,4 @@
-//! Values of knobs, and whether the disk's scheduler can hold them.
+//! Values of knobs, and whether the scheduler of the disk accepts them.
 
 use assay_diagnostic::Diagnostic;
 use assay_knob::{Knob, Role};
@@ -9,7 +9,7 @@ use crate::footprint::{footprint_part, takes_footprint};
 use crate::syntax::{Bindings, Group, Scalar};
 use crate::template::Templated;
 
-/// What the schedulers hold of an `io.weight` (1..10000): name, smallest and largest.
+/// Schedulers that accept a smaller range than `io.weight` (1..10000): name, smallest and largest.
 const NARROWER: &[(&str, i64, i64)] = &[("bfq", 1, 1_000), ("cfq", 10, 1_000)];
 
 /// The largest `io.weight` (Documentation/admin-guide/cgroup-v2.rst).
@@ -19,7 +19,7 @@ pub(super) fn check(check: &mut Check<'_>, group: &Group, path: &str) {
     for (name, values) in &group.knobs {
         let Some(knob) = assay_knob::find(name) else { continue };
         if let Some(finding) = not_settable(knob) {
-            let expected = "expected a knob that keeps what is written";
+            let expected = "expected a knob that can be set";
             check.add_at(&format!("{path}.knobs.{name}[0]"), expected, finding);
             continue;
         }
@@ -44,46 +44,46 @@ pub(super) fn check(check: &mut Check<'_>, group: &Group, path: &str) {
     }
 }
 
-/// Files that only tell something, only make something happen, or are only in the root group.
+/// Reports files that are only readings, only trigger an action, or exist only in the root group.
 fn not_settable(knob: &Knob) -> Option<Diagnostic> {
     let name = knob.name;
     let (message, hint) = match knob.role {
         Role::Reading => (
-            format!("`{name}` is only read: {}", knob.about),
-            "remove it; the samples of a run hold what the kernel counts",
+            format!("`{name}` is read-only: {}", knob.about),
+            "remove it; readings are in the samples of a run",
         ),
         Role::Action => (
-            format!("`{name}` keeps no value: {}", knob.about),
-            "remove it; what it does happens once and cannot be part of a group's settings",
+            format!("`{name}` triggers an action and holds no value: {}", knob.about),
+            "remove it; an action happens once and is not a setting of a group",
         ),
         Role::Setting if knob.is_root_only() => (
-            format!("`{name}` is in the root group only, and groups of a study are below it"),
-            "remove it; what a study needs there Assay sets itself, and the plan shows it",
+            format!("`{name}` exists only in the root group, and groups of a study are below it"),
+            "remove it; Assay sets what a study needs there, and the plan shows it",
         ),
         Role::Setting => return None,
     };
     Some(Diagnostic::error(code::NOT_A_SETTING, message).hint(hint))
 }
 
-/// `io.weight` goes up to 10000, yet the scheduler that will obey it may hold less.
+/// `io.weight` goes up to 10000, but the scheduler that implements it may accept less.
 fn ladder(check: &mut Check<'_>, group: &Group, values: &[Templated<Scalar>], path: &str) {
     let Some((disk_name, disk)) = check.disk_of(group) else { return };
     let Some(scheduler) = &disk.scheduler else { return };
     for (index, value) in values.iter().enumerate() {
         for bindings in check.combinations_of(&[template_of(scheduler), template_of(value)]) {
-            if let Some((weight, holder)) = not_held(scheduler, value, &bindings) {
-                let (name, low, high) = holder;
+            if let Some((weight, scheduler_range)) = not_accepted(scheduler, value, &bindings) {
+                let (name, low, high) = scheduler_range;
                 let message = format!(
-                    "the weight {weight} cannot be held by the scheduler {name}, whose weights \
+                    "the scheduler {name} does not accept the weight {weight}: its weights \
                      go from {low} to {high}{}",
                     when(&bindings)
                 );
                 let mut finding =
                     Diagnostic::error(code::LADDER, message).hint(scaled(values, low, high));
-                if let Some(span) = check.place(&format!("{path}[{index}]")) {
+                if let Some(span) = check.span(&format!("{path}[{index}]")) {
                     finding = finding.at(span, format!("expected {low} to {high}"));
                 }
-                if let Some(span) = check.place(&format!("disks.{disk_name}.scheduler")) {
+                if let Some(span) = check.span(&format!("disks.{disk_name}.scheduler")) {
                     finding = finding.at(span, "the scheduler is chosen here");
                 }
                 check.findings.push(finding);
@@ -93,9 +93,9 @@ fn ladder(check: &mut Check<'_>, group: &Group, values: &[Templated<Scalar>], pa
     }
 }
 
-/// The weight and the scheduler that cannot hold it under this combination. A weight outside
-/// the knob's own range has been reported as such already.
-fn not_held(
+/// The weight and the scheduler that does not accept it under this combination. A weight outside
+/// the knob's own range has been reported already.
+fn not_accepted(
     scheduler: &Templated<String>,
     value: &Templated<Scalar>,
     bindings: &Bindings,
@@ -108,7 +108,7 @@ fn not_held(
     refused.then_some((weight, holder))
 }
 
-/// The same ladder in smaller numbers, where there is one.
+/// The same proportions in smaller numbers, if there are any.
 fn scaled(values: &[Templated<Scalar>], low: i64, high: i64) -> String {
     let plain: Option<Vec<i64>> = values
         .iter()
@@ -123,8 +123,8 @@ fn scaled(values: &[Templated<Scalar>], low: i64, high: i64) -> String {
         ladder.iter().map(|weight| weight / divisor * low).collect::<Vec<_>>()
     });
     match reduced.filter(|ladder| ladder.iter().all(|weight| (low..=high).contains(weight))) {
-        Some(ladder) => format!("write the same ladder in smaller numbers: {ladder:?}"),
-        None => format!("scale the whole ladder into {low} to {high}, or use another scheduler"),
+        Some(ladder) => format!("write the same proportions in smaller numbers: {ladder:?}"),
+        None => format!("scale all weights to {low} to {high}, or use another scheduler"),
     }
 }
 

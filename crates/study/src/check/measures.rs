@@ -1,5 +1,4 @@
-//! What promises and references measure: counters of the sampler, or what a workload says of
-//! itself.
+//! Measures of promises and references: counters of the sampler, or metrics of workloads.
 
 use assay_diagnostic::{Diagnostic, closest};
 
@@ -10,7 +9,7 @@ use crate::metric::{self, Metric, fio_metrics};
 use crate::reader::{quoted, word_hint};
 use crate::syntax::{Group, Tool, Workload};
 
-/// Reports a measure that nothing gives. An empty one is missing, which has been reported.
+/// Reports an unknown measure. An empty one is a missing key, which has been reported.
 pub(super) fn measure(check: &mut Check<'_>, measure: &str, path: &str) {
     if measure.is_empty() || MEASURES.contains(&measure) {
         return;
@@ -30,13 +29,13 @@ pub(super) fn measure(check: &mut Check<'_>, measure: &str, path: &str) {
     }
 }
 
-/// Whether a measure is a metric of a workload that there is, rather than a counter of the sampler.
+/// Whether a measure is a metric of a defined workload, rather than a counter of the sampler.
 pub(super) fn is_metric(check: &Check<'_>, measure: &str) -> bool {
     let metric = Metric::parse(measure).filter(|_| !MEASURES.contains(&measure));
     metric.is_some_and(|metric| check.study.workloads.contains_key(metric.workload))
 }
 
-/// Whether a misspelt counter of the sampler is meant rather than a workload.
+/// Whether a measure is a misspelt counter of the sampler rather than a metric of a workload.
 fn looks_sampled(measure: &str, metric: Metric<'_>) -> bool {
     let families = MEASURES.iter().filter_map(|known| known.split_once('.'));
     let is_family = families.into_iter().any(|(family, _)| family == metric.workload);
@@ -44,14 +43,14 @@ fn looks_sampled(measure: &str, metric: Metric<'_>) -> bool {
 }
 
 fn unknown_measure(measure: &str) -> Diagnostic {
-    Diagnostic::error(code::UNKNOWN_MEASURE, format!("no source gives the measure `{measure}`"))
+    Diagnostic::error(code::UNKNOWN_MEASURE, format!("unknown measure `{measure}`"))
         .hint(word_hint(measure, MEASURES))
 }
 
-/// Of the tools whose metrics are known before they run.
+/// Reports an unknown metric of a tool whose metrics are known before it runs.
 fn unknown_metric(metric: Metric<'_>, workload: &Workload) -> Option<Diagnostic> {
     let (tool, known): (&str, Vec<&str>) = match &workload.tool {
-        Tool::Fio { .. } | Tool::FioJobFile { .. } if !metric::is_of_fio(metric.name) => {
+        Tool::Fio { .. } | Tool::FioJobFile { .. } if !metric::is_fio_metric(metric.name) => {
             ("fio", fio_metrics().to_vec())
         }
         Tool::Command { metrics, .. } if !metrics.iter().any(|one| one.name == metric.name) => {
@@ -60,7 +59,7 @@ fn unknown_metric(metric: Metric<'_>, workload: &Workload) -> Option<Diagnostic>
         }
         _ => return None,
     };
-    let message = format!("`{tool}` gives no metric `{}`", metric.name);
+    let message = format!("`{tool}` has no metric `{}`", metric.name);
     let hint = match known.is_empty() {
         true => "add it to `metrics` of the workload".to_owned(),
         false => word_hint(metric.name, &known),
@@ -71,16 +70,16 @@ fn unknown_metric(metric: Metric<'_>, workload: &Workload) -> Option<Diagnostic>
 fn undefined_workload<'n>(metric: Metric<'_>, names: impl Iterator<Item = &'n str>) -> Diagnostic {
     let hint = match closest(metric.workload, names) {
         Some(meant) => format!("did you mean `{meant}.{}`?", metric.name),
-        None => format!("add [workloads.{}], or name one that there is", metric.workload),
+        None => format!("add [workloads.{}], or name a defined workload", metric.workload),
     };
     let message = format!(
-        "the measure `{}.{}` is of a workload that the study does not define",
+        "the measure `{}.{}` refers to an undefined workload",
         metric.workload, metric.name
     );
     Diagnostic::error(code::UNDEFINED_WORKLOAD, message).hint(hint)
 }
 
-/// Reports a group that the study does not define: the name of one, or of a member of it.
+/// Reports an undefined group; the name of a member is accepted too.
 pub(super) fn group(check: &mut Check<'_>, name: &str, path: &str) {
     let mut names = vec![];
     names_of(&check.study.groups, &mut names);
@@ -94,14 +93,13 @@ pub(super) fn group(check: &mut Check<'_>, name: &str, path: &str) {
         None => format!("the groups are {}", quoted(&names)),
     };
     let finding =
-        Diagnostic::error(code::UNDEFINED_GROUP, format!("`{name}` names no group of this study"))
-            .hint(hint);
+        Diagnostic::error(code::UNDEFINED_GROUP, format!("unknown group `{name}`")).hint(hint);
     check.add_at(path, "expected the name of a group, or of one of its members", finding);
 }
 
-fn names_of<'g>(groups: &'g [Group], found: &mut Vec<&'g str>) {
+fn names_of<'g>(groups: &'g [Group], names: &mut Vec<&'g str>) {
     for group in groups {
-        found.push(&group.name);
-        names_of(&group.groups, found);
+        names.push(&group.name);
+        names_of(&group.groups, names);
     }
 }

@@ -1,10 +1,10 @@
-//! Promises: whether anything in the study could keep or break them.
+//! Checks that promises can be kept or broken by the study.
 
 use assay_diagnostic::{Diagnostic, closest};
 use assay_knob::Unit;
 
-use super::{Check, Complaint, across, measures};
-use crate::bound::rate;
+use super::{Check, Complaint, cross_trial, measures};
+use crate::bound::parse_bound;
 use crate::code;
 use crate::key;
 use crate::syntax::{Bound, Group, Promise, Relation, Scalar};
@@ -13,7 +13,7 @@ use crate::template::Templated;
 pub(super) fn check(check: &mut Check<'_>) {
     let study = check.study;
     if study.promises.is_empty() {
-        let finding = Diagnostic::warning(code::NO_PROMISES, "the study promises nothing")
+        let finding = Diagnostic::warning(code::NO_PROMISES, "the study has no promises")
             .hint("add a [[promises]] table: without one there is no verdict");
         check.add_at_the_title("expected a [[promises]] table in this study", finding);
     }
@@ -23,16 +23,16 @@ pub(super) fn check(check: &mut Check<'_>) {
         let path = format!("promises[{index}]");
         measures::measure(check, &promise.measure, &format!("{path}.measure"));
         let is_metric = measures::is_metric(check, &promise.measure);
-        if promise.is.is_across() || is_metric {
-            across::one_repeat(check, promise, &path);
+        if promise.is.is_cross_trial() || is_metric {
+            cross_trial::one_repeat(check, promise, &path);
         }
-        across::under(check, &promise.under, &format!("{path}.under"));
+        cross_trial::under(check, &promise.under, &format!("{path}.under"));
         spans(check, promise, is_metric, &path);
-        if promise.is.is_across() {
-            across::promise(check, promise, &path);
+        if promise.is.is_cross_trial() {
+            cross_trial::promise(check, promise, &path);
             continue;
         }
-        // A metric is of its own workload, in whatever group that runs.
+        // A metric belongs to its own workload, in any group.
         if measured.is_empty() && !is_metric {
             if !study.groups.is_empty() {
                 nothing_measured(check, &path);
@@ -43,7 +43,7 @@ pub(super) fn check(check: &mut Check<'_>) {
     }
 }
 
-/// Spans are cut from samples: what has none has no spans, and each holds two of them at least.
+/// Spans are cut from samples: metrics have none, and each span needs at least two samples.
 fn spans(check: &mut Check<'_>, promise: &Promise, is_metric: bool, path: &str) {
     let Some(every) = &promise.every else { return };
     let path = format!("{path}.every");
@@ -51,12 +51,12 @@ fn spans(check: &mut Check<'_>, promise: &Promise, is_metric: bool, path: &str) 
         let finding = Diagnostic::error(
             code::MISPLACED_KEY,
             format!(
-                "`every` has no meaning for `{}`: a workload reports one number a repeat, which \
+                "`every` has no meaning for `{}`: a workload reports one number per repeat, which \
                  has no spans",
                 promise.measure
             ),
         )
-        .hint("remove `every` and `in`, or promise something of `io.bytes` or `cpu.time`");
+        .hint("remove `every` and `in`, or use `io.bytes` or `cpu.time` as the measure");
         check.add_at(&path, "expected another key, or none", finding);
         return;
     }
@@ -72,13 +72,13 @@ fn spans(check: &mut Check<'_>, promise: &Promise, is_metric: bool, path: &str) 
     }
 }
 
-/// Measured groups at any depth.
-fn measured_groups<'g>(groups: &'g [Group], found: &mut Vec<&'g Group>) {
+/// Collects measured groups at any depth.
+fn measured_groups<'g>(groups: &'g [Group], measured: &mut Vec<&'g Group>) {
     for group in groups {
         if group.measured {
-            found.push(group);
+            measured.push(group);
         }
-        measured_groups(&group.groups, found);
+        measured_groups(&group.groups, measured);
     }
 }
 
@@ -96,13 +96,13 @@ fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path:
     }
     match &promise.is {
         Relation::Proportional { .. } if measures::is_metric(check, &promise.measure) => {
-            not_divided(check, &promise.measure, path);
+            not_shared(check, &promise.measure, path);
         }
         Relation::Proportional { to } if assay_knob::host_setting(to).is_some() => {
             follows_a_setting(check, promise, to, path);
         }
         Relation::Proportional { to } => {
-            follows_a_knob(check, "shares are to follow", to, measured, path);
+            follows_a_knob(check, "shares should be proportional to", to, measured, path);
         }
         Relation::AtMost { bound: Bound::Value(value) }
         | Relation::AtLeast { bound: Bound::Value(value) } => {
@@ -113,10 +113,10 @@ fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path:
             if assay_knob::host_setting(to).is_some() {
                 follows_a_setting(check, promise, to, path);
             } else if counts_the_same(check, &promise.measure, to, path) {
-                follows_a_knob(check, "the bound is to be", to, measured, path);
+                follows_a_knob(check, "the bound should be", to, measured, path);
             }
         }
-        // Across trials, and looked at before.
+        // Across trials: checked before.
         Relation::Equal
         | Relation::Placed
         | Relation::Ratio { .. }
@@ -124,8 +124,8 @@ fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path:
     }
 }
 
-/// `placed` is said of threads and pages, nothing else is said of these, and something must have a
-/// place.
+/// `placed` applies to threads and pages only, these support no other relation, and something must
+/// have a placement.
 fn placed(
     check: &mut Check<'_>,
     promise: &Promise,
@@ -136,16 +136,16 @@ fn placed(
     if !of_places || promise.is != Relation::Placed {
         let finding = Diagnostic::error(
             code::PLACED_WHAT,
-            "`placed` is said of `threads`, `pages` and `file_pages`, and nothing else is said of these",
+            "`placed` applies to `threads`, `pages` and `file_pages` only, and these have no other relation",
         )
         .hint("write `measure = \"threads\"` or `measure = \"pages\"` with `is = \"placed\"`");
         check.add_at(&format!("{path}.measure"), "expected a measure of the relation", finding);
         return;
     }
-    let places = &check.study.workload_places;
+    let placements = &check.study.workload_placements;
     let has_place = |group: &&Group| {
         let names = check.runs_of(group);
-        group.place.is_some() || names.iter().any(|(_, name, _)| places.contains_key(name))
+        group.place.is_some() || names.iter().any(|(_, name, _)| placements.contains_key(name))
     };
     let outer = |group: &Group| group.place.is_some() && !group.groups.is_empty();
     if !measured.iter().any(has_place) && !check.study.groups.iter().any(outer) {
@@ -154,15 +154,15 @@ fn placed(
             "no measured group and none of its workloads has a `place`",
         )
         .hint("add `place = { cpus = \"0-1\" }` to the group or to the workload");
-        check.add_at(&format!("{path}.is"), "expected a place in this study", finding);
+        check.add_at(&format!("{path}.is"), "expected a `place` in this study", finding);
     }
 }
 
-/// What a workload says of itself is no part of a whole that a knob divides.
-fn not_divided(check: &mut Check<'_>, measure: &str, path: &str) {
+/// A metric of a workload is not part of a whole that a knob divides.
+fn not_shared(check: &mut Check<'_>, measure: &str, path: &str) {
     let finding = Diagnostic::error(
         code::METRIC_RELATION,
-        format!("`{measure}` is a workload's own number, which no knob divides into shares"),
+        format!("`{measure}` is a metric of one workload, and no knob divides it into shares"),
     )
     .hint(
         "write `io.ios`, `io.bytes` or `cpu.time` for shares; a metric can be `at_least`, \
@@ -171,8 +171,8 @@ fn not_divided(check: &mut Check<'_>, measure: &str, path: &str) {
     check.add_at(&format!("{path}.is"), "expected another relation", finding);
 }
 
-/// Whether a knob bounds a measure: both count CPUs, or both count bytes that are held. A knob
-/// that is not known was reported where it was read.
+/// Whether a knob bounds a measure: both count CPUs, or both count bytes in use. An unknown knob
+/// was reported when it was read.
 fn counts_the_same(check: &mut Check<'_>, measure: &str, to: &str, path: &str) -> bool {
     let Some(knob) = assay_knob::find(to) else { return false };
     let fits = match knob.unit {
@@ -183,7 +183,7 @@ fn counts_the_same(check: &mut Check<'_>, measure: &str, to: &str, path: &str) -
     if !fits {
         let finding = Diagnostic::error(
             code::KNOB_OF_ANOTHER_KIND,
-            format!("`{measure}` cannot be held against `{to}`, which counts something else"),
+            format!("`{measure}` cannot be compared with `{to}`, which counts something else"),
         )
         .hint(
             "write `cpu.max` for `cpu.time`, a limit or protection such as `memory.low` for \
@@ -194,8 +194,8 @@ fn counts_the_same(check: &mut Check<'_>, measure: &str, to: &str, path: &str) -
     fits
 }
 
-/// The amount of dirty memory that follows from a setting of the host is a bound above; nothing
-/// else of the host is one.
+/// The amount of dirty memory that follows from a setting of the host is an upper bound; no other
+/// setting of the host is a bound.
 fn follows_a_setting(check: &mut Check<'_>, promise: &Promise, to: &str, path: &str) {
     const BOUNDS: [&str; 4] = [
         "vm.dirty_ratio",
@@ -209,9 +209,9 @@ fn follows_a_setting(check: &mut Check<'_>, promise: &Promise, to: &str, path: &
     }
     let finding = Diagnostic::error(
         code::KNOB_OF_ANOTHER_KIND,
-        format!("`{}` cannot be held against `{to}`, a setting of the host", promise.measure),
+        format!("`{}` cannot be compared with `{to}`, a setting of the host", promise.measure),
     )
-    .hint("`memory.dirty` is `at_most` to `vm.dirty_ratio` or `vm.dirty_bytes`; else name a knob");
+    .hint("only `memory.dirty` can be `at_most` `vm.dirty_ratio` or `vm.dirty_bytes`; otherwise name a knob");
     check.add_at(&format!("{path}.to"), "expected a bound of the measure", finding);
 }
 
@@ -221,7 +221,7 @@ fn follows_a_knob(check: &mut Check<'_>, purpose: &str, to: &str, measured: &[&G
     if !knob.range.is_number() {
         let finding = Diagnostic::error(
             code::KNOB_WITHOUT_NUMBER,
-            format!("shares cannot follow `{to}`, which holds no number"),
+            format!("`{to}` holds no number, so nothing can be compared with it"),
         )
         .hint("write a weight such as `io.weight` or `cpu.weight`");
         check.add_at(&path, "expected a knob that holds a number", finding);
@@ -248,9 +248,9 @@ fn follows_a_knob(check: &mut Check<'_>, purpose: &str, to: &str, measured: &[&G
 
 fn bound(check: &mut Check<'_>, measure: &str, value: &Templated<Scalar>, path: &str) {
     check.each_value(value, &format!("{path}.value"), "`value` of the promise", |scalar| {
-        rate(measure, scalar).is_none().then(|| Complaint {
+        parse_bound(measure, scalar).is_none().then(|| Complaint {
             code: code::NOT_A_QUANTITY,
-            message: format!("`value` of the promise cannot be read from `{scalar}`"),
+            message: format!("invalid value `{scalar}` for `value` of the promise"),
             expected: "a positive number per second; for `io.bytes` and `memory.current` also an \
                        amount of data such as `10 MiB`"
                 .to_owned(),

@@ -1,4 +1,4 @@
-//! Values of settings of the host, and settings that cancel each other.
+//! Values of host settings, and settings that cancel each other.
 
 use assay_diagnostic::Diagnostic;
 use assay_knob::{HostSetting, host_setting};
@@ -31,25 +31,25 @@ pub(super) fn check(check: &mut Check<'_>) {
     }
     if let Some(drop) = &settings.drop_caches {
         check.each_value(drop, "drop_caches", "`drop_caches`", |scalar| {
-            DropCaches::of(scalar).is_none().then(|| Complaint {
+            DropCaches::from_scalar(scalar).is_none().then(|| Complaint {
                 code: code::SETTING_VALUE,
                 message: format!("`drop_caches` is `{scalar}`"),
                 expected: "`true`, `false`, or 1, 2 or 3".to_owned(),
-                remedy: "write `true` for 3: the page cache, and what the kernel can free of its \
-                         own objects"
+                remedy: "write `true` for 3: the page cache and the kernel's reclaimable \
+                         slab objects"
                     .to_owned(),
             })
         });
     }
 }
 
-/// Where the value stands in the file.
+/// The path of the value in the file.
 fn path(setting: &HostSetting) -> String {
     let table = if setting.is_sysctl() { "sysctls" } else { "thp" };
     format!("{table}.{}", setting.name)
 }
 
-/// Of two rivals exactly one may be other than 0.
+/// Reports two rivals unless exactly one of them is other than 0.
 fn cancelling(
     check: &mut Check<'_>,
     one: (&HostSetting, &Templated<Scalar>),
@@ -72,11 +72,11 @@ fn cancelling(
             ),
         };
         let mut finding = Diagnostic::error(code::RIVAL_SETTINGS, message)
-            .hint("give one of the two its value, and the other 0 or none at all");
+            .hint("set one of the two, and set the other to 0 or remove it");
         for (setting, label) in
-            [(two.0, "expected 0 here, or in its rival"), (one.0, "its rival stands here")]
+            [(two.0, "expected 0 here or for the other setting"), (one.0, "the other setting")]
         {
-            if let Some(span) = check.place(&path(setting)) {
+            if let Some(span) = check.span(&path(setting)) {
                 finding = finding.at(span, label);
             }
         }

@@ -1,4 +1,4 @@
-//! Workloads: their options, what runs before them, and what they wait for.
+//! Workloads: their options, preparations and delayed starts.
 
 use assay_diagnostic::{Diagnostic, closest};
 
@@ -23,12 +23,12 @@ pub(super) fn check(check: &mut Check<'_>) {
     }
 }
 
-/// A preparation exists, is not the workload itself, and has no preparation of its own.
+/// Checks that a preparation exists, is not the workload itself, and has no preparations.
 fn preparations(check: &mut Check<'_>, name: &str, workload: &Workload, path: &str) {
     for (index, prepared) in workload.prepare.iter().enumerate() {
         let path = format!("{path}.prepare[{index}]");
-        let found = check.study.workloads.get(prepared);
-        let (message, hint) = match found {
+        let preparation = check.study.workloads.get(prepared);
+        let (message, hint) = match preparation {
             None => {
                 undefined(check, prepared, &format!("`{name}` prepares with"), &path);
                 continue;
@@ -38,17 +38,18 @@ fn preparations(check: &mut Check<'_>, name: &str, workload: &Workload, path: &s
                 "name another workload, such as the one that makes the data".to_owned(),
             ),
             Some(other) if !other.prepare.is_empty() || other.after.is_some() => (
-                format!("`{prepared}` runs before `{name}` and waits for others itself"),
-                format!("write all of them into `prepare` of `{name}`, in their order"),
+                format!("`{prepared}` prepares `{name}` but waits for other workloads itself"),
+                format!("list all of them in `prepare` of `{name}`, in order"),
             ),
             Some(_) => continue,
         };
         let finding = Diagnostic::error(code::PREPARATION, message).hint(hint);
-        check.add_at(&path, "expected a workload that has an end", finding);
+        check.add_at(&path, "expected a workload that runs to completion", finding);
     }
 }
 
-/// What is waited for runs in every group where this one runs, and does not wait for this one.
+/// Checks that the awaited workload runs in every group in which this one runs and does not wait
+/// for this one.
 fn waits(check: &mut Check<'_>, name: &str, workload: &Workload, path: &str) {
     let path = format!("{path}.after");
     let awaited = match &workload.after {
@@ -57,7 +58,7 @@ fn waits(check: &mut Check<'_>, name: &str, workload: &Workload, path: &str) {
             if *length >= check.study.design.at_most {
                 let finding = Diagnostic::error(
                     code::START_AFTER,
-                    format!("`{name}` would start when the repeat is over"),
+                    format!("`{name}` would start after the end of the repeat"),
                 )
                 .hint("shorten it, or lengthen `at_most` in [design]");
                 check.add_at(&path, "expected less than `at_most`", finding);
@@ -80,11 +81,11 @@ fn waits(check: &mut Check<'_>, name: &str, workload: &Workload, path: &str) {
     while let Some(group) = open.pop() {
         open.extend(&group.groups);
         let names = check.runs_of(group);
-        let runs = |wanted: &str| names.iter().any(|(_, run, _)| run == wanted);
+        let runs = |workload: &str| names.iter().any(|(_, run, _)| run == workload);
         if runs(name) && !runs(awaited) {
             let finding = Diagnostic::error(
                 code::START_AFTER,
-                format!("the group `{}` runs `{name}` and not `{awaited}`", group.name),
+                format!("the group `{}` runs `{name}` but not `{awaited}`", group.name),
             )
             .hint(format!("add `{awaited}` to its `run`, or write a duration"));
             check.add_at(&path, "expected a workload of the same group", finding);

@@ -1,4 +1,4 @@
-//! `[design]`: how trials are arranged.
+//! `[design]`: order, length and number of trials.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::syntax::{Design, Ends, LeftOut, Order, Scalar, Stop, WarmUp};
 const DEFAULT_REPEATS: u32 = 3;
 const DEFAULT_AT_MOST: Duration = Duration::from_secs(60);
 
-/// A window shorter than this holds too few samples to be judged at all.
+/// A shorter window holds too few samples to be judged.
 const SHORTEST_TRIAL: Duration = Duration::from_secs(1);
 
 const DURATION: &str = "a duration with its unit, such as `500 ms`, `20 s` or `3 min`";
@@ -35,7 +35,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
         design.repeats = repeats;
     }
     design.order = match section.word(reader, "order", key::ORDERS) {
-        Some("given") => Order::Placeholders,
+        Some("given") => Order::AsWritten,
         Some("interleaved") => Order::Interleaved,
         _ => Order::Random,
     };
@@ -44,12 +44,12 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
         Some("time") => Ends::Time,
         _ => Ends::First,
     };
-    // `decided` is what it was called when a verdict ended a repeat.
+    // `decided` is the former name of `precise`.
     if matches!(section.word(reader, "stop", key::STOPS), Some("precise" | "decided")) {
         design.stop = Stop::Precise;
     }
     if let Some(at) = section.get("leave_out") {
-        design.leave_out = left_out(reader, at);
+        design.leave_out = leave_out(reader, at);
     }
     if let Some(at_most) = duration(reader, &section, "at_most") {
         design.at_most = at_most.max(SHORTEST_TRIAL);
@@ -72,14 +72,14 @@ fn repeats(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<u32> {
         reader.add(
             Diagnostic::error(code::OUT_OF_RANGE, format!("`repeats` is `{number}`"))
                 .at(span, "expected a whole number from 1")
-                .hint("write 1 or more; intervals over repeats need 3 or more"),
+                .hint("write 1 or more; confidence intervals over repeats need 3 or more"),
         );
     }
     repeats
 }
 
-/// Tables of factors, each with one level or a list of them.
-fn left_out(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<LeftOut> {
+/// Tables of factors, each with one level or a list of levels.
+fn leave_out(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<LeftOut> {
     let mut left = Vec::new();
     for table in reader.elements(list) {
         if !super::is_table(reader, &table, "an element of `leave_out`") {
@@ -137,11 +137,13 @@ fn check_warm_up(
         return;
     }
     let Some(at) = section.get("warm_up") else { return };
-    let mut finding =
-        Diagnostic::error(code::LONG_WARM_UP, "`warm_up` leaves nothing of the repeat to judge")
-            .at(at.span.clone(), "expected less than `at_most`");
+    let mut finding = Diagnostic::error(
+        code::LONG_WARM_UP,
+        "`warm_up` is as long as the whole repeat: nothing is left to judge",
+    )
+    .at(at.span.clone(), "expected less than `at_most`");
     if let Some(limit) = section.get("at_most") {
-        finding = finding.at(limit.span.clone(), "a repeat ends here");
+        finding = finding.at(limit.span.clone(), "the longest time of a repeat");
     }
     reader
         .add(finding.hint("shorten `warm_up`, lengthen `at_most`, or write `warm_up = \"auto\"`"));

@@ -49,9 +49,9 @@ fn source(reader: &mut Reader<'_>, section: &Section<'_>, word: &str) -> DiskSou
     }
 }
 
-/// Each source has keys that it needs and keys that mean nothing to it.
+/// Reports missing keys and keys without meaning for a source.
 fn keys_fit_the_source(reader: &mut Reader<'_>, section: &Section<'_>, word: &str) {
-    let (needed, foreign): (&[&str], &[&str]) = match word {
+    let (needed, misplaced): (&[&str], &[&str]) = match word {
         "block" => (&["device"], &["path", "size", "iops", "depth"]),
         "directory" => (
             &["path"],
@@ -64,12 +64,12 @@ fn keys_fit_the_source(reader: &mut Reader<'_>, section: &Section<'_>, word: &st
         let about = key::DISK.iter().find(|key| key.name == *name).map_or("", |key| key.about);
         section.missing(reader, name, about);
     }
-    for name in foreign {
+    for name in misplaced {
         let why = match (word, *name) {
-            ("block", "size") => "a block device has a size of its own".to_owned(),
-            (_, "iops" | "depth") => "only a null_blk is as fast as one wishes".to_owned(),
-            ("directory", _) => "a directory stands on a disk that is left alone".to_owned(),
-            _ => format!("`use = \"{word}\"` makes the disk itself"),
+            ("block", "size") => "the size of a block device is fixed".to_owned(),
+            (_, "iops" | "depth") => "only the speed of a null_blk can be set".to_owned(),
+            ("directory", _) => "the disk of a directory is left unchanged".to_owned(),
+            _ => format!("`use = \"{word}\"` creates the disk itself"),
         };
         section.misplaced(reader, name, &why, &format!("remove `{name}`, or change `use`"));
     }

@@ -38,21 +38,21 @@ fn levels(reader: &mut Reader<'_>, name: &str, list: &At<'_>) -> Vec<Scalar> {
         elements.iter().filter_map(|element| reader.scalar(element, &what)).collect();
     if values.len() == elements.len() {
         let mistake = mistake_in_levels(name, &values);
-        reader.findings.extend(mistake.map(|found| {
-            let place = found.index.map_or(&list.span, |index| &elements[index].span);
-            found.diagnostic(place.clone())
+        reader.findings.extend(mistake.map(|mistake| {
+            let span = mistake.index.map_or(&list.span, |index| &elements[index].span);
+            mistake.diagnostic(span.clone())
         }));
     }
     values
 }
 
-/// Something wrong with the values of a factor.
+/// An invalid list of levels.
 pub(crate) struct LevelMistake {
     code: &'static str,
     message: String,
     expected: &'static str,
     remedy: &'static str,
-    /// The value it is about; `None` for the whole list.
+    /// The index of the value in question; `None` for the whole list.
     index: Option<usize>,
 }
 
@@ -61,20 +61,20 @@ impl LevelMistake {
         Diagnostic::error(self.code, self.message).at(span, self.expected).hint(self.remedy)
     }
 
-    /// The mistake without a place, for values that come from the command line.
-    pub(crate) fn unplaced(self) -> Diagnostic {
+    /// The mistake without a location, for values from the command line.
+    pub(crate) fn without_location(self) -> Diagnostic {
         Diagnostic::error(self.code, self.message).hint(self.remedy)
     }
 }
 
-/// The first thing wrong with these values as the levels of a factor.
+/// The first mistake in the levels of a factor.
 pub(crate) fn mistake_in_levels(name: &str, values: &[Scalar]) -> Option<LevelMistake> {
     let Some(first) = values.first() else {
         return Some(LevelMistake {
             code: code::EMPTY_LIST,
             message: format!("the factor `{name}` has no values"),
             expected: "expected at least one value",
-            remedy: "list the values that the factor takes, or remove it",
+            remedy: "list the values of the factor, or remove it",
             index: None,
         });
     };

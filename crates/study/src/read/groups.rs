@@ -47,7 +47,7 @@ fn group(reader: &mut Reader<'_>, at: At<'_>, outer_disk: Option<&str>) -> Group
         disk: disk.map(str::to_owned),
         measured: section.boolean("measured").unwrap_or(true),
         outside: section.templated(reader, "outside").unwrap_or(Templated::Value(false)),
-        place: section.get("place").map(|at| super::place::read(reader, at, &owner)),
+        place: section.get("place").map(|at| super::placement::read(reader, at, &owner)),
         groups: section.get("groups").map(|at| nested(reader, at, disk)).unwrap_or_default(),
     }
 }
@@ -82,9 +82,9 @@ fn unquoted(
         entries.iter().map(|(name, _, _)| format!("{family}.{name}")).collect();
     let written: Vec<String> = names.iter().map(|name| format!("`\"{name}\"`")).collect();
     reader.add(
-        Diagnostic::error(code::UNKNOWN_KNOB, format!("`{family}` is no knob that is known"))
+        Diagnostic::error(code::UNKNOWN_KNOB, format!("unknown knob `{family}`"))
             .at(key_span, "expected the whole name of an interface file in quotes")
-            .hint(format!("write {}: without quotes the dot begins a table", written.join(", "))),
+            .hint(format!("write {}: without quotes the dot starts a table", written.join(", "))),
     );
     let known = names.into_iter().zip(entries);
     known
@@ -96,36 +96,36 @@ fn unquoted(
         .collect()
 }
 
-/// A knob that is none of those there are.
+/// Reports an unknown knob.
 pub(crate) fn unknown_knob(name: &str, span: Range<usize>) -> Diagnostic {
     let hint = match assay_knob::suggest(name) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => kin_of(name),
+        None => knobs_like(name),
     };
-    Diagnostic::error(code::UNKNOWN_KNOB, format!("`{name}` is no knob that is known"))
-        .at(span, "expected an interface file by its cgroup v2 name")
+    Diagnostic::error(code::UNKNOWN_KNOB, format!("unknown knob `{name}`"))
+        .at(span, "expected the cgroup v2 name of an interface file")
         .hint(hint)
 }
 
-/// The settings of the same family, or where all of them are listed.
-fn kin_of(name: &str) -> String {
+/// A list of the knobs of the same family, or where all knobs are listed.
+fn knobs_like(name: &str) -> String {
     let family = name.split('.').next().unwrap_or(name);
-    let kin: Vec<&str> = assay_knob::all()
+    let related: Vec<&str> = assay_knob::all()
         .iter()
         .filter(|knob| knob.is_for_groups() && knob.name.split('.').next() == Some(family))
         .map(|knob| knob.name)
         .collect();
-    if kin.is_empty() {
-        return "docs/reference/knobs.md lists the knobs there are".to_owned();
+    if related.is_empty() {
+        return "docs/reference/knobs.md lists all knobs".to_owned();
     }
-    format!("the knobs of `{family}` are {}", crate::reader::quoted(&kin))
+    format!("the knobs of `{family}` are {}", crate::reader::quoted(&related))
 }
 
-/// A knob takes one value for all members, or a list that is handed out in turn.
+/// A knob has one value for all members, or a list of values for the members in turn.
 fn knob_values(reader: &mut Reader<'_>, name: &str, at: &At<'_>) -> Vec<Templated<Scalar>> {
     let what = format!("the knob `{name}`");
     if !at.value.is_array() {
-        // Kept under the path of a list of one, so that later checks find its place.
+        // Recorded under the path of a list of one, so that later checks find its location.
         let only = reader.at(at.value, at.span.clone(), format!("{}[0]", at.path));
         return reader.templated(&only, &what).into_iter().collect();
     }
@@ -133,7 +133,7 @@ fn knob_values(reader: &mut Reader<'_>, name: &str, at: &At<'_>) -> Vec<Template
     if elements.is_empty() {
         reader.add(empty_list(&what, at));
     }
-    // A value that cannot be read keeps its position, so that its neighbours keep theirs.
+    // A value that cannot be read keeps its index, so that the following ones keep theirs.
     elements
         .iter()
         .map(|element| reader.templated(element, &what))
@@ -174,7 +174,7 @@ fn run(reader: &mut Reader<'_>, at: &At<'_>) -> Vec<String> {
 fn started_twice(name: &str, at: &At<'_>) -> Diagnostic {
     Diagnostic::error(code::REPEATED_VALUE, format!("`run` names the workload `{name}` twice"))
         .at(at.span.clone(), "expected each workload once")
-        .hint("remove it; `numjobs` in the workload's `args` starts more jobs")
+        .hint("remove it; `numjobs` in the workload's `args` starts several jobs")
 }
 
 fn empty_list(what: &str, at: &At<'_>) -> Diagnostic {

@@ -1,4 +1,4 @@
-//! What may be called how.
+//! Valid names.
 
 use std::ops::Range;
 
@@ -33,22 +33,23 @@ const CONTROLLERS: &[&str] = &[
 /// Interface files of cgroup v1 without a dot.
 const V1_FILES: &[&str] = &["tasks", "notify_on_release", "release_agent"];
 
-/// The longest name a directory may have (NAME_MAX), less room for the number of a member.
+/// The longest name of a directory (NAME_MAX), less space for the number of a member.
 const LONGEST: usize = 240;
 
 /// Checks the name of a control group, which becomes a directory.
 pub(crate) fn group(reader: &mut Reader<'_>, name: &str, span: Range<usize>) {
     let family = name.split_once('.').map(|(family, _)| family);
-    let taken = family.is_some_and(|family| CONTROLLERS.contains(&family));
-    if taken || V1_FILES.contains(&name) {
+    let reserved = family.is_some_and(|family| CONTROLLERS.contains(&family));
+    if reserved || V1_FILES.contains(&name) {
         reader.add(
-            invalid(&format!("the group name `{name}` is that of an interface file"), span)
-                .hint("choose a name without the controller's, such as `task`"),
+            invalid(&format!("the group name `{name}` is reserved for an interface file"), span)
+                .hint("choose a name that does not begin with a controller, such as `task`"),
         );
     } else if !is_plain(name, "_.-") || name.starts_with('.') || name.len() > LONGEST {
         reader.add(
-            invalid(&format!("`{name}` cannot name a control group"), span)
-                .hint("write letters, digits, `_`, `-` and `.` only, not beginning with `.`"),
+            invalid(&format!("invalid group name `{name}`"), span).hint(
+                "use letters, digits, `_`, `-` and `.` only; the first character cannot be `.`",
+            ),
         );
     }
 }
@@ -58,8 +59,8 @@ pub(crate) fn part(reader: &mut Reader<'_>, what: &str, name: &str, span: Range<
     let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     if !is_plain(name, "_-") || !starts_well || name.len() > LONGEST {
         reader.add(
-            invalid(&format!("`{name}` cannot name a {what}"), span)
-                .hint("begin with a letter, then letters, digits, `_` and `-` only"),
+            invalid(&format!("invalid {what} name `{name}`"), span)
+                .hint("begin with a letter or `_`, followed by letters, digits, `_` and `-` only"),
         );
     }
 }
@@ -69,7 +70,7 @@ pub(crate) fn attribute(reader: &mut Reader<'_>, name: &str, span: Range<usize>)
     let parts_are_plain = name.split('/').all(|part| is_plain(part, "_-") && !part.is_empty());
     if !parts_are_plain {
         reader.add(
-            invalid(&format!("`{name}` is no attribute of a queue"), span)
+            invalid(&format!("invalid queue attribute `{name}`"), span)
                 .hint("write the path below `/sys/block/X/queue/`, such as `iosched/low_latency`"),
         );
     }

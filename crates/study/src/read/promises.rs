@@ -5,7 +5,7 @@ use std::time::Duration;
 use assay_diagnostic::Diagnostic;
 use assay_units::Percent;
 
-use super::across;
+use super::cross_trial;
 use super::groups::unknown_knob;
 use crate::code;
 use crate::key;
@@ -17,13 +17,13 @@ use crate::value::kind;
 
 const DEFAULT_CONFIDENCE: f64 = 0.95;
 
-/// The part of its spans in which a promise holds, where none is given.
+/// The default fraction of spans in which a promise must hold.
 const DEFAULT_PART: f64 = 0.95;
 
-/// Samples are a tenth of a second apart: shorter spans would hold one of them.
+/// Samples are taken every tenth of a second: a shorter span would hold only one.
 const SHORTEST_SPAN: Duration = Duration::from_millis(200);
 
-/// Margins from here on are percentages whose sign was forgotten.
+/// Larger margins are percentages without the sign.
 const WIDEST_MARGIN: f64 = 1.0;
 
 pub(crate) fn read(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Promise> {
@@ -49,16 +49,16 @@ fn promise(reader: &mut Reader<'_>, section: &Section<'_>) -> Promise {
     }
 }
 
-/// Spans are those of a promise that groups divide or bound something in one trial.
+/// Only promises about single trials on shares or bounds can have spans.
 fn every(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Every> {
-    let is_across = section.text("is") == Some("ratio") || section.has("over");
-    if is_across || section.text("is") == Some("placed") {
-        let why = "only what groups divide, or what bounds them, has spans";
+    let is_cross_trial = section.text("is") == Some("ratio") || section.has("over");
+    if is_cross_trial || section.text("is") == Some("placed") {
+        let why = "only shares and bounds in single trials have spans";
         section.misplaced(reader, "every", why, "remove `every`");
         return None;
     }
     if !section.has("every") {
-        let why = "`in` says in how many of the spans of `every` the promise holds";
+        let why = "`in` is the fraction of the spans of `every`";
         section.misplaced(reader, "in", why, "add `every = \"1 s\"`, or remove `in`");
         return None;
     }
@@ -73,9 +73,13 @@ fn every(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Every> {
     let fits = |part: &Percent| part.fraction() > 0.0 && part.fraction() <= 1.0;
     match part.filter(fits) {
         Some(part) if span >= SHORTEST_SPAN => Some(Every { span, part }),
-        found => {
-            let (name, message, expected) = match found {
-                None => ("in", "`in` is no part of the spans", "expected up to `100 %`"),
+        part => {
+            let (name, message, expected) = match part {
+                None => (
+                    "in",
+                    "`in` is not a valid fraction of the spans",
+                    "expected more than `0 %` and up to `100 %`",
+                ),
                 Some(_) => ("every", "the spans are too short", "expected `200 ms` or more"),
             };
             if let Some(at) = section.get(name) {
@@ -90,29 +94,29 @@ fn every(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Every> {
     }
 }
 
-/// The trials that a promise of one trial is about.
+/// The trials to which a promise about single trials applies.
 fn under(reader: &mut Reader<'_>, section: &Section<'_>) -> Bindings {
-    let is_across = section.text("is") == Some("ratio") || section.has("over");
-    if is_across {
-        let why = "a promise across trials names the levels that it compares";
+    let is_cross_trial = section.text("is") == Some("ratio") || section.has("over");
+    if is_cross_trial {
+        let why = "a cross-trial promise names the levels that it compares";
         section.misplaced(reader, "under", why, "remove `under`");
         return Bindings::new();
     }
-    section.get("under").map_or_else(Bindings::new, |at| across::levels(reader, at))
+    section.get("under").map_or_else(Bindings::new, |at| cross_trial::levels(reader, at))
 }
 
-/// `equal` is about groups, or about the levels of a factor.
+/// `equal` compares groups, or the levels of a factor.
 fn relation(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
     let word = section.text("is").unwrap_or_default();
     if word == "ratio" {
-        return across::ratio(reader, section);
+        return cross_trial::ratio(reader, section);
     }
     if word == "equal" && section.has("over") {
-        return across::equal_over(reader, section);
+        return cross_trial::equal_over(reader, section);
     }
-    // A misspelt relation says nothing of what its keys should be.
+    // Without a known relation, its keys are not known either.
     if key::RELATIONS.contains(&word) {
-        across::refuse_keys(reader, section, word);
+        cross_trial::refuse_keys(reader, section, word);
     }
     match word {
         "proportional" => {
@@ -143,13 +147,13 @@ fn relation(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
 }
 
 fn misplaced(reader: &mut Reader<'_>, section: &Section<'_>, name: &str, word: &str) {
-    let why = format!("`is = \"{word}\"` does not refer to it");
+    let why = format!("`is = \"{word}\"` does not use it");
     section.misplaced(reader, name, &why, &format!("remove `{name}`, or change `is`"));
 }
 
 fn knob(reader: &mut Reader<'_>, section: &Section<'_>) -> String {
     if !section.has("to") {
-        section.missing(reader, "to", "the knob that shares follow, such as `io.weight`");
+        section.missing(reader, "to", "the knob that sets the shares, such as `io.weight`");
     }
     let name = section.text("to").unwrap_or_default();
     match section.get("to") {
@@ -186,7 +190,7 @@ fn bound(reader: &mut Reader<'_>, section: &Section<'_>) -> Bound {
     Bound::Value(value.unwrap_or(Templated::Value(Scalar::Integer(1))))
 }
 
-/// Every relation has a margin but `ratio`, whose bounds are exact.
+/// The margin of every relation except `ratio`, whose bounds are exact.
 fn within(reader: &mut Reader<'_>, section: &Section<'_>) -> Percent {
     let word = section.text("is");
     if word == Some("ratio") {
@@ -214,12 +218,12 @@ fn within(reader: &mut Reader<'_>, section: &Section<'_>) -> Percent {
     if margin.fraction() > 0.0 && margin.fraction() < WIDEST_MARGIN {
         return margin;
     }
-    let reading = match scalar {
+    let message = match scalar {
         Scalar::Text(_) => format!("the margin is `{scalar}`"),
         _ => format!("the margin is `{scalar}`, which is {margin}"),
     };
     reader.add(
-        Diagnostic::error(code::OUT_OF_RANGE, reading)
+        Diagnostic::error(code::OUT_OF_RANGE, message)
             .at(at.span.clone(), "expected more than 0 % and less than 100 %")
             .hint("write a percentage such as \"10 %\": without the sign, 1 means the whole"),
     );
@@ -239,7 +243,7 @@ fn confidence(reader: &mut Reader<'_>, section: &Section<'_>) -> f64 {
         reader.add(
             Diagnostic::error(code::OUT_OF_RANGE, format!("the confidence is `{confidence}`"))
                 .at(at.span.clone(), "expected more than 0.5 and less than 1")
-                .hint("write 0.95, or 0.99 for more certainty at the price of more time"),
+                .hint("write 0.95, or 0.99 for more certainty in a longer run"),
         );
     }
     DEFAULT_CONFIDENCE

@@ -1,6 +1,6 @@
-//! `[[references]]`: numbers of others to show beside ours.
+//! `[[references]]`: published numbers to show beside the results.
 
-use super::across::levels;
+use super::cross_trial::levels;
 use crate::key;
 use crate::reader::{At, Reader};
 use crate::section::Section;

@@ -1,4 +1,4 @@
-//! `[sampling]`: what is sampled besides what every run samples, and how often.
+//! `[sampling]`: optional sources, and the sampling interval.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::section::{Section, unknown_word};
 use crate::syntax::{Sampling, Scalar};
 use crate::value::kind;
 
-/// Faster, the rounds of a hundred groups would run into each other; slower, a window of some
-/// seconds would hold too few.
+/// With a shorter interval the rounds of a hundred groups would overlap; with a longer one a window
+/// of some seconds would hold too few samples.
 const INTERVALS: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(10)..=Duration::from_secs(1);
 
@@ -44,7 +44,7 @@ fn sources(reader: &mut Reader<'_>, at: &At<'_>, what: &str) -> Vec<String> {
             Some(name) if sources.iter().any(|other| other == name) => reader.add(
                 Diagnostic::error(code::REPEATED_VALUE, format!("{what} names `{name}` twice"))
                     .at(element.span, "expected each source once")
-                    .hint("leave one of the two out"),
+                    .hint("remove one of the two"),
             ),
             Some(name) => sources.push(name.to_owned()),
             None => reader.add(
@@ -74,7 +74,7 @@ fn interval(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Duration> 
         reader.add(
             Diagnostic::error(code::OUT_OF_RANGE, format!("{what} is `{text}`"))
                 .at(at.span.clone(), "expected 10 ms to 1 s")
-                .hint("write `100 ms`, or more where there are very many groups"),
+                .hint("write `100 ms`, or more for very many groups"),
         );
         return None;
     }

@@ -31,7 +31,7 @@ fn sysctls(reader: &mut Reader<'_>, table: &At<'_>) -> Values {
     values
 }
 
-/// `vm.dirty_ratio = 5` without quotes is a table `vm` to TOML.
+/// Without quotes `vm.dirty_ratio = 5` is a table `vm` to TOML.
 fn unquoted(
     reader: &mut Reader<'_>,
     family: &str,
@@ -43,11 +43,11 @@ fn unquoted(
         entries.iter().map(|(name, _, _)| format!("{family}.{name}")).collect();
     let written: Vec<String> = names.iter().map(|name| format!("`\"{name}\"`")).collect();
     reader.add(
-        Diagnostic::error(code::UNKNOWN_SETTING, format!("`{family}` is no sysctl"))
+        Diagnostic::error(code::UNKNOWN_SETTING, format!("unknown sysctl `{family}`"))
             .at(key_span, "expected the whole name of a sysctl in quotes")
-            .hint(format!("write {}: without quotes the dot begins a table", written.join(", "))),
+            .hint(format!("write {}: without quotes the dot starts a table", written.join(", "))),
     );
-    // The values are checked all the same, kept where the checks look for them.
+    // The values are still checked, under the path where the checks expect them.
     let known = names.into_iter().zip(entries).filter(|(name, _)| host_setting(name).is_some());
     known
         .filter_map(|(name, (_, _, at))| {
@@ -63,7 +63,7 @@ fn huge_pages(reader: &mut Reader<'_>, at: &At<'_>) -> Values {
     let enabled = format!("{THP}enabled");
     if !at.value.is_table() {
         let value = reader.templated(at, "`thp`");
-        // Kept under the path of the table, so that later checks find its place.
+        // Recorded under the path of the table, so that later checks find its location.
         reader.at(at.value, at.span.clone(), format!("thp.{enabled}"));
         return value.map(|value| (enabled, value)).into_iter().collect();
     }
@@ -75,8 +75,8 @@ fn huge_pages(reader: &mut Reader<'_>, at: &At<'_>) -> Values {
     values
 }
 
-/// A setting with its value. The value of a name that is not known is checked as that of the one
-/// that was probably meant.
+/// A setting with its value. The value of an unknown setting is checked as that of the one that was
+/// probably meant.
 fn one(
     reader: &mut Reader<'_>,
     name: &str,
@@ -92,7 +92,7 @@ fn one(
             meant.filter(|meant| meant.starts_with(THP) == is_huge)
         }
     };
-    // Kept where the checks look for it.
+    // Recorded where the checks expect it.
     let table = if is_huge { "thp" } else { "sysctls" };
     let path = format!("{table}.{}", meant.unwrap_or(name));
     let at = &reader.at(at.value, at.span.clone(), path);
@@ -103,28 +103,26 @@ fn one(
 fn unknown(name: &str, span: Range<usize>) -> Diagnostic {
     let is_huge = name.starts_with(THP);
     let shown = name.strip_prefix(THP).unwrap_or(name);
-    let what = if is_huge { "setting of huge pages" } else { "sysctl that a study may set" };
+    let what = if is_huge { "setting of huge pages" } else { "sysctl" };
     let meant = suggest_host_setting(name).filter(|setting| setting.is_sysctl() != is_huge);
     let hint = match meant {
         Some(meant) => format!("did you mean `{}`?", meant.key()),
         None => {
             let family = name.split('.').next().unwrap_or(name);
-            let kin: Vec<&str> = host_settings()
+            let related: Vec<&str> = host_settings()
                 .iter()
                 .filter(|setting| setting.name.split('.').next() == Some(family))
                 .map(HostSetting::key)
                 .collect();
-            match kin.is_empty() {
+            match related.is_empty() {
                 true => {
-                    "docs/reference/settings.md lists them; others may not be possible to take \
-                         back"
-                        .to_owned()
+                    "docs/reference/settings.md lists all settings that can be restored".to_owned()
                 }
-                false => format!("those of `{family}` are {}", quoted(&kin)),
+                false => format!("the settings of `{family}` are {}", quoted(&related)),
             }
         }
     };
-    Diagnostic::error(code::UNKNOWN_SETTING, format!("`{shown}` is no {what}"))
-        .at(span, "expected a name of docs/reference/settings.md")
+    Diagnostic::error(code::UNKNOWN_SETTING, format!("unknown {what} `{shown}`"))
+        .at(span, "expected a name listed in docs/reference/settings.md")
         .hint(hint)
 }

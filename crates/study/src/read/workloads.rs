@@ -35,7 +35,7 @@ fn workload(reader: &mut Reader<'_>, section: &Section<'_>) -> Workload {
     }
 }
 
-/// A word that is none of those there are has been reported, and its options are not looked at.
+/// The tool of a workload. An unknown word has been reported, and its options are not checked.
 fn tool(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
     let word = section.word(reader, "use", &NAMES);
     let misplaced = |reader: &mut Reader<'_>, names: &[&str], remedy: &str| {
@@ -49,7 +49,7 @@ fn tool(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
             fio::read(reader, section)
         }
         Some(COMMAND) => {
-            misplaced(reader, &["args", "jobfile"], "write all words into `command`");
+            misplaced(reader, &["args", "jobfile"], "write all arguments in `command`");
             command::read(reader, section)
         }
         Some(name) => {
@@ -57,7 +57,7 @@ fn tool(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
             kind::read(reader, section, name)
         }
         None => {
-            // What the options mean is not known, but what they refer to counts as mentioned.
+            // The options cannot be interpreted, but names in them count as mentioned.
             reader.lost_a_part |= section.has("use");
             Tool::Kind { name: String::new(), args: vec![] }
         }
@@ -73,16 +73,16 @@ fn after(section: &Section<'_>) -> Option<After> {
     }
 }
 
-/// One text, or a list of texts; each keeps its place as `path[index]`.
+/// One text, or a list of texts; each is recorded as `path[index]`.
 fn texts(reader: &mut Reader<'_>, at: &At<'_>) -> Vec<String> {
     if let Some(text) = at.value.as_str() {
         reader.at(at.value, at.span.clone(), format!("{}[0]", at.path));
         return vec![text.to_owned()];
     }
-    let mut found = vec![];
+    let mut texts = vec![];
     for element in reader.elements(at) {
         match element.value.as_str() {
-            Some(text) => found.push(text.to_owned()),
+            Some(text) => texts.push(text.to_owned()),
             None => reader.add(
                 Diagnostic::error(
                     code::WRONG_TYPE,
@@ -93,12 +93,12 @@ fn texts(reader: &mut Reader<'_>, at: &At<'_>) -> Vec<String> {
             ),
         }
     }
-    if found.is_empty() && at.value.as_array().is_some_and(|array| array.is_empty()) {
+    if texts.is_empty() && at.value.as_array().is_some_and(|array| array.is_empty()) {
         reader.add(
             Diagnostic::error(code::EMPTY_LIST, "the list is empty")
                 .at(at.span.clone(), "expected at least one text")
                 .hint("write one, or remove the key"),
         );
     }
-    found
+    texts
 }

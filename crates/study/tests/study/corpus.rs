@@ -1,7 +1,7 @@
-//! Every file of `tests/valid` and `tests/invalid` is read and must give exactly the codes that
-//! its first line expects.
+//! Every file of `tests/valid` and `tests/invalid` must give exactly the codes that its first line
+//! expects.
 
-// The functions that tests share are outside of what clippy takes for tests.
+// Clippy does not recognize functions shared by tests as tests.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -51,44 +51,44 @@ fn expected(text: &str) -> Vec<String> {
     sorted(line.split_whitespace().map(str::to_owned).collect())
 }
 
-fn found(findings: &[Diagnostic]) -> Vec<String> {
+fn reported(findings: &[Diagnostic]) -> Vec<String> {
     sorted(findings.iter().map(|finding| finding.code.to_owned()).collect())
 }
 
 /// Compares all files before failing, so that one run shows every difference.
-fn wrong(files: &[(String, String)], must_be_sound: bool) -> Vec<String> {
-    let mut wrong = vec![];
+fn differences(files: &[(String, String)], must_be_sound: bool) -> Vec<String> {
+    let mut differences = vec![];
     for (name, text) in files {
         let (study, findings) = read(text);
-        if found(&findings) != expected(text) || study.is_some() != must_be_sound {
-            wrong.push(format!(
+        if reported(&findings) != expected(text) || study.is_some() != must_be_sound {
+            differences.push(format!(
                 "{name}: expected {:?}\n{}",
                 expected(text),
                 render(&findings, name, text, false)
             ));
         }
     }
-    wrong
+    differences
 }
 
 #[test]
-fn every_invalid_file_gives_exactly_its_mistakes() {
+fn every_invalid_file_gives_exactly_its_codes() {
     let files = corpus("invalid");
     assert!(files.len() >= 30, "{}", files.len());
-    let wrong = wrong(&files, false);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let differences = differences(&files, false);
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 #[test]
 fn every_valid_file_gives_a_study_and_exactly_its_warnings() {
     let files = corpus("valid");
     assert!(files.len() >= 8, "{}", files.len());
-    let wrong = wrong(&files, true);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let differences = differences(&files, true);
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 #[test]
-fn every_finding_has_a_remedy_and_a_place_that_expects_something() {
+fn every_finding_has_a_hint_and_a_labelled_location() {
     for (name, text) in corpus("invalid").into_iter().chain(corpus("valid")) {
         for finding in read(&text).1 {
             assert!(!finding.hints.is_empty(), "{name}: {finding:?}");
@@ -102,7 +102,7 @@ fn every_finding_has_a_remedy_and_a_place_that_expects_something() {
 }
 
 #[test]
-fn shipped_studies_give_no_finding_at_all() {
+fn shipped_studies_have_no_findings() {
     for study in shipped() {
         let (parsed, findings) = parse(study.name, study.text, &shipped_file);
         assert!(findings.is_empty(), "{}", render(&findings, study.name, study.text, false));
@@ -111,7 +111,7 @@ fn shipped_studies_give_no_finding_at_all() {
 }
 
 #[test]
-fn what_readers_see_of_five_mistakes_stays_as_it_is() {
+fn rendered_diagnostics_match_their_snapshots() {
     for name in ["five-mistakes", "ladder-beyond-bfq-under-one-scheduler"] {
         let source = fs::read_to_string(folder("invalid").join(format!("{name}.toml"))).unwrap();
         let rendered = render(&read(&source).1, &format!("{name}.toml"), &source, false);
@@ -132,7 +132,7 @@ fn codes_in(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_code_is_documented_and_provoked_by_a_file_of_the_corpus() {
+fn every_code_is_documented_and_in_the_corpus() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     let code = fs::read_to_string(manifest.join("src/code.rs")).unwrap();
     let page = fs::read_to_string(manifest.join("../../docs/reference/diagnostics.md")).unwrap();

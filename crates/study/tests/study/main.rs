@@ -1,4 +1,4 @@
-//! Study files: all that may be in them, all mistakes that are found in them, and their schema.
+//! Tests of study files: parsing, diagnostics and schema.
 
 mod corpus;
 mod robustness;

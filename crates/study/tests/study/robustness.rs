@@ -1,11 +1,11 @@
-//! No text makes the checker panic, and what it accepts is really sound.
+//! Property tests: no text makes the checker panic, and an accepted study is sound.
 
 use assay_diagnostic::{Severity, render, to_json};
 use assay_study::{Study, combinations, parse, shipped, shipped_file};
 use proptest::prelude::*;
 
-/// Reads and renders; both must survive anything.
-fn survives(text: &str) -> Option<Study> {
+/// Parses and renders a text; neither may panic.
+fn parse_and_render(text: &str) -> Option<Study> {
     let (study, findings) = parse("any", text, &|_| Err("nothing is there".to_owned()));
     let rendered = render(&findings, "any.toml", text, true);
     assert_eq!(rendered.is_empty(), findings.is_empty());
@@ -25,14 +25,14 @@ proptest! {
 
     #[test]
     fn arbitrary_text_is_read_without_panic(text in "\\PC{0,200}") {
-        survives(&text);
+        parse_and_render(&text);
     }
 
     #[test]
     fn arbitrary_toml_like_text_is_read_without_panic(
         text in "([a-z]{1,8}|\\[\\[?(groups|disks\\.a|promises|workloads\\.b|factors)\\]\\]?|[={}\"\\[\\],.\n 0-9-]){0,60}"
     ) {
-        survives(&text);
+        parse_and_render(&text);
     }
 
     #[test]
@@ -45,7 +45,7 @@ proptest! {
         let text = which.get(shipped()).text;
         let start = floor_boundary(text, start.index(text.len()));
         let end = floor_boundary(text, start + length).max(start);
-        survives(&format!("{}{piece}{}", &text[..start], &text[end..]));
+        parse_and_render(&format!("{}{piece}{}", &text[..start], &text[end..]));
     }
 
     #[test]

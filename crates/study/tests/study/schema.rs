@@ -1,6 +1,6 @@
-//! The schema in the documentation is the one that the checker's tables make.
+//! The schema in the documentation matches the tables of the checker.
 
-// The functions that tests share are outside of what clippy takes for tests.
+// Clippy does not recognize functions shared by tests as tests.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -25,7 +25,7 @@ fn the_schema_in_the_documentation_is_up_to_date() {
 #[test]
 fn every_key_of_the_schema_is_explained_in_the_reference() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    // Knobs and settings of the host have pages of their own.
+    // Knobs and host settings have their own pages.
     let page = ["study-file.md", "reference/knobs.md", "reference/settings.md"]
         .map(|page| std::fs::read_to_string(docs.join(page)).unwrap())
         .concat();
@@ -38,7 +38,7 @@ fn every_key_of_the_schema_is_explained_in_the_reference() {
 }
 
 #[test]
-fn groups_refer_to_themselves_and_unknown_keys_are_refused() {
+fn groups_are_recursive_and_unknown_keys_are_refused() {
     let schema = schema();
     let group = &schema["$defs"]["group"];
     assert_eq!(group["properties"]["groups"]["items"]["$ref"], "#/$defs/group");
@@ -46,16 +46,16 @@ fn groups_refer_to_themselves_and_unknown_keys_are_refused() {
     assert!(group["properties"]["place"]["properties"]["cpus"].is_object(), "{group:#}");
 }
 
-fn property_names(value: &serde_json::Value, found: &mut Vec<String>) {
+fn property_names(value: &serde_json::Value, names: &mut Vec<String>) {
     match value {
         serde_json::Value::Object(object) => {
             if let Some(properties) = object.get("properties").and_then(|p| p.as_object()) {
-                found.extend(properties.keys().cloned());
+                names.extend(properties.keys().cloned());
             }
-            object.values().for_each(|value| property_names(value, found));
+            object.values().for_each(|value| property_names(value, names));
         }
         serde_json::Value::Array(array) => {
-            array.iter().for_each(|value| property_names(value, found));
+            array.iter().for_each(|value| property_names(value, names));
         }
         _ => {}
     }

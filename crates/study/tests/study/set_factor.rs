@@ -1,6 +1,6 @@
-//! Factors set from the command line are checked like those of the file.
+//! Factors set on the command line are checked like those of the file.
 
-// The functions that tests share are outside of what clippy takes for tests.
+// Clippy does not recognize functions shared by tests as tests.
 #![allow(clippy::unwrap_used)]
 
 use assay_study::{
@@ -9,8 +9,8 @@ use assay_study::{
 };
 
 fn study(name: &str) -> Study {
-    let found = shipped().iter().find(|study| study.name == name).unwrap();
-    parse(found.name, found.text, &shipped_file).0.unwrap()
+    let shipped = shipped().iter().find(|study| study.name == name).unwrap();
+    parse(shipped.name, shipped.text, &shipped_file).0.unwrap()
 }
 
 fn values(text: &str) -> Vec<Scalar> {
@@ -32,19 +32,20 @@ fn new_values_make_new_trials() {
 #[test]
 fn factors_that_fit_only_together_are_set_together() {
     let mut study = study("writeback");
-    let of = |name: &str, text: &str| (name.to_owned(), values(text));
+    let setting = |name: &str, text: &str| (name.to_owned(), values(text));
     let codes = |errors: Vec<assay_diagnostic::Diagnostic>| -> Vec<&str> {
         errors.iter().map(|error| error.code).collect()
     };
-    let alone = set_factors(&mut study, vec![of("dirty_ratio", "20")]).unwrap_err();
+    let alone = set_factors(&mut study, vec![setting("dirty_ratio", "20")]).unwrap_err();
     assert_eq!(codes(alone), ["A0440"]);
-    set_factors(&mut study, vec![of("dirty_ratio", "20"), of("dirty_bytes", "0")]).unwrap();
-    let wrong = vec![of("dirty_rato", "20"), of("dirty_bytes", "0")];
+    set_factors(&mut study, vec![setting("dirty_ratio", "20"), setting("dirty_bytes", "0")])
+        .unwrap();
+    let wrong = vec![setting("dirty_rato", "20"), setting("dirty_bytes", "0")];
     assert_eq!(codes(set_factors(&mut study, wrong).unwrap_err()), ["A0403"]);
 }
 
 #[test]
-fn an_unknown_factor_is_refused_with_what_was_meant() {
+fn an_unknown_factor_is_refused_with_a_suggestion() {
     let errors = set_factor(&mut study("io-weight"), "grups", values("4")).unwrap_err();
     assert_eq!(errors[0].code, "A0403");
     assert!(errors[0].hints[0].contains("`groups`"), "{errors:?}");
@@ -53,7 +54,7 @@ fn an_unknown_factor_is_refused_with_what_was_meant() {
 }
 
 #[test]
-fn values_that_some_template_cannot_take_are_refused_and_change_nothing() {
+fn invalid_values_are_refused_and_change_nothing() {
     let mut study = study("io-weight");
     let before = study.clone();
     for (text, code) in [("0", "A0303"), ("many", "A0412"), ("4,4", "A0308"), ("4,x", "A0307")] {
@@ -66,7 +67,7 @@ fn values_that_some_template_cannot_take_are_refused_and_change_nothing() {
 }
 
 #[test]
-fn the_shipped_studies_say_what_their_comments_promise() {
+fn the_shipped_studies_have_the_settings_their_comments_describe() {
     let weight = study("io-weight");
     assert_eq!(weight.disks["scratch"].source, DiskSource::Loop);
     assert_eq!(weight.disks["scratch"].queue[0].0, "iosched/low_latency");

@@ -1,18 +1,18 @@
-//! What a hand outside of Assay does while a run goes on.
+//! Mid-run perturbations for fault-injection tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One thing that is done once in mid-run.
+/// A single change during a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Perturbation {
-    /// Nothing.
-    Rests,
+    /// No change.
+    None,
     /// Writes an attribute below `queue/` of the run's own loop device.
     Queue {
         /// `scheduler`, `iosched/low_latency`.
         attribute: String,
-        /// What is written.
+        /// The value written.
         value: String,
     },
     /// Writes the weight of the run's group `task2`.
@@ -20,26 +20,26 @@ pub(super) enum Perturbation {
 }
 
 impl Perturbation {
-    /// Reads `none`, `weight VALUE` or `ATTRIBUTE VALUE`.
+    /// Parses `none`, `weight VALUE` or `ATTRIBUTE VALUE`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         match text.split_once(' ') {
-            None if text == "none" => Ok(Self::Rests),
+            None if text == "none" => Ok(Self::None),
             Some(("weight", value)) => Ok(Self::Weight(value.to_owned())),
             Some((attribute, value)) => {
                 Ok(Self::Queue { attribute: attribute.to_owned(), value: value.to_owned() })
             }
-            None => Err(format!("`{text}` is nothing that a hand could do")),
+            None => Err(format!("unknown perturbation `{text}`")),
         }
     }
 
-    /// Does it to the run of this process, whose folder is `run`.
+    /// Applies it to the run of this process, whose folder is `run`.
     pub(super) fn act(&self, run: &Path, process: u32) -> Result<(), String> {
         let (file, value) = match self {
-            Self::Rests => return Ok(()),
+            Self::None => return Ok(()),
             Self::Queue { attribute, value } => (queue_of(run)?.join(attribute), value),
             Self::Weight(value) => {
-                let found = weight_file(Path::new("/sys/fs/cgroup"), process, 3);
-                (found.ok_or("the group `task2` of the run was not found")?, value)
+                let file = weight_file(Path::new("/sys/fs/cgroup"), process, 3);
+                (file.ok_or("the group `task2` of the run was not file")?, value)
             }
         };
         fs::write(&file, value).map_err(|cause| format!("{}: {cause}", file.display()))
@@ -52,18 +52,18 @@ pub(super) fn has_begun(run: &Path) -> bool {
     events.contains("\"text\":\"run\"")
 }
 
-/// The queue of the loop device whose image lies in this folder.
+/// The queue of the loop device whose image is in this folder.
 fn queue_of(run: &Path) -> Result<PathBuf, String> {
-    let place = run.to_string_lossy().into_owned();
+    let folder = run.to_string_lossy().into_owned();
     let devices = fs::read_dir("/sys/block").map_err(|cause| format!("/sys/block: {cause}"))?;
-    let mut found = devices.filter_map(Result::ok).filter_map(|entry| {
+    let mut queues = devices.filter_map(Result::ok).filter_map(|entry| {
         let backing = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
-        backing.contains(&place).then(|| entry.path().join("queue"))
+        backing.contains(&folder).then(|| entry.path().join("queue"))
     });
-    found.next().ok_or_else(|| "the run's loop device was not found".to_owned())
+    queues.next().ok_or_else(|| "the run's loop device was not queues".to_owned())
 }
 
-/// The file of the group `task2` of the run with this process id that holds its weight.
+/// The file with the weight of the group `task2` of the run with this process id.
 fn weight_file(below: &Path, run: u32, depth: u32) -> Option<PathBuf> {
     let entries = fs::read_dir(below).ok()?.filter_map(Result::ok);
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));

@@ -1,4 +1,4 @@
-//! Groups of every hierarchy, with everything that can be set on them.
+//! Groups of every hierarchy, with their settings.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::{HostSnapshot, entries, mounts};
 
-/// Parts of names of files that can be written but count, or that take orders: what they show
-/// changes without anybody having set it.
+/// Substrings of names of writable files that are counters or commands: their content changes without being
+/// set.
 const NOT_SETTINGS: [&str; 14] = [
     "cgroup.procs",
     "cgroup.threads",
@@ -26,8 +26,8 @@ const NOT_SETTINGS: [&str; 14] = [
 ];
 
 impl HostSnapshot {
-    /// The root groups, Assay's own and those named `theirs`, which tests make to see them stay,
-    /// count as they are; of all other groups only what can be set.
+    /// Root groups, Assay's own and those named `theirs`, which tests create to check that they stay, are
+    /// recorded completely; of all other groups only their settings.
     pub(super) fn take_groups(&mut self) {
         for line in mounts().lines() {
             let fields: Vec<&str> = line.split(' ').collect();
@@ -41,7 +41,7 @@ impl HostSnapshot {
         self.note_group(group, String::new(), counts);
         for path in entries(group) {
             if path.is_dir() {
-                if !is_of_a_living_other(&path.to_string_lossy()) {
+                if !is_of_other_process(&path.to_string_lossy()) {
                     self.take_groups_below(&path, is_ours_or_watched(&path));
                 }
             } else if is_setting(&path)
@@ -56,41 +56,41 @@ impl HostSnapshot {
         match counts {
             true => self.note(path, text),
             false => {
-                self.of_others.insert(path.display().to_string(), text);
+                self.foreign_groups.insert(path.display().to_string(), text);
             }
         }
     }
 }
 
-/// Whether the path leads into a group that Assay or a test has made.
+/// Whether the path is in a group made by Assay or by a test.
 fn is_ours_or_watched(group: &Path) -> bool {
     let mut names = group.iter().map(|name| name.to_string_lossy());
     names.any(|name| name.starts_with("assay") || name.starts_with("theirs"))
 }
 
-/// Whether a path leads into the top group of an Assay that lives and is not this test:
-/// `assay-...-PID`, as every command names its top group. Somebody may use Assay by hand while
-/// tests run; what a killed run leaves has no living owner and is seen.
-pub(super) fn is_of_a_living_other(path: &str) -> bool {
+/// Whether a path is in the top group of another running Assay: `assay-...-PID`, the name that every command
+/// uses. Assay may be used manually while tests run; what a killed run leaves has no running owner and is
+/// recorded.
+pub(super) fn is_of_other_process(path: &str) -> bool {
     path.split(['/', '\n']).filter(|name| name.starts_with("assay-")).any(|name| {
         let pid = name.rsplit('-').next().and_then(|text| text.parse::<u32>().ok());
         pid.is_some_and(|pid| pid != std::process::id() && lives(pid))
     })
 }
 
-/// Whether there is such a process, whatever its name: Assay also runs inside other programs,
-/// such as the tests of its crates.
+/// Whether this process exists, whatever its name: Assay also runs inside other programs, such as the tests
+/// of its crates.
 fn lives(pid: u32) -> bool {
     !super::has_ended(Path::new(&format!("/proc/{pid}")))
 }
 
 fn is_setting(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let writable = path.metadata().is_ok_and(|found| found.permissions().mode() & 0o200 != 0);
+    let writable = path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o200 != 0);
     writable && !NOT_SETTINGS.iter().any(|part| name.contains(part))
 }
 
-/// `memory.oom_control` of cgroup v1 shows the setting and two counters.
+/// `memory.oom_control` of cgroup v1 has the setting and two counters.
 fn settled(text: &str) -> String {
     let counts = |line: &&str| !line.starts_with("under_oom") && !line.starts_with("oom_kill ");
     text.lines().filter(counts).collect::<Vec<_>>().join("\n")

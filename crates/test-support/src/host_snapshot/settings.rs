@@ -1,10 +1,10 @@
-//! Settings of the whole machine that a study may vary, and what is loaded or switched on.
+//! Settings of the whole machine that a study may vary, and lists of loaded or active items.
 
 use std::path::Path;
 
 use super::{HostSnapshot, entries};
 
-/// Folders of settings. Files in there that change by themselves are left out below.
+/// Folders of settings. Files in there that change by themselves are excluded below.
 const FOLDERS: [&str; 6] = [
     "/proc/sys/vm",
     "/sys/kernel/mm/transparent_hugepage",
@@ -32,7 +32,7 @@ const FILES: [&str; 14] = [
     "/sys/devices/system/cpu/online",
 ];
 
-/// These show the last order, what is counted, or cost the machine something when read.
+/// Files that show the last command or a counter, or are expensive to read.
 const NOT_SETTINGS: [&str; 5] = [
     "/proc/sys/vm/drop_caches",
     "/proc/sys/vm/stat_refresh",
@@ -67,7 +67,7 @@ impl HostSnapshot {
         }
     }
 
-    /// Names of what is switched on: swap areas without their use, modules without their users.
+    /// Names of active items: swap areas without their use, modules without their users.
     fn take_lists(&mut self) {
         for list in ["/proc/swaps", "/proc/modules"] {
             let text = std::fs::read_to_string(list).unwrap_or_default();

@@ -1,15 +1,15 @@
-//! What is slow to compile is compiled once, whichever crates are asked for together: cargo compiles a dependency anew
-//! for each set of features, and each selection of crates would have its own.
+//! Dependencies that are slow to compile are compiled once, whichever crates are selected: cargo recompiles a
+//! dependency for each set of features, and each selection of crates could have a different one.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::tree::root;
 
-/// What takes longest of all dependencies.
+/// The dependencies that take longest to compile.
 const SLOW: [&str; 3] = ["arrow-array ", "arrow-ipc ", "parquet "];
 
-/// Every dependency below the slow ones, and they themselves, each with its features, for this selection.
+/// The slow dependencies and everything below them, each with its features, for this selection.
 fn below(selection: &[&str]) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--no-dedupe", "--prefix", "depth"])
@@ -20,8 +20,8 @@ fn below(selection: &[&str]) -> BTreeSet<String> {
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    let mut found = BTreeSet::new();
-    // The depth of the slow one that the lines stand below.
+    let mut packages = BTreeSet::new();
+    // The depth of the slow dependency that the current line is below.
     let mut inside: Option<usize> = None;
     for (depth, package) in text.lines().filter_map(|line| line.split_once(' ')) {
         let Ok(depth) = depth.parse() else { continue };
@@ -30,21 +30,21 @@ fn below(selection: &[&str]) -> BTreeSet<String> {
             inside = Some(depth);
         }
         if inside.is_some() {
-            found.insert(package.to_owned());
+            packages.insert(package.to_owned());
         }
     }
-    found
+    packages
 }
 
 #[test]
 fn arrow_and_parquet_are_compiled_once_whichever_crate_is_tested() {
     let all = below(&["--workspace"]);
     assert!(all.len() > 20, "{all:?}");
-    // The smallest sets of features, those that share little with each other, and the largest.
-    for package in ["record", "judge", "study", "share", "model", "cli"] {
+    // The smallest sets of features, sets with little in common, and the largest.
+    for package in ["run-folder", "judge", "study", "export", "predict", "cli"] {
         let own = below(&["--package", &format!("assay-{package}")]);
         let differ: Vec<_> = own.difference(&all).collect();
-        assert!(!own.is_empty(), "assay-{package} uses no arrow any more");
-        assert!(differ.is_empty(), "assay-{package} compiles arrow again: {differ:?}");
+        assert!(!own.is_empty(), "assay-{package} no longer uses arrow");
+        assert!(differ.is_empty(), "assay-{package} recompiles arrow: {differ:?}");
     }
 }

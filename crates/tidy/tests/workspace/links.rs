@@ -1,11 +1,11 @@
-//! The docs as a book: links lead somewhere, and every page is bound.
+//! The docs as a book: links are valid, and every page is included.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::tree::{files, root, shown};
 
-/// Every page that people read, outside the sources.
+/// Every page of the documentation.
 fn pages() -> Vec<(PathBuf, String)> {
     let inside = files(&root().join("docs"), "md");
     let top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
@@ -31,14 +31,14 @@ fn prose(text: &str) -> String {
     kept.join("\n")
 }
 
-/// The targets of links and images, `](target)`, code spans left out.
+/// The targets of links and images, `](target)`, outside code spans.
 fn targets(text: &str) -> Vec<String> {
     let spans: String = prose(text).split('`').step_by(2).collect::<Vec<_>>().join("code");
     let parts = spans.split("](").skip(1);
     parts.filter_map(|part| part.split(')').next().map(str::to_owned)).collect()
 }
 
-/// The anchors of a page as GitHub and mdBook make them of headings.
+/// The anchors of a page, as GitHub and mdBook derive them from headings.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = prose(text);
     let headings = headings.lines().filter(|line| line.starts_with('#'));
@@ -52,7 +52,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_link_between_pages_leads_somewhere() {
+fn every_link_between_pages_is_valid() {
     let mut checked = 0;
     for (path, text) in pages() {
         for target in targets(&text) {
@@ -60,11 +60,11 @@ fn every_link_between_pages_leads_somewhere() {
                 continue;
             }
             let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
-            let place = if file.is_empty() { path.clone() } else { beside(&path, file) };
-            assert!(place.exists(), "{}: `{target}` leads nowhere", shown(&path));
+            let linked = if file.is_empty() { path.clone() } else { beside(&path, file) };
+            assert!(linked.exists(), "{}: `{target}` does not exist", shown(&path));
             if !anchor.is_empty() {
-                let there = anchors(&std::fs::read_to_string(&place).unwrap());
-                assert!(there.contains(anchor), "{}: no heading for `{target}`", shown(&path));
+                let anchors = anchors(&std::fs::read_to_string(&linked).unwrap());
+                assert!(anchors.contains(anchor), "{}: no heading for `{target}`", shown(&path));
             }
             checked += 1;
         }
@@ -72,19 +72,19 @@ fn every_link_between_pages_leads_somewhere() {
     assert!(checked > 100, "only {checked} links were found");
 }
 
-/// The files and folders that a text names in code spans, from the root of the workspace.
-fn named(text: &str) -> Vec<&str> {
+/// The files and folders named in code spans, relative to the root of the workspace.
+fn named_paths(text: &str) -> Vec<&str> {
     let spans = text.split('`').skip(1).step_by(2);
     spans.filter(|span| span.starts_with("crates/") && !span.contains(['{', '<', ' '])).collect()
 }
 
 #[test]
-fn every_file_that_the_map_names_is_there() {
+fn every_file_named_in_the_architecture_exists() {
     let mut checked = 0;
     for page in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
         let text = std::fs::read_to_string(root().join(page)).unwrap();
-        for path in named(&text) {
-            assert!(root().join(path).exists(), "{page}: `{path}` is not there");
+        for path in named_paths(&text) {
+            assert!(root().join(path).exists(), "{page}: `{path}` does not exist");
             checked += 1;
         }
     }
@@ -95,7 +95,7 @@ fn beside(page: &Path, file: &str) -> PathBuf {
     page.parent().unwrap().join(file)
 }
 
-/// The pages that mdBook binds: the chapters of docs/README.md and the page that begins each row.
+/// The pages of the mdBook: the chapters of docs/README.md and the first page of each row.
 fn summary(contents: &str) -> String {
     let mut lines = vec!["# Summary".to_owned(), String::new(), "[The book](README.md)".to_owned()];
     for line in contents.lines() {
@@ -111,19 +111,19 @@ fn summary(contents: &str) -> String {
 }
 
 #[test]
-fn every_page_of_the_docs_is_in_the_table_of_contents_and_bound() {
+fn every_page_of_the_docs_is_in_the_table_of_contents_and_in_the_book() {
     let docs = root().join("docs");
     let contents = std::fs::read_to_string(docs.join("README.md")).unwrap();
-    let made = summary(&contents);
+    let expected = summary(&contents);
     if std::env::var_os("ASSAY_BLESS").is_some() {
-        std::fs::write(docs.join("SUMMARY.md"), &made).unwrap();
+        std::fs::write(docs.join("SUMMARY.md"), &expected).unwrap();
     }
-    let bound = std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let committed = std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
     assert!(
-        bound == made,
+        committed == expected,
         "docs/SUMMARY.md differs from docs/README.md: ASSAY_BLESS=1 cargo test -p assay-tidy"
     );
-    let linked: BTreeSet<String> = targets(&bound).into_iter().collect();
+    let linked: BTreeSet<String> = targets(&committed).into_iter().collect();
     for path in files(&docs, "md") {
         let name = path.strip_prefix(&docs).unwrap().display().to_string();
         let is_cover = ["README.md", "SUMMARY.md"].contains(&name.as_str());
@@ -132,16 +132,16 @@ fn every_page_of_the_docs_is_in_the_table_of_contents_and_bound() {
 }
 
 #[test]
-fn the_summary_has_chapters_and_the_page_that_begins_each_row() {
+fn the_summary_has_chapters_and_the_first_page_of_each_row() {
     let contents = "# Book\n## Guide: how?\n| page | for |\n|---|---|\n| [A](a.md) | [b](b.md) |\n";
-    let made = summary(contents);
-    assert_eq!(made, "# Summary\n\n[The book](README.md)\n\n# Guide\n\n- [A](a.md)\n");
+    let text = summary(contents);
+    assert_eq!(text, "# Summary\n\n[The book](README.md)\n\n# Guide\n\n- [A](a.md)\n");
 }
 
 #[test]
-fn links_and_anchors_are_read_as_readers_follow_them() {
+fn links_and_anchors_are_parsed() {
     assert_eq!(targets("[a](b.md#c) `[x](y)` ![i](j.png)"), ["b.md#c", "j.png"]);
     assert_eq!(targets("```\n[a](b)\n```\n"), Vec::<String>::new());
-    let there = anchors("# `assay judge` on numbers: why?\n## Less than root\n");
-    assert!(there.contains("assay-judge-on-numbers-why") && there.contains("less-than-root"));
+    let anchors = anchors("# `assay judge` on numbers: why?\n## Less than root\n");
+    assert!(anchors.contains("assay-judge-on-numbers-why") && anchors.contains("less-than-root"));
 }

@@ -1,12 +1,13 @@
-//! Tests that hold the workspace to ARCHITECTURE.md.
+//! Tests that check the workspace against ARCHITECTURE.md.
 
 #![allow(clippy::unwrap_used, reason = "a file that cannot be read fails the test")]
 
 mod features;
+mod layers;
 mod links;
 mod manifests;
 mod promises;
-mod rooms;
 mod sources;
 mod supply;
 mod tree;
+mod words;

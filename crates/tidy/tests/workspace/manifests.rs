@@ -1,10 +1,10 @@
-//! What the manifests of crates may contain.
+//! Rules for the manifests of crates.
 
 use std::collections::BTreeSet;
 
 use toml::{Table, Value};
 
-use crate::tree::{files, room, root, shown};
+use crate::tree::{crate_of, files, root, shown};
 
 fn workspace() -> Table {
     std::fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap()
@@ -23,7 +23,7 @@ fn crates() -> Vec<(std::path::PathBuf, Table)> {
 }
 
 #[test]
-fn versions_live_in_the_workspace_alone() {
+fn versions_are_in_the_workspace_manifest_only() {
     for (path, manifest) in crates() {
         for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
             let Some(Value::Table(dependencies)) = manifest.get(kind) else { continue };
@@ -39,7 +39,7 @@ fn versions_live_in_the_workspace_alone() {
 }
 
 #[test]
-fn every_crate_obeys_the_lints_of_the_workspace() {
+fn every_crate_inherits_the_lints_of_the_workspace() {
     for (path, manifest) in crates() {
         let inherits = manifest["lints"]["workspace"].as_bool();
         assert_eq!(inherits, Some(true), "{}", shown(&path));
@@ -47,7 +47,7 @@ fn every_crate_obeys_the_lints_of_the_workspace() {
 }
 
 #[test]
-fn default_features_are_off_unless_argued() {
+fn default_features_are_off() {
     for (name, spec) in workspace()["workspace"]["dependencies"].as_table().unwrap() {
         if spec.get("path").is_none() {
             let off = spec.get("default-features").and_then(Value::as_bool) == Some(false);
@@ -57,7 +57,7 @@ fn default_features_are_off_unless_argued() {
 }
 
 #[test]
-fn every_dependency_is_used_and_has_its_line_in_the_docs() {
+fn every_dependency_is_used_and_documented() {
     let text = std::fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
     let used: BTreeSet<String> = crates()
         .iter()
@@ -81,10 +81,10 @@ fn every_dependency_is_used_and_has_its_line_in_the_docs() {
 }
 
 #[test]
-fn every_room_is_on_the_map() {
+fn every_crate_is_in_architecture_md() {
     let map = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     for (path, _) in crates() {
-        let room = room(&path);
-        assert!(map.contains(&format!("`{room}`")), "`{room}` is not in ARCHITECTURE.md");
+        let name = crate_of(&path);
+        assert!(map.contains(&format!("`{name}`")), "`{name}` is not in ARCHITECTURE.md");
     }
 }

@@ -1,10 +1,10 @@
-//! What docs/safety.md promises, and the tests that attack it.
+//! The promises of docs/safety.md and the tests that attack them.
 
 use crate::tree::{files, root};
 
-/// A promise whose test was renamed or removed is attacked by nothing.
+/// Without this, a promise whose test was renamed or removed would be untested.
 #[test]
-fn every_promise_of_the_threat_model_names_tests_that_there_are() {
+fn every_promise_of_the_threat_model_names_existing_tests() {
     let text = std::fs::read_to_string(root().join("docs/safety.md")).unwrap();
     let (_, table) = text.split_once("| promise | attacked by |\n|---|---|\n").unwrap();
     let rows = table.split("\n\n").next().unwrap().lines();
@@ -16,14 +16,14 @@ fn every_promise_of_the_threat_model_names_tests_that_there_are() {
     for row in rows {
         let attacks = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
         let named: Vec<&str> = attacks.split('`').skip(1).step_by(2).collect();
-        assert!(!named.is_empty(), "nothing attacks this: {row}");
+        assert!(!named.is_empty(), "no test for this promise: {row}");
         for name in named {
-            let is_there = match name {
+            let exists = match name {
                 path if path.starts_with("crates/") => root().join(path).exists(),
                 command if command.contains([' ', '-']) => true,
                 test => sources.contains(&format!("fn {test}(")),
             };
-            assert!(is_there, "there is no {name}, by which this is attacked: {row}");
+            assert!(exists, "{name} does not exist: {row}");
             checked += 1;
         }
     }

@@ -1,9 +1,9 @@
-//! What source files may and may not contain.
+//! Rules for the content of source files.
 
 use std::path::{Path, PathBuf};
 
-use crate::rooms::PURE;
-use crate::tree::{files, is_test, room, root, shown, without_tests};
+use crate::layers::PURE;
+use crate::tree::{crate_of, files, is_test, root, shown, without_tests};
 
 fn sources() -> Vec<(PathBuf, String)> {
     files(&root().join("crates"), "rs")
@@ -15,7 +15,7 @@ fn sources() -> Vec<(PathBuf, String)> {
         .collect()
 }
 
-/// The program's lines, with their files; comments left out.
+/// The program's lines with their files, without comments.
 fn program_lines(sources: &[(PathBuf, String)]) -> impl Iterator<Item = (&Path, &str)> {
     sources.iter().filter(|(path, _)| !is_test(path)).flat_map(|(path, text)| {
         let lines = without_tests(text).lines().map(str::trim);
@@ -34,18 +34,18 @@ fn files_are_short_and_ascii() {
 }
 
 #[test]
-fn every_file_begins_with_what_it_owns() {
+fn every_file_begins_with_a_description() {
     for (path, text) in sources() {
         assert!(text.starts_with("//!"), "{} does not begin with `//!`", shown(&path));
     }
 }
 
 #[test]
-fn names_say_what_and_not_nothing() {
+fn file_names_are_not_generic() {
     for (path, _) in sources() {
         let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
-        for empty in ["utils", "util", "common", "helpers", "helper", "manager", "misc"] {
-            assert_ne!(stem, empty, "{}", shown(&path));
+        for generic in ["utils", "util", "common", "helpers", "helper", "manager", "misc"] {
+            assert_ne!(stem, generic, "{}", shown(&path));
         }
     }
 }
@@ -56,7 +56,7 @@ fn unsafe_code_is_allowed_in_kernel_and_in_the_file_that_calls_rocksdb() {
         let allows = text.contains(concat!("allow(unsafe", "_code)"));
         let calls_rocksdb = path.ends_with("crates/load/src/ycsb/rocksdb/ffi.rs");
         assert!(
-            !allows || room(&path) == "kernel" || calls_rocksdb || is_test(&path),
+            !allows || crate_of(&path) == "kernel" || calls_rocksdb || is_test(&path),
             "{} allows unsafe code",
             shown(&path)
         );
@@ -64,24 +64,24 @@ fn unsafe_code_is_allowed_in_kernel_and_in_the_file_that_calls_rocksdb() {
 }
 
 #[test]
-fn nothing_but_kernel_opens_the_kernel_s_files() {
+fn only_kernel_opens_files_of_the_kernel() {
     let sources = sources();
     for (path, line) in program_lines(&sources) {
-        if ["kernel", "bench", "testbed"].contains(&room(path).as_str()) {
+        if ["kernel", "bench", "test-support"].contains(&crate_of(path).as_str()) {
             continue;
         }
-        let opens = ["fs::", "File::", "OpenOptions"].iter().any(|door| line.contains(door));
+        let opens = ["fs::", "File::", "OpenOptions"].iter().any(|call| line.contains(call));
         let of_kernel = line.contains("\"/proc") || line.contains("\"/sys");
         assert!(!(opens && of_kernel), "{}: {line}", shown(path));
     }
 }
 
-/// One door: what creates, replaces or removes a file works from descriptors, in `files`; kernel
-/// files below a `Root` are the kernel room's. The load generators stand alone and write where they
-/// are told; the bench and what tests share are no part of the program.
+/// Only the crate `files` creates, replaces or removes files, and it works from descriptors; kernel files
+/// below a `Root` belong to the crate `kernel`. The load generators are independent programs that write to
+/// the paths given to them; the bench and shared test code are not part of the program.
 #[test]
-fn nothing_but_files_creates_replaces_and_removes() {
-    const DOORS: [&str; 17] = [
+fn only_files_creates_replaces_and_removes_files() {
+    const CALLS: [&str; 17] = [
         "File::create",
         "File::options",
         "OpenOptions",
@@ -100,36 +100,35 @@ fn nothing_but_files_creates_replaces_and_removes() {
         "renameat",
         "mknodat",
     ];
-    // They create no file. One asks the kernel, as a probe, whether it may make a device node: the others open
-    // what is there.
-    const OPENS_WHAT_IS_THERE: [&str; 2] =
-        ["conform/src/probe/device.rs", "host/src/ledger/loop_device.rs"];
+    // These create no regular file: one probes whether it may make a device node, the other opens existing files.
+    const OPENS_EXISTING: [&str; 2] =
+        ["conformance/src/probe/device.rs", "host/src/ledger/loop_device.rs"];
     let sources = sources();
     for (path, line) in program_lines(&sources) {
-        let exempt = ["files", "kernel", "load", "bench", "testbed", "house"];
-        let opens = OPENS_WHAT_IS_THERE.iter().any(|file| path.ends_with(format!("crates/{file}")));
+        let exempt = ["files", "kernel", "load", "bench", "test-support", "tidy"];
+        let opens = OPENS_EXISTING.iter().any(|file| path.ends_with(format!("crates/{file}")));
         let is_test =
-            ["fake", "model"].map(Some).contains(&path.file_stem().and_then(|s| s.to_str()));
-        if exempt.contains(&room(path).as_str()) || is_test && room(path) == "host" {
+            ["fake", "fake_run"].map(Some).contains(&path.file_stem().and_then(|s| s.to_str()));
+        if exempt.contains(&crate_of(path).as_str()) || is_test && crate_of(path) == "host" {
             continue;
         }
-        let may = |door: &str| opens && ["OpenOptions", "mknodat"].contains(&door);
-        for door in DOORS.iter().filter(|door| !may(door)) {
-            assert!(!line.contains(door), "{}: {line}\nuse the crate files", shown(path));
+        let allowed = |call: &str| opens && ["OpenOptions", "mknodat"].contains(&call);
+        for call in CALLS.iter().filter(|call| !allowed(call)) {
+            assert!(!line.contains(call), "{}: {line}\nuse the crate files", shown(path));
         }
         assert!(!(opens && line.contains(".create(true)")), "{}: {line}", shown(path));
     }
 }
 
 #[test]
-fn the_pure_rooms_open_no_files_and_start_no_processes() {
+fn pure_crates_open_no_files_and_start_no_processes() {
     let sources = sources();
     for (path, line) in program_lines(&sources) {
-        if !PURE.contains(&room(path).as_str()) || path.ends_with("build.rs") {
+        if !PURE.contains(&crate_of(path).as_str()) || path.ends_with("build.rs") {
             continue;
         }
-        for door in ["std::fs", "File::open", "process::Command", "std::env::var", "SystemTime"] {
-            assert!(!line.contains(door), "{}: {line}", shown(path));
+        for call in ["std::fs", "File::open", "process::Command", "std::env::var", "SystemTime"] {
+            assert!(!line.contains(call), "{}: {line}", shown(path));
         }
     }
 }
@@ -138,7 +137,7 @@ fn the_pure_rooms_open_no_files_and_start_no_processes() {
 fn only_the_command_line_prints() {
     let sources = sources();
     for (path, line) in program_lines(&sources) {
-        if ["cli", "bench", "testbed", "fuzz"].contains(&room(path).as_str()) {
+        if ["cli", "bench", "test-support", "fuzz"].contains(&crate_of(path).as_str()) {
             continue;
         }
         for print in ["println!", "eprintln!", "print!(", "eprint!("] {
@@ -148,8 +147,8 @@ fn only_the_command_line_prints() {
 }
 
 #[test]
-fn nothing_names_a_place_of_the_machine_it_was_written_on() {
-    // Assembled, so that this file does not name them either.
+fn no_file_contains_paths_of_the_development_machine() {
+    // Concatenated, so that this file does not contain them either.
     let places =
         [["/wo", "rk/"], ["registry.np", "mjs"], ["files.python", "hosted"], ["deb.deb", "ian"]];
     let mut checked = 0;
@@ -170,9 +169,9 @@ fn nothing_names_a_place_of_the_machine_it_was_written_on() {
     assert!(checked > 100, "only {checked} files were found");
 }
 
-/// `make test` runs test binaries, which tests in comments are not part of.
+/// `make test` runs test binaries, which do not include tests in comments.
 #[test]
-fn no_test_stands_in_a_comment() {
+fn comments_contain_no_tests() {
     for (path, text) in sources() {
         let fences = text.lines().map(str::trim).filter_map(|line| {
             let comment = line.strip_prefix("//!").or_else(|| line.strip_prefix("///"))?;

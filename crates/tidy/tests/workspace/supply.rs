@@ -1,5 +1,5 @@
-//! What Assay is made of and has not written itself is what docs/supply-chain.md and deny.toml say. No
-//! network is needed once the crates are there.
+//! Third-party code matches docs/supply-chain.md and deny.toml. No network is needed once the crates are
+//! downloaded.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn parsed(name: &str) -> Table {
     read(name).parse().unwrap()
 }
 
-/// `(path, sha256)` of each row of the document that names a file.
+/// `(path, sha256)` of each row of the document with a file.
 fn listed() -> Vec<(String, String)> {
     let text = read("docs/supply-chain.md");
     let rows = text.lines().filter(|line| line.starts_with("| `"));
@@ -30,52 +30,53 @@ fn listed() -> Vec<(String, String)> {
 }
 
 #[test]
-fn supply_every_vendored_file_has_the_hash_that_the_list_gives() {
+fn supply_every_vendored_file_has_its_documented_hash() {
     let listed = listed();
     assert!(listed.len() > 9, "only {} rows", listed.len());
     for (path, hash) in listed {
         let bytes = std::fs::read(root().join(&path)).unwrap_or_else(|_| panic!("no {path}"));
-        let seen: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(seen, hash, "{path}");
+        let actual: String =
+            Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(actual, hash, "{path}");
     }
 }
 
-/// Every file of the tree, build outputs and runs left out, from the root of the workspace.
+/// Every file of the tree without build outputs and runs, relative to the root of the workspace.
 fn tree(folder: &Path) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() && !["target", ".git", "runs"].contains(&name.as_str()) {
-            found.extend(tree(&path));
+            paths.extend(tree(&path));
         } else if path.is_file() {
-            found.push(path.strip_prefix(root()).unwrap().display().to_string());
+            paths.push(path.strip_prefix(root()).unwrap().display().to_string());
         }
     }
-    found
+    paths
 }
 
 #[test]
-fn supply_nothing_of_others_is_in_the_tree_without_its_row() {
+fn supply_every_third_party_file_is_documented() {
     let listed: BTreeSet<String> = listed().into_iter().map(|(path, _)| path).collect();
-    // What we write ourselves, and the two kinds of binary file that we record: samples and pictures.
-    let ours = [
+    // Our own kinds of file, including the recorded binary ones: samples and images.
+    let own_kinds = [
         "rs", "toml", "md", "html", "css", "snap", "json", "csv", "fio", "parquet", "arrows", "png",
     ];
     for path in tree(&root()) {
-        let of_others = ["/vendor/", "/captured/"].iter().any(|part| path.contains(part));
+        let is_third_party = ["/vendor/", "/captured/"].iter().any(|part| path.contains(part));
         let bytes = std::fs::read(root().join(&path)).unwrap();
         let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
         let is_text = !bytes.contains(&0) && bytes.is_ascii();
-        let own = !of_others && (ours.contains(&extension) || is_text);
+        let own = !is_third_party && (own_kinds.contains(&extension) || is_text);
         let is_readme = path.ends_with("/vendor/README.md");
         assert!(own || is_readme || listed.contains(&path), "{path} has no row");
     }
 }
 
-/// Whether a licence expression (SPDX) can be met by the licences of the list.
+/// Whether a licence expression (SPDX) is satisfied by the allowed licences.
 fn is_met(expression: &str, allowed: &[&str]) -> bool {
-    // Older manifests write a slash for OR.
+    // Older manifests use a slash for OR.
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut tokens = spaced.split_whitespace().peekable();
     any(&mut tokens, allowed)
@@ -105,7 +106,7 @@ fn one(tokens: &mut Tokens<'_>, allowed: &[&str]) -> bool {
         return tokens.next() == Some(")") && met;
     }
     let Some(name) = tokens.next() else { return false };
-    // An exception is a licence of its own: it has to be allowed by its whole name.
+    // An exception counts as a separate licence and must be allowed by its full name.
     match tokens.next_if_eq(&"WITH").and_then(|_| tokens.next()) {
         Some(exception) => allowed.contains(&format!("{name} WITH {exception}").as_str()),
         None => allowed.contains(&name),
@@ -113,7 +114,7 @@ fn one(tokens: &mut Tokens<'_>, allowed: &[&str]) -> bool {
 }
 
 #[test]
-fn supply_licence_expressions_are_read_as_spdx_has_them() {
+fn supply_licence_expressions_follow_spdx() {
     let allowed = ["MIT", "Zlib", "Unicode-3.0"];
     for met in ["MIT", "GPL-3.0 OR MIT", "MIT/Apache-2.0", "(MIT OR GPL-3.0) AND Unicode-3.0"] {
         assert!(is_met(met, &allowed), "{met}");
@@ -123,7 +124,7 @@ fn supply_licence_expressions_are_read_as_spdx_has_them() {
     }
 }
 
-/// Every crate that is compiled for this machine, as cargo knows it.
+/// Every crate compiled for this machine, according to cargo.
 fn packages() -> Vec<serde_json::Value> {
     let version = Command::new("rustc").arg("-vV").output().unwrap();
     let version = String::from_utf8(version.stdout).unwrap();
@@ -140,7 +141,7 @@ fn packages() -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn supply_every_crate_has_a_licence_of_the_list() {
+fn supply_every_crate_has_an_allowed_licence() {
     let settings = parsed("deny.toml");
     let allowed: Vec<&str> = settings["licenses"]["allow"]
         .as_array()
@@ -173,9 +174,9 @@ fn supply_every_crate_comes_from_the_registry_with_a_checksum() {
     }
 }
 
-/// An advisory that is passed over is told to readers too, with its reason.
+/// An ignored advisory is documented with its reason.
 #[test]
-fn supply_every_advisory_that_is_passed_over_stands_in_the_document() {
+fn supply_every_ignored_advisory_is_documented() {
     let (settings, text) = (parsed("deny.toml"), read("docs/supply-chain.md"));
     for one in settings["advisories"]["ignore"].as_array().unwrap() {
         let id = one["id"].as_str().unwrap();

@@ -1,19 +1,19 @@
-//! What kind of I/O a job does, from its options alone.
+//! Classifies the I/O of a job by its options.
 
 use assay_run_folder::IoClass;
 use assay_units::Bytes;
 
 use super::job::Job;
 
-/// Reads `rw`, `direct`, `ioengine`, `iodepth`, `numjobs` and `bs` with fio's defaults
-/// (fio(1), 3.33). The engines `cpuio` and `null` do no I/O whatever the other options say.
+/// Evaluates `rw`, `direct`, `ioengine`, `iodepth`, `numjobs` and `bs` with fio's defaults (fio(1),
+/// 3.33). The engines `cpuio` and `null` do no I/O, whatever the other options are.
 #[must_use]
 pub fn io_class(job: &Job) -> IoClass {
     if matches!(job.option("ioengine"), Some("cpuio" | "null")) {
         return IoClass::default();
     }
     let mode = job.option("rw").or_else(|| job.option("readwrite")).unwrap_or("read");
-    // A sequential mode may carry a suffix, as in `rw=write:8k`.
+    // A sequential mode may have a suffix, as in `rw=write:8k`.
     let mode = mode.split(':').next().unwrap_or(mode);
     let mixed = matches!(mode, "rw" | "readwrite" | "randrw");
     IoClass {
@@ -26,9 +26,8 @@ pub fn io_class(job: &Job) -> IoClass {
     }
 }
 
-/// Threads that may want a CPU at once: jobs, of which each runs in one. A job that is bound to
-/// CPUs by its own options, or that burns only a part of a CPU (`cpuload`), is not known to want
-/// a whole one.
+/// The number of threads that may need a CPU at once: one per job. `None` for a job bound to CPUs
+/// by its own options, or one that burns only part of a CPU (`cpuload`).
 #[must_use]
 pub fn threads(job: &Job) -> Option<u32> {
     let bound = ["cpus_allowed", "cpumask", "numa_cpu_nodes"];
@@ -60,7 +59,7 @@ fn outstanding(job: &Job) -> Option<u32> {
     depth.checked_mul(number("numjobs")?)
 }
 
-/// The one block size, if there is one: `bs=4k,8k` has two and `bssplit` many.
+/// The block size, if there is exactly one: `bs=4k,8k` has two and `bssplit` many.
 fn block_size(job: &Job) -> Option<u64> {
     if job.option("bssplit").is_some() || job.option("bsrange").is_some() {
         return None;
@@ -105,23 +104,26 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_only_burns_cpu_time_does_no_io_and_has_a_thread_a_job() {
+    fn a_cpu_engine_does_no_io_and_has_one_thread_per_job() {
         assert_eq!(class(&[("ioengine", "cpuio"), ("rw", "read")]), IoClass::default());
-        let wants = |options: &[(&str, &str)]| {
+        let thread_count = |options: &[(&str, &str)]| {
             let options = options
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned())))
                 .collect();
             threads(&Job { name: "job".to_owned(), options })
         };
-        assert_eq!(wants(&[("ioengine", "cpuio"), ("cpuload", "100"), ("numjobs", "3")]), Some(3));
-        assert_eq!(wants(&[("ioengine", "cpuio"), ("cpuload", "50")]), None);
-        assert_eq!(wants(&[("rw", "read")]), Some(1));
-        assert_eq!(wants(&[("rw", "read"), ("cpus_allowed", "0")]), None);
+        assert_eq!(
+            thread_count(&[("ioengine", "cpuio"), ("cpuload", "100"), ("numjobs", "3")]),
+            Some(3)
+        );
+        assert_eq!(thread_count(&[("ioengine", "cpuio"), ("cpuload", "50")]), None);
+        assert_eq!(thread_count(&[("rw", "read")]), Some(1));
+        assert_eq!(thread_count(&[("rw", "read"), ("cpus_allowed", "0")]), None);
     }
 
     #[test]
-    fn depth_counts_only_where_the_engine_is_asynchronous() {
+    fn iodepth_counts_only_for_asynchronous_engines() {
         let depth = |engine, direct| {
             class(&[("ioengine", engine), ("direct", direct), ("iodepth", "32"), ("numjobs", "2")])
                 .outstanding

@@ -1,29 +1,29 @@
-//! One fio job: options as the study gives them, completed with what Assay owns.
+//! One fio job: options from the study, completed with those that Assay sets.
 
 use assay_units::Bytes;
 
-/// Where a job's I/O goes.
+/// Where the I/O of a job goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// A part of a block device that belongs to this group alone.
+pub enum Target {
+    /// A part of a block device used by this group only.
     Device {
         /// `/dev/loop0` or a partition of it.
         path: String,
-        /// Where the group's part begins.
+        /// Start of the group's part.
         offset: Bytes,
-        /// How long the group's part is.
+        /// Length of the group's part.
         size: Bytes,
     },
-    /// A directory that belongs to this group alone.
+    /// A directory used by this group only.
     Directory {
         /// Its path.
         path: String,
-        /// How much the group may put there.
+        /// How much the group may write there.
         size: Bytes,
     },
 }
 
-/// A job's name and options, in order. Later options win, as in fio itself.
+/// A job's name and options, in order. Later options override earlier ones, as in fio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// Section name.
@@ -36,25 +36,25 @@ impl Job {
     /// The last value of an option.
     #[must_use]
     pub fn option(&self, name: &str) -> Option<&str> {
-        let found = self.options.iter().rev().find(|(option, _)| option == name)?;
-        Some(found.1.as_deref().unwrap_or("1"))
+        let entry = self.options.iter().rev().find(|(option, _)| option == name)?;
+        Some(entry.1.as_deref().unwrap_or("1"))
     }
 
-    /// Sets an option, in place of what was there.
+    /// Sets an option, replacing earlier values.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
         self.options.retain(|(option, _)| option != name);
         self.options.push((name.to_owned(), Some(value.into())));
     }
 
-    /// Removes an option and says whether it was there.
+    /// Removes an option; returns whether it was set.
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.options.len();
         self.options.retain(|(option, _)| option != name);
         self.options.len() < before
     }
 
-    /// Replaces a `size` that is a fraction of the disk (`1/4`, Assay's own) by its bytes, where each
-    /// of `sharers` groups has `part` of it.
+    /// Replaces a `size` that is a fraction of the disk (`1/4`, an extension of Assay) by bytes, if
+    /// each of `sharers` groups has `part` of it.
     pub fn resolve_fraction(&mut self, part: Bytes, sharers: u64) {
         let Some((numerator, denominator)) = self.option("size").and_then(fraction) else { return };
         let whole = u128::from(part.get()) * u128::from(sharers);
@@ -62,28 +62,28 @@ impl Job {
         self.set("size", bytes.to_string());
     }
 
-    /// Directs the job's I/O to `place`. An absent size becomes the whole of the group's part, a
-    /// percentage is one of that part; a size given in bytes stays.
-    pub fn put(&mut self, place: &Place) {
+    /// Directs the job's I/O to `target`. A missing size becomes the whole part of the group, a
+    /// percentage is relative to that part, and a size in bytes is kept.
+    pub fn set_target(&mut self, target: &Target) {
         for option in ["filename", "directory", "offset"] {
             self.remove(option);
         }
-        let whole = match place {
-            Place::Device { path, offset, size } => {
+        let whole = match target {
+            Target::Device { path, offset, size } => {
                 self.set("filename", escape(path));
                 self.set("offset", offset.get().to_string());
                 size
             }
-            Place::Directory { path, size } => {
+            Target::Directory { path, size } => {
                 self.set("directory", escape(path));
                 size
             }
         };
-        let size = self.option("size").and_then(|text| size_of(text, *whole)).unwrap_or(*whole);
+        let size = self.option("size").and_then(|text| parse_size(text, *whole)).unwrap_or(*whole);
         self.set("size", size.get().to_string());
     }
 
-    /// The text of a job file with this job alone.
+    /// The text of a job file with this job only.
     #[must_use]
     pub fn to_job_file(&self) -> String {
         let mut text = format!("[{}]\n", self.name);
@@ -99,7 +99,7 @@ impl Job {
     }
 }
 
-/// `1/4` as its two numbers; none for what is no fraction from above 0 to 1.
+/// Parses `1/4` into its two numbers; `None` unless it is a fraction above 0 and at most 1.
 #[must_use]
 pub fn fraction(text: &str) -> Option<(u32, u32)> {
     let (numerator, denominator) = text.split_once('/')?;
@@ -107,9 +107,9 @@ pub fn fraction(text: &str) -> Option<(u32, u32)> {
     (1..=numbers.1).contains(&numbers.0).then_some(numbers)
 }
 
-/// A size as fio options write it.
+/// Parses a size as fio options write it.
 #[must_use]
-pub fn size_of(text: &str, whole: Bytes) -> Option<Bytes> {
+pub fn parse_size(text: &str, whole: Bytes) -> Option<Bytes> {
     if let Some(percent) = text.strip_suffix('%') {
         let percent: u64 = percent.trim().parse().ok()?;
         return Some(Bytes::new(whole.get() / 100 * percent.min(100)));
@@ -139,9 +139,9 @@ mod tests {
     }
 
     #[test]
-    fn a_group_s_part_of_a_device_replaces_what_the_file_named() {
+    fn the_part_of_a_device_replaces_the_target_of_the_file() {
         let mut job = job();
-        job.put(&Place::Device {
+        job.set_target(&Target::Device {
             path: "/dev/loop0".to_owned(),
             offset: Bytes::mebi(256),
             size: Bytes::mebi(256),
@@ -153,32 +153,35 @@ mod tests {
     }
 
     #[test]
-    fn a_fraction_is_one_of_what_all_sharers_have() {
-        let of = |text: &str| {
+    fn a_fraction_is_relative_to_the_disk_of_all_sharers() {
+        let resolved = |text: &str| {
             let mut job =
                 Job { name: "a".to_owned(), options: vec![("size".to_owned(), Some(text.into()))] };
             job.resolve_fraction(Bytes::mebi(256), 4);
             job.option("size").unwrap().to_owned()
         };
-        assert_eq!(of("1/4"), Bytes::mebi(256).get().to_string());
-        assert_eq!(of("1 / 16"), Bytes::mebi(64).get().to_string());
-        assert_eq!(of("3/4"), Bytes::mebi(768).get().to_string());
-        assert_eq!(of("50%"), "50%");
+        assert_eq!(resolved("1/4"), Bytes::mebi(256).get().to_string());
+        assert_eq!(resolved("1 / 16"), Bytes::mebi(64).get().to_string());
+        assert_eq!(resolved("3/4"), Bytes::mebi(768).get().to_string());
+        assert_eq!(resolved("50%"), "50%");
         assert_eq!([fraction("0/4"), fraction("5/4"), fraction("1/0")], [None; 3]);
     }
 
     #[test]
     fn sizes_are_amounts_or_percentages() {
         let whole = Bytes::mebi(64);
-        assert_eq!(size_of("50%", whole).map(Bytes::get), Some(whole.get() / 100 * 50));
-        assert_eq!(size_of("1G", whole), Some(Bytes::mebi(1024)));
-        assert_eq!(size_of("lots", whole), None);
+        assert_eq!(parse_size("50%", whole).map(Bytes::get), Some(whole.get() / 100 * 50));
+        assert_eq!(parse_size("1G", whole), Some(Bytes::mebi(1024)));
+        assert_eq!(parse_size("lots", whole), None);
     }
 
     #[test]
     fn a_colon_in_a_path_is_not_a_second_file() {
         let mut job = job();
-        job.put(&Place::Directory { path: "/run:1/task1".to_owned(), size: Bytes::mebi(1) });
+        job.set_target(&Target::Directory {
+            path: "/run:1/task1".to_owned(),
+            size: Bytes::mebi(1),
+        });
         assert_eq!(job.option("directory"), Some("/run\\:1/task1"));
     }
 }

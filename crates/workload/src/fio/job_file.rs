@@ -1,32 +1,32 @@
-//! Existing job files, taken as they are.
+//! Existing job files, used as they are.
 //!
-//! The group options of fio fail on today's kernels (`blkio.weight` went with CFQ in 5.0, and
-//! under cgroup2 `cgroup_weight` is refused), so Assay takes them over; everything else in the
-//! file is fio's business and is passed on untouched.
+//! fio's group options fail on current kernels (`blkio.weight` was removed with CFQ in 5.0, and
+//! cgroup2 refuses `cgroup_weight`), so Assay applies them itself; all other options are passed to
+//! fio unchanged.
 
 use std::fmt;
 
 use super::job::Job;
 
-/// A section of a job file with the options of `[global]` sections above it.
+/// A section of a job file with the options of the `[global]` sections above it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     /// The job, without the group options.
     pub job: Job,
-    /// Value of `cgroup=`, where the section has one.
+    /// Value of `cgroup=`, if the section has one.
     pub cgroup: Option<String>,
-    /// Value of `cgroup_weight=`, where the section has one.
+    /// Value of `cgroup_weight=`, if the section has one.
     pub cgroup_weight: Option<String>,
-    /// What was taken out, as written: `cgroup=task1`.
+    /// The options that Assay applies itself, as written: `cgroup=task1`.
     pub taken_over: Vec<String>,
 }
 
-/// A job file that cannot be read, with the line at fault.
+/// A mistake in a job file, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobFileError {
     /// 1-based.
     pub line: usize,
-    /// What is wrong there.
+    /// The mistake.
     pub message: String,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for JobFileError {
 
 impl std::error::Error for JobFileError {}
 
-/// Options that describe the group of a job and not its I/O.
+/// Options about the group of a job rather than its I/O.
 const GROUP_OPTIONS: [&str; 3] = ["cgroup", "cgroup_weight", "cgroup_nodelete"];
 
 /// The sections of a job file in order. A `[global]` section applies to all sections after it
@@ -48,14 +48,14 @@ pub fn sections(text: &str) -> Result<Vec<Section>, JobFileError> {
     let mut jobs: Vec<Job> = Vec::new();
     let mut in_global = false;
     for (index, line) in text.lines().enumerate() {
-        let wrong = |message: String| JobFileError { line: index + 1, message };
+        let error_at = |message: String| JobFileError { line: index + 1, message };
         let line = line.trim();
         if line.is_empty() || line.starts_with(['#', ';']) {
             continue;
         }
         if let Some(rest) = line.strip_prefix('[') {
             let name = rest.split(']').next().filter(|_| rest.contains(']'));
-            let name = name.ok_or_else(|| wrong(format!("`{line}` lacks its `]`")))?.trim();
+            let name = name.ok_or_else(|| error_at(format!("`{line}` has no closing `]`")))?.trim();
             in_global = name == "global";
             if !in_global {
                 jobs.push(Job { name: name.to_owned(), options: global.clone() });
@@ -63,13 +63,13 @@ pub fn sections(text: &str) -> Result<Vec<Section>, JobFileError> {
             continue;
         }
         if line.split_whitespace().next() == Some("include") {
-            return Err(wrong("`include` is not supported; paste the included file".to_owned()));
+            return Err(error_at("`include` is not supported; paste the included file".to_owned()));
         }
         let option = parse_option(line);
         match (in_global, jobs.last_mut()) {
             (true, _) => global.push(option),
             (false, Some(job)) => job.options.push(option),
-            (false, None) => return Err(wrong(format!("`{line}` stands before any section"))),
+            (false, None) => return Err(error_at(format!("`{line}` is before any section"))),
         }
     }
     if jobs.is_empty() {
@@ -78,7 +78,7 @@ pub fn sections(text: &str) -> Result<Vec<Section>, JobFileError> {
     Ok(jobs.into_iter().map(take_over).collect())
 }
 
-/// fio ends a value at ` ;` or ` #`, where a comment begins.
+/// Parses an option. fio ends a value at ` ;` or ` #`, which begin a comment.
 fn parse_option(line: &str) -> (String, Option<String>) {
     let line = [" ;", " #"]
         .iter()
@@ -142,7 +142,7 @@ cgroup_weight=200
     }
 
     #[test]
-    fn mistakes_name_their_line() {
+    fn mistakes_have_their_line() {
         assert_eq!(sections("bs=4k\n").unwrap_err().line, 1);
         assert_eq!(sections("[a]\nrw=read\n[b\n").unwrap_err().line, 3);
         assert!(sections("[global]\nbs=4k\n").unwrap_err().message.contains("no section"));

@@ -1,22 +1,22 @@
 //! fio's bandwidth logs (`write_bw_log`): amounts over time of one job.
 //!
 //! A line is `time in ms, KiB/s, direction, bytes of the request, ...`. With `log_avg_msec` a line
-//! is a mean over the time since the line before and its third number says 0 bytes; without, there
-//! is a line for each request, whose bytes are the amount.
+//! is a mean since the previous line and its fourth number is 0; without, there is one line per
+//! request, and its bytes are the amount.
 
 use super::output::OutputError;
 
-/// Cumulative bytes by nanoseconds since the job began, reads and writes together, in order.
+/// Cumulative bytes by nanoseconds since the start of the job, reads and writes combined, in order.
 ///
 /// # Errors
-/// Names the line that cannot be read.
+/// The line that cannot be parsed.
 pub fn parse_bandwidth_log(text: &str) -> Result<Vec<(u64, f64)>, OutputError> {
     let mut lines = Vec::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let parsed = parse_line(line);
         lines.push(parsed.ok_or_else(|| {
             OutputError(format!(
-                "line {} is `{}`, where a bandwidth log has `time in ms, KiB/s, direction, bytes`",
+                "line {} is `{}`, expected `time in ms, KiB/s, direction, bytes` of a bandwidth log",
                 index + 1,
                 line.trim()
             ))
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_are_amounts_by_their_time() {
+    fn means_are_multiplied_by_their_time() {
         let log = "1000, 100, 0, 0, 0\n2000, 300, 0, 0, 0\n2000, 50, 1, 0, 0\n";
         let series = parse_bandwidth_log(log).unwrap();
         // 100 KiB, then 300 KiB and 2 s of 50 KiB/s written.
@@ -76,14 +76,14 @@ mod tests {
     }
 
     #[test]
-    fn single_requests_are_amounts_of_their_own() {
+    fn single_requests_are_added_up() {
         let log = "1, 999999, 0, 4096\n1, 999999, 0, 4096\n3, 5, 1, 8192\n";
         let series = parse_bandwidth_log(log).unwrap();
         assert_eq!(series, [(0, 0.0), (1_000_000, 8192.0), (3_000_000, 16_384.0)]);
     }
 
     #[test]
-    fn a_line_of_something_else_is_named() {
+    fn a_line_of_another_format_is_named() {
         let error = parse_bandwidth_log("1000, 100, 0, 0\ntime;rate\n").unwrap_err();
         assert!(error.to_string().contains("line 2 is `time;rate`"), "{error}");
     }

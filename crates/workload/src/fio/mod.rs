@@ -1,4 +1,4 @@
-//! fio: one process a group, released by a gate of Assay's own.
+//! fio: one process per group, released at Assay's start barrier.
 
 mod class;
 mod job;
@@ -9,9 +9,9 @@ mod start_barrier;
 mod totals;
 
 pub use class::{io_class, threads};
-pub use job::{Job, Place, fraction, size_of};
+pub use job::{Job, Target, fraction, parse_size};
 pub use job_file::{JobFileError, Section, sections};
 pub use log::parse_bandwidth_log;
 pub use output::{Output, OutputError, parse_output};
-pub use start_barrier::{GATE_FILE, gate_line, parse_gate_line};
-pub use totals::{Spread, Totals, names, parse_totals, together};
+pub use start_barrier::{BARRIER_FILE, barrier_command, parse_barrier_line};
+pub use totals::{Spread, Totals, job_names, parse_totals, sum_jobs};

@@ -6,10 +6,10 @@ use std::fmt;
 use assay_run_folder::Latency;
 use serde::Deserialize;
 
-/// What one fio process said of its jobs, summed over them.
+/// The output of one fio process, summed over its jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
-    /// Why it is not to be believed: the first job's error.
+    /// Why the numbers are invalid: the first job's error.
     pub failure: Option<String>,
     /// Seconds of the longest job.
     pub runtime_s: f64,
@@ -19,7 +19,7 @@ pub struct Output {
     pub latency: BTreeMap<String, Latency>,
 }
 
-/// Text that is no fio output, with what fio said instead.
+/// Text that is not fio output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputError(pub String);
 
@@ -77,25 +77,25 @@ struct CompletionLatency {
     percentile: BTreeMap<String, f64>,
 }
 
-/// Reads the output of `fio --output-format=json`. Messages may precede the document
-/// (`fio: terminating on signal 2`), so it is looked for at the first line that begins with `{`.
+/// Parses the output of `fio --output-format=json`. Messages may precede the document (`fio:
+/// terminating on signal 2`), so it starts at the first line that begins with `{`.
 pub fn parse_output(text: &str) -> Result<Output, OutputError> {
     let start = if text.starts_with('{') { Some(0) } else { text.find("\n{").map(|at| at + 1) };
     let Some(start) = start else {
-        let said = text.trim();
-        let said = if said.is_empty() { "nothing" } else { said };
-        return Err(OutputError(format!("fio printed no result; it said: {said}")));
+        let message = text.trim();
+        let message = if message.is_empty() { "nothing" } else { message };
+        return Err(OutputError(format!("fio printed no result, but: {message}")));
     };
     let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Document>();
     let document = match documents.next() {
         Some(Ok(document)) => document,
-        Some(Err(cause)) => return Err(OutputError(format!("fio's JSON cannot be read: {cause}"))),
+        Some(Err(cause)) => return Err(OutputError(format!("fio's JSON is invalid: {cause}"))),
         None => return Err(OutputError("fio's JSON is empty".to_owned())),
     };
-    Ok(summarise(&document.jobs))
+    Ok(summarize(&document.jobs))
 }
 
-fn summarise(jobs: &[JobOutput]) -> Output {
+fn summarize(jobs: &[JobOutput]) -> Output {
     let sum = |value: &dyn Fn(&JobOutput) -> f64| jobs.iter().map(value).sum::<f64>();
     let metrics = [
         ("read_bytes", sum(&|job| job.read.io_bytes)),
@@ -122,8 +122,8 @@ fn summarise(jobs: &[JobOutput]) -> Output {
     }
 }
 
-/// Percentiles of several jobs cannot be added; those of the job with the most I/O are given
-/// (Assay starts one job a process; a user's `numjobs` is the exception).
+/// Percentiles of several jobs cannot be added, so those of the job with the most I/O are used.
+/// (Assay starts one job per process; `numjobs` in a study is the exception.)
 fn latencies(jobs: &[JobOutput]) -> BTreeMap<String, Latency> {
     let mut latencies = BTreeMap::new();
     for (name, direction) in
@@ -160,7 +160,7 @@ mod tests {
 "#;
 
     #[test]
-    fn a_message_before_the_document_is_passed_over() {
+    fn messages_before_the_document_are_skipped() {
         let output = parse_output(OUTPUT).unwrap();
         assert_eq!(output.failure, None);
         assert_eq!(output.runtime_s, 2.0);
@@ -170,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn a_job_s_error_is_named_with_its_meaning() {
+    fn the_error_of_a_job_is_named_with_its_meaning() {
         let failed = OUTPUT.replace("\"error\":0", "\"error\":28");
         let failure = parse_output(&failed).unwrap().failure.unwrap();
         assert!(failure.contains("task1") && failure.contains("No space left"), "{failure}");
     }
 
     #[test]
-    fn what_fio_said_instead_of_a_result_is_kept() {
+    fn text_instead_of_a_result_is_quoted() {
         let error = parse_output("fio: engine foo not loadable\n").unwrap_err();
         assert!(error.to_string().contains("engine foo not loadable"));
         assert!(parse_output("").unwrap_err().to_string().contains("nothing"));

@@ -1,27 +1,27 @@
-//! How all fio processes start their I/O at once.
+//! The start barrier of fio: makes all fio processes start their I/O at once.
 //!
-//! fio lays out its files, allocates its buffers and forks its jobs before it does any I/O, and
-//! that takes from milliseconds to minutes. `exec_prerun` runs after all this and before the
-//! job's clock starts (fio 3.33, backend.c, `thread_main`). The command given there reports the
-//! job's process id and stops that process with SIGSTOP; when every job of every group has
-//! stopped, the engine sends SIGCONT to all of them in one burst.
+//! fio lays out its files, allocates its buffers and forks its jobs before it does any I/O, which
+//! takes from milliseconds to minutes. `exec_prerun` runs after all this and before the job's clock
+//! starts (fio 3.33, backend.c, `thread_main`). Its command reports the job's process id and stops
+//! that process with SIGSTOP; when every job of every group has stopped, the runner sends SIGCONT
+//! to all of them in one burst.
 //!
-//! Somebody else may write into the FIFO too. So what says who has come begins with a word or a blank, and
-//! is written at once: what stands in front of it on the same line takes nothing from it.
+//! Other processes may write into the FIFO too. Each report therefore begins with a word or a blank
+//! and is written at once: text before it on the same line does not corrupt it.
 
-/// Name of the FIFO, in the directory that fio runs in.
-pub const GATE_FILE: &str = "gate";
+/// Name of the FIFO in the directory in which fio runs.
+pub const BARRIER_FILE: &str = "gate";
 
-/// The value of `exec_prerun`. fio hands it to `sh -c`, whose parent is the job's process, with
-/// a redirection appended; a `;` would begin a comment in a job file, hence `&&`.
+/// The value of `exec_prerun`. fio passes it to `sh -c`, whose parent is the job's process, with a
+/// redirection appended; a `;` would begin a comment in a job file, hence `&&`.
 #[must_use]
-pub fn gate_line(gate: &str) -> String {
-    format!("echo at $PPID >>{gate} && kill -STOP $PPID")
+pub fn barrier_command(fifo: &str) -> String {
+    format!("echo at $PPID >>{fifo} && kill -STOP $PPID")
 }
 
-/// The process id in one line that came through the gate: its last word.
+/// The process id in one line of the FIFO: its last word.
 #[must_use]
-pub fn parse_gate_line(line: &str) -> Option<u32> {
+pub fn parse_barrier_line(line: &str) -> Option<u32> {
     line.split_whitespace().next_back()?.parse().ok()
 }
 
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_somebody_has_written_in_front_takes_nothing_from_who_has_come() {
+    fn text_before_a_report_does_not_corrupt_it() {
         for (line, id) in [
             ("at 123", Some(123)),
             (" 123", Some(123)),
@@ -43,7 +43,7 @@ mod tests {
             ("at", None),
             ("at 123x", None),
         ] {
-            assert_eq!(parse_gate_line(line), id, "{line}");
+            assert_eq!(parse_barrier_line(line), id, "{line}");
         }
     }
 }

@@ -1,8 +1,7 @@
-//! fio's JSON output of a run that Assay did not start: what each job got, when it ran, and what
-//! its own options say of it.
+//! fio's JSON output of a run that Assay did not start: amounts, times and options of each job.
 //!
-//! Fields are those of fio 3.x (`stat.c` of fio writes them). Rates of `bw_mean` and `bw_dev` are
-//! in KiB/s, over readings of half a second by default (`bwavgtime`).
+//! Fields are those of fio 3.x (written by fio's `stat.c`). `bw_mean` and `bw_dev` are in KiB/s,
+//! over readings of half a second by default (`bwavgtime`).
 
 use std::collections::BTreeMap;
 
@@ -10,12 +9,12 @@ use serde_json::{Map, Value};
 
 use super::output::OutputError;
 
-/// What a job got, all entries of its name together.
+/// Totals of a job, summed over all entries of its name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Totals {
     /// The job's name.
     pub name: String,
-    /// Why it is not to be believed.
+    /// Why the numbers are invalid.
     pub failure: Option<String>,
     /// Seconds that it ran, the longest of its directions.
     pub runtime_s: f64,
@@ -23,21 +22,21 @@ pub struct Totals {
     pub bytes: f64,
     /// Requests read and written.
     pub ios: f64,
-    /// How bytes per second varied, where fio kept it.
+    /// Variation of bytes per second, if fio recorded it.
     pub bytes_spread: Option<Spread>,
-    /// How requests per second varied, where fio kept it.
+    /// Variation of requests per second, if fio recorded it.
     pub ios_spread: Option<Spread>,
-    /// When it began, seconds since 1970; fio says so since 3.37.
+    /// Start, in seconds since 1970; reported by fio since 3.37.
     pub began_s: Option<f64>,
-    /// When its output was printed, seconds since 1970.
+    /// Time of the output, in seconds since 1970.
     pub printed_s: Option<f64>,
     /// Requests outstanding on average, by Little's law.
     pub outstanding: Option<f64>,
-    /// Requests that its options ask it to keep outstanding.
+    /// Requests outstanding according to its options.
     pub iodepth: Option<f64>,
-    /// An option that holds it back, as `rate_iops=100`.
+    /// An option that throttles it, such as `rate_iops=100`.
     pub paced: Option<String>,
-    /// Whether its options ask for direct I/O; `None` where they do not say.
+    /// Whether its options set direct I/O; `None` if unset.
     pub direct: Option<bool>,
     /// Whether it waited for the jobs before it.
     pub stonewall: bool,
@@ -45,54 +44,55 @@ pub struct Totals {
     pub disk: Option<(String, f64)>,
 }
 
-/// Mean and standard deviation of readings of a rate.
+/// Mean and standard deviation of the readings of a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     /// Per second.
     pub mean: f64,
     /// Per second.
     pub deviation: f64,
-    /// How many readings.
+    /// The number of readings.
     pub readings: f64,
 }
 
-/// Options with which a job does not take all that it can get.
-const PACING: [&str; 6] = ["rate", "rate_iops", "thinktime", "rate_min", "rate_iops_min", "flow"];
+/// Options that throttle a job.
+const THROTTLING: [&str; 6] =
+    ["rate", "rate_iops", "thinktime", "rate_min", "rate_iops_min", "flow"];
 
-/// Reads the output of `fio --output-format=json`, in the order of its jobs. Jobs of one name
+/// Parses the output of `fio --output-format=json`, in the order of its jobs. Jobs of the same name
 /// (`numjobs`) are added up.
 ///
 /// # Errors
-/// Where the text holds no JSON, or JSON that is not fio's.
+/// If the text contains no JSON, or JSON that is not fio's.
 pub fn parse_totals(text: &str) -> Result<Vec<Totals>, OutputError> {
-    let refuse = |why: String| OutputError(why);
+    let error = |why: String| OutputError(why);
     let start = if text.starts_with('{') { Some(0) } else { text.find("\n{").map(|at| at + 1) };
     let start = start.ok_or_else(|| {
-        refuse("it holds no JSON; write it with `--output-format=json`".to_owned())
+        error("it contains no JSON; create it with `--output-format=json`".to_owned())
     })?;
     let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
     let document = match documents.next() {
         Some(Ok(document)) => document,
-        Some(Err(cause)) => return Err(refuse(format!("its JSON cannot be read: {cause}"))),
-        None => return Err(refuse("its JSON is empty".to_owned())),
+        Some(Err(cause)) => return Err(error(format!("its JSON is invalid: {cause}"))),
+        None => return Err(error("its JSON is empty".to_owned())),
     };
     let jobs = document.get("jobs").and_then(Value::as_array).filter(|jobs| !jobs.is_empty());
     let jobs =
-        jobs.ok_or_else(|| refuse("its JSON has no `jobs`, so it is not fio's result".to_owned()))?;
-    let mut found: Vec<Totals> = Vec::new();
+        jobs.ok_or_else(|| error("its JSON has no `jobs`, so it is not output of fio".to_owned()))?;
+    let mut totals: Vec<Totals> = Vec::new();
     for job in jobs {
-        let next = read_job(&document, job).map_err(refuse)?;
-        match found.iter_mut().find(|known| known.name == next.name) {
+        let next = read_job(&document, job).map_err(error)?;
+        match totals.iter_mut().find(|known| known.name == next.name) {
             Some(known) => add(known, &next),
-            None => found.push(next),
+            None => totals.push(next),
         }
     }
-    Ok(found)
+    Ok(totals)
 }
 
-/// One job of one name out of many: what a file with several jobs means as one group.
+/// Sums several jobs under one name: a file with several jobs is one group.
 #[must_use]
-pub fn together(name: &str, jobs: &[Totals]) -> Option<Totals> {
+pub fn sum_jobs(name: &str, jobs: &[Totals]) -> Option<Totals> {
     let mut jobs = jobs.iter();
     let mut all = jobs.next()?.clone();
     for job in jobs {
@@ -104,7 +104,7 @@ pub fn together(name: &str, jobs: &[Totals]) -> Option<Totals> {
 
 fn read_job(document: &Value, job: &Value) -> Result<Totals, String> {
     let name = job.get("jobname").and_then(Value::as_str).unwrap_or("?").to_owned();
-    let options = Options::of(document, job);
+    let options = Options::new(document, job);
     let directions: Vec<&Value> =
         ["read", "write"].iter().filter_map(|direction| job.get(direction)).collect();
     if directions.is_empty() {
@@ -113,7 +113,7 @@ fn read_job(document: &Value, job: &Value) -> Result<Totals, String> {
     let sum = |field: &str| directions.iter().map(|one| number(one, field).unwrap_or(0.0)).sum();
     let runtime_ms = directions.iter().filter_map(|one| number(one, "runtime")).fold(0.0, f64::max);
     let error = number(job, "error").unwrap_or(0.0);
-    // The figures of merged jobs are not those of their sum.
+    // The statistics of merged jobs are not those of their sum.
     let merged =
         options.get("group_reporting").is_some() && options.number("numjobs").unwrap_or(1.0) > 1.0;
     let spread =
@@ -132,7 +132,7 @@ fn read_job(document: &Value, job: &Value) -> Result<Totals, String> {
         iodepth: options.number("iodepth").or(Some(1.0)).map(|depth| {
             depth * if merged { options.number("numjobs").unwrap_or(1.0) } else { 1.0 }
         }),
-        paced: PACING.iter().find_map(|name| {
+        paced: THROTTLING.iter().find_map(|name| {
             let value = options.get(name).filter(|value| *value != "0")?;
             Some(format!("{name}={value}"))
         }),
@@ -143,14 +143,14 @@ fn read_job(document: &Value, job: &Value) -> Result<Totals, String> {
     })
 }
 
-/// A job's own options over those of `[global]`.
+/// A job's own options, with `[global]` as the fallback.
 struct Options<'d> {
     own: Option<&'d Map<String, Value>>,
     global: Option<&'d Map<String, Value>>,
 }
 
 impl<'d> Options<'d> {
-    fn of(document: &'d Value, job: &'d Value) -> Self {
+    fn new(document: &'d Value, job: &'d Value) -> Self {
         Self {
             own: job.get("job options").and_then(Value::as_object),
             global: document.get("global options").and_then(Value::as_object),
@@ -158,8 +158,8 @@ impl<'d> Options<'d> {
     }
 
     fn get(&self, name: &str) -> Option<&'d str> {
-        let of = |options: Option<&'d Map<String, Value>>| options?.get(name)?.as_str();
-        of(self.own).or_else(|| of(self.global))
+        let value = |options: Option<&'d Map<String, Value>>| options?.get(name)?.as_str();
+        value(self.own).or_else(|| value(self.global))
     }
 
     fn number(&self, name: &str) -> Option<f64> {
@@ -171,8 +171,8 @@ fn number(value: &Value, field: &str) -> Option<f64> {
     value.get(field)?.as_f64()
 }
 
-/// Readings of both directions. Whether they vary together is not known, so their deviations are
-/// added, which is the most that their sum can have.
+/// Statistics of both directions. Their correlation is unknown, so deviations are added, which is
+/// the upper bound for their sum.
 fn spread(directions: &[&Value], names: [&str; 3], scale: f64) -> Option<Spread> {
     let [mean, deviation, readings] = names;
     let mut all: Option<Spread> = None;
@@ -210,7 +210,7 @@ fn outstanding(directions: &[&Value]) -> Option<f64> {
     all
 }
 
-/// `disk_util` counts over the whole process, so that it is used only where there is one disk.
+/// `disk_util` covers the whole process, so it is used only if there is exactly one disk.
 fn disk(document: &Value, runtime_ms: f64) -> Option<(String, f64)> {
     let disks = document.get("disk_util")?.as_array()?;
     let [disk] = disks.as_slice() else { return None };
@@ -222,14 +222,14 @@ fn disk(document: &Value, runtime_ms: f64) -> Option<(String, f64)> {
 fn add(all: &mut Totals, next: &Totals) {
     let both = |one: Option<Spread>, other: Option<Spread>| Some(sum(one?, other?));
     let added = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
-    let least = |one: Option<f64>, other: Option<f64>| Some(one?.min(other?));
+    let earliest = |one: Option<f64>, other: Option<f64>| Some(one?.min(other?));
     all.failure = all.failure.take().or_else(|| next.failure.clone());
     all.runtime_s = all.runtime_s.max(next.runtime_s);
     all.bytes += next.bytes;
     all.ios += next.ios;
     all.bytes_spread = both(all.bytes_spread, next.bytes_spread);
     all.ios_spread = both(all.ios_spread, next.ios_spread);
-    all.began_s = least(all.began_s, next.began_s);
+    all.began_s = earliest(all.began_s, next.began_s);
     all.outstanding = added(all.outstanding, next.outstanding);
     all.iodepth = added(all.iodepth, next.iodepth);
     all.paced = all.paced.take().or_else(|| next.paced.clone());
@@ -243,14 +243,14 @@ fn add(all: &mut Totals, next: &Totals) {
     }
 }
 
-/// Names of the jobs that occur, with how often; for messages.
+/// Names of the jobs, each once, for messages.
 #[must_use]
-pub fn names(jobs: &[Totals]) -> String {
-    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+pub fn job_names(jobs: &[Totals]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for job in jobs {
-        *seen.entry(&job.name).or_default() += 1;
+        *counts.entry(&job.name).or_default() += 1;
     }
-    seen.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    counts.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -272,7 +272,7 @@ mod tests {
 "disk_util":[{"name":"sda","in_queue":120000,"util":99.0}]}"#;
 
     #[test]
-    fn reads_what_each_job_got_and_what_its_options_say() {
+    fn parses_the_amounts_and_options_of_each_job() {
         let jobs = parse_totals(RESULT).unwrap();
         let (a, b) = (&jobs[0], &jobs[1]);
         assert_eq!((a.name.as_str(), a.bytes, a.ios, a.runtime_s), ("a", 1_024_000.0, 250.0, 10.0));
@@ -293,15 +293,15 @@ mod tests {
         let jobs = parse_totals(&twice).unwrap();
         assert_eq!(jobs.len(), 1);
         assert_eq!((jobs[0].bytes, jobs[0].iodepth), (3_072_000.0, Some(12.0)));
-        assert_eq!(together("both", &parse_totals(RESULT).unwrap()).unwrap().bytes, 3_072_000.0);
+        assert_eq!(sum_jobs("both", &parse_totals(RESULT).unwrap()).unwrap().bytes, 3_072_000.0);
     }
 
     #[test]
-    fn says_what_is_wrong_with_a_text_that_is_no_result() {
-        let said = |text: &str| parse_totals(text).unwrap_err().to_string();
-        assert!(said("bw=100MiB/s").contains("--output-format=json"));
-        assert!(said("{\"jobs\": [").contains("cannot be read"));
-        assert!(said("{\"a\": 1}").contains("no `jobs`"));
-        assert!(said("{\"jobs\": [{\"jobname\": \"x\"}]}").contains("`x` has neither"));
+    fn errors_of_other_texts_name_the_mistake() {
+        let error = |text: &str| parse_totals(text).unwrap_err().to_string();
+        assert!(error("bw=100MiB/s").contains("--output-format=json"));
+        assert!(error("{\"jobs\": [").contains("is invalid"));
+        assert!(error("{\"a\": 1}").contains("no `jobs`"));
+        assert!(error("{\"jobs\": [{\"jobname\": \"x\"}]}").contains("`x` has neither"));
     }
 }

@@ -3,11 +3,11 @@
 use crate::generator::generator;
 use crate::kind::Kind;
 
-/// The kind. Without `time` or `repeats` it goes on until the window is over.
+/// The kind. Without `time` or `repeats` it runs until the window is over.
 pub(crate) const KIND: Kind = Kind {
     seconds: Some("time"),
     instead_of_seconds: &["repeats"],
-    ends_with_figures: true,
+    reports_on_sigint: true,
     ..generator(
         "bandwidth",
         "streams through memory: copy, scale, add, triad",

@@ -1,16 +1,16 @@
-//! `blackscholes`: prices of options: computes, and hardly waits for memory.
+//! `blackscholes`: prices options: CPU-bound, with little memory traffic.
 
 use crate::generator::generator;
 use crate::kind::Kind;
 
-/// The kind. Without `time` or `runs` it goes on until the window is over.
+/// The kind. Without `time` or `runs` it runs until the window is over.
 pub(crate) const KIND: Kind = Kind {
     seconds: Some("time"),
     instead_of_seconds: &["runs"],
-    ends_with_figures: true,
+    reports_on_sigint: true,
     ..generator(
         "blackscholes",
-        "prices of options: computes, and hardly waits for memory",
+        "prices options: CPU-bound, with little memory traffic",
         "load/compute.md#blackscholes",
     )
 };

@@ -1,22 +1,22 @@
-//! `build`: a compile of a generated C project.
+//! `build`: compiles a generated C project.
 
 use crate::generator::generator;
-use crate::kind::{Becomes, Key, Kind, Threads};
+use crate::kind::{Key, Kind, Rendering, Threads};
 
-/// The kind. The compiler's processes want as many CPUs as there are jobs.
+/// The kind. The compiler's processes need as many CPUs as there are jobs.
 pub(crate) const KIND: Kind = Kind {
     needs: &[("cc", "gcc")],
     keys: &[Key {
         name: "dir",
-        about: "where the project is made",
-        becomes: Becomes::Option("--dir"),
-        needed: false,
-        otherwise: Some("{directory}"),
+        about: "the directory of the project",
+        rendering: Rendering::Option("--dir"),
+        required: false,
+        default: Some("{directory}"),
         words: &[],
         unless: None,
     }],
-    ends_with_figures: true,
+    reports_on_sigint: true,
     threads: Threads::Option("jobs"),
     does_io: true,
-    ..generator("build", "a compile of a generated C project by cc", "load/compute.md#build")
+    ..generator("build", "compiles a generated C project with cc", "load/compute.md#build")
 };

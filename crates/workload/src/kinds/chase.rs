@@ -1,11 +1,11 @@
-//! `chase`: dependent loads through larger and larger working sets.
+//! `chase`: dependent loads through working sets of increasing size.
 
 use crate::generator::generator;
 use crate::kind::{Kind, Threads};
 
 /// The kind.
 pub(crate) const KIND: Kind = Kind {
-    ends_with_figures: true,
+    reports_on_sigint: true,
     threads: Threads::Always(1),
     ..generator(
         "chase",

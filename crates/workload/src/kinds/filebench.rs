@@ -1,36 +1,36 @@
-//! `filebench`: scripts in filebench's workload language.
+//! `filebench`: runs scripts in filebench's workload language.
 
 use crate::generator::generator;
-use crate::kind::{Becomes, Key, Kind, Threads};
+use crate::kind::{Key, Kind, Rendering, Threads};
 
 /// The variables of the four classic scripts.
 const VARIABLES: &str = "dir nfiles meandirwidth filesize nthreads iosize meanappendsize \
                          meanfilesize runtime";
 
-/// The kind. A key that is no option sets a variable of the script. Without `run` it runs until
-/// the window is over, whatever the script says.
+/// The kind. A key that is not an option sets a variable of the script. Without `run` it runs until
+/// the window is over, regardless of the script.
 pub(crate) const KIND: Kind = Kind {
     keys: &[
-        Key::word("script", "a script, or fileserver, varmail, webserver, webproxy"),
+        Key::word("script", "a script: a file, or fileserver, varmail, webserver or webproxy"),
         Key {
             name: "dir",
-            about: "the variable `dir` of the script: where its files are",
-            becomes: Becomes::Other,
-            needed: false,
-            otherwise: Some("{directory}"),
+            about: "the variable `dir` of the script: the directory of its files",
+            rendering: Rendering::Property,
+            required: false,
+            default: Some("{directory}"),
             words: &[],
             unless: None,
         },
     ],
-    others: Some("--set"),
-    known_others: VARIABLES,
+    property_option: Some("--set"),
+    known_properties: VARIABLES,
     seconds: Some("run"),
-    ends_with_figures: true,
+    reports_on_sigint: true,
     threads: Threads::Unknown,
     does_io: true,
     ..generator(
         "filebench",
-        "file servers, mail and web loads, or any script of filebench",
+        "file, mail and web servers, or any filebench script",
         "load/storage.md#filebench",
     )
 };

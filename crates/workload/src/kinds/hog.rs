@@ -1,16 +1,16 @@
-//! `hog`: a growing user of memory.
+//! `hog`: allocates and uses a growing amount of memory.
 
 use crate::generator::generator;
 use crate::kind::{Kind, Threads};
 
-/// The kind. Without `hold` it keeps what it has until the window is over.
+/// The kind. Without `hold` it keeps its memory until the window is over.
 pub(crate) const KIND: Kind = Kind {
     seconds: Some("hold"),
-    ends_with_figures: true,
+    reports_on_sigint: true,
     threads: Threads::Always(1),
     ..generator(
         "hog",
-        "a user of memory that grows, and checks what it wrote",
+        "memory that grows step by step, with its contents checked",
         "load/memory.md#hog",
     )
 };

@@ -1,14 +1,14 @@
-//! `latency`: what a load costs while others use the memory.
+//! `latency`: memory latency while other threads use the memory.
 
 use crate::generator::generator;
 use crate::kind::Kind;
 
 /// The kind.
 pub(crate) const KIND: Kind = Kind {
-    ends_with_figures: true,
+    reports_on_sigint: true,
     ..generator(
         "latency",
-        "the latency of memory beside aggressors that grow step by step",
+        "memory latency under step by step increasing load from other threads",
         "load/memory.md#latency",
     )
 };

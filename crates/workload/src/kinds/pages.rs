@@ -1,25 +1,25 @@
-//! `pages`: phases of reading and writing a file through the page cache and past it.
+//! `pages`: phases of reading and writing a file with and without the page cache.
 
 use crate::generator::generator;
-use crate::kind::{Becomes, Key, Kind, Threads};
+use crate::kind::{Key, Kind, Rendering, Threads};
 
 /// The kind.
 pub(crate) const KIND: Kind = Kind {
     keys: &[Key {
         name: "directory",
-        about: "where the file is made",
-        becomes: Becomes::Option("--directory"),
-        needed: false,
-        otherwise: Some("{directory}"),
+        about: "the directory of the file",
+        rendering: Rendering::Option("--directory"),
+        required: false,
+        default: Some("{directory}"),
         words: &[],
         unless: None,
     }],
-    ends_with_figures: true,
+    reports_on_sigint: true,
     threads: Threads::OptionOr("threads", 1),
     does_io: true,
     ..generator(
         "pages",
-        "a file created, read and written through the page cache and past it",
+        "creates, reads and writes a file with and without the page cache",
         "load/storage.md#pages",
     )
 };

@@ -1,16 +1,16 @@
-//! `streamcluster`: clusters of a stream of points: streams through memory.
+//! `streamcluster`: clusters a stream of points: bound by memory bandwidth.
 
 use crate::generator::generator;
 use crate::kind::Kind;
 
-/// The kind. Without `time` or `rounds` it goes on until the window is over.
+/// The kind. Without `time` or `rounds` it runs until the window is over.
 pub(crate) const KIND: Kind = Kind {
     seconds: Some("time"),
     instead_of_seconds: &["rounds"],
-    ends_with_figures: true,
+    reports_on_sigint: true,
     ..generator(
         "streamcluster",
-        "clusters of a stream of points: streams through memory",
+        "clusters a stream of points: bound by memory bandwidth",
         "load/compute.md#streamcluster",
     )
 };

@@ -1,6 +1,6 @@
-//! `stressapptest`: memory traffic of Google's stressful application test, as it is.
+//! `stressapptest`: memory traffic of Google's stressful application test, unmodified.
 
-use crate::kind::{Gate, Kind, Program, Threads};
+use crate::kind::{Kind, Program, Threads, WaitMethod};
 use crate::options::STRESSAPPTEST;
 use crate::output::{CapturedOutput, Output};
 
@@ -13,13 +13,13 @@ pub(crate) const KIND: Kind = Kind {
     needs: &[],
     keys: &[],
     options: STRESSAPPTEST,
-    others: None,
-    known_others: "",
+    property_option: None,
+    known_properties: "",
     owned: &[("l", "remove it: its output is kept in the run folder")],
     seconds: Some("s"),
     instead_of_seconds: &[],
-    gate: Gate::Shell,
-    ends_with_figures: true,
+    wait: WaitMethod::Shell,
+    reports_on_sigint: true,
     threads: Threads::Option("m"),
     does_io: false,
     headline: &["memory_copy_mb_per_s", "nodes_seen", "cpus_seen", "errors"],
@@ -36,10 +36,10 @@ const RATES: [(&str, &str); 6] = [
     ("Disk", "disk_mb_per_s"),
 ];
 
-fn read(said: &CapturedOutput<'_>) -> Result<Output, String> {
+fn read(captured: &CapturedOutput<'_>) -> Result<Output, String> {
     let mut output = Output::default();
     let mut passed = None;
-    for line in said.stdout.lines().chain(said.stderr.lines()) {
+    for line in captured.stdout.lines().chain(captured.stderr.lines()) {
         if let Some(stats) = after(line, "Stats: ") {
             rates(stats, &mut output);
             completed(stats, &mut output);
@@ -47,18 +47,18 @@ fn read(said: &CapturedOutput<'_>) -> Result<Output, String> {
             nodes(log, &mut output);
         } else if let Some(status) = after(line, "Status: ") {
             passed = Some(status.starts_with("PASS"));
-            output.failure = status.starts_with("FAIL").then(|| format!("it says: {status}"));
+            output.failure = status.starts_with("FAIL").then(|| format!("its status is: {status}"));
         }
     }
     if passed.is_none() {
-        let last = said.stdout.trim().lines().last().or(said.stderr.trim().lines().last());
-        return Err(format!("it said no status; its last line is: {}", last.unwrap_or("none")));
+        let last = captured.stdout.trim().lines().last().or(captured.stderr.trim().lines().last());
+        return Err(format!("it printed no status; its last line is: {}", last.unwrap_or("none")));
     }
-    node_flags(said.stdout, &mut output);
+    node_flags(captured.stdout, &mut output);
     Ok(output)
 }
 
-/// What stands behind a word that some builds print a date before.
+/// The text after a word, which some builds precede with a date.
 fn after<'l>(line: &'l str, word: &str) -> Option<&'l str> {
     line.find(word).map(|at| line[at + word.len()..].trim())
 }
@@ -103,25 +103,25 @@ fn nodes(log: &str, output: &mut Output) {
     }
 }
 
-/// The public build has one node whatever the machine has, and its "regions" are pieces of physical
-/// memory, not nodes (os.h and sat.cc of 1.0.6: `num_nodes_` is 1). A user who compares the two
-/// flags must know.
+/// Reports node flags without effect. The public build has one node on every machine, and its
+/// "regions" are pieces of physical memory, not nodes (os.h and sat.cc of 1.0.6: `num_nodes_` is
+/// 1). A user who compares the two flags must know this.
 fn node_flags(stdout: &str, output: &mut Output) {
-    let asked: Vec<&str> = ["--local_numa", "--remote_numa"]
+    let flags: Vec<&str> = ["--local_numa", "--remote_numa"]
         .into_iter()
         .filter(|flag| {
             let lines = stdout.lines().filter(|line| line.contains("Commandline"));
             lines.flat_map(str::split_whitespace).any(|word| word == *flag)
         })
         .collect();
-    let seen = output.metrics.get("nodes_seen").copied();
-    if let (Some(flag), Some(seen)) = (asked.first(), seen)
-        && seen <= 1.0
+    let nodes = output.metrics.get("nodes_seen").copied();
+    if let (Some(flag), Some(nodes)) = (flags.first(), nodes)
+        && nodes <= 1.0
     {
         output.findings.push(format!(
-            "stressapptest saw {seen} node and placed nothing by node: `{flag}` chose among pieces \
-             of physical memory, so that no difference between local and remote memory could \
-             show; to compare nodes, place the workload itself"
+            "stressapptest saw {nodes} node and placed no memory by node: `{flag}` chooses between pieces \
+             of physical memory, so it cannot show a difference between local and \
+             remote memory; to compare nodes, set `place` of the workload"
         ));
     }
 }
@@ -130,7 +130,7 @@ fn node_flags(stdout: &str, output: &mut Output) {
 mod tests {
     use super::*;
 
-    const SAID: &str = "\
+    const OUTPUT: &str = "\
 Log: Commandline - stressapptest -s 2 -M 16 --local_numa
 Stats: SAT revision 1.0.6_autoconf, 64 bit binary
 Log: 1 nodes, 16 cpus.
@@ -148,8 +148,8 @@ Status: PASS - please verify no corrected errors
     }
 
     #[test]
-    fn rates_nodes_and_the_run_time_are_read() {
-        let output = output(SAID);
+    fn rates_nodes_and_the_run_time_are_parsed() {
+        let output = output(OUTPUT);
         assert_eq!(output.metrics["memory_copy_mb_per_s"], 27665.62);
         assert_eq!(output.metrics["cpus_seen"], 16.0);
         assert_eq!(output.metrics["errors"], 0.0);
@@ -158,21 +158,21 @@ Status: PASS - please verify no corrected errors
     }
 
     #[test]
-    fn a_dated_line_is_read_as_well() {
-        let dated = SAID.replace("Stats: ", "2026/11/21-10:00:00(UTC) Stats: ");
+    fn a_line_with_a_date_is_parsed_too() {
+        let dated = OUTPUT.replace("Stats: ", "2026/11/21-10:00:00(UTC) Stats: ");
         assert_eq!(output(&dated).metrics["memory_copy_mb_per_s"], 27665.62);
     }
 
     #[test]
-    fn one_node_under_a_node_flag_is_told() {
-        assert!(output(SAID).findings[0].contains("saw 1 node"));
-        assert!(output(&SAID.replace(" --local_numa", "")).findings.is_empty());
-        assert!(output(&SAID.replace("1 nodes", "2 nodes")).findings.is_empty());
+    fn a_node_flag_on_one_node_is_reported() {
+        assert!(output(OUTPUT).findings[0].contains("saw 1 node"));
+        assert!(output(&OUTPUT.replace(" --local_numa", "")).findings.is_empty());
+        assert!(output(&OUTPUT.replace("1 nodes", "2 nodes")).findings.is_empty());
     }
 
     #[test]
-    fn a_failed_test_is_a_failure_and_silence_is_no_result() {
-        let failed = SAID.replace("PASS - please", "FAIL - test encountered procedural errors");
+    fn a_failed_test_is_a_failure_and_no_status_is_an_error() {
+        let failed = OUTPUT.replace("PASS - please", "FAIL - test encountered procedural errors");
         assert!(output(&failed).failure.unwrap().contains("procedural"));
         let quiet = CapturedOutput { stdout: "", stderr: "bad flag\n" };
         assert!(read(&quiet).unwrap_err().contains("bad flag"));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use assay_run_folder::Latency;
 use serde_json::Value;
 
-use crate::generator::{generator, of_document};
-use crate::kind::{Becomes, Key, Kind, Threads};
+use crate::generator::{from_document, generator};
+use crate::kind::{Key, Kind, Rendering, Threads};
 use crate::metric::document;
 use crate::output::{CapturedOutput, Output};
 
@@ -25,8 +25,8 @@ const PROPERTIES: &str = "recordcount operationcount insertstart insertcount fie
      reportlatencyforeacherror latencytrackederrors rocksdb.dir rocksdb.optionsfile \
      rocksdb.library";
 
-/// What one kind of operation alone means.
-const ALONE: &[(&str, &[&str])] = &[
+/// The proportions of workloads with a single kind of operation.
+const SINGLE_OPERATION: &[(&str, &[&str])] = &[
     (
         "read",
         &[
@@ -49,51 +49,51 @@ const ALONE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The kind. A key that is no option is a property. RocksDB has threads of its own, so nobody
-/// knows how many CPUs it wants.
+/// The kind. A key that is not an option is a property. RocksDB has background threads, so the
+/// number of CPUs it needs is unknown.
 pub(crate) const KIND: Kind = Kind {
     keys: &[
         Key {
             words: &["load", "run"],
-            ..Key::word("phase", "insert the records, or do the operations")
+            ..Key::word("phase", "`load` inserts the records, `run` does the operations")
         },
         Key {
-            needed: false,
-            otherwise: Some("rocksdb"),
+            required: false,
+            default: Some("rocksdb"),
             words: &["rocksdb", "basic"],
-            ..Key::word("binding", "where the records go")
+            ..Key::word("binding", "where the records are stored")
         },
         Key {
             name: "workload",
             about: "a property file, or workloada to workloadf",
-            becomes: Becomes::Option("-P"),
-            needed: false,
-            otherwise: None,
+            rendering: Rendering::Option("-P"),
+            required: false,
+            default: None,
             words: &[],
             unless: None,
         },
         Key {
             name: "operations",
-            about: "nothing but reads, or nothing but updates, whatever the workload says",
-            becomes: Becomes::Others(ALONE),
-            needed: false,
-            otherwise: None,
+            about: "only reads or only updates, overriding the workload",
+            rendering: Rendering::Properties(SINGLE_OPERATION),
+            required: false,
+            default: None,
             words: &["read", "update"],
             unless: None,
         },
         Key {
             name: "rocksdb.dir",
-            about: "where RocksDB keeps its files",
-            becomes: Becomes::Other,
-            needed: false,
-            otherwise: Some("{directory}"),
+            about: "the directory of RocksDB's files",
+            rendering: Rendering::Property,
+            required: false,
+            default: Some("{directory}"),
             words: &[],
             unless: Some(("binding", "basic")),
         },
     ],
-    others: Some("-p"),
-    known_others: PROPERTIES,
-    ends_with_figures: true,
+    property_option: Some("-p"),
+    known_properties: PROPERTIES,
+    reports_on_sigint: true,
     threads: Threads::Unknown,
     does_io: true,
     headline: &[
@@ -110,37 +110,36 @@ pub(crate) const KIND: Kind = Kind {
         "scan_p99_us",
     ],
     read,
-    ..generator(
-        "ycsb",
-        "operations on records in RocksDB, as YCSB makes them",
-        "load/storage.md#ycsb",
-    )
+    ..generator("ycsb", "YCSB's operations on records in RocksDB", "load/storage.md#ycsb")
 };
 
-fn read(said: &CapturedOutput<'_>) -> Result<Output, String> {
-    let Some(document) = document(said.stdout) else { return crate::generator::read(said) };
-    let mut output = of_document(&document);
+fn read(captured: &CapturedOutput<'_>) -> Result<Output, String> {
+    let Some(document) = document(captured.stdout) else { return crate::generator::read(captured) };
+    let mut output = from_document(&document);
     output.runtime_s = output.metrics.get("runtime_ms").map(|milliseconds| milliseconds * 1e-3);
     output.latency = latencies(document.get("measurements"));
     Ok(output)
 }
 
-/// Latency by operation (`read`, `update`); YCSB counts in microseconds. What the client does
-/// besides (`cleanup`) is none.
+/// Latency by operation (`read`, `update`), converted from YCSB's microseconds. Other work of the
+/// client (`cleanup`) is not an operation.
 fn latencies(measurements: Option<&Value>) -> BTreeMap<String, Latency> {
     let entries = measurements.and_then(Value::as_object).into_iter().flatten();
     let operations = entries.filter(|(name, _)| *name != "CLEANUP");
     operations
         .filter_map(|(name, metric)| {
             let latency = metric.get("latency_us")?;
-            let of = |name: &str| Some(latency.get(name)?.as_f64()? * 1e3);
+            let nanoseconds = |name: &str| Some(latency.get(name)?.as_f64()? * 1e3);
             let percentiles = latency.as_object()?.keys().filter_map(|key| {
                 let percentile = key.strip_prefix('p')?.replace('_', ".");
                 percentile.parse::<f64>().ok()?;
-                Some((percentile, of(key)?))
+                Some((percentile, nanoseconds(key)?))
             });
             let percentiles_ns = percentiles.collect();
-            Some((name.to_ascii_lowercase(), Latency { mean_ns: of("mean")?, percentiles_ns }))
+            Some((
+                name.to_ascii_lowercase(),
+                Latency { mean_ns: nanoseconds("mean")?, percentiles_ns },
+            ))
         })
         .collect()
 }
@@ -150,14 +149,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn latencies_are_those_of_operations_in_nanoseconds() {
-        let said = CapturedOutput {
+    fn latencies_of_operations_are_in_nanoseconds() {
+        let captured = CapturedOutput {
             stdout: "{\"measurements\": {\"READ\": {\"operations\": 5, \"latency_us\": {\"min\": \
                      1, \"p50\": 4, \"p99\": 9, \"mean\": 4.5}}, \"CLEANUP\": {\"latency_us\": \
                      {\"mean\": 1}}}, \"metrics\": {\"runtime_ms\": 1500}}",
             stderr: "",
         };
-        let output = read(&said).unwrap();
+        let output = read(&captured).unwrap();
         assert_eq!(output.runtime_s, Some(1.5));
         assert_eq!(output.latency.len(), 1, "{output:?}");
         let read = &output.latency["read"];

@@ -1,4 +1,4 @@
-//! `assay compare --interleaved`: both sides in one run, in turn.
+//! `assay compare --interleaved`: both sides in one run, interleaved.
 
 use std::path::PathBuf;
 
@@ -11,43 +11,43 @@ use crate::command::run::{execute_study, prepare_study};
 use crate::exit::Code;
 use crate::output;
 
-/// What to run.
+/// The study to run and its overrides.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct InterleavedArguments {
-    /// Run this study under two levels of a factor in turn (A B B A), and compare them: the factor
-    /// is the one that `--set` names twice
+    /// Run this study with two levels of a factor interleaved (A B B A) and compare them; the factor is
+    /// the one that `--set` names twice
     #[arg(long = "interleaved", value_name = "STUDY", conflicts_with = "runs")]
     pub(super) study: Option<String>,
-    /// With --interleaved: `--set x=1 --set x=2` compares x = 1 with x = 2; other factors are set as
-    /// in `assay run`
+    /// With --interleaved: `--set x=1 --set x=2` compares x = 1 with x = 2; other factors as in `assay
+    /// run`
     #[arg(long, value_name = "FACTOR=VALUE", requires = "study")]
     set: Vec<String>,
-    /// With --interleaved: how often each side runs; an even number lets drift cancel
+    /// With --interleaved: number of repeats of each side; an even number lets drift cancel
     #[arg(long, value_name = "N", requires = "study")]
     repeats: Option<u32>,
-    /// With --interleaved: how long a repeat runs at most, as `20s`
+    /// With --interleaved: maximum length of a repeat, e.g. `20s`
     #[arg(long, value_name = "DURATION", requires = "study")]
     at_most: Option<String>,
-    /// With --interleaved: the run folder; `runs/<time>-<study>` by default
+    /// With --interleaved: run folder [default: `runs/<time>-<study>`]
     #[arg(long, value_name = "DIR", requires = "study")]
     out: Option<PathBuf>,
-    /// With --interleaved: instead of the study's disk, as `assay run --disk`
+    /// With --interleaved: use this disk, as in `assay run --disk`
     #[arg(long, value_name = "DISK", requires = "study")]
     disk: Option<String>,
-    /// With --interleaved: seed of random data
+    /// With --interleaved: seed for random data
     #[arg(long, value_name = "N", requires = "study")]
     seed: Option<u64>,
 }
 
-/// Runs the study and compares.
+/// Runs the study and compares the two levels.
 pub(super) fn run(arguments: &InterleavedArguments, how: &How) -> Result<Code, Code> {
-    let sides = Sides::of(&arguments.set)?;
-    let parsed = again(arguments, &sides)?;
+    let sides = Sides::parse(&arguments.set)?;
+    let parsed = run_arguments(arguments, &sides)?;
     let request = prepare_study(&parsed, &|study| study.design.order = Order::Interleaved)?;
     let folder = request.folder.path().to_owned();
     let ended = execute_study(&request)?;
     if !matches!(ended, Code::Kept | Code::Broken | Code::Undecided) {
-        output::say("the run did not come to its end; nothing is compared");
+        output::message("the run did not finish; nothing is compared");
         return Err(ended);
     }
     let over = format!("{}={},{}", sides.factor, sides.a, sides.b);
@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &InterleavedArguments, how: &How) -> Result<Code, C
     show(&comparison, how)
 }
 
-/// The factor that is named twice, and the other settings.
+/// The factor that is set twice, its two values, and the other settings.
 #[derive(Debug, PartialEq, Eq)]
 struct Sides {
     factor: String,
@@ -65,7 +65,7 @@ struct Sides {
 }
 
 impl Sides {
-    fn of(set: &[String]) -> Result<Self, Code> {
+    fn parse(set: &[String]) -> Result<Self, Code> {
         let parts: Vec<(&str, &str)> = set
             .iter()
             .map(|one| one.split_once('=').map(|(name, value)| (name.trim(), value.trim())))
@@ -77,13 +77,13 @@ impl Sides {
             .filter(|name| parts.iter().filter(|(other, _)| other == name).count() == 2)
             .collect();
         let [factor, same] = twice.as_slice() else {
-            return Err(usage("name one factor twice: `--set FACTOR=A --set FACTOR=B`"));
+            return Err(usage("set exactly one factor twice: `--set FACTOR=A --set FACTOR=B`"));
         };
         debug_assert_eq!(factor, same);
         let values: Vec<&str> =
             parts.iter().filter(|(name, _)| name == factor).map(|(_, value)| *value).collect();
         if values.iter().any(|value| value.contains(',')) || values[0] == values[1] {
-            return Err(usage("each side takes one value, and not the same"));
+            return Err(usage("give each side one value, different from the other"));
         }
         let others = parts.iter().filter(|(name, _)| name != factor);
         Ok(Self {
@@ -95,8 +95,8 @@ impl Sides {
     }
 }
 
-/// The same as a call of `assay run`, so that both understand every option alike.
-fn again(arguments: &InterleavedArguments, sides: &Sides) -> Result<RunArguments, Code> {
+/// The equivalent arguments of `assay run`, parsed by clap so that options mean the same in both.
+fn run_arguments(arguments: &InterleavedArguments, sides: &Sides) -> Result<RunArguments, Code> {
     let mut words: Vec<std::ffi::OsString> = vec!["assay".into(), "run".into()];
     words.push(arguments.study.clone().unwrap_or_default().into());
     let mut add = |name: &str, value: std::ffi::OsString| words.extend([name.into(), value]);
@@ -124,7 +124,7 @@ fn again(arguments: &InterleavedArguments, sides: &Sides) -> Result<RunArguments
         Ok(_) => Err(Code::Usage),
         Err(error) => {
             let _ = error.print();
-            Err(Code::of_clap(&error))
+            Err(Code::from_clap(&error))
         }
     }
 }
@@ -134,15 +134,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_factor_that_is_named_twice_is_what_is_compared() {
+    fn the_factor_set_twice_is_compared() {
         let set = ["x=1", "groups=4,8", "x = 2"].map(str::to_owned);
-        let sides = Sides::of(&set).unwrap();
+        let sides = Sides::parse(&set).unwrap();
         assert_eq!((sides.factor.as_str(), sides.a.as_str(), sides.b.as_str()), ("x", "1", "2"));
         assert_eq!(sides.others, ["groups=4,8"]);
     }
 
     #[test]
-    fn sides_that_are_no_two_are_refused() {
+    fn anything_but_two_different_sides_is_refused() {
         for set in [
             vec!["x=1"],
             vec!["x=1", "x=1"],
@@ -152,7 +152,7 @@ mod tests {
             vec!["x"],
         ] {
             let set: Vec<String> = set.into_iter().map(str::to_owned).collect();
-            assert!(Sides::of(&set).is_err(), "{set:?}");
+            assert!(Sides::parse(&set).is_err(), "{set:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which changes are tried, in which order, and what of them this host cannot do.
+//! Chooses the changes to try, their order, and which of them this host cannot make.
 
 use std::time::Duration;
 
@@ -15,21 +15,21 @@ use crate::command::run::plan_for;
 use crate::exit::Code;
 use crate::output;
 
-/// Repeats of this length are enough to tell errors that matter from those that do not.
-const USUAL: Duration = Duration::from_secs(10);
+/// Default length of a repeat: enough to measure errors that matter.
+const DEFAULT_LENGTH: Duration = Duration::from_secs(10);
 
-/// More requests than this the kernel does not give a scheduler (MAX_SCHED_RQ, block/blk-mq.h).
+/// The kernel's limit on a scheduler's requests (MAX_SCHED_RQ, block/blk-mq.h).
 const MOST_REQUESTS: u32 = 2048;
 
-/// The changes, and the trials of those that can be tried.
+/// The changes, and the trials of those that are possible.
 pub(crate) struct Chosen {
     /// The unchanged trial first.
     pub(crate) arms: Vec<Arm>,
-    /// Name and trial, in the order of the trial numbers in `arms`.
+    /// Names and trials, in the order of the trial numbers in `arms`.
     pub(crate) trials: Vec<(String, Trial)>,
 }
 
-/// Chooses what suspects ask for, then what every broken share is tested with.
+/// Chooses the changes that test suspected causes, then those that test every broken share.
 pub(crate) fn choose(
     target: &Target,
     facts: &HostFacts,
@@ -37,7 +37,7 @@ pub(crate) fn choose(
 ) -> Result<Chosen, Code> {
     let at_most = arguments
         .at_most
-        .unwrap_or_else(|| USUAL.min(Duration::from_secs_f64(target.at_most_s.max(1.0))));
+        .unwrap_or_else(|| DEFAULT_LENGTH.min(Duration::from_secs_f64(target.at_most_s.max(1.0))));
     let mut chosen = Chosen { arms: Vec::new(), trials: Vec::new() };
     let unchanged = trial(target, facts, at_most, None);
     match unchanged {
@@ -47,15 +47,15 @@ pub(crate) fn choose(
         }
         Err(why) => {
             output::error(&format!("the trial cannot be repeated on this host: {why}"));
-            output::say("nothing was touched");
+            output::message("nothing was touched");
             return Err(Code::Host);
         }
     }
-    for (name, tests) in wanted(target, &arguments.only)? {
+    for (name, tests) in changes_to_try(target, &arguments.only)? {
         match intervention(name, target, facts, at_most) {
             Ok((change, times)) => {
-                let found = trial(target, facts, at_most, Some(&change));
-                chosen.add(name, Some((&change, times)), tests, found);
+                let changed = trial(target, facts, at_most, Some(&change));
+                chosen.add(name, Some((&change, times)), tests, changed);
             }
             Err(why) => chosen.add(name, None, tests, Err(why)),
         }
@@ -91,24 +91,28 @@ impl Chosen {
     }
 }
 
-/// Names of interventions with the causes that they test, suspects first. A cause that was ruled
-/// out is tested all the same by what every broken share is tested with.
-fn wanted(target: &Target, only: &[String]) -> Result<Vec<(&'static str, Vec<String>)>, Code> {
-    let mut found: Vec<(&'static str, Vec<String>)> = Vec::new();
+/// Names of interventions with the causes that they test, suspects first. The interventions for every
+/// broken share also test causes that were ruled out.
+fn changes_to_try(
+    target: &Target,
+    only: &[String],
+) -> Result<Vec<(&'static str, Vec<String>)>, Code> {
+    let mut changes: Vec<(&'static str, Vec<String>)> = Vec::new();
     let mut add =
-        |name: &'static str, code: &str| match found.iter_mut().find(|(known, _)| *known == name) {
+        |name: &'static str, code: &str| match changes.iter_mut().find(|(known, _)| *known == name)
+        {
             Some((_, codes)) if !codes.iter().any(|known| known == code) => {
                 codes.push(code.to_owned());
             }
             Some(_) => {}
-            None => found.push((name, vec![code.to_owned()])),
+            None => changes.push((name, vec![code.to_owned()])),
         };
     let suspects: Vec<&str> = target.suspects().iter().map(|cause| cause.code.as_str()).collect();
     if only.is_empty() {
         for entry in suspects.iter().filter_map(|code| cause_entry(code)) {
             entry.tests.iter().for_each(|name| add(name, entry.code));
         }
-        // A gate that failed is proof enough; its own remedy is all that is left to try.
+        // A failed check is proof enough; only its own remedy remains to be tried.
         let proven = suspects.iter().any(|code| {
             cause_entry(code).is_some_and(|entry| {
                 matches!(entry.found_by, assay_judge::FoundBy::ValidityCheck(_))
@@ -120,8 +124,8 @@ fn wanted(target: &Target, only: &[String]) -> Result<Vec<(&'static str, Vec<Str
                 .iter()
                 .flat_map(|name| catalogue().into_iter().map(move |entry| (*name, entry)))
             {
-                // What the recorded run rules out for good needs no test.
-                // Two gates that passed are tried all the same, since all that a gate sees is a mean.
+                // Causes that the recorded run rules out need no test. Two checks that passed are
+                // tested nevertheless, since a check sees only a mean.
                 let tried = entry.found_by == assay_judge::FoundBy::Suspicion
                     || matches!(entry.code, "C-CPU" | "C-SCHEDULER");
                 if tried
@@ -133,16 +137,17 @@ fn wanted(target: &Target, only: &[String]) -> Result<Vec<(&'static str, Vec<Str
             }
         }
     } else {
-        for wanted in only {
+        for requested in only {
             let all = catalogue();
             let mut matching = all
                 .iter()
-                .filter(|entry| entry.code == wanted || entry.tests.contains(&wanted.as_str()))
+                .filter(|entry| {
+                    entry.code == requested || entry.tests.contains(&requested.as_str())
+                })
                 .peekable();
-            if matching.peek().is_none() && wanted != PERMUTE {
+            if matching.peek().is_none() && requested != PERMUTE {
                 output::error(&format!(
-                    "`{wanted}` is neither a cause nor a change\n  hint: docs/reference/causes.md \
-                     lists both"
+                    "unknown cause or change `{requested}`\n  hint: docs/reference/causes.md lists both"
                 ));
                 return Err(Code::Usage);
             }
@@ -150,22 +155,22 @@ fn wanted(target: &Target, only: &[String]) -> Result<Vec<(&'static str, Vec<Str
                 let names = entry
                     .tests
                     .iter()
-                    .filter(|name| entry.code == wanted || **name == wanted.as_str());
+                    .filter(|name| entry.code == requested || **name == requested.as_str());
                 names.for_each(|name| add(name, entry.code));
             }
         }
     }
-    // What a cause needs that was proven to be something else stays out.
-    found.retain(|(_, codes)| codes.iter().any(|code| code != "C-UNKNOWN"));
-    if asks_for_weights(target, only) {
-        found.push((PERMUTE, Vec::new()));
+    // Drop changes that only test C-UNKNOWN.
+    changes.retain(|(_, codes)| codes.iter().any(|code| code != "C-UNKNOWN"));
+    if permutes_weights(target, only) {
+        changes.push((PERMUTE, Vec::new()));
     }
-    Ok(found)
+    Ok(changes)
 }
 
-/// Whether weights are to be exchanged among the groups: where shares of unequal weights are
-/// broken, or where it is asked for. It tests no cause, and tells what the error follows.
-fn asks_for_weights(target: &Target, only: &[String]) -> bool {
+/// Whether weights are exchanged among the groups: if shares under unequal weights are broken, or on
+/// request. This tests no cause, but shows whether the error follows the weight or the group.
+fn permutes_weights(target: &Target, only: &[String]) -> bool {
     let broken = target.judged.verdict == Verdict::Broken && target.judged.is == "proportional";
     let knob = |group: &assay_verdict::GroupJudgement| group.knob;
     let mut knobs = target.judged.groups.iter().map(knob);
@@ -177,8 +182,8 @@ fn asks_for_weights(target: &Target, only: &[String]) -> bool {
     }
 }
 
-/// The change of this name in the circumstances of the trial, and how many times what it was the
-/// thing becomes; or why there is none to make.
+/// The change of this name for the target's trial, with the factor by which the value grows; or the
+/// reason why it cannot be made.
 fn intervention(
     name: &'static str,
     target: &Target,
@@ -193,11 +198,9 @@ fn intervention(
     let now = |attribute: &str| {
         target.repeat.queues.first()?.at_start.get(attribute).map(|text| text.trim().to_owned())
     };
-    let unless = |attribute: &str, wanted: u32| match now(attribute) {
-        Some(value) if value == wanted.to_string() => {
-            Err(format!("`{attribute}` is {wanted} already"))
-        }
-        Some(_) => Ok(queue(attribute, wanted)),
+    let set_to = |attribute: &str, new: u32| match now(attribute) {
+        Some(value) if value == new.to_string() => Err(format!("`{attribute}` is already {new}")),
+        Some(_) => Ok(queue(attribute, new)),
         None => Err(format!("the disk has no `{attribute}`")),
     };
     let once = |change: Result<Intervention, String>| change.map(|change| (change, 1.0));
@@ -209,7 +212,7 @@ fn intervention(
             let enough = (4 * pool).max(2 * target.outstanding.unwrap_or(0)).min(MOST_REQUESTS);
             match enough > pool {
                 true => Ok((queue("nr_requests", enough), f64::from(enough) / f64::from(pool))),
-                false => Err(format!("`nr_requests` is {pool} already")),
+                false => Err(format!("`nr_requests` is already {pool}")),
             }
         }
         "iodepth" => Ok((Intervention::Depth { name, times: 1, by: 4 }, 0.25)),
@@ -221,17 +224,17 @@ fn intervention(
             let first = allowed.next().ok_or("no CPU is known")?;
             match allowed.next() {
                 Some(_) => Ok((Intervention::Cpus(first.to_string()), 1.0)),
-                None => Err("there is one CPU already".to_owned()),
+                None => Err("there is only one CPU".to_owned()),
             }
         }
-        "strict" => once(unless("iosched/strict_guarantees", 1)),
-        "low-latency" => once(unless("iosched/low_latency", 0)),
+        "strict" => once(set_to("iosched/strict_guarantees", 1)),
+        "low-latency" => once(set_to("iosched/low_latency", 0)),
         "slice-idle" => match now("iosched/slice_idle").as_deref() {
             Some("0") => Ok((queue("iosched/slice_idle", 8), 1.0)),
-            Some(value) => Err(format!("`iosched/slice_idle` is {value} already")),
+            Some(value) => Err(format!("`iosched/slice_idle` is already {value}")),
             None => Err("the disk has no `iosched/slice_idle`".to_owned()),
         },
-        "rotational" => once(unless("rotational", 0)),
+        "rotational" => once(set_to("rotational", 0)),
         "scheduler" => once(another_scheduler(target, facts)),
         "direct" => Ok((Intervention::Direct, 1.0)),
         PERMUTE => Ok((Intervention::Permute, 1.0)),
@@ -240,8 +243,8 @@ fn intervention(
     }
 }
 
-/// bfq where it was not active; where it was, iocost, which divides a disk under any other
-/// scheduler on cgroup v2.
+/// Another scheduler: bfq if it was not active; otherwise none, under which iocost divides the disk on
+/// cgroup v2.
 fn another_scheduler(target: &Target, facts: &HostFacts) -> Result<Intervention, String> {
     let active = target.repeat.queues.first().map(|queue| {
         let always = queue.scheduler_at_start == "bfq" && queue.scheduler_at_end == "bfq";
@@ -278,6 +281,6 @@ fn trial(
     }
     match plan.trials.len() {
         1 => Ok(plan.trials.remove(0)),
-        count => Err(format!("it became {count} trials")),
+        count => Err(format!("it results in {count} trials instead of one")),
     }
 }

@@ -1,5 +1,5 @@
-//! A run folder from elsewhere: what its study starts would start here, as this user, and its disks
-//! have the names of another machine.
+//! Run folders from elsewhere: the study's commands would run here, as this user, and its disks have
+//! the names of another machine.
 
 use std::path::Path;
 
@@ -13,15 +13,14 @@ use crate::exit::Code;
 use crate::finish_run::open_run;
 use crate::output;
 
-/// Opens a run of which something is to be started again. Where that is not `trusted`, the folder is
-/// looked at before anything is read, and all that is read comes out of the directory that was looked
-/// at. A run of another host, or in a folder that others may write, is refused after it has shown what
-/// would be started.
+/// Opens a run whose study is to be started again. Unless `trusted`, the folder is checked before
+/// anything is read, and everything is read from the directory that was checked. A run of another host,
+/// or in a folder that others can write to, is refused after showing what would be started.
 pub(super) fn open(path: &Path, trusted: bool) -> Result<Run, Code> {
     if trusted {
         return Ok(open_run(path)?.1);
     }
-    let (run, why) = match check(path, Caller::of_sudo(), Trust::Checked) {
+    let (run, why) = match check(path, Caller::from_sudo(), Trust::Checked) {
         Ok(checked) => {
             let run = read(checked).map_err(|error| {
                 output::error(&error);
@@ -31,7 +30,7 @@ pub(super) fn open(path: &Path, trusted: bool) -> Result<Run, Code> {
             (run, why)
         }
         Err(refused) => {
-            let why = format!("others may have changed the run's folder ({})", refused.cause);
+            let why = format!("others may have changed the run folder ({})", refused.cause);
             (open_run(path)?.1, Some(why))
         }
     };
@@ -42,29 +41,30 @@ pub(super) fn open(path: &Path, trusted: bool) -> Result<Run, Code> {
 }
 
 fn read(checked: Checked) -> Result<Run, assay_run_folder::Error> {
-    // Where nothing is, there is no run either, which is said in the same words everywhere.
+    // A missing folder gets the same error as everywhere else.
     let path = checked.path();
     let folder = match checked.open() {
-        Ok(dir) => RunFolder::over(dir)?,
+        Ok(dir) => RunFolder::from_dir(dir)?,
         Err(_) => RunFolder::open(&path)?,
     };
-    Run::of(&folder)
+    Run::from_folder(&folder)
 }
 
 fn refuse(manifest: &Manifest, why: &str) -> Code {
-    output::say(&format!("the command line: {}", line(&shell_words(&manifest.command))));
-    output::say("the study:");
+    output::message(&format!("the command line: {}", line(&shell_words(&manifest.command))));
+    output::message("the study:");
     for text in manifest.study_text.lines() {
-        output::say(&format!("  {}", line(text)));
+        output::message(&format!("  {}", line(text)));
     }
     output::error(&format!(
-        "{why}, and what its study starts would start on this host\n  hint: nothing was started; \
-         read the study above, its commands and disks first; then `--trust`"
+        "{why}, and its study would run on this host\n  hint: nothing was started; check the commands \
+         and disks of the study above, then give `--trust`"
     ));
     Code::Usage
 }
 
-/// The hash tells machines apart that mean no harm; whoever knows a machine can write its hash.
+/// Why the run is from another machine, by the machine's hash. This guards against mistakes only: the
+/// hash can be forged.
 fn why_foreign(manifest: &Manifest) -> Option<String> {
     let here = machine(&Root::real());
     if here.is_none() || manifest.host.machine != here {

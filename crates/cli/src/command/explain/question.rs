@@ -1,11 +1,11 @@
-//! What is asked of a run of interventions, as often as there is more of it.
+//! Evaluates a run of interventions, at every look.
 
 use assay_intervention::{Arm, Explanation, Fresh, Prediction, Question, explain};
 use assay_verdict::{Judgement, Verdict};
 
 use super::target::Target;
 
-/// What is asked of the run of interventions.
+/// The target, the changes and their predictions.
 pub(super) struct ExplainRequest<'t> {
     pub(super) target: &'t Target,
     pub(super) arms: Vec<Arm>,
@@ -14,9 +14,9 @@ pub(super) struct ExplainRequest<'t> {
 }
 
 impl ExplainRequest<'_> {
-    /// What the judgement of the rounds so far says. `refused` has by trial why the host would not
-    /// have it after all, and `fresh` the rounds that winners were confirmed in.
-    pub(super) fn answer(
+    /// Evaluates the rounds so far. `refused` holds by trial why the host refused it during the run,
+    /// and `fresh` the rounds in which winners were confirmed.
+    pub(super) fn explain(
         &self,
         judgement: &Judgement,
         refused: &[Option<String>],

@@ -1,24 +1,24 @@
-//! The repeats of an explanation in their order: as many rounds as it takes, and no more.
+//! The schedule of an explanation: as many rounds as needed to find a cause.
 
 use assay_intervention::{Explanation, FRESH, Fresh};
-use assay_plan::{Plan, Slot};
+use assay_plan::{Plan, RepeatId};
 use assay_run_folder::{Manifest, Run, RunFolder};
 use assay_runner::{Failure, NextRepeat, Schedule};
 
 use super::question::ExplainRequest;
 
-/// Rounds before the first look, and between two: changes take turns forwards and backwards, so
-/// that a drift of the host favours none over an even number of rounds.
+/// Rounds before the first look, and between two looks. Changes alternate forwards and backwards, so
+/// that host drift favours none over an even number of rounds.
 const LEAST: u32 = 4;
 const EVERY: u32 = 2;
 
-/// Rounds after which what is open stays open.
+/// Rounds after which undecided changes stay undecided.
 const MOST: u32 = 8;
 
-/// How many winners may be confirmed, one after the other.
+/// Largest number of changes that are confirmed, one after the other.
 const WINNERS: u32 = 2;
 
-/// How many rounds there are.
+/// The number of rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Length {
     pub(super) least: u32,
@@ -26,42 +26,42 @@ pub(super) struct Length {
 }
 
 impl Length {
-    /// As many as were asked for, or as it takes.
-    pub(super) fn of(asked: Option<u32>) -> Self {
-        match asked {
+    /// The requested number, or 4 to 8.
+    pub(super) fn new(requested: Option<u32>) -> Self {
+        match requested {
             Some(rounds) => Self { least: rounds, most: rounds },
             None => Self { least: LEAST, most: MOST },
         }
     }
 
-    /// How often the rounds may be looked at.
+    /// Largest number of looks.
     pub(super) const fn looks(self) -> usize {
         ((self.most - self.least) / EVERY + 1) as usize
     }
 
-    /// All rounds that there may be, those that confirm winners among them.
+    /// Largest number of rounds, including those that confirm winners.
     pub(super) const fn with_fresh(self) -> u32 {
         self.most + WINNERS * FRESH as u32
     }
 
-    /// Whether it is time for a look after so many rounds.
+    /// Whether a look is due after this number of rounds.
     const fn is_look(self, rounds: u32) -> bool {
         rounds >= self.least && (rounds - self.least).is_multiple_of(EVERY)
     }
 }
 
-/// The rounds of an explanation. At each look the run ends when a cause is known, a change that
-/// is decided is not repeated, and one that surely helps is confirmed by fresh rounds of it and
-/// the unchanged trial alone.
+/// The rounds of an explanation. At each look the run ends if a cause is known; a decided change is not
+/// repeated, and one that surely helps is confirmed by fresh rounds of it and the unchanged trial
+/// alone.
 pub(super) struct Rounds<'a> {
     plan: &'a Plan,
     length: Length,
     folder: &'a RunFolder,
-    asked: &'a ExplainRequest<'a>,
+    question: &'a ExplainRequest<'a>,
     done: usize,
-    /// Trials that are not repeated any more.
-    rest: Vec<bool>,
-    /// Why the host would not have a trial after all.
+    /// Trials that are no longer repeated.
+    retired: Vec<bool>,
+    /// Why the host refused a trial during the run.
     refused: Vec<Option<String>>,
     /// Winners with their fresh rounds.
     fresh: Vec<Fresh>,
@@ -74,35 +74,34 @@ impl<'a> Rounds<'a> {
         plan: &'a Plan,
         length: Length,
         folder: &'a RunFolder,
-        asked: &'a ExplainRequest<'a>,
+        question: &'a ExplainRequest<'a>,
     ) -> Self {
         let trials = plan.trials.len();
         Self {
             plan,
             length,
             folder,
-            asked,
+            question,
             done: 0,
-            rest: vec![false; trials],
+            retired: vec![false; trials],
             refused: vec![None; trials],
             fresh: Vec::new(),
             confirming: None,
         }
     }
 
-    /// Why the host would not have a trial after all, by the number of the trial; and the fresh
-    /// rounds.
+    /// Refusals by trial number, and the fresh rounds.
     pub(super) fn into_parts(self) -> (Vec<Option<String>>, Vec<Fresh>) {
         (self.refused, self.fresh)
     }
 
     /// Whether this repeat is the first of a round.
-    fn opens_a_round(&self, slot: Slot) -> bool {
+    fn opens_a_round(&self, slot: RepeatId) -> bool {
         let before = self.done.checked_sub(1).and_then(|before| self.plan.slots.get(before));
         before.is_some_and(|before| before.repeat != slot.repeat)
     }
 
-    /// What is done before a round begins: whether the run is over.
+    /// Takes a look before a round if one is due; returns whether the run is over.
     fn is_over_before(&mut self, round: u32) -> bool {
         if self.confirming.is_some_and(|(_, until)| round < until) {
             return false;
@@ -112,25 +111,26 @@ impl<'a> Rounds<'a> {
         if !was_confirming && !self.length.is_look(ordinary) {
             return ordinary >= self.length.most;
         }
-        let Some(found) = self.look() else { return ordinary >= self.length.most };
-        if found.is_settled() {
+        let Some(explanation) = self.look() else { return ordinary >= self.length.most };
+        if explanation.is_settled() {
             return true;
         }
-        if self.begins_to_confirm(&found, round) {
+        if self.begins_to_confirm(&explanation, round) {
             return false;
         }
-        // Every arm but the first, which is unchanged, has a result.
-        for (arm, result) in self.asked.arms.iter().skip(1).zip(&found.arms) {
+        // Every arm except the first, the unchanged one, has a result.
+        for (arm, result) in self.question.arms.iter().skip(1).zip(&explanation.arms) {
             if let Ok(trial) = arm.trial {
-                self.rest[trial] |= !result.effect.may_change();
+                self.retired[trial] |= !result.effect.may_change();
             }
         }
-        ordinary >= self.length.most || self.rest.iter().skip(1).all(|rest| *rest)
+        ordinary >= self.length.most || self.retired.iter().skip(1).all(|retired| *retired)
     }
 
-    fn begins_to_confirm(&mut self, found: &Explanation, round: u32) -> bool {
-        let arm = found.winner().filter(|_| self.fresh.len() < WINNERS as usize);
-        let arms = &self.asked.arms;
+    /// Starts fresh rounds for the winner; returns whether there is one.
+    fn begins_to_confirm(&mut self, explanation: &Explanation, round: u32) -> bool {
+        let arm = explanation.winner().filter(|_| self.fresh.len() < WINNERS as usize);
+        let arms = &self.question.arms;
         let Some(arm) = arm.and_then(|name| arms.iter().find(|arm| arm.name == name)) else {
             return false;
         };
@@ -141,18 +141,18 @@ impl<'a> Rounds<'a> {
         true
     }
 
-    /// Looks at what there is. What cannot be read is not known.
+    /// Evaluates the rounds so far; `None` if the run cannot be read.
     fn look(&self) -> Option<Explanation> {
-        let run = Run::of(self.folder).ok()?;
+        let run = Run::from_folder(self.folder).ok()?;
         let judgement = assay_judge::judge_so_far(&run.manifest, &run.samples);
-        self.asked.answer(&judgement, &self.refused, &self.fresh)
+        self.question.explain(&judgement, &self.refused, &self.fresh)
     }
 
     /// Whether this trial takes part in the round.
     fn takes_part(&self, trial: usize) -> bool {
         match self.confirming {
             Some((winner, _)) => trial == 0 || trial == winner,
-            None => !self.rest[trial],
+            None => !self.retired[trial],
         }
     }
 }
@@ -171,12 +171,12 @@ impl Schedule for Rounds<'_> {
         }
     }
 
-    fn goes_on_without(&mut self, slot: Slot, why: &Failure) -> bool {
-        // Without the unchanged trial there is nothing to compare with.
+    fn continue_without(&mut self, slot: RepeatId, why: &Failure) -> bool {
+        // Every change is compared with the unchanged trial.
         if slot.trial == 0 {
             return false;
         }
-        self.rest[slot.trial] = true;
+        self.retired[slot.trial] = true;
         self.refused[slot.trial] = Some(why.to_string());
         true
     }

@@ -1,4 +1,4 @@
-//! What is to be explained: the smallest trial of a run that failed, as a study of its own.
+//! The trial to be explained: the smallest failed trial of a run, as a study with one trial.
 
 use assay_run_folder::{Manifest, RepeatRecord, TrialRecord};
 use assay_study::{Bindings, Scalar, Study, set_factors};
@@ -10,31 +10,31 @@ use crate::exit::Code;
 use crate::load::reload;
 use crate::output;
 
-/// A trial, and the promise in it that is to be explained.
+/// A trial and its promise to be explained.
 pub(crate) struct Target {
-    /// Its place in the run.
+    /// Index of the trial in the run.
     pub(crate) number: usize,
-    /// The study with this trial's value of each factor alone.
+    /// The study with only this trial's value of each factor.
     pub(crate) study: Study,
     /// The value of each factor.
     pub(crate) factors: Bindings,
-    /// The promise's place in the trial.
+    /// Index of the promise in the trial.
     pub(crate) promise: usize,
-    /// The trial as it was recorded.
+    /// The recorded trial.
     pub(crate) trial: TrialRecord,
-    /// The promise as it was judged.
+    /// The judgement of the promise.
     pub(crate) judged: PromiseJudgement,
-    /// What its first repeat recorded of the queues.
+    /// The record of its first repeat, for the attributes of queues.
     pub(crate) repeat: RepeatRecord,
-    /// How long its repeats were to run, seconds.
+    /// Maximum length of its repeats, seconds.
     pub(crate) at_most_s: f64,
-    /// Requests that all workloads keep outstanding, where they say.
+    /// Requests that all workloads together keep outstanding, if known.
     pub(crate) outstanding: Option<u32>,
 }
 
 impl Target {
-    /// Finds it. What stands against it is said.
-    pub(crate) fn of(manifest: &Manifest, judgement: &Judgement) -> Result<Self, Code> {
+    /// Finds the target; errors are printed.
+    pub(crate) fn find(manifest: &Manifest, judgement: &Judgement) -> Result<Self, Code> {
         let Some((number, promise)) = smallest(manifest, judgement) else {
             output::error(&format!(
                 "no promise of this run is broken or void (its verdict: {:?})\n  hint: an undecided \
@@ -48,7 +48,7 @@ impl Target {
             output::error(&"the trial that failed never ran");
             return Err(Code::Usage);
         };
-        let mut study = again(manifest)?;
+        let mut study = recorded_study(manifest)?;
         let factors = bind(&mut study, trial)?;
         Ok(Self {
             number,
@@ -63,29 +63,29 @@ impl Target {
         })
     }
 
-    /// Its causes as judged, the most likely first.
+    /// The suspected causes, most likely first.
     pub(crate) fn suspects(&self) -> &[Cause] {
         &self.judged.causes
     }
 }
 
-/// A broken trial before a void one, and of those the one with the fewest groups.
+/// The trial with the fewest groups, broken ones before void ones, and its failed promise.
 fn smallest(manifest: &Manifest, judgement: &Judgement) -> Option<(usize, usize)> {
-    let failing = |wanted: Verdict| {
+    let failing = |verdict: Verdict| {
         let trials = judgement.trials.iter().enumerate();
-        let found = trials.filter_map(|(number, trial)| {
-            let promise = trial.promises.iter().position(|one| one.verdict == wanted)?;
+        let failed = trials.filter_map(|(number, trial)| {
+            let promise = trial.promises.iter().position(|one| one.verdict == verdict)?;
             Some((manifest.trials.get(number)?.groups.len(), number, promise))
         });
-        found.min()
+        failed.min()
     };
     failing(Verdict::Broken)
         .or_else(|| failing(Verdict::Void))
         .map(|(_, number, promise)| (number, promise))
 }
 
-/// The study as the run had it.
-fn again(manifest: &Manifest) -> Result<Study, Code> {
+/// The recorded study with the overrides of the run's command line.
+fn recorded_study(manifest: &Manifest) -> Result<Study, Code> {
     if let Some(guest) = &manifest.guest {
         output::error(&format!(
             "the run took place in a guest ({})\n  hint: run `assay explain` in such a guest \
@@ -94,7 +94,7 @@ fn again(manifest: &Manifest) -> Result<Study, Code> {
         ));
         return Err(Code::Usage);
     }
-    match Arguments::try_parse_from(&manifest.command).map(|found| found.command) {
+    match Arguments::try_parse_from(&manifest.command).map(|parsed| parsed.command) {
         Ok(Command::Run(arguments)) => {
             reload(&manifest.study, &manifest.study_text, &arguments.study)
         }
@@ -109,7 +109,7 @@ fn again(manifest: &Manifest) -> Result<Study, Code> {
     }
 }
 
-/// Leaves each factor the one value that it had in the trial.
+/// Reduces each factor to its value in the trial.
 fn bind(study: &mut Study, trial: &TrialRecord) -> Result<Bindings, Code> {
     let mut factors = Bindings::new();
     for (name, value) in &trial.factors {
@@ -124,7 +124,7 @@ fn bind(study: &mut Study, trial: &TrialRecord) -> Result<Bindings, Code> {
         };
         factors.insert(name.clone(), scalar);
     }
-    // Some fit only together.
+    // Set all at once: some values are valid only together.
     let levels = factors.iter().map(|(name, scalar)| (name.clone(), vec![scalar.clone()]));
     if let Err(findings) = set_factors(study, levels.collect()) {
         let why = findings.first().map(|finding| finding.message.clone()).unwrap_or_default();

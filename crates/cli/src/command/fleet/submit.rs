@@ -1,15 +1,15 @@
-//! `assay fleet run` and `assay fleet resume`: from a study to jobs in the queue.
+//! `assay fleet run` and `assay fleet resume`: submit a study as Slurm jobs.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use assay_files::Trust;
 use assay_fleet::{
-    Choice, Chosen, Fleet, FleetFolder, SCHEMA, Slurm, Task, TaskState, Torn, choose, states,
-    submit,
+    Choice, Chosen, Fleet, FleetFolder, SCHEMA, Slurm, SplitPromise, Task, TaskState, choose,
+    states, submit,
 };
 use assay_kernel::signal;
-use assay_lab::Word;
+use assay_lab::Argument;
 use assay_plan::{Plan, Shard};
 use assay_verdict::HostState;
 use assay_verdict::wording::count;
@@ -17,13 +17,13 @@ use jiff::Timestamp;
 
 use super::{FleetResumeArguments, FleetRunArguments, limit, open, refuse, wait_and_conclude};
 use crate::args::StudyArguments;
-use crate::command::lab::study::words;
+use crate::command::lab::study::run_words;
 use crate::command::run::{facts_for, plan_for};
 use crate::exit::Code;
 use crate::load::{Loaded, load};
 use crate::output;
 
-/// Submits a study and waits for its end, unless told to leave.
+/// Submits a study and waits for its end, unless detached.
 pub(super) fn run(arguments: &FleetRunArguments) -> Result<Code, Code> {
     signal::note_interruptions();
     let loaded = load(&arguments.study, arguments.json)?;
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &FleetRunArguments) -> Result<Code, Code> {
         FleetFolder::create(&out, arguments.trust.trust()).map_err(|error| refuse(&error))?;
     let words = study_words(arguments, &loaded, &folder)?;
     let (windows, repeats) = duration(&plan, slices);
-    let limit = limit(arguments.time_limit, windows, repeats, chosen.turns());
+    let limit = limit(arguments.time_limit, windows, repeats, chosen.tasks_per_host());
     let mut fleet = Fleet {
         schema: SCHEMA,
         assay: env!("CARGO_PKG_VERSION").to_owned(),
@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &FleetRunArguments) -> Result<Code, Code> {
         title: loaded.study.title.clone(),
         question: loaded.study.question.clone(),
         arguments: words,
-        trust_folder: arguments.trust.trust() == Trust::Told,
+        trust_folder: arguments.trust.trust() == Trust::UserConfirmed,
         command: std::env::args().collect(),
         started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         slurm: slurm.version.clone(),
@@ -62,62 +62,62 @@ pub(super) fn run(arguments: &FleetRunArguments) -> Result<Code, Code> {
     };
     for torn in fleet.torn.iter().flatten() {
         let over = torn.over.join(", ");
-        output::say(&format!(
-            "no host can judge `{}` over {over}: its trials are divided",
+        output::message(&format!(
+            "`{}` over {over} is not judged: its trials are divided among hosts",
             torn.measure
         ));
     }
     for left_out in &fleet.left_out {
-        output::say(&format!("{} is left out: {}", left_out.node, left_out.why));
+        output::message(&format!("{} is left out: {}", left_out.node, left_out.why));
     }
     let all: Vec<usize> = (0..fleet.tasks.len()).collect();
     let job = submit(&folder, &mut fleet, &all, &slurm).map_err(|error| refuse(&error))?;
-    said(&folder, &fleet, job, all.len());
-    leave_or_wait(&folder, &fleet, &slurm, arguments.detach, arguments.json)
+    print_submission(&folder, &fleet, job, all.len());
+    detach_or_wait(&folder, &fleet, &slurm, arguments.detach, arguments.json)
 }
 
-/// Submits again what failed or was lost.
+/// Resubmits failed and lost tasks.
 pub(super) fn resume(arguments: &FleetResumeArguments) -> Result<Code, Code> {
     signal::note_interruptions();
-    // What stands in it is submitted as it is now.
+    // The folder is submitted with its current contents.
     let (folder, mut fleet, slurm) = open(&arguments.fleet, arguments.trust.trust())?;
-    let found = states(&folder, &fleet, &slurm);
-    let at_work =
+    let states = states(&folder, &fleet, &slurm);
+    let is_active =
         |state: &TaskState| matches!(state.state, HostState::Waiting | HostState::Running);
-    if let Some(task) = found.iter().position(at_work) {
+    if let Some(task) = states.iter().position(is_active) {
         output::error(&format!(
-            "the fleet is at work ({})\n  hint: `assay fleet status` shows it; `assay fleet cancel` \
-             ends it",
+            "the fleet is still running ({})\n  hint: `assay fleet status` shows it; `assay fleet \
+             cancel` ends it",
             fleet.name_of(task)
         ));
         return Err(Code::Host);
     }
-    let again: Vec<usize> = (0..found.len()).filter(|task| !has_verdict(&found[*task])).collect();
+    let again: Vec<usize> = (0..states.len()).filter(|task| !has_verdict(&states[*task])).collect();
     if again.is_empty() {
-        output::say("every host has brought its verdict; nothing is submitted");
+        output::message("every host has a verdict; nothing is submitted");
     } else {
         let job = submit(&folder, &mut fleet, &again, &slurm).map_err(|error| refuse(&error))?;
-        said(&folder, &fleet, job, again.len());
+        print_submission(&folder, &fleet, job, again.len());
     }
-    leave_or_wait(&folder, &fleet, &slurm, arguments.detach, arguments.json)
+    detach_or_wait(&folder, &fleet, &slurm, arguments.detach, arguments.json)
 }
 
-/// Whether a task ended as a whole run does; its verdict may be any.
+/// Whether a task ended with a verdict, whichever.
 fn has_verdict(state: &TaskState) -> bool {
     let code = state.record.as_ref().and_then(|record| record.code);
     state.state == HostState::Ended && matches!(code, Some(0 | 1 | 3))
 }
 
-fn said(folder: &FleetFolder, fleet: &Fleet, job: u64, tasks: usize) {
+fn print_submission(folder: &FleetFolder, fleet: &Fleet, job: u64, tasks: usize) {
     let hosts = count(tasks, "host");
-    output::say(&format!(
+    output::message(&format!(
         "job {job} on {hosts}, at most {} min each; fleet {}",
         fleet.time_limit_min,
         folder.path().display()
     ));
 }
 
-fn leave_or_wait(
+fn detach_or_wait(
     folder: &FleetFolder,
     fleet: &Fleet,
     slurm: &Slurm,
@@ -127,10 +127,12 @@ fn leave_or_wait(
     if !detach {
         return wait_and_conclude(folder, fleet, slurm, as_json);
     }
-    let place = folder.path().display();
-    let word = assay_escape::shell_word(&place.to_string());
-    output::say(&format!("assay fleet status {word}   shows it; collect, cancel and resume too"));
-    output::data(&place.to_string());
+    let path = folder.path().display();
+    let word = assay_escape::shell_word(&path.to_string());
+    output::message(&format!(
+        "assay fleet status {word}   shows it; collect, cancel and resume too"
+    ));
+    output::data(&path.to_string());
     Ok(Code::Kept)
 }
 
@@ -147,28 +149,29 @@ fn nodes(arguments: &FleetRunArguments, slurm: &Slurm) -> Result<Chosen, Code> {
     chosen().map_err(|error| refuse(&error))
 }
 
-/// Into how many parts the trials are divided; one part is all of them.
+/// The number of parts of the trials; 1 if every host runs all of them.
 fn slices(arguments: &FleetRunArguments, chosen: &Chosen, plan: &Plan) -> Result<usize, Code> {
-    let Some(asked) = arguments.slices else { return Ok(1) };
+    let Some(requested) = arguments.slices else { return Ok(1) };
     let (hosts, trials) = (chosen.nodes.len(), plan.trials.len());
-    let slices = if asked == 0 { hosts.min(trials.max(1)) } else { asked };
+    let slices = if requested == 0 { hosts.min(trials.max(1)) } else { requested };
     if slices > hosts || slices > trials {
         output::error(&format!(
             "{slices} parts are too many for {trials} trials on {hosts} hosts\n  hint: every part \
-             needs a trial and a host; give `--slices` a smaller number, or more values with `--set`"
+             needs a trial and a host; give a smaller `--slices`, or more values with `--set`"
         ));
         return Err(Code::Usage);
     }
     Ok(slices)
 }
 
-fn torn(plan: &Plan, slices: usize) -> Vec<Torn> {
-    let torn = plan.torn(Shard::nth(0, slices)).into_iter().map(|promise| Torn {
-        is: promise.is.word().to_owned(),
-        over: promise.is.over(),
-        measure: promise.measure,
-        group: promise.group,
-    });
+fn torn(plan: &Plan, slices: usize) -> Vec<SplitPromise> {
+    let torn =
+        plan.split_comparisons(Shard::nth(0, slices)).into_iter().map(|promise| SplitPromise {
+            is: promise.is.word().to_owned(),
+            over: promise.is.over(),
+            measure: promise.measure,
+            group: promise.group,
+        });
     torn.collect()
 }
 
@@ -182,8 +185,8 @@ fn tasks(chosen: &Chosen, slices: usize, seed: u64) -> Vec<Task> {
     chosen.nodes.iter().enumerate().map(task).collect()
 }
 
-/// Time in windows and repeats of the task that has most of them. A study that this host could not
-/// run is planned all the same: only its hosts must be able to.
+/// Window time and repeats of the longest task. A study that this host cannot run is planned
+/// nevertheless: only the fleet's hosts must be able to.
 fn duration(plan: &Plan, slices: usize) -> (Duration, usize) {
     let parts = (0..slices).map(|index| {
         let slots = plan.slots.iter().filter(|slot| slot.trial % slices == index);
@@ -193,8 +196,8 @@ fn duration(plan: &Plan, slices: usize) -> (Duration, usize) {
     parts.max().unwrap_or_default()
 }
 
-/// What follows `assay run` on the hosts. A study file goes into the fleet's folder with the files
-/// that it names: all hosts share that, and nobody changes it.
+/// The arguments of `assay run` on the hosts. A study file is copied into the fleet's shared folder
+/// with the files that it names.
 fn study_words(
     arguments: &FleetRunArguments,
     loaded: &Loaded,
@@ -207,20 +210,20 @@ fn study_words(
     } else {
         arguments.study.study.clone()
     };
-    let told = StudyArguments { study, ..arguments.study.clone() };
+    let overrides = StudyArguments { study, ..arguments.study.clone() };
     let mut texts = Vec::new();
-    for word in words(&told) {
+    for word in run_words(&overrides) {
         match word {
-            Word::Text(text) => texts.push(text),
-            Word::Disk(_) => {
+            Argument::Text(text) => texts.push(text),
+            Argument::Disk(_) => {
                 output::error(
-                    &"the lab alone has such disks\n  hint: --disk loop, block:/dev/x or null_blk:...",
+                    &"such disks exist only in the lab\n  hint: --disk loop, block:/dev/x or null_blk:...",
                 );
                 return Err(Code::Usage);
             }
         }
     }
-    // Each host has a seed of its own.
+    // Each host has its own seed.
     if let Some(at) = texts.iter().position(|word| word == "--seed") {
         texts.drain(at..(at + 2).min(texts.len()));
     }
@@ -232,15 +235,15 @@ fn copy(loaded: &Loaded, folder: &FleetFolder) -> Result<PathBuf, String> {
     let name = PathBuf::from("study").join(format!("{}.toml", loaded.study.name));
     folder.make_dir(Path::new("study")).map_err(failed)?;
     folder.write_text(&name, &loaded.text).map_err(failed)?;
-    for (path, text) in &loaded.beside {
+    for (path, text) in &loaded.named_files {
         let path = Path::new(path);
-        // A whole path stays what it is: the hosts have to have that file.
+        // An absolute path stays as it is: the hosts must have that file.
         if path.is_absolute() {
             continue;
         }
         if path.components().any(|part| part == Component::ParentDir) {
             return Err(format!(
-                "the study names {}, which lies outside of its folder\n  hint: put it beside the \
+                "the study names {}, which is outside its folder\n  hint: put it next to the \
                  study, so that it can be copied for all hosts",
                 path.display()
             ));

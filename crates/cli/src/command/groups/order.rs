@@ -1,4 +1,4 @@
-//! In which order groups stand.
+//! The sort order of groups.
 
 use assay_cgroup::inventory::{Entry, Rates};
 use clap::ValueEnum;
@@ -21,7 +21,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// All, with the key that chooses each while watching.
+    /// All orders with their keys in `--watch`.
     pub(super) const KEYS: [(u8, Self); 6] = [
         (b'c', Self::Cpu),
         (b'm', Self::Memory),
@@ -31,8 +31,8 @@ impl Order {
         (b't', Self::Path),
     ];
 
-    /// Above a list in this order, and beside its key.
-    pub(super) const fn words(self) -> &'static str {
+    /// The name in the heading and in the list of keys.
+    pub(super) const fn label(self) -> &'static str {
         match self {
             Self::Path => "tree",
             Self::Cpu => "CPU",
@@ -43,9 +43,9 @@ impl Order {
         }
     }
 
-    /// How much a group has of it; what is not available counts least.
-    pub(super) fn of(self, entry: &Entry, rates: &Rates) -> f64 {
-        let found = match self {
+    /// The value of a group to sort by; unavailable values sort last.
+    pub(super) fn value(self, entry: &Entry, rates: &Rates) -> f64 {
+        let value = match self {
             Self::Path => None,
             Self::Cpu => rates.cpus.value().copied(),
             Self::Memory => entry.counts.memory.value().map(|bytes| *bytes as f64),
@@ -53,6 +53,6 @@ impl Order {
             Self::Read => rates.read.value().copied(),
             Self::Write => rates.write.value().copied(),
         };
-        found.unwrap_or(-1.0)
+        value.unwrap_or(-1.0)
     }
 }

@@ -1,4 +1,4 @@
-//! Groups as text: a tree by path, or a list with the largest first.
+//! Groups as text: a tree by path, or a list sorted by use.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,20 @@ use assay_facts::Available;
 
 use super::order::Order;
 
-/// The numbers of a row, with what stands above them.
+/// The headings of the numeric columns.
 const HEADINGS: [&str; 8] =
     ["PROCS", "THREADS", "CPU %", "MEMORY", "PEAK", "PIDS", "READ/s", "WRITE/s"];
 
-/// How wide each of them is.
+/// The width of each numeric column.
 const WIDTHS: [usize; 8] = [5, 7, 6, 9, 9, 5, 9, 9];
 
-/// How much of a line they take, each with the space before it.
+/// The width of all numeric columns, each with a leading space.
 const NUMBERS: usize = 5 + 7 + 6 + 9 + 9 + 5 + 9 + 9 + 8;
 
-/// What a row is made of.
+/// Displayed name, group and rates of a row.
 type Row<'i> = (String, &'i Entry, &'i Rates);
 
-/// All groups in this order. `width` is that of the terminal, if it is one: lines are not cut for
-/// a reader that is a program.
+/// All groups in this order. `width` is that of the terminal; without one, lines are not cut.
 pub(super) fn whole(
     inventory: &Inventory,
     rates: &[Rates],
@@ -36,7 +35,7 @@ pub(super) fn whole(
     lines.join("\n")
 }
 
-/// As many groups as fit into `height` lines, below a line that says how many there are.
+/// As many groups as fit into `height` lines, below a line with their number.
 pub(super) fn top(
     inventory: &Inventory,
     rates: &[Rates],
@@ -48,7 +47,7 @@ pub(super) fn top(
     let all = rows.len();
     rows.truncate(height.saturating_sub(2));
     let shown = if all > rows.len() { format!(", {} shown", rows.len()) } else { String::new() };
-    let mut lines = vec![format!("{all} groups by {}{shown}", order.words())];
+    let mut lines = vec![format!("{all} groups by {}{shown}", order.label())];
     lines.extend(table(inventory, &rows, width));
     lines
 }
@@ -56,18 +55,18 @@ pub(super) fn top(
 fn rows<'i>(inventory: &'i Inventory, rates: &'i [Rates], order: Order) -> Vec<Row<'i>> {
     let top = inventory.groups.first().map_or(0, |entry| depth(&entry.path));
     let all = inventory.groups.iter().zip(rates);
-    // Whoever may make a group names it.
+    // Group names are untrusted.
     let row = |name: &str, entry, rates| (harmless(name).into_owned(), entry, rates);
     if order == Order::Path {
         return all.map(|(entry, rates)| row(&indented(&entry.path, top), entry, rates)).collect();
     }
     let mut rows: Vec<Row> = all.map(|(entry, rates)| row(&entry.path, entry, rates)).collect();
-    // Stable: what is equal stays in the order of the paths.
-    rows.sort_by(|a, b| order.of(b.1, b.2).total_cmp(&order.of(a.1, a.2)));
+    // Stable: equal values stay in the order of the paths.
+    rows.sort_by(|a, b| order.value(b.1, b.2).total_cmp(&order.value(a.1, a.2)));
     rows
 }
 
-/// The last word of the path below the one that holds it; of the topmost group the whole path.
+/// The last component of the path, indented by depth; for the topmost group the whole path.
 fn indented(path: &str, top: usize) -> String {
     match depth(path).saturating_sub(top) {
         0 => path.to_owned(),
@@ -82,10 +81,10 @@ fn depth(path: &str) -> usize {
 }
 
 fn hierarchies(inventory: &Inventory) -> String {
-    let names = inventory.hierarchies.iter().map(|found| match found.is_v2 {
-        true if found.controllers.is_empty() => "v2 (no controllers)".to_owned(),
-        true => format!("v2 ({})", found.controllers.join(",")),
-        false => format!("v1 {}", found.name),
+    let names = inventory.hierarchies.iter().map(|mounted| match mounted.is_v2 {
+        true if mounted.controllers.is_empty() => "v2 (no controllers)".to_owned(),
+        true => format!("v2 ({})", mounted.controllers.join(",")),
+        false => format!("v1 {}", mounted.name),
     });
     format!("hierarchies: {}", names.collect::<Vec<_>>().join(", "))
 }
@@ -93,21 +92,21 @@ fn hierarchies(inventory: &Inventory) -> String {
 fn table(inventory: &Inventory, rows: &[Row], width: Option<usize>) -> Vec<String> {
     const LEAST: usize = 16;
     let longest = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0).max(5);
-    // A path that is too long is cut in its middle, so that its end still tells.
+    // A long path is cut in the middle, so that its end stays visible.
     let room = width.map_or(longest, |width| width.saturating_sub(NUMBERS).max(LEAST));
     let names = longest.min(room);
     let heading = line("GROUP", names, &HEADINGS.map(str::to_owned), "SET");
     let others = rows.iter().map(|(name, entry, rates)| {
-        line(&shortened(name, names), names, &cells(entry, rates), &rest(inventory, entry))
+        line(&shortened(name, names), names, &cells(entry, rates), &knobs_set(inventory, entry))
     });
     let cut = |line: String| width.map_or(line.clone(), |width| line.chars().take(width).collect());
     std::iter::once(heading).chain(others).map(cut).collect()
 }
 
-fn line(name: &str, width: usize, cells: &[String; 8], rest: &str) -> String {
+fn line(name: &str, width: usize, cells: &[String; 8], knobs: &str) -> String {
     let cells: Vec<String> =
         cells.iter().zip(WIDTHS).map(|(cell, width)| format!("{cell:>width$}")).collect();
-    format!("{name:<width$} {}  {rest}", cells.join(" ")).trim_end().to_owned()
+    format!("{name:<width$} {}  {knobs}", cells.join(" ")).trim_end().to_owned()
 }
 
 fn shortened(name: &str, width: usize) -> String {
@@ -136,8 +135,8 @@ fn cells(entry: &Entry, rates: &Rates) -> [String; 8] {
     ]
 }
 
-fn show<T>(found: &Available<T>, text: impl FnOnce(&T) -> String) -> String {
-    found.value().map_or_else(|| "-".to_owned(), text)
+fn show<T>(value: &Available<T>, text: impl FnOnce(&T) -> String) -> String {
+    value.value().map_or_else(|| "-".to_owned(), text)
 }
 
 fn amount(bytes: f64) -> String {
@@ -151,8 +150,8 @@ fn amount(bytes: f64) -> String {
     }
 }
 
-/// The knobs set, and where the group is when it is not everywhere.
-fn rest(inventory: &Inventory, entry: &Entry) -> String {
+/// The knobs set, and the hierarchies of a group that does not exist in all.
+fn knobs_set(inventory: &Inventory, entry: &Entry) -> String {
     let mut parts: Vec<String> = entry
         .knobs
         .iter()
@@ -164,9 +163,9 @@ fn rest(inventory: &Inventory, entry: &Entry) -> String {
     harmless(&parts.join(" ")).into_owned()
 }
 
-/// Why a `-` stands where it stands, each reason once.
+/// The reasons for each `-`, without duplicates.
 fn reasons(rows: &[Row]) -> Vec<String> {
-    let mut found: BTreeMap<(usize, String), usize> = BTreeMap::new();
+    let mut counts_by_reason: BTreeMap<(usize, String), usize> = BTreeMap::new();
     for (_, entry, rates) in rows {
         let counts = &entry.counts;
         let whys = [
@@ -178,7 +177,7 @@ fn reasons(rows: &[Row]) -> Vec<String> {
         ];
         for (column, reason) in whys {
             if let Some(reason) = reason {
-                *found.entry((column, reason)).or_default() += 1;
+                *counts_by_reason.entry((column, reason)).or_default() += 1;
             }
         }
     }
@@ -186,11 +185,11 @@ fn reasons(rows: &[Row]) -> Vec<String> {
         let groups = if count == 1 { "1 group".to_owned() } else { format!("{count} groups") };
         format!("- {} not available in {groups}: {reason}", HEADINGS[column])
     };
-    found.into_iter().map(text).collect()
+    counts_by_reason.into_iter().map(text).collect()
 }
 
-fn why<T>(found: &Available<T>) -> Option<String> {
-    match found {
+fn why<T>(value: &Available<T>) -> Option<String> {
+    match value {
         Available::Value(_) => None,
         Available::NotAvailable(why) => Some(why.clone()),
     }
@@ -237,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_stand_below_what_holds_them_and_dashes_have_reasons() {
+    fn the_tree_is_indented_and_dashes_have_reasons() {
         let rates = [rate(1.0), rate(0.5), rate(0.5)];
         let text = whole(&inventory(), &rates, Order::Path, None);
         let lines: Vec<&str> = text.lines().collect();
@@ -250,13 +249,13 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_stand_first_and_the_rest_is_cut() {
+    fn the_largest_come_first_and_the_rest_is_cut() {
         let rates = [rate(0.1), rate(0.2), rate(0.9)];
         let lines = top(&inventory(), &rates, Order::Cpu, None, 4);
         assert_eq!(lines[0], "3 groups by CPU, 2 shown");
         assert!(lines[2].starts_with("/a/b ") && lines[3].starts_with("/a "), "{lines:?}");
         assert_eq!(lines.len(), 4);
-        // What is equal, or not available at all, stays in the order of the paths.
+        // Equal and unavailable values stay in the order of the paths.
         let lines = top(&inventory(), &rates, Order::Read, None, 9);
         assert!(lines[2].starts_with("/ ") && lines[4].starts_with("/a/b "), "{lines:?}");
     }
@@ -275,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_s_name_is_seen_and_not_obeyed() {
+    fn control_sequences_in_group_names_are_escaped() {
         let mut inventory = inventory();
         inventory.groups[2].path = "/a/x\u{1b}]0;owned\u{7}\u{1b}[2J".to_owned();
         let rates = [rate(0.1), rate(0.2), rate(0.9)];

@@ -1,5 +1,5 @@
-//! The terminal while groups are watched: its keys one by one, and a screen that is redrawn in
-//! place. Given back as it was.
+//! The terminal of `assay groups --watch`: single keys and a screen redrawn in place. Its state is
+//! restored afterwards.
 
 use std::io::{self, IsTerminal, Write, stdin, stdout};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 use rustix::termios::{tcgetattr, tcgetwinsize, tcsetattr};
 
-/// The other screen, without a cursor (xterm's private modes 1049 and 25).
+/// The alternate screen, without a cursor (xterm's private modes 1049 and 25).
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
@@ -27,8 +27,8 @@ fn size() -> Option<(usize, usize)> {
 pub(super) struct Screen(());
 
 impl Screen {
-    /// Takes the terminal behind stdout, if it is one that can be drawn on.
-    pub(super) fn take() -> Option<Self> {
+    /// Switches the terminal behind stdout to the alternate screen, if it can be drawn on.
+    pub(super) fn enter() -> Option<Self> {
         size()?;
         if std::env::var_os("TERM").is_none_or(|kind| kind == "dumb") {
             return None;
@@ -37,14 +37,13 @@ impl Screen {
         Some(Self(()))
     }
 
-    /// Columns and lines, as they are now.
+    /// The current columns and lines.
     pub(super) fn size(&self) -> (usize, usize) {
         const USUAL: (usize, usize) = (80, 24);
         size().unwrap_or(USUAL)
     }
 
-    /// Draws over what is there in one write, each line to its end, so that nothing flickers
-    /// (ECMA-48: CUP, EL, ED).
+    /// Redraws in one write, each line to its end, so that nothing flickers (ECMA-48: CUP, EL, ED).
     pub(super) fn draw(&self, lines: &[String]) -> io::Result<()> {
         show(&format!("\x1b[H{}\x1b[K\x1b[J", lines.join("\x1b[K\r\n")))
     }
@@ -52,7 +51,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // A terminal that has gone needs nothing back.
+        // A terminal that has gone away needs no restoring.
         let _ = show(LEAVE);
     }
 }
@@ -62,32 +61,32 @@ fn show(text: &str) -> io::Result<()> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
-/// The keyboard, read key by key; given back as it was.
+/// The keyboard, read key by key; holds the terminal's settings to restore.
 pub(super) struct Keys(Option<Termios>);
 
 impl Keys {
-    /// Switches the terminal to single keys without echo. Where stdin is no terminal, or this
-    /// process is not in its foreground, there are no keys.
+    /// Switches the terminal to single keys without echo. There are no keys if stdin is not a terminal
+    /// or this process is not in its foreground.
     pub(super) fn listen() -> Self {
         let in_foreground = rustix::termios::tcgetpgrp(stdin())
             .is_ok_and(|group| group == rustix::process::getpgrp());
         if !stdin().is_terminal() || !in_foreground {
             return Self(None);
         }
-        let Ok(found) = tcgetattr(stdin()) else { return Self(None) };
-        let mut keys = found.clone();
+        let Ok(saved) = tcgetattr(stdin()) else { return Self(None) };
+        let mut keys = saved.clone();
         keys.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
         keys.special_codes[SpecialCodeIndex::VMIN] = 0;
         keys.special_codes[SpecialCodeIndex::VTIME] = 0;
-        // A Ctrl-Z would leave the shell on the other screen; 0 switches it off (termios(3)).
+        // Ctrl-Z would leave the shell on the alternate screen; 0 disables it (termios(3)).
         keys.special_codes[SpecialCodeIndex::VSUSP] = 0;
         match tcsetattr(stdin(), OptionalActions::Now, &keys) {
-            Ok(()) => Self(Some(found)),
+            Ok(()) => Self(Some(saved)),
             Err(_) => Self(None),
         }
     }
 
-    /// The key that is pressed within `limit`, if one is.
+    /// The key pressed within `limit`, if any.
     pub(super) fn pressed(&self, limit: Duration) -> Option<u8> {
         if self.0.is_none() {
             std::thread::sleep(limit);
@@ -106,9 +105,9 @@ impl Keys {
 
 impl Drop for Keys {
     fn drop(&mut self) {
-        if let Some(found) = &self.0 {
-            // A terminal that has gone needs nothing back.
-            let _ = tcsetattr(stdin(), OptionalActions::Now, found);
+        if let Some(saved) = &self.0 {
+            // A terminal that has gone away needs no restoring.
+            let _ = tcsetattr(stdin(), OptionalActions::Now, saved);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Groups again and again, on a terminal or as plain blocks.
+//! `assay groups --watch`: repeated listings, on a terminal or as plain blocks.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -9,43 +9,43 @@ use assay_kernel::signal;
 
 use super::order::Order;
 use super::terminal::{Keys, Screen};
-use super::{BETWEEN, document, table};
+use super::{READING_INTERVAL, document, table};
 use crate::destination::Destination;
 use crate::exit::Code;
 
-/// What is to be shown.
+/// The options of a watch.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct WatchOptions {
     /// Time from one reading to the next.
     pub(super) period: Duration,
     pub(super) order: Order,
     pub(super) as_json: bool,
 }
 
-/// Reads again and again and shows what was used meanwhile, until `q`, Ctrl-C or the end of the
-/// reader (`assay groups --watch | head`).
-pub(super) fn run(first: Inventory, read: impl Fn() -> Inventory, wanted: Wanted) -> Code {
+/// Reads repeatedly and shows the use since the previous reading, until `q`, Ctrl-C or a closed pipe
+/// (`assay groups --watch | head`).
+pub(super) fn run(first: Inventory, read: impl Fn() -> Inventory, options: WatchOptions) -> Code {
     signal::note_interruptions();
-    let screen = if wanted.as_json { None } else { Screen::take() };
+    let screen = if options.as_json { None } else { Screen::enter() };
     let keys = Keys::listen();
-    let mut wanted = wanted;
+    let mut options = options;
     let mut before = first;
-    // The first use is told soon, whatever the period.
-    let mut until = Instant::now() + BETWEEN.min(wanted.period);
-    let mut shown: Option<Vec<Rates>> = None;
+    // The first rates are shown soon, whatever the period.
+    let mut until = Instant::now() + READING_INTERVAL.min(options.period);
+    let mut latest: Option<Vec<Rates>> = None;
     loop {
         match wait(&keys, until) {
             Event::End => return Code::Kept,
-            Event::Order(order) => wanted.order = order,
+            Event::Order(order) => options.order = order,
             Event::Time => {
                 let now = read();
-                shown = Some(rates(&before, &now));
+                latest = Some(rates(&before, &now));
                 before = now;
-                until = Instant::now() + wanted.period;
+                until = Instant::now() + options.period;
             }
         }
-        let Some(rates) = &shown else { continue };
-        if show(screen.as_ref(), &before, rates, wanted).is_err() {
+        let Some(rates) = &latest else { continue };
+        if show(screen.as_ref(), &before, rates, options).is_err() {
             return Code::Kept;
         }
     }
@@ -55,38 +55,38 @@ fn show(
     screen: Option<&Screen>,
     inventory: &Inventory,
     rates: &[Rates],
-    wanted: Wanted,
+    options: WatchOptions,
 ) -> io::Result<()> {
     let Some(screen) = screen else {
         let mut out = Destination::stdout()?;
-        out.write_all(block(inventory, rates, wanted).as_bytes())?;
+        out.write_all(block(inventory, rates, options).as_bytes())?;
         return out.flush();
     };
     let (columns, lines) = screen.size();
     let most = lines.saturating_sub(1);
-    let mut frame = table::top(inventory, rates, wanted.order, Some(columns), most);
-    // The last line stays where it is, however many groups there are.
+    let mut frame = table::top(inventory, rates, options.order, Some(columns), most);
+    // The footer stays on the last line, whatever the number of groups.
     frame.resize(most, String::new());
-    frame.push(foot().chars().take(columns).collect());
+    frame.push(footer().chars().take(columns).collect());
     screen.draw(&frame)
 }
 
-/// What is written where no picture can be drawn. In JSON what a terminal would obey is an escape.
-fn block(inventory: &Inventory, rates: &[Rates], wanted: Wanted) -> String {
-    let text = match wanted.as_json {
+/// A block of text or JSON, if the screen cannot be drawn. Control sequences are escaped in JSON too.
+fn block(inventory: &Inventory, rates: &[Rates], options: WatchOptions) -> String {
+    let text = match options.as_json {
         true => document(inventory, rates).to_string() + "\n",
-        false => table::top(inventory, rates, wanted.order, None, usize::MAX).join("\n") + "\n\n",
+        false => table::top(inventory, rates, options.order, None, usize::MAX).join("\n") + "\n\n",
     };
     terminal(&text).into_owned()
 }
 
-/// Which keys there are.
-fn foot() -> String {
-    let orders = Order::KEYS.map(|(key, order)| format!("{} {}", char::from(key), order.words()));
-    format!("q ends; by {}", orders.join(", "))
+/// The list of keys.
+fn footer() -> String {
+    let orders = Order::KEYS.map(|(key, order)| format!("{} {}", char::from(key), order.label()));
+    format!("q quit; sort by {}", orders.join(", "))
 }
 
-/// What ends a wait.
+/// The end of a wait.
 enum Event {
     Time,
     Order(Order),
@@ -94,7 +94,7 @@ enum Event {
 }
 
 fn wait(keys: &Keys, until: Instant) -> Event {
-    // A signal may come just before a wait, which it then does not cut short.
+    // A signal may arrive just before a wait and would then not interrupt it.
     const LONGEST: Duration = Duration::from_millis(200);
     loop {
         if signal::interrupted_by().is_some() {
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_watch_in_json_shows_what_a_terminal_would_obey() {
+    fn json_of_a_watch_escapes_control_sequences() {
         let name = "v2\u{9b}2J\u{1b}]0;owned";
         let mounted = Mounted {
             name: name.to_owned(),
@@ -132,8 +132,9 @@ mod tests {
             controllers: Vec::new(),
         };
         let inventory = Inventory { taken_ns: 0, hierarchies: vec![mounted], groups: Vec::new() };
-        let wanted = Wanted { period: Duration::from_secs(1), order: Order::Cpu, as_json: true };
-        let text = block(&inventory, &[], wanted);
+        let options =
+            WatchOptions { period: Duration::from_secs(1), order: Order::Cpu, as_json: true };
+        let text = block(&inventory, &[], options);
         assert!(!text.contains(['\u{9b}', '\u{1b}']), "{text:?}");
         let document: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(document["hierarchies"][0]["name"], name);

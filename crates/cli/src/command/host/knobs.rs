@@ -1,4 +1,4 @@
-//! The interface files of a host in `assay host`, and their comparison with the table.
+//! The interface files of a host in `assay host`, and their comparison with the knob table.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use assay_cgroup::{KnobsCheck, check_knobs};
 use assay_facts::{Available, HostFacts};
 use assay_host::{Ledger, kernel, state_dir};
 use assay_kernel::Root;
-use assay_knob::{KnobFact, Known, Version};
+use assay_knob::{Evidence, KnobFact, Version};
 
 use crate::exit::Code;
 use crate::output;
 
-/// Where names begin in a line.
+/// The column at which names begin.
 const INDENT: usize = 18;
 
-/// By controller and hierarchy: what is there, then what is not, together by reason.
+/// Files by controller and hierarchy: present ones, then absent ones grouped by reason.
 pub(super) fn text(knobs: &[KnobFact]) -> String {
     let here = knobs.iter().filter(|fact| fact.state.value().is_some()).count();
     let mut lines = vec![format!(
-        "knobs: {here} interface files here, {} not (docs/reference/knobs.md has all)",
+        "knobs: {here} interface files present, {} absent (all: docs/reference/knobs.md)",
         knobs.len() - here
     )];
     for controller in controllers(knobs) {
@@ -48,26 +48,26 @@ pub(super) fn text(knobs: &[KnobFact]) -> String {
             title = "";
         }
     }
-    lines.push("  * by the table: no group was there to look into".to_owned());
+    lines.push("  * according to the table: no group exists to check".to_owned());
     lines.join("\n")
 }
 
-fn marked(name: &str, known: Known) -> String {
+fn marked(name: &str, known: Evidence) -> String {
     match known {
-        Known::Seen => name.to_owned(),
-        Known::ByTheTable => format!("{name}*"),
+        Evidence::Seen => name.to_owned(),
+        Evidence::ByTheTable => format!("{name}*"),
     }
 }
 
-/// Each once, in the order of the table.
+/// The controllers in the order of the table, without duplicates.
 fn controllers(knobs: &[KnobFact]) -> Vec<&'static str> {
-    let mut found = Vec::new();
+    let mut controllers = Vec::new();
     for fact in knobs {
-        if !found.contains(&fact.controller) {
-            found.push(fact.controller);
+        if !controllers.contains(&fact.controller) {
+            controllers.push(fact.controller);
         }
     }
-    found
+    controllers
 }
 
 fn wrap(lines: &mut Vec<String>, title: &str, label: &str, words: &[String]) {
@@ -89,10 +89,10 @@ fn wrap(lines: &mut Vec<String>, title: &str, label: &str, words: &[String]) {
     lines.push(line);
 }
 
-/// Compares the table with a new group in every hierarchy and prints what differs.
+/// Compares the table with a new group in every hierarchy and prints the differences.
 pub(super) fn check(facts: &HostFacts, json: bool) -> Code {
     if facts.effective_user != 0 {
-        output::error(&"a new group in every hierarchy needs root\nhint: run it with sudo");
+        output::error(&"making a group in every hierarchy needs root\n  hint: run it with sudo");
         return Code::Host;
     }
     let root = Root::real();
@@ -104,16 +104,16 @@ pub(super) fn check(facts: &HostFacts, json: bool) -> Code {
             return Code::Host;
         }
     };
-    let found =
+    let check =
         check_knobs(&root, &mut ledger, facts, &kernel(&root, facts), &format!("assay-{run_id}"));
-    let mut left = ledger.restore(&root);
-    left.extend(ledger.finish().err());
-    if let Some(error) = left.first() {
+    let mut errors = ledger.restore(&root);
+    errors.extend(ledger.finish().err());
+    if let Some(error) = errors.first() {
         output::error(error);
         return Code::RestoreIncomplete;
     }
-    match found {
-        Ok(found) => told(facts, &found, json),
+    match check {
+        Ok(check) => print_check(facts, &check, json),
         Err(error) => {
             output::error(&error);
             Code::Host
@@ -121,27 +121,27 @@ pub(super) fn check(facts: &HostFacts, json: bool) -> Code {
     }
 }
 
-fn told(facts: &HostFacts, found: &KnobsCheck, json: bool) -> Code {
+fn print_check(facts: &HostFacts, check: &KnobsCheck, json: bool) -> Code {
     if json {
         let document = serde_json::json!({
-            "schema": 1, "kernel": facts.kernel, "layout": facts.cgroup.layout, "check": found,
+            "schema": 1, "kernel": facts.kernel, "layout": facts.cgroup.layout, "check": check,
         });
         output::data(&format!("{document:#}"));
     } else {
-        for difference in &found.differences {
+        for difference in &check.differences {
             output::data(&format!("differs: {difference}"));
         }
-        for (name, why) in found.absent.iter().chain(&found.left_out).chain(&found.not_looked_at) {
+        for (name, why) in check.absent.iter().chain(&check.left_out).chain(&check.not_looked_at) {
             output::data(&format!("{name}: {why}"));
         }
         output::data(&format!(
             "{} interface files compared on Linux {}, {} differ from the table",
-            found.compared,
+            check.compared,
             facts.kernel,
-            found.differences.len()
+            check.differences.len()
         ));
     }
-    match (found.compared, found.differences.is_empty()) {
+    match (check.compared, check.differences.is_empty()) {
         (0, _) => Code::Host,
         (_, true) => Code::Kept,
         (_, false) => Code::Broken,

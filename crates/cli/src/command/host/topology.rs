@@ -1,8 +1,8 @@
-//! How CPUs, caches and memory hang together, in `assay host`.
+//! The topology of CPUs, caches and memory in `assay host`.
 
 use assay_facts::{HostFacts, NodeParts, memory_access, topology};
 
-/// A node with its caches and cores, and how far the nodes are from each other.
+/// Each node with its caches and cores, and the distances between nodes.
 pub(super) fn lines(facts: &HostFacts, lines: &mut Vec<String>) {
     let nodes = topology(facts);
     for parts in &nodes {
@@ -27,11 +27,11 @@ fn node(parts: &NodeParts<'_>, lines: &mut Vec<String>) {
     };
     let memory = node.memory.get() as f64 / f64::from(1 << 30);
     let access = memory_access(node)
-        .unwrap_or_else(|| "not available: the firmware names none (ACPI HMAT)".to_owned());
+        .unwrap_or_else(|| "not available: the firmware reports none (ACPI HMAT)".to_owned());
     lines.push(format!("  node {}  {cpus}, {memory:.1} GiB; bandwidth {access}", node.id));
     for cluster in &parts.clusters {
         let cache = cluster.cache.map_or_else(
-            || "no shared cache is known".to_owned(),
+            || "no known shared cache".to_owned(),
             |cache| format!("L{} {}", cache.level, cache.size),
         );
         let cores: Vec<String> = cluster.cores.iter().map(ToString::to_string).collect();

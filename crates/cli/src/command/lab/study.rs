@@ -1,38 +1,38 @@
-//! `assay lab run`: a study in a guest, and its run folder back on the host.
+//! `assay lab run`: runs a study in a guest and copies its run folder back.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use assay_files::{Dir, Trust};
 use assay_kernel::signal;
-use assay_lab::{Back, Cache, Errand, Shown, WORK, Word};
+use assay_lab::{Argument, Cache, GuestTask, ReadOnlyMount, Results, WORK};
 use assay_run_folder::RunFolder;
-use assay_study::{DiskChoice, DiskSource, Stop};
+use assay_study::{DiskOverride, DiskSource, Stop};
 use assay_units::{Bytes, format_duration};
 use jiff::Timestamp;
 
-use super::{LabRunArguments, Terminal, code, errand, program, refuse};
+use super::{LabRunArguments, Terminal, code, guest_task, program, refuse};
 use crate::args::StudyArguments;
 use crate::exit::Code;
 use crate::finish_run::{open_run, show};
 use crate::load::load;
 
-/// Images of scratch disks lie on a disk of the guest's own, since its memory is small.
+/// Size of the guest's disk for images of scratch disks, since its memory is small.
 const WORK_SIZE: Bytes = Bytes::mebi(8 << 10);
 
-/// Where the folder of a study file is shown in the guest.
+/// Where the folder of a study file is mounted in the guest.
 const STUDY: &str = "/run/assay/study";
 
-/// Boots a guest, runs the study there, and shows what it brought back.
+/// Boots a guest, runs the study there, and shows its result.
 pub(super) fn run(arguments: &LabRunArguments, cache: &Cache) -> ExitCode {
     match prepare(arguments) {
-        Ok((errand, folder)) => carry_out(arguments, cache, &errand, &folder),
+        Ok((task, folder)) => carry_out(arguments, cache, &task, &folder),
         Err(code) => code,
     }
 }
 
-/// Everything that can be found wrong before a guest is booted, which takes its time.
-fn prepare(arguments: &LabRunArguments) -> Result<(Errand, PathBuf), ExitCode> {
+/// Checks everything that can be checked before the slow boot of a guest.
+fn prepare(arguments: &LabRunArguments) -> Result<(GuestTask, PathBuf), ExitCode> {
     let on_host = StudyArguments { disk: None, ..arguments.study.clone() };
     let loaded = load(&on_host, arguments.json).map_err(ExitCode::from)?;
     arguments.guest.spec(&in_guest(arguments)).check().map_err(|why| {
@@ -42,7 +42,7 @@ fn prepare(arguments: &LabRunArguments) -> Result<(Errand, PathBuf), ExitCode> {
     let (program, shown_program) = program().map_err(|why| refuse(&why))?;
     assay_lab::ready(&Cache::usual()).map_err(|error| refuse(&error))?;
     let uses_images = match &arguments.study.disk {
-        Some(disk) => *disk == DiskChoice::Loop,
+        Some(disk) => *disk == DiskOverride::Loop,
         None => loaded.study.disks.values().any(|disk| disk.source == DiskSource::Loop),
     };
     let stamp = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
@@ -53,30 +53,30 @@ fn prepare(arguments: &LabRunArguments) -> Result<(Errand, PathBuf), ExitCode> {
     let folder = RunFolder::create(&out, Trust::Checked).map_err(|error| refuse(&error))?;
     let (study, shown_study) = study_in_guest(&arguments.study.study);
     let results = format!("{WORK}/run");
-    let mut command = vec![Word::Text(program), Word::Text("run".to_owned())];
-    command.extend(words(&StudyArguments { study, ..arguments.study.clone() }));
-    command.extend(["--out", results.as_str()].map(|word| Word::Text(word.to_owned())));
-    let errand = Errand {
+    let mut command = vec![Argument::Text(program), Argument::Text("run".to_owned())];
+    command.extend(run_words(&StudyArguments { study, ..arguments.study.clone() }));
+    command.extend(["--out", results.as_str()].map(|word| Argument::Text(word.to_owned())));
+    let task = GuestTask {
         command,
-        shown: std::iter::once(shown_program).chain(shown_study).collect(),
-        back: Some(Back { from: results, to: folder.path().to_owned() }),
+        mounts: std::iter::once(shown_program).chain(shown_study).collect(),
+        results: Some(Results { from: results, to: folder.path().to_owned() }),
         work: uses_images.then_some(WORK_SIZE),
-        ..errand()
+        ..guest_task()
     };
-    Ok((errand, folder.path().to_owned()))
+    Ok((task, folder.path().to_owned()))
 }
 
 fn carry_out(
     arguments: &LabRunArguments,
     cache: &Cache,
-    errand: &Errand,
+    task: &GuestTask,
     folder: &Path,
 ) -> ExitCode {
     signal::note_interruptions();
     let spec = arguments.guest.spec(&in_guest(arguments));
-    // The table is printed here from what came back, with the paths of this host.
+    // The table is printed here from the copied folder, with the paths of this host.
     let mut quiet = WithoutOutput(Terminal);
-    let ended = match assay_lab::run(&spec, errand, cache, &mut quiet) {
+    let ended = match assay_lab::run(&spec, task, cache, &mut quiet) {
         Ok(ended) => ended,
         Err(error) => {
             remove_if_empty(folder);
@@ -98,7 +98,7 @@ fn carry_out(
     }
 }
 
-/// A folder that no run was recorded in is not left behind.
+/// Removes the folder if no run was recorded in it.
 fn remove_if_empty(folder: &Path) {
     if !folder.join("manifest.json").exists() {
         let name = folder.file_name().unwrap_or_default();
@@ -109,17 +109,17 @@ fn remove_if_empty(folder: &Path) {
     }
 }
 
-/// Disks that the lab gives to the guest; all others are made by the run inside.
-fn in_guest(arguments: &LabRunArguments) -> Vec<DiskChoice> {
+/// Disks that the lab attaches to the guest; all others are made by the run in the guest.
+fn in_guest(arguments: &LabRunArguments) -> Vec<DiskOverride> {
     match &arguments.study.disk {
-        Some(disk @ (DiskChoice::Nvme(_) | DiskChoice::Virtio(_))) => vec![disk.clone()],
-        Some(disk @ DiskChoice::Block(_)) => vec![disk.clone()],
+        Some(disk @ (DiskOverride::Nvme(_) | DiskOverride::Virtio(_))) => vec![disk.clone()],
+        Some(disk @ DiskOverride::Block(_)) => vec![disk.clone()],
         _ => vec![],
     }
 }
 
-/// A study file as the guest sees it; a shipped study needs no file.
-fn study_in_guest(study: &str) -> (String, Option<Shown>) {
+/// The path of a study file in the guest; a shipped study needs no file.
+fn study_in_guest(study: &str) -> (String, Option<ReadOnlyMount>) {
     let path = Path::new(study);
     let (Ok(path), true) = (path.canonicalize(), path.is_file()) else {
         return (study.to_owned(), None);
@@ -127,13 +127,13 @@ fn study_in_guest(study: &str) -> (String, Option<Shown>) {
     let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else {
         return (study.to_owned(), None);
     };
-    let shown = Shown { guest: STUDY.into(), host: folder.to_owned() };
+    let shown = ReadOnlyMount { guest: STUDY.into(), host: folder.to_owned() };
     (format!("{STUDY}/{}", name.to_string_lossy()), Some(shown))
 }
 
-/// The arguments of `assay run` that say the same as these.
-pub(crate) fn words(arguments: &StudyArguments) -> Vec<Word> {
-    // Every field is named, so that a new one is not forgotten here.
+/// The arguments of `assay run` equivalent to these.
+pub(crate) fn run_words(arguments: &StudyArguments) -> Vec<Argument> {
+    // Name every field, so that a new one is not forgotten here.
     let StudyArguments { study, set, repeats, at_most, stop, disk, scheduler, seed } = arguments;
     let mut words = vec![study.clone()];
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
@@ -154,18 +154,18 @@ pub(crate) fn words(arguments: &StudyArguments) -> Vec<Word> {
         option("--scheduler", scheduler.clone());
     }
     option("--seed", seed.to_string());
-    let mut words: Vec<Word> = words.into_iter().map(Word::Text).collect();
+    let mut words: Vec<Argument> = words.into_iter().map(Argument::Text).collect();
     if let Some(disk) = disk {
-        words.push(Word::Text("--disk".to_owned()));
+        words.push(Argument::Text("--disk".to_owned()));
         words.push(match disk {
-            DiskChoice::Nvme(_) | DiskChoice::Virtio(_) => Word::Disk(1),
-            other => Word::Text(other.to_string()),
+            DiskOverride::Nvme(_) | DiskOverride::Virtio(_) => Argument::Disk(1),
+            other => Argument::Text(other.to_string()),
         });
     }
     words
 }
 
-/// Passes on all that a guest says but its standard output.
+/// Prints everything from a guest except its standard output.
 struct WithoutOutput(Terminal);
 
 impl assay_lab::Watcher for WithoutOutput {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_run_inside_is_told_all_that_the_run_outside_was() {
+    fn all_overrides_are_passed_to_the_run_in_the_guest() {
         let line = [
             "x.toml",
             "--set",
@@ -212,18 +212,18 @@ mod tests {
             "--disk",
             "null_blk:iops=500,depth=32",
         ];
-        let text = |word: Word| match word {
-            Word::Text(text) => text,
-            Word::Disk(number) => format!("disk {number}"),
+        let text = |word: Argument| match word {
+            Argument::Text(text) => text,
+            Argument::Disk(number) => format!("disk {number}"),
         };
-        let inside: Vec<String> = words(&parse(&line)).into_iter().map(text).collect();
+        let inside: Vec<String> = run_words(&parse(&line)).into_iter().map(text).collect();
         assert_eq!(inside, line);
-        let nvme = words(&parse(&["x", "--disk", "nvme:2GiB"]));
-        assert_eq!(nvme.last(), Some(&Word::Disk(1)));
+        let nvme = run_words(&parse(&["x", "--disk", "nvme:2GiB"]));
+        assert_eq!(nvme.last(), Some(&Argument::Disk(1)));
     }
 
     #[test]
-    fn a_study_file_is_shown_and_a_shipped_study_is_named() {
+    fn a_study_file_is_mounted_and_a_shipped_study_is_passed_by_name() {
         assert_eq!(study_in_guest("io-weight"), ("io-weight".to_owned(), None));
         let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
         let (name, shown) = study_in_guest(file.path().to_str().unwrap());

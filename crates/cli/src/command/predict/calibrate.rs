@@ -1,12 +1,12 @@
-//! The measurements: a study of its own on the study's disk, run by the engine like any other, so
-//! that every change of the host is in the ledger and taken back.
+//! Calibration: an internal study on the disk, executed by the runner like any other, so that every
+//! change of the host is in the ledger and restored.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_facts::HostFacts;
 use assay_files::{Dir, Trust};
-use assay_plan::{DiskPlan, Plan, Slot, Trial};
+use assay_plan::{DiskPlan, Plan, RepeatId, Trial};
 use assay_predict::{Calibration, Measurement, RequestKind, disk_of};
 use assay_run_folder::{Manifest, RepeatRecord, Run, Table, TrialRecord};
 use assay_study::{Disk, Format, Scalar, Study, Templated, parse};
@@ -20,11 +20,10 @@ use crate::output;
 const STUDY: &str = include_str!("calibration.toml");
 
 /// Depth, bytes and groups of the three measurements: latency, many small requests, many large
-/// ones. Several groups, since a loop device serves each by a worker of its own.
+/// ones. Several groups, since a loop device serves each with its own worker.
 const POINTS: [(i64, &str, i64); 3] = [(1, "4k", 1), (32, "4k", 4), (32, "64k", 4)];
 
-/// Measures the plan's disk and stores what was found, in the run folder and below the state
-/// folder.
+/// Measures the plan's disk and stores the calibration in the run folder and the state folder.
 pub(super) fn measure(
     plan: &Plan,
     facts: &HostFacts,
@@ -32,35 +31,34 @@ pub(super) fn measure(
     out: Option<PathBuf>,
 ) -> Result<(), Code> {
     let Some((name, scheduler)) = disk_of(plan) else {
-        output::error(&"the study has no disk that could be measured");
+        output::error(&"the study has no disk to calibrate");
         return Err(Code::Usage);
     };
     let Some(disk) = plan.trials.first().and_then(|trial| trial.disks.first()) else {
         return Err(Code::Usage);
     };
     let study = study(disk, each).map_err(|why| refuse(&why))?;
-    let mut measured = plan_for(&study, facts, 1);
-    if let Some(refusal) = measured.refusals.first() {
+    let mut plan = plan_for(&study, facts, 1);
+    if let Some(refusal) = plan.refusals.first() {
         output::error(refusal);
-        output::say("nothing was touched");
+        output::message("nothing was touched");
         return Err(Code::Host);
     }
-    keep_points(&mut measured);
-    let loaded = Loaded { study, text: STUDY.to_owned(), beside: Vec::new() };
-    let request =
-        request(loaded, measured, facts.clone(), (out, Trust::Checked), "calibration", 1)?;
+    keep_points(&mut plan);
+    let loaded = Loaded { study, text: STUDY.to_owned(), named_files: Vec::new() };
+    let request = request(loaded, plan, facts.clone(), (out, Trust::Checked), "calibration", 1)?;
     let finished = execute(&request)?;
     match code(&finished, Some(Code::Kept)) {
         Code::Kept => {}
         other => {
-            output::error(&"the measurements did not come to their end");
+            output::error(&"the measurements did not finish");
             return Err(other);
         }
     }
-    let run = Run::of(&request.folder).map_err(|error| refuse(&error))?;
-    let found = calibration(&run, facts, name, scheduler).map_err(|why| refuse(&why))?;
-    request.folder.write_json("calibration.json", &found).map_err(|error| refuse(&error))?;
-    keep(&found).map_err(|why| refuse(&why))
+    let run = Run::from_folder(&request.folder).map_err(|error| refuse(&error))?;
+    let calibration = calibration(&run, facts, name, scheduler).map_err(|why| refuse(&why))?;
+    request.folder.write_json("calibration.json", &calibration).map_err(|error| refuse(&error))?;
+    store_calibration(&calibration).map_err(|why| refuse(&why))
 }
 
 /// The study of the measurements on this disk.
@@ -88,10 +86,10 @@ fn study(disk: &DiskPlan, each: Duration) -> Result<Study, String> {
     Ok(study)
 }
 
-/// Leaves of all combinations those that are measured, in their order.
+/// Keeps only the combinations that are measured, in their order.
 fn keep_points(plan: &mut Plan) {
     let is_point = |trial: &Trial| {
-        let is = |name: &str, wanted: &Scalar| trial.factors.get(name) == Some(wanted);
+        let is = |name: &str, value: &Scalar| trial.factors.get(name) == Some(value);
         POINTS.iter().any(|(depth, bytes, groups)| {
             is("depth", &Scalar::Integer(*depth))
                 && is("bs", &Scalar::Text((*bytes).to_owned()))
@@ -99,7 +97,7 @@ fn keep_points(plan: &mut Plan) {
         })
     };
     plan.trials.retain(is_point);
-    plan.slots = (0..plan.trials.len()).map(|trial| Slot { trial, repeat: 0 }).collect();
+    plan.slots = (0..plan.trials.len()).map(|trial| RepeatId { trial, repeat: 0 }).collect();
 }
 
 fn calibration(
@@ -110,10 +108,10 @@ fn calibration(
 ) -> Result<Calibration, String> {
     let manifest: &Manifest = &run.manifest;
     let trials = manifest.trials.iter().zip(&run.samples);
-    let taken: Result<Vec<Measurement>, String> = trials
+    let measurements: Result<Vec<Measurement>, String> = trials
         .map(|(trial, samples)| {
             let repeat = trial.repeats.first().ok_or("a measurement is missing")?;
-            taken(trial, repeat, samples.first().map_or(&[], Vec::as_slice))
+            measurement(trial, repeat, samples.first().map_or(&[], Vec::as_slice))
         })
         .collect();
     let queues = manifest.trials.first().and_then(|trial| trial.repeats.first());
@@ -132,11 +130,11 @@ fn calibration(
         disk,
         scheduler,
         pool,
-        taken: taken?,
+        taken: measurements?,
     })
 }
 
-fn taken(
+fn measurement(
     trial: &TrialRecord,
     repeat: &RepeatRecord,
     samples: &[Table],
@@ -148,23 +146,23 @@ fn taken(
     let io = trial.groups.first().and_then(|group| group.workloads.first()).map(|one| &one.io);
     let (depth, bytes) = io
         .and_then(|io| Some((io.outstanding?, io.block_size?)))
-        .ok_or("what the measurement asked is not known")?;
+        .ok_or("depth or block size of the measurement was not recorded")?;
     let mut iops = 0.0;
     let mut cpu = 0.0;
     let mut waited = 0.0;
     for workload in &repeat.workloads {
         let metric = |name: &str| {
-            let found = workload.metrics.get(name).copied();
-            found.ok_or_else(|| format!("`{}` gives no `{name}`", workload.workload))
+            let value = workload.metrics.get(name).copied();
+            value.ok_or_else(|| format!("`{}` has no metric `{name}`", workload.workload))
         };
         let own = metric(&format!("{direction}_iops"))?;
-        let latency = workload.latency.get(direction).ok_or("fio gives no latency")?;
+        let latency = workload.latency.get(direction).ok_or("fio reported no latency")?;
         iops += own;
         cpu += (metric("user_cpu_percent")? + metric("system_cpu_percent")?) / 100.0;
         waited += own * latency.mean_ns * 1e-9;
     }
     if iops <= 0.0 {
-        return Err(format!("nothing was served in the measurement of `{rw}`"));
+        return Err(format!("no request completed in the measurement of `{rw}`"));
     }
     let (busy, idle) = processors(repeat, samples)?;
     let seconds = repeat.stopped_ns.saturating_sub(repeat.all_released_ns) as f64 * 1e-9;
@@ -181,7 +179,7 @@ fn taken(
     })
 }
 
-/// CPU seconds of the host in the window, and the part of all time that was idle.
+/// CPU seconds of the host in the window, and the idle part of all CPU time.
 fn processors(repeat: &RepeatRecord, samples: &[Table]) -> Result<(f64, f64), String> {
     let table = samples.iter().find(|table| table.source == "host_cpu");
     let table = table.ok_or("the CPU time of the host was not recorded")?;
@@ -208,20 +206,20 @@ fn processors(repeat: &RepeatRecord, samples: &[Table]) -> Result<(f64, f64), St
     Ok((busy, idle / (busy + idle)))
 }
 
-/// Stores it where predictions look for it, whole or not at all.
-fn keep(found: &Calibration) -> Result<(), String> {
-    let path = store::file(&found.disk, found.scheduler.as_deref());
+/// Stores the calibration atomically where predictions look for it.
+fn store_calibration(calibration: &Calibration) -> Result<(), String> {
+    let path = store::file(&calibration.disk, calibration.scheduler.as_deref());
     let failed = |cause: &dyn std::fmt::Display| {
         format!(
-            "cannot write {}: {cause}\n  hint: $ASSAY_STATE names a folder that can be written",
+            "cannot write {}: {cause}\n  hint: set $ASSAY_STATE to a writable folder",
             path.display()
         )
     };
-    let folder = path.parent().ok_or_else(|| failed(&"it has no folder"))?;
+    let folder = path.parent().ok_or_else(|| failed(&"the path has no folder"))?;
     let folder = Dir::make_all(folder).map_err(|cause| failed(&cause))?;
-    let text = serde_json::to_string_pretty(found).map_err(|cause| failed(&cause))?;
+    let text = serde_json::to_string_pretty(calibration).map_err(|cause| failed(&cause))?;
     let name = path.file_name().unwrap_or_default();
     folder.replace(name, text.as_bytes()).map_err(|cause| failed(&cause))?;
-    output::say(&format!("calibration: {}", path.display()));
+    output::message(&format!("calibration: {}", path.display()));
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! A prediction in the folder of the run that it is about: written before the run starts, with its
-//! hash in the events, and set beside the judgement afterwards.
+//! The prediction in a run folder: written before the run starts, with its hash in the events, and
+//! scored against the judgement afterwards.
 
 use assay_kernel::clock::monotonic_ns;
 use assay_predict::{Basis, Prediction, Score, score};
@@ -11,15 +11,15 @@ use sha2::{Digest, Sha256};
 use super::predicted;
 use crate::output;
 
-/// The kind of the event that has a prediction's hash.
+/// Kind of the event that holds a prediction's hash.
 const EVENT: &str = "prediction";
 
 const FILE: &str = "prediction.json";
 const SCORE: &str = "score.json";
 
-/// Writes the prediction into the run folder, where its disk was measured or `always` is set. What
-/// keeps it from being written is said, and the run goes on.
-pub(crate) fn note(request: &Request, always: bool) {
+/// Writes the prediction into the run folder if its disk was calibrated or `always` is set. An error is
+/// printed and does not stop the run.
+pub(crate) fn record_prediction(request: &Request, always: bool) {
     let (prediction, _) = predicted(&request.study, &request.plan, &request.facts, request.seed);
     if !always && matches!(prediction.calibration, Basis::Assumed(_)) {
         return;
@@ -30,8 +30,8 @@ pub(crate) fn note(request: &Request, always: bool) {
 }
 
 fn write(folder: &RunFolder, prediction: &Prediction) -> Result<(), String> {
-    let said = |error: assay_run_folder::Error| error.to_string();
-    folder.write_json(FILE, prediction).map_err(said)?;
+    let to_text = |error: assay_run_folder::Error| error.to_string();
+    folder.write_json(FILE, prediction).map_err(to_text)?;
     let event = Event {
         time_ns: monotonic_ns(),
         kind: EVENT.to_owned(),
@@ -39,8 +39,8 @@ fn write(folder: &RunFolder, prediction: &Prediction) -> Result<(), String> {
         repeat: None,
         text: format!("{FILE} sha256 {}", hash(folder)?),
     };
-    let mut events = EventLog::create(&folder.steady(folder.dir())).map_err(said)?;
-    events.append(&event).map_err(said)
+    let mut events = EventLog::create(&folder.stable_path(folder.dir())).map_err(to_text)?;
+    events.append(&event).map_err(to_text)
 }
 
 fn hash(folder: &RunFolder) -> Result<String, String> {
@@ -48,37 +48,37 @@ fn hash(folder: &RunFolder) -> Result<String, String> {
     Ok(Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Sets the prediction of a run, where it has one, beside its judgement. A prediction that is not
-/// the one that was written before the run is not scored.
-pub(crate) fn score_beside(folder: &RunFolder, judgement: &Judgement) {
+/// Scores the prediction of a run, if it has one, against its judgement. A prediction that was changed
+/// after the run started is not scored.
+pub(crate) fn score_prediction(folder: &RunFolder, judgement: &Judgement) {
     if !folder.has(FILE) {
         return;
     }
-    let said = |error: assay_run_folder::Error| error.to_string();
+    let to_text = |error: assay_run_folder::Error| error.to_string();
     let written = read(folder).and_then(|prediction| {
-        folder.write_json(SCORE, &score(&prediction, judgement)).map_err(said)
+        folder.write_json(SCORE, &score(&prediction, judgement)).map_err(to_text)
     });
     if let Err(why) = written {
-        // A score of an earlier judgement would be taken for this one's.
+        // The score of an earlier judgement would be mistaken for this one's.
         let _ = folder.dir().remove_file(SCORE);
-        output::error(&format!("the prediction is not scored: {why}"));
+        output::error(&format!("the prediction was not scored: {why}"));
     }
 }
 
-/// The score of a run's prediction, where it has one.
-pub(crate) fn scored(folder: &RunFolder) -> Option<Score> {
+/// The score of a run's prediction, if it has one.
+pub(crate) fn read_score(folder: &RunFolder) -> Option<Score> {
     folder.read_json(SCORE).ok()
 }
 
 fn read(folder: &RunFolder) -> Result<Prediction, String> {
     let hash = hash(folder)?;
-    let said = |error: assay_run_folder::Error| error.to_string();
-    let noted = read_events(folder).map_err(said)?;
+    let to_text = |error: assay_run_folder::Error| error.to_string();
+    let events = read_events(folder).map_err(to_text)?;
     let is_it = |event: &Event| event.kind == EVENT && event.text.ends_with(&hash);
-    if !noted.iter().any(is_it) {
+    if !events.iter().any(is_it) {
         return Err(format!(
-            "{FILE} is not the one that was written before the run; its hash is not in events.jsonl"
+            "{FILE} was changed after the run started; its hash is not in events.jsonl"
         ));
     }
-    folder.read_json(FILE).map_err(said)
+    folder.read_json(FILE).map_err(to_text)
 }

@@ -1,11 +1,11 @@
-//! The repeats of a search in their order: what the judge asks for next becomes a trial.
+//! The schedule of a search: turns the next move of the search into a repeat.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 
-use assay_intervention::{Assessment, Field, Move, NotTried, Search, Tried};
-use assay_plan::{Scope, Setting, Slot, Trial, candidates};
+use assay_intervention::{Assessment, Move, NotTried, Search, SettingPool, TriedSetting};
+use assay_plan::{RepeatId, Scope, Setting, Trial, candidates};
 use assay_run_folder::{Manifest, Run, RunFolder};
 use assay_runner::{Failure, NextRepeat, Schedule};
 use assay_study::Bindings;
@@ -13,28 +13,28 @@ use assay_verdict::Verdict;
 
 use super::trial_factory::{Stage, TrialFactory};
 
-/// What is being tried, for whoever shows progress.
-pub(super) type Shown = Rc<RefCell<String>>;
+/// Name of the setting being tried, shared with the progress display.
+pub(super) type SharedLabel = Rc<RefCell<String>>;
 
 /// A setting with its trials.
 struct Entry {
     setting: Setting,
     search: Option<usize>,
     confirmation: Option<usize>,
-    /// Why the host cannot have it after all.
+    /// Why the host refused it during the run.
     refused: Option<String>,
 }
 
-/// Settings and where they are tried.
+/// Settings and their trials.
 struct Settings {
-    ground: TrialFactory,
+    factory: TrialFactory,
     folder: RunFolder,
     entries: Vec<Entry>,
-    /// By their numbers in the manifest.
+    /// In the order of the manifest.
     trials: Vec<Trial>,
 }
 
-/// The course of a search.
+/// The schedule of a search.
 pub(super) struct SearchSchedule {
     settings: Settings,
     scope: Scope,
@@ -42,12 +42,12 @@ pub(super) struct SearchSchedule {
     began: Instant,
     search: Option<Search>,
     not_tried: Vec<NotTried>,
-    shown: Shown,
+    label: SharedLabel,
 }
 
 impl SearchSchedule {
     pub(super) fn begin(
-        ground: TrialFactory,
+        factory: TrialFactory,
         unchanged: Trial,
         scope: Scope,
         most: usize,
@@ -60,22 +60,22 @@ impl SearchSchedule {
             refused: None,
         };
         Self {
-            settings: Settings { ground, folder, entries: vec![first], trials: vec![unchanged] },
+            settings: Settings { factory, folder, entries: vec![first], trials: vec![unchanged] },
             scope,
             most,
             began: Instant::now(),
             search: None,
             not_tried: Vec::new(),
-            shown: Shown::default(),
+            label: SharedLabel::default(),
         }
     }
 
-    pub(super) fn shown(&self) -> Shown {
-        Rc::clone(&self.shown)
+    pub(super) fn label(&self) -> SharedLabel {
+        Rc::clone(&self.label)
     }
 
     pub(super) fn factors(&self) -> &Bindings {
-        &self.settings.ground.factors
+        &self.settings.factory.factors
     }
 
     /// The setting of this name.
@@ -85,15 +85,15 @@ impl SearchSchedule {
     }
 
     /// Every setting with its trials.
-    pub(super) fn tried(&self) -> Vec<Tried> {
+    pub(super) fn tried(&self) -> Vec<TriedSetting> {
         let entries = self.settings.entries.iter().enumerate();
         entries
             .filter(|(_, entry)| entry.refused.is_none())
-            .map(|(index, entry)| Tried {
+            .map(|(index, entry)| TriedSetting {
                 name: entry.setting.name.clone(),
                 change: entry.setting.describe(),
                 changes: entry.setting.changes.len(),
-                lines: self.settings.ground.lines(&entry.setting),
+                lines: self.settings.factory.lines(&entry.setting),
                 search: entry.search,
                 confirmation: entry.confirmation,
                 left_out_after: self.search.as_ref().and_then(|search| search.left_out(index)),
@@ -101,7 +101,7 @@ impl SearchSchedule {
             .collect()
     }
 
-    /// What could not be tried.
+    /// Settings that could not be tried, with the reason.
     pub(super) fn not_tried(&self) -> Vec<NotTried> {
         let refused = self.settings.entries.iter().filter_map(|entry| {
             let why = entry.refused.clone()?;
@@ -110,7 +110,7 @@ impl SearchSchedule {
         self.not_tried.iter().cloned().chain(refused).collect()
     }
 
-    /// Chooses what to try, once the first repeat has shown what the queue says.
+    /// Chooses the settings to try from the queue's attributes in the first repeat.
     fn choose(&mut self, manifest: &Manifest) -> Search {
         let repeat = manifest.trials.first().and_then(|trial| trial.repeats.first());
         let queue = repeat.and_then(|repeat| repeat.queues.first());
@@ -118,24 +118,24 @@ impl SearchSchedule {
             "scheduler" => queue.map(|queue| queue.scheduler_at_start.clone()),
             other => queue?.at_start.get(other).map(|text| text.trim().to_owned()),
         };
-        let ground = &self.settings.ground;
-        let all = candidates(&ground.study, &ground.facts, &now, &self.scope);
-        let most = self.most.min(ground.budget.settings());
+        let factory = &self.settings.factory;
+        let all = candidates(&factory.study, &factory.facts, &now, &self.scope);
+        let most = self.most.min(factory.budget.settings());
         let mut always = Vec::new();
         for setting in all {
             let name = setting.name.clone();
-            match self.settings.ground.trial(&setting, Stage::Search) {
+            match self.settings.factory.trial(&setting, Stage::Search) {
                 Err(why) => self.not_tried.push(NotTried { name, why, for_time: false }),
-                Ok(trial) if self.settings.is_known(&trial) => {
-                    let why = "it is what another setting is already".to_owned();
+                Ok(trial) if self.settings.is_unchanged(&trial) => {
+                    let why = "it equals the unchanged study".to_owned();
                     self.not_tried.push(NotTried { name, why, for_time: false });
                 }
                 Ok(_) if self.settings.entries.len() > most => {
-                    let why = "there is no time for it (`--for`, `--settings`)".to_owned();
+                    let why = "no time left for it (`--for`, `--settings`)".to_owned();
                     self.not_tried.push(NotTried { name, why, for_time: true });
                 }
                 Ok(_) => {
-                    // What the study sets is compared with what it would be without.
+                    // The study's own settings are compared with the defaults.
                     if name == "defaults" {
                         always.push(self.settings.entries.len());
                     }
@@ -143,7 +143,7 @@ impl SearchSchedule {
                 }
             }
         }
-        let budget = self.settings.ground.budget;
+        let budget = self.settings.factory.budget;
         let elapsed = self.began.elapsed().as_secs_f64();
         Search::begin(self.settings.entries.len(), &always, budget, elapsed)
     }
@@ -153,32 +153,32 @@ impl Schedule for SearchSchedule {
     fn next(&mut self, manifest: &Manifest) -> Option<NextRepeat<'_>> {
         let first = manifest.trials.first()?;
         if first.repeats.is_empty() {
-            self.shown.replace("as it is".to_owned());
-            let slot = Slot { trial: 0, repeat: 0 };
+            self.label.replace("unchanged".to_owned());
+            let slot = RepeatId { trial: 0, repeat: 0 };
             return Some(NextRepeat { slot, trial: &self.settings.trials[0] });
         }
         let mut search = match self.search.take() {
             Some(search) => search,
             None => self.choose(manifest),
         };
-        let mut found = None;
-        while found.is_none() {
+        let mut next_trial = None;
+        while next_trial.is_none() {
             let elapsed = self.began.elapsed().as_secs_f64();
             let Some(next) = search.next(elapsed, &mut self.settings) else { break };
-            found = self.settings.number(next, search.finalists().len(), manifest);
-            if let Some((_, name)) = &found {
+            next_trial = self.settings.number(next, search.finalists().len(), manifest);
+            if let Some((_, name)) = &next_trial {
                 let stage = if matches!(next, Move::Confirm(_)) { "confirm " } else { "try " };
-                self.shown.replace(format!("{stage}{name}"));
+                self.label.replace(format!("{stage}{name}"));
             }
         }
         self.search = Some(search);
-        let (trial, _) = found?;
+        let (trial, _) = next_trial?;
         let repeat = manifest.trials.get(trial).map_or(0, |known| known.repeats.len());
-        let slot = Slot { trial, repeat: u32::try_from(repeat).unwrap_or(u32::MAX) };
+        let slot = RepeatId { trial, repeat: u32::try_from(repeat).unwrap_or(u32::MAX) };
         Some(NextRepeat { slot, trial: &self.settings.trials[trial] })
     }
 
-    fn goes_on_without(&mut self, slot: Slot, why: &Failure) -> bool {
+    fn continue_without(&mut self, slot: RepeatId, why: &Failure) -> bool {
         let entry = self
             .settings
             .entries
@@ -200,8 +200,8 @@ impl Settings {
         self.entries.len() - 1
     }
 
-    /// Whether the study as it is comes to the same.
-    fn is_known(&self, trial: &Trial) -> bool {
+    /// Whether the trial equals the unchanged one.
+    fn is_unchanged(&self, trial: &Trial) -> bool {
         let bare = |trial: &Trial| {
             let mut trial = trial.clone();
             trial.factors.clear();
@@ -213,8 +213,8 @@ impl Settings {
         self.trials.first().is_some_and(|first| bare(first) == bare(trial))
     }
 
-    /// The trial of a move and the name of its setting; the trial is made when it is new. `None`
-    /// where the host refused it.
+    /// The trial number of a move and the name of its setting; makes the trial if it is new. `None` if
+    /// the host refused it.
     fn number(
         &mut self,
         next: Move,
@@ -228,16 +228,16 @@ impl Settings {
         };
         let new = manifest.trials.len();
         let entry = self.entries.get_mut(index).filter(|entry| entry.refused.is_none())?;
-        let place = match stage {
+        let assigned = match stage {
             Stage::Search => &mut entry.search,
             Stage::Confirmation(_) => &mut entry.confirmation,
         };
-        if let Some(number) = place {
+        if let Some(number) = assigned {
             return Some((*number, entry.setting.name.clone()));
         }
-        match self.ground.trial(&entry.setting, stage) {
+        match self.factory.trial(&entry.setting, stage) {
             Ok(trial) => {
-                *place = Some(new);
+                *assigned = Some(new);
                 self.trials.truncate(new);
                 self.trials.push(trial);
                 Some((new, entry.setting.name.clone()))
@@ -250,23 +250,23 @@ impl Settings {
     }
 }
 
-impl Field for Settings {
-    /// Judges what was recorded so far. What cannot be read is not known.
-    fn look(&mut self) -> Vec<Assessment> {
+impl SettingPool for Settings {
+    /// Judges the repeats so far. A run that cannot be read gives void assessments.
+    fn assessments(&mut self) -> Vec<Assessment> {
         let unknown = Assessment { verdict: Verdict::Void, error: None, within: 0.0, rate: None };
-        let judgement = Run::of(&self.folder)
+        let judgement = Run::from_folder(&self.folder)
             .map(|run| assay_judge::judge_so_far(&run.manifest, &run.samples))
             .ok();
-        let seen = |entry: &Entry| {
+        let assess = |entry: &Entry| {
             let trial = judgement.as_ref()?.trials.get(entry.search?)?;
-            Some(Assessment::of(trial))
+            Some(Assessment::from_trial(trial))
         };
-        self.entries.iter().map(|entry| seen(entry).unwrap_or_else(|| unknown.clone())).collect()
+        self.entries.iter().map(|entry| assess(entry).unwrap_or_else(|| unknown.clone())).collect()
     }
 
     fn combine(&mut self, one: usize, other: usize) -> Option<usize> {
         let both = self.entries.get(one)?.setting.with(&self.entries.get(other)?.setting)?;
-        self.ground.trial(&both, Stage::Search).ok()?;
+        self.factory.trial(&both, Stage::Search).ok()?;
         Some(self.add(both))
     }
 }

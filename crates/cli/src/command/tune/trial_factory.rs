@@ -1,4 +1,4 @@
-//! Where settings are tried: the study, the host, and how long a repeat takes.
+//! Makes trials of settings from the study, the host's facts and the time budget.
 
 use std::time::Duration;
 
@@ -9,21 +9,21 @@ use assay_study::{Bindings, Scalar, Stop, Study, WarmUp, setting_lines};
 
 use crate::command::run::plan_for;
 
-/// A verdict on a setting may be read after each rung, of which there are so many; its intervals
-/// may be wrong at one of them only.
+/// Number of rungs of the search. A verdict may be read after each; the confidence is divided so that the
+/// error holds for all of them together.
 const RUNGS: usize = 4;
 
-/// What a repeat is for.
+/// The purpose of a repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// To choose.
+    /// Choosing among settings.
     Search,
-    /// To say what so many chosen settings keep: the best is taken of all of them, so that each
-    /// may spend its part of the error only.
+    /// Confirming this number of chosen settings: since the best of them is taken, each may spend only
+    /// its part of the error.
     Confirmation(usize),
 }
 
-/// Everything that makes trials of settings.
+/// Makes trials of settings.
 pub(super) struct TrialFactory {
     pub(super) study: Study,
     pub(super) factors: Bindings,
@@ -47,7 +47,7 @@ impl TrialFactory {
         };
         study.design.at_most = cut + Duration::from_secs_f64(length);
         study.design.stop = Stop::AtMost;
-        study.promises.retain(|promise| !promise.is.is_across());
+        study.promises.retain(|promise| !promise.is.is_cross_trial());
         for promise in &mut study.promises {
             promise.confidence = 1.0 - (1.0 - promise.confidence) / parts as f64;
         }
@@ -56,7 +56,7 @@ impl TrialFactory {
             return Err(first_line(&refusal.to_string()));
         }
         if plan.trials.len() != 1 {
-            return Err(format!("it became {} trials", plan.trials.len()));
+            return Err(format!("it results in {} trials instead of one", plan.trials.len()));
         }
         let mut trial = plan.trials.remove(0);
         let text = |text: &str| Scalar::Text(text.to_owned());
@@ -65,7 +65,7 @@ impl TrialFactory {
         Ok(trial)
     }
 
-    /// What to write into the study to have a setting.
+    /// The lines of a study file that make a setting.
     pub(super) fn lines(&self, setting: &Setting) -> Vec<String> {
         setting
             .apply(&self.study, &self.factors)
@@ -74,7 +74,7 @@ impl TrialFactory {
     }
 }
 
-/// What is refused, without what to do about it: a search tries something else.
+/// The first line of a refusal, without its remedy: a search tries something else.
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }

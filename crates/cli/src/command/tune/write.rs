@@ -1,4 +1,4 @@
-//! The study with the setting that was found, as a new file.
+//! Writes the study with the chosen setting to a new file.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::exit::Code;
 use crate::load::{MOST_TEXT, reload};
 use crate::output;
 
-/// Writes it. What the command line changed besides stays out: the file says what its author said,
-/// and in it the setting.
+/// Writes the study. Other overrides of the command line are left out: the file keeps its author's
+/// values except for the setting.
 pub(super) fn study(
     file: &Path,
     arguments: &StudyArguments,
@@ -24,7 +24,7 @@ pub(super) fn study(
 ) -> Result<(), Code> {
     let refuse = |why: &dyn std::fmt::Display| {
         output::error(&format!(
-            "{} is not written: {why}\n  hint: paste the lines above into the study",
+            "{} was not written: {why}\n  hint: paste the lines above into the study",
             file.display()
         ));
         Code::Usage
@@ -51,6 +51,6 @@ pub(super) fn study(
     let new = create_new(file).map_err(std::io::Error::from);
     let written = new.and_then(|mut new| new.write_all(changed.as_bytes()));
     written.map_err(|cause| refuse(&cause))?;
-    output::say(&format!("written: {}", file.display()));
+    output::message(&format!("written: {}", file.display()));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Every command line in the docs, each checked in the way that a table says.
+//! Checks every command line in the docs, in the way that a table gives.
 
 use std::fs;
 use std::path::Path;
@@ -11,19 +11,19 @@ use crate::book::program::{Ended, assay, assay_load, run};
 /// How a command line is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// Run as it stands; it must end with one of these codes.
+    /// Run unchanged; it must end with one of these codes.
     Run(&'static [i32]),
     /// Run with `--dry-run`: study, factors and options must fit, and the plan must be made. The
     /// host may be unable to do it.
     Plan,
     /// Run with `--predict`: its arguments must be right.
     Predict,
-    /// Run with `--help` behind its own words, which the program reads up to there: commands,
-    /// options and their values must be right.
+    /// Run with `--help` appended, so that the program parses everything before it: commands, options and
+    /// their values must be valid.
     Parse,
 }
 
-/// The longest of these that a command line begins with says how it is checked.
+/// The longest matching prefix of a command line decides how it is checked.
 const TABLE: &[(&str, Way, &str)] = &[
     ("assay studies", Way::Run(&[0]), "touches nothing"),
     ("assay check", Way::Run(&[0, 4]), "touches nothing"),
@@ -65,14 +65,13 @@ fn rule(words: &[String]) -> Option<&'static (&'static str, Way, &'static str)> 
     TABLE.iter().filter(|(prefix, ..)| begins(prefix)).max_by_key(|(prefix, ..)| prefix.len())
 }
 
-/// Words without what stands for something that may be left out, `[CTRL]`, and with a study for
-/// STUDY.
+/// Words without placeholders of optional arguments (`[CTRL]`), and with a study for STUDY.
 fn arguments(line: &CommandLine) -> Vec<String> {
     let words = line.words[1..].iter().filter(|word| !word.starts_with('['));
     words.map(|word| if word == "STUDY" { "io-weight".to_owned() } else { word.clone() }).collect()
 }
 
-/// With an option before `--`, where the words of another command begin; once, if it is there.
+/// Adds an option before `--`, where another command begins, unless it is already present.
 fn with(mut words: Vec<String>, option: &str) -> Vec<String> {
     if words.iter().any(|word| word == option) {
         return words;
@@ -82,7 +81,7 @@ fn with(mut words: Vec<String>, option: &str) -> Vec<String> {
     words
 }
 
-/// What is wrong with a command line, if anything.
+/// The error of a command line, if any.
 fn check(line: &CommandLine, way: Way, folder: &Path) -> Option<String> {
     let is_load = line.words[0] == "assay-load";
     let carry_out = |words: Vec<String>| -> Ended {
@@ -120,7 +119,7 @@ fn folder_of_a_reader() -> tempfile::TempDir {
 }
 
 #[test]
-fn every_command_line_of_the_docs_is_right() {
+fn every_command_line_of_the_docs_is_valid() {
     let folder = folder_of_a_reader();
     let lines = command_lines();
     assert!(lines.len() > 80, "only {} command lines were found", lines.len());
@@ -152,7 +151,7 @@ fn every_command_line_of_the_docs_is_right() {
 }
 
 #[test]
-fn an_unknown_command_or_option_would_be_found() {
+fn unknown_commands_and_options_are_detected() {
     let folder = folder_of_a_reader();
     let fails = |text: &str, way: Way| {
         let words = text.split(' ').map(str::to_owned).collect();
@@ -171,7 +170,7 @@ fn an_unknown_command_or_option_would_be_found() {
 #[test]
 fn commands_and_options_in_running_text_exist() {
     let folder = tempfile::tempdir().unwrap();
-    let mut seen = std::collections::BTreeMap::new();
+    let mut helps = std::collections::BTreeMap::new();
     let mut wrong = Vec::new();
     let mut checked = 0;
     for path in crate::book::extract::pages() {
@@ -180,14 +179,14 @@ fn commands_and_options_in_running_text_exist() {
             let Some(rest) = span.strip_prefix("assay ") else { continue };
             let mut words = rest.split(' ');
             let Some(command) = words.next().filter(|word| is_command_word(word)) else { continue };
-            let help = seen.entry(command.to_owned()).or_insert_with(|| {
+            let help = helps.entry(command.to_owned()).or_insert_with(|| {
                 let ended = assay(folder.path(), [command, "--help"]);
                 (ended.code == Some(0)).then_some(ended.stdout)
             });
             checked += 1;
             match help {
                 None => wrong.push(format!("{}: `{span}`: no such command", path.display())),
-                // Commands of the lab have options of their own, and pass others on.
+                // Commands of the lab have their own options and pass others on.
                 Some(_) if command == "lab" => {}
                 Some(help) => {
                     let own = rest.split(" -- ").next().unwrap_or(rest);

@@ -11,7 +11,7 @@ pub(crate) struct Block {
     pub(crate) page: String,
     /// The line after the opening fence.
     pub(crate) line: usize,
-    /// What stands behind the fence.
+    /// The text after the opening fence.
     pub(crate) language: String,
     pub(crate) text: String,
 }
@@ -30,7 +30,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Every page for users: the README and all below docs.
+/// Every page for users: the README and all pages in docs.
 pub(crate) fn pages() -> Vec<PathBuf> {
     let mut found = vec![root().join("README.md")];
     let mut folders = vec![root().join("docs")];
@@ -97,8 +97,8 @@ fn command_lines_of(block: &Block) -> Vec<CommandLine> {
     found
 }
 
-/// The part of a line that is a command of ours: behind the prompt, `sudo` and `systemd-run`,
-/// and before the explanation that stands at some distance where the block is a list.
+/// The part of a line that is one of our commands: after the prompt, `sudo` and `systemd-run`, and before
+/// an explanation separated by spaces.
 fn command(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let mut rest = line.strip_prefix("$ ").unwrap_or(line);
@@ -107,7 +107,7 @@ fn command(line: &str) -> Option<&str> {
         rest = &rest[rest.find(" assay ")? + 1..];
     }
     let (program, arguments) = rest.split_once(' ')?;
-    // `assay exec: exit code 0` is what the program says.
+    // `assay exec: exit code 0` is output of the program.
     if !matches!(program, "assay" | "assay-load") || arguments.split(' ').next()?.ends_with(':') {
         return None;
     }
@@ -118,7 +118,7 @@ fn command(line: &str) -> Option<&str> {
 }
 
 #[test]
-fn commands_are_found_behind_prompts_and_before_explanations() {
+fn commands_are_extracted_without_prompts_and_explanations() {
     assert_eq!(command("$ sudo assay run x"), Some("assay run x"));
     assert_eq!(command("assay judge A    a file a group"), Some("assay judge A"));
     assert_eq!(command("assay lab conform `assay conform` there"), Some("assay lab conform"));

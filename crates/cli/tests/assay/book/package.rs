@@ -1,4 +1,4 @@
-//! The package: built from the programs at hand, installed in a clean root, run there, removed.
+//! The package: built from the test binaries, installed in a clean root, run there, removed.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,14 +8,14 @@ use assay_test_support::{is_for_later, skip};
 use crate::book::extract::root;
 use crate::book::program::assay_load;
 
-/// What `scripts/package-check` ends with where no clean root can be had.
+/// Exit code of `scripts/package-check` if no clean root is available.
 const UNABLE: i32 = 77;
 
 fn has(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
 }
 
-/// The package, made of the programs that were built for the tests; or why not.
+/// Builds the package from the programs that were built for the tests, or returns why it cannot.
 fn package(out: &Path) -> Result<String, String> {
     let program = Path::new(env!("CARGO_BIN_EXE_assay"));
     let Some(load) = assay_load() else {
@@ -29,17 +29,17 @@ fn package(out: &Path) -> Result<String, String> {
         .arg(program.parent().unwrap())
         .arg("--out")
         .arg(out)
-        // What is in it is the same however small it is.
+        // Compression does not change the contents.
         .envs([("DPKG_DEB_COMPRESSOR_TYPE", "gzip"), ("DPKG_DEB_COMPRESSOR_LEVEL", "1")])
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && load.is_file(), "{said}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && load.is_file(), "{text}");
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 #[test]
-fn the_package_installs_runs_and_goes_without_a_trace() {
+fn the_package_installs_runs_and_is_removed_completely() {
     if is_for_later() {
         return;
     }
@@ -65,13 +65,13 @@ fn the_package_installs_runs_and_goes_without_a_trace() {
     assert!(listed.lines().all(|line| line.contains("root/root")), "{listed}");
     let checked =
         Command::new(root().join("scripts/package-check")).arg(&package).output().unwrap();
-    let said = String::from_utf8_lossy(&checked.stdout).into_owned()
+    let text = String::from_utf8_lossy(&checked.stdout).into_owned()
         + &String::from_utf8_lossy(&checked.stderr);
     if checked.status.code() == Some(UNABLE) {
-        return skip(test, said.lines().last().unwrap_or("no clean root"));
+        return skip(test, text.lines().last().unwrap_or("no clean root"));
     }
-    assert!(checked.status.success(), "{said}");
-    assert!(said.contains("ok: assay check io-weight"), "{said}");
+    assert!(checked.status.success(), "{text}");
+    assert!(text.contains("ok: assay check io-weight"), "{text}");
 }
 
 #[test]

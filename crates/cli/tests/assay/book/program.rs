@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a program did.
+/// The exit code and output of a program.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -19,7 +19,7 @@ pub(crate) fn assay<S: AsRef<std::ffi::OsStr>>(
     run(Path::new(env!("CARGO_BIN_EXE_assay")), folder, words)
 }
 
-/// `assay-load`, where it was built.
+/// The path of `assay-load`, if it was built.
 pub(crate) fn assay_load() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_BIN_EXE_assay")).with_file_name("assay-load");
     beside.is_file().then_some(beside)

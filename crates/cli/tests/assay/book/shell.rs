@@ -1,5 +1,5 @@
-//! As much of a shell's grammar as command lines in docs have: words, quotes, a comment, where the
-//! command ends.
+//! The part of a shell's grammar used by command lines in the docs: words, quotes, comments, and the end
+//! of a command.
 
 /// The words of the first command of a line, or `None` while a quote is open.
 pub(crate) fn words(line: &str) -> Option<Vec<String>> {

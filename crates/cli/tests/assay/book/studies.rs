@@ -1,4 +1,4 @@
-//! Every whole study that stands in the docs.
+//! Checks every complete study in the docs.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ fn every_study_of_the_docs_passes() {
     let folder = tempfile::tempdir().unwrap();
     let mut checked = 0;
     for block in blocks() {
-        // Others show a part of a study. Examples of mistakes have their own tests.
+        // Other blocks are parts of studies. Examples of mistakes have their own tests.
         let is_whole = block.language == "toml"
             && block.text.contains("[[groups]]")
             && block.text.lines().any(|line| line.starts_with("title"));

@@ -1,4 +1,4 @@
-//! No Slurm, a Slurm without configuration, and folders that are no fleet.
+//! Missing Slurm, Slurm without configuration, and folders that are not a fleet.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use crate::bench::Bench;
 fn without_slurm_a_fleet_is_refused_with_the_remedy_and_nothing_is_made() {
     let bench = Bench::aside();
     let mut command = bench.program();
-    // fio is not looked for either, which is no reason: hosts of the fleet must have it.
+    // fio is missing here, too, which does not matter: the fleet's hosts must have it.
     command.args(["fleet", "run", "cpu-weight"]).env("PATH", bench.folder());
     let ended = bench.finish(command);
     ended.assert_code(4);
@@ -17,10 +17,9 @@ fn without_slurm_a_fleet_is_refused_with_the_remedy_and_nothing_is_made() {
     assert!(!bench.path("runs").exists());
 }
 
-/// An entry of PATH that is empty is the directory that somebody works in, and what lies there may be
-/// anybody's.
+/// An empty entry of PATH means the working directory, whose files may belong to another user.
 #[test]
-fn no_relative_entry_of_the_path_leads_to_a_slurm() {
+fn relative_entries_of_path_are_not_searched_for_slurm() {
     let bench = Bench::aside();
     for name in ["sinfo", "scontrol", "sbatch"] {
         let program = bench.write(name, "#!/bin/sh\n: > started\n");
@@ -52,7 +51,7 @@ fn a_slurm_without_configuration_is_named_with_what_to_set() {
 }
 
 #[test]
-fn a_study_with_a_mistake_is_found_before_slurm_is_asked() {
+fn mistakes_of_a_study_are_reported_before_slurm_is_called() {
     let bench = Bench::aside();
     let mut command = bench.program();
     command.args(["fleet", "run", "cpu-weight", "--set", "gruops=4"]).env("PATH", bench.folder());
@@ -62,7 +61,7 @@ fn a_study_with_a_mistake_is_found_before_slurm_is_asked() {
 }
 
 #[test]
-fn a_folder_that_is_no_fleet_is_said_to_be_none() {
+fn a_folder_that_is_not_a_fleet_is_refused() {
     let bench = Bench::aside();
     for command in ["status", "collect", "cancel", "resume"] {
         let ended = bench.assay(["fleet", command, "."]);

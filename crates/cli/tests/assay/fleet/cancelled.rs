@@ -1,4 +1,4 @@
-//! `assay fleet cancel` beside commands of Slurm that write down how they are called.
+//! `assay fleet cancel` with fake Slurm commands that record their arguments.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::bench::Bench;
 use crate::running::Ended;
 
-/// A fleet of two jobs that are none of ours, whose tasks have all ended.
+/// A fleet of two foreign jobs whose tasks have all ended.
 fn fleet(bench: &Bench) {
     let job = |job: u64| json!({ "job": job, "tasks": [], "at": "", "script": "" });
     let document = json!({
@@ -42,14 +42,14 @@ fn cancel(bench: &Bench, more: &[&str], caller: Option<&str>) -> Ended {
     bench.finish(command)
 }
 
-/// How scancel was called since the last look.
+/// The calls of scancel since the last check.
 fn calls(bench: &Bench) -> Vec<String> {
     let text = fs::read_to_string(bench.path("called")).unwrap_or_default();
     let _ = fs::remove_file(bench.path("called"));
     text.lines().map(str::to_owned).collect()
 }
 
-/// Numbers of jobs that somebody else has written into a folder end nothing.
+/// Job numbers that another user has written into a folder cancel nothing.
 #[test]
 fn a_fleet_that_others_may_change_cancels_no_job() {
     let bench = Bench::aside();
@@ -66,12 +66,12 @@ fn a_fleet_that_others_may_change_cancels_no_job() {
     assert_eq!(calls(&bench).len(), 4);
 }
 
-/// As root it would end whatever has the number by now.
+/// As root it could cancel a foreign job that now has the number.
 #[test]
 fn a_fleet_cancels_the_jobs_of_its_own_users_alone() {
     let bench = Bench::aside();
     fleet(&bench);
-    let wanted = |user: u32| {
+    let expected = |user: u32| {
         [17, 18].map(|job| {
             [
                 format!("--user={user} --quiet --state=PENDING {job}"),
@@ -81,12 +81,12 @@ fn a_fleet_cancels_the_jobs_of_its_own_users_alone() {
     };
     cancel(&bench, &[], None).assert_code(0);
     let own = geteuid().as_raw();
-    assert_eq!(calls(&bench), wanted(own).concat());
+    assert_eq!(calls(&bench), expected(own).concat());
     if geteuid().is_root() {
         cancel(&bench, &[], Some("65534")).assert_code(0);
         let mut called = calls(&bench);
         called.sort();
-        let mut both = [wanted(own).concat(), wanted(65534).concat()].concat();
+        let mut both = [expected(own).concat(), expected(65534).concat()].concat();
         both.sort();
         assert_eq!(called, both);
     }

@@ -1,5 +1,5 @@
-//! A Slurm of four nodes on one host, as Debian packages it: munged, slurmctld and four slurmd on
-//! ports of their own, with keys, configuration and state below a temporary folder.
+//! A Slurm cluster of four nodes on one host, as Debian packages it: munged, slurmctld and four slurmd on
+//! separate ports, with keys, configuration and state in a temporary folder.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -15,12 +15,12 @@ use tempfile::TempDir;
 
 use super::kill;
 
-/// How many nodes there are.
+/// Number of nodes.
 const NODES: usize = 4;
 
 const PROGRAMS: [&str; 5] = ["munged", "slurmctld", "slurmd", "sbatch", "squeue"];
 
-/// A cluster that runs. When it goes away, so do its processes and its files.
+/// A running cluster. Dropping it ends its processes and removes its files.
 pub(crate) struct Cluster {
     place: TempDir,
     munge: Child,
@@ -29,7 +29,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Why there can be none here.
+    /// Why there cannot be a cluster here, if so.
     pub(crate) fn why_not() -> Option<String> {
         let missing = PROGRAMS.into_iter().find(|program| find(program).is_none())?;
         Some(format!("{missing} is not installed (scripts/setup fleet does it)"))
@@ -56,7 +56,7 @@ impl Cluster {
         cluster
     }
 
-    /// What SLURM_CONF must name.
+    /// The value of SLURM_CONF.
     pub(crate) fn configuration(&self) -> PathBuf {
         self.place.path().join("slurm.conf")
     }
@@ -83,8 +83,8 @@ impl Cluster {
         self.nodes[node] = Some(self.daemon("slurmd", &["-N", &name], &name));
     }
 
-    /// What a power cut does: the node's daemon, the step that minds the task, the task, its run
-    /// and all workloads are gone at once, and nobody has put anything back.
+    /// Simulates a power cut: the node's daemon, the step that manages the task, the task, its run and all
+    /// workloads are gone at once, and nothing is restored.
     pub(crate) fn kill_node(&mut self, node: usize, task: &Value) {
         let task = u32::try_from(task["pid"].as_u64().unwrap()).unwrap();
         if let Some(mut daemon) = self.nodes[node].take() {
@@ -94,7 +94,7 @@ impl Cluster {
         kill(parent(task));
         let name = format!("SLURMD_NODENAME=assay{}", node + 1);
         let conf = self.configuration().display().to_string();
-        // Workloads may be started while this goes on, so it is done until nobody is left.
+        // Workloads may be started meanwhile, so repeat until none is left.
         for _ in 0..50 {
             let there = processes_with(&[&name, &conf]);
             if there.is_empty() {
@@ -119,7 +119,7 @@ impl Cluster {
         }
     }
 
-    /// Jobs that wait or run, one a line.
+    /// Waiting and running jobs, one per line.
     pub(crate) fn queued(&self) -> String {
         self.ask("squeue", &["--noheader"])
     }
@@ -152,7 +152,7 @@ impl Drop for Cluster {
             let _ = daemon.kill();
             let _ = daemon.wait();
         }
-        // Steps and jobs that a failed test has left: no other process knows this folder.
+        // Steps and jobs left by a failed test: no other process has this folder in its environment.
         let place = self.place.path().display().to_string();
         processes_with(&[&place]).into_iter().filter(|id| *id != std::process::id()).for_each(kill);
         let _ = self.munge.kill();
@@ -160,7 +160,7 @@ impl Drop for Cluster {
     }
 }
 
-/// munged with a key and a socket of this cluster's own.
+/// munged with this cluster's own key and socket.
 fn start_munge(root: &Path) -> Child {
     let folder = root.join("munge");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();

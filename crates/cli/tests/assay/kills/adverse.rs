@@ -1,6 +1,6 @@
-//! Kills while something else is wrong too: the ledger's disk is full or read-only, workloads are
-//! frozen by somebody else, another user's run goes on beside. A handful each, at random instants
-//! of the window; what a restore cannot do it says, and the next one does.
+//! Kills under adverse conditions: the ledger's disk is full or read-only, workloads are frozen by another
+//! program, another run is in progress. A few each, at random instants of the window; a restore reports what
+//! it cannot do, and the next one completes it.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -37,11 +37,11 @@ impl Victim {
         let text = Changes::Queue.study(&data).replace("\"1 s\"", "\"60 s\"");
         let study = bench.write(&format!("{name}.toml"), &text);
         let out = bench.path(name);
-        let talk = bench.path(&format!("talk-{name}"));
-        fs::create_dir(&talk).unwrap();
+        let output = bench.path(&format!("output-{name}"));
+        fs::create_dir(&output).unwrap();
         let mut command = bench.program();
         command.env("ASSAY_STATE", state).arg("run").arg(study).arg("--out").arg(&out);
-        let mut running = Running::start(command, &talk, out.clone());
+        let mut running = Running::start(command, &output, out.clone());
         running.wait_until("the window", |run| run.says("run"));
         Self { state: state.to_owned(), out, running }
     }
@@ -96,7 +96,7 @@ fn kills_while_the_disk_of_the_ledger_is_full_leave_no_trace() {
 }
 
 #[test]
-fn kills_while_the_state_folder_is_read_only_are_said_and_restored_afterwards() {
+fn kills_with_a_read_only_state_folder_are_reported_and_restored_afterwards() {
     let Some(bench) = Bench::on_busy_host("kills with a read-only state folder") else { return };
     let state = Mounted::tmpfs(bench.path("small"), 1);
     let at = state.at.clone();
@@ -105,8 +105,8 @@ fn kills_while_the_state_folder_is_read_only_are_said_and_restored_afterwards() 
         command.args(["-o", &format!("remount,{option}")]).arg(&at);
         command.status().unwrap().success()
     };
-    // The run holds its ledger open for writing, so that the file system can become read-only for
-    // the next one only when the run is dead.
+    // The run has its ledger open for writing, so the file system can only become read-only after the run
+    // is dead.
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let before = HostSnapshot::take();
@@ -125,7 +125,7 @@ fn kills_while_the_state_folder_is_read_only_are_said_and_restored_afterwards() 
     }
 }
 
-/// All at once, since each restore waits for what does not end.
+/// All at once, since each restore waits for the frozen processes.
 #[test]
 fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
     let test = "kills with frozen workloads";
@@ -149,14 +149,14 @@ fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
         })
         .collect();
     let restores = dead.iter().map(|((state, out), _)| {
-        let talk = state.with_extension("talk");
-        fs::create_dir(&talk).unwrap();
-        Running::start(restoring(&bench, state), &talk, out.clone())
+        let output = state.with_extension("output");
+        fs::create_dir(&output).unwrap();
+        Running::start(restoring(&bench, state), &output, out.clone())
     });
     for (number, restore) in restores.collect::<Vec<_>>().into_iter().enumerate() {
         let ended = restore.end(Duration::from_secs(120));
         assert_eq!(ended.status.code(), Some(6), "seed {seed}, kill {number}\n{}", ended.stderr);
-        ended.assert_says(&["do not end after SIGKILL"]);
+        ended.assert_says(&["survived SIGKILL"]);
     }
     dead.iter().for_each(|(_, freezer)| freezer.thaw());
     sleep(Duration::from_millis(200));
@@ -168,9 +168,9 @@ fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
     HostSnapshot::assert_same(&before, &format!("seed {seed}"));
 }
 
-/// Somebody pulls the disk and puts another one in before anybody restores.
+/// The disk is replaced by another one before the restore.
 #[test]
-fn kills_before_a_disk_is_exchanged_leave_the_other_disk_as_it_is() {
+fn kills_before_a_disk_is_replaced_leave_the_new_disk_unchanged() {
     let Some(bench) = Bench::on_busy_host("kills and exchanged disks") else { return };
     let device = OwnDevice::attach(&bench.path("disk"), 64);
     let seed = seed();
@@ -182,7 +182,7 @@ fn kills_before_a_disk_is_exchanged_leave_the_other_disk_as_it_is() {
     run.wait_until("the window", |run| run.says("run"));
     pause(&mut random);
     run.kill();
-    // Workloads, and then the mount, hold the disk until somebody takes them away.
+    // Workloads, and then the mount, hold the disk until they are removed.
     super::end_processes_in(&bench.out());
     let mounts = || fs::read_to_string("/proc/self/mounts").unwrap();
     let of_device = format!("{} ", device.node.display());

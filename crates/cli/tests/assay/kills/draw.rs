@@ -1,6 +1,5 @@
-//! Random instants: some anywhere in the time that a whole work takes, some before its ledger, some
-//! in each phase, the others between two marks of its progress, so that what passes quickly is met
-//! as often as what takes long.
+//! Random instants: some anywhere in the time of a whole work, some before its ledger, some in each phase,
+//! the others between two marks of its progress, so that short steps are hit as often as long ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,14 +14,14 @@ use super::progress::Phase;
 pub(super) enum When {
     /// This long after its start.
     Time(Duration),
-    /// This long after so many marks were seen (`progress.rs`).
+    /// This long after this number of marks (`progress.rs`).
     After { marks: usize, pause: Duration },
 }
 
 /// Who is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Victims {
-    /// The program alone; its workloads go on.
+    /// Only the program; its workloads continue.
     Program,
     /// The program and all workloads.
     AllThatItStarted,
@@ -33,16 +32,16 @@ pub(super) enum Victims {
 pub(super) struct Round {
     pub(super) when: When,
     pub(super) victims: Victims,
-    /// When a first restore is killed, where that is killed too; its marks count from its start.
+    /// When a first restore is killed as well, if so; its marks count from its start.
     pub(super) restore_killed: Option<When>,
 }
 
-/// A whole work that nobody killed.
+/// An undisturbed work.
 #[derive(Debug, Default)]
 pub(super) struct Whole {
-    /// When its marks came, and its end.
+    /// The times of its marks and of its end.
     pub(super) times: Vec<Duration>,
-    /// Its phases under a ledger: after how many marks each began first, and how long it lasted.
+    /// Its phases while a ledger exists: the number of marks before each, and its length.
     pub(super) phases: BTreeMap<Phase, (usize, Duration)>,
 }
 
@@ -50,7 +49,7 @@ pub(super) struct Whole {
 pub(super) struct Draw {
     random: SmallRng,
     whole: Whole,
-    /// Phases in which nothing was killed yet.
+    /// Phases without a kill so far.
     missing: BTreeSet<Phase>,
 }
 
@@ -71,12 +70,12 @@ impl Draw {
         Self { random: SmallRng::seed_from_u64(seed), whole, missing }
     }
 
-    /// A kill came in this phase.
+    /// Records a kill in this phase.
     pub(super) fn hit(&mut self, phase: Phase) {
         self.missing.remove(&phase);
     }
 
-    /// The phases in which a work of this kind can be killed, and was not yet.
+    /// The phases in which this work can be killed but has not been.
     pub(super) fn missing(&self) -> &BTreeSet<Phase> {
         &self.missing
     }
@@ -97,15 +96,15 @@ impl Draw {
         Round { when, victims, restore_killed }
     }
 
-    /// Anywhere in this part of the time before a mark.
+    /// A random instant in this part of the time before a mark.
     fn before(&mut self, mark: usize, part: f64) -> When {
         When::Time(self.whole.times[mark].mul_f64(self.random.random_range(0.0..part)))
     }
 
-    /// In one of the phases that are missing, while there are such.
+    /// A random instant in one of the missing phases, if any.
     fn by_phase(&mut self) -> When {
-        let wanted = |phase: &Phase| self.missing.is_empty() || self.missing.contains(phase);
-        let phases = self.whole.phases.iter().filter(|(phase, _)| wanted(phase));
+        let eligible = |phase: &Phase| self.missing.is_empty() || self.missing.contains(phase);
+        let phases = self.whole.phases.iter().filter(|(phase, _)| eligible(phase));
         let all: Vec<(usize, Duration)> = phases.map(|(_, place)| *place).collect();
         let (marks, length) = all[self.random.random_range(0..all.len())];
         When::After { marks, pause: length.mul_f64(self.random.random_range(0.0..0.9)) }
@@ -118,7 +117,7 @@ impl Draw {
         When::After { marks, pause: length.mul_f64(self.random.random_range(0.0..1.0)) }
     }
 
-    /// A restore takes some milliseconds, so most are killed by what they have done.
+    /// A restore takes some milliseconds, so most are killed by their progress instead of by time.
     fn of_restore(&mut self) -> When {
         let pause = Duration::from_micros(self.random.random_range(0..2_000));
         match self.random.random_bool(0.25) {

@@ -1,5 +1,5 @@
-//! How far a work has come, as it can be seen from outside: by the events of a run and by the
-//! lines of the ledger, each of which is written down between two changes of the host.
+//! Progress of a work, observed from outside: the events of a run and the lines of the ledger, each of which
+//! is written between two changes of the host.
 
 use std::fs;
 use std::path::Path;
@@ -11,25 +11,25 @@ use crate::bench::Bench;
 /// Where a kill landed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
-    /// Nothing was written down yet.
+    /// Nothing was recorded yet.
     BeforeTheLedger,
     /// The host was being changed, or workloads were being started.
     SetUp,
     /// Workloads ran.
     Window,
-    /// Workloads were being stopped and changes taken back.
+    /// Workloads were being stopped and changes restored.
     Restore,
-    /// Everything was back, the ledger was gone, and only the verdict was missing.
+    /// Everything was restored, the ledger was removed, and only the verdict was missing.
     AfterTheLedger,
 }
 
-/// One look at a work.
+/// One observation of a work.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     events: Vec<String>,
-    /// What the lines of the ledger are, `begin`, `intend` or `back`; `None` without a ledger.
+    /// The kinds of the ledger's lines, `begin`, `intend` or `back`; `None` without a ledger.
     ledger: Option<Vec<String>>,
-    /// Files that a command under limits has made.
+    /// Number of files that a command under limits has created.
     begun: bool,
     ended: bool,
 }
@@ -47,7 +47,7 @@ impl Progress {
         }
     }
 
-    /// A count that grows while the work goes on, until its ledger goes.
+    /// A count that grows during the work, until its ledger is removed.
     pub(super) fn marks(&self) -> usize {
         self.events.len() + self.lines() + usize::from(self.begun) + usize::from(self.ended)
     }
@@ -61,7 +61,7 @@ impl Progress {
         self.ledger.is_some()
     }
 
-    /// Where the work is.
+    /// The phase of the work.
     pub(super) fn phase(&self) -> Phase {
         let Some(lines) = &self.ledger else {
             let any = self.ended || self.events.iter().any(|event| is_over(event));
@@ -79,7 +79,7 @@ impl Progress {
     }
 }
 
-/// Whether this event of a run says that a window is behind.
+/// Whether this event of a run comes after a window.
 fn is_over(event: &str) -> bool {
     ["window is over", "stop workloads", "repeat is over"].contains(&event)
 }
@@ -87,7 +87,7 @@ fn is_over(event: &str) -> bool {
 fn ledger(bench: &Bench) -> Option<Vec<String>> {
     let files = entries(&bench.path("state/ledger"));
     let file = files.iter().find(|path| path.extension().is_some_and(|kind| kind == "jsonl"))?;
-    // It may be removed between the two looks.
+    // It may be removed between the two reads.
     let text = fs::read_to_string(file).ok()?;
     let kind = |line: &str| line.split('"').nth(1).unwrap_or_default().to_owned();
     Some(text.lines().map(kind).collect())

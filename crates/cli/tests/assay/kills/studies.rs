@@ -1,5 +1,4 @@
-//! Four studies, as short as studies get, that together make every kind of change that a host
-//! without null_blk allows.
+//! Four short studies that together make every kind of change possible on a host without null_blk.
 
 use std::path::Path;
 
@@ -12,7 +11,7 @@ pub(super) enum Changes {
     Queue,
     /// Groups in groups with knobs of several controllers.
     Knobs,
-    /// A directory of a file system that is there already.
+    /// A directory of an existing file system.
     Directory,
 }
 
@@ -50,7 +49,7 @@ impl Changes {
                 WRITER,
             ),
         };
-        // Groups are made, taken back and made again once more.
+        // Groups are made, removed and made again.
         let repeats = if matches!(self, Self::Knobs) { 2 } else { 1 };
         format!(
             "title = \"To be killed\"\n[design]\nrepeats = {repeats}\nwarm_up = \"0.1 s\"\nat_most \

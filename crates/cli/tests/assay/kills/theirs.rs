@@ -1,5 +1,5 @@
-//! Groups that belong to somebody else, one in each hierarchy that the kills use, with a process
-//! inside: whatever Assay does, they and their process stay.
+//! Foreign groups, one in each hierarchy that the kills use, with a process inside: they and their process
+//! must survive.
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ impl Theirs {
         Self { groups, process }
     }
 
-    /// That the process lives and sits where it sat.
+    /// Asserts that the process is alive and still in its groups.
     pub(super) fn assert_untouched(&mut self, when: &str) {
         assert!(self.process.try_wait().unwrap().is_none(), "{when}, a foreign process ended");
         let own = self.process.id().to_string();

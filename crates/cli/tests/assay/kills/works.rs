@@ -1,5 +1,5 @@
-//! What is killed: studies of the test's own, shipped ones, commands under limits by hand, and
-//! cases of conformance.
+//! The works to kill: studies made for the test, shipped studies, commands under limits, and conformance
+//! cases.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use std::process::Command;
 use super::studies::Changes;
 use crate::bench::Bench;
 
-/// What is killed again and again.
+/// A work that is killed repeatedly.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Work {
-    /// `assay run` of a study of the test's own.
+    /// `assay run` of a study made for the test.
     Study(Changes),
     /// `assay run` of the shipped study cpu-weight.
     CpuWeight,
@@ -19,11 +19,11 @@ pub(super) enum Work {
     CpuQuota,
     /// `assay exec` of a command that leaves a process behind.
     Exec,
-    /// `assay conform` of cases that change what other works do not.
+    /// `assay conform` of cases with changes that other works do not make.
     Conform,
 }
 
-/// What the command under limits does. Files say how far it has come.
+/// The command under limits. Files mark its progress.
 const COMMAND: &str = "touch begun; (setsid sleep 0.8 &); head -c 100000000 /dev/zero | tail | wc -c \
                        > size; sleep 0.2; touch ended";
 

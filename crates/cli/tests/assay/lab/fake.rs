@@ -1,11 +1,11 @@
-//! Guests that hang, panic or end, played by a script in the place of virtme-run: everything of
-//! the lab but the machine is real, and no test waits for a boot.
+//! Guests that hang, panic or end, simulated by a script in place of virtme-run: only the machine is fake,
+//! and no test waits for a boot.
 
 use std::fs;
 
 use super::{Host, script};
 
-/// Finds what the lab shares with the guest, and the file of the console.
+/// Finds the folders that the lab shares with the guest, and the file of the console.
 const PLAYER: &str = r#"for word in "$@"; do
     case $word in
     run/assay/lab=*) share=${word#*=} ;;
@@ -21,7 +21,7 @@ fn played(by: &str) -> Host {
     host
 }
 
-/// The guest's failure ends with what its console said, which is kept where the error says.
+/// Asserts that the guest's error shows the end of its console and names the file that keeps it.
 fn fails(by: &str, says: &[&str]) {
     let host = played(by);
     host.refuses(&["exec", "--timeout", "2s", "--", "true"], says);
@@ -34,7 +34,7 @@ fn fails(by: &str, says: &[&str]) {
 fn a_guest_that_does_not_come_up_is_ended_at_the_time_limit() {
     fails(
         "echo last words >\"$console\"; sleep 1000",
-        &["was not up within the time limit of 2 s", "last words", "console", "--timeout"],
+        &["did not boot within the time limit of 2 s", "last words", "console", "--timeout"],
     );
 }
 
@@ -42,7 +42,7 @@ fn a_guest_that_does_not_come_up_is_ended_at_the_time_limit() {
 fn a_command_that_hangs_is_ended_at_the_time_limit() {
     fails(
         "echo last words >\"$console\"; : >\"$share/reached\"; : >\"$share/ready\"; sleep 1000",
-        &["the command was not done within the time limit of 2 s", "last words", "--timeout"],
+        &["the command did not finish within the time limit of 2 s", "last words", "--timeout"],
     );
 }
 
@@ -51,7 +51,7 @@ fn a_panic_is_named() {
     fails(
         "echo '[    9.1] Kernel panic - not syncing: last words' >\"$console\"
          : >\"$share/reached\"; : >\"$share/ready\"; exit 1",
-        &["ended before its command was done: Kernel panic - not syncing: last words"],
+        &["ended before its command finished: Kernel panic - not syncing: last words"],
     );
 }
 

@@ -1,5 +1,4 @@
-//! Real guests. Each is booted once and shared by several tests; docs/lab.md says what a boot
-//! costs.
+//! Real guests. Each is booted once and shared by several tests; see docs/lab.md for the cost of a boot.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -12,8 +11,8 @@ use super::shared::{PATIENCE, Visit, tree, visit, why_not};
 use crate::bench::Bench;
 use crate::running::{Running, json};
 
-/// Everything that is asked of one guest with two nodes and cgroup v2. Runs that saturate
-/// something come last, so that nothing else is slowed down by what they leave.
+/// All parts for the guest with two nodes and cgroup v2. Runs that saturate a resource come last, so that
+/// they do not slow down others.
 const ON_V2: &str = r#"
 assay=$1 scripts=$2
 shares() { # scheduler, requests a second
@@ -67,7 +66,7 @@ fn on_v2(test: &str) -> Option<&'static Visit> {
 }
 
 #[test]
-fn a_guest_has_the_layout_nodes_disks_and_swap_that_were_asked_for() {
+fn a_guest_has_the_requested_layout_nodes_disks_and_swap() {
     let Some(guest) = on_v2("what a guest has") else { return };
     assert_eq!(guest.part("layout").text, "cgroup2fs");
     assert_eq!(guest.part("distances").text, "10 31\n31 10");
@@ -104,7 +103,7 @@ fn a_guest_of_two_nodes_keeps_what_cpuset_core_and_pids_document() {
     let document = guest.part("conform").json();
     assert_eq!((&document["schema"], &document["layout"]), (&1.into(), &"v2".into()));
     let cases = document["cases"].as_array().unwrap();
-    // An emulated machine on a busy host is under pressure by itself.
+    // An emulated machine on a busy host has pressure of its own.
     let of_time = |case: &Value| case["behaviour"].as_str().unwrap().starts_with("pressure-");
     let broken: Vec<&Value> =
         cases.iter().filter(|case| case["verdict"] == "broken" && !of_time(case)).collect();
@@ -122,7 +121,7 @@ fn a_guest_of_two_nodes_keeps_what_cpuset_core_and_pids_document() {
     assert_eq!(of("fork-above-the-limit-fails")["verdict"], "kept");
 }
 
-/// The trial of a document with this level of a factor.
+/// The trial with this level of a factor.
 fn trial<'d>(document: &'d Value, factor: &str, level: &str) -> &'d Value {
     let trials = document["trials"].as_array().unwrap();
     trials
@@ -148,27 +147,27 @@ fn codes(promise: &Value) -> Vec<&str> {
 fn a_guest_s_nodes_are_shown_with_their_distances() {
     let Some(guest) = on_v2("topology in a guest") else { return };
     let text = &guest.part("host").text;
-    for said in ["node 0  CPUs 0", "node 1  CPUs 1", "distances", "31", "not available"] {
-        assert!(text.contains(said), "no `{said}` in {text}");
+    for part in ["node 0  CPUs 0", "node 1  CPUs 1", "distances", "31", "not available"] {
+        assert!(text.contains(part), "no `{part}` in {text}");
     }
 }
 
 #[test]
-fn programs_that_place_by_themselves_are_caught_with_their_cause() {
+fn programs_that_place_themselves_are_detected_with_their_cause() {
     let Some(guest) = on_v2("wrong placements in a guest") else { return };
     let document = guest.part("misplaced").json();
     assert_eq!(document["verdict"], "broken", "{document:#}");
     for (program, measure) in [("memory", "pages"), ("threads", "threads")] {
         let caught = promise(trial(&document, "program", program), measure);
         assert_eq!(caught["verdict"], "broken", "{caught:#}");
-        // Whether a look came before the program moved its thread is a matter of time.
+        // Whether a look comes before the program moves its thread depends on timing.
         let code = codes(caught)[0];
         assert!(["C-PLACE-TOOL", "C-PLACE-NOT-APPLIED"].contains(&code), "{caught:#}");
     }
 }
 
 #[test]
-fn pages_follow_their_policy_and_the_closed_form_stands_beside_the_gain() {
+fn pages_follow_their_policy_and_the_gain_has_its_expected_value() {
     let Some(guest) = on_v2("placements in a guest") else { return };
     let document = guest.part("placement").json();
     for memory in ["first touch", "interleave:0-1", "bind:1"] {
@@ -195,23 +194,23 @@ fn pages_follow_their_policy_and_the_closed_form_stands_beside_the_gain() {
 }
 
 #[test]
-fn flags_of_a_program_that_sees_one_node_are_told_to_change_nothing() {
+fn flags_of_a_program_that_sees_one_node_are_reported_to_have_no_effect() {
     let Some(guest) = on_v2("flags of stressapptest in a guest") else { return };
     let document = guest.part("flags").json();
     assert_eq!(document["trials"].as_array().unwrap().len(), 2, "{document:#}");
     for trial in document["trials"].as_array().unwrap() {
-        let seen = promise(trial, "copy.nodes_seen");
-        // A busy guest ends a repeat before stressapptest said what it saw; two that agree to the
-        // last digit prove nothing.
-        let counted = seen["errors"].as_array().map_or(0, Vec::len);
+        let judgement = promise(trial, "copy.nodes_seen");
+        // A busy guest ends a repeat before stressapptest prints its nodes; two identical numbers prove
+        // nothing.
+        let counted = judgement["errors"].as_array().map_or(0, Vec::len);
         if counted < 3 {
             return skip(
                 "flags in a guest",
-                &format!("the guest was too slow: {}", seen["reason"]),
+                &format!("the guest was too slow: {}", judgement["reason"]),
             );
         }
-        assert_eq!(seen["verdict"], "broken", "{seen:#}");
-        assert_eq!(codes(seen), ["C-PLACE-BLIND"], "{seen:#}");
+        assert_eq!(judgement["verdict"], "broken", "{judgement:#}");
+        assert_eq!(codes(judgement), ["C-PLACE-BLIND"], "{judgement:#}");
         assert_eq!(promise(trial, "pages")["verdict"], "kept", "{trial:#}");
     }
 }
@@ -233,9 +232,9 @@ fn a_mix_on_two_nodes_runs_and_its_pages_lie_where_they_should() {
     assert!(first["name"] == "first.streamcluster" && rate > Some(0.0), "{first:#}");
 }
 
-/// Weights 1 to 8 were told apart in their order, by whichever scheduler divides. How exactly is
-/// a matter of time, which a guest does not keep; where its processors were too slow to ask for
-/// what the disk has, the verdict is void for that reason and nothing is shown.
+/// Asserts that weights 1 to 8 give shares in their order, under either scheduler. Their exact size depends
+/// on timing, which is not reliable in a guest; if its processors were too slow to saturate the disk, the
+/// verdict is void for that reason.
 fn divided(guest: &Visit, scheduler: &str, obeyed_by: &str) {
     let part = guest.part(scheduler);
     assert!(matches!(part.code, 0 | 1 | 3), "{part:?}");
@@ -246,7 +245,7 @@ fn divided(guest: &Visit, scheduler: &str, obeyed_by: &str) {
         let all = trial["validity"].as_array().unwrap();
         all.iter().find(|check| check["check"] == name).unwrap_or_else(|| panic!("no {name}"))
     };
-    // What was set, and who obeys it, does not depend on time.
+    // The settings and their scheduler do not depend on timing.
     for name in ["workloads", "knobs", "scheduler"] {
         assert_eq!(check(name)["ok"], true, "{trial:#}");
     }
@@ -299,8 +298,8 @@ to = "io.weight"
 within = "50 %"
 "#;
 
-/// A workload that has become root in its guest and leaves what it can where the run's folder is
-/// handed over, and where the lab reads what the guest says.
+/// A workload that is root in its guest and leaves harmful files in the folder that is copied back, and where
+/// the lab reads the guest's output.
 const HOSTILE: &str = r#"
 [[groups]]
 name = "hostile"
@@ -321,7 +320,7 @@ sleep 3600
 """]
 "#;
 
-/// Nothing of it is in the run folder but files without power.
+/// Asserts that the run folder has only harmless files.
 fn assert_harmless(folder: &Path) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
@@ -337,7 +336,7 @@ fn assert_harmless(folder: &Path) {
 /// The caveat of every verdict from an emulated guest.
 const CAVEAT: &str = "emulated guest: placement and logic hold, times do not";
 
-/// A place for a test with a guest of its own, and the host as it is while no test has it.
+/// The environment of a test with its own guest, and a snapshot of the host without the lock.
 fn own_guest(test: &str) -> Option<(Bench, HostSnapshot)> {
     if is_for_guests() {
         return None;
@@ -356,7 +355,7 @@ fn assert_untouched(bench: &Bench, before: &HostSnapshot, when: &str) {
 }
 
 #[test]
-fn a_run_in_a_hybrid_guest_brings_its_folder_back_with_the_caveat_of_guests() {
+fn a_run_in_a_hybrid_guest_returns_its_folder_with_the_caveat_of_guests() {
     const TEST: &str = "a run in a hybrid guest";
     let Some((bench, before)) = own_guest(TEST) else { return };
     let study = bench.write("small.toml", &format!("{SMALL}{HOSTILE}"));
@@ -369,7 +368,7 @@ fn a_run_in_a_hybrid_guest_brings_its_folder_back_with_the_caveat_of_guests() {
     let ended = Running::start(command, bench.folder(), bench.out()).end(PATIENCE);
     ended.assert_verdict();
     assert_untouched(&bench, &before, "after a run in a guest");
-    ended.assert_says(&["things that the guest has left are no regular files and stay there"]);
+    ended.assert_says(&["results of the guest are not regular files and were not copied"]);
     assert!(bench.out().join("shell").is_file(), "the hostile workload never ran");
     assert_harmless(&bench.out());
     assert!(ended.stdout.contains("emulated guest"), "{}", ended.stdout);
@@ -397,7 +396,7 @@ fn a_kernel_that_panics_ends_the_lab_with_its_console() {
         .arg("cat /proc/self/cgroup; sleep 3; echo c >/proc/sysrq-trigger; sleep 60");
     let ended = Running::start(command, bench.folder(), bench.out()).end(PATIENCE);
     ended.assert_code(4);
-    ended.assert_says(&["ended before its command was done", "Kernel panic", "sysrq", "console"]);
+    ended.assert_says(&["ended before its command finished", "Kernel panic", "sysrq", "console"]);
     // The layout was v1 by then: every controller on a hierarchy of its own.
     for controllers in ["cpu,cpuacct", "cpuset", "memory", "blkio", "net_cls,net_prio"] {
         assert!(ended.stdout.contains(&format!(":{controllers}:/")), "{}", ended.stdout);

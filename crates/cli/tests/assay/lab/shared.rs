@@ -1,4 +1,4 @@
-//! Guests that many tests share: booted once, by whoever comes first.
+//! Guests shared by many tests: booted once, by the first test.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::bench::Bench;
 use crate::running::{Ended, Running};
 
-/// What one part of a guest's script said, and its exit code.
+/// Output and exit code of one part of a guest's script.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) code: i32,
@@ -20,23 +20,23 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Its text as a JSON document.
+    /// The output as a JSON document.
     pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
-/// A guest that has come and gone.
+/// A guest that has ended.
 #[derive(Debug)]
 pub(super) struct Visit {
     pub(super) ended: Ended,
     pub(super) parts: BTreeMap<String, Part>,
-    /// How the host differs from what it was before.
+    /// Differences of the host before and after.
     pub(super) differences: String,
 }
 
 impl Visit {
-    /// A part by its name.
+    /// The part with this name.
     pub(super) fn part(&self, name: &str) -> &Part {
         self.parts.get(name).unwrap_or_else(|| panic!("no part {name} in {:#?}", self.ended))
     }
@@ -45,7 +45,7 @@ impl Visit {
 /// Far more than a guest needs on an idle machine, where it takes a minute or two.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1500);
 
-/// Why no guest with this kernel can be had here; a kernel that is not in the cache is fetched.
+/// Why no guest with this kernel is available, if so; a kernel that is not in the cache is fetched.
 pub(super) fn why_not(kernel: &str) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("not root".to_owned());
@@ -65,8 +65,8 @@ pub(super) fn why_not(kernel: &str) -> Option<String> {
     had.err().map(|error| error.what)
 }
 
-/// Boots a guest and has it run a script, once for all tests that ask. `None`, said and counted
-/// for each of them, where that cannot be.
+/// Boots a guest and runs a script in it, once for all tests that use it. `None`, printed and counted as
+/// skipped for each of them, if that is not possible.
 pub(super) fn visit(
     once: &'static OnceLock<Result<Visit, String>>,
     test: &str,
@@ -103,7 +103,7 @@ fn run(kernel: &str, options: &[&str], script: &str) -> Visit {
         .args(["lab", "exec", "--kernel", kernel, "--timeout", "20min"])
         .args(options)
         .args(["--", "sh"])
-        // What lies in /tmp is seen in the guest as everything else is.
+        // /tmp is visible in the guest like everything else.
         .arg(path)
         .arg(env!("CARGO_BIN_EXE_assay"))
         .arg(tree());
@@ -113,12 +113,12 @@ fn run(kernel: &str, options: &[&str], script: &str) -> Visit {
     Visit { ended, parts, differences }
 }
 
-/// The scripts of this tree, which a guest sees and must not be able to change.
+/// The scripts of this tree, which a guest can read but must not be able to change.
 pub(super) fn tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts").canonicalize().unwrap()
 }
 
-/// `part NAME COMMAND...` runs a command and frames what it says.
+/// `part NAME COMMAND...` runs a command and frames its output.
 const PARTS: &str = "part() { name=$1; shift; echo \"@@ begin $name\"; \"$@\"; code=$?; echo; \
                      echo \"@@ end $name $code\"; }\n";
 

@@ -1,4 +1,4 @@
-//! The program of docs/notebook.md, held against what Assay says of the same run.
+//! The program of docs/notebook.md, compared with Assay's verdict on the same run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::bench::Bench;
 use crate::running::json;
 use assay_test_support::{entries, skip};
 
-/// Runs the program on the run of this test. `None`, said and counted, where there is no Polars.
+/// Runs the program on the run of this test. `None`, printed and counted as skipped, without Polars.
 fn by_hand(bench: &Bench) -> Option<Output> {
     let python = match python() {
         Ok(python) => python,
@@ -24,7 +24,7 @@ fn by_hand(bench: &Bench) -> Option<Output> {
     Some(Command::new(python).arg(script).current_dir(bench.folder()).output().unwrap())
 }
 
-/// That the program comes to the verdict that the run folder of this test holds, number by number.
+/// Asserts that the program gives the verdict in the run folder of this test, number by number.
 #[track_caller]
 pub(crate) fn assert_recomputed(bench: &Bench) {
     let Some(ran) = by_hand(bench) else { return };
@@ -38,7 +38,7 @@ pub(crate) fn assert_recomputed(bench: &Bench) {
     let groups = verdict["trials"].as_array().unwrap().iter();
     let groups = groups.flat_map(|trial| trial["promises"].as_array().unwrap());
     let groups: usize = groups.map(|promise| promise["groups"].as_array().unwrap().len()).sum();
-    // Expected, seen, both ends and the verdict of each at least.
+    // At least the expected and observed share, both ends and the verdict of each.
     assert!(compared > 5 * groups, "{compared} of {groups} groups: {out}");
 }
 
@@ -87,12 +87,12 @@ fn verdicts_of_made_up_runs_are_those_of_the_page_and_a_changed_digit_is_found()
     assert_eq!(trials.len(), words.len());
     assert_recomputed(&bench);
 
-    // The last digit that any report prints is the fifth.
+    // No report prints more than five digits.
     let mut changed = verdict;
     let low = &mut changed["trials"][0]["promises"][0]["groups"][1]["low"];
     *low = Value::from(low.as_f64().unwrap() * (1.0 + 1e-6));
     fs::write(&path, changed.to_string()).unwrap();
     let Some(ran) = by_hand(&bench) else { return };
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(!ran.status.success() && said.contains("task2 low"), "{said}");
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    assert!(!ran.status.success() && stderr.contains("task2 low"), "{stderr}");
 }

@@ -1,4 +1,4 @@
-//! A run that never was: what recorded ones do not show. Each trial is one case of docs/judging.md.
+//! A synthetic run with cases that recorded runs do not have. Each trial is one case of docs/judging.md.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use rand::{Rng, SeedableRng};
 const START_NS: u64 = 10_000_000_000;
 const STEP_NS: u64 = 100_000_000;
 
-/// One trial: ten seconds a repeat, and what each group gets in a step, as a multiple of its share.
+/// One trial: ten seconds per repeat, and the amount of each group per step, as a multiple of its share.
 struct Case {
     what: &'static str,
     verdict: &'static str,
@@ -50,7 +50,7 @@ impl Case {
     }
 }
 
-/// Groups of equal weight, as many as make two pools.
+/// Groups of equal weight, enough for two pools.
 const MANY: [u32; 18] = [100; 18];
 const FOUR: [u32; 4] = [100, 200, 400, 800];
 
@@ -85,7 +85,7 @@ fn of_shares() -> Vec<Case> {
                 1 => 0.0,
                 _ => 1.0,
             },
-            ..Case::new("one gets nothing and one is served in few turns", "undecided", &[100; 4])
+            ..Case::new("one gets nothing and one is served in few steps", "undecided", &[100; 4])
         },
         Case {
             times: |_, group, step| if group == 2 && step < 15 { 1.8 } else { 1.0 },
@@ -158,7 +158,7 @@ fn of_others() -> Vec<Case> {
     ]
 }
 
-/// Five repeats of which the last was ended by hand and was not like the others.
+/// Five repeats, the last of which was interrupted and differs from the others.
 fn of_left_out() -> Vec<Case> {
     let case = |what| Case {
         repeats: 5,
@@ -188,7 +188,7 @@ fn of_left_out() -> Vec<Case> {
     ]
 }
 
-/// What looks as if it were known.
+/// Cases that look decided but are not.
 fn of_doubt() -> Vec<Case> {
     vec![
         Case {
@@ -219,7 +219,7 @@ fn of_doubt() -> Vec<Case> {
     ]
 }
 
-/// Writes the run and says which trial is to come to which verdict.
+/// Writes the run; returns the expected verdict of each trial.
 pub(super) fn write(folder: &Path) -> Vec<(&'static str, &'static str)> {
     let recorded =
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../test-support/faults/limit-too-high");
@@ -322,7 +322,7 @@ impl Case {
         }
     }
 
-    /// Pages that came back and bytes held: 300 000 pages a second and ten million bytes between all.
+    /// Refaulted pages and bytes held: 300 000 pages per second and ten million bytes in total.
     fn table(&self, repeat: usize, random: &mut SmallRng) -> Table {
         let sum: u32 = self.weights.iter().sum();
         let mut table = Table {
@@ -335,7 +335,7 @@ impl Case {
         let mut pages = vec![0.0; self.weights.len()];
         for step in 0..104_usize {
             for (group, weight) in self.weights.iter().enumerate() {
-                // The first two readings come before the start.
+                // The first two readings are before the start.
                 let times = (self.times)(repeat, group, step.saturating_sub(2));
                 let noise = 1.0 + self.noise * (2.0 * random.random::<f64>() - 1.0);
                 let now = f64::from(*weight) / f64::from(sum) * times * noise;

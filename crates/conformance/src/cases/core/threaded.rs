@@ -4,124 +4,128 @@ use assay_kernel::{Error, clock};
 use rustix::io::Errno;
 
 use crate::cases::cpu::account::{Reading, judge_usage};
-use crate::errno_name::words;
+use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::outcome::Outcome;
 use crate::running::Running;
 
-/// A domain `d` with threaded groups `d/t1` and `d/t2`, and a process in `d` with two spinning
-/// threads, of which the ids come back.
-fn domain(ground: &Fixture, spin: &str) -> Result<(Running, Vec<u32>), Error> {
-    ground.make("d")?;
+/// Creates a domain `d` with threaded groups `d/t1` and `d/t2`, and a process in `d` with two
+/// spinning threads. Returns the probe and the thread ids.
+fn domain(fixture: &Fixture, spin: &str) -> Result<(Running, Vec<u32>), Error> {
+    fixture.make("d")?;
     for group in ["d/t1", "d/t2"] {
-        ground.make(group)?;
-        ground.write(group, "cgroup.type", "threaded")?;
+        fixture.make(group)?;
+        fixture.write(group, "cgroup.type", "threaded")?;
     }
-    let mut probe = ground.start("d", spin)?;
+    let mut probe = fixture.start("d", spin)?;
     let mut threads = Vec::new();
     while threads.len() < 2 {
         let line = probe.line()?.unwrap_or_default();
         match line.strip_prefix("thread ").and_then(|id| id.parse().ok()) {
             Some(id) => threads.push(id),
-            None => return Err(unexpected(ground, &line)),
+            None => return Err(unexpected(fixture, &line)),
         }
     }
     Ok((probe, threads))
 }
 
-fn unexpected(ground: &Fixture, line: &str) -> Error {
-    Error::unexpected("start", &ground.directory("d"), format!("the probe said `{line}`"))
+fn unexpected(fixture: &Fixture, line: &str) -> Error {
+    Error::unexpected(
+        "start",
+        &fixture.directory("d"),
+        format!("unexpected output of the probe: `{line}`"),
+    )
 }
 
-/// The group of a thread on cgroup v2, as /proc tells it.
-fn group_of(ground: &Fixture, pid: u32, tid: u32) -> Result<String, Error> {
-    let text = ground.root().read(format!("/proc/{pid}/task/{tid}/cgroup"))?;
+/// The cgroup v2 group of a thread, from /proc.
+fn group_of(fixture: &Fixture, pid: u32, tid: u32) -> Result<String, Error> {
+    let text = fixture.root().read(format!("/proc/{pid}/task/{tid}/cgroup"))?;
     let line = text.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
     Ok(line.rsplit('/').next().unwrap_or_default().to_owned())
 }
 
-pub(super) fn apart(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let (probe, threads) = domain(ground, "spin threads=2")?;
+pub(super) fn apart(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let (probe, threads) = domain(fixture, "spin threads=2")?;
     for (tid, group) in threads.iter().zip(["d/t1", "d/t2"]) {
-        ground.write(group, "cgroup.threads", &tid.to_string())?;
+        fixture.write(group, "cgroup.threads", &tid.to_string())?;
     }
-    let mut found = Vec::new();
+    let mut groups = Vec::new();
     for tid in [probe.pid(), threads[0], threads[1]] {
-        found.push(group_of(ground, probe.pid(), tid)?);
+        groups.push(group_of(fixture, probe.pid(), tid)?);
     }
-    Ok(judge_apart(&found))
+    Ok(judge_apart(&groups))
 }
 
-fn judge_apart(found: &[String]) -> Outcome {
-    let seen = format!("a process and its two threads are in {}", found.join(", "));
-    Outcome::holds(found == ["d", "t1", "t2"], seen)
+fn judge_apart(groups: &[String]) -> Outcome {
+    let evidence = format!("a process and its two threads are in {}", groups.join(", "));
+    Outcome::holds(groups == ["d", "t1", "t2"], evidence)
 }
 
-/// CPU time of a thread by its own clock against what its group counts.
-pub(super) fn accounted_apart(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let (probe, threads) = domain(ground, "spin threads=2")?;
+/// A thread's own CPU clock compared with the count of its group.
+pub(super) fn accounted_apart(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let (probe, threads) = domain(fixture, "spin threads=2")?;
     for (tid, group) in threads.iter().zip(["d/t1", "d/t2"]) {
-        ground.write(group, "cgroup.threads", &tid.to_string())?;
+        fixture.write(group, "cgroup.threads", &tid.to_string())?;
     }
     let (pid, tid) = (probe.pid(), threads[0]);
-    if clock::thread_of_process_cpu_ns(ground.root(), pid, tid).is_none() {
+    if clock::thread_of_process_cpu_ns(fixture.root(), pid, tid).is_none() {
         return Ok(Outcome::not_available("/proc/PID/task/TID/schedstat (CONFIG_SCHED_INFO)"));
     }
     let own = || {
-        clock::thread_of_process_cpu_ns(ground.root(), pid, tid)
-            .ok_or_else(|| unexpected(ground, "nothing more: it has ended"))
+        clock::thread_of_process_cpu_ns(fixture.root(), pid, tid)
+            .ok_or_else(|| unexpected(fixture, "end of output"))
     };
-    let count = || Ok(ground.keyed("d/t1", "cpu.stat", "usage_usec")? * 1000);
+    let count = || Ok(fixture.keyed("d/t1", "cpu.stat", "usage_usec")? * 1000);
     let first = Reading::take(own, count)?;
     let before = own()?;
-    ground.wait_for(10.0, || Ok(own()?.saturating_sub(before) >= 200_000_000))?;
+    fixture.wait_for(10.0, || Ok(own()?.saturating_sub(before) >= 200_000_000))?;
     let last = Reading::take(own, count)?;
     Ok(judge_usage(first, last, "one of two threads, alone in its group"))
 }
 
-/// A thread cannot go to a group outside its domain.
-pub(super) fn stays_in_domain(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let (_probe, threads) = domain(ground, "spin threads=2 duty=5")?;
-    ground.make("other")?;
-    let outside = ground.refusal("other", "cgroup.threads", &threads[0].to_string());
-    let inside = ground.refusal("d/t1", "cgroup.threads", &threads[0].to_string());
+/// A thread cannot be moved outside its domain.
+pub(super) fn stays_in_domain(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let (_probe, threads) = domain(fixture, "spin threads=2 duty=5")?;
+    fixture.make("other")?;
+    let outside = fixture.refusal("other", "cgroup.threads", &threads[0].to_string());
+    let inside = fixture.refusal("d/t1", "cgroup.threads", &threads[0].to_string());
     Ok(judge_domain(inside, outside))
 }
 
 fn judge_domain(inside: Option<Errno>, outside: Option<Errno>) -> Outcome {
-    let seen = format!(
+    let evidence = format!(
         "a thread to a group of its domain: {}, to another domain: {}",
-        words(inside),
-        words(outside)
+        errno_text(inside),
+        errno_text(outside)
     );
-    Outcome::holds(inside.is_none() && outside == Some(Errno::OPNOTSUPP), seen)
+    Outcome::holds(inside.is_none() && outside == Some(Errno::OPNOTSUPP), evidence)
 }
 
-/// What types a threaded group makes of its surroundings, and that the way is one-way.
-pub(super) fn types(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.make("d")?;
-    ground.make("d/t")?;
-    ground.write("d/t", "cgroup.type", "threaded")?;
-    ground.make("d/t/fresh")?;
-    let found = ["d", "d/t", "d/t/fresh"].map(|group| ground.read(group, "cgroup.type"));
-    let found = found.into_iter().collect::<Result<Vec<String>, Error>>()?;
-    let back = ground.refusal("d/t", "cgroup.type", "domain");
-    let listed = crate::errno_name::errno_name(ground.read("d/t", "cgroup.procs"));
-    Ok(judge_types(&found, back, listed))
+/// The types of a threaded group, its parent and its child; the change is irreversible.
+pub(super) fn types(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.make("d")?;
+    fixture.make("d/t")?;
+    fixture.write("d/t", "cgroup.type", "threaded")?;
+    fixture.make("d/t/fresh")?;
+    let types = ["d", "d/t", "d/t/fresh"].map(|group| fixture.read(group, "cgroup.type"));
+    let types = types.into_iter().collect::<Result<Vec<String>, Error>>()?;
+    let reverted = fixture.refusal("d/t", "cgroup.type", "domain");
+    let procs_read = crate::errno_name::errno_of(fixture.read("d/t", "cgroup.procs"));
+    Ok(judge_types(&types, reverted, procs_read))
 }
 
-fn judge_types(found: &[String], back: Option<Errno>, listed: Option<Errno>) -> Outcome {
-    let seen = format!(
+fn judge_types(types: &[String], reverted: Option<Errno>, procs_read: Option<Errno>) -> Outcome {
+    let evidence = format!(
         "a threaded group, the one above and a fresh one below: {}, {}, {}; back to domain: {}; \
          its cgroup.procs: {}",
-        found[1],
-        found[0],
-        found[2],
-        words(back),
-        words(listed)
+        types[1],
+        types[0],
+        types[2],
+        errno_text(reverted),
+        errno_text(procs_read)
     );
-    let right = found == ["domain threaded", "threaded", "domain invalid"];
-    Outcome::holds(right && back.is_some() && listed == Some(Errno::OPNOTSUPP), seen)
+    let right = types == ["domain threaded", "threaded", "domain invalid"];
+    Outcome::holds(right && reverted.is_some() && procs_read == Some(Errno::OPNOTSUPP), evidence)
 }
 
 #[cfg(test)]
@@ -143,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_back_from_threaded_is_broken() {
+    fn reverting_a_threaded_group_is_broken() {
         let names = ["domain threaded", "threaded", "domain invalid"].map(str::to_owned);
         let (no, not) = (Some(Errno::INVAL), Some(Errno::OPNOTSUPP));
         assert_eq!(judge_types(&names, no, not).verdict, Verdict::Kept);

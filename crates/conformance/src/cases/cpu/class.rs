@@ -1,10 +1,10 @@
-//! What kind of scheduling a group gets: by nice value, idle, clamped, real-time.
+//! Scheduling classes of groups: nice values, idle, clamped, real-time.
 
 use assay_kernel::Error;
 use rustix::io::Errno;
 
 use super::weight::{cpu_times, decide};
-use crate::errno_name::words;
+use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::interval::Interval;
 use crate::outcome::{Outcome, Verdict};
@@ -13,74 +13,74 @@ use crate::windows::Window;
 /// Weights of the nice values 0 and 5 (`sched_prio_to_weight`, kernel/sched/core.c).
 const NICE: [(&str, f64); 2] = [("0", 1024.0), ("5", 335.0)];
 
-pub(super) fn by_nice(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.go_first()?;
+pub(super) fn by_nice(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.go_first()?;
     let mut probes = Vec::new();
     for (nice, _) in NICE {
         let name = format!("n{nice}");
-        ground.make(&name)?;
-        ground.write(&name, "cpu.weight.nice", nice)?;
-        probes.push(ground.start(&name, &format!("spin cpu={}", ground.cpu()))?);
+        fixture.make(&name)?;
+        fixture.write(&name, "cpu.weight.nice", nice)?;
+        probes.push(fixture.start(&name, &format!("spin cpu={}", fixture.cpu()))?);
     }
-    decide(ground, &probes, &NICE.map(|(_, weight)| weight))
+    decide(fixture, &probes, &NICE.map(|(_, weight)| weight))
 }
 
-pub(super) fn idle_beside_busy(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.go_first()?;
+pub(super) fn idle_beside_busy(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.go_first()?;
     let mut probes = Vec::new();
     for (name, idle) in [("idle", "1"), ("busy", "0")] {
-        ground.make(name)?;
-        ground.write(name, "cpu.idle", idle)?;
-        probes.push(ground.start(name, &format!("spin cpu={}", ground.cpu()))?);
+        fixture.make(name)?;
+        fixture.write(name, "cpu.idle", idle)?;
+        probes.push(fixture.start(name, &format!("spin cpu={}", fixture.cpu()))?);
     }
-    ground.pause(0.1)?;
-    ground.settle(8, &[0.25, 1.0], || cpu_times(&probes), judge_idle)
+    fixture.pause(0.1)?;
+    fixture.settle(8, &[0.25, 1.0], || cpu_times(&probes), judge_idle)
 }
 
-/// The idle group's part of the two. Its weight is 3 against 1024 (`WEIGHT_IDLEPRIO`).
+/// The idle group's share of both groups' time. Its weight is 3 against 1024 (`WEIGHT_IDLEPRIO`).
 fn judge_idle(windows: &[Window]) -> Outcome {
     let shares: Vec<f64> = windows.iter().filter_map(|w| Some(w.shares()?[0])).collect();
     let busy = windows.iter().map(Window::busy).sum::<f64>() / windows.len().max(1) as f64;
     let share = Interval::of_median(&shares);
     let evidence = format!(
-        "the idle group got {:.1} % of what both got, {:.0} % of the CPU together",
+        "the idle group got {:.1} % of the time of both, {:.0} % of the CPU together",
         share.mean * 100.0,
         busy * 100.0
     );
     if busy < 0.3 {
-        return Outcome::void("others kept the CPU busy").with(evidence);
+        return Outcome::void("other work kept the CPU busy").with(evidence);
     }
-    match share.against(-0.05, 0.05) {
+    match share.verdict_within(-0.05, 0.05) {
         Verdict::Kept => Outcome::kept(evidence),
-        Verdict::Broken => Outcome::broken("an idle group held up a busy one").with(evidence),
+        Verdict::Broken => Outcome::broken("the idle group slowed the busy one").with(evidence),
         _ => Outcome::undecided("its share varies too much").with(evidence),
     }
 }
 
-pub(super) fn idle_alone(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.go_first()?;
-    ground.make("idle")?;
-    ground.write("idle", "cpu.idle", "1")?;
-    let probes = [ground.start("idle", &format!("spin cpu={}", ground.cpu()))?];
-    ground.pause(0.1)?;
-    let windows = ground.windows(6, 0.15, || cpu_times(&probes))?;
+pub(super) fn idle_alone(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.go_first()?;
+    fixture.make("idle")?;
+    fixture.write("idle", "cpu.idle", "1")?;
+    let probes = [fixture.start("idle", &format!("spin cpu={}", fixture.cpu()))?];
+    fixture.pause(0.1)?;
+    let windows = fixture.windows(6, 0.15, || cpu_times(&probes))?;
     let busy: Vec<f64> = windows.iter().map(Window::busy).collect();
-    let used = Interval::of(&busy);
+    let used = Interval::of_mean(&busy);
     let evidence = format!("alone on its CPU the idle group used {used} of it");
     Ok(match used.mean {
-        // Beside a busy group it would have been a few thousandths.
+        // Beside a busy group it would have got a few thousandths.
         mean if mean > 0.2 => Outcome::kept(evidence),
-        // Anything else that runs there goes before it, so little use proves nothing.
-        _ => Outcome::void("something else kept the CPU busy").with(evidence),
+        // Any other work on the CPU has precedence, so a low use proves nothing.
+        _ => Outcome::void("other work kept the CPU busy").with(evidence),
     })
 }
 
-/// The clamp that the scheduler applies to a task, from /proc/PID/sched, in 1/1024.
-pub(super) fn clamp(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.make("a")?;
-    ground.write("a", "cpu.uclamp.max", "25.00")?;
-    let probe = ground.start("a", "spin")?;
-    let text = ground.root().read(format!("/proc/{}/sched", probe.pid()))?;
+/// The effective clamp of a task, from /proc/PID/sched, in 1/1024.
+pub(super) fn clamp(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.make("a")?;
+    fixture.write("a", "cpu.uclamp.max", "25.00")?;
+    let probe = fixture.start("a", "spin")?;
+    let text = fixture.root().read(format!("/proc/{}/sched", probe.pid()))?;
     let value = text
         .lines()
         .filter_map(|line| line.split_once(':'))
@@ -88,27 +88,28 @@ pub(super) fn clamp(ground: &mut Fixture) -> Result<Outcome, Error> {
         .and_then(|(_, value)| value.trim().parse::<u64>().ok());
     Ok(match value {
         Some(value) => judge_clamp(value),
-        None => Outcome::not_available("/proc/PID/sched does not tell the effective clamp"),
+        None => Outcome::not_available("/proc/PID/sched does not show the effective clamp"),
     })
 }
 
 fn judge_clamp(value: u64) -> Outcome {
-    let seen = format!("cpu.uclamp.max 25.00: a task inside is clamped to {value} of 1024");
-    Outcome::holds((255..=257).contains(&value), seen)
+    let evidence = format!("cpu.uclamp.max 25.00: a task inside is clamped to {value} of 1024");
+    Outcome::holds((255..=257).contains(&value), evidence)
 }
 
-pub(super) fn no_real_time(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.make("a")?;
-    ground.write("a", "cpu.rt_runtime_us", "0")?;
-    let mut probe = ground.start("a", "realtime")?;
-    let said = probe.line()?.unwrap_or_default();
-    let number = said.strip_prefix("refused ").and_then(|text| text.parse().ok());
+pub(super) fn no_real_time(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.make("a")?;
+    fixture.write("a", "cpu.rt_runtime_us", "0")?;
+    let mut probe = fixture.start("a", "realtime")?;
+    let answer = probe.line()?.unwrap_or_default();
+    let number = answer.strip_prefix("refused ").and_then(|text| text.parse().ok());
     Ok(judge_real_time(number.map(Errno::from_raw_os_error)))
 }
 
 fn judge_real_time(refused: Option<Errno>) -> Outcome {
-    let seen = format!("SCHED_FIFO in a group with cpu.rt_runtime_us 0: {}", words(refused));
-    Outcome::holds(refused == Some(Errno::PERM), seen)
+    let evidence =
+        format!("SCHED_FIFO in a group with cpu.rt_runtime_us 0: {}", errno_text(refused));
+    Outcome::holds(refused == Some(Errno::PERM), evidence)
 }
 
 #[cfg(test)]
@@ -120,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_group_that_shares_evenly_is_broken() {
+    fn an_idle_group_with_an_equal_share_is_broken() {
         assert_eq!(judge_idle(&windows(0.003, 0.99)).verdict, Verdict::Kept);
         assert_eq!(judge_idle(&windows(0.5, 0.5)).verdict, Verdict::Broken);
         assert_eq!(judge_idle(&windows(0.001, 0.1)).verdict, Verdict::Void);
     }
 
     #[test]
-    fn a_task_without_its_clamp_is_broken_and_so_is_real_time_without_budget() {
+    fn a_missing_clamp_or_real_time_without_budget_is_broken() {
         assert_eq!(judge_clamp(256).verdict, Verdict::Kept);
         assert_eq!(judge_clamp(1024).verdict, Verdict::Broken);
         assert_eq!(judge_real_time(None).verdict, Verdict::Broken);

@@ -1,4 +1,4 @@
-//! Weights divide a CPU that is saturated, and only then.
+//! Weights divide a saturated CPU, and only a saturated one.
 
 use assay_kernel::Error;
 
@@ -9,37 +9,37 @@ use crate::running::Running;
 use crate::windows::Window;
 
 const WEIGHTS: [u64; 4] = [100, 200, 400, 800];
-/// By how much of itself a share may be off.
+/// Tolerance of a share, relative to itself.
 pub(super) const MARGIN: f64 = 0.10;
 
-/// A group with a weight, on v1 with the shares of the same proportion (1024 for 100).
-fn make(ground: &Fixture, name: &str, weight: u64) -> Result<(), Error> {
-    ground.make(name)?;
+/// Creates a group with a weight; on v1 with proportional shares (1024 for 100).
+fn make(fixture: &Fixture, name: &str, weight: u64) -> Result<(), Error> {
+    fixture.make(name)?;
     let shares = weight * 1024 / 100;
-    let (file, value) = ground.by_version(("cpu.shares", shares), ("cpu.weight", weight));
-    ground.write(name, file, &value.to_string())
+    let (file, value) = fixture.by_version(("cpu.shares", shares), ("cpu.weight", weight));
+    fixture.write(name, file, &value.to_string())
 }
 
-pub(super) fn divide(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.go_first()?;
+pub(super) fn divide(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.go_first()?;
     let mut probes = Vec::new();
     for weight in WEIGHTS {
         let name = format!("w{weight}");
-        make(ground, &name, weight)?;
-        probes.push(ground.start(&name, &format!("spin cpu={}", ground.cpu()))?);
+        make(fixture, &name, weight)?;
+        probes.push(fixture.start(&name, &format!("spin cpu={}", fixture.cpu()))?);
     }
-    decide(ground, &probes, &WEIGHTS.map(|weight| weight as f64))
+    decide(fixture, &probes, &WEIGHTS.map(|weight| weight as f64))
 }
 
 /// Reads windows until the shares of the probes' CPU time are decided against these weights.
 pub(super) fn decide(
-    ground: &Fixture,
+    fixture: &Fixture,
     probes: &[Running],
     weights: &[f64],
 ) -> Result<Outcome, Error> {
-    // The first slices after the start are dealt to whoever came first.
-    ground.pause(0.1)?;
-    ground.settle(8, &[0.25, 1.0], || cpu_times(probes), |windows| judge(windows, weights))
+    // The first slices after the start depend on the start order.
+    fixture.pause(0.1)?;
+    fixture.settle(8, &[0.25, 1.0], || cpu_times(probes), |windows| judge(windows, weights))
 }
 
 /// CPU time of each probe by its own clock, in nanoseconds.
@@ -47,8 +47,8 @@ pub(super) fn cpu_times(probes: &[Running]) -> Result<Vec<u64>, Error> {
     probes.iter().map(Running::cpu_ns).collect()
 }
 
-/// Shares of CPU time against weights. Void when others left the groups so little of the CPU
-/// that the slices of single tasks would be judged instead of the weights.
+/// Compares shares of CPU time with weights. Void if other work left the groups so little of the
+/// CPU that single time slices would be judged instead of weights.
 fn judge(windows: &[Window], weights: &[f64]) -> Outcome {
     let shares: Vec<Vec<f64>> = windows.iter().filter_map(Window::shares).collect();
     let busy = windows.iter().map(Window::busy).sum::<f64>() / windows.len().max(1) as f64;
@@ -57,25 +57,25 @@ fn judge(windows: &[Window], weights: &[f64]) -> Outcome {
     }
     let sum: f64 = weights.iter().sum();
     let mut verdict = Verdict::Kept;
-    let (mut seen, mut wanted, mut error) = (Vec::new(), Vec::new(), 0.0_f64);
+    let (mut measured, mut due, mut error) = (Vec::new(), Vec::new(), 0.0_f64);
     for (index, weight) in weights.iter().enumerate() {
         let expected = weight / sum;
         let parts: Vec<f64> = shares.iter().map(|all| all[index] / expected).collect();
         let ratio = Interval::of_median(&parts);
-        match (ratio.against(1.0 - MARGIN, 1.0 + MARGIN), verdict) {
+        match (ratio.verdict_within(1.0 - MARGIN, 1.0 + MARGIN), verdict) {
             (Verdict::Broken, _) => verdict = Verdict::Broken,
             (Verdict::Undecided, Verdict::Kept) => verdict = Verdict::Undecided,
             _ => {}
         }
         error = error.max((ratio.low - 1.0).abs()).max((ratio.high - 1.0).abs());
-        seen.push(format!("{:.1}", 100.0 * ratio.mean * expected));
-        wanted.push(format!("{:.1}", 100.0 * expected));
+        measured.push(format!("{:.1}", 100.0 * ratio.mean * expected));
+        due.push(format!("{:.1}", 100.0 * expected));
     }
     let evidence = format!(
         "shares {} %, by weight {} %; off by at most {:.0} % of a share; {} windows, {:.0} % of the \
-         CPU ours",
-        seen.join(" "),
-        wanted.join(" "),
+         CPU used by the groups",
+        measured.join(" "),
+        due.join(" "),
         error * 100.0,
         windows.len(),
         busy * 100.0
@@ -88,21 +88,21 @@ fn judge(windows: &[Window], weights: &[f64]) -> Outcome {
     }
 }
 
-/// Two groups of weights 1:8 that want 20 % of the CPU each.
-pub(super) fn room(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.go_first()?;
+/// Two groups of weights 1:8 that use 20 % of the CPU each.
+pub(super) fn below_capacity(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.go_first()?;
     let mut probes = Vec::new();
     for weight in [100, 800] {
         let name = format!("w{weight}");
-        make(ground, &name, weight)?;
-        probes.push(ground.start(&name, &format!("spin duty=20 cpu={}", ground.cpu()))?);
+        make(fixture, &name, weight)?;
+        probes.push(fixture.start(&name, &format!("spin duty=20 cpu={}", fixture.cpu()))?);
     }
-    ground.pause(0.1)?;
-    ground.settle(8, &[0.2, 1.0], || cpu_times(&probes), judge_room)
+    fixture.pause(0.1)?;
+    fixture.settle(8, &[0.2, 1.0], || cpu_times(&probes), judge_room)
 }
 
-/// The light group's time against the heavy one's, which weights would make 1:8. A probe that is
-/// kept waiting by others works less in its turn, so the margin is wide.
+/// The light group's time relative to the heavy one's, which weights would make 1:8. A probe that
+/// has to wait works less in its period, so the margin is wide.
 fn judge_room(windows: &[Window]) -> Outcome {
     let ratios: Vec<f64> =
         windows.iter().filter(|w| w.grew[1] > 0.0).map(|w| w.grew[0] / w.grew[1]).collect();
@@ -113,11 +113,13 @@ fn judge_room(windows: &[Window]) -> Outcome {
          together {:.0} % of the CPU",
         busy * 100.0
     );
-    match ratio.against(0.6, 1.67) {
+    match ratio.verdict_within(0.6, 1.67) {
         Verdict::Kept => Outcome::kept(evidence),
-        // Where others keep the CPU full, weights do apply and nothing is shown.
-        _ if busy < 0.3 => Outcome::void("others kept the CPU busy").with(evidence),
-        Verdict::Broken => Outcome::broken("weights took from a CPU with room").with(evidence),
+        // If other work saturates the CPU, weights do apply and nothing is shown.
+        _ if busy < 0.3 => Outcome::void("other work kept the CPU busy").with(evidence),
+        Verdict::Broken => {
+            Outcome::broken("weights took time on a CPU that was partly idle").with(evidence)
+        }
         _ => Outcome::undecided("the times vary too much between windows").with(evidence),
     }
 }
@@ -139,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_ignores_weights_is_broken() {
+    fn ignored_weights_are_broken() {
         let even = windows(&[0.25; 4], 0.01);
         assert_eq!(judge(&even, &[1.0, 2.0, 4.0, 8.0]).verdict, Verdict::Broken);
         let right = windows(&[1.0 / 15.0, 2.0 / 15.0, 4.0 / 15.0, 8.0 / 15.0], 0.01);
@@ -154,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_others_had_is_void() {
+    fn a_cpu_used_by_other_work_is_void() {
         let idle: Vec<Window> =
             (0..8).map(|_| Window { seconds: 1.0, grew: vec![1e7, 2e7] }).collect();
         assert_eq!(judge(&idle, &[1.0, 2.0]).verdict, Verdict::Void);
     }
 
     #[test]
-    fn weights_that_act_on_a_cpu_with_room_are_broken() {
+    fn weights_that_act_on_a_partly_idle_cpu_are_broken() {
         let even: Vec<Window> =
             (0..8).map(|_| Window { seconds: 1.0, grew: vec![2e8, 2e8] }).collect();
         assert_eq!(judge_room(&even).verdict, Verdict::Kept);

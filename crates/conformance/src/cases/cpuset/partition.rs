@@ -1,72 +1,72 @@
-//! Partitions of cgroup v2: CPUs that a group has for itself.
+//! Partitions of cgroup v2: exclusive CPUs.
 
 use assay_kernel::{Error, affinity};
 use rustix::io::Errno;
 
-use crate::errno_name::words;
+use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::outcome::Outcome;
 
-/// Gives the top group the last CPU, as a partition of this kind, and looks at a process outside
-/// and one inside.
-fn with_partition(ground: &Fixture, kind: &str) -> Result<(String, Vec<u16>, Vec<u16>), Error> {
-    let cpu = ground.cpu();
-    ground.make("a")?;
-    let outside = ground.start_outside("echo")?;
-    ground.write("", "cpuset.cpus", &cpu.to_string())?;
-    ground.write("", "cpuset.cpus.partition", kind)?;
-    let inside = ground.start("a", "echo")?;
-    let state = ground.read("", "cpuset.cpus.partition")?;
-    Ok((state, affinity::of(inside.pid())?, affinity::of(outside.pid())?))
+/// Makes the top group a partition of this kind on the last CPU, and reads the CPUs of a process
+/// inside and of one outside.
+fn with_partition(fixture: &Fixture, kind: &str) -> Result<(String, Vec<u16>, Vec<u16>), Error> {
+    let cpu = fixture.cpu();
+    fixture.make("a")?;
+    let outside = fixture.start_outside("echo")?;
+    fixture.write("", "cpuset.cpus", &cpu.to_string())?;
+    fixture.write("", "cpuset.cpus.partition", kind)?;
+    let inside = fixture.start("a", "echo")?;
+    let state = fixture.read("", "cpuset.cpus.partition")?;
+    Ok((state, affinity::allowed_cpus(inside.pid())?, affinity::allowed_cpus(outside.pid())?))
 }
 
-pub(super) fn root(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let found = with_partition(ground, "root")?;
-    Ok(judge(ground.cpu(), &found, true))
+pub(super) fn root(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let partition = with_partition(fixture, "root")?;
+    Ok(judge(fixture.cpu(), &partition, true))
 }
 
-pub(super) fn member(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let found = with_partition(ground, "member")?;
-    Ok(judge(ground.cpu(), &found, false))
+pub(super) fn member(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let partition = with_partition(fixture, "member")?;
+    Ok(judge(fixture.cpu(), &partition, false))
 }
 
-/// State of the partition, and the CPUs of a process inside and of one outside.
-fn judge(cpu: u16, found: &(String, Vec<u16>, Vec<u16>), takes: bool) -> Outcome {
-    let (state, inside, outside) = found;
+/// Judges the partition's state and the CPUs of a process inside and of one outside.
+fn judge(cpu: u16, partition: &(String, Vec<u16>, Vec<u16>), takes: bool) -> Outcome {
+    let (state, inside, outside) = partition;
     let evidence = format!(
         "CPU {cpu}, partition `{state}`: a process inside may use {inside:?}, one outside {outside:?}"
     );
     if takes && state != "root" {
-        return Outcome::void("the kernel did not make it a partition").with(evidence);
+        return Outcome::void("the kernel did not create the partition").with(evidence);
     }
     Outcome::holds(inside == &[cpu] && outside.contains(&cpu) != takes, evidence)
 }
 
-/// Two threads that begin on one CPU of two: the scheduler spreads them, but not in an isolated
+/// Two threads that start on one of two CPUs: the scheduler spreads them, except in an isolated
 /// partition.
-pub(super) fn isolated(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let cpus: Vec<u16> = ground.facts().cpus.allowed.iter().collect();
+pub(super) fn isolated(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let cpus: Vec<u16> = fixture.facts().cpus.allowed.iter().collect();
     let pair = &cpus[cpus.len() - 2..];
-    ground.make("a")?;
-    ground.write("", "cpuset.cpus", &format!("{},{}", pair[0], pair[1]))?;
+    fixture.make("a")?;
+    fixture.write("", "cpuset.cpus", &format!("{},{}", pair[0], pair[1]))?;
     let mut spread = Vec::new();
     for kind in ["root", "isolated"] {
-        ground.write("", "cpuset.cpus.partition", kind)?;
-        let state = ground.read("", "cpuset.cpus.partition")?;
+        fixture.write("", "cpuset.cpus.partition", kind)?;
+        let state = fixture.read("", "cpuset.cpus.partition")?;
         if state != kind {
-            let why = format!("the kernel did not make it a partition: `{state}`");
+            let why = format!("the kernel did not create the partition: `{state}`");
             return Ok(Outcome::void(why));
         }
-        spread.push(cpus_used(ground, pair[0])?);
+        spread.push(cpus_used(fixture, pair[0])?);
     }
     Ok(judge_isolated(spread[0], spread[1]))
 }
 
-/// How many CPUs two threads use together that began on `cpu`.
-fn cpus_used(ground: &Fixture, cpu: u16) -> Result<f64, Error> {
-    let probe = ground.start("a", &format!("spin threads=2 start_cpu={cpu}"))?;
-    ground.pause(0.3)?;
-    let windows = ground.windows(1, 0.5, || Ok(vec![probe.cpu_ns()?]))?;
+/// CPUs used together by two threads that started on `cpu`.
+fn cpus_used(fixture: &Fixture, cpu: u16) -> Result<f64, Error> {
+    let probe = fixture.start("a", &format!("spin threads=2 start_cpu={cpu}"))?;
+    fixture.pause(0.3)?;
+    let windows = fixture.windows(1, 0.5, || Ok(vec![probe.cpu_ns()?]))?;
     Ok(windows.iter().map(crate::windows::Window::busy).sum())
 }
 
@@ -76,24 +76,29 @@ fn judge_isolated(balanced: f64, isolated: f64) -> Outcome {
          and {isolated:.2} in an isolated one"
     );
     if balanced < 1.3 {
-        return Outcome::void("they were not spread in a root partition either").with(evidence);
+        return Outcome::void("the threads were not spread in a root partition either")
+            .with(evidence);
     }
     Outcome::holds(isolated < 1.15, evidence)
 }
 
-pub(super) fn exclusive(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let cpu = ground.cpu().to_string();
-    ground.make("a")?;
-    ground.make("b")?;
-    ground.write("", "cpuset.cpus.exclusive", &cpu)?;
-    let first = ground.refusal("a", "cpuset.cpus.exclusive", &cpu);
-    let second = ground.refusal("b", "cpuset.cpus.exclusive", &cpu);
+pub(super) fn exclusive(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let cpu = fixture.cpu().to_string();
+    fixture.make("a")?;
+    fixture.make("b")?;
+    fixture.write("", "cpuset.cpus.exclusive", &cpu)?;
+    let first = fixture.refusal("a", "cpuset.cpus.exclusive", &cpu);
+    let second = fixture.refusal("b", "cpuset.cpus.exclusive", &cpu);
     Ok(judge_exclusive(first, second))
 }
 
 fn judge_exclusive(first: Option<Errno>, second: Option<Errno>) -> Outcome {
-    let seen = format!("one CPU to a group: {}; to its sibling: {}", words(first), words(second));
-    Outcome::holds(first.is_none() && second == Some(Errno::INVAL), seen)
+    let evidence = format!(
+        "one CPU to a group: {}; to its sibling: {}",
+        errno_text(first),
+        errno_text(second)
+    );
+    Outcome::holds(first.is_none() && second == Some(Errno::INVAL), evidence)
 }
 
 #[cfg(test)]
@@ -103,12 +108,13 @@ mod tests {
 
     #[test]
     fn a_partition_that_shares_its_cpu_is_broken() {
-        let found = |state: &str, outside: &[u16]| (state.to_owned(), vec![1], outside.to_vec());
-        assert_eq!(judge(1, &found("root", &[0]), true).verdict, Verdict::Kept);
-        assert_eq!(judge(1, &found("root", &[0, 1]), true).verdict, Verdict::Broken);
-        assert_eq!(judge(1, &found("root invalid (x)", &[0, 1]), true).verdict, Verdict::Void);
-        assert_eq!(judge(1, &found("member", &[0, 1]), false).verdict, Verdict::Kept);
-        assert_eq!(judge(1, &found("member", &[0]), false).verdict, Verdict::Broken);
+        let partition =
+            |state: &str, outside: &[u16]| (state.to_owned(), vec![1], outside.to_vec());
+        assert_eq!(judge(1, &partition("root", &[0]), true).verdict, Verdict::Kept);
+        assert_eq!(judge(1, &partition("root", &[0, 1]), true).verdict, Verdict::Broken);
+        assert_eq!(judge(1, &partition("root invalid (x)", &[0, 1]), true).verdict, Verdict::Void);
+        assert_eq!(judge(1, &partition("member", &[0, 1]), false).verdict, Verdict::Kept);
+        assert_eq!(judge(1, &partition("member", &[0]), false).verdict, Verdict::Broken);
     }
 
     #[test]
@@ -119,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exclusive_cpu_that_two_groups_have_is_broken() {
+    fn sharing_an_exclusive_cpu_is_broken() {
         assert_eq!(judge_exclusive(None, Some(Errno::INVAL)).verdict, Verdict::Kept);
         assert_eq!(judge_exclusive(None, None).verdict, Verdict::Broken);
     }

@@ -1,80 +1,80 @@
-//! What only the v1 hierarchy of cpuset has.
+//! Cpuset features that exist only on v1.
 
 use assay_kernel::Error;
 use rustix::io::Errno;
 
-use crate::errno_name::words;
+use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::outcome::Outcome;
 
-/// A group made without the settings that [`Fixture::make`] gives it.
-fn make_bare(ground: &Fixture, group: &str) -> Result<(), Error> {
-    ground.root().make_dir(ground.directory(group))
+/// Creates a group without the settings that [`Fixture::make`] applies.
+fn make_bare(fixture: &Fixture, group: &str) -> Result<(), Error> {
+    fixture.root().make_dir(fixture.directory(group))
 }
 
-/// Sets the lists of the group to those of the top group.
-fn fill(ground: &Fixture, group: &str) -> Result<(), Error> {
+/// Copies the lists of the top group.
+fn fill(fixture: &Fixture, group: &str) -> Result<(), Error> {
     for file in ["cpuset.cpus", "cpuset.mems"] {
-        ground.write(group, file, &ground.read("", file)?)?;
+        fixture.write(group, file, &fixture.read("", file)?)?;
     }
     Ok(())
 }
 
-pub(super) fn attach_before_lists(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.make("b")?;
-    make_bare(ground, "a")?;
-    let probe = ground.start("b", "echo")?;
+pub(super) fn attach_before_lists(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.make("b")?;
+    make_bare(fixture, "a")?;
+    let probe = fixture.start("b", "echo")?;
     let pid = probe.pid().to_string();
-    let before = ground.refusal("a", "cgroup.procs", &pid);
-    fill(ground, "a")?;
-    Ok(judge_attach(before, ground.refusal("a", "cgroup.procs", &pid)))
+    let before = fixture.refusal("a", "cgroup.procs", &pid);
+    fill(fixture, "a")?;
+    Ok(judge_attach(before, fixture.refusal("a", "cgroup.procs", &pid)))
 }
 
 fn judge_attach(before: Option<Errno>, after: Option<Errno>) -> Outcome {
-    let seen = format!(
+    let evidence = format!(
         "a process into a group without lists: {}, with them: {}",
-        words(before),
-        words(after)
+        errno_text(before),
+        errno_text(after)
     );
-    Outcome::holds(before == Some(Errno::NOSPC) && after.is_none(), seen)
+    Outcome::holds(before == Some(Errno::NOSPC) && after.is_none(), evidence)
 }
 
-pub(super) fn exclusive(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let cpu = ground.cpu().to_string();
-    if let Some(errno) = ground.refusal("", "cpuset.cpu_exclusive", "1") {
-        // Its siblings are the host's own groups, which may share CPUs with it.
-        let why = "the host's groups share CPUs with the group that was to be exclusive";
-        return Ok(Outcome::void(format!("{why}: {}", words(Some(errno)))));
+pub(super) fn exclusive(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let cpu = fixture.cpu().to_string();
+    if let Some(errno) = fixture.refusal("", "cpuset.cpu_exclusive", "1") {
+        // Its siblings are groups of the host, which may share CPUs with it.
+        let why = "the host's groups share CPUs with the group to be made exclusive";
+        return Ok(Outcome::void(format!("{why}: {}", errno_text(Some(errno)))));
     }
     for group in ["a", "b"] {
-        make_bare(ground, group)?;
+        make_bare(fixture, group)?;
     }
-    ground.write("a", "cpuset.cpus", &cpu)?;
-    ground.write("a", "cpuset.cpu_exclusive", "1")?;
-    Ok(judge_exclusive(ground.refusal("b", "cpuset.cpus", &cpu)))
+    fixture.write("a", "cpuset.cpus", &cpu)?;
+    fixture.write("a", "cpuset.cpu_exclusive", "1")?;
+    Ok(judge_exclusive(fixture.refusal("b", "cpuset.cpus", &cpu)))
 }
 
-fn judge_exclusive(said: Option<Errno>) -> Outcome {
-    let seen = format!("the CPU of an exclusive group to its sibling: {}", words(said));
-    Outcome::holds(said == Some(Errno::INVAL), seen)
+fn judge_exclusive(answer: Option<Errno>) -> Outcome {
+    let evidence = format!("the CPU of an exclusive group to its sibling: {}", errno_text(answer));
+    Outcome::holds(answer == Some(Errno::INVAL), evidence)
 }
 
-pub(super) fn clone_children(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let wanted = ground.read("", "cpuset.cpus")?;
-    make_bare(ground, "plain")?;
-    ground.write("", "cgroup.clone_children", "1")?;
-    make_bare(ground, "clone")?;
+pub(super) fn clone_children(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let parent = fixture.read("", "cpuset.cpus")?;
+    make_bare(fixture, "plain")?;
+    fixture.write("", "cgroup.clone_children", "1")?;
+    make_bare(fixture, "clone")?;
     let (plain, clone) =
-        (ground.read("plain", "cpuset.cpus")?, ground.read("clone", "cpuset.cpus")?);
-    Ok(judge_clone(&wanted, &plain, &clone))
+        (fixture.read("plain", "cpuset.cpus")?, fixture.read("clone", "cpuset.cpus")?);
+    Ok(judge_clone(&parent, &plain, &clone))
 }
 
 fn judge_clone(parent: &str, plain: &str, clone: &str) -> Outcome {
-    let seen = format!(
+    let evidence = format!(
         "cpuset.cpus `{parent}` above; in a group made without clone_children `{plain}`, with it \
          `{clone}`"
     );
-    Outcome::holds(plain.is_empty() && clone == parent, seen)
+    Outcome::holds(plain.is_empty() && clone == parent, evidence)
 }
 
 #[cfg(test)]
@@ -83,13 +83,13 @@ mod tests {
     use crate::outcome::Verdict;
 
     #[test]
-    fn a_group_without_lists_that_takes_processes_is_broken() {
+    fn accepting_processes_without_lists_is_broken() {
         assert_eq!(judge_attach(Some(Errno::NOSPC), None).verdict, Verdict::Kept);
         assert_eq!(judge_attach(None, None).verdict, Verdict::Broken);
     }
 
     #[test]
-    fn exclusive_cpus_that_are_shared_and_clones_that_differ_are_broken() {
+    fn shared_exclusive_cpus_and_different_clones_are_broken() {
         assert_eq!(judge_exclusive(None).verdict, Verdict::Broken);
         assert_eq!(judge_clone("0-1", "", "0-1").verdict, Verdict::Kept);
         assert_eq!(judge_clone("0-1", "", "").verdict, Verdict::Broken);

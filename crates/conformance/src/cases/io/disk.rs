@@ -1,4 +1,4 @@
-//! Disks of these cases, and what their probes say.
+//! Disks for the io cases and the output of their probes.
 
 use assay_kernel::Error;
 use assay_kernel::block::{Numbers, numbers};
@@ -7,30 +7,30 @@ use assay_units::Bytes;
 use crate::fixture::Fixture;
 use crate::running::Running;
 
-/// Large enough that blocks at random places do not lie beside each other.
+/// Large enough that random blocks are rarely adjacent.
 const SIZE: u64 = 64 << 20;
 
 /// A disk of a case.
 #[derive(Debug, Clone)]
 pub(super) struct Disk {
     pub(super) node: String,
-    /// `MAJOR:MINOR`, as keys of interface files.
+    /// `MAJOR:MINOR`, as used in interface files.
     pub(super) numbers: Numbers,
 }
 
-/// A disk whose content and speed mean nothing.
-pub(super) fn blank(ground: &mut Fixture) -> Result<Disk, Error> {
-    let disk = ground.blank_disk(SIZE)?;
+/// A disk whose content and speed do not matter.
+pub(super) fn blank(fixture: &mut Fixture) -> Result<Disk, Error> {
+    let disk = fixture.blank_disk(SIZE)?;
     Ok(Disk { numbers: numbers(&disk.node)?, node: disk.node.display().to_string() })
 }
 
-/// A disk full of data under this scheduler. Why it cannot have that scheduler, where it cannot.
+/// A disk full of data under this scheduler, or the reason why that scheduler is unavailable.
 pub(super) fn scheduled(
-    ground: &mut Fixture,
+    fixture: &mut Fixture,
     scheduler: &str,
     queue: &[(&str, &str)],
 ) -> Result<Result<Disk, String>, Error> {
-    match ground.loop_disk(Bytes::new(SIZE), scheduler, queue) {
+    match fixture.loop_disk(Bytes::new(SIZE), scheduler, queue) {
         Ok(disk) => Ok(Ok(Disk {
             node: disk.device_path.display().to_string(),
             numbers: numbers(&disk.device_path)?,
@@ -40,29 +40,29 @@ pub(super) fn scheduled(
     }
 }
 
-/// A probe that reads this disk. It reads nothing yet.
+/// Starts a probe that will read this disk. It reads nothing yet.
 pub(super) fn reader(
-    ground: &Fixture,
+    fixture: &Fixture,
     group: &str,
     disk: &Disk,
     words: &str,
 ) -> Result<Running, Error> {
-    ground.start(group, &format!("io file={} size={SIZE} {words}", disk.node))
+    fixture.start(group, &format!("io file={} size={SIZE} {words}", disk.node))
 }
 
-/// Lets it read on and on.
-pub(super) fn go(probe: &mut Running) -> Result<(), Error> {
-    probe.say("go");
+/// Starts continuous reading.
+pub(super) fn start_reading(probe: &mut Running) -> Result<(), Error> {
+    probe.send("go");
     probe.line().map(|_| ())
 }
 
-/// How many blocks it has read since then.
+/// Number of blocks read since then.
 pub(super) fn count(probe: &mut Running) -> Result<u64, Error> {
-    probe.say("count");
+    probe.send("count");
     let line = probe.line()?.unwrap_or_default();
     let number = line.strip_prefix("count ").and_then(|text| text.parse().ok());
     number.ok_or_else(|| {
         let path = std::path::Path::new("the probe's count");
-        Error::unexpected("read", path, format!("it said `{line}`"))
+        Error::unexpected("read", path, format!("unexpected output `{line}`"))
     })
 }

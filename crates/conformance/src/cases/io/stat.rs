@@ -1,4 +1,4 @@
-//! io.stat, or blkio.throttle.io_service_bytes on v1, against what a process has read.
+//! Compares io.stat (blkio.throttle.io_service_bytes on v1) with what a process has read.
 
 use assay_kernel::Error;
 use assay_kernel::counters::{blkio, io_stat};
@@ -10,22 +10,22 @@ use crate::outcome::Outcome;
 const BLOCKS: u64 = 200;
 const BLOCK: u64 = 16 << 10;
 
-/// Bytes and requests of reads.
+/// Bytes and number of reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Read {
     bytes: u64,
     requests: u64,
 }
 
-fn counted(ground: &Fixture, group: &str, disk: &Disk) -> Result<Read, Error> {
+fn counted(fixture: &Fixture, group: &str, disk: &Disk) -> Result<Read, Error> {
     let device = disk.numbers.to_string();
-    if ground.is_v2() {
-        let text = ground.read(group, "io.stat")?;
+    if fixture.is_v2() {
+        let text = fixture.read(group, "io.stat")?;
         let (bytes, requests) = io_stat(text.as_bytes(), &device);
         return Ok(Read { bytes: bytes.read, requests: requests.read });
     }
     let one = |file: &str| -> Result<u64, Error> {
-        Ok(blkio(ground.read(group, file)?.as_bytes(), &device).read)
+        Ok(blkio(fixture.read(group, file)?.as_bytes(), &device).read)
     };
     Ok(Read {
         bytes: one("blkio.throttle.io_service_bytes")?,
@@ -33,60 +33,60 @@ fn counted(ground: &Fixture, group: &str, disk: &Disk) -> Result<Read, Error> {
     })
 }
 
-/// Reads in group `a` and returns what it and its sibling `b` were counted.
-fn read(ground: &mut Fixture) -> Result<(Read, Read), Error> {
-    let disk = blank(ground)?;
-    ground.make("a")?;
-    ground.make("b")?;
-    if !ground.is_v2() {
+/// Reads in group `a`; returns the counts of `a` and of its sibling `b`.
+fn read(fixture: &mut Fixture) -> Result<(Read, Read), Error> {
+    let disk = blank(fixture)?;
+    fixture.make("a")?;
+    fixture.make("b")?;
+    if !fixture.is_v2() {
         // v1 counts on a disk only while some group has a limit there (Linux 6.10 and later).
         let line = format!("{} {}", disk.numbers, 1_u64 << 60);
-        ground.write("", "blkio.throttle.read_bps_device", &line)?;
+        fixture.write("", "blkio.throttle.read_bps_device", &line)?;
     }
-    let mut probe = reader(ground, "a", &disk, &format!("block={BLOCK}"))?;
-    // What the opening of the disk reads is no read of the case.
-    let before = counted(ground, "a", &disk)?;
-    probe.say(&format!("read {BLOCKS}"));
+    let mut probe = reader(fixture, "a", &disk, &format!("block={BLOCK}"))?;
+    // Reads made while opening the disk are not part of the case.
+    let before = counted(fixture, "a", &disk)?;
+    probe.send(&format!("read {BLOCKS}"));
     probe.line()?;
-    let grown = |ground: &Fixture| -> Result<Read, Error> {
-        let after = counted(ground, "a", &disk)?;
+    let grown = |fixture: &Fixture| -> Result<Read, Error> {
+        let after = counted(fixture, "a", &disk)?;
         Ok(Read {
             bytes: after.bytes.saturating_sub(before.bytes),
             requests: after.requests.saturating_sub(before.requests),
         })
     };
-    // The last request is counted when it ends, which the reader may see first.
-    ground.wait_for(1.0, || Ok(grown(ground)?.requests >= BLOCKS))?;
-    Ok((grown(ground)?, counted(ground, "b", &disk)?))
+    // A request is counted when it ends, possibly after the reader has seen it.
+    fixture.wait_for(1.0, || Ok(grown(fixture)?.requests >= BLOCKS))?;
+    Ok((grown(fixture)?, counted(fixture, "b", &disk)?))
 }
 
-pub(super) fn own(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let (own, _) = read(ground)?;
+pub(super) fn counts_own(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let (own, _) = read(fixture)?;
     Ok(judge_own(own))
 }
 
 fn judge_own(own: Read) -> Outcome {
-    let seen = format!(
+    let evidence = format!(
         "{BLOCKS} reads of {BLOCK} bytes, {} bytes in all: counted {} bytes in {} requests",
         BLOCKS * BLOCK,
         own.bytes,
         own.requests
     );
-    Outcome::holds(own == Read { bytes: BLOCKS * BLOCK, requests: BLOCKS }, seen)
+    Outcome::holds(own == Read { bytes: BLOCKS * BLOCK, requests: BLOCKS }, evidence)
 }
 
-pub(super) fn others(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let (own, other) = read(ground)?;
+pub(super) fn ignores_others(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let (own, other) = read(fixture)?;
     Ok(judge_others(own, other))
 }
 
 fn judge_others(own: Read, other: Read) -> Outcome {
-    let seen =
-        format!("the group that read was counted {} bytes, its sibling {}", own.bytes, other.bytes);
+    let evidence =
+        format!("counted for the reading group: {} bytes, its sibling {}", own.bytes, other.bytes);
     if own.bytes == 0 {
-        return Outcome::void("nothing was counted at all").with(seen);
+        return Outcome::void("nothing was counted").with(evidence);
     }
-    Outcome::holds(other.bytes == 0 && other.requests == 0, seen)
+    Outcome::holds(other.bytes == 0 && other.requests == 0, evidence)
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
     use crate::outcome::Verdict;
 
     #[test]
-    fn counters_that_miss_reads_or_take_others_in_are_broken() {
+    fn missed_reads_and_a_charged_sibling_are_broken() {
         let all = Read { bytes: BLOCKS * BLOCK, requests: BLOCKS };
         let none = Read { bytes: 0, requests: 0 };
         assert_eq!(judge_own(all).verdict, Verdict::Kept);

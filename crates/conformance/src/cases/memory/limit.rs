@@ -1,5 +1,4 @@
-//! memory.max, or limit_in_bytes on v1: what is above it is reclaimed, and where nothing can be,
-//! somebody is killed.
+//! memory.max (limit_in_bytes on v1): memory above it is reclaimed, or else a process is killed.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -7,16 +6,16 @@ use std::process::ExitStatus;
 use assay_kernel::Error;
 use rustix::process::Signal;
 
-use super::hog::{MIB, cache, current, limited, mib, oom_kills, order, refusals};
+use super::hog::{MIB, cache, current, execute, limited, mib, oom_kills, refusals};
 use crate::fixture::Fixture;
 use crate::outcome::Outcome;
 
-/// What became of a process that wanted memory.
+/// Result of a process that allocates memory.
 #[derive(Debug, Clone, Copy)]
 struct Hog {
     limit: u64,
-    wanted: u64,
-    /// How much it got, when it lived to say so.
+    requested: u64,
+    /// How much it got, if it survived.
     got: Option<u64>,
     /// The signal that ended it.
     signal: Option<i32>,
@@ -24,37 +23,37 @@ struct Hog {
     refusals: u64,
 }
 
-fn hog(ground: &Fixture, limit: u64, wanted: u64) -> Result<Hog, Error> {
-    limited(ground, "a", limit)?;
-    let mut probe = ground.start("a", "memory")?;
-    let got = order(&mut probe, &format!("touch {wanted}"))?.map(|done| done.bytes);
-    let ended = if got.is_none() { probe.ended_within(ground.time(5.0)) } else { None };
+fn hog(fixture: &Fixture, limit: u64, requested: u64) -> Result<Hog, Error> {
+    limited(fixture, "a", limit)?;
+    let mut probe = fixture.start("a", "memory")?;
+    let got = execute(&mut probe, &format!("touch {requested}"))?.map(|progress| progress.bytes);
+    let ended = if got.is_none() { probe.ended_within(fixture.time(5.0)) } else { None };
     let signal = ended.as_ref().and_then(ExitStatus::signal);
-    let (kills, refusals) = (oom_kills(ground, "a")?, refusals(ground, "a")?);
-    Ok(Hog { limit, wanted, got, signal, kills, refusals })
+    let (kills, refusals) = (oom_kills(fixture, "a")?, refusals(fixture, "a")?);
+    Ok(Hog { limit, requested, got, signal, kills, refusals })
 }
 
 impl Hog {
-    fn seen(&self) -> String {
+    fn evidence(&self) -> String {
         let end = match (self.got, self.signal) {
-            (Some(got), _) => format!("it got {:.0} MiB and lives", mib(got)),
+            (Some(got), _) => format!("it got {:.0} MiB and survived", mib(got)),
             (None, Some(9)) => "it was killed by SIGKILL".to_owned(),
-            (None, Some(other)) => format!("signal {other} ended it"),
+            (None, Some(other)) => format!("it was ended by signal {other}"),
             (None, None) => "it ended without a signal".to_owned(),
         };
         format!(
             "limit {:.0} MiB, a process that wants {:.0} MiB: {end}; oom_kill {}, at the limit {} \
              times",
             mib(self.limit),
-            mib(self.wanted),
+            mib(self.requested),
             self.kills,
             self.refusals
         )
     }
 }
 
-pub(super) fn kills(ground: &mut Fixture) -> Result<Outcome, Error> {
-    Ok(judge_kill(&hog(ground, 32 * MIB, 96 * MIB)?))
+pub(super) fn kills(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    Ok(judge_kill(&hog(fixture, 32 * MIB, 96 * MIB)?))
 }
 
 fn judge_kill(hog: &Hog) -> Outcome {
@@ -62,39 +61,39 @@ fn judge_kill(hog: &Hog) -> Outcome {
     let counted = hog.kills == 1 && hog.refusals > 0;
     let outcome = match (hog.got, killed, counted) {
         (Some(_), ..) => Outcome::broken("it got more memory than the limit"),
-        (None, false, _) => Outcome::void("it ended by something else"),
-        (None, true, false) => Outcome::broken("the kill was not counted once"),
-        (None, true, true) => return Outcome::kept(hog.seen()),
+        (None, false, _) => Outcome::void("it ended for another reason"),
+        (None, true, false) => Outcome::broken("the kill was not counted exactly once"),
+        (None, true, true) => return Outcome::kept(hog.evidence()),
     };
-    outcome.with(hog.seen())
+    outcome.with(hog.evidence())
 }
 
-pub(super) fn spares(ground: &mut Fixture) -> Result<Outcome, Error> {
-    Ok(judge_spared(&hog(ground, 96 * MIB, 32 * MIB)?))
+pub(super) fn spares(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    Ok(judge_spared(&hog(fixture, 96 * MIB, 32 * MIB)?))
 }
 
 fn judge_spared(hog: &Hog) -> Outcome {
-    let spared = hog.got == Some(hog.wanted) && hog.kills == 0 && hog.refusals == 0;
-    Outcome::holds(spared, hog.seen())
+    let spared = hog.got == Some(hog.requested) && hog.kills == 0 && hog.refusals == 0;
+    Outcome::holds(spared, hog.evidence())
 }
 
-/// The limit of memory and swap together, which v1 asks before that of memory alone.
-pub(super) fn together(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.make("a")?;
+/// The combined limit of memory and swap, which v1 checks before that of memory alone.
+pub(super) fn together(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.make("a")?;
     for file in ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"] {
-        ground.write("a", file, &(32 * MIB).to_string())?;
+        fixture.write("a", file, &(32 * MIB).to_string())?;
     }
-    let mut probe = ground.start("a", "memory")?;
-    let killed = order(&mut probe, &format!("touch {}", 96 * MIB))?.is_none();
-    let counted = ground.number("a", "memory.memsw.failcnt")?;
-    Ok(judge_together(killed, oom_kills(ground, "a")?, counted))
+    let mut probe = fixture.start("a", "memory")?;
+    let killed = execute(&mut probe, &format!("touch {}", 96 * MIB))?.is_none();
+    let counted = fixture.number("a", "memory.memsw.failcnt")?;
+    Ok(judge_together(killed, oom_kills(fixture, "a")?, counted))
 }
 
 fn judge_together(killed: bool, kills: u64, counted: u64) -> Outcome {
-    let seen = format!(
+    let evidence = format!(
         "32 MiB of memory and swap together, a process that wants 96 MiB {}; oom_kill {kills}, \
          memory.memsw.failcnt {counted}",
-        if killed { "was killed" } else { "lives" }
+        if killed { "was killed" } else { "survived" }
     );
     let outcome = if !killed || kills != 1 {
         Outcome::broken("the limit does not hold")
@@ -106,12 +105,12 @@ fn judge_together(killed: bool, kills: u64, counted: u64) -> Outcome {
              kernel counts refusals of memory.limit_in_bytes alone",
         )
     } else {
-        return Outcome::kept(seen);
+        return Outcome::kept(evidence);
     };
-    outcome.with(seen)
+    outcome.with(evidence)
 }
 
-/// What became of the page cache of a group that read a file.
+/// The page cache of a group that read a file.
 #[derive(Debug, Clone, Copy)]
 struct Reader {
     limit: Option<u64>,
@@ -123,25 +122,25 @@ struct Reader {
     refusals: u64,
 }
 
-fn reader(ground: &mut Fixture, limit: Option<u64>) -> Result<Reader, Error> {
+fn reader(fixture: &mut Fixture, limit: Option<u64>) -> Result<Reader, Error> {
     const FILE: u64 = 48 * MIB;
-    let disk = ground.blank_disk(FILE)?;
-    limited(ground, "a", limit.unwrap_or(1 << 40))?;
-    let mut probe = ground.start("a", "memory")?;
-    let read = order(&mut probe, &format!("read {FILE} {}", disk.node.display()))?;
+    let disk = fixture.blank_disk(FILE)?;
+    limited(fixture, "a", limit.unwrap_or(1 << 40))?;
+    let mut probe = fixture.start("a", "memory")?;
+    let read = execute(&mut probe, &format!("read {FILE} {}", disk.node.display()))?;
     Ok(Reader {
         limit,
         file: FILE,
-        read: read.map(|done| done.bytes),
-        charged: current(ground, "a")?,
-        cached: cache(ground, "a")?,
-        kills: oom_kills(ground, "a")?,
-        refusals: refusals(ground, "a")?,
+        read: read.map(|progress| progress.bytes),
+        charged: current(fixture, "a")?,
+        cached: cache(fixture, "a")?,
+        kills: oom_kills(fixture, "a")?,
+        refusals: refusals(fixture, "a")?,
     })
 }
 
 impl Reader {
-    fn seen(&self) -> String {
+    fn evidence(&self) -> String {
         format!(
             "{:.0} MiB of a disk read, limit {}: charged {:.0} MiB, {:.0} of it page cache; at the \
              limit {} times, oom_kill {}",
@@ -155,58 +154,60 @@ impl Reader {
     }
 }
 
-pub(super) fn reclaims_cache(ground: &mut Fixture) -> Result<Outcome, Error> {
-    Ok(judge_cache(&reader(ground, Some(24 * MIB))?))
+pub(super) fn reclaims_cache(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    Ok(judge_cache(&reader(fixture, Some(24 * MIB))?))
 }
 
 fn judge_cache(reader: &Reader) -> Outcome {
     let limit = reader.limit.unwrap_or(u64::MAX);
     if reader.kills > 0 || reader.read != Some(reader.file) {
         return Outcome::broken("the reader did not survive its own page cache")
-            .with(reader.seen());
+            .with(reader.evidence());
     }
-    Outcome::holds(reader.charged <= limit && reader.refusals > 0, reader.seen())
+    Outcome::holds(reader.charged <= limit && reader.refusals > 0, reader.evidence())
 }
 
-pub(super) fn keeps_cache(ground: &mut Fixture) -> Result<Outcome, Error> {
-    Ok(judge_kept_cache(&reader(ground, None)?))
+pub(super) fn keeps_cache(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    Ok(judge_kept_cache(&reader(fixture, None)?))
 }
 
-/// A host that is short of memory may take page cache from anybody, so a loss is no proof.
+/// A host short of memory may reclaim page cache from any group, so a loss is no proof.
 fn judge_kept_cache(reader: &Reader) -> Outcome {
     if reader.cached >= reader.file / 10 * 9 && reader.refusals == 0 {
-        return Outcome::kept(reader.seen());
+        return Outcome::kept(reader.evidence());
     }
-    Outcome::undecided("page cache went although no limit asked for it").with(reader.seen())
+    Outcome::undecided("page cache was dropped without a limit").with(reader.evidence())
 }
 
-/// A limit of the group above binds what the groups inside have together.
-pub(super) fn binds_children(ground: &mut Fixture) -> Result<Outcome, Error> {
-    ground.make_parent("outer")?;
-    super::hog::limit(ground, "outer", 48 * MIB)?;
+/// A group's limit applies to the total of its child groups.
+pub(super) fn binds_children(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    fixture.make_parent("outer")?;
+    super::hog::limit(fixture, "outer", 48 * MIB)?;
     let mut probes = Vec::new();
     let mut got = Vec::new();
     for name in ["outer/a", "outer/b"] {
-        ground.make(name)?;
-        let mut probe = ground.start(name, "memory")?;
-        got.push(order(&mut probe, &format!("touch {}", 32 * MIB))?.map(|done| done.bytes));
+        fixture.make(name)?;
+        let mut probe = fixture.start(name, "memory")?;
+        got.push(
+            execute(&mut probe, &format!("touch {}", 32 * MIB))?.map(|progress| progress.bytes),
+        );
         probes.push(probe);
     }
     let alive = probes
         .iter_mut()
-        .map(|probe| probe.ended_within(ground.time(0.3)).is_none())
+        .map(|probe| probe.ended_within(fixture.time(0.3)).is_none())
         .filter(|alive| *alive)
         .count();
-    Ok(judge_children(alive, oom_kills(ground, "outer/a")? + oom_kills(ground, "outer/b")?))
+    Ok(judge_children(alive, oom_kills(fixture, "outer/a")? + oom_kills(fixture, "outer/b")?))
 }
 
 fn judge_children(alive: usize, kills: u64) -> Outcome {
-    let seen = format!(
+    let evidence = format!(
         "48 MiB for the group above, two groups inside that want 32 MiB each: {alive} of 2 \
          processes live, oom_kill {kills}"
     );
-    // The second may be killed too before the first has given its memory back.
-    Outcome::holds(alive < 2 && alive as u64 + kills == 2, seen)
+    // The second may be killed too, before the memory of the first is released.
+    Outcome::holds(alive < 2 && alive as u64 + kills == 2, evidence)
 }
 
 #[cfg(test)]
@@ -215,12 +216,12 @@ mod tests {
     use crate::outcome::Verdict;
 
     fn hog() -> Hog {
-        let (limit, wanted) = (32 * MIB, 96 * MIB);
-        Hog { limit, wanted, got: None, signal: Some(9), kills: 1, refusals: 7 }
+        let (limit, requested) = (32 * MIB, 96 * MIB);
+        Hog { limit, requested, got: None, signal: Some(9), kills: 1, refusals: 7 }
     }
 
     #[test]
-    fn a_kernel_that_gives_more_or_does_not_count_is_broken() {
+    fn exceeding_the_limit_or_not_counting_is_broken() {
         assert_eq!(judge_kill(&hog()).verdict, Verdict::Kept);
         let generous = Hog { got: Some(96 * MIB), signal: None, kills: 0, ..hog() };
         assert_eq!(judge_kill(&generous).verdict, Verdict::Broken);
@@ -229,14 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_kills_below_the_limit_is_broken() {
+    fn killing_below_the_limit_is_broken() {
         assert_eq!(judge_spared(&hog()).verdict, Verdict::Broken);
         let spared = Hog { got: Some(96 * MIB), signal: None, kills: 0, refusals: 0, ..hog() };
         assert_eq!(judge_spared(&spared).verdict, Verdict::Kept);
     }
 
     #[test]
-    fn a_reader_above_its_limit_or_killed_is_broken() {
+    fn a_reader_that_exceeds_its_limit_or_is_killed_is_broken() {
         let reader = Reader {
             limit: Some(24 * MIB),
             file: 48 * MIB,
@@ -257,14 +258,14 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_both_that_does_not_hold_or_count_is_broken() {
+    fn a_combined_limit_that_does_not_hold_or_count_is_broken() {
         assert_eq!(judge_together(true, 1, 12).verdict, Verdict::Kept);
         assert_eq!(judge_together(true, 1, 0).verdict, Verdict::Broken);
         assert_eq!(judge_together(false, 0, 0).verdict, Verdict::Broken);
     }
 
     #[test]
-    fn two_survivors_mean_that_the_group_above_does_not_bind() {
+    fn two_survivors_mean_that_the_parent_limit_does_not_hold() {
         assert_eq!(judge_children(1, 1).verdict, Verdict::Kept);
         assert_eq!(judge_children(2, 0).verdict, Verdict::Broken);
         assert_eq!(judge_children(1, 0).verdict, Verdict::Broken);

@@ -1,37 +1,37 @@
-//! memory.low and memory.min keep a group's page cache while a sibling presses.
+//! memory.low and memory.min keep a group's page cache under pressure from a sibling.
 //!
-//! The two groups share a limit of the group above, so that reclaim happens there and the host
-//! itself is never short.
+//! The two groups share the limit of their parent, so reclaim happens there and the host itself is
+//! never short of memory.
 
 use assay_kernel::Error;
 
-use super::hog::{MIB, cache, limit, mib, order, refaults, refusals};
+use super::hog::{MIB, cache, execute, limit, mib, refaults, refusals};
 use crate::fixture::Fixture;
 use crate::outcome::Outcome;
 
 const SHARED: u64 = 64 * MIB;
-/// Reclaim passes a group by at first that has fewer than 4096 pages, 16 MiB (get_scan_count() of
+/// At first, reclaim skips a group with fewer than 4096 pages, 16 MiB (get_scan_count() of
 /// mm/vmscan.c shifts by DEF_PRIORITY), so the victim has more.
 const KEPT: u64 = 32 * MIB;
 const HOG: u64 = 96 * MIB;
 
-/// What was left of the victim's page cache.
+/// The victim's page cache before and after.
 #[derive(Debug, Clone, Copy)]
-struct Left {
+struct VictimCache {
     before: u64,
     after: u64,
-    /// Pages that it had to read again.
+    /// Pages that had to be read again.
     refaults: u64,
-    /// How often the shared limit was met.
+    /// How often the shared limit was reached.
     pressed: u64,
 }
 
-impl Left {
+impl VictimCache {
     fn lost(&self) -> f64 {
         1.0 - self.after as f64 / self.before.max(1) as f64
     }
 
-    fn seen(&self, how: &str) -> String {
+    fn evidence(&self, how: &str) -> String {
         format!(
             "{how}: {:.1} of {:.1} MiB left ({:.0} % lost), {} pages read again; the shared limit \
              was met {} times",
@@ -44,85 +44,84 @@ impl Left {
     }
 }
 
-/// A victim reads its part of the disk, a hog the rest of what belongs to this arm; then the
-/// victim reads again. `protection` is a file and its value.
+/// A victim reads its part of the disk, a hog the rest of this arm's part; then the victim reads
+/// again. `protection` is a file and its value.
 fn press(
-    ground: &Fixture,
+    fixture: &Fixture,
     outer: &str,
     disk: &str,
     first: u64,
     protection: Option<&str>,
-) -> Result<Left, Error> {
+) -> Result<VictimCache, Error> {
     let (victim, hog) = (format!("{outer}/victim"), format!("{outer}/hog"));
-    ground.make_parent(outer)?;
-    limit(ground, outer, SHARED)?;
-    ground.make(&victim)?;
-    ground.make(&hog)?;
+    fixture.make_parent(outer)?;
+    limit(fixture, outer, SHARED)?;
+    fixture.make(&victim)?;
+    fixture.make(&hog)?;
     if let Some(file) = protection {
-        ground.write(&victim, file, &(KEPT + 8 * MIB).to_string())?;
+        fixture.write(&victim, file, &(KEPT + 8 * MIB).to_string())?;
     }
-    // Both on one CPU, so that their pages are on one node: reclaim begins on the node of whoever
-    // asks, and is often content with what it finds there.
-    let words = format!("memory cpu={}", ground.cpu());
-    let mut owner = ground.start(&victim, &words)?;
+    // Both on one CPU, so that their pages are on one node: reclaim starts on the node of the
+    // allocating task, and often finds enough there.
+    let words = format!("memory cpu={}", fixture.cpu());
+    let mut owner = fixture.start(&victim, &words)?;
     let read = format!("read {KEPT} {disk} {first}");
-    order(&mut owner, &read)?;
-    let before = cache(ground, &victim)?;
-    let mut hungry = ground.start(&hog, &words)?;
-    order(&mut hungry, &format!("read {HOG} {disk} {}", first + KEPT))?;
-    let (after, old) = (cache(ground, &victim)?, refaults(ground, &victim)?);
-    order(&mut owner, &read)?;
-    let refaults = refaults(ground, &victim)?.saturating_sub(old);
-    Ok(Left { before, after, refaults, pressed: refusals(ground, outer)? })
+    execute(&mut owner, &read)?;
+    let before = cache(fixture, &victim)?;
+    let mut hungry = fixture.start(&hog, &words)?;
+    execute(&mut hungry, &format!("read {HOG} {disk} {}", first + KEPT))?;
+    let (after, old) = (cache(fixture, &victim)?, refaults(fixture, &victim)?);
+    execute(&mut owner, &read)?;
+    let refaults = refaults(fixture, &victim)?.saturating_sub(old);
+    Ok(VictimCache { before, after, refaults, pressed: refusals(fixture, outer)? })
 }
 
-fn protects(ground: &mut Fixture, file: &str) -> Result<Outcome, Error> {
-    let disk = ground.blank_disk(2 * (KEPT + HOG))?;
+fn protects(fixture: &mut Fixture, file: &str) -> Result<Outcome, Error> {
+    let disk = fixture.blank_disk(2 * (KEPT + HOG))?;
     let disk = disk.node.display().to_string();
-    let bare = press(ground, "bare", &disk, 0, None)?;
-    let kept = press(ground, "kept", &disk, KEPT + HOG, Some(file))?;
+    let bare = press(fixture, "bare", &disk, 0, None)?;
+    let kept = press(fixture, "kept", &disk, KEPT + HOG, Some(file))?;
     Ok(judge(&bare, &kept, file))
 }
 
-pub(super) fn low(ground: &mut Fixture) -> Result<Outcome, Error> {
-    protects(ground, "memory.low")
+pub(super) fn low(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    protects(fixture, "memory.low")
 }
 
-pub(super) fn min(ground: &mut Fixture) -> Result<Outcome, Error> {
-    protects(ground, "memory.min")
+pub(super) fn min(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    protects(fixture, "memory.min")
 }
 
-/// The group without protection is the proof that there was something to protect from.
-fn judge(bare: &Left, kept: &Left, file: &str) -> Outcome {
+/// The unprotected group proves that there was pressure.
+fn judge(bare: &VictimCache, kept: &VictimCache, file: &str) -> Outcome {
     let outcome = if bare.pressed == 0 || kept.pressed == 0 || bare.lost() < 0.2 {
-        Outcome::void("the hog did not press: nothing was lost without protection either")
+        Outcome::void("no pressure: nothing was lost without protection, either")
     } else if kept.lost() <= 0.05 {
-        return Outcome::kept(kept.seen(file)).with(bare.seen("unprotected"));
+        return Outcome::kept(kept.evidence(file)).with(bare.evidence("unprotected"));
     } else if kept.lost() >= bare.lost() / 2.0 {
         Outcome::broken("the protected group lost its page cache")
     } else {
         Outcome::undecided("the protected group lost some of its page cache")
     };
-    outcome.with(kept.seen(file)).with(bare.seen("unprotected"))
+    outcome.with(kept.evidence(file)).with(bare.evidence("unprotected"))
 }
 
-pub(super) fn unprotected(ground: &mut Fixture) -> Result<Outcome, Error> {
-    let disk = ground.blank_disk(KEPT + HOG)?;
+pub(super) fn unprotected(fixture: &mut Fixture) -> Result<Outcome, Error> {
+    let disk = fixture.blank_disk(KEPT + HOG)?;
     let disk = disk.node.display().to_string();
-    Ok(judge_bare(&press(ground, "bare", &disk, 0, None)?))
+    Ok(judge_bare(&press(fixture, "bare", &disk, 0, None)?))
 }
 
-/// Where nothing is lost although the limit was met, reclaim spared a group that nobody
-/// protected.
-fn judge_bare(bare: &Left) -> Outcome {
-    let seen = bare.seen("unprotected");
+/// If nothing is lost although the limit was reached, reclaim spared an unprotected group.
+fn judge_bare(bare: &VictimCache) -> Outcome {
+    let evidence = bare.evidence("unprotected");
     if bare.pressed == 0 {
-        return Outcome::void("the hog did not press").with(seen);
+        return Outcome::void("no pressure").with(evidence);
     }
     if bare.lost() >= 0.2 && bare.refaults > 0 {
-        return Outcome::kept(seen);
+        return Outcome::kept(evidence);
     }
-    Outcome::undecided("little was lost without protection").with(seen)
+    Outcome::undecided("little was lost without protection").with(evidence)
 }
 
 #[cfg(test)]
@@ -130,23 +129,26 @@ mod tests {
     use super::*;
     use crate::outcome::Verdict;
 
-    fn left(after: u64) -> Left {
-        Left { before: KEPT, after: after * KEPT / 12, refaults: 1000, pressed: 40 }
+    fn cache_after(after: u64) -> VictimCache {
+        VictimCache { before: KEPT, after: after * KEPT / 12, refaults: 1000, pressed: 40 }
     }
 
     #[test]
-    fn a_kernel_that_ignores_protection_is_broken() {
-        assert_eq!(judge(&left(2), &left(12), "memory.low").verdict, Verdict::Kept);
-        assert_eq!(judge(&left(2), &left(2), "memory.low").verdict, Verdict::Broken);
-        assert_eq!(judge(&left(2), &left(10), "memory.low").verdict, Verdict::Undecided);
+    fn ignored_protection_is_broken() {
+        assert_eq!(judge(&cache_after(2), &cache_after(12), "memory.low").verdict, Verdict::Kept);
+        assert_eq!(judge(&cache_after(2), &cache_after(2), "memory.low").verdict, Verdict::Broken);
+        assert_eq!(
+            judge(&cache_after(2), &cache_after(10), "memory.low").verdict,
+            Verdict::Undecided
+        );
     }
 
     #[test]
-    fn without_pressure_nothing_is_shown() {
-        assert_eq!(judge(&left(12), &left(12), "memory.low").verdict, Verdict::Void);
-        let calm = Left { pressed: 0, ..left(2) };
-        assert_eq!(judge(&calm, &left(12), "memory.min").verdict, Verdict::Void);
+    fn without_pressure_the_case_is_void() {
+        assert_eq!(judge(&cache_after(12), &cache_after(12), "memory.low").verdict, Verdict::Void);
+        let calm = VictimCache { pressed: 0, ..cache_after(2) };
+        assert_eq!(judge(&calm, &cache_after(12), "memory.min").verdict, Verdict::Void);
         assert_eq!(judge_bare(&calm).verdict, Verdict::Void);
-        assert_eq!(judge_bare(&left(2)).verdict, Verdict::Kept);
+        assert_eq!(judge_bare(&cache_after(2)).verdict, Verdict::Kept);
     }
 }

@@ -1,11 +1,11 @@
-//! This host, against other readers of the same things.
+//! This host, compared with other tools.
 
 use std::process::Command;
 
 use assay_facts::Available;
 use assay_kernel::Root;
 
-fn said(program: &str, arguments: &[&str]) -> Option<String> {
+fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
@@ -13,7 +13,7 @@ fn said(program: &str, arguments: &[&str]) -> Option<String> {
 #[test]
 fn processors_and_nodes_agree_with_lscpu() {
     let facts = assay_host::gather(&Root::real()).unwrap();
-    let Some(table) = said("lscpu", &["--parse=CPU,CORE,SOCKET,NODE"]) else {
+    let Some(table) = output_of("lscpu", &["--parse=CPU,CORE,SOCKET,NODE"]) else {
         return assay_test_support::skip("processors as lscpu sees them", "no lscpu (util-linux)");
     };
     let lines: Vec<Vec<&str>> = table
@@ -35,17 +35,17 @@ fn processors_and_nodes_agree_with_lscpu() {
 #[test]
 fn the_kernel_and_the_user_agree_with_uname_and_id() {
     let facts = assay_host::gather(&Root::real()).unwrap();
-    assert_eq!(said("uname", &["-n"]), Some(facts.host_name));
-    assert_eq!(said("uname", &["-r"]), Some(facts.kernel));
-    assert_eq!(said("uname", &["-m"]), Some(facts.architecture));
-    assert_eq!(said("id", &["-u"]), Some(facts.effective_user.to_string()));
+    assert_eq!(output_of("uname", &["-n"]), Some(facts.host_name));
+    assert_eq!(output_of("uname", &["-r"]), Some(facts.kernel));
+    assert_eq!(output_of("uname", &["-m"]), Some(facts.architecture));
+    assert_eq!(output_of("id", &["-u"]), Some(facts.effective_user.to_string()));
 }
 
 #[test]
-fn a_tool_that_is_found_tells_its_version() {
+fn a_tool_is_reported_with_its_version() {
     let facts = assay_host::gather(&Root::real()).unwrap();
     let found = &facts.tools["fio"].found;
-    match (said("fio", &["--version"]), found) {
+    match (output_of("fio", &["--version"]), found) {
         (Some(version), Available::Value(text)) => assert!(text.starts_with(&version), "{text}"),
         (None, Available::NotAvailable(_)) => {}
         other => panic!("{other:?}"),
@@ -54,13 +54,13 @@ fn a_tool_that_is_found_tells_its_version() {
 }
 
 #[test]
-fn disks_are_all_that_sysfs_lists() {
+fn all_disks_in_sysfs_are_listed() {
     let facts = assay_host::gather(&Root::real()).unwrap();
     for disk in facts.disks.iter().filter(|disk| !disk.name.starts_with("loop")) {
         let text = std::fs::read_to_string(format!("/sys/block/{}/dev", disk.name)).unwrap();
         assert_eq!(text.trim(), format!("{}:{}", disk.major, disk.minor));
     }
-    let root = said("findmnt", &["-n", "-o", "SOURCE", "/"]).unwrap_or_default();
+    let root = output_of("findmnt", &["-n", "-o", "SOURCE", "/"]).unwrap_or_default();
     let holds_root = |disk: &&assay_facts::Disk| {
         root.strip_prefix("/dev/").is_some_and(|name| name.starts_with(&disk.name))
     };

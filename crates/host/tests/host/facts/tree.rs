@@ -1,4 +1,4 @@
-//! Trees that stand in for hosts.
+//! Fake host trees.
 
 use assay_facts::HostFacts;
 use assay_kernel::Root;
@@ -13,7 +13,7 @@ pub(crate) fn gather(files: &[(&str, impl AsRef<str>)]) -> HostFacts {
     assay_host::gather(&Root::at(tree.path())).unwrap()
 }
 
-/// After a Firecracker guest with Linux 6.18; `rdma` is disabled and cpu is mounted with cpuacct.
+/// Modelled on a Firecracker guest with Linux 6.18; `rdma` is disabled and cpu is mounted with cpuacct.
 pub(crate) const V1_AND_V2: &[(&str, &str)] = &[
     (
         "proc/self/mountinfo",

@@ -1,4 +1,4 @@
-//! SIGKILL at several instants of a run that changes the host in every way, then restore.
+//! SIGKILL at several moments of a run that makes every kind of change, then restore.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn start(work: &Path, group: &Path) -> Child {
         .unwrap()
 }
 
-/// How long the run takes until it has changed everything.
+/// Waits until the run has made all its changes.
 fn wait_until_ready(child: &mut Child) {
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -47,37 +47,37 @@ fn kill_and_restore(wait: impl FnOnce(&mut Child), when: &str) -> usize {
     wait(&mut child);
     child.kill().unwrap();
     child.wait().unwrap();
-    let changes = unfinished(&state).unwrap().iter().map(|found| found.changes).sum();
+    let changes = unfinished(&state).unwrap().iter().map(|ledger| ledger.changes).sum();
     let report = restore_all(&state, &Root::real()).unwrap();
     assert!(report.is_complete(), "{when}: {report:?}");
     assert!(report.live.is_empty(), "{when}: {report:?}");
     assert_eq!(unfinished(&state).unwrap(), [], "{when}");
     assert!(!group.exists(), "{when}");
     HostSnapshot::assert_same(&before, when);
-    let left = entries(work.path());
-    assert!(left.iter().all(|path| *path == state), "{when}: {left:?}");
+    let remaining = entries(work.path());
+    assert!(remaining.iter().all(|path| *path == state), "{when}: {remaining:?}");
     changes
 }
 
 #[test]
-fn whenever_a_run_is_killed_restore_brings_the_host_back() {
-    let Some(_lock) = host_lock("kill at several instants") else { return };
+fn a_run_killed_at_any_moment_is_restored() {
+    let Some(_lock) = host_lock("kill at several moments") else { return };
     let begun = Instant::now();
     let all = kill_and_restore(wait_until_ready, "when everything is changed");
     assert!(all > 10, "{all} changes");
     let whole = begun.elapsed();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut counts = std::collections::BTreeSet::new();
     for part in 0..12 {
         let pause = whole * part / 14;
         let changes = kill_and_restore(|_| sleep(pause), &format!("after {pause:?}"));
-        seen.insert(changes);
+        counts.insert(changes);
     }
-    assert!(seen.len() > 2, "killed at too few different instants: {seen:?}");
+    assert!(counts.len() > 2, "killed at too few different moments: {counts:?}");
 }
 
 #[test]
-fn a_living_run_is_left_alone() {
-    let Some(_lock) = host_lock("a living run") else { return };
+fn an_active_run_is_not_touched() {
+    let Some(_lock) = host_lock("an active run") else { return };
     let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
     let state = work.path().join("state");
     let mut child = start(work.path(), &group_for_tests());
@@ -86,7 +86,7 @@ fn a_living_run_is_left_alone() {
     let report = restore_all(&state, &Root::real()).unwrap();
     assert_eq!(report.live.len(), 1);
     assert_eq!(report.live[0].pid, Some(child.id()));
-    HostSnapshot::assert_same(&during, "beside a living run");
+    HostSnapshot::assert_same(&during, "beside an active run");
     child.kill().unwrap();
     child.wait().unwrap();
     sleep(Duration::from_millis(10));

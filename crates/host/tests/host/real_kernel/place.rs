@@ -1,19 +1,19 @@
-//! Where tests of this room make groups, and what they need of the host.
+//! Host lock and control groups for the tests of this crate.
 
 use std::path::PathBuf;
 
 use assay_kernel::Root;
 use assay_test_support::{HostLock, Need};
 
-/// Waits for this test's turn; `None`, said and counted, where the host cannot do it.
+/// Waits for the host lock; `None`, after reporting a skipped test, if the host lacks something.
 pub(crate) fn host_lock(test: &str) -> Option<HostLock> {
     assay_test_support::busy_host_lock(test, &[Need::Loop, Need::Bfq])
 }
 
-/// A directory in which a test may make groups, in the first hierarchy there is.
+/// The path of a control group for a test, in the freezer's v1 hierarchy or in cgroup2.
 pub(crate) fn group_for_tests() -> PathBuf {
     let facts = assay_host::gather(&Root::real()).unwrap();
-    let freezer = facts.cgroup.controllers.get("freezer").map(|found| &found.hierarchy);
+    let freezer = facts.cgroup.controllers.get("freezer").map(|controller| &controller.hierarchy);
     let top = match freezer {
         Some(assay_facts::Hierarchy::V1(mount)) => mount.clone(),
         _ => facts.cgroup.v2_mount.clone().unwrap(),

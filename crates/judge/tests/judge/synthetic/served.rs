@@ -1,4 +1,4 @@
-//! How the disk of a made-up run serves its groups, step by step.
+//! Service of the disk of a synthetic run, step by step.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{Scenario, Server, normal};
 
 impl Scenario {
-    /// Cumulative parts of the disk's work at every reading, one row a reading.
+    /// Cumulative parts of the disk's work at every reading, one row per reading.
     pub(super) fn served(&self, random: &mut ChaCha8Rng) -> Vec<Vec<f64>> {
         match self.server {
             Server::Noise { deviation, correlation } => {
@@ -69,7 +69,7 @@ impl Scenario {
         rows
     }
 
-    /// Every group's rate is its share times a state of its own that `change` moves on.
+    /// Every group's rate is its share times its own state, which `change` advances.
     fn held(
         &self,
         random: &mut ChaCha8Rng,
@@ -77,7 +77,7 @@ impl Scenario {
     ) -> Vec<Vec<f64>> {
         let width = self.shares.len();
         let mut held = vec![1.0; width];
-        // Long enough for the states to forget where they began.
+        // Long enough to reach the stationary distribution.
         for _ in 0..100 {
             held.iter_mut().for_each(|state| change(random, state));
         }

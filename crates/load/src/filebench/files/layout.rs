@@ -1,5 +1,5 @@
-//! The tree of a file set: how deep, how wide, how large each file is. Numbers are drawn in the
-//! order in which filebench draws them, so that the same script gives the same tree.
+//! The tree of a file set: depth, width and file sizes. Numbers are drawn in the same order as in
+//! filebench, so that the same script gives the same tree.
 
 use std::ffi::CStr;
 
@@ -12,18 +12,18 @@ use super::super::workload::{Amount, FileSet};
 pub(in crate::filebench) struct Node {
     parent: u32,
     serial: u32,
-    /// Bytes of a file when it is written as a whole; 0 for a directory.
+    /// Size of a fully written file in bytes; 0 for a directory.
     pub(in crate::filebench) size: u64,
 }
 
-/// A directory, and the one it is in; the first is the top.
+/// A directory and its parent; the first one is the top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Directory {
     parent: u32,
     serial: u32,
 }
 
-/// A tree.
+/// The tree of one set.
 #[derive(Debug, Clone)]
 pub(in crate::filebench) struct Layout {
     directories: Vec<Directory>,
@@ -53,7 +53,7 @@ impl Layout {
         drawing.layout
     }
 
-    /// Paths of all directories below the top, each behind the one it is in.
+    /// Paths of all directories below the top, parents first.
     pub(in crate::filebench) fn directory_paths(&self) -> Paths {
         let below_top = self.directories.iter().skip(1);
         self.paths(below_top.map(|directory| (directory.parent, directory.serial)))
@@ -75,7 +75,7 @@ impl Layout {
         paths
     }
 
-    /// The path of a directory with a slash behind it; nothing for the top.
+    /// Writes the path of a directory with a trailing slash; nothing for the top.
     fn write_directory(&self, at: u32, bytes: &mut Vec<u8>) {
         if at == 0 {
             return;
@@ -86,8 +86,7 @@ impl Layout {
     }
 }
 
-/// Paths below the top of a tree, one behind the other as the kernel takes them: a run allocates
-/// none.
+/// Paths below the top of a tree, stored contiguously as C strings, so that a run allocates none.
 #[derive(Debug, Clone)]
 pub(in crate::filebench) struct Paths {
     bytes: Vec<u8>,
@@ -103,22 +102,22 @@ impl Paths {
         CStr::from_bytes_until_nul(&self.bytes[self.starts[at]..]).unwrap_or_default()
     }
 
-    /// The same for people.
+    /// The same as text.
     pub(in crate::filebench) fn text(&self, at: usize) -> String {
         self.get(at).to_string_lossy().into_owned()
     }
 }
 
-/// What a random variable for depths becomes: its mean is the mean depth, as in filebench.
-fn with_mean(given: &Distribution, mean: f64) -> Distribution {
-    let span = mean - given.trim.offset;
-    let shape = match &given.shape {
+/// The random variable for depths: its mean is replaced by the mean depth, as in filebench.
+fn with_mean(variable: &Distribution, mean: f64) -> Distribution {
+    let span = mean - variable.trim.offset;
+    let shape = match &variable.shape {
         Shape::Gamma { gamma, .. } => Shape::Gamma { gamma: *gamma, mean: span },
         Shape::Uniform { .. } => Shape::Uniform { low: 0.0, high: 2.0 * span },
         Shape::Table { rows, .. } => Shape::Table { rows: rows.clone(), scale: span },
         other => other.clone(),
     };
-    Distribution { shape, ..given.clone() }
+    Distribution { shape, ..variable.clone() }
 }
 
 struct Drawing<'s> {
@@ -134,8 +133,8 @@ impl Drawing<'_> {
         if gamma > 0.0 { gamma_draw(gamma, self.source) * (mean / gamma) } else { mean }
     }
 
-    /// A directory with what it holds. The top goes on until all are placed; any other holds
-    /// files where it is as deep as its own number says, and directories otherwise.
+    /// Draws a directory and its contents. The top continues until all entries are placed; any
+    /// other directory holds files if it is as deep as its drawn depth, and directories otherwise.
     fn directory(&mut self, parent: Option<u32>, serial: u32, above: u32) {
         let depth = above + 1;
         let own = self.layout.directories.len() as u32;
@@ -163,7 +162,8 @@ impl Drawing<'_> {
             }
             serial += 1;
         }
-        // filebench numbers from 1 again, so that its sets with files and leaf directories collide.
+        // filebench restarts the numbering at 1, so that files and leaf directories of one set
+        // collide.
         let used = serial - 1;
         serial = 1;
         while has_room(serial) && (self.layout.leafdirs.len() as u64) < self.set.leafdirs {

@@ -1,5 +1,5 @@
-//! A set of numbers that finds the next member above a number in a few steps: a bit each, and a
-//! bit for each word of bits that has any.
+//! A set of integers with a fast search for the next member: a bit per number, and a summary bit
+//! per non-empty word of bits.
 
 /// Numbers below a fixed bound.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl Members {
         Some(word * 64 + self.words[word].trailing_zeros() as usize)
     }
 
-    /// The smallest member of at least `at`, or the smallest of all where there is none.
+    /// The smallest member of at least `at`, or the smallest of all if there is none.
     pub(in crate::filebench) fn next(&self, at: usize) -> Option<usize> {
         self.above(at).or_else(|| self.above(0))
     }
@@ -74,7 +74,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_set(steps in prop::collection::vec((any::<bool>(), 0usize..20_000), 1..300)) {
+        fn it_behaves_like_a_set(steps in prop::collection::vec((any::<bool>(), 0usize..20_000), 1..300)) {
             let mut members = Members::none_of(20_000);
             let mut expected = BTreeSet::new();
             for (insert, at) in steps {

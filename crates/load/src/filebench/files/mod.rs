@@ -1,4 +1,4 @@
-//! File sets: their trees, which of their files exist, and making them on disk.
+//! File sets: their trees, the tracking of existing files, and creation on disk.
 
 pub(super) mod layout;
 pub(super) mod members;

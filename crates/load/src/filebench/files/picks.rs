@@ -1,29 +1,29 @@
-//! Which file an operation gets: in turn, never at random. Each kind of entry has one rotor over
-//! those that exist and one over those that do not, shared by all threads; whoever holds an entry
-//! has it alone, and others go past it.
+//! Selects the file for an operation: round robin, never at random. Each kind of entry has one
+//! rotor over the existing entries and one over the missing ones, shared by all threads. An
+//! acquired entry is exclusive to its thread; others skip it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::members::Members;
 
-/// Which entries may be picked.
+/// Which entries may be selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::filebench) enum Wanted {
+pub(in crate::filebench) enum Selector {
     Existing,
-    /// The same with a rotor of the thread's own (`opennext`).
+    /// The next existing one by a rotor private to the thread (`opennext`).
     ExistingWithOwnRotor(usize),
     Missing,
-    /// By its number modulo the entries, the next one that exists where it does not.
+    /// By its number modulo the entries; if that one does not exist, the next one that does.
     ExistingAt(usize),
     MissingAt(usize),
 }
 
-/// Entries of one kind: files, or leaf directories.
+/// A pool of entries of one kind: files, or leaf directories.
 #[derive(Debug)]
-pub(in crate::filebench) struct Picks {
+pub(in crate::filebench) struct EntryPool {
     state: Mutex<State>,
-    /// An entry was given back.
-    returned: Condvar,
+    /// Signalled when an entry is released.
+    released: Condvar,
 }
 
 #[derive(Debug)]
@@ -36,21 +36,21 @@ struct State {
     existing_rotor: usize,
     missing_rotor: usize,
     own_rotors: Vec<usize>,
-    /// Threads that wait for an entry.
+    /// Number of threads that wait for an entry.
     waiting: usize,
 }
 
-/// What becomes of an entry that is given back.
+/// Change of an entry when it is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::filebench) enum Fate {
+pub(in crate::filebench) enum EntryChange {
     Unchanged,
     Exists,
-    /// It is gone, and so is what was open.
-    Gone,
+    /// Deleted; its open count is reset.
+    Deleted,
 }
 
-impl Picks {
-    /// `total` entries of which `existing` exist.
+impl EntryPool {
+    /// A pool of `total` entries of which `existing` exist.
     pub(in crate::filebench) fn new(total: usize, existing: &[usize], threads: usize) -> Self {
         let mut exists = Members::none_of(total);
         existing.iter().for_each(|at| exists.insert(*at));
@@ -68,61 +68,62 @@ impl Picks {
                 own_rotors: vec![0; threads],
                 waiting: 0,
             }),
-            returned: Condvar::new(),
+            released: Condvar::new(),
         }
     }
 
     fn locked(&self) -> MutexGuard<'_, State> {
-        // No code below this lock panics half-way; a poisoned one still holds a sound state.
+        // No code under this lock panics half-way; the state is consistent even if the lock is
+        // poisoned.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes an entry. None where there is none, or all are held by others.
-    pub(in crate::filebench) fn take(&self, wanted: Wanted) -> Option<usize> {
+    /// Acquires an entry. `None` if there is none, or all are held.
+    pub(in crate::filebench) fn acquire(&self, selector: Selector) -> Option<usize> {
         let mut state = self.locked();
         if state.busy.is_empty() {
             return None;
         }
         while state.held == state.busy.len() {
-            state = self.waited(state);
+            state = self.wait_for_release(state);
         }
-        let at = state.choose(wanted)?;
+        let at = state.select(selector)?;
         state.hold(at);
         Some(at)
     }
 
-    fn waited<'s>(&self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+    fn wait_for_release<'s>(&self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         state.waiting += 1;
-        state = self.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state = self.released.wait(state).unwrap_or_else(PoisonError::into_inner);
         state.waiting -= 1;
         state
     }
 
-    /// Takes this entry, waiting until nobody else has it.
-    pub(in crate::filebench) fn take_this(&self, at: usize) {
+    /// Acquires this entry, waiting until it is free.
+    pub(in crate::filebench) fn acquire_entry(&self, at: usize) {
         let mut state = self.locked();
         while state.busy[at] {
-            state = self.waited(state);
+            state = self.wait_for_release(state);
         }
         state.hold(at);
     }
 
-    /// Times that a held entry is open.
+    /// How often a held entry is open.
     pub(in crate::filebench) fn opens(&self, at: usize) -> u32 {
         self.locked().opens[at]
     }
 
-    /// Gives an entry back; `opened` is added to how often it is open.
-    pub(in crate::filebench) fn give_back(&self, at: usize, fate: Fate, opened: i32) {
+    /// Releases an entry; `opened` is added to its open count.
+    pub(in crate::filebench) fn release(&self, at: usize, change: EntryChange, opened: i32) {
         let mut state = self.locked();
         state.opens[at] = state.opens[at].saturating_add_signed(opened);
-        match fate {
-            Fate::Unchanged => {}
-            Fate::Exists => {
+        match change {
+            EntryChange::Unchanged => {}
+            EntryChange::Exists => {
                 state.missing.remove(at);
                 state.existing.insert(at);
             }
-            Fate::Gone => {
+            EntryChange::Deleted => {
                 state.existing.remove(at);
                 state.missing.insert(at);
                 state.opens[at] = 0;
@@ -131,11 +132,11 @@ impl Picks {
         state.busy[at] = false;
         state.held -= 1;
         if state.waiting > 0 {
-            self.returned.notify_all();
+            self.released.notify_all();
         }
     }
 
-    /// How many exist.
+    /// Number of existing entries.
     pub(in crate::filebench) fn existing(&self) -> usize {
         self.locked().existing.len()
     }
@@ -147,24 +148,24 @@ impl State {
         self.held += 1;
     }
 
-    fn choose(&mut self, wanted: Wanted) -> Option<usize> {
-        let (members, start) = match wanted {
-            Wanted::Existing => (&self.existing, self.existing_rotor),
-            Wanted::ExistingWithOwnRotor(thread) => (&self.existing, self.own_rotors[thread]),
-            Wanted::Missing => (&self.missing, self.missing_rotor),
-            Wanted::ExistingAt(at) => (&self.existing, at),
-            Wanted::MissingAt(at) => (&self.missing, at),
+    fn select(&mut self, selector: Selector) -> Option<usize> {
+        let (members, start) = match selector {
+            Selector::Existing => (&self.existing, self.existing_rotor),
+            Selector::ExistingWithOwnRotor(thread) => (&self.existing, self.own_rotors[thread]),
+            Selector::Missing => (&self.missing, self.missing_rotor),
+            Selector::ExistingAt(at) => (&self.existing, at),
+            Selector::MissingAt(at) => (&self.missing, at),
         };
         let first = members.next(start)?;
-        // The rotor goes on behind the first that was found, held or not, as in filebench.
-        match wanted {
-            Wanted::Existing => self.existing_rotor = first + 1,
-            Wanted::ExistingWithOwnRotor(thread) => self.own_rotors[thread] = first + 1,
-            Wanted::Missing => self.missing_rotor = first + 1,
-            Wanted::ExistingAt(_) | Wanted::MissingAt(_) => {}
+        // The rotor moves past the first candidate, held or not, as in filebench.
+        match selector {
+            Selector::Existing => self.existing_rotor = first + 1,
+            Selector::ExistingWithOwnRotor(thread) => self.own_rotors[thread] = first + 1,
+            Selector::Missing => self.missing_rotor = first + 1,
+            Selector::ExistingAt(_) | Selector::MissingAt(_) => {}
         }
-        let members = match wanted {
-            Wanted::Missing | Wanted::MissingAt(_) => &self.missing,
+        let members = match selector {
+            Selector::Missing | Selector::MissingAt(_) => &self.missing,
             _ => &self.existing,
         };
         let mut at = first;
@@ -182,77 +183,79 @@ impl State {
 mod tests {
     use super::*;
 
-    fn five() -> Picks {
-        Picks::new(5, &[0, 2, 3], 2)
+    fn five() -> EntryPool {
+        EntryPool::new(5, &[0, 2, 3], 2)
     }
 
-    fn picked(picks: &Picks, wanted: Wanted) -> Option<usize> {
-        let at = picks.take(wanted)?;
-        picks.give_back(at, Fate::Unchanged, 0);
+    fn acquire_and_release(pool: &EntryPool, selector: Selector) -> Option<usize> {
+        let at = pool.acquire(selector)?;
+        pool.release(at, EntryChange::Unchanged, 0);
         Some(at)
     }
 
     #[test]
-    fn picks_go_round_in_order_and_wrap() {
-        let picks = five();
-        let order: Vec<_> = (0..5).map(|_| picked(&picks, Wanted::Existing)).collect();
+    fn selection_is_round_robin() {
+        let pool = five();
+        let order: Vec<_> =
+            (0..5).map(|_| acquire_and_release(&pool, Selector::Existing)).collect();
         assert_eq!(order, [0, 2, 3, 0, 2].map(Some));
-        let missing: Vec<_> = (0..3).map(|_| picked(&picks, Wanted::Missing)).collect();
+        let missing: Vec<_> =
+            (0..3).map(|_| acquire_and_release(&pool, Selector::Missing)).collect();
         assert_eq!(missing, [1, 4, 1].map(Some));
     }
 
     #[test]
-    fn a_held_entry_is_gone_past() {
-        let picks = five();
-        assert_eq!(picks.take(Wanted::Existing), Some(0));
-        assert_eq!(picks.take(Wanted::ExistingAt(0)), Some(2));
-        assert_eq!(picks.take(Wanted::ExistingAt(0)), Some(3));
-        assert_eq!(picks.take(Wanted::ExistingAt(0)), None, "all are held");
+    fn a_held_entry_is_skipped() {
+        let pool = five();
+        assert_eq!(pool.acquire(Selector::Existing), Some(0));
+        assert_eq!(pool.acquire(Selector::ExistingAt(0)), Some(2));
+        assert_eq!(pool.acquire(Selector::ExistingAt(0)), Some(3));
+        assert_eq!(pool.acquire(Selector::ExistingAt(0)), None, "all are held");
     }
 
     #[test]
-    fn each_thread_may_have_a_rotor_of_its_own() {
-        let picks = five();
-        assert_eq!(picked(&picks, Wanted::ExistingWithOwnRotor(0)), Some(0));
-        assert_eq!(picked(&picks, Wanted::ExistingWithOwnRotor(0)), Some(2));
-        assert_eq!(picked(&picks, Wanted::ExistingWithOwnRotor(1)), Some(0));
+    fn each_thread_may_have_a_private_rotor() {
+        let pool = five();
+        assert_eq!(acquire_and_release(&pool, Selector::ExistingWithOwnRotor(0)), Some(0));
+        assert_eq!(acquire_and_release(&pool, Selector::ExistingWithOwnRotor(0)), Some(2));
+        assert_eq!(acquire_and_release(&pool, Selector::ExistingWithOwnRotor(1)), Some(0));
     }
 
     #[test]
-    fn what_is_made_exists_and_what_is_deleted_is_missing() {
-        let picks = five();
-        let made = picks.take(Wanted::Missing).unwrap();
-        picks.give_back(made, Fate::Exists, 1);
-        assert_eq!((made, picks.existing(), picks.opens(1)), (1, 4, 1));
-        picks.take_this(1);
-        picks.give_back(1, Fate::Gone, 0);
-        assert_eq!((picks.existing(), picks.opens(1)), (3, 0));
+    fn created_entries_exist_and_deleted_ones_are_missing() {
+        let pool = five();
+        let created = pool.acquire(Selector::Missing).unwrap();
+        pool.release(created, EntryChange::Exists, 1);
+        assert_eq!((created, pool.existing(), pool.opens(1)), (1, 4, 1));
+        pool.acquire_entry(1);
+        pool.release(1, EntryChange::Deleted, 0);
+        assert_eq!((pool.existing(), pool.opens(1)), (3, 0));
     }
 
     #[test]
-    fn no_entry_is_ever_held_by_two() {
-        let picks = Picks::new(7, &[0, 1, 2, 3, 4], 1);
+    fn no_entry_is_held_by_two_threads() {
+        let pool = EntryPool::new(7, &[0, 1, 2, 3, 4], 1);
         let holders: Vec<std::sync::atomic::AtomicU32> = (0..7).map(|_| 0.into()).collect();
         let relaxed = std::sync::atomic::Ordering::SeqCst;
         std::thread::scope(|scope| {
             for thread in 0..6 {
-                let (picks, holders) = (&picks, &holders);
+                let (pool, holders) = (&pool, &holders);
                 scope.spawn(move || {
                     for round in 0..5000 {
-                        let (wanted, fate) = match (round + thread) % 3 {
-                            0 => (Wanted::Missing, Fate::Exists),
-                            1 => (Wanted::Existing, Fate::Gone),
-                            _ => (Wanted::Existing, Fate::Unchanged),
+                        let (selector, change) = match (round + thread) % 3 {
+                            0 => (Selector::Missing, EntryChange::Exists),
+                            1 => (Selector::Existing, EntryChange::Deleted),
+                            _ => (Selector::Existing, EntryChange::Unchanged),
                         };
-                        let Some(at) = picks.take(wanted) else { continue };
+                        let Some(at) = pool.acquire(selector) else { continue };
                         assert_eq!(holders[at].fetch_add(1, relaxed), 0);
                         holders[at].fetch_sub(1, relaxed);
-                        picks.give_back(at, fate, 0);
+                        pool.release(at, change, 0);
                     }
                 });
             }
         });
-        let state = picks.locked();
+        let state = pool.locked();
         assert_eq!((state.held, state.existing.len() + state.missing.len()), (0, 7));
     }
 }

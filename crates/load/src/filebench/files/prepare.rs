@@ -1,5 +1,4 @@
-//! Making file sets on disk before a run: directories, and those files that exist from the
-//! beginning.
+//! Creates file sets on disk before a run: directories, and the files that exist from the start.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -10,51 +9,51 @@ use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::super::io_error::refused;
-use super::super::uniform::{Drand48, Own, RAND_MAX, Rand};
+use super::super::uniform::{Drand48, RAND_MAX, Rand, ThreadRandom};
 use super::super::workload::FileSet;
 use super::layout::{Layout, Node, Paths};
 use super::members::Members;
-use super::picks::Picks;
+use super::picks::EntryPool;
 use super::remove;
 use crate::failure::Failure;
 
-/// Pieces in which files are written beforehand.
+/// Block size in which files are preallocated.
 const PIECE: usize = 1 << 20;
-/// Threads of `paralloc`.
-const MAKERS: usize = 32;
+/// Number of threads of `paralloc`.
+const PARALLOC_THREADS: usize = 32;
 
-/// Modes of filebench: files made beforehand, and directories.
+/// File and directory modes, as in filebench.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
 const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o755);
 
-/// A set that is there.
+/// A file set on disk.
 #[derive(Debug)]
 pub(in crate::filebench) struct Ready {
     pub(in crate::filebench) name: String,
     pub(in crate::filebench) root: PathBuf,
-    /// The top of its tree; all paths begin there.
+    /// The top of its tree; all paths are relative to it.
     pub(in crate::filebench) top: OwnedFd,
     pub(in crate::filebench) nodes: Vec<Node>,
     pub(in crate::filebench) files: Paths,
     pub(in crate::filebench) leafdirs: Paths,
     pub(in crate::filebench) directories: Paths,
-    pub(in crate::filebench) file_picks: Picks,
-    pub(in crate::filebench) leafdir_picks: Picks,
-    pub(in crate::filebench) directory_picks: Picks,
+    pub(in crate::filebench) file_pool: EntryPool,
+    pub(in crate::filebench) leafdir_pool: EntryPool,
+    pub(in crate::filebench) directory_pool: EntryPool,
     pub(in crate::filebench) readonly: bool,
     pub(in crate::filebench) writeonly: bool,
-    /// Whether the tree is exactly what the set says: it was made now.
-    pub(in crate::filebench) made_now: bool,
+    /// Whether the tree was created just now and matches the definition exactly.
+    pub(in crate::filebench) is_new: bool,
 }
 
-/// Random numbers of all sets, one behind the other.
+/// Random number generators used by all sets in order.
 pub(in crate::filebench) struct Draws<'s> {
     pub(in crate::filebench) source: &'s Drand48,
     pub(in crate::filebench) rand: Rand,
-    pub(in crate::filebench) own: Own,
+    pub(in crate::filebench) own: ThreadRandom,
 }
 
-/// Makes a set. `log` gets filebench's lines, `progress` the files made so far.
+/// Creates a set. `log` gets filebench's lines, `progress` the number of files created so far.
 pub(in crate::filebench) fn prepare(
     set: &FileSet,
     draws: &mut Draws<'_>,
@@ -92,22 +91,23 @@ pub(in crate::filebench) fn prepare(
     let leafdirs = layout.node_paths(&layout.leafdirs);
     let cut = RAND_MAX * (100 - set.prealloc.min(100)) / 100;
     let order = draws.choose(set.entries as usize, |drawn| cut == 0 || drawn > cut);
-    let maker = Maker { set, root: &root, top: &top, files: &files, nodes: &layout.files, reusing };
+    let maker =
+        Creator { set, root: &root, top: &top, files: &files, nodes: &layout.files, reusing };
     maker.all(&order, progress)?;
     let dirs = draws.choose(set.leafdirs as usize, |drawn| drawn >= cut);
     for at in &dirs {
         match fs::mkdirat(&top, leafdirs.get(*at), DIRECTORY_MODE) {
             Ok(()) => {}
             Err(Errno::EXIST) if reusing => {}
-            Err(errno) => return Err(refused("make", &root.join(leafdirs.text(*at)), errno)),
+            Err(errno) => return Err(refused("create", &root.join(leafdirs.text(*at)), errno)),
         }
     }
     let all: Vec<usize> = (0..directories.len() + 1).collect();
     Ok(Ready {
         name: set.name.clone(),
-        file_picks: Picks::new(files.len(), &order, threads),
-        leafdir_picks: Picks::new(leafdirs.len(), &dirs, 0),
-        directory_picks: Picks::new(all.len(), &all, 0),
+        file_pool: EntryPool::new(files.len(), &order, threads),
+        leafdir_pool: EntryPool::new(leafdirs.len(), &dirs, 0),
+        directory_pool: EntryPool::new(all.len(), &all, 0),
         root,
         top,
         nodes: layout.files,
@@ -116,12 +116,13 @@ pub(in crate::filebench) fn prepare(
         directories,
         readonly: set.readonly,
         writeonly: set.writeonly,
-        made_now: !reusing,
+        is_new: !reusing,
     })
 }
 
 impl Draws<'_> {
-    /// Takes all numbers below `total` in random order and keeps those whose rand(3) is kept.
+    /// Takes all numbers below `total` in random order and keeps those for whose rand(3) `keep` is
+    /// true.
     fn choose(&mut self, total: usize, keep: impl Fn(u64) -> bool) -> Vec<usize> {
         let mut free = Members::none_of(total);
         (0..total).for_each(|at| free.insert(at));
@@ -142,17 +143,17 @@ fn open_top(root: &Path) -> Result<OwnedFd, Failure> {
 }
 
 fn make_tree(root: &Path, directories: &Paths) -> Result<OwnedFd, Failure> {
-    fs::mkdirat(CWD, root, DIRECTORY_MODE).map_err(|errno| refused("make", root, errno))?;
+    fs::mkdirat(CWD, root, DIRECTORY_MODE).map_err(|errno| refused("create", root, errno))?;
     let top = open_top(root)?;
     for at in 0..directories.len() {
         fs::mkdirat(&top, directories.get(at), DIRECTORY_MODE)
-            .map_err(|errno| refused("make", &root.join(directories.text(at)), errno))?;
+            .map_err(|errno| refused("create", &root.join(directories.text(at)), errno))?;
     }
     Ok(top)
 }
 
-/// What all threads of `paralloc` share.
-struct Maker<'m> {
+/// State shared by the threads of `paralloc`.
+struct Creator<'m> {
     set: &'m FileSet,
     root: &'m Path,
     top: &'m OwnedFd,
@@ -161,7 +162,7 @@ struct Maker<'m> {
     reusing: bool,
 }
 
-impl Maker<'_> {
+impl Creator<'_> {
     fn all(
         &self,
         order: &[usize],
@@ -175,7 +176,7 @@ impl Maker<'_> {
                 let done = next.fetch_add(1, Ordering::Relaxed);
                 let Some(at) = order.get(done) else { return };
                 if let Err(failure) = self.file(*at, zeroes.as_slice()) {
-                    // The others stop at their next file.
+                    // The other threads stop at their next file.
                     next.store(order.len(), Ordering::Relaxed);
                     if let Ok(mut first) = failed.lock() {
                         first.get_or_insert(failure);
@@ -187,7 +188,7 @@ impl Maker<'_> {
                 }
             }
         };
-        let makers = if self.set.paralloc { MAKERS.min(order.len()) } else { 1 };
+        let makers = if self.set.paralloc { PARALLOC_THREADS.min(order.len()) } else { 1 };
         std::thread::scope(|scope| {
             for _ in 1..makers {
                 scope.spawn(work);
@@ -197,7 +198,7 @@ impl Maker<'_> {
         failed.into_inner().ok().flatten().map_or(Ok(()), Err)
     }
 
-    /// Makes one file, or takes the one that is there.
+    /// Creates one file, or adjusts the existing one.
     fn file(&self, at: usize, zeroes: &[u8]) -> Result<(), Failure> {
         let (path, size) = (self.files.get(at), self.nodes[at].size);
         let fail = |operation: &str, errno| {
@@ -216,16 +217,17 @@ impl Maker<'_> {
                     return fs::ftruncate(&file, size).map_err(|errno| fail("truncate", errno));
                 }
                 Ok(_) | Err(Errno::NOENT) => {}
-                Err(errno) => return Err(fail("look at", errno)),
+                Err(errno) => return Err(fail("stat", errno)),
             }
         }
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
         let file =
-            fs::openat(self.top, path, flags, FILE_MODE).map_err(|errno| fail("make", errno))?;
-        let mut left = size as usize;
-        while left > 0 {
-            let piece = &zeroes[..left.min(PIECE)];
-            left -= rustix::io::write(file.as_fd(), piece).map_err(|errno| fail("write", errno))?;
+            fs::openat(self.top, path, flags, FILE_MODE).map_err(|errno| fail("create", errno))?;
+        let mut remaining = size as usize;
+        while remaining > 0 {
+            let piece = &zeroes[..remaining.min(PIECE)];
+            remaining -=
+                rustix::io::write(file.as_fd(), piece).map_err(|errno| fail("write", errno))?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Removing what an earlier run left, and nothing else.
+//! Removes the tree of an earlier run, and nothing else.
 
 use std::fs;
 use std::io;
@@ -7,13 +7,13 @@ use std::path::Path;
 use super::super::io_error::unable;
 use crate::failure::Failure;
 
-/// Removes the tree of a file set. filebench removes whatever stands at `path/name`; here a tree
-/// that holds anything but numbered entries is somebody else's, and stays.
+/// Removes the tree of a file set. filebench removes whatever is at `path/name`; here a tree that
+/// holds anything but numbered entries is considered foreign and kept.
 pub(in crate::filebench) fn tree(root: &Path) -> Result<(), Failure> {
     match fs::symlink_metadata(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(unable("look at", root, &error)),
-        Ok(found) if !found.is_dir() => return Err(foreign(root, "it is no directory")),
+        Err(error) => return Err(unable("stat", root, &error)),
+        Ok(found) if !found.is_dir() => return Err(foreign(root, "it is not a directory")),
         Ok(_) => {}
     }
     let entries = fs::read_dir(root).map_err(|error| unable("list", root, &error))?;
@@ -22,7 +22,8 @@ pub(in crate::filebench) fn tree(root: &Path) -> Result<(), Failure> {
         let name = entry.file_name();
         let numbered = name.len() >= 8 && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
         if !numbered {
-            let holds = format!("it holds `{}`, which no file set has made", name.display());
+            let holds =
+                format!("it holds `{}`, which was not created by a file set", name.display());
             return Err(foreign(root, &holds));
         }
     }
@@ -41,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_of_numbers_goes_and_a_foreign_one_stays() {
+    fn a_numbered_tree_is_removed_and_a_foreign_one_is_kept() {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().join("set");
         fs::create_dir_all(root.join("00000001/00000002")).unwrap();
@@ -56,6 +57,6 @@ mod tests {
         assert!(failure.contains("thesis.tex") && root.join("thesis.tex").exists(), "{failure}");
         let file = place.path().join("file");
         fs::write(&file, "x").unwrap();
-        assert!(tree(&file).unwrap_err().to_string().contains("no directory"));
+        assert!(tree(&file).unwrap_err().to_string().contains("not a directory"));
     }
 }

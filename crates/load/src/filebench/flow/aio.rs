@@ -1,5 +1,6 @@
-//! `aiowrite` and `aiowait`: writes that a helper does while the thread goes on, as the library's
-//! asynchronous I/O does them (aio(7)). The data are a helper's own zeroes: nobody reads them.
+//! `aiowrite` and `aiowait`: writes done by a helper thread while the workload thread continues,
+//! like the C library's asynchronous I/O (aio(7)). The data written are the helper's own zeroes;
+//! they are never read.
 
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use assay_kernel::anonymous_memory::{HugePages, Pages};
 use rustix::io::Errno;
 
-/// A write to be done.
+/// A write request.
 struct Request {
     file: OwnedFd,
     offset: u64,
@@ -27,14 +28,15 @@ struct Progress {
     done: Condvar,
 }
 
-/// A thread's end of its helper. Dropped, it ends the helper when all is written.
+/// The workload thread's handle to its helper. Dropping it ends the helper once all writes are
+/// done.
 pub(super) struct Aio {
     requests: Sender<Request>,
     progress: Arc<Progress>,
 }
 
 impl Aio {
-    /// A helper; the second part is its work, for a thread of its own.
+    /// Creates a handle and the helper's work, to be run in a thread of its own.
     pub(super) fn start() -> (Self, impl FnOnce() + Send) {
         let (requests, receiver) = channel();
         let progress = Arc::new(Progress::default());
@@ -42,14 +44,14 @@ impl Aio {
         (Self { requests, progress }, move || help(&receiver, &own))
     }
 
-    /// Begins a write to a copy of the descriptor, so that the file may be closed meanwhile.
+    /// Starts a write to a duplicate of the descriptor, so that the file may be closed meanwhile.
     pub(super) fn write(&self, file: OwnedFd, offset: u64, bytes: usize) {
         self.progress.state.lock().unwrap_or_else(PoisonError::into_inner).open += 1;
-        // The helper lives as long as this end does.
+        // The helper lives as long as this handle.
         let _ = self.requests.send(Request { file, offset, bytes });
     }
 
-    /// Waits until all writes are done, and says whether one of them failed.
+    /// Waits until all writes are done; returns the error if one failed.
     pub(super) fn wait(&self) -> Result<(), Errno> {
         let mut state = self.progress.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.open > 0 {

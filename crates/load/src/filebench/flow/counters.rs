@@ -1,9 +1,9 @@
-//! Figures of each operation of each thread. A thread writes its own with plain stores, anybody
-//! may read them, and nobody waits for anybody.
+//! Statistics of each operation per thread. A thread writes its own with plain stores; any thread
+//! may read them without locks.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Bucket `i` of a histogram counts latencies below 2^i ns that are in no bucket before it.
+/// Bucket `i` of a histogram counts latencies below 2^i ns that are in no lower bucket.
 pub(in crate::filebench) const BUCKETS: usize = 64;
 
 #[derive(Debug, Default)]
@@ -15,17 +15,17 @@ struct Counter {
     max: AtomicU64,
 }
 
-/// Figures of one thread.
+/// Statistics of one thread.
 #[derive(Debug)]
 pub(super) struct Counters {
     lines: Vec<Counter>,
-    /// Buckets of all lines, where a histogram is asked for.
+    /// Histogram buckets of all lines, if enabled.
     buckets: Vec<AtomicU64>,
-    /// The period that the figures belong to.
+    /// The period that the statistics belong to.
     epoch: AtomicU32,
 }
 
-/// Figures of an operation over all its instances.
+/// Statistics of an operation over all its instances.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::filebench) struct Total {
     pub(in crate::filebench) count: u64,
@@ -34,7 +34,7 @@ pub(in crate::filebench) struct Total {
     pub(in crate::filebench) latency: u64,
     pub(in crate::filebench) min: u64,
     pub(in crate::filebench) max: u64,
-    /// Instances that never did it.
+    /// Number of instances that never executed it.
     pub(in crate::filebench) idle: u64,
     pub(in crate::filebench) buckets: Vec<u64>,
 }
@@ -46,13 +46,13 @@ impl Total {
     }
 }
 
-/// One writer: no read-modify-write is needed.
+/// Adds with a single writer: no atomic read-modify-write is needed.
 fn add(to: &AtomicU64, amount: u64) {
     to.store(to.load(Relaxed).wrapping_add(amount), Relaxed);
 }
 
 impl Counters {
-    pub(super) fn of(lines: usize, histogram: bool) -> Self {
+    pub(super) fn new(lines: usize, histogram: bool) -> Self {
         let buckets = if histogram { lines * BUCKETS } else { 0 };
         Self {
             lines: (0..lines).map(|_| Counter::default()).collect(),
@@ -61,10 +61,10 @@ impl Counters {
         }
     }
 
-    /// Counts an operation. Called by the thread that owns the figures.
+    /// Counts an operation. Called only by the thread that owns the counters.
     pub(super) fn record(&self, line: usize, epoch: u32, bytes: u64, latency: u64) {
         if self.epoch.load(Relaxed) != epoch {
-            self.begin_anew(epoch);
+            self.reset(epoch);
         }
         let counter = &self.lines[line];
         if counter.count.load(Relaxed) == 0 || latency < counter.min.load(Relaxed) {
@@ -82,7 +82,7 @@ impl Counters {
         }
     }
 
-    fn begin_anew(&self, epoch: u32) {
+    fn reset(&self, epoch: u32) {
         for counter in &self.lines {
             let Counter { count, bytes, latency, min, max } = counter;
             [count, bytes, latency, min, max].iter().for_each(|figure| figure.store(0, Relaxed));
@@ -91,8 +91,8 @@ impl Counters {
         self.epoch.store(epoch, Relaxed);
     }
 
-    /// How often, and how many bytes.
-    pub(super) fn so_far(&self, line: usize) -> (u64, u64) {
+    /// Number of operations and bytes so far.
+    pub(super) fn progress(&self, line: usize) -> (u64, u64) {
         let counter = &self.lines[line];
         (counter.count.load(Relaxed), counter.bytes.load(Relaxed))
     }
@@ -120,8 +120,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_add_up_over_threads_and_begin_anew_with_a_period() {
-        let (a, b) = (Counters::of(2, true), Counters::of(2, true));
+    fn statistics_add_up_over_threads_and_restart_with_a_period() {
+        let (a, b) = (Counters::new(2, true), Counters::new(2, true));
         a.record(0, 0, 100, 5);
         a.record(0, 0, 50, 9);
         b.record(0, 0, 1, 1024);

@@ -1,4 +1,4 @@
-//! Operations that move data.
+//! Operations that transfer data.
 
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::{self, Errno};
@@ -12,9 +12,9 @@ impl Worker<'_> {
         Err(self.refused(operation, verb, &path, errno))
     }
 
-    /// Calls `work` with the file of a slot and a piece of the buffer, takes the time, and counts
-    /// the bytes that it returns.
-    fn moved(
+    /// Calls `work` with the file of a slot and a piece of the buffer, measures the time, and
+    /// counts the returned bytes.
+    fn transfer(
         &mut self,
         operation: &Operation,
         slot: usize,
@@ -34,14 +34,14 @@ impl Worker<'_> {
         }
     }
 
-    /// Reads in pieces until the end of the file shows itself.
+    /// Reads in pieces until the end of the file.
     pub(super) fn read_whole_file(&mut self, operation: &Operation) -> Flow {
         let (slot, size) = self.ready_slot(operation)?;
         let piece = match operation.iosize.get() {
             0 => size,
             piece => piece,
         };
-        self.moved(operation, slot, piece, "read", |file, buffer| {
+        self.transfer(operation, slot, piece, "read", |file, buffer| {
             seek(file, SeekFrom::Start(0))?;
             let mut bytes = 0;
             loop {
@@ -54,7 +54,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Writes as much as the file of `srcfd` is meant to be long.
+    /// Writes as many bytes as the file of `srcfd` is defined to have.
     pub(super) fn write_whole_file(&mut self, operation: &Operation) -> Flow {
         let (slot, size) = self.ready_slot(operation)?;
         let piece = match operation.iosize.get() {
@@ -68,10 +68,10 @@ impl Worker<'_> {
         }
         let size = source.map_or(size, |(set, at)| self.set(set).nodes[at].size);
         let corrected = self.run.corrected;
-        self.moved(operation, slot, piece, "write", |file, buffer| {
+        self.transfer(operation, slot, piece, "write", |file, buffer| {
             write_pieces(size, piece, corrected, |bytes| {
                 let written = io::write(file, &buffer[..bytes as usize])?;
-                // A short write is a full disk that has some room left.
+                // A short write means that the disk is nearly full.
                 if written as u64 == bytes { Ok(()) } else { Err(Errno::NOSPC) }
             })
         })?;
@@ -80,8 +80,8 @@ impl Worker<'_> {
 
     fn append(&mut self, operation: &Operation, bytes: u64) -> Flow {
         let (slot, _) = self.ready_slot(operation)?;
-        let bytes = self.whole(operation, bytes)?;
-        self.moved(operation, slot, bytes, "append to", |file, buffer| {
+        let bytes = self.require_nonzero(operation, bytes)?;
+        self.transfer(operation, slot, bytes, "append to", |file, buffer| {
             seek(file, SeekFrom::End(0))?;
             let written = io::write(file, buffer)? as u64;
             if written == bytes { Ok(written) } else { Err(Errno::NOSPC) }
@@ -89,8 +89,12 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Refuses an operation that would move nothing.
-    fn whole(&self, operation: &Operation, bytes: u64) -> Result<u64, super::worker::Stop> {
+    /// Rejects an operation of 0 bytes.
+    fn require_nonzero(
+        &self,
+        operation: &Operation,
+        bytes: u64,
+    ) -> Result<u64, super::worker::Stop> {
         if bytes > 0 {
             return Ok(bytes);
         }
@@ -105,9 +109,9 @@ impl Worker<'_> {
         self.append(operation, operation.iosize.get())
     }
 
-    /// Appends 0 to `iosize - 1` bytes; what scripts call the mean is the bound.
+    /// Appends 0 to `iosize - 1` bytes; what scripts call the mean is the upper bound.
     pub(super) fn append_file_rand(&mut self, operation: &Operation) -> Flow {
-        let bound = self.whole(operation, operation.iosize.get())?;
+        let bound = self.require_nonzero(operation, operation.iosize.get())?;
         match self.own.below(bound, 1) {
             0 => {
                 let began = self.began();
@@ -137,11 +141,11 @@ impl Worker<'_> {
     }
 
     pub(super) fn read(&mut self, operation: &Operation) -> Flow {
-        let bytes = self.whole(operation, operation.iosize.get())?;
+        let bytes = self.require_nonzero(operation, operation.iosize.get())?;
         let (slot, size) = self.ready_slot(operation)?;
         let offset =
             if operation.random { Some(self.offset(operation, size, bytes)?) } else { None };
-        let read = self.moved(operation, slot, bytes, "read", |file, buffer| {
+        let read = self.transfer(operation, slot, bytes, "read", |file, buffer| {
             let read = match offset {
                 Some(offset) => io::pread(file, buffer, offset)?,
                 None => io::read(file, buffer)?,
@@ -149,18 +153,18 @@ impl Worker<'_> {
             Ok(read as u64)
         })?;
         if let (0, Some(file)) = (read, &self.slots.at(slot).file) {
-            // The next one begins at the front again.
+            // The next read starts at the beginning of the file again.
             let _ = seek(file, SeekFrom::Start(0));
         }
         Ok(())
     }
 
     pub(super) fn write(&mut self, operation: &Operation) -> Flow {
-        let bytes = self.whole(operation, operation.iosize.get())?;
+        let bytes = self.require_nonzero(operation, operation.iosize.get())?;
         let (slot, size) = self.ready_slot(operation)?;
         let offset =
             if operation.random { Some(self.offset(operation, size, bytes)?) } else { None };
-        self.moved(operation, slot, bytes, "write", |file, buffer| {
+        self.transfer(operation, slot, bytes, "write", |file, buffer| {
             match offset {
                 Some(offset) => io::pwrite(file, buffer, offset)?,
                 None => io::write(file, buffer)?,
@@ -171,7 +175,7 @@ impl Worker<'_> {
     }
 
     pub(super) fn aio_write(&mut self, operation: &Operation) -> Flow {
-        let bytes = self.whole(operation, operation.iosize.get())?;
+        let bytes = self.require_nonzero(operation, operation.iosize.get())?;
         let (slot, size) = self.ready_slot(operation)?;
         let offset = self.offset(operation, size, bytes)?;
         let began = self.began();
@@ -201,8 +205,8 @@ impl Worker<'_> {
     }
 }
 
-/// Pieces of a whole file. filebench computes the next piece from where the last one began, so
-/// that a file longer than a piece is filled up to whole pieces; `corrected` does not.
+/// Writes a whole file in pieces. filebench computes the next piece from the start of the previous
+/// one, so that a file longer than a piece is filled up to whole pieces; `corrected` does not.
 fn write_pieces(
     size: u64,
     piece: u64,
@@ -244,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn corrected_it_gets_what_it_is_long() {
+    fn corrected_it_is_written_to_its_exact_length() {
         for size in [0, 1, 100_000, MIB, 3 * MIB / 2, 5 * MIB / 2 + 7] {
             assert_eq!(written(size, MIB, true), size);
         }

@@ -1,4 +1,4 @@
-//! Operations on files and directories as such: open, make, close, delete, look at, sync, list.
+//! Operations on files and directories: open, create, close, delete, stat, fsync, list.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -7,19 +7,19 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{self, Advice, AtFlags, Mode, OFlags, RawDir};
 use rustix::io::Errno;
 
-use super::super::files::picks::{Fate, Wanted};
+use super::super::files::picks::{EntryChange, Selector};
 use super::super::files::prepare::Ready;
 use super::super::workload::Operation;
 use super::slots::SLOTS;
 use super::worker::{Flow, Stop, Worker};
 
-/// Modes of filebench.
+/// Modes as in filebench.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o755);
-/// `sizeof(struct dirent) - 1` of the C library on 64-bit Linux: what filebench adds to the length
-/// of each name.
+/// `sizeof(struct dirent) - 1` of the C library on 64-bit Linux: filebench adds it to the length of
+/// each name.
 const ENTRY_BYTES: u64 = 279;
-/// One getdents64(2) brings this much.
+/// Buffer size of one getdents64(2) call.
 const LISTING: usize = 32 << 10;
 
 impl Worker<'_> {
@@ -28,8 +28,8 @@ impl Worker<'_> {
         self.open_in(operation, slot)
     }
 
-    /// Opens the next existing file into a slot. Reads and writes do so too where theirs is empty,
-    /// and are counted once more for it, as in filebench.
+    /// Opens the next existing file into a slot. Reads and writes use it too if their slot is
+    /// empty, and are then counted once more, as in filebench.
     pub(super) fn open_in(&mut self, operation: &Operation, slot: usize) -> Flow {
         let set = self.own_set(operation)?;
         if self.slots.at(slot).file.is_some() {
@@ -37,16 +37,18 @@ impl Worker<'_> {
             return Err(self.wrong(operation, &what, "close it before, or use another fd"));
         }
         let ready = self.set(set);
-        let wanted = match &operation.indexed {
-            Some(index) => Wanted::ExistingAt(index.get() as usize % ready.files.len().max(1)),
-            None if operation.opennext => Wanted::ExistingWithOwnRotor(self.place.number),
-            None => Wanted::Existing,
+        let selector = match &operation.indexed {
+            Some(index) => Selector::ExistingAt(index.get() as usize % ready.files.len().max(1)),
+            None if operation.opennext => Selector::ExistingWithOwnRotor(self.identity.number),
+            None => Selector::Existing,
         };
-        let Some(at) = ready.file_picks.take(wanted) else { return Err(self.no_file(operation)) };
+        let Some(at) = ready.file_pool.acquire(selector) else {
+            return Err(self.no_file(operation));
+        };
         let began = self.began();
         let opened = open(ready, operation, at, OFlags::empty());
         self.count(operation, began, 0);
-        self.opened(operation, slot, (set, at), opened, Fate::Unchanged)
+        self.opened(operation, slot, (set, at), opened, EntryChange::Unchanged)
     }
 
     fn opened(
@@ -55,19 +57,19 @@ impl Worker<'_> {
         slot: usize,
         (set, at): (usize, usize),
         opened: Result<OwnedFd, Errno>,
-        fate: Fate,
+        fate: EntryChange,
     ) -> Flow {
-        let picks = &self.set(set).file_picks;
+        let picks = &self.set(set).file_pool;
         match opened {
             Ok(file) => {
-                picks.give_back(at, fate, 1);
+                picks.release(at, fate, 1);
                 let slot = self.slots.at(slot);
                 slot.file = Some(file);
                 slot.entry = Some((set, at));
                 Ok(())
             }
             Err(errno) => {
-                picks.give_back(at, Fate::Unchanged, 0);
+                picks.release(at, EntryChange::Unchanged, 0);
                 Err(self.refused(operation, "open", &self.path((set, at)), errno))
             }
         }
@@ -81,20 +83,22 @@ impl Worker<'_> {
             return Err(self.wrong(operation, &what, "close it before, or use another fd"));
         }
         let ready = self.set(set);
-        let wanted = match &operation.indexed {
-            Some(index) => Wanted::MissingAt(index.get() as usize % ready.files.len().max(1)),
-            None => Wanted::Missing,
+        let selector = match &operation.indexed {
+            Some(index) => Selector::MissingAt(index.get() as usize % ready.files.len().max(1)),
+            None => Selector::Missing,
         };
-        let Some(at) = ready.file_picks.take(wanted) else { return Err(self.no_file(operation)) };
+        let Some(at) = ready.file_pool.acquire(selector) else {
+            return Err(self.no_file(operation));
+        };
         let began = self.began();
         let opened = match open(ready, operation, at, OFlags::CREATE) {
-            // Only in a tree that was taken as it is can a directory be missing.
+            // A directory can be missing only in a reused tree.
             Err(Errno::NOENT) => make_parents(ready, ready.files.get(at))
                 .and_then(|()| open(ready, operation, at, OFlags::CREATE)),
             other => other,
         };
         self.count(operation, began, 0);
-        self.opened(operation, slot, (set, at), opened, Fate::Exists)
+        self.opened(operation, slot, (set, at), opened, EntryChange::Exists)
     }
 
     pub(super) fn close_file(&mut self, operation: &Operation) -> Flow {
@@ -105,15 +109,15 @@ impl Worker<'_> {
             let what = format!("attempted to close an already closed fd {number}");
             return Err(self.wrong(operation, &what, "open it before, or use another fd"));
         };
-        let picks = entry.map(|(set, at)| (&self.set(set).file_picks, at));
+        let picks = entry.map(|(set, at)| (&self.set(set).file_pool, at));
         if let Some((picks, at)) = picks {
-            picks.take_this(at);
+            picks.acquire_entry(at);
         }
         let began = self.began();
         drop(file);
         self.count(operation, began, 0);
         if let Some((picks, at)) = picks {
-            picks.give_back(at, Fate::Unchanged, -1);
+            picks.release(at, EntryChange::Unchanged, -1);
         }
         Ok(())
     }
@@ -122,36 +126,36 @@ impl Worker<'_> {
         let number = self.slots.number(operation);
         let slot = self.slots.at(number);
         let open_here = number > 0 && slot.file.is_some();
-        let given = if number > 0 { slot.entry.take() } else { None };
-        let (set, at) = match given {
+        let open_entry = if number > 0 { slot.entry.take() } else { None };
+        let (set, at) = match open_entry {
             Some((set, at)) => {
-                self.set(set).file_picks.take_this(at);
+                self.set(set).file_pool.acquire_entry(at);
                 (set, at)
             }
             None => {
                 let set = self.own_set(operation)?;
                 let ready = self.set(set);
-                let wanted = match &operation.indexed {
+                let selector = match &operation.indexed {
                     Some(index) => {
-                        Wanted::ExistingAt(index.get() as usize % ready.files.len().max(1))
+                        Selector::ExistingAt(index.get() as usize % ready.files.len().max(1))
                     }
-                    None => Wanted::Existing,
+                    None => Selector::Existing,
                 };
-                let at = ready.file_picks.take(wanted);
+                let at = ready.file_pool.acquire(selector);
                 (set, at.ok_or_else(|| self.no_file(operation))?)
             }
         };
         let ready = self.set(set);
-        // A file that somebody else has open stays, and nothing is counted.
-        if ready.file_picks.opens(at) > u32::from(open_here && given.is_some()) {
-            ready.file_picks.give_back(at, Fate::Unchanged, 0);
+        // A file that another thread has open is kept, and nothing is counted.
+        if ready.file_pool.opens(at) > u32::from(open_here && open_entry.is_some()) {
+            ready.file_pool.release(at, EntryChange::Unchanged, 0);
             return Ok(());
         }
         let began = self.began();
-        let gone = fs::unlinkat(&ready.top, ready.files.get(at), AtFlags::empty());
+        let removed = fs::unlinkat(&ready.top, ready.files.get(at), AtFlags::empty());
         self.count(operation, began, 0);
-        ready.file_picks.give_back(at, Fate::Gone, 0);
-        gone.map_err(|errno| self.refused(operation, "delete", &self.path((set, at)), errno))
+        ready.file_pool.release(at, EntryChange::Deleted, 0);
+        removed.map_err(|errno| self.refused(operation, "delete", &self.path((set, at)), errno))
     }
 
     pub(super) fn stat_file(&mut self, operation: &Operation) -> Flow {
@@ -159,25 +163,27 @@ impl Worker<'_> {
         let slot = self.slots.at(number);
         if let (true, Some(file)) = (number > 0, slot.file.take()) {
             let began = self.began();
-            let looked = fs::fstat(&file);
+            let status = fs::fstat(&file);
             self.count(operation, began, 0);
             self.slots.at(number).file = Some(file);
             let path = || self.set(operation.set.unwrap_or(0)).root.clone();
-            return looked.map(|_| ()).map_err(|e| self.refused(operation, "look at", &path(), e));
+            return status.map(|_| ()).map_err(|e| self.refused(operation, "stat", &path(), e));
         }
         let set = self.own_set(operation)?;
         let ready = self.set(set);
-        let wanted = match &operation.indexed {
-            Some(index) => Wanted::ExistingAt(index.get() as usize % ready.files.len().max(1)),
-            None => Wanted::Existing,
+        let selector = match &operation.indexed {
+            Some(index) => Selector::ExistingAt(index.get() as usize % ready.files.len().max(1)),
+            None => Selector::Existing,
         };
-        let Some(at) = ready.file_picks.take(wanted) else { return Err(self.no_file(operation)) };
+        let Some(at) = ready.file_pool.acquire(selector) else {
+            return Err(self.no_file(operation));
+        };
         let began = self.began();
-        let looked = fs::statat(&ready.top, ready.files.get(at), AtFlags::empty());
+        let status = fs::statat(&ready.top, ready.files.get(at), AtFlags::empty());
         self.count(operation, began, 0);
-        ready.file_picks.give_back(at, Fate::Unchanged, 0);
+        ready.file_pool.release(at, EntryChange::Unchanged, 0);
         let path = || self.path((set, at));
-        looked.map(|_| ()).map_err(|errno| self.refused(operation, "look at", &path(), errno))
+        status.map(|_| ()).map_err(|errno| self.refused(operation, "stat", &path(), errno))
     }
 
     pub(super) fn fsync(&mut self, operation: &Operation) -> Flow {
@@ -216,61 +222,62 @@ impl Worker<'_> {
     pub(super) fn make_dir(&mut self, operation: &Operation) -> Flow {
         let set = self.own_set(operation)?;
         let ready = self.set(set);
-        let wanted = leaf_wanted(operation, ready, Wanted::MissingAt, Wanted::Missing);
-        let Some(at) = ready.leafdir_picks.take(wanted) else {
+        let selector = leafdir_selector(operation, ready, Selector::MissingAt, Selector::Missing);
+        let Some(at) = ready.leafdir_pool.acquire(selector) else {
             return Err(self.no_file(operation));
         };
         let began = self.began();
-        let made = fs::mkdirat(&ready.top, ready.leafdirs.get(at), DIRECTORY_MODE);
+        let created = fs::mkdirat(&ready.top, ready.leafdirs.get(at), DIRECTORY_MODE);
         self.count(operation, began, 0);
-        ready.leafdir_picks.give_back(at, Fate::Exists, 0);
+        ready.leafdir_pool.release(at, EntryChange::Exists, 0);
         let path = || ready.root.join(ready.leafdirs.text(at));
-        made.map_err(|errno| self.refused(operation, "make", &path(), errno))
+        created.map_err(|errno| self.refused(operation, "create", &path(), errno))
     }
 
     pub(super) fn remove_dir(&mut self, operation: &Operation) -> Flow {
         let set = self.own_set(operation)?;
         let ready = self.set(set);
-        let wanted = leaf_wanted(operation, ready, Wanted::ExistingAt, Wanted::Existing);
-        let Some(at) = ready.leafdir_picks.take(wanted) else {
+        let selector = leafdir_selector(operation, ready, Selector::ExistingAt, Selector::Existing);
+        let Some(at) = ready.leafdir_pool.acquire(selector) else {
             return Err(self.no_file(operation));
         };
         let began = self.began();
-        let gone = fs::unlinkat(&ready.top, ready.leafdirs.get(at), AtFlags::REMOVEDIR);
+        let removed = fs::unlinkat(&ready.top, ready.leafdirs.get(at), AtFlags::REMOVEDIR);
         self.count(operation, began, 0);
-        ready.leafdir_picks.give_back(at, Fate::Gone, 0);
+        ready.leafdir_pool.release(at, EntryChange::Deleted, 0);
         let path = || ready.root.join(ready.leafdirs.text(at));
-        gone.map_err(|errno| self.refused(operation, "remove", &path(), errno))
+        removed.map_err(|errno| self.refused(operation, "remove", &path(), errno))
     }
 
     pub(super) fn list_dir(&mut self, operation: &Operation) -> Flow {
         let set = self.own_set(operation)?;
         let ready = self.set(set);
-        let Some(at) = ready.directory_picks.take(Wanted::Existing) else {
+        let Some(at) = ready.directory_pool.acquire(Selector::Existing) else {
             return Err(self.no_file(operation));
         };
         let below = at.checked_sub(1);
         let path = below.map_or(c".", |below| ready.directories.get(below));
         let began = self.began();
-        let listed = list(ready, path);
-        self.count(operation, began, *listed.as_ref().unwrap_or(&0));
-        ready.directory_picks.give_back(at, Fate::Unchanged, 0);
-        listed.map(|_| ()).map_err(|errno| {
+        let format_mistakes = list(ready, path);
+        self.count(operation, began, *format_mistakes.as_ref().unwrap_or(&0));
+        ready.directory_pool.release(at, EntryChange::Unchanged, 0);
+        format_mistakes.map(|_| ()).map_err(|errno| {
             let path = ready.root.join(path.to_string_lossy().as_ref());
             self.refused(operation, "list", &path, errno)
         })
     }
 
-    /// The slot of an operation with a file in it, opened where there was none, and the size that
-    /// random offsets stay below.
+    /// The slot of an operation with an open file, opened if necessary, and the size that limits
+    /// random offsets.
     pub(super) fn ready_slot(&mut self, operation: &Operation) -> Result<(usize, u64), Stop> {
         let number = self.slots.number(operation);
         if let (true, Some((set, _)), Some(own)) =
             (number > 0, self.slots.at(number).entry, operation.set)
             && set != own
         {
-            let (found, own) = (&self.set(set).name, &self.set(own).name);
-            let what = format!("names the file set {own}, but fd {number} has a file of {found}");
+            let (open_set, own) = (&self.set(set).name, &self.set(own).name);
+            let what =
+                format!("names the file set {own}, but fd {number} has a file of {open_set}");
             return Err(self.wrong(operation, &what, "leave out filesetname, or use another fd"));
         }
         if self.slots.at(number).file.is_none() {
@@ -281,18 +288,18 @@ impl Worker<'_> {
             0 => of_file.unwrap_or(0),
             set => set,
         };
-        debug_assert!(number < SLOTS, "numbers were checked");
+        debug_assert!(number < SLOTS, "fd numbers are validated by the resolver");
         Ok((number, size))
     }
 }
 
-/// filebench takes half of the leaf directories as the unit of `indexed`.
-fn leaf_wanted(
+/// filebench uses half of the leaf directories as the unit of `indexed`.
+fn leafdir_selector(
     operation: &Operation,
     ready: &Ready,
-    at: fn(usize) -> Wanted,
-    in_turn: Wanted,
-) -> Wanted {
+    at: fn(usize) -> Selector,
+    in_turn: Selector,
+) -> Selector {
     let count = ready.leafdirs.len().max(1);
     let scaled = |index: u64| at((index as usize).wrapping_mul(count / 2) % count);
     operation.indexed.as_ref().map_or(in_turn, |index| scaled(index.get()))
@@ -329,7 +336,7 @@ fn make_parents(ready: &Ready, path: &CStr) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Bytes of a directory as filebench counts them.
+/// Bytes of a directory as counted by filebench.
 fn list(ready: &Ready, path: &CStr) -> Result<u64, Errno> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = fs::openat(&ready.top, path, flags, Mode::empty())?;

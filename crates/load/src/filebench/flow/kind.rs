@@ -1,6 +1,6 @@
-//! The operations of the language: their names, what they count as, and what they need.
+//! The operations of the language: their names, classes and requirements.
 
-/// What an operation is counted as (`FLOW_TYPE` of filebench). Only `Io` and `Aio` are in the
+/// The class an operation is counted in (`FLOW_TYPE` of filebench). Only `Io` and `Aio` are in the
 /// IO Summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::filebench) enum Class {
@@ -11,15 +11,15 @@ pub(in crate::filebench) enum Class {
     Composite,
 }
 
-/// Whether its bytes are read or written.
+/// Direction of the transferred bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::filebench) enum Way {
+pub(in crate::filebench) enum DataDirection {
     Neither,
     Reads,
     Writes,
 }
 
-/// An operation.
+/// The type of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::filebench) enum Kind {
     OpenFile,
@@ -54,44 +54,44 @@ pub(in crate::filebench) enum Kind {
     FinishOnBytes,
     Print,
     TestRandVar,
-    /// Defined by the script out of others.
+    /// Defined by the script from other operations.
     Composite,
 }
 
-/// All that have a name of their own.
-const TABLE: &[(&str, Kind, Class, Way)] = &[
-    ("openfile", Kind::OpenFile, Class::Io, Way::Neither),
-    ("createfile", Kind::CreateFile, Class::Io, Way::Neither),
-    ("closefile", Kind::CloseFile, Class::Io, Way::Neither),
-    ("deletefile", Kind::DeleteFile, Class::Io, Way::Neither),
-    ("statfile", Kind::StatFile, Class::Io, Way::Neither),
-    ("fsync", Kind::Fsync, Class::Io, Way::Neither),
-    ("fsyncset", Kind::FsyncSet, Class::Io, Way::Neither),
-    ("readwholefile", Kind::ReadWholeFile, Class::Io, Way::Reads),
-    ("writewholefile", Kind::WriteWholeFile, Class::Io, Way::Writes),
-    ("appendfile", Kind::AppendFile, Class::Io, Way::Writes),
-    ("appendfilerand", Kind::AppendFileRand, Class::Io, Way::Writes),
-    ("read", Kind::Read, Class::Io, Way::Reads),
-    ("write", Kind::Write, Class::Io, Way::Writes),
-    ("aiowrite", Kind::AioWrite, Class::Aio, Way::Writes),
-    ("aiowait", Kind::AioWait, Class::Aio, Way::Neither),
-    ("makedir", Kind::MakeDir, Class::Io, Way::Neither),
-    ("removedir", Kind::RemoveDir, Class::Io, Way::Neither),
-    ("listdir", Kind::ListDir, Class::Io, Way::Neither),
-    ("hog", Kind::Hog, Class::Other, Way::Neither),
-    ("delay", Kind::Delay, Class::Other, Way::Neither),
-    ("block", Kind::Block, Class::Sync, Way::Neither),
-    ("wakeup", Kind::Wakeup, Class::Sync, Way::Neither),
-    ("semblock", Kind::SemBlock, Class::Sync, Way::Neither),
-    ("sempost", Kind::SemPost, Class::Sync, Way::Neither),
-    ("eventlimit", Kind::EventLimit, Class::Other, Way::Neither),
-    ("iopslimit", Kind::IopsLimit, Class::Other, Way::Neither),
-    ("opslimit", Kind::OpsLimit, Class::Other, Way::Neither),
-    ("bwlimit", Kind::BwLimit, Class::Other, Way::Neither),
-    ("finishoncount", Kind::FinishOnCount, Class::Other, Way::Neither),
-    ("finishonbytes", Kind::FinishOnBytes, Class::Other, Way::Neither),
-    ("print", Kind::Print, Class::Other, Way::Neither),
-    ("testrandvar", Kind::TestRandVar, Class::Other, Way::Neither),
+/// All built-in operations.
+const TABLE: &[(&str, Kind, Class, DataDirection)] = &[
+    ("openfile", Kind::OpenFile, Class::Io, DataDirection::Neither),
+    ("createfile", Kind::CreateFile, Class::Io, DataDirection::Neither),
+    ("closefile", Kind::CloseFile, Class::Io, DataDirection::Neither),
+    ("deletefile", Kind::DeleteFile, Class::Io, DataDirection::Neither),
+    ("statfile", Kind::StatFile, Class::Io, DataDirection::Neither),
+    ("fsync", Kind::Fsync, Class::Io, DataDirection::Neither),
+    ("fsyncset", Kind::FsyncSet, Class::Io, DataDirection::Neither),
+    ("readwholefile", Kind::ReadWholeFile, Class::Io, DataDirection::Reads),
+    ("writewholefile", Kind::WriteWholeFile, Class::Io, DataDirection::Writes),
+    ("appendfile", Kind::AppendFile, Class::Io, DataDirection::Writes),
+    ("appendfilerand", Kind::AppendFileRand, Class::Io, DataDirection::Writes),
+    ("read", Kind::Read, Class::Io, DataDirection::Reads),
+    ("write", Kind::Write, Class::Io, DataDirection::Writes),
+    ("aiowrite", Kind::AioWrite, Class::Aio, DataDirection::Writes),
+    ("aiowait", Kind::AioWait, Class::Aio, DataDirection::Neither),
+    ("makedir", Kind::MakeDir, Class::Io, DataDirection::Neither),
+    ("removedir", Kind::RemoveDir, Class::Io, DataDirection::Neither),
+    ("listdir", Kind::ListDir, Class::Io, DataDirection::Neither),
+    ("hog", Kind::Hog, Class::Other, DataDirection::Neither),
+    ("delay", Kind::Delay, Class::Other, DataDirection::Neither),
+    ("block", Kind::Block, Class::Sync, DataDirection::Neither),
+    ("wakeup", Kind::Wakeup, Class::Sync, DataDirection::Neither),
+    ("semblock", Kind::SemBlock, Class::Sync, DataDirection::Neither),
+    ("sempost", Kind::SemPost, Class::Sync, DataDirection::Neither),
+    ("eventlimit", Kind::EventLimit, Class::Other, DataDirection::Neither),
+    ("iopslimit", Kind::IopsLimit, Class::Other, DataDirection::Neither),
+    ("opslimit", Kind::OpsLimit, Class::Other, DataDirection::Neither),
+    ("bwlimit", Kind::BwLimit, Class::Other, DataDirection::Neither),
+    ("finishoncount", Kind::FinishOnCount, Class::Other, DataDirection::Neither),
+    ("finishonbytes", Kind::FinishOnBytes, Class::Other, DataDirection::Neither),
+    ("print", Kind::Print, Class::Other, DataDirection::Neither),
+    ("testrandvar", Kind::TestRandVar, Class::Other, DataDirection::Neither),
 ];
 
 impl Kind {
@@ -110,13 +110,13 @@ impl Kind {
         row.map_or(Class::Composite, |(_, _, class, _)| *class)
     }
 
-    pub(in crate::filebench) fn way(self) -> Way {
+    pub(in crate::filebench) fn data_direction(self) -> DataDirection {
         let row = TABLE.iter().find(|(_, kind, ..)| *kind == self);
-        row.map_or(Way::Neither, |(_, _, _, way)| *way)
+        row.map_or(DataDirection::Neither, |(_, _, _, data_direction)| *data_direction)
     }
 
-    /// Whether it takes a file out of a set whatever its `fd` says.
-    pub(in crate::filebench) fn picks(self) -> bool {
+    /// Whether it selects a file from a set regardless of its `fd`.
+    pub(in crate::filebench) fn selects_file(self) -> bool {
         matches!(
             self,
             Self::OpenFile

@@ -1,4 +1,4 @@
-//! Operations that move no data: waiting for time, for others, for events, for the end.
+//! Operations without data transfer: waiting for time, other threads, events or the end.
 
 use std::hint::black_box;
 
@@ -6,15 +6,15 @@ use super::super::workload::Operation;
 use super::kind::Kind;
 use super::worker::{Flow, Worker};
 
-/// What a limit remembers of its last turn.
+/// State of a limit between two calls.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Limit {
     last: u64,
-    /// What may still be done without an event.
+    /// Operations (or mebibytes) that may still be done without an event.
     bucket: i128,
 }
 
-/// Bytes for which `bwlimit` takes one event.
+/// Bytes per event of `bwlimit`.
 const PER_EVENT: u64 = 1 << 20;
 
 impl Worker<'_> {
@@ -39,7 +39,7 @@ impl Worker<'_> {
     }
 
     fn line(&self, operation: &Operation) -> usize {
-        self.place.thread.first_line + operation.number
+        self.identity.thread.first_line + operation.number
     }
 
     pub(super) fn block(&mut self, operation: &Operation) -> Flow {
@@ -61,7 +61,7 @@ impl Worker<'_> {
     pub(super) fn sem_block(&mut self, operation: &Operation) -> Flow {
         let began = self.began();
         let semaphores = &self.run.semaphores[self.line(operation)];
-        if let Some(own) = semaphores.get(self.place.instance) {
+        if let Some(own) = semaphores.get(self.identity.instance) {
             own.block(operation.value.get(), || self.run.stopping());
         }
         self.count(operation, began, 0);
@@ -87,18 +87,19 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// What a limit or an end goes by: its target in this thread, or all I/O of the process.
-    fn so_far(&self, operation: &Operation) -> u64 {
+    /// Operations and bytes that a limit or end condition counts: those of its target in this
+    /// thread, or all I/O of the process.
+    fn progress(&self, operation: &Operation) -> u64 {
         match operation.targets.first() {
             Some(target) => {
-                let (count, bytes) = self.run.counters[self.place.number].so_far(*target);
+                let (count, bytes) = self.run.counters[self.identity.number].progress(*target);
                 match operation.kind {
                     Kind::BwLimit | Kind::FinishOnBytes => bytes,
                     _ => count,
                 }
             }
             None => {
-                let all = self.run.so_far(&self.place.siblings);
+                let all = self.run.progress(&self.identity.siblings);
                 match operation.kind {
                     Kind::IopsLimit => all.moves,
                     Kind::BwLimit => all.moved,
@@ -109,18 +110,18 @@ impl Worker<'_> {
         }
     }
 
-    /// Takes an event for each operation (or each mebibyte) since its last turn.
+    /// Consumes an event for each operation (or each mebibyte) since the last call.
     pub(super) fn limit(&mut self, operation: &Operation) -> Flow {
         if !self.run.events.enabled() {
             return Ok(());
         }
-        let now = self.so_far(operation);
+        let now = self.progress(operation);
         let limit = &mut self.limits[operation.number];
         if limit.last == 0 {
             limit.last = now;
             return Ok(());
         }
-        // A `psrun` that clears its figures lets them begin at 0 again.
+        // A `psrun` that clears its statistics resets them to 0.
         limit.bucket -= i128::from(now.saturating_sub(limit.last));
         limit.last = now;
         let lacking = u64::try_from(-limit.bucket).unwrap_or(0);
@@ -140,7 +141,7 @@ impl Worker<'_> {
 
     pub(super) fn finish(&mut self, operation: &Operation) -> Flow {
         let goal = operation.value.get();
-        let now = self.so_far(operation);
+        let now = self.progress(operation);
         let began = self.began();
         let reached = if operation.kind == Kind::FinishOnCount { now >= goal } else { now > goal };
         self.count(operation, began, 0);

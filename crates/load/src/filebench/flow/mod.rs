@@ -1,4 +1,4 @@
-//! Operations and the threads that carry them out.
+//! Operations and the threads that execute them.
 
 mod aio;
 mod counters;

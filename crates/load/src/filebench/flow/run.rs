@@ -1,4 +1,4 @@
-//! What all threads of a run share, and how a run is started, watched and ended.
+//! State shared by all threads of a run, and its start, supervision and end.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -19,21 +19,21 @@ use super::worker::{Stop, Worker};
 use crate::failure::Failure;
 use crate::output::Reporter;
 
-/// Stacks hold nothing large; 1024 threads of the usual 2 MiB would be address space for nothing.
-const STACK: usize = 256 << 10;
-/// How often a waiting run looks whether the user wants it to end.
-const LOOK: Duration = Duration::from_millis(100);
+/// Nothing large is kept on the stack; 2 MiB each for 1024 threads would waste address space.
+const STACK_BYTES: usize = 256 << 10;
+/// How often a waiting run checks for interruption.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Who a thread is.
+/// Identity of a thread within the run.
 #[derive(Debug, Clone)]
-pub(super) struct Place<'w> {
+pub(super) struct ThreadIdentity<'w> {
     pub(super) process: &'w Process,
     pub(super) thread: &'w Thread,
-    /// Among all threads of the run.
+    /// Number among all threads of the run.
     pub(super) number: usize,
-    /// Among the instances of this thread of all instances of its process, from 0.
+    /// Number among the instances of this thread over all instances of its process, from 0.
     pub(super) instance: usize,
-    /// All threads of the same instance of the process.
+    /// All threads of the same process instance.
     pub(super) siblings: Range<usize>,
 }
 
@@ -44,22 +44,22 @@ pub(in crate::filebench) struct Run<'w> {
     pub(super) corrected: bool,
     pub(super) huge: HugePages,
     pub(super) seed: u64,
-    pub(super) talk: &'w dyn Reporter,
-    pub(super) places: Vec<Place<'w>>,
+    pub(super) reporter: &'w dyn Reporter,
+    pub(super) identities: Vec<ThreadIdentity<'w>>,
     pub(super) counters: Vec<Counters>,
     pub(super) events: Events,
-    /// By line; used by `block` only.
+    /// Indexed by line; used by `block` only.
     pub(super) blocks: Vec<Block>,
-    /// By line and instance; empty but for `semblock`.
+    /// Indexed by line and instance; empty except for `semblock`.
     pub(super) semaphores: Vec<Vec<Semaphore>>,
     epoch: AtomicU32,
     stopping: AtomicBool,
-    gate: Mutex<Gate>,
+    state: Mutex<RunState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Gate {
+struct RunState {
     ready: usize,
     open: bool,
     ended: usize,
@@ -73,28 +73,28 @@ impl<'w> Run<'w> {
         corrected: bool,
         huge: HugePages,
         seed: u64,
-        talk: &'w dyn Reporter,
+        reporter: &'w dyn Reporter,
     ) -> Self {
-        let places = places(workload);
+        let identities = identities(workload);
         let counters =
-            places.iter().map(|p| Counters::of(p.thread.lines, workload.histogram)).collect();
-        let semaphores = semaphores(workload, &places);
+            identities.iter().map(|p| Counters::new(p.thread.lines, workload.histogram)).collect();
+        let semaphores = semaphores(workload, &identities);
         Self {
             workload,
             sets,
             corrected,
             huge,
             seed,
-            talk,
+            reporter,
             counters,
-            events: Events::at(workload.rate),
+            events: Events::new(workload.rate),
             blocks: workload.lines.iter().map(|_| Block::default()).collect(),
             semaphores,
             epoch: AtomicU32::new(0),
             stopping: AtomicBool::new(false),
-            gate: Mutex::new(Gate::default()),
+            state: Mutex::new(RunState::default()),
             changed: Condvar::new(),
-            places,
+            identities,
         }
     }
 
@@ -106,61 +106,67 @@ impl<'w> Run<'w> {
         self.epoch.load(Ordering::Relaxed)
     }
 
-    fn gate(&self) -> MutexGuard<'_, Gate> {
-        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, RunState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets nobody begin another operation, and wakes all who wait.
+    /// Prevents new operations, and wakes all waiters.
     fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
         self.events.wake();
         self.blocks.iter().for_each(Block::wake);
         self.semaphores.iter().flatten().for_each(Semaphore::wake);
-        let _gate = self.gate();
+        let _state = self.state();
         self.changed.notify_all();
     }
 
     fn fail(&self, failure: Failure) {
-        self.gate().failure.get_or_insert(failure);
+        self.state().failure.get_or_insert(failure);
         self.stop();
     }
 
-    /// Sleeps, unless the run ends before.
+    /// Sleeps, but wakes when the run ends.
     pub(super) fn sleep(&self, seconds: u64) {
         let until = Instant::now() + Duration::from_secs(seconds.min(1 << 30));
-        let mut gate = self.gate();
+        let mut state = self.state();
         while !self.stopping() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let remaining = until.saturating_duration_since(Instant::now());
+            if remaining.is_zero() {
                 return;
             }
-            gate = self.changed.wait_timeout(gate, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self
+                .changed
+                .wait_timeout(state, remaining)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
     }
 
-    /// Starts all threads, calls `watch` while they work, and waits for their end. The failure is
-    /// the first that any thread had.
-    pub(in crate::filebench) fn carry_out<T>(
+    /// Starts all threads, calls `watch` while they work, and waits for their end. Returns the
+    /// first failure of any thread.
+    pub(in crate::filebench) fn execute<T>(
         &self,
         watch: impl FnOnce(&Self) -> T,
     ) -> Result<T, Failure> {
         let watched = std::thread::scope(|scope| {
             let mut started = 0;
-            for place in &self.places {
-                let name = place.thread.name.chars().take(15).collect();
-                let builder = std::thread::Builder::new().name(name).stack_size(STACK);
-                if let Err(error) = builder.spawn_scoped(scope, move || self.thread(place, scope)) {
-                    self.fail(no_thread(started, self.places.len(), &error));
+            for identity in &self.identities {
+                let name = identity.thread.name.chars().take(15).collect();
+                let builder = std::thread::Builder::new().name(name).stack_size(STACK_BYTES);
+                if let Err(error) =
+                    builder.spawn_scoped(scope, move || self.thread(identity, scope))
+                {
+                    self.fail(no_thread(started, self.identities.len(), &error));
                     break;
                 }
                 started += 1;
             }
-            let mut gate = self.gate();
-            while gate.ready < started {
-                gate = self.changed.wait(gate).unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state();
+            while state.ready < started {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
-            gate.open = true;
-            drop(gate);
+            state.open = true;
+            drop(state);
             if self.events.enabled() {
                 scope.spawn(|| self.events.generate(|| self.stopping()));
             }
@@ -169,21 +175,25 @@ impl<'w> Run<'w> {
             self.stop();
             watched
         });
-        match self.gate().failure.take() {
+        match self.state().failure.take() {
             Some(failure) => Err(failure),
             None => Ok(watched),
         }
     }
 
-    fn thread<'s>(&'s self, place: &'s Place<'s>, scope: &'s std::thread::Scope<'s, '_>) {
-        let worker = Worker::new(self, place, scope);
-        let mut gate = self.gate();
-        gate.ready += 1;
+    fn thread<'s>(
+        &'s self,
+        identity: &'s ThreadIdentity<'s>,
+        scope: &'s std::thread::Scope<'s, '_>,
+    ) {
+        let worker = Worker::new(self, identity, scope);
+        let mut state = self.state();
+        state.ready += 1;
         self.changed.notify_all();
-        while !gate.open {
-            gate = self.changed.wait(gate).unwrap_or_else(PoisonError::into_inner);
+        while !state.open {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        drop(gate);
+        drop(state);
         match worker.and_then(Worker::work) {
             Err(Stop::Failed(failure)) => self.fail(failure),
             Err(Stop::NoResource(what)) => match self.workload.quit {
@@ -193,65 +203,65 @@ impl<'w> Run<'w> {
             },
             Err(Stop::Ending) | Ok(()) => {}
         }
-        self.gate().ended += 1;
+        self.state().ended += 1;
         self.changed.notify_all();
     }
 
-    /// Waits until `until`, or until the run ends by itself or by the user. True when it has
-    /// ended.
+    /// Waits until `until`, or until the run ends by itself or is interrupted. Returns true if it
+    /// has ended.
     pub(in crate::filebench) fn wait(&self, until: Option<Instant>) -> bool {
-        let mut gate = self.gate();
+        let mut state = self.state();
         loop {
-            let over = self.stopping() || gate.ended == self.places.len();
+            let over = self.stopping() || state.ended == self.identities.len();
             if over || signal::interrupted_by().is_some() {
                 return true;
             }
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            if left.is_some_and(|left| left.is_zero()) {
+            let remaining = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if remaining.is_some_and(|remaining| remaining.is_zero()) {
                 return false;
             }
-            // A signal is only noted; nobody is woken by it.
-            let nap = left.unwrap_or(LOOK).min(LOOK);
-            let waited = self.changed.wait_timeout(gate, nap);
-            gate = waited.unwrap_or_else(PoisonError::into_inner).0;
+            // A signal handler only sets a flag; it wakes no waiter.
+            let nap = remaining.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL);
+            let waited = self.changed.wait_timeout(state, nap);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// Whether a thread has failed, so that figures would be of no value.
+    /// Whether a thread has failed, which makes the statistics useless.
     pub(in crate::filebench) fn has_failed(&self) -> bool {
-        self.gate().failure.is_some()
+        self.state().failure.is_some()
     }
 
-    /// Figures of all lines, instances merged.
+    /// Statistics of all lines, instances merged.
     pub(in crate::filebench) fn totals(&self) -> Vec<Total> {
         let histogram = self.workload.histogram;
         let mut totals = vec![Total::none(histogram); self.workload.lines.len()];
-        for (place, counters) in self.places.iter().zip(&self.counters) {
-            for line in 0..place.thread.lines {
-                let total = &mut totals[place.thread.first_line + line];
+        for (identity, counters) in self.identities.iter().zip(&self.counters) {
+            for line in 0..identity.thread.lines {
+                let total = &mut totals[identity.thread.first_line + line];
                 counters.add_to(total, line, self.epoch());
             }
         }
         totals
     }
 
-    /// Begins all figures anew.
+    /// Resets all statistics.
     pub(in crate::filebench) fn clear(&self) {
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What the operations of one process instance have done: operations and bytes of I/O, and
-    /// reads and writes among them.
-    pub(super) fn so_far(&self, siblings: &Range<usize>) -> SoFar {
-        let mut sum = SoFar::default();
+    /// Progress of one process instance: operations and bytes of I/O, and the reads and writes
+    /// among them.
+    pub(super) fn progress(&self, siblings: &Range<usize>) -> IoProgress {
+        let mut sum = IoProgress::default();
         for number in siblings.clone() {
-            let thread = self.places[number].thread;
+            let thread = self.identities[number].thread;
             for line in 0..thread.lines {
                 let kind = self.workload.lines[thread.first_line + line].kind;
                 if matches!(kind.class(), Class::Io | Class::Aio) {
-                    let (count, bytes) = self.counters[number].so_far(line);
+                    let (count, bytes) = self.counters[number].progress(line);
                     sum.count += count;
-                    if kind.way() != super::kind::Way::Neither {
+                    if kind.data_direction() != super::kind::DataDirection::Neither {
                         sum.moves += count;
                         sum.moved += bytes;
                     }
@@ -263,9 +273,9 @@ impl<'w> Run<'w> {
     }
 }
 
-/// What limits and ends look at.
+/// Counters that limits and end conditions use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct SoFar {
+pub(super) struct IoProgress {
     pub(super) count: u64,
     pub(super) bytes: u64,
     /// Reads and writes.
@@ -274,19 +284,19 @@ pub(super) struct SoFar {
     pub(super) moved: u64,
 }
 
-fn places(workload: &Workload) -> Vec<Place<'_>> {
-    let mut places = Vec::new();
+fn identities(workload: &Workload) -> Vec<ThreadIdentity<'_>> {
+    let mut identities = Vec::new();
     for process in &workload.processes {
         for of_process in 0..process.instances as usize {
-            let first = places.len();
+            let first = identities.len();
             let count: u64 = process.threads.iter().map(|thread| thread.instances).sum();
             let siblings = first..first + count as usize;
             for thread in &process.threads {
                 for of_thread in 0..thread.instances as usize {
-                    places.push(Place {
+                    identities.push(ThreadIdentity {
                         process,
                         thread,
-                        number: places.len(),
+                        number: identities.len(),
                         instance: of_process * thread.instances as usize + of_thread,
                         siblings: siblings.clone(),
                     });
@@ -294,28 +304,28 @@ fn places(workload: &Workload) -> Vec<Place<'_>> {
             }
         }
     }
-    places
+    identities
 }
 
-fn semaphores(workload: &Workload, places: &[Place<'_>]) -> Vec<Vec<Semaphore>> {
+fn semaphores(workload: &Workload, identities: &[ThreadIdentity<'_>]) -> Vec<Vec<Semaphore>> {
     let mut all: Vec<Vec<Semaphore>> = workload.lines.iter().map(|_| Vec::new()).collect();
-    for place in places {
-        let mut pending: Vec<_> = place.thread.operations.iter().collect();
+    for identity in identities {
+        let mut pending: Vec<_> = identity.thread.operations.iter().collect();
         while let Some(operation) = pending.pop() {
             pending.extend(&operation.inner);
             if operation.kind == Kind::SemBlock {
-                let line = place.thread.first_line + operation.number;
-                all[line].push(Semaphore::with_room(operation.highwater));
+                let line = identity.thread.first_line + operation.number;
+                all[line].push(Semaphore::with_limit(operation.highwater));
             }
         }
     }
     all
 }
 
-fn no_thread(started: usize, wanted: usize, error: &std::io::Error) -> Failure {
+fn no_thread(started: usize, total: usize, error: &std::io::Error) -> Failure {
     Failure::Unable {
-        what: format!("only {started} of {wanted} threads could be started: {error}"),
-        remedy: "raise pids.max of the control group or `ulimit -u`, or ask for fewer threads"
+        what: format!("only {started} of {total} threads could be started: {error}"),
+        remedy: "raise pids.max of the control group or `ulimit -u`, or use fewer threads"
             .to_owned(),
     }
 }

@@ -1,9 +1,9 @@
-//! How threads wait for one another: `block` and `wakeup`, `semblock` and `sempost`.
+//! Synchronization between threads: `block` and `wakeup`, `semblock` and `sempost`.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// One `block` of the script: all threads in it go on with the next `wakeup`. A wakeup that finds
-/// nobody is lost, as with filebench's condition variable.
+/// One `block` of the script: all threads in it continue with the next `wakeup`. A wakeup without
+/// waiters is lost, as with filebench's condition variable.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     wakeups: Mutex<u64>,
@@ -13,8 +13,8 @@ pub(super) struct Block {
 impl Block {
     pub(super) fn wait(&self, stopping: impl Fn() -> bool) {
         let mut wakeups = self.wakeups.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = *wakeups;
-        while *wakeups == seen && !stopping() {
+        let initial = *wakeups;
+        while *wakeups == initial && !stopping() {
             wakeups = self.woken.wait(wakeups).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -25,8 +25,8 @@ impl Block {
     }
 }
 
-/// The semaphore of one thread's `semblock`: what was posted, and how much more may be posted
-/// before it is consumed (`highwater`), which only a blocking `sempost` heeds.
+/// The semaphore of one thread's `semblock`: the posted amount, and how much may be posted before
+/// it is consumed (`highwater`), which only a blocking `sempost` respects.
 #[derive(Debug)]
 pub(super) struct Semaphore {
     levels: Mutex<Levels>,
@@ -40,7 +40,7 @@ struct Levels {
 }
 
 impl Semaphore {
-    pub(super) fn with_room(highwater: u64) -> Self {
+    pub(super) fn with_limit(highwater: u64) -> Self {
         Self { levels: Mutex::new(Levels { posted: 0, room: highwater }), changed: Condvar::new() }
     }
 
@@ -65,7 +65,7 @@ impl Semaphore {
         self.changed.notify_all();
     }
 
-    /// `semblock`: makes room first, then waits for as much to be posted.
+    /// `semblock`: makes room first, then waits for the amount to be posted.
     pub(super) fn block(&self, value: u64, stopping: impl Fn() -> bool) {
         self.locked().room += value;
         self.changed.notify_all();
@@ -86,7 +86,7 @@ impl Semaphore {
         }
     }
 
-    /// Wakes all who wait, so that they see that the run ends.
+    /// Wakes all waiters, so that they notice the end of the run.
     pub(super) fn wake(&self) {
         let _levels = self.locked();
         self.changed.notify_all();
@@ -98,8 +98,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_semaphore_lets_through_what_was_posted_and_no_more_than_its_room() {
-        let semaphore = Semaphore::with_room(2);
+    fn a_semaphore_passes_the_posted_amount_up_to_its_limit() {
+        let semaphore = Semaphore::with_limit(2);
         let never = || false;
         std::thread::scope(|scope| {
             let poster = scope.spawn(|| (0..100).for_each(|_| semaphore.post(1, true, never)));
@@ -111,9 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_when_the_run_ends() {
-        Semaphore::with_room(0).block(5, || true);
-        Semaphore::with_room(0).post(5, true, || true);
+    fn waiting_ends_with_the_run() {
+        Semaphore::with_limit(0).block(5, || true);
+        Semaphore::with_limit(0).post(5, true, || true);
         Block::default().wait(|| true);
     }
 }

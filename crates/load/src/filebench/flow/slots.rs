@@ -4,18 +4,18 @@ use std::os::fd::OwnedFd;
 
 use super::super::workload::Operation;
 
-/// `fd` is below this.
+/// Upper bound of `fd`.
 pub(in crate::filebench) const SLOTS: usize = 128;
 
-/// One slot. The entry stays when the file is closed: `deletefile` and `srcfd` go by it.
+/// One slot. The entry remains when the file is closed: `deletefile` and `srcfd` use it.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) file: Option<OwnedFd>,
-    /// File set and number of the file in it.
+    /// File set, and number of the file in it.
     pub(super) entry: Option<(usize, usize)>,
 }
 
-/// The table with its rotor.
+/// The table and its rotor.
 #[derive(Debug)]
 pub(super) struct Slots {
     slots: Vec<Slot>,
@@ -27,8 +27,7 @@ impl Slots {
         Self { slots: (0..SLOTS).map(|_| Slot::default()).collect(), rotor: 0 }
     }
 
-    /// Which slot an operation uses: the one that it names, else the next of the rotor with
-    /// `opennext`, else 0.
+    /// The slot of an operation: the one it names, else the rotor's next with `opennext`, else 0.
     pub(super) fn number(&mut self, operation: &Operation) -> usize {
         if operation.fd > 0 || !operation.opennext {
             return operation.fd;
@@ -38,7 +37,7 @@ impl Slots {
     }
 
     pub(super) fn at(&mut self, number: usize) -> &mut Slot {
-        // Numbers were checked when the script was read.
+        // Numbers are validated when the script is read.
         &mut self.slots[number % SLOTS]
     }
 

@@ -1,4 +1,4 @@
-//! One thread: its buffer, its open files, and its list of operations, over and over.
+//! One thread: its buffer, its open files, and the loop over its operations.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use rustix::io::Errno;
 
 use super::super::files::prepare::Ready;
 use super::super::io_error::refused;
-use super::super::uniform::Own;
+use super::super::uniform::ThreadRandom;
 use super::super::workload::Operation;
 use super::aio::Aio;
 use super::kind::Kind;
 use super::limits::Limit;
-use super::run::{Place, Run};
+use super::run::{Run, ThreadIdentity};
 use super::slots::Slots;
 use crate::failure::Failure;
 
@@ -24,47 +24,47 @@ use crate::failure::Failure;
 pub(super) enum Stop {
     /// The run is over.
     Ending,
-    /// No file was to be had, or a `finish` operation found its goal reached.
+    /// No file was available, or a `finish` operation reached its goal.
     NoResource(String),
     Failed(Failure),
 }
 
 pub(super) type Flow = Result<(), Stop>;
 
-/// Buffers of direct I/O begin at a page; filebench asks for a sector.
+/// Alignment of buffers for direct I/O: a page; filebench uses a sector.
 const ALIGNMENT: usize = 4096;
-/// Room that direct I/O asks for beside its bytes, as in filebench.
+/// Extra space for direct I/O, as in filebench.
 const SECTOR: u64 = 512;
 const PAGE: usize = 4096;
 
-/// A thread at work.
+/// A running thread.
 pub(super) struct Worker<'r> {
     pub(super) run: &'r Run<'r>,
-    pub(super) place: &'r Place<'r>,
+    pub(super) identity: &'r ThreadIdentity<'r>,
     pub(super) slots: Slots,
-    pub(super) own: Own,
+    pub(super) own: ThreadRandom,
     /// By operation.
     pub(super) limits: Vec<Limit>,
     pub(super) aio: Option<Aio>,
     memory: Pages<u8>,
-    /// In place of `memory` where the thread has none.
+    /// Used instead of `memory` if the thread has none.
     spare: Vec<u8>,
 }
 
 impl<'r> Worker<'r> {
-    /// Takes and touches the buffer: it counts as memory of the run from its beginning.
+    /// Allocates and touches the buffer, so that it counts as memory of the run from the start.
     pub(super) fn new<'s>(
         run: &'r Run<'r>,
-        place: &'r Place<'r>,
+        identity: &'r ThreadIdentity<'r>,
         scope: &'s Scope<'s, '_>,
     ) -> Result<Self, Stop> {
-        let thread = place.thread;
+        let thread = identity.thread;
         let mut memory = Pages::zeroed(thread.memory as usize, run.huge)
             .map_err(|error| Stop::Failed(error.into()))?;
         memory.iter_mut().step_by(PAGE).for_each(|byte| *byte = 0);
-        if place.process.nice > 0 {
-            // Linux has a nice value for each thread (sched(7)). Less of it is always allowed.
-            let nice = i32::try_from(place.process.nice).unwrap_or(i32::MAX);
+        if identity.process.nice > 0 {
+            // Linux has a nice value per thread (sched(7)). Raising it is always allowed.
+            let nice = i32::try_from(identity.process.nice).unwrap_or(i32::MAX);
             let _ = rustix::process::setpriority_process(None, nice);
         }
         let aio = uses_aio(&thread.operations).then(|| {
@@ -75,12 +75,12 @@ impl<'r> Worker<'r> {
             scope.spawn(help);
             aio
         });
-        let seed = run.seed.wrapping_add((place.number as u64).wrapping_mul(0x9E37_79B9));
+        let seed = run.seed.wrapping_add((identity.number as u64).wrapping_mul(0x9E37_79B9));
         Ok(Self {
             run,
-            place,
+            identity,
             slots: Slots::empty(),
-            own: Own::seeded(seed),
+            own: ThreadRandom::seeded(seed),
             limits: vec![Limit::default(); thread.lines],
             aio,
             memory,
@@ -88,10 +88,10 @@ impl<'r> Worker<'r> {
         })
     }
 
-    /// Carries its operations out until the run ends, or one of them says so.
+    /// Executes its operations until the run ends, or one of them ends it.
     pub(super) fn work(mut self) -> Flow {
         loop {
-            for operation in &self.place.thread.operations {
+            for operation in &self.identity.thread.operations {
                 self.repeat(operation)?;
             }
         }
@@ -104,7 +104,7 @@ impl<'r> Worker<'r> {
             }
             self.once(operation)?;
         }
-        // `iters=0` all over must not make a loop that never looks.
+        // A loop with `iters=0` everywhere must still check for the end.
         if self.run.stopping() { Err(Stop::Ending) } else { Ok(()) }
     }
 
@@ -151,15 +151,17 @@ impl<'r> Worker<'r> {
     }
 
     fn print(&self, operation: &Operation) {
-        let Place { process, thread, instance, .. } = self.place;
+        let ThreadIdentity { process, thread, instance, .. } = self.identity;
         let (process, thread, text) = (&process.name, &thread.name, &operation.text);
-        self.run.talk.say(&format!("Message from {process}, {thread} {}: {text}", instance + 1));
+        self.run
+            .reporter
+            .line(&format!("Message from {process}, {thread} {}: {text}", instance + 1));
     }
 
     /// Counts an operation that began at `began`.
     pub(super) fn count(&self, operation: &Operation, began: u64, bytes: u64) {
         let latency = clock::monotonic_ns() - began;
-        let counters = &self.run.counters[self.place.number];
+        let counters = &self.run.counters[self.identity.number];
         counters.record(operation.number, self.run.epoch(), bytes, latency);
     }
 
@@ -171,7 +173,7 @@ impl<'r> Worker<'r> {
         &self.run.sets[number]
     }
 
-    /// The set of an operation.
+    /// The file set of an operation.
     pub(super) fn own_set(&self, operation: &Operation) -> Result<usize, Stop> {
         operation.set.ok_or_else(|| {
             self.wrong(operation, "has no file set and no open file", "add filesetname=...")
@@ -183,13 +185,13 @@ impl<'r> Worker<'r> {
         set.root.join(set.files.text(file))
     }
 
-    /// What people call this operation of this thread.
-    fn called(&self, operation: &Operation) -> String {
-        format!("flowop {}-{}", operation.name, self.place.instance + 1)
+    /// Name of this operation of this thread in messages.
+    fn label(&self, operation: &Operation) -> String {
+        format!("flowop {}-{}", operation.name, self.identity.instance + 1)
     }
 
     pub(super) fn wrong(&self, operation: &Operation, what: &str, remedy: &str) -> Stop {
-        let what = format!("{} {what}", self.called(operation));
+        let what = format!("{} {what}", self.label(operation));
         Stop::Failed(Failure::Ended { what, remedy: remedy.to_owned() })
     }
 
@@ -202,7 +204,7 @@ impl<'r> Worker<'r> {
     ) -> Stop {
         match refused(verb, path, errno) {
             Failure::Unable { what, remedy } => Stop::Failed(Failure::Ended {
-                what: format!("{} {what}", self.called(operation)),
+                what: format!("{} {what}", self.label(operation)),
                 remedy,
             }),
             other => Stop::Failed(other),
@@ -210,14 +212,14 @@ impl<'r> Worker<'r> {
     }
 
     pub(super) fn no_file(&self, operation: &Operation) -> Stop {
-        Stop::NoResource(format!("{} could not obtain a file", self.called(operation)))
+        Stop::NoResource(format!("{} could not obtain a file", self.label(operation)))
     }
 
     pub(super) fn reached(&self, operation: &Operation) -> Stop {
-        Stop::NoResource(format!("{} has found its goal reached", self.called(operation)))
+        Stop::NoResource(format!("{} has found its goal reached", self.label(operation)))
     }
 
-    /// Where in the buffer the data of an operation are: at a random multiple of their size.
+    /// The buffer range for an operation: at a random multiple of its size.
     pub(super) fn buffer(
         &mut self,
         operation: &Operation,
@@ -226,7 +228,7 @@ impl<'r> Worker<'r> {
         if bytes == 0 {
             return Err(self.wrong(operation, "moves 0 bytes", "give it an iosize above 0"));
         }
-        let room = if operation.directio { bytes + SECTOR } else { bytes };
+        let size = if operation.directio { bytes + SECTOR } else { bytes };
         let memory = self.memory.len() as u64;
         if memory == 0 {
             if self.spare.len() < bytes as usize {
@@ -234,15 +236,15 @@ impl<'r> Worker<'r> {
             }
             return Ok(0..bytes as usize);
         }
-        if memory < room {
-            let what = format!("moves {room} bytes, and its thread has {memory} of memory");
+        if memory < size {
+            let what = format!("moves {size} bytes, and its thread has {memory} of memory");
             return Err(self.wrong(
                 operation,
                 &what,
                 "raise memsize of the thread, or lower iosize",
             ));
         }
-        let start = self.own.below(memory, room) as usize;
+        let start = self.own.below(memory, size) as usize;
         let start = if operation.directio { start / ALIGNMENT * ALIGNMENT } else { start };
         Ok(start..start + bytes as usize)
     }

@@ -1,6 +1,7 @@
-//! Which attributes each thing takes: one table for the parser, its suggestions and the tests.
+//! The attributes of each language element: one table for the parser, its suggestions and the
+//! tests.
 
-/// Attributes of `define fileset`. `cached` is of 1.4 and has no effect there either way: it
+/// Attributes of `define fileset`. `cached` is from 1.4 and had no effect there on Linux: it
 /// advised Solaris.
 pub(in crate::filebench) const FILE_SET: &[&str] = &[
     "name",
@@ -66,7 +67,7 @@ pub(in crate::filebench) const EVENT_GENERATOR: &[&str] = &["rate"];
 pub(in crate::filebench) const MULTI: &[&str] = &["master", "client"];
 pub(in crate::filebench) const MULTI_SYNC: &[&str] = &["value"];
 
-/// Words that begin a command; after a mistake reading goes on at one of them.
+/// Keywords that begin a command; after a mistake, parsing resumes at one of them.
 pub(in crate::filebench) const COMMANDS: &[&str] = &[
     "create",
     "define",

@@ -1,9 +1,9 @@
-//! From text to tokens: words, numbers with their binary suffixes, variables, quoted text.
+//! The lexer: words, numbers with binary suffixes, variables, quoted text.
 
-use super::mistake::{Mistake, Place};
+use super::mistake::{Mistake, Position};
 use super::script::Piece;
 
-/// A token. Keywords are words: the parser knows where they are none.
+/// A token. Keywords are words: the parser distinguishes them by context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token {
     Word(String),
@@ -21,30 +21,30 @@ pub(super) enum Token {
     Comma,
 }
 
-/// A token with the place where it begins.
+/// A token and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spanned {
     pub(super) token: Token,
-    pub(super) place: Place,
+    pub(super) position: Position,
 }
 
-/// All tokens of a text. Characters that belong to none are mistakes and left out.
-pub(super) fn tokens(text: &str) -> (Vec<Spanned>, Vec<Mistake>, Place) {
+/// All tokens of a text. Characters that begin no token are reported as mistakes and skipped.
+pub(super) fn tokens(text: &str) -> (Vec<Spanned>, Vec<Mistake>, Position) {
     let mut lexer = Lexer {
         rest: text.chars().peekable(),
-        at: Place { line: 1, column: 1 },
+        at: Position { line: 1, column: 1 },
         mistakes: Vec::new(),
     };
-    let mut found = Vec::new();
+    let mut tokens = Vec::new();
     while let Some(spanned) = lexer.token() {
-        found.push(spanned);
+        tokens.push(spanned);
     }
-    (found, lexer.mistakes, lexer.at)
+    (tokens, lexer.mistakes, lexer.at)
 }
 
 struct Lexer<'t> {
     rest: std::iter::Peekable<std::str::Chars<'t>>,
-    at: Place,
+    at: Position,
     mistakes: Vec<Mistake>,
 }
 
@@ -60,7 +60,7 @@ impl Lexer<'_> {
     fn next(&mut self) -> Option<char> {
         let c = self.rest.next()?;
         if c == '\n' {
-            self.at = Place { line: self.at.line + 1, column: 1 };
+            self.at = Position { line: self.at.line + 1, column: 1 };
         } else {
             self.at.column += 1;
         }
@@ -68,17 +68,17 @@ impl Lexer<'_> {
     }
 
     fn take(&mut self, belongs: impl Fn(char) -> bool) -> String {
-        let mut taken = String::new();
+        let mut word = String::new();
         while let Some(c) = self.rest.next_if(|c| belongs(*c)) {
             self.at.column += 1;
-            taken.push(c);
+            word.push(c);
         }
-        taken
+        word
     }
 
     fn token(&mut self) -> Option<Spanned> {
         loop {
-            let place = self.at;
+            let position = self.at;
             let first = *self.rest.peek()?;
             let token = match first {
                 c if c.is_whitespace() => {
@@ -95,24 +95,24 @@ impl Lexer<'_> {
                 ')' => self.single(Token::CloseParenthesis),
                 '=' => self.single(Token::Assign),
                 ',' => self.single(Token::Comma),
-                '"' => self.text(place),
-                '$' => match self.variable(place) {
+                '"' => self.text(position),
+                '$' => match self.variable(position) {
                     Some(name) => Token::Variable(name),
                     None => continue,
                 },
-                c if c.is_ascii_digit() => self.number(place),
+                c if c.is_ascii_digit() => self.number(position),
                 c if begins_word(c) => self.word(),
                 c => {
                     self.next();
                     self.mistakes.push(Mistake::new(
-                        place,
-                        format!("`{}` begins no token", c.escape_default()),
-                        "remove it; text with such characters stands in double quotes",
+                        position,
+                        format!("unexpected character `{}`", c.escape_default()),
+                        "remove it, or put text with such characters in double quotes",
                     ));
                     continue;
                 }
             };
-            return Some(Spanned { token, place });
+            return Some(Spanned { token, position });
         }
     }
 
@@ -129,7 +129,7 @@ impl Lexer<'_> {
         }
     }
 
-    fn number(&mut self, place: Place) -> Token {
+    fn number(&mut self, position: Position) -> Token {
         let digits = self.take(|c| c.is_ascii_digit());
         let scale: u64 = match self.rest.peek() {
             Some('k') => 1 << 10,
@@ -143,7 +143,7 @@ impl Lexer<'_> {
         let value = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(scale));
         Token::Integer(value.unwrap_or_else(|| {
             self.mistakes.push(Mistake::new(
-                place,
+                position,
                 format!("{digits} with its suffix does not fit 64 bits"),
                 "write a smaller number; k, m and g are powers of 1024",
             ));
@@ -152,7 +152,7 @@ impl Lexer<'_> {
     }
 
     /// `$name`, `${name}` or `$(name)`.
-    fn variable(&mut self, place: Place) -> Option<String> {
+    fn variable(&mut self, position: Position) -> Option<String> {
         self.next();
         let close = match self.rest.peek() {
             Some('{') => Some('}'),
@@ -169,24 +169,24 @@ impl Lexer<'_> {
             return Some(name);
         }
         self.mistakes.push(Mistake::new(
-            place,
-            "a dollar sign without the name of a variable",
+            position,
+            "a dollar sign without a variable name",
             "write $name or ${name}; a name begins with a letter",
         ));
         None
     }
 
-    fn text(&mut self, opened: Place) -> Token {
+    fn text(&mut self, opened: Position) -> Token {
         self.next();
         let mut pieces = Vec::new();
         let mut literal = String::new();
         loop {
-            let place = self.at;
+            let position = self.at;
             match self.rest.peek().copied() {
                 None => {
                     self.mistakes.push(Mistake::new(
                         opened,
-                        "a text that does not end",
+                        "unterminated text",
                         "close it with a double quote",
                     ));
                     break;
@@ -196,7 +196,7 @@ impl Lexer<'_> {
                     break;
                 }
                 Some('$') => {
-                    if let Some(name) = self.variable(place) {
+                    if let Some(name) = self.variable(position) {
                         if !literal.is_empty() {
                             pieces.push(Piece::Literal(std::mem::take(&mut literal)));
                         }
@@ -229,9 +229,9 @@ mod tests {
     use super::*;
 
     fn only(text: &str) -> Vec<Token> {
-        let (found, mistakes, _) = tokens(text);
+        let (tokens, mistakes, _) = tokens(text);
         assert_eq!(mistakes, []);
-        found.into_iter().map(|spanned| spanned.token).collect()
+        tokens.into_iter().map(|spanned| spanned.token).collect()
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn words_take_paths_and_parameters_of_custom_variables() {
+    fn words_may_be_paths_and_parameters_of_custom_variables() {
         let word = |text: &str| Token::Word(text.to_owned());
         assert_eq!(
             only("/tmp/a_b mean:131072;gamma:1.5"),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_come_bare_and_in_braces_and_in_text() {
+    fn variables_may_be_bare_braced_or_in_text() {
         let variable = || Token::Variable("dir".to_owned());
         assert_eq!(only("$dir ${dir} $(dir)"), [variable(), variable(), variable()]);
         assert_eq!(
@@ -265,13 +265,13 @@ mod tests {
     }
 
     #[test]
-    fn each_stray_character_is_a_mistake_at_its_place() {
+    fn each_stray_character_is_a_mistake_with_its_position() {
         let (found, mistakes, _) = tokens("set # comment %\n  % ?\nrun");
         assert_eq!(found.len(), 2);
-        let places: Vec<String> = mistakes.iter().map(|m| m.place.to_string()).collect();
-        assert_eq!(places, ["2:3", "2:5"]);
+        let positions: Vec<String> = mistakes.iter().map(|m| m.position.to_string()).collect();
+        assert_eq!(positions, ["2:3", "2:5"]);
         let (_, mistakes, _) = tokens("echo \"open");
-        assert_eq!(mistakes[0].place, Place { line: 1, column: 6 });
+        assert_eq!(mistakes[0].position, Position { line: 1, column: 6 });
         let (_, mistakes, _) = tokens("99999999999g");
         assert!(mistakes[0].what.contains("64 bits"), "{mistakes:?}");
     }

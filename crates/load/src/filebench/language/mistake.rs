@@ -1,15 +1,15 @@
-//! What is wrong with a script, where, and what to write instead.
+//! Mistakes in a script: position, description and remedy.
 
 use std::fmt;
 
-/// A place in a script. Lines and columns count from 1, columns in characters.
+/// A position in a script. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(in crate::filebench) struct Place {
+pub(in crate::filebench) struct Position {
     pub(in crate::filebench) line: u32,
     pub(in crate::filebench) column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
@@ -18,30 +18,31 @@ impl fmt::Display for Place {
 /// One mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::filebench) struct Mistake {
-    pub(in crate::filebench) place: Place,
+    pub(in crate::filebench) position: Position,
     pub(in crate::filebench) what: String,
     pub(in crate::filebench) remedy: String,
 }
 
 impl Mistake {
     pub(in crate::filebench) fn new(
-        place: Place,
+        position: Position,
         what: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
-        Self { place, what: what.into(), remedy: remedy.into() }
+        Self { position, what: what.into(), remedy: remedy.into() }
     }
 }
 
-/// All mistakes of a script, in its order, each with a line for the place and one for the remedy.
-pub(in crate::filebench) fn listed(file: &str, mistakes: &[Mistake]) -> String {
+/// All mistakes of a script in file order, each with a line for the position and one for the
+/// remedy.
+pub(in crate::filebench) fn format_mistakes(file: &str, mistakes: &[Mistake]) -> String {
     let mut sorted: Vec<&Mistake> = mistakes.iter().collect();
-    sorted.sort_by_key(|mistake| mistake.place);
+    sorted.sort_by_key(|mistake| mistake.position);
     let lines: Vec<String> = sorted
         .iter()
         .map(|mistake| {
-            let Mistake { place, what, remedy } = mistake;
-            format!("{file}:{place}: {what}\n  hint: {remedy}")
+            let Mistake { position, what, remedy } = mistake;
+            format!("{file}:{position}: {what}\n  hint: {remedy}")
         })
         .collect();
     lines.join("\n")
@@ -52,11 +53,11 @@ pub(in crate::filebench) fn suggestion(word: &str, known: &[&str]) -> String {
     let nearest = known.iter().map(|name| (distance(word, name), name)).min();
     match nearest {
         Some((edits, name)) if edits <= 1 + word.len() / 4 => format!("did you mean `{name}`?"),
-        _ => format!("known here: {}", known.join(", ")),
+        _ => format!("expected one of: {}", known.join(", ")),
     }
 }
 
-/// Characters to add, remove, replace or swap with the next one.
+/// Edit distance: characters to add, remove, replace or swap with the next one.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
@@ -80,17 +81,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistyped_word_gets_its_nearest() {
+    fn a_mistyped_word_gets_the_nearest_suggestion() {
         let known = ["filesetname", "iosize", "iters"];
         assert_eq!(suggestion("iosiez", &known), "did you mean `iosize`?");
         assert_eq!(suggestion("rnu", &["set", "run", "quit"]), "did you mean `run`?");
-        assert!(suggestion("zzz", &known).starts_with("known here: "));
+        assert!(suggestion("zzz", &known).starts_with("expected one of: "));
     }
 
     #[test]
     fn mistakes_are_listed_in_the_order_of_the_file() {
-        let at = |line, column| Mistake::new(Place { line, column }, "x", "y");
-        let text = listed("a.f", &[at(9, 1), at(2, 7)]);
+        let at = |line, column| Mistake::new(Position { line, column }, "x", "y");
+        let text = format_mistakes("a.f", &[at(9, 1), at(2, 7)]);
         assert_eq!(text, "a.f:2:7: x\n  hint: y\na.f:9:1: x\n  hint: y");
     }
 }

@@ -1,4 +1,4 @@
-//! The workload language: text to tokens, tokens to a script, all mistakes in one pass.
+//! The workload language: lexer and parser, reporting all mistakes in one pass.
 
 mod attributes;
 mod lexer;
@@ -6,7 +6,7 @@ mod mistake;
 mod parser;
 mod script;
 
-pub(super) use mistake::{Mistake, Place, listed, suggestion};
+pub(super) use mistake::{Mistake, Position, format_mistakes, suggestion};
 pub(super) use parser::parse;
 pub(super) use script::{
     Attribute, Command, FlowOp, Piece, Quit, Script, Statement, ThreadBlock, Value,

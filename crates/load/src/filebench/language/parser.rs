@@ -1,30 +1,30 @@
-//! From tokens to a script. After a mistake reading goes on at the next command, thread or
-//! operation, so that one pass finds them all. The command that runs the load ends the file, as
-//! filebench leaves the rest unread.
+//! The parser. After a mistake it resumes at the next command, thread or operation, so that one
+//! pass finds all mistakes. The command that runs the load ends the file: filebench ignores the
+//! rest.
 
 use super::attributes::{
     COMMANDS, COMPOSITE, CUSTOM, EVENT_GENERATOR, FILE, FILE_SET, FLOW_OP, MULTI, MULTI_SYNC,
     PROCESS, RANDOM, THREAD,
 };
 use super::lexer::{Spanned, Token, tokens};
-use super::mistake::{Mistake, Place, suggestion};
+use super::mistake::{Mistake, Position, suggestion};
 use super::script::{
     Attribute, Command, FlowOp, Piece, Quit, Script, Statement, ThreadBlock, Value,
 };
 
-/// Reads a script, or says everything that is wrong with it.
+/// Parses a script, or returns all its mistakes.
 pub(in crate::filebench) fn parse(text: &str) -> Result<Script, Vec<Mistake>> {
     let (tokens, mistakes, end) = tokens(text);
     let mut parser = Parser { tokens, next: 0, end, mistakes, unknown: Vec::new() };
     let mut script = Script::default();
-    while let Some(place) = parser.more() {
+    while let Some(position) = parser.more() {
         match parser.command() {
             Ok(command) => {
                 let last = matches!(command, Command::Run(_) | Command::PsRun(..) | Command::Quit);
-                script.statements.push(Statement { command, place });
+                script.statements.push(Statement { command, position });
                 if last {
-                    let last = parser.last_place();
-                    parser.mistakes.retain(|mistake| mistake.place < last);
+                    let last = parser.last_position();
+                    parser.mistakes.retain(|mistake| mistake.position < last);
                     break;
                 }
             }
@@ -45,9 +45,9 @@ pub(in crate::filebench) fn parse(text: &str) -> Result<Script, Vec<Mistake>> {
 struct Parser {
     tokens: Vec<Spanned>,
     next: usize,
-    end: Place,
+    end: Position,
     mistakes: Vec<Mistake>,
-    /// Attributes that are not known.
+    /// Mistakes for unknown attributes.
     unknown: Vec<Mistake>,
 }
 
@@ -58,55 +58,55 @@ impl Parser {
         self.tokens.get(self.next).map(|spanned| &spanned.token)
     }
 
-    fn place(&self) -> Place {
-        self.tokens.get(self.next).map_or(self.end, |spanned| spanned.place)
+    fn position(&self) -> Position {
+        self.tokens.get(self.next).map_or(self.end, |spanned| spanned.position)
     }
 
-    fn last_place(&self) -> Place {
+    fn last_position(&self) -> Position {
         let last = self.next.checked_sub(1).and_then(|last| self.tokens.get(last));
-        last.map_or(self.end, |spanned| spanned.place)
+        last.map_or(self.end, |spanned| spanned.position)
     }
 
-    fn more(&self) -> Option<Place> {
-        self.tokens.get(self.next).map(|spanned| spanned.place)
+    fn more(&self) -> Option<Position> {
+        self.tokens.get(self.next).map(|spanned| spanned.position)
     }
 
-    fn takes(&mut self, token: &Token) -> bool {
-        let found = self.peek() == Some(token);
-        self.next += usize::from(found);
-        found
+    fn accept(&mut self, token: &Token) -> bool {
+        let is_next = self.peek() == Some(token);
+        self.next += usize::from(is_next);
+        is_next
     }
 
-    fn peeks_word(&self, word: &str) -> bool {
-        matches!(self.peek(), Some(Token::Word(found)) if found == word)
+    fn next_is_word(&self, word: &str) -> bool {
+        matches!(self.peek(), Some(Token::Word(next)) if next == word)
     }
 
-    fn takes_word(&mut self, word: &str) -> bool {
-        let found = self.peeks_word(word);
-        self.next += usize::from(found);
-        found
+    fn accept_word(&mut self, word: &str) -> bool {
+        let is_next = self.next_is_word(word);
+        self.next += usize::from(is_next);
+        is_next
     }
 
-    /// A mistake at the next token, which is not what was expected.
-    fn wrong(&self, expected: &str, remedy: impl Into<String>) -> Mistake {
+    /// A mistake at the next token, which is not the expected one.
+    fn unexpected(&self, expected: &str, remedy: impl Into<String>) -> Mistake {
         let found = match self.peek() {
             None => "the file ends".to_owned(),
-            Some(token) => format!("found {}", shown(token)),
+            Some(token) => format!("found {}", describe(token)),
         };
-        Mistake::new(self.place(), format!("expected {expected}, {found}"), remedy)
+        Mistake::new(self.position(), format!("expected {expected}, {found}"), remedy)
     }
 
     fn expect(&mut self, token: &Token, remedy: &str) -> Parsed<()> {
-        if self.takes(token) { Ok(()) } else { Err(self.wrong(&shown(token), remedy)) }
+        if self.accept(token) { Ok(()) } else { Err(self.unexpected(&describe(token), remedy)) }
     }
 
     fn skip_to(&mut self, words: &[&str]) {
         while let Some(token) = self.peek() {
             // A word in the first column is meant as a command, mistyped or not.
             let begins = matches!(token, Token::Word(word)
-                if words.contains(&word.as_str()) || self.place().column == 1);
+                if words.contains(&word.as_str()) || self.position().column == 1);
             let before = self.next.checked_sub(1).and_then(|before| self.tokens.get(before));
-            // A word behind `=` or `,` is a value or an attribute, whatever it says.
+            // A word after `=` or `,` is a value or an attribute, even if it is a keyword.
             let inside = before.is_some_and(|t| matches!(t.token, Token::Assign | Token::Comma));
             if begins && !inside {
                 return;
@@ -116,11 +116,12 @@ impl Parser {
     }
 
     fn command(&mut self) -> Parsed<Command> {
-        let place = self.place();
+        let position = self.position();
         let Some(Token::Word(word)) = self.peek().cloned() else {
-            let wrong = self.wrong("a command", format!("one of: {}", COMMANDS.join(", ")));
+            let unexpected =
+                self.unexpected("a command", format!("one of: {}", COMMANDS.join(", ")));
             self.next += 1;
-            return Err(wrong);
+            return Err(unexpected);
         };
         self.next += 1;
         match word.as_str() {
@@ -135,17 +136,17 @@ impl Parser {
             "sleep" => self.sleep(),
             "debug" => self.debug(),
             "eventgen" => self.attributes(EVENT_GENERATOR).map(Command::EventGen),
-            "enable" if self.takes_word("lathist") => Ok(Command::LatHist),
-            "enable" if self.takes_word("multi") => self.attributes(MULTI).map(Command::Multi),
-            "enable" => Err(self.wrong("`lathist` or `multi`", "write `enable lathist`")),
+            "enable" if self.accept_word("lathist") => Ok(Command::LatHist),
+            "enable" if self.accept_word("multi") => self.attributes(MULTI).map(Command::Multi),
+            "enable" => Err(self.unexpected("`lathist` or `multi`", "write `enable lathist`")),
             "domultisync" => self.attributes(MULTI_SYNC).map(Command::MultiSync),
             "list" => self.list(),
             "load" => self.word("the name of a script").map(Command::Load),
             "version" => Ok(Command::Version),
             "quit" => Ok(Command::Quit),
             other => Err(Mistake::new(
-                place,
-                format!("`{other}` is no command"),
+                position,
+                format!("unknown command `{other}`"),
                 suggestion(other, COMMANDS),
             )),
         }
@@ -157,7 +158,7 @@ impl Parser {
                 self.next += 1;
                 Ok(word)
             }
-            _ => Err(self.wrong(what, "write a word: letters, digits and / . _ : ; -")),
+            _ => Err(self.unexpected(what, "write a word: letters, digits and / . _ : ; -")),
         }
     }
 
@@ -167,11 +168,11 @@ impl Parser {
                 self.next += 1;
                 Ok(pieces)
             }
-            _ => Err(self.wrong("a text", format!("write {command} \"...\""))),
+            _ => Err(self.unexpected("a text", format!("write {command} \"...\""))),
         }
     }
 
-    /// A number or a variable, where one follows.
+    /// A number or a variable, if one follows.
     fn amount(&mut self) -> Option<Value> {
         let value = match self.peek()? {
             Token::Integer(number) => Value::Integer(*number),
@@ -184,13 +185,13 @@ impl Parser {
 
     fn sleep(&mut self) -> Parsed<Command> {
         let seconds = self.amount();
-        seconds.map(Command::Sleep).ok_or_else(|| self.wrong("seconds", "write `sleep 5`"))
+        seconds.map(Command::Sleep).ok_or_else(|| self.unexpected("seconds", "write `sleep 5`"))
     }
 
     fn debug(&mut self) -> Parsed<Command> {
         match self.amount() {
             Some(Value::Integer(level)) => Ok(Command::Debug(level)),
-            _ => Err(self.wrong("a level", "write `debug 0` to `debug 10`")),
+            _ => Err(self.unexpected("a level", "write `debug 0` to `debug 10`")),
         }
     }
 
@@ -221,7 +222,7 @@ impl Parser {
                 self.next += 1;
                 Ok(Command::CreateProcesses)
             }
-            _ => Err(self.wrong("what to create", "write `create files`")),
+            _ => Err(self.unexpected("what to create", "write `create files`")),
         }
     }
 
@@ -235,21 +236,21 @@ impl Parser {
                 self.next += 1;
                 Ok(Command::ListFlowOps)
             }
-            _ => Err(self.wrong("what to list", "write `list fileset` or `list flowop`")),
+            _ => Err(self.unexpected("what to list", "write `list fileset` or `list flowop`")),
         }
     }
 
     fn set(&mut self) -> Parsed<Command> {
-        if self.takes_word("mode") {
+        if self.accept_word("mode") {
             return self.mode();
         }
         let Some(Token::Variable(name)) = self.peek().cloned() else {
-            return Err(self.wrong("a variable or `mode`", "write `set $name=value`"));
+            return Err(self.unexpected("a variable or `mode`", "write `set $name=value`"));
         };
         self.next += 1;
         self.expect(&Token::Assign, "write `set $name=value`")?;
         for (word, attributes) in [("randvar", RANDOM), ("cvar", CUSTOM)] {
-            if self.takes_word(word) {
+            if self.accept_word(word) {
                 self.expect(&Token::OpenParenthesis, "write `(type=...)` behind it")?;
                 let list = self.attributes(attributes)?;
                 self.expect(&Token::CloseParenthesis, "close the list of attributes")?;
@@ -264,29 +265,29 @@ impl Parser {
     }
 
     fn mode(&mut self) -> Parsed<Command> {
-        if self.takes_word("nousestats") {
+        if self.accept_word("nousestats") {
             return Ok(Command::ModeNoStats);
         }
         let remedy = "write `set mode quit timeout`, `alldone` or `firstdone`";
-        if !self.takes_word("quit") {
-            return Err(self.wrong("`quit` or `nousestats`", remedy));
+        if !self.accept_word("quit") {
+            return Err(self.unexpected("`quit` or `nousestats`", remedy));
         }
         for (word, quit) in
             [("timeout", Quit::Timeout), ("alldone", Quit::AllDone), ("firstdone", Quit::FirstDone)]
         {
-            if self.takes_word(word) {
+            if self.accept_word(word) {
                 return Ok(Command::ModeQuit(quit));
             }
         }
-        Err(self.wrong("when to quit", remedy))
+        Err(self.unexpected("when to quit", remedy))
     }
 
     fn define(&mut self) -> Parsed<Command> {
         let remedy = "define a fileset, file, process or flowop";
         let Some(Token::Word(word)) = self.peek().cloned() else {
-            return Err(self.wrong("what to define", remedy));
+            return Err(self.unexpected("what to define", remedy));
         };
-        let wrong = self.wrong("what to define", remedy);
+        let unexpected = self.unexpected("what to define", remedy);
         self.next += 1;
         match word.as_str() {
             "fileset" | "filesets" => self.attributes(FILE_SET).map(Command::FileSet),
@@ -297,49 +298,53 @@ impl Parser {
                 Ok(Command::Composite(list, self.operations()?))
             }
             "randvar" => self.random_of_1_4(),
-            _ => Err(wrong),
+            _ => Err(unexpected),
         }
     }
 
-    /// `define randvar name=$x, ...` of 1.4 says the same as `set $x=randvar(...)`.
+    /// `define randvar name=$x, ...` of 1.4 is equivalent to `set $x=randvar(...)`.
     fn random_of_1_4(&mut self) -> Parsed<Command> {
-        let place = self.place();
+        let position = self.position();
         let mut list = self.attributes(RANDOM)?;
         let at = list.iter().position(|attribute| attribute.name == "name");
         match at.map(|at| list.remove(at).value) {
             Some(Some(Value::Variable(name))) => Ok(Command::SetRandom(name, list)),
-            _ => Err(Mistake::new(place, "a random variable without name", "write name=$variable")),
+            _ => Err(Mistake::new(
+                position,
+                "a random variable without a name",
+                "write name=$variable",
+            )),
         }
     }
 
     fn process(&mut self) -> Parsed<Command> {
         let list = self.attributes(PROCESS)?;
-        self.expect(&Token::OpenBrace, "the threads of a process stand in braces")?;
+        self.expect(&Token::OpenBrace, "write the threads of a process in braces")?;
         let mut threads = Vec::new();
-        while !self.takes(&Token::CloseBrace) {
-            let place = self.place();
-            if !self.takes_word("thread") {
-                return Err(self.wrong("`thread` or `}`", "close the process with `}`"));
+        while !self.accept(&Token::CloseBrace) {
+            let position = self.position();
+            if !self.accept_word("thread") {
+                return Err(self.unexpected("`thread` or `}`", "close the process with `}`"));
             }
             let attributes = self.attributes(THREAD)?;
             let operations = self.operations()?;
-            threads.push(ThreadBlock { attributes, operations, place });
+            threads.push(ThreadBlock { attributes, operations, position });
         }
         Ok(Command::Process(list, threads))
     }
 
-    /// `{ flowop ... }`. A mistake in one operation does not hide those in the next.
+    /// Parses `{ flowop ... }`. A mistake in one operation does not hide those in the next.
     fn operations(&mut self) -> Parsed<Vec<FlowOp>> {
-        self.expect(&Token::OpenBrace, "operations stand in braces")?;
+        self.expect(&Token::OpenBrace, "write operations in braces")?;
         let mut list = Vec::new();
-        while !self.takes(&Token::CloseBrace) {
-            let place = self.place();
-            if !self.takes_word("flowop") {
-                return Err(self.wrong("`flowop` or `}`", "close the list with `}`"));
+        while !self.accept(&Token::CloseBrace) {
+            let position = self.position();
+            if !self.accept_word("flowop") {
+                return Err(self.unexpected("`flowop` or `}`", "close the list with `}`"));
             }
             let read = self.word("the type of an operation").and_then(|kind| {
                 let attributes = self.attributes(FLOW_OP)?;
-                Ok(FlowOp { kind, attributes, place })
+                Ok(FlowOp { kind, attributes, position })
             });
             match read {
                 Ok(operation) => list.push(operation),
@@ -352,10 +357,10 @@ impl Parser {
         Ok(list)
     }
 
-    /// To the next operation or the brace that closes the block.
+    /// Skips to the next operation or to the brace that closes the block.
     fn skip_in_block(&mut self) {
         while let Some(token) = self.peek() {
-            if *token == Token::CloseBrace || self.peeks_word("flowop") {
+            if *token == Token::CloseBrace || self.next_is_word("flowop") {
                 return;
             }
             self.next += 1;
@@ -364,26 +369,26 @@ impl Parser {
 
     fn attributes(&mut self, known: &[&str]) -> Parsed<Vec<Attribute>> {
         let mut list = Vec::new();
-        // A process may have none, `thread { ... }` too; resolving asks for their names.
+        // A process may have none, `thread { ... }` too; the resolver requires their names.
         if !matches!(self.peek(), Some(Token::Word(_) | Token::Variable(_))) {
             return Ok(list);
         }
         loop {
-            let place = self.place();
+            let position = self.position();
             let name = match self.peek() {
                 Some(Token::Word(word)) => word.clone(),
                 Some(Token::Variable(name)) => format!("${name}"),
-                _ => return Err(self.wrong("an attribute", "remove the comma before it")),
+                _ => return Err(self.unexpected("an attribute", "remove the comma before it")),
             };
             self.next += 1;
-            let value = if self.takes(&Token::Assign) { Some(self.value()?) } else { None };
+            let value = if self.accept(&Token::Assign) { Some(self.value()?) } else { None };
             if !known.contains(&name.as_str()) && !name.starts_with('$') {
-                // Said and read on: the rest of the list may hold more.
-                let what = format!("`{name}` is no attribute here");
-                self.unknown.push(Mistake::new(place, what, suggestion(&name, known)));
+                // Reported without stopping: the rest of the list may have more mistakes.
+                let what = format!("unknown attribute `{name}`");
+                self.unknown.push(Mistake::new(position, what, suggestion(&name, known)));
             }
-            list.push(Attribute { name, value, place });
-            if !self.takes(&Token::Comma) {
+            list.push(Attribute { name, value, position });
+            if !self.accept(&Token::Comma) {
                 return Ok(list);
             }
         }
@@ -401,7 +406,7 @@ impl Parser {
             Some(Token::Text(pieces)) => Value::Text(pieces.clone()),
             Some(Token::Variable(name)) => Value::Variable(name.clone()),
             Some(Token::OpenBrace) => return self.table(),
-            _ => return Err(self.wrong("a value", remedy)),
+            _ => return Err(self.unexpected("a value", remedy)),
         };
         self.next += 1;
         Ok(value)
@@ -418,14 +423,14 @@ impl Parser {
                 if column > 0 {
                     self.expect(&Token::Comma, remedy)?;
                 }
-                let cell = self.amount().ok_or_else(|| self.wrong("a number", remedy))?;
+                let cell = self.amount().ok_or_else(|| self.unexpected("a number", remedy))?;
                 row.push(Box::new(cell));
             }
             self.expect(&Token::CloseBrace, remedy)?;
             if let Ok(row) = row.try_into() {
                 rows.push(row);
             }
-            if !self.takes(&Token::Comma) {
+            if !self.accept(&Token::Comma) {
                 break;
             }
         }
@@ -434,7 +439,7 @@ impl Parser {
     }
 }
 
-fn shown(token: &Token) -> String {
+fn describe(token: &Token) -> String {
     match token {
         Token::Word(word) => format!("`{word}`"),
         Token::Integer(number) => format!("`{number}`"),

@@ -1,8 +1,8 @@
-//! A script as it is written, before any variable is looked at; it prints as a script again.
+//! The syntax tree of a script, before variables are resolved; it can be printed as a script again.
 
 use std::fmt::{self, Display, Formatter};
 
-use super::mistake::{Mistake, Place};
+use super::mistake::{Mistake, Position};
 
 /// A part of a quoted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(in crate::filebench) enum Piece {
     Variable(String),
 }
 
-/// What stands behind an equals sign.
+/// The value after an equals sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::filebench) enum Value {
     Integer(u64),
@@ -30,7 +30,7 @@ pub(in crate::filebench) struct Attribute {
     /// With a dollar sign for a local variable of a composite operation.
     pub(in crate::filebench) name: String,
     pub(in crate::filebench) value: Option<Value>,
-    pub(in crate::filebench) place: Place,
+    pub(in crate::filebench) position: Position,
 }
 
 /// `flowop TYPE attributes`
@@ -38,7 +38,7 @@ pub(in crate::filebench) struct Attribute {
 pub(in crate::filebench) struct FlowOp {
     pub(in crate::filebench) kind: String,
     pub(in crate::filebench) attributes: Vec<Attribute>,
-    pub(in crate::filebench) place: Place,
+    pub(in crate::filebench) position: Position,
 }
 
 /// `thread attributes { flowops }`
@@ -46,7 +46,7 @@ pub(in crate::filebench) struct FlowOp {
 pub(in crate::filebench) struct ThreadBlock {
     pub(in crate::filebench) attributes: Vec<Attribute>,
     pub(in crate::filebench) operations: Vec<FlowOp>,
-    pub(in crate::filebench) place: Place,
+    pub(in crate::filebench) position: Position,
 }
 
 /// When a run ends (`set mode quit ...`).
@@ -71,10 +71,10 @@ pub(in crate::filebench) enum Command {
     Process(Vec<Attribute>, Vec<ThreadBlock>),
     Composite(Vec<Attribute>, Vec<FlowOp>),
     CreateFiles,
-    /// `create processes` of 1.4: a run does it.
+    /// `create processes` of 1.4: the run creates them.
     CreateProcesses,
     Run(Option<Value>),
-    /// Period (negative: clear after each) and seconds.
+    /// Period (negative: reset statistics after each one) and seconds.
     PsRun(Option<i64>, Option<u64>),
     Echo(Vec<Piece>),
     /// `usage` of 1.4.
@@ -84,7 +84,7 @@ pub(in crate::filebench) enum Command {
     Debug(u64),
     EventGen(Vec<Attribute>),
     LatHist,
-    /// `enable multi` and `domultisync`: many clients, not to be had here.
+    /// `enable multi` and `domultisync`: synchronized clients, not supported.
     Multi(Vec<Attribute>),
     MultiSync(Vec<Attribute>),
     ListFileSets,
@@ -95,18 +95,18 @@ pub(in crate::filebench) enum Command {
     Quit,
 }
 
-/// A command with its place.
+/// A command and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::filebench) struct Statement {
     pub(in crate::filebench) command: Command,
-    pub(in crate::filebench) place: Place,
+    pub(in crate::filebench) position: Position,
 }
 
-/// All that a file says, up to the command that ends it.
+/// All statements of a file, up to the command that ends it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::filebench) struct Script {
     pub(in crate::filebench) statements: Vec<Statement>,
-    /// Attributes that nothing knows; what is wrong with the rest can be found all the same.
+    /// Unknown attributes; the resolver can still check the rest of the script.
     pub(in crate::filebench) unknown: Vec<Mistake>,
 }
 

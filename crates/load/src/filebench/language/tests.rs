@@ -1,4 +1,4 @@
-//! What scripts are read as, and that printing and reading again gives the same script.
+//! Parsed scripts, and the round trip through printing.
 
 use proptest::prelude::*;
 
@@ -6,26 +6,26 @@ use super::script::Script;
 use super::*;
 
 fn read(text: &str) -> Script {
-    parse(text).unwrap_or_else(|mistakes| panic!("{}", listed("test.f", &mistakes)))
+    parse(text).unwrap_or_else(|mistakes| panic!("{}", format_mistakes("test.f", &mistakes)))
 }
 
 fn mistakes(text: &str) -> Vec<String> {
-    let found = parse(text).unwrap_err();
-    listed("x.f", &found).lines().map(str::to_owned).collect()
+    let reported = parse(text).unwrap_err();
+    format_mistakes("x.f", &reported).lines().map(str::to_owned).collect()
 }
 
 const PROCESS: &str = "define process name=p,instances=1\n{\n  thread name=t,memsize=10m,useism\n  {\n    \
     flowop createfile name=c1,filesetname=set,fd=1\n    flowop hog name=h, value=$n\n  }\n}\n";
 
 #[test]
-fn a_process_has_its_threads_and_their_operations() {
+fn a_process_has_threads_with_operations() {
     let script = read(PROCESS);
     let Command::Process(list, threads) = &script.statements[0].command else { panic!() };
     assert_eq!((list.len(), threads.len()), (2, 1));
     assert_eq!(threads[0].attributes[2].value, None, "`useism` alone is true");
     let kinds: Vec<&str> = threads[0].operations.iter().map(|op| op.kind.as_str()).collect();
     assert_eq!(kinds, ["createfile", "hog"]);
-    assert_eq!(threads[0].operations[0].place, Place { line: 5, column: 5 });
+    assert_eq!(threads[0].operations[0].position, Position { line: 5, column: 5 });
 }
 
 #[test]
@@ -43,46 +43,46 @@ fn all_commands_are_read() {
 }
 
 #[test]
-fn what_stands_behind_the_run_is_not_read() {
+fn text_after_the_run_is_not_read() {
     assert_eq!(read("run 60\n%%% not a script").statements.len(), 1);
 }
 
 #[test]
-fn words_of_commands_are_values_too() {
+fn keywords_may_be_values() {
     let text =
         "define process name=run { thread name=set { flowop read name=list,target=create } }";
     assert_eq!(read(text).statements.len(), 1);
 }
 
 #[test]
-fn every_mistake_is_found_in_one_pass_with_its_place_and_remedy() {
+fn every_mistake_is_found_in_one_pass_with_position_and_remedy() {
     let text = "set $dir /tmp\n\
         define filset name=a\n\
         define process name=p {\n thread name=t {\n  flowop read name=r,iosiez=4k\n  flowop ,\n \
         flowop write name=w,iosize=\n }\n}\necho hello\nrnu 60\n";
-    let found = mistakes(text);
+    let reported = mistakes(text);
     let expected = [
         "x.f:1:10: expected `=`, found `/tmp`",
         "x.f:2:8: expected what to define, found `filset`",
-        "x.f:5:22: `iosiez` is no attribute here",
+        "x.f:5:22: unknown attribute `iosiez`",
         "  hint: did you mean `iosize`?",
         "x.f:6:10: expected the type of an operation, found `,`",
         "x.f:8:2: expected a value, found `}`",
         "x.f:10:6: expected a text, found `hello`",
         "  hint: write echo \"...\"",
-        "x.f:11:1: `rnu` is no command",
+        "x.f:11:1: unknown command `rnu`",
         "  hint: did you mean `run`?",
     ];
     for line in expected {
-        assert!(found.iter().any(|found| found == line), "no `{line}` in {found:#?}");
+        assert!(reported.iter().any(|reported| reported == line), "no `{line}` in {reported:#?}");
     }
-    assert_eq!(found.len(), 14, "{found:#?}");
+    assert_eq!(reported.len(), 14, "{reported:#?}");
 }
 
 #[test]
 fn a_block_without_end_is_a_mistake_at_the_end() {
-    let found = mistakes("define process name=p {\n thread name=t {\n  flowop fsync name=f");
-    assert_eq!(found[0], "x.f:3:22: expected `flowop` or `}`, the file ends");
+    let reported = mistakes("define process name=p {\n thread name=t {\n  flowop fsync name=f");
+    assert_eq!(reported[0], "x.f:3:22: expected `flowop` or `}`, the file ends");
 }
 
 fn word() -> impl Strategy<Value = String> {
@@ -113,7 +113,7 @@ fn value() -> impl Strategy<Value = Value> {
 
 fn listed_of(names: &'static [&'static str]) -> impl Strategy<Value = Vec<Attribute>> {
     let one = (prop::sample::select(names), prop::option::of(value())).prop_map(|(name, value)| {
-        Attribute { name: name.to_owned(), value, place: Place::default() }
+        Attribute { name: name.to_owned(), value, position: Position::default() }
     });
     prop::collection::vec(one, 1..5)
 }
@@ -122,7 +122,7 @@ fn operations() -> impl Strategy<Value = Vec<FlowOp>> {
     let one = (word(), listed_of(attributes::FLOW_OP)).prop_map(|(kind, attributes)| FlowOp {
         kind,
         attributes,
-        place: Place::default(),
+        position: Position::default(),
     });
     prop::collection::vec(one, 1..5)
 }
@@ -130,7 +130,7 @@ fn operations() -> impl Strategy<Value = Vec<FlowOp>> {
 fn command() -> impl Strategy<Value = Command> {
     let thread =
         (listed_of(attributes::THREAD), operations()).prop_map(|(attributes, operations)| {
-            ThreadBlock { attributes, operations, place: Place::default() }
+            ThreadBlock { attributes, operations, position: Position::default() }
         });
     prop_oneof![
         (name(), value()).prop_map(|(name, value)| Command::Set(name, value)),
@@ -155,8 +155,8 @@ proptest! {
 
     #[test]
     fn a_printed_script_reads_as_the_same(commands in prop::collection::vec(command(), 0..8)) {
-        let place = Place::default();
-        let statements = commands.into_iter().map(|command| Statement { command, place }).collect();
+        let position = Position::default();
+        let statements = commands.into_iter().map(|command| Statement { command, position }).collect();
         let printed = Script { statements, unknown: Vec::new() }.to_string();
         let again = parse(&printed);
         prop_assert!(again.is_ok(), "{}\n{:?}", printed, again);
@@ -164,12 +164,12 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_parser_stop_working(text in "[ -~\n]{0,300}") {
+    fn no_text_crashes_the_parser(text in "[ -~\n]{0,300}") {
         let _ = parse(&text);
     }
 
     #[test]
-    fn no_tokens_make_the_parser_stop_working(
+    fn no_token_sequence_crashes_the_parser(
         words in prop::collection::vec(prop::sample::select(vec![
             "set", "define", "process", "thread", "flowop", "name", "=", ",", "{", "}", "$x", "1k",
             "run", "fileset", "randvar", "(", ")", "\"t\"", "psrun", "-1", "mode", "quit",

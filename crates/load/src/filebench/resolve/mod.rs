@@ -1,5 +1,5 @@
-//! From a script to a workload: variables put in, names found, defaults filled in; all mistakes
-//! of one kind or another in one pass, each with its place.
+//! Resolves a script to a workload: substitutes variables, looks up names, applies defaults. All
+//! mistakes are collected in one pass, each with its position.
 
 mod operations;
 mod random;
@@ -11,43 +11,43 @@ use std::sync::Arc;
 
 use super::distribution::Distribution;
 use super::language::{
-    Attribute, Command, FlowOp, Mistake, Piece, Place, Script, Statement, Value,
+    Attribute, Command, FlowOp, Mistake, Piece, Position, Script, Statement, Value,
 };
 use super::uniform::Drand48;
 use super::workload::{Amount, Period, Step, Workload};
-use values::{Bound, Given};
+use values::{AttributeValue, Bound};
 
-/// filebench's own numbers where a command has none.
+/// filebench's defaults for commands without numbers.
 const RUN_SECONDS: u64 = 60;
 const PERIOD_SECONDS: u64 = 10;
-/// Larger than any machine; what lies above is a typing error, not a load.
+/// More than any machine can run; a higher number is a typing error, not a load.
 const MOST_THREADS: u64 = 65_536;
 
-/// What a caller adds to a script without changing it.
+/// Settings of the caller that override a script.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overrides {
-    /// Variables with the text of their value; a `set` of the script does not change them.
+    /// Variables and their values as text; a `set` in the script does not change them.
     pub(super) variables: Vec<(String, String)>,
-    /// Seconds of the run, and a run where the script has none.
+    /// Duration of the run in seconds; adds a run if the script has none.
     pub(super) run: Option<u64>,
     pub(super) seed: Option<u64>,
 }
 
-/// Finds everything that is wrong with the meaning of a script.
+/// Resolves a script; returns all semantic mistakes.
 pub(super) fn resolve(script: &Script, overrides: &Overrides) -> Result<Workload, Vec<Mistake>> {
     let mut resolver = Resolver::new(overrides);
     resolver.mistakes.extend(script.unknown.iter().cloned());
     // Values are looked up when something runs, so that a later `set` counts (filebench keeps
-    // references to variables); `set` and texts take effect in their order.
+    // references to variables); `set` and texts take effect in order.
     for statement in &script.statements {
         resolver.first_pass(statement);
     }
-    // An operation may name a set that is defined after it.
+    // An operation may name a set that is defined later.
     for sets in [true, false] {
         script.statements.iter().for_each(|statement| resolver.definitions(statement, sets));
     }
-    resolver.targets();
-    resolver.ending(overrides);
+    resolver.resolve_targets();
+    resolver.finish(overrides);
     if resolver.mistakes.is_empty() { Ok(resolver.workload) } else { Err(resolver.mistakes) }
 }
 
@@ -63,26 +63,27 @@ struct Resolver<'s> {
     composites: HashMap<String, Composite<'s>>,
     workload: Workload,
     mistakes: Vec<Mistake>,
-    /// drand48 of the process: file sets and gamma custom variables draw from it in turn.
+    /// drand48 of the process: file sets and gamma custom variables draw from it in definition
+    /// order.
     source: Arc<Drand48>,
     seed: Option<u64>,
-    /// Random variables seen, so that each gets another source where it asks for no seed.
-    drawn: u64,
-    /// Attributes with their targets, found when all operations are known.
-    wanted: Vec<Wanted>,
+    /// Number of random variables so far, so that each one without a seed gets a different source.
+    random_variables: u64,
+    /// `target` attributes, resolved when all operations are known.
+    pending_targets: Vec<PendingTarget>,
     run_override: Option<u64>,
-    rate: Option<(Value, Place)>,
+    rate: Option<(Value, Position)>,
 }
 
-/// An operation whose `target` is still a name.
-struct Wanted {
-    /// Line of the operation that has it.
+/// A `target` that has not been resolved yet.
+struct PendingTarget {
+    /// Line of the operation with the attribute.
     line: usize,
     target: String,
-    place: Place,
+    position: Position,
     /// Lines of its thread.
     thread: std::ops::Range<usize>,
-    /// In the whole workload, or in the own thread only.
+    /// Searched in the whole workload, or in the own thread only.
     everywhere: bool,
 }
 
@@ -90,9 +91,9 @@ impl<'s> Resolver<'s> {
     fn new(overrides: &Overrides) -> Self {
         let source = match overrides.seed {
             Some(seed) => Drand48::seeded(seed),
-            None => Drand48::of_founders(),
+            None => Drand48::unseeded(),
         };
-        let bound = |(name, text): &(String, String)| (name.clone(), Bound::of_text(text));
+        let bound = |(name, text): &(String, String)| (name.clone(), Bound::parse(text));
         Self {
             variables: overrides.variables.iter().map(bound).collect(),
             fixed: overrides.variables.iter().map(|(name, _)| name.clone()).collect(),
@@ -101,75 +102,75 @@ impl<'s> Resolver<'s> {
             mistakes: Vec::new(),
             source: Arc::new(source),
             seed: overrides.seed,
-            drawn: 0,
-            wanted: Vec::new(),
+            random_variables: 0,
+            pending_targets: Vec::new(),
             run_override: overrides.run,
             rate: None,
         }
     }
 
-    fn mistake(&mut self, place: Place, what: impl Into<String>, remedy: impl Into<String>) {
-        self.mistakes.push(Mistake::new(place, what, remedy));
+    fn mistake(&mut self, position: Position, what: impl Into<String>, remedy: impl Into<String>) {
+        self.mistakes.push(Mistake::new(position, what, remedy));
     }
 
-    /// Settings and steps, in their order.
+    /// First pass: settings and steps, in order.
     fn first_pass(&mut self, statement: &'s Statement) {
-        let place = statement.place;
+        let position = statement.position;
         match &statement.command {
-            Command::Set(name, value) => self.set(name, value, place),
+            Command::Set(name, value) => self.set(name, value, position),
             Command::SetRandom(name, list) => {
-                if let Some(distribution) = self.random_variable(list, place) {
+                if let Some(distribution) = self.random_variable(list, position) {
                     self.bind(name, Bound::Random(Arc::new(distribution)));
                 }
             }
             Command::SetCustom(name, list) => {
-                if let Some(distribution) = self.custom_variable(list, place) {
+                if let Some(distribution) = self.custom_variable(list, position) {
                     self.bind(name, Bound::Random(Arc::new(distribution)));
                 }
             }
             Command::ModeQuit(quit) => self.workload.quit = *quit,
             Command::Composite(attributes, operations) => {
-                self.composite(attributes, operations, place);
+                self.composite(attributes, operations, position);
             }
             Command::LatHist => {
                 self.workload.histogram = true;
-                self.step(Step::Say("Latency histogram enabled".to_owned()));
+                self.step(Step::Echo("Latency histogram enabled".to_owned()));
             }
             Command::EventGen(list) => {
                 let rate = list.iter().rev().find(|attribute| attribute.name == "rate");
-                self.rate = rate.and_then(|a| a.value.clone().map(|value| (value, a.place)));
+                self.rate = rate.and_then(|a| a.value.clone().map(|value| (value, a.position)));
             }
             Command::CreateFiles => self.step(Step::Create),
             Command::ListFileSets => self.step(Step::ListFileSets),
             Command::ListFlowOps => self.step(Step::ListFlowOps),
             Command::Version => {
-                self.step(Step::Say(format!("Filebench Version: {}", super::VERSION)));
+                self.step(Step::Echo(format!("Filebench Version: {}", super::VERSION)));
             }
             Command::Echo(pieces) => {
-                let text = self.text_of(pieces, place);
-                self.step(Step::Say(text));
+                let text = self.text_of(pieces, position);
+                self.step(Step::Echo(text));
             }
             Command::System(pieces) => {
-                let text = self.text_of(pieces, place);
+                let text = self.text_of(pieces, position);
                 self.step(Step::System(text));
             }
             Command::Sleep(value) => {
-                let seconds = self.number(value, place, "sleep");
+                let seconds = self.number(value, position, "sleep");
                 self.step(Step::Sleep(seconds));
             }
-            Command::Run(value) => self.run(value.as_ref(), place),
+            Command::Run(value) => self.run(value.as_ref(), position),
             Command::PsRun(period, seconds) => self.psrun(*period, *seconds),
             Command::Multi(_) | Command::MultiSync(_) => self.mistake(
-                place,
-                "many clients in step are not supported",
+                position,
+                "synchronized clients are not supported",
                 "remove `enable multi` and `domultisync`; a study starts loads together",
             ),
             Command::Load(name) => self.mistake(
-                place,
-                format!("`load {name}` stands too deep"),
-                "loads nest 8 deep at most; put the commands in this file",
+                position,
+                format!("`load {name}` is nested too deeply"),
+                "the maximum depth is 8; put the commands in this file",
             ),
-            Command::CreateProcesses => self.note("create processes: a run does it"),
+            Command::CreateProcesses => self.note("create processes: the run creates them"),
             Command::Usage(_) => self.note("usage: 1.4 shows it on request only"),
             Command::ModeNoStats => self.note("mode nousestats: CPU figures are never shown here"),
             Command::Debug(_) => self.note("debug: not supported, no effect on the load"),
@@ -178,11 +179,11 @@ impl<'s> Resolver<'s> {
     }
 
     fn definitions(&mut self, statement: &'s Statement, sets: bool) {
-        let place = statement.place;
+        let position = statement.position;
         match &statement.command {
-            Command::FileSet(list) if sets => self.file_set(list, place, false),
-            Command::File(list) if sets => self.file_set(list, place, true),
-            Command::Process(list, threads) if !sets => self.process(list, threads, place),
+            Command::FileSet(list) if sets => self.file_set(list, position, false),
+            Command::File(list) if sets => self.file_set(list, position, true),
+            Command::Process(list, threads) if !sets => self.process(list, threads, position),
             _ => {}
         }
     }
@@ -201,25 +202,29 @@ impl<'s> Resolver<'s> {
         }
     }
 
-    fn set(&mut self, name: &str, value: &Value, place: Place) {
+    fn set(&mut self, name: &str, value: &Value, position: Position) {
         let bound = match value {
             Value::Integer(number) => Bound::Integer(*number),
             Value::Bool(bool) => Bound::Bool(*bool),
             Value::Word(word) => Bound::Text(word.clone()),
-            Value::Text(pieces) => Bound::Text(self.text_of(pieces, place)),
+            Value::Text(pieces) => Bound::Text(self.text_of(pieces, position)),
             Value::Variable(other) => match self.variables.get(other) {
                 Some(bound) => bound.clone(),
-                None => return self.unset(other, place),
+                None => return self.unset(other, position),
             },
             Value::Table(_) => {
                 let remedy = "write randvar(type=tabular,randtable={{...}})";
-                return self.mistake(place, "a table is no value of a variable", remedy);
+                return self.mistake(
+                    position,
+                    "a variable cannot have a table as its value",
+                    remedy,
+                );
             }
         };
         self.bind(name, bound);
     }
 
-    fn unset(&mut self, name: &str, place: Place) {
+    fn unset(&mut self, name: &str, position: Position) {
         let known: Vec<&str> = self.variables.keys().map(String::as_str).collect();
         let remedy = if known.is_empty() {
             format!("write `set ${name}=...` before it")
@@ -229,11 +234,11 @@ impl<'s> Resolver<'s> {
                 super::language::suggestion(name, &known)
             )
         };
-        self.mistake(place, format!("${name} has no value"), remedy);
+        self.mistake(position, format!("${name} has no value"), remedy);
     }
 
-    fn run(&mut self, value: Option<&Value>, place: Place) {
-        let seconds = value.map_or(0, |value| self.number(value, place, "run"));
+    fn run(&mut self, value: Option<&Value>, position: Position) {
+        let seconds = value.map_or(0, |value| self.number(value, position, "run"));
         self.step(Step::Run { seconds, period: None });
     }
 
@@ -243,11 +248,11 @@ impl<'s> Resolver<'s> {
         self.step(Step::Run { seconds: seconds.unwrap_or(0), period: Some(period) });
     }
 
-    /// What follows from all of it: how long the run is, the rate of events, limits.
-    fn ending(&mut self, overrides: &Overrides) {
+    /// Derived settings: duration of the run, event rate, limits.
+    fn finish(&mut self, overrides: &Overrides) {
         self.workload.source = Some(Arc::clone(&self.source));
-        if let Some((value, place)) = self.rate.take() {
-            let rate = self.number(&value, place, "rate");
+        if let Some((value, position)) = self.rate.take() {
+            let rate = self.number(&value, position, "rate");
             self.workload.rate = Some(rate).filter(|rate| *rate > 0);
         }
         let timed = self.workload.quit == super::language::Quit::Timeout;
@@ -265,33 +270,37 @@ impl<'s> Resolver<'s> {
             self.step(Step::Run { seconds, period: None });
         }
         if self.workload.thread_count() > MOST_THREADS {
-            let what = format!("{} threads are asked for", self.workload.thread_count());
-            self.mistake(Place::default(), what, format!("use at most {MOST_THREADS}"));
+            let what = format!("the script has {} threads", self.workload.thread_count());
+            self.mistake(Position::default(), what, format!("use at most {MOST_THREADS}"));
         }
     }
 
-    fn text_of(&mut self, pieces: &[Piece], place: Place) -> String {
+    fn text_of(&mut self, pieces: &[Piece], position: Position) -> String {
         let mut text = String::new();
         for piece in pieces {
             match piece {
                 Piece::Literal(literal) => text.push_str(literal),
                 Piece::Variable(name) => match self.variables.get(name) {
                     Some(bound) => text.push_str(&bound.to_string()),
-                    None => self.unset(name, place),
+                    None => self.unset(name, position),
                 },
             }
         }
         text
     }
 
-    /// A whole number that is needed now.
-    fn number(&mut self, value: &Value, place: Place, what: &str) -> u64 {
-        let given = Given { value: Some(value), place, name: what };
-        self.amount(&given, &HashMap::new()).map_or(0, |amount| amount.get())
+    /// An integer whose value is needed now.
+    fn number(&mut self, value: &Value, position: Position, what: &str) -> u64 {
+        let attribute = AttributeValue { value: Some(value), position, name: what };
+        self.amount(&attribute, &HashMap::new()).map_or(0, |amount| amount.get())
     }
 
-    fn amount(&mut self, given: &Given<'_>, locals: &HashMap<String, Bound>) -> Option<Amount> {
-        match values::amount(given, locals, &self.variables) {
+    fn amount(
+        &mut self,
+        attribute: &AttributeValue<'_>,
+        locals: &HashMap<String, Bound>,
+    ) -> Option<Amount> {
+        match values::amount(attribute, locals, &self.variables) {
             Ok(amount) => Some(amount),
             Err(mistake) => {
                 self.mistakes.push(mistake);

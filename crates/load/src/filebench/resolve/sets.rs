@@ -1,36 +1,36 @@
-//! `define fileset` and `define file`.
+//! Resolves `define fileset` and `define file`.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::super::language::{Attribute, Place};
+use super::super::language::{Attribute, Position};
 use super::super::workload::{Amount, FileSet};
 use super::Resolver;
-use super::values::{self, given};
+use super::values::{self, find};
 
-/// What filebench assumes where nothing is said.
+/// filebench's defaults.
 const SIZE: u64 = 1024;
 const GAMMA: u64 = 1500;
-/// The width of the tree of a single file.
+/// The tree width of a single file.
 const WIDTH_OF_ONE: u64 = 10;
 /// Entries have 32-bit numbers here; filebench stops at 2^20.
 const MOST_ENTRIES: u64 = 1 << 28;
 
 impl Resolver<'_> {
-    pub(super) fn file_set(&mut self, list: &[Attribute], place: Place, single: bool) {
+    pub(super) fn file_set(&mut self, list: &[Attribute], position: Position, single: bool) {
         let (Some(name), Some(path)) =
-            (self.required(list, "name", place), self.required(list, "path", place))
+            (self.required(list, "name", position), self.required(list, "path", position))
         else {
             return;
         };
         if name.contains('/') || name == "." || name == ".." {
             let remedy = "the tree is path/name; put directories into path";
-            self.mistake(place, format!("`{name}` is no name of a file set"), remedy);
+            self.mistake(position, format!("`{name}` is not a valid name of a file set"), remedy);
         }
         if self.workload.sets.iter().any(|set| set.name == name) {
             self.mistake(
-                place,
-                format!("the file set `{name}` exists twice"),
+                position,
+                format!("the file set `{name}` is defined twice"),
                 "rename one of them",
             );
         }
@@ -59,28 +59,28 @@ impl Resolver<'_> {
             name,
             width,
         };
-        self.plausible(&set, place);
+        self.check_file_set(&set, position);
         self.workload.sets.push(set);
     }
 
-    fn plausible(&mut self, set: &FileSet, place: Place) {
+    fn check_file_set(&mut self, set: &FileSet, position: Position) {
         let count = set.entries.saturating_add(set.leafdirs);
         if count == 0 {
             let what = format!("the file set `{}` has no files and no leaf directories", set.name);
-            self.mistake(place, what, "write entries=1000, or leafdirs=1000");
+            self.mistake(position, what, "write entries=1000, or leafdirs=1000");
         }
         if count > MOST_ENTRIES {
             let what = format!("the file set `{}` has {count} entries", set.name);
-            self.mistake(place, what, format!("use at most {MOST_ENTRIES}"));
+            self.mistake(position, what, format!("use at most {MOST_ENTRIES}"));
         }
-        // log(entries) / log(1) has no value: the tree would never end.
+        // log(entries) / log(1) is undefined: the tree would never end.
         if set.width.mean() < 2.0 {
             let what = format!("the file set `{}` has no directory width of 2 or more", set.name);
-            self.mistake(place, what, "write dirwidth=20");
+            self.mistake(position, what, "write dirwidth=20");
         }
         if set.readonly && set.writeonly {
-            let what = format!("the file set `{}` is readonly and writeonly", set.name);
-            self.mistake(place, what, "remove one of the two");
+            let what = format!("the file set `{}` is both readonly and writeonly", set.name);
+            self.mistake(position, what, "remove one of the two");
         }
     }
 
@@ -88,13 +88,13 @@ impl Resolver<'_> {
         &mut self,
         list: &[Attribute],
         name: &str,
-        place: Place,
+        position: Position,
     ) -> Option<String> {
-        let Some(given) = given(list, &[name]) else {
-            self.mistake(place, format!("`{name}` is missing"), format!("add {name}=..."));
+        let Some(attribute) = find(list, &[name]) else {
+            self.mistake(position, format!("`{name}` is missing"), format!("add {name}=..."));
             return None;
         };
-        match values::text(&given, &HashMap::new(), &self.variables) {
+        match values::text(&attribute, &HashMap::new(), &self.variables) {
             Ok(text) => Some(text),
             Err(mistake) => {
                 self.mistakes.push(mistake);
@@ -104,13 +104,13 @@ impl Resolver<'_> {
     }
 
     pub(super) fn amount_of(&mut self, list: &[Attribute], names: &[&str]) -> Option<Amount> {
-        let given = given(list, names)?;
-        self.amount(&given, &HashMap::new())
+        let attribute = find(list, names)?;
+        self.amount(&attribute, &HashMap::new())
     }
 
     fn flag(&mut self, list: &[Attribute], name: &str) -> bool {
-        let Some(given) = given(list, &[name]) else { return false };
-        match values::truth(&given, &HashMap::new(), &self.variables) {
+        let Some(attribute) = find(list, &[name]) else { return false };
+        match values::truth(&attribute, &HashMap::new(), &self.variables) {
             Ok(truth) => truth,
             Err(mistake) => {
                 self.mistakes.push(mistake);
@@ -124,20 +124,21 @@ impl Resolver<'_> {
             None => GAMMA,
             Some(Amount::Fixed(gamma)) => gamma,
             Some(Amount::Random(_)) => {
-                let place = given(list, &["dirgamma"]).map_or_else(Place::default, |g| g.place);
-                self.mistake(place, "dirgamma cannot be random", "write dirgamma=1500");
+                let position =
+                    find(list, &["dirgamma"]).map_or_else(Position::default, |g| g.position);
+                self.mistake(position, "dirgamma cannot be random", "write dirgamma=1500");
                 GAMMA
             }
         }
     }
 
     fn depth(&mut self, list: &[Attribute]) -> Option<std::sync::Arc<super::Distribution>> {
-        let place = given(list, &["dirdepthrv"])?.place;
+        let position = find(list, &["dirdepthrv"])?.position;
         match self.amount_of(list, &["dirdepthrv"])? {
             Amount::Random(distribution) => Some(distribution),
             Amount::Fixed(_) => {
                 let remedy = "write set $depth=randvar(type=gamma) and dirdepthrv=$depth";
-                self.mistake(place, "dirdepthrv must be a random variable", remedy);
+                self.mistake(position, "dirdepthrv must be a random variable", remedy);
                 None
             }
         }
@@ -145,15 +146,15 @@ impl Resolver<'_> {
 
     /// A percentage, or true for all.
     fn prealloc(&mut self, list: &[Attribute]) -> u64 {
-        let Some(given) = given(list, &["prealloc"]) else { return 0 };
+        let Some(attribute) = find(list, &["prealloc"]) else { return 0 };
         let nothing = HashMap::new();
-        if let Ok(Amount::Fixed(percent)) = values::amount(&given, &nothing, &self.variables) {
+        if let Ok(Amount::Fixed(percent)) = values::amount(&attribute, &nothing, &self.variables) {
             if percent > 100 {
-                self.mistake(given.place, format!("prealloc={percent} %"), "write 0 to 100");
+                self.mistake(attribute.position, format!("prealloc={percent} %"), "write 0 to 100");
             }
             return percent.min(100);
         }
-        match values::truth(&given, &nothing, &self.variables) {
+        match values::truth(&attribute, &nothing, &self.variables) {
             Ok(all) => 100 * u64::from(all),
             Err(mistake) => {
                 self.mistakes.push(mistake);

@@ -1,14 +1,16 @@
-//! What scripts mean, and what is said of those that mean nothing.
+//! Resolved scripts, and the mistakes of invalid ones.
 
 use std::path::PathBuf;
 
-use super::super::language::{listed, parse};
+use super::super::language::{format_mistakes, parse};
 use super::super::{classic, flow::kind::Kind};
 use super::*;
 
 fn workload_with(text: &str, overrides: &Overrides) -> Workload {
-    let script = parse(text).unwrap_or_else(|mistakes| panic!("{}", listed("x", &mistakes)));
-    resolve(&script, overrides).unwrap_or_else(|mistakes| panic!("{}", listed("x", &mistakes)))
+    let script =
+        parse(text).unwrap_or_else(|mistakes| panic!("{}", format_mistakes("x", &mistakes)));
+    resolve(&script, overrides)
+        .unwrap_or_else(|mistakes| panic!("{}", format_mistakes("x", &mistakes)))
 }
 
 fn workload(text: &str) -> Workload {
@@ -16,7 +18,7 @@ fn workload(text: &str) -> Workload {
 }
 
 fn mistakes(text: &str) -> String {
-    listed("x.f", &resolve(&parse(text).unwrap(), &Overrides::default()).unwrap_err())
+    format_mistakes("x.f", &resolve(&parse(text).unwrap(), &Overrides::default()).unwrap_err())
 }
 
 const SET: &str = "define fileset name=s,path=/tmp,entries=10,dirwidth=20,size=1k\n";
@@ -26,7 +28,7 @@ fn thread(operations: &str) -> String {
 }
 
 #[test]
-fn the_classics_have_the_published_parameters() {
+fn the_classic_workloads_have_the_published_parameters() {
     for (name, files, threads, operations, prealloc) in [
         ("fileserver", 10_000, 50, 11, 80),
         ("varmail", 1000, 16, 13, 80),
@@ -45,7 +47,7 @@ fn the_classics_have_the_published_parameters() {
 }
 
 #[test]
-fn a_variable_of_the_command_line_is_kept_whatever_the_script_sets() {
+fn variables_of_the_command_line_override_the_script() {
     let overrides = Overrides {
         variables: vec![
             ("nfiles".to_owned(), "2k".to_owned()),
@@ -61,7 +63,7 @@ fn a_variable_of_the_command_line_is_kept_whatever_the_script_sets() {
 }
 
 #[test]
-fn a_later_set_counts_as_values_are_looked_up_when_something_runs() {
+fn a_later_set_applies_since_values_are_looked_up_at_run_time() {
     let text = format!(
         "set $n=1\n{}",
         thread("flowop hog name=h,value=$n").replace("run 1", "set $n=9\nrun 1")
@@ -70,7 +72,7 @@ fn a_later_set_counts_as_values_are_looked_up_when_something_runs() {
 }
 
 #[test]
-fn composite_operations_unfold_with_their_locals() {
+fn composite_operations_expand_with_their_locals() {
     let text = format!(
         "define flowop name=inner,$set {{ flowop openfile name=o,filesetname=$set,fd=1 }}\n\
          define flowop name=outer,$times=2,$which {{\n\
@@ -88,7 +90,7 @@ fn composite_operations_unfold_with_their_locals() {
 }
 
 #[test]
-fn targets_are_found_by_name() {
+fn targets_are_resolved_by_name() {
     let text =
         thread("flowop block name=b flowop wakeup name=w,target=b flowop opslimit name=l,target=w");
     let workload = workload(&text);
@@ -98,11 +100,11 @@ fn targets_are_found_by_name() {
 
 #[test]
 fn prealloc_is_a_percentage_or_true() {
-    for (given, percent) in
+    for (attribute, percent) in
         [("prealloc=80", 80), ("prealloc", 100), ("prealloc=true", 100), ("paralloc", 0)]
     {
-        let text = format!("define fileset name=s,path=/tmp,entries=1,dirwidth=2,{given}");
-        assert_eq!(workload(&text).sets[0].prealloc, percent, "{given}");
+        let text = format!("define fileset name=s,path=/tmp,entries=1,dirwidth=2,{attribute}");
+        assert_eq!(workload(&text).sets[0].prealloc, percent, "{attribute}");
     }
 }
 
@@ -121,21 +123,21 @@ fn a_run_has_a_time_unless_it_ends_by_itself() {
 }
 
 #[test]
-fn what_has_no_meaning_is_told_with_place_and_remedy() {
-    for (text, place, what) in [
+fn semantic_mistakes_have_position_and_remedy() {
+    for (text, position, what) in [
         (thread("flowop raed name=r"), "2:41", "did you mean `read`?"),
-        (thread("flowop openfile name=o,filesetname=t"), "2:64", "there is no file set `t`"),
+        (thread("flowop openfile name=o,filesetname=t"), "2:64", "unknown file set `t`"),
         (thread("flowop openfile name=o,fd=1"), "2:41", "`o` has no file set"),
         (thread("flowop fsync name=f,fd=128"), "2:61", "0 to 127"),
         (thread("flowop read name=r,filesetname=s"), "2:41", "moves 0 bytes"),
         (thread("flowop read name=r,filesetname=s,iosize=$io"), "2:74", "$io has no value"),
         (thread("flowop hog value=3"), "2:41", "`name` is missing"),
-        (thread("flowop wakeup name=w,target=x"), "2:62", "no operation here is called `x`"),
+        (thread("flowop wakeup name=w,target=x"), "2:62", "no operation here is named `x`"),
         (thread("flowop hog name=h,value=many"), "2:59", "cannot be `many`"),
         ("define fileset name=a,path=/tmp,entries=3".to_owned(), "1:1", "write dirwidth=20"),
         ("define fileset name=a,path=/tmp,dirwidth=3".to_owned(), "1:1", "no files"),
         ("define fileset path=/tmp,entries=1,dirwidth=3".to_owned(), "1:1", "`name` is missing"),
-        ("define file name=\"../a\",path=/tmp".to_owned(), "1:1", "no name of a file set"),
+        ("define file name=\"../a\",path=/tmp".to_owned(), "1:1", "not a valid name of a file set"),
         ("set $x=cvar(type=cvar-gama)".to_owned(), "1:13", "did you mean `cvar-gamma`?"),
         (
             "set $x=cvar(type=cvar-gamma,parameters=men:3)".to_owned(),
@@ -146,25 +148,25 @@ fn what_has_no_meaning_is_told_with_place_and_remedy() {
         ("enable multi master=a,client=b".to_owned(), "1:1", "not supported"),
         ("echo \"$nope\"".to_owned(), "1:1", "$nope has no value"),
     ] {
-        let found = mistakes(&text);
+        let reported = mistakes(&text);
         assert!(
-            found.contains(&format!("x.f:{place}: ")) && found.contains(what),
-            "{text}\n{found}"
+            reported.contains(&format!("x.f:{position}: ")) && reported.contains(what),
+            "{text}\n{reported}"
         );
     }
 }
 
 #[test]
-fn unknown_attributes_do_not_hide_what_else_is_wrong() {
-    let found = mistakes(&thread("flowop raed name=r flowop hog name=h,valeu=3"));
+fn unknown_attributes_do_not_hide_other_mistakes() {
+    let reported = mistakes(&thread("flowop raed name=r flowop hog name=h,valeu=3"));
     assert!(
-        found.contains("did you mean `read`?") && found.contains("did you mean `value`?"),
-        "{found}"
+        reported.contains("did you mean `read`?") && reported.contains("did you mean `value`?"),
+        "{reported}"
     );
 }
 
 #[test]
-fn an_operation_within_itself_is_a_mistake() {
+fn a_recursive_operation_is_a_mistake() {
     let text = format!("define flowop name=a {{ flowop a name=x }}\n{}", thread("flowop a name=y"));
     assert!(mistakes(&text).contains("contains itself"));
 }

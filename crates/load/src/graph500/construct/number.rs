@@ -1,4 +1,4 @@
-//! Numbers for vertices: by falling degree, equal ones by their label.
+//! Numbers the vertices by falling degree, equal degrees by label.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -13,21 +13,21 @@ use crate::parallel_region::{ParallelRegion, cut};
 /// Degrees from here on share a bucket and are sorted by comparison: there are few.
 const BUCKETS: usize = 1 << 12;
 
-/// Gives numbers to labels with a degree: fills `rank` and returns its inverse.
+/// Numbers the labels with a degree: fills `rank` and returns its inverse.
 pub(super) fn by_falling_degree(
-    team: ParallelRegion,
+    region: ParallelRegion,
     degrees: &[u32],
     rank: &mut [u32],
     huge: HugePages,
 ) -> Result<Pages<u32>, Error> {
-    let shares = team.shares(degrees.len());
-    let counts = team.run(|worker| histogram(&degrees[worker.share(degrees.len())]));
+    let shares = region.shares(degrees.len());
+    let counts = region.run(|worker| histogram(&degrees[worker.share(degrees.len())]));
     let (starts, busy, vertices) = starts(&counts);
 
     let mut order = Pages::zeroed(vertices, huge)?;
     let places = shared_u32(&mut order);
     let parts = shares.iter().cloned().zip(starts).collect();
-    team.each(parts, |_, (labels, mut next): (Range<usize>, Vec<usize>)| {
+    region.each(parts, |_, (labels, mut next): (Range<usize>, Vec<usize>)| {
         for label in labels {
             if degrees[label] > 0 {
                 let place = &mut next[bucket(degrees[label])];
@@ -37,11 +37,11 @@ pub(super) fn by_falling_degree(
         }
     });
     order[..busy].sort_unstable_by_key(|label| (Reverse(degrees[*label as usize]), *label));
-    invert(team, &order, rank);
+    invert(region, &order, rank);
     Ok(order)
 }
 
-/// Busy vertices come first, then falling degrees.
+/// Bucket of a degree: the busiest vertices first.
 fn bucket(degree: u32) -> usize {
     BUCKETS - 1 - (degree as usize).min(BUCKETS - 1)
 }
@@ -54,8 +54,8 @@ fn histogram(degrees: &[u32]) -> Vec<usize> {
     counts
 }
 
-/// Where each thread writes its labels of each bucket; how many share the first bucket; how many
-/// there are.
+/// Write positions of each thread in each bucket; the number of labels in the first bucket; the
+/// total number.
 fn starts(counts: &[Vec<usize>]) -> (Vec<Vec<usize>>, usize, usize) {
     let mut starts = vec![vec![0; BUCKETS]; counts.len()];
     let (mut sum, mut busy) = (0, 0);
@@ -71,27 +71,28 @@ fn starts(counts: &[Vec<usize>]) -> (Vec<Vec<usize>>, usize, usize) {
     (starts, busy, sum)
 }
 
-fn invert(team: ParallelRegion, order: &[u32], rank: &mut [u32]) {
-    let shares = team.shares(rank.len());
-    team.each(cut(rank, &shares), |_, part| part.fill(NONE));
+fn invert(region: ParallelRegion, order: &[u32], rank: &mut [u32]) {
+    let shares = region.shares(rank.len());
+    region.each(cut(rank, &shares), |_, part| part.fill(NONE));
     let rank = shared_u32(rank);
-    team.run(|worker| {
+    region.run(|worker| {
         for number in worker.share(order.len()) {
             rank[order[number] as usize].store(number as u32, Ordering::Relaxed);
         }
     });
 }
 
-/// Where each row begins when rows are as long as their degree.
+/// Start of each row when rows are as long as their degree.
 pub(super) fn offsets(
-    team: ParallelRegion,
+    region: ParallelRegion,
     order: &[u32],
     degrees: &[u32],
     huge: HugePages,
 ) -> Result<Pages<u64>, Error> {
     let mut offsets = Pages::zeroed(order.len() + 1, huge)?;
     let degree = |label: &u32| u64::from(degrees[*label as usize]);
-    let sums = team.run(|worker| order[worker.share(order.len())].iter().map(degree).sum::<u64>());
+    let sums =
+        region.run(|worker| order[worker.share(order.len())].iter().map(degree).sum::<u64>());
     let mut before = 0;
     let starts: Vec<u64> = sums
         .iter()
@@ -100,10 +101,10 @@ pub(super) fn offsets(
             before - sum
         })
         .collect();
-    let shares = team.shares(order.len());
+    let shares = region.shares(order.len());
     // The first offset is zero; each row writes its end.
     let parts = shares.iter().zip(cut(&mut offsets[1..], &shares)).zip(starts).collect();
-    team.each(parts, |_, ((numbers, ends), mut sum)| {
+    region.each(parts, |_, ((numbers, ends), mut sum)| {
         for (end, label) in ends.iter_mut().zip(&order[numbers.clone()]) {
             sum += degree(label);
             *end = sum;

@@ -1,4 +1,4 @@
-//! Rows brought into order: ascending, each neighbour once, without gaps between rows.
+//! Finishes the rows: sorted, without duplicates, and without gaps between rows.
 
 use std::ops::Range;
 
@@ -7,16 +7,16 @@ use assay_kernel::anonymous_memory::{HugePages, Pages};
 
 use crate::parallel_region::{ParallelRegion, cut};
 
-/// Sorts each row, keeps each neighbour once with its least weight, and closes the gaps.
-/// `offsets` become those of the result.
+/// Sorts each row, keeps each neighbour once with its minimum weight, and closes the gaps.
+/// `offsets` are updated to the result.
 pub(super) fn sort_and_merge(
-    team: ParallelRegion,
+    region: ParallelRegion,
     offsets: &mut [u64],
     neighbours: &mut [u32],
     weights: Option<&mut [f32]>,
 ) {
     let vertices = offsets.len().saturating_sub(1);
-    let shares = balanced(team, offsets);
+    let shares = balanced(region, offsets);
     let places: Vec<Range<usize>> =
         shares.iter().map(|s| offsets[s.start] as usize..offsets[s.end] as usize).collect();
     let mut weights = weights;
@@ -31,7 +31,7 @@ pub(super) fn sort_and_merge(
         .zip(own_weights)
         .zip(starts)
         .collect();
-    let kept = team.each(parts, |_, (((ends, neighbours), weights), start)| match weights {
+    let kept = region.each(parts, |_, (((ends, neighbours), weights), start)| match weights {
         Some(weights) => merge_weighted(ends, start, neighbours, weights),
         None => merge(ends, start, neighbours, vertices),
     });
@@ -48,29 +48,29 @@ pub(super) fn sort_and_merge(
         })
         .collect();
     let parts = cut(&mut offsets[1..], &shares).into_iter().zip(bases).collect();
-    team.each(parts, |_, (ends, base)| ends.iter_mut().for_each(|end| *end += base));
+    region.each(parts, |_, (ends, base)| ends.iter_mut().for_each(|end| *end += base));
 }
 
 /// Ranges of vertices with about the same number of ends each.
-fn balanced(team: ParallelRegion, offsets: &[u64]) -> Vec<Range<usize>> {
+fn balanced(region: ParallelRegion, offsets: &[u64]) -> Vec<Range<usize>> {
     let vertices = offsets.len().saturating_sub(1);
     let all = offsets.last().copied().unwrap_or(0);
     let cut = |id: usize| {
-        let wanted = (u128::from(all) * id as u128 / team.size() as u128) as u64;
-        if id == team.size() {
+        let target = (u128::from(all) * id as u128 / region.size() as u128) as u64;
+        if id == region.size() {
             vertices
         } else {
-            offsets[..vertices].partition_point(|at| *at < wanted)
+            offsets[..vertices].partition_point(|at| *at < target)
         }
     };
-    (0..team.size()).map(|id| cut(id)..cut(id + 1)).collect()
+    (0..region.size()).map(|id| cut(id)..cut(id + 1)).collect()
 }
 
-/// Rows of this many ends a bit of the bitmap are sorted by marking bits.
+/// Rows with at least this many ends per bitmap bit are sorted by marking bits.
 const DENSE: usize = 32;
 
-/// Sorts and merges the rows of one thread towards the start of its part; `ends` become relative
-/// to that start. Returns how many neighbours are left.
+/// Sorts and merges the rows of one thread towards the start of its part; `ends` become relative to
+/// that start. Returns the number of remaining neighbours.
 fn merge(ends: &mut [u64], start: u64, neighbours: &mut [u32], vertices: usize) -> usize {
     let mut marks = vec![0u64; vertices.div_ceil(64)];
     let (mut read, mut kept) = (0, 0);
@@ -92,7 +92,7 @@ fn merge(ends: &mut [u64], start: u64, neighbours: &mut [u32], vertices: usize) 
 }
 
 /// Sorts a long row by marking its members in a bitmap and reading them back: no comparisons, and
-/// repetitions vanish. Leaves the bitmap as it was.
+/// duplicates vanish. Leaves the bitmap empty.
 fn by_marks(row: &mut [u32], marks: &mut [u64]) -> usize {
     for member in row.iter() {
         marks[*member as usize / 64] |= 1 << (member % 64);
@@ -108,7 +108,7 @@ fn by_marks(row: &mut [u32], marks: &mut [u64]) -> usize {
     length
 }
 
-/// Moves the first of equal neighbours to the front; returns how many there are.
+/// Removes duplicates of a sorted row; returns the number of distinct neighbours.
 fn once(row: &mut [u32]) -> usize {
     let mut kept = 0;
     for at in 0..row.len() {
@@ -120,7 +120,7 @@ fn once(row: &mut [u32]) -> usize {
     kept
 }
 
-/// The same with weights: of equal neighbours the lightest is kept, since no shortest path takes
+/// The same with weights: of equal neighbours the lightest is kept, since no shortest path uses
 /// another.
 fn merge_weighted(
     ends: &mut [u64],
@@ -149,7 +149,7 @@ fn merge_weighted(
     kept
 }
 
-/// Moves what each thread has kept behind what the one before it has kept.
+/// Moves each thread's remaining items next to those of the previous thread.
 fn close_gaps<T: Copy>(items: &mut [T], places: &[Range<usize>], kept: &[usize]) {
     let mut end = 0;
     for (place, kept) in places.iter().zip(kept) {
@@ -160,16 +160,16 @@ fn close_gaps<T: Copy>(items: &mut [T], places: &[Range<usize>], kept: &[usize])
 
 /// The first neighbour of each row; no row is empty, since isolated labels have none.
 pub(super) fn heads(
-    team: ParallelRegion,
+    region: ParallelRegion,
     offsets: &[u64],
     neighbours: &[u32],
     huge: HugePages,
 ) -> Result<Pages<u32>, Error> {
     let vertices = offsets.len().saturating_sub(1);
     let mut heads = Pages::zeroed(vertices, huge)?;
-    let shares = team.shares(vertices);
+    let shares = region.shares(vertices);
     let parts = shares.iter().zip(cut(&mut heads, &shares)).collect();
-    team.each(parts, |_, (numbers, heads)| {
+    region.each(parts, |_, (numbers, heads)| {
         for (head, start) in heads.iter_mut().zip(&offsets[numbers.clone()]) {
             *head = neighbours[*start as usize];
         }

@@ -1,4 +1,4 @@
-//! The graph against a plain one, and against the numbers of the reference.
+//! The graph compared with a naive one, and with the numbers of the reference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,15 +13,15 @@ use crate::output::Silence;
 
 fn kronecker(scale: u32) -> EdgeList {
     Kronecker::new(scale, Dialect::V2, None)
-        .generate(ParallelRegion::of(2), 16 << scale, false, HugePages::System, &Silence)
+        .generate(ParallelRegion::new(2), 16 << scale, false, HugePages::System, &Silence)
         .unwrap()
 }
 
 fn build(edges: &EdgeList, threads: usize) -> Graph {
-    construct(ParallelRegion::of(threads), edges, HugePages::System).unwrap()
+    construct(ParallelRegion::new(threads), edges, HugePages::System).unwrap()
 }
 
-/// Edges of a graph in labels, each with its weight.
+/// Edges of a graph by label, each with its weight.
 fn adjacency(graph: &Graph) -> BTreeMap<u32, Vec<(u32, f32)>> {
     (0..graph.vertices())
         .map(|vertex| {
@@ -40,7 +40,7 @@ fn adjacency(graph: &Graph) -> BTreeMap<u32, Vec<(u32, f32)>> {
 
 /// Loops, distinct edges, isolated vertices and the largest degree, from the reference sheet.
 #[test]
-fn the_graphs_of_the_reference_have_its_numbers() {
+fn graphs_have_the_numbers_of_the_reference() {
     for (scale, loops, distinct, isolated, largest) in
         [(4, 38, 58, 0, 128), (10, 147, 10_652, 137, 1919), (16, 479, 909_941, 18_734, 25_640)]
     {
@@ -69,7 +69,7 @@ fn the_graph_does_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn a_graph_of_nothing_but_loops_has_no_vertices() {
+fn a_graph_of_loops_has_no_vertices() {
     let graph = build(&edge_list(&[(1, 1), (0, 0)], None), 2);
     assert_eq!((graph.labels(), graph.vertices()), (2, 0));
     assert_eq!(graph.number(1), None);
@@ -78,7 +78,7 @@ fn a_graph_of_nothing_but_loops_has_no_vertices() {
 
 proptest! {
     #[test]
-    fn a_graph_is_its_edge_list(
+    fn a_graph_contains_exactly_its_edge_list(
         tuples in prop::collection::vec((0u32..40, 0u32..40, 0u32..8), 0..300),
         threads in 1usize..5,
     ) {
@@ -99,7 +99,7 @@ proptest! {
         prop_assert_eq!(&*plain.neighbours, &*graph.neighbours);
         for vertex in 0..plain.vertices() {
             let row = plain.neighbours(vertex);
-            prop_assert!(row.windows(2).all(|pair| pair[0] < pair[1]), "ascending, each once");
+            prop_assert!(row.windows(2).all(|pair| pair[0] < pair[1]), "ascending, without duplicates");
             prop_assert_eq!(plain.heads[vertex], row[0]);
         }
         let numbers: BTreeSet<u32> = plain.rank.iter().copied().filter(|n| *n != NONE).collect();

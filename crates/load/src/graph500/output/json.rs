@@ -1,11 +1,11 @@
-//! The result for scripts: every search, and statistics that are right.
+//! The result for scripts: every search, and correct statistics.
 
 use serde_json::{Value, json};
 
 use crate::graph500::outcome::{Outcome, Searched, column};
 use crate::graph500::statistics::{Quartiles, Summary, harmonic, summary};
 
-/// The object of docs/load/compute.md.
+/// The object described in docs/load/compute.md.
 pub(crate) fn json(outcome: &Outcome) -> Value {
     let size = outcome.size;
     let mut document = json!({
@@ -50,14 +50,14 @@ fn kernel(searches: &[Searched]) -> Value {
     json!({
         "harmonic_mean_teps": mean,
         "harmonic_stddev_teps": deviation,
-        "seconds": of(&column(searches, |search| search.seconds)),
-        "nedge": of(&column(searches, |search| search.edges as f64)),
-        "teps": of(&rates),
+        "seconds": summary_json(&column(searches, |search| search.seconds)),
+        "nedge": summary_json(&column(searches, |search| search.edges as f64)),
+        "teps": summary_json(&rates),
         "searches": rows,
     })
 }
 
-fn of(values: &[f64]) -> Value {
+fn summary_json(values: &[f64]) -> Value {
     let Summary { min, first_quartile, median, third_quartile, max, mean, deviation } =
         summary(values, Quartiles::Right);
     json!({

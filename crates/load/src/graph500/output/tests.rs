@@ -1,4 +1,4 @@
-//! The key lists against those of the reference.
+//! The key lists compared with those of the reference.
 
 use super::*;
 use crate::graph500::outcome::Searched;
@@ -25,7 +25,7 @@ fn outcome(dialect: Dialect, weighted: bool) -> Outcome {
     }
 }
 
-/// The keys of 2.1.4 in its order, taken from a run of `omp-csr`, and the first of our own.
+/// The keys of 2.1.4 in order, taken from a run of `omp-csr`, and the first of our own.
 const KEYS: [&str; 33] = [
     "SCALE",
     "nvtx",
@@ -107,7 +107,7 @@ fn values_of_3_0_begin_in_column_33() {
 }
 
 #[test]
-fn the_json_has_every_search_and_right_quartiles() {
+fn the_json_has_every_search_and_correct_quartiles() {
     let document = json(&outcome(Dialect::V2, false));
     assert_eq!(document["bfs"]["searches"].as_array().unwrap().len(), 64);
     assert_eq!(document["bfs"]["seconds"]["first_quartile"], 16.25);

@@ -1,5 +1,5 @@
-//! The key list of 2.1.4, line by line as `omp-csr` prints it. What it cannot say follows behind
-//! it, in keys of our own: kernel 3 under the names of the specification 2.0, and right quartiles.
+//! The key list of 2.1.4, line by line as `omp-csr` prints it, followed by keys of our own: kernel
+//! 3 under the names of the specification 2.0, and corrected quartiles.
 
 use crate::graph500::c_format::exponential;
 use crate::graph500::outcome::{Outcome, Searched, column};
@@ -16,7 +16,7 @@ pub(super) fn text(outcome: &Outcome) -> String {
     );
     let mut line = |key: &str, value: f64| text.push_str(&entry(key, value));
     line("terasize", size.tuples() as f64 * 16.0 / 1e12);
-    // The reference has D as what the others leave, with the rounding of that.
+    // The reference computes D as the remainder of the others, with its rounding.
     for (key, value) in [("A", A), ("B", B), ("C", C), ("D", 1.0 - (A + B + C))] {
         line(key, value);
     }
@@ -43,27 +43,27 @@ fn entry(key: &str, value: f64) -> String {
 fn kernel(prefix: &str, searches: &[Searched]) -> String {
     let mut text = String::new();
     for (name, values) in quantities(searches) {
-        let found = summary(&values, Quartiles::OneTooHigh);
+        let stats = summary(&values, Quartiles::OneTooHigh);
         let mut line =
             |key: &str, value| text.push_str(&entry(&format!("{prefix}{key}_{name}"), value));
-        line("min", found.min);
-        for (key, value) in quartiles(&found) {
+        line("min", stats.min);
+        for (key, value) in quartiles(&stats) {
             line(key, value);
         }
-        line("max", found.max);
+        line("max", stats.max);
         if name == "TEPS" {
             let (mean, deviation) = harmonic(&values);
             line("harmonic_mean", mean);
             line("harmonic_stddev", deviation);
         } else {
-            line("mean", found.mean);
-            line("stddev", found.deviation);
+            line("mean", stats.mean);
+            line("stddev", stats.deviation);
         }
     }
     text
 }
 
-/// The same quartiles at their right positions.
+/// The same quartiles at their correct positions.
 fn corrected(prefix: &str, searches: &[Searched]) -> String {
     let mut text = String::new();
     for (name, values) in quantities(searches) {

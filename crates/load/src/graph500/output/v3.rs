@@ -1,5 +1,5 @@
 //! The key list of 3.0, as its MPI reference prints it. Rates are summarized as seconds per edge
-//! and turned over, so that the least rate is the inverse of the largest time per edge.
+//! and inverted, so that the minimum rate is the inverse of the maximum time per edge.
 
 use crate::graph500::c_format::general;
 use crate::graph500::outcome::{Outcome, Searched, column};
@@ -7,7 +7,7 @@ use crate::graph500::statistics::{Quartiles, Summary, summary};
 
 pub(super) fn text(outcome: &Outcome) -> String {
     if !outcome.validated {
-        // The reference leaves the validation out by SKIP_VALIDATION and prints the rest.
+        // With SKIP_VALIDATION the reference omits the validation and prints the rest.
         return body(outcome);
     }
     body(outcome) + &validation(outcome)
@@ -40,7 +40,7 @@ fn validation(outcome: &Outcome) -> String {
         .collect()
 }
 
-/// The kernels that were run, with what their keys begin with.
+/// The kernels that were run, with the prefix of their keys.
 fn kernels(outcome: &Outcome) -> impl Iterator<Item = (&'static str, &[Searched])> {
     [("bfs  ", &outcome.searches[..]), ("sssp ", &outcome.paths[..])]
         .into_iter()
@@ -53,41 +53,41 @@ fn line(key: &str, value: &str) -> String {
 }
 
 fn block(kernel: &str, name: &str, values: &[f64], digits: usize) -> String {
-    let found = summary(values, Quartiles::Pairs);
-    five(&found)
+    let stats = summary(values, Quartiles::Pairs);
+    five(&stats)
         .into_iter()
-        .chain([("mean", found.mean), ("stddev", found.deviation)])
+        .chain([("mean", stats.mean), ("stddev", stats.deviation)])
         .map(|(key, value)| line(&format!("{kernel}{key}_{name}:"), &general(value, digits)))
         .collect()
 }
 
-fn five(found: &Summary) -> [(&'static str, f64); 5] {
+fn five(stats: &Summary) -> [(&'static str, f64); 5] {
     [
-        ("min", found.min),
-        ("firstquartile", found.first_quartile),
-        ("median", found.median),
-        ("thirdquartile", found.third_quartile),
-        ("max", found.max),
+        ("min", stats.min),
+        ("firstquartile", stats.first_quartile),
+        ("median", stats.median),
+        ("thirdquartile", stats.third_quartile),
+        ("max", stats.max),
     ]
 }
 
 fn rates(kernel: &str, searches: &[Searched]) -> String {
     let seconds_per_edge = column(searches, |search| search.seconds / search.edges as f64);
-    let found = summary(&seconds_per_edge, Quartiles::Pairs);
+    let stats = summary(&seconds_per_edge, Quartiles::Pairs);
     let turned = Summary {
-        min: found.max,
-        first_quartile: found.third_quartile,
-        third_quartile: found.first_quartile,
-        max: found.min,
-        ..found
+        min: stats.max,
+        first_quartile: stats.third_quartile,
+        third_quartile: stats.first_quartile,
+        max: stats.min,
+        ..stats
     };
     let mut text: String = five(&turned)
         .into_iter()
         .map(|(key, value)| line(&format!("{kernel}{key}_TEPS:"), &general(1.0 / value, 6)))
         .collect();
     let deviation =
-        found.deviation / (found.mean * found.mean * (searches.len() as f64 - 1.0).sqrt());
+        stats.deviation / (stats.mean * stats.mean * (searches.len() as f64 - 1.0).sqrt());
     // The exclamation mark is in the original, too.
-    text += &line(&format!("{kernel}harmonic_mean_TEPS:     !"), &general(1.0 / found.mean, 6));
+    text += &line(&format!("{kernel}harmonic_mean_TEPS:     !"), &general(1.0 / stats.mean, 6));
     text + &line(&format!("{kernel}harmonic_stddev_TEPS:"), &general(deviation, 6))
 }

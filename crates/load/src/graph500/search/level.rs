@@ -1,4 +1,4 @@
-//! What the threads of a search count together in one level.
+//! Counters of one level, shared by the threads of a search.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -7,11 +7,11 @@ use crate::parallel_region::Pieces;
 /// Counters of a level, on cache lines of their own.
 #[repr(align(128))]
 pub(super) struct Level {
-    /// Hands out the work.
+    /// Distributes the work.
     pub(super) pieces: Pieces,
-    /// Edges that lead out of the vertices found from above.
+    /// Edges that lead out of the vertices found top-down.
     pub(super) scout: AtomicU64,
-    /// Vertices found from below.
+    /// Number of vertices found bottom-up.
     pub(super) awake: AtomicUsize,
 }
 

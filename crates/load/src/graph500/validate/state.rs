@@ -1,5 +1,5 @@
-//! What the validation knows of each label, in one word: its parent, and its level or distance.
-//! One word, so that each end of an edge costs one cache miss and not two.
+//! The validation's state of each label in one word: its parent, and its level or distance. One
+//! word, so that each end of an edge costs one cache miss instead of two.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -54,8 +54,8 @@ pub(super) fn parents(
     Ok(())
 }
 
-/// Rules 1 and 2: walks up from each reached label to one whose level is known and gives levels
-/// to all on the way. Threads that meet write the same numbers.
+/// Rules 1 and 2: walks up from each reached label to one whose level is known and assigns levels
+/// to all on the path. Threads that meet write the same numbers.
 pub(super) fn levels(states: &[AtomicU64], own: Range<usize>) -> Result<(), Fault> {
     for label in own {
         let vertex = label as u32;
@@ -79,7 +79,7 @@ pub(super) fn levels(states: &[AtomicU64], own: Range<usize>) -> Result<(), Faul
     Ok(())
 }
 
-/// Puts distances in the place of levels, after [`levels`] has shown that there is no cycle.
+/// Replaces levels by distances, after [`levels`] has shown that there is no cycle.
 pub(super) fn distances(
     states: &[AtomicU64],
     root: u32,

@@ -1,5 +1,5 @@
-//! Whether prices are right: against the closed form in double precision, against the put or call
-//! beside each, and run against run.
+//! Checks the prices: against the closed form in double precision, against put-call parity, and by
+//! pricing once more.
 
 use statrs::function::erf::erfc;
 
@@ -7,18 +7,18 @@ use super::options::{Entry, Options};
 use super::price::price;
 use crate::failure::Failure;
 
-/// What the original allows a price to differ from the one in its table.
+/// Largest difference of a price from the one in the table that the original allows.
 pub(super) const TOLERANCE: f64 = 1e-4;
 
-/// The largest errors found.
+/// The largest errors.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Checked {
-    /// Of a price against the closed form, for a strike of 100.
+    /// Error against the closed form, for a strike of 100.
     pub(super) price: f64,
-    /// Of the parity of put and call, for a strike of 100.
+    /// Error of the put-call parity, for a strike of 100.
     pub(super) parity: f64,
-    /// Prices that differ by more than [`TOLERANCE`] from the one that their file promises; none
-    /// where that was not asked for.
+    /// Prices that differ by more than [`TOLERANCE`] from the reference in their file; `None`
+    /// without `--references`.
     pub(super) unlike_reference: Option<u64>,
 }
 
@@ -37,27 +37,27 @@ pub(super) fn exact(option: &Entry) -> f64 {
     sign * (spot * normal(sign * d1) - discounted * normal(sign * (d1 - spread)))
 }
 
-/// Checks every price. Fails with the first that is wrong.
+/// Checks every price. Fails with the first wrong one.
 pub(super) fn check(options: &Options, prices: &[f32]) -> Result<Checked, Failure> {
     const STEP: usize = 4096;
     let mut checked = Checked::default();
-    let (mut again, mut beside) = ([0.0_f32; STEP], [0.0_f32; STEP]);
+    let (mut again, mut counterpart) = ([0.0_f32; STEP], [0.0_f32; STEP]);
     let mut kinds = [0_u32; STEP];
     for start in (0..options.len()).step_by(STEP) {
         let end = (start + STEP).min(options.len());
-        let (again, beside) = (&mut again[..end - start], &mut beside[..end - start]);
+        let (again, counterpart) = (&mut again[..end - start], &mut counterpart[..end - start]);
         let columns = options.columns(start..end);
         price(&columns, again);
         for (kind, put) in kinds.iter_mut().zip(columns.put) {
             *kind = 1 - put;
         }
-        price(&super::options::Columns { put: &kinds[..end - start], ..columns }, beside);
+        price(&super::options::Columns { put: &kinds[..end - start], ..columns }, counterpart);
         for at in start..end {
-            let (found, once_more) = (prices[at], again[at - start]);
-            if found.to_bits() != once_more.to_bits() {
-                return Err(wrong(options, at, found, "another run gave", once_more.into()));
+            let (actual, once_more) = (prices[at], again[at - start]);
+            if actual.to_bits() != once_more.to_bits() {
+                return Err(wrong(options, at, actual, "another run gave", once_more.into()));
             }
-            checked.take(options, at, found.into(), beside[at - start].into())?;
+            checked.check_one(options, at, actual.into(), counterpart[at - start].into())?;
         }
     }
     checked.unlike_reference = options.reference.as_ref().map(|references| {
@@ -68,22 +68,22 @@ pub(super) fn check(options: &Options, prices: &[f32]) -> Result<Checked, Failur
 }
 
 impl Checked {
-    fn take(
+    fn check_one(
         &mut self,
         options: &Options,
         at: usize,
-        found: f64,
-        beside: f64,
+        actual: f64,
+        counterpart: f64,
     ) -> Result<(), Failure> {
         let option = options.get(at);
-        // Single precision errs in proportion to what is subtracted.
+        // Single precision errs in proportion to the subtracted amounts.
         let scale = (f64::from(option.spot.max(option.strike)) / 100.0).max(1.0);
         let exact = exact(&option);
-        let error = (found - exact).abs() / scale;
-        if !found.is_finite() || error > TOLERANCE {
-            return Err(wrong(options, at, found as f32, "the closed form gives", exact));
+        let error = (actual - exact).abs() / scale;
+        if !actual.is_finite() || error > TOLERANCE {
+            return Err(wrong(options, at, actual as f32, "the closed form gives", exact));
         }
-        let (call, put) = if option.put { (beside, found) } else { (found, beside) };
+        let (call, put) = if option.put { (counterpart, actual) } else { (actual, counterpart) };
         let (rate, time) = (f64::from(option.rate), f64::from(option.time));
         let forward = f64::from(option.spot) - f64::from(option.strike) * (-rate * time).exp();
         let parity = (call - put - forward).abs() / scale;
@@ -91,7 +91,7 @@ impl Checked {
             return Err(wrong(
                 options,
                 at,
-                found as f32,
+                actual as f32,
                 "parity with the other kind is off by",
                 parity,
             ));
@@ -102,9 +102,9 @@ impl Checked {
     }
 }
 
-fn wrong(options: &Options, at: usize, found: f32, says: &str, other: f64) -> Failure {
+fn wrong(options: &Options, at: usize, actual: f32, source: &str, other: f64) -> Failure {
     Failure::Wrong(format!(
-        "option {at} {:?} is priced {found}, but {says} {other}",
+        "option {at} {:?} is priced {actual}, but {source} {other}",
         options.get(at)
     ))
 }
@@ -116,7 +116,7 @@ mod tests {
     use assay_kernel::anonymous_memory::HugePages;
 
     fn priced(count: usize) -> (Options, Vec<f32>) {
-        let mut options = Options::room(count, HugePages::System, false).unwrap();
+        let mut options = Options::allocate(count, HugePages::System, false).unwrap();
         let mut random = Lrand48::seeded(3);
         for at in 0..count {
             options.set(at, super::super::options::draw(&mut random));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn right_prices_pass_and_are_well_inside_of_the_tolerance() {
+    fn correct_prices_are_well_within_the_tolerance() {
         let (options, prices) = priced(10_000);
         let checked = check(&options, &prices).unwrap();
         assert!(checked.price < 0.6 * TOLERANCE && checked.price > 0.0, "{checked:?}");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_that_is_off_is_named() {
+    fn a_wrong_price_is_named() {
         let (options, mut prices) = priced(5000);
         prices[4321] += 0.01;
         let failure = check(&options, &prices).unwrap_err();

@@ -1,5 +1,5 @@
-//! blackscholes: prices of European options in single precision, over and over. Definitions and
-//! how they were met: docs/load/compute.md.
+//! blackscholes: prices of European options in single precision, computed repeatedly. Definitions
+//! and how they are met: docs/load/compute.md.
 
 mod check;
 mod options;
@@ -21,11 +21,11 @@ use options::{BYTES_PER_OPTION, Source};
 /// Arguments: those of the original, or the name of one of its inputs.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Blackscholes {
-    /// As the original takes them: threads, file of options, file for the prices
+    /// The original's arguments: threads, file of options, file for the prices
     #[arg(value_names = ["NTHREADS", "INFILE", "OUTFILE"], num_args = 3)]
     #[arg(conflicts_with_all = ["input", "prices"])]
     original: Vec<String>,
-    /// Options made up here, drawn from the ranges of the original's: test, simdev, simsmall,
+    /// Generated options, drawn from the ranges of the original's: test, simdev, simsmall,
     /// simmedium, simlarge, native, or a number [default: simlarge]
     #[arg(long, value_name = "SIZE")]
     input: Option<String>,
@@ -39,16 +39,16 @@ pub(crate) struct Blackscholes {
     #[arg(long, value_name = "N", default_value_t = 100)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-    /// Price them again and again for this many seconds instead
+    /// Price repeatedly for this many seconds instead
     #[arg(long, value_name = "SECONDS", conflicts_with = "runs")]
     time: Option<f64>,
-    /// Compare the prices with those in the file of options, and print how many differ by more
-    /// than 1e-4
+    /// Compare the prices with those in the file of options, and print how many differ by more than
+    /// 1e-4
     #[arg(long, requires = "original")]
     references: bool,
 }
 
-/// The arguments, understood.
+/// The parsed arguments.
 #[derive(Debug, Clone, PartialEq)]
 struct Job {
     threads: usize,
@@ -56,7 +56,7 @@ struct Job {
     options_to: Option<PathBuf>,
     prices_to: Option<PathBuf>,
     runs: u32,
-    /// How long, instead of `runs`.
+    /// Duration, instead of `runs`.
     for_ns: Option<u64>,
     references: bool,
 }
@@ -73,7 +73,7 @@ impl Blackscholes {
             references: self.references,
         };
         let [threads, infile, outfile] = self.original.as_slice() else {
-            let count = options::count_of(self.input.as_deref().unwrap_or("simlarge"))?;
+            let count = options::parse_count(self.input.as_deref().unwrap_or("simlarge"))?;
             let source = Source::Drawn { count, seed: shared.seed.unwrap_or(1) };
             return Ok(Job { source, ..job });
         };
@@ -82,8 +82,8 @@ impl Blackscholes {
             Failure::usage(format!("{text}, not `{threads}`"))
         };
         let threads = threads.parse().ok().filter(|threads| *threads > 0).ok_or_else(wrong)?;
-        if shared.threads.is_some_and(|asked| usize::from(asked) != threads) {
-            return Err(Failure::usage("NTHREADS and --threads say different numbers"));
+        if shared.threads.is_some_and(|count| usize::from(count) != threads) {
+            return Err(Failure::usage("NTHREADS and --threads differ"));
         }
         let source = Source::file(infile.into())?;
         Ok(Job { threads, source, prices_to: Some(outfile.into()), ..job })
@@ -92,7 +92,7 @@ impl Blackscholes {
 
 impl Generator for Blackscholes {
     const NAME: &'static str = "blackscholes";
-    const ABOUT: &'static str = "Prices of options: computes without waiting (PARSEC)";
+    const ABOUT: &'static str = "Prices of options: bound by computation (PARSEC)";
 
     fn footprint(&self, shared: &Shared) -> Result<Footprint, Failure> {
         let job = self.job(shared)?;
@@ -100,10 +100,10 @@ impl Generator for Blackscholes {
         if job.references {
             parts.push(("reference prices", job.source.count() * 4));
         }
-        Ok(Footprint::of_phases(vec![Phase { name: "pricing", parts }]))
+        Ok(Footprint::new(vec![Phase { name: "pricing", parts }]))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
-        run::run(&self.job(shared)?, shared, talk)
+    fn run(&self, shared: &Shared, reporter: &dyn Reporter) -> Result<Finished, Failure> {
+        run::run(&self.job(shared)?, shared, reporter)
     }
 }

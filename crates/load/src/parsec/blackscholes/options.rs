@@ -1,4 +1,4 @@
-//! The options: made up from the ranges of the original's, or read from a file of its format.
+//! The options: generated from the ranges of the original's, or read from a file in its format.
 
 use std::path::PathBuf;
 
@@ -8,24 +8,24 @@ use super::table;
 use crate::failure::Failure;
 use crate::parsec::lrand48::Lrand48;
 
-/// Five numbers, the kind and the price, four bytes each: what a run streams.
+/// Five numbers, the kind and the price, four bytes each: the data a run streams through.
 pub(super) const BYTES_PER_OPTION: u64 = 28;
 
 /// Where options come from.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Source {
-    /// Made up.
+    /// Generated.
     Drawn {
         /// How many.
         count: u64,
-        /// Of the draws.
+        /// Seed of the generator.
         seed: u64,
     },
-    /// Read.
+    /// Read from a file.
     File {
-        /// In the original's format.
+        /// A file in the original's format.
         path: PathBuf,
-        /// As its first line says.
+        /// The number in its first line.
         count: u64,
     },
 }
@@ -45,7 +45,7 @@ impl Source {
 }
 
 /// The sizes of the original's inputs by name, or a number.
-pub(super) fn count_of(name: &str) -> Result<u64, Failure> {
+pub(super) fn parse_count(name: &str) -> Result<u64, Failure> {
     match name {
         "test" => Ok(4),
         "simdev" => Ok(16),
@@ -55,14 +55,14 @@ pub(super) fn count_of(name: &str) -> Result<u64, Failure> {
         "native" => Ok(10_000_000),
         number => number.parse().ok().filter(|count| *count > 0).ok_or_else(|| {
             Failure::usage(format!(
-                "`{number}` is no input: use test, simdev, simsmall, simmedium, simlarge, native \
+                "unknown input `{number}`: use test, simdev, simsmall, simmedium, simlarge, native \
                  or a number of options"
             ))
         }),
     }
 }
 
-/// One option as a line of a file has it.
+/// One option, a line of a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Entry {
     pub(super) spot: f32,
@@ -73,11 +73,11 @@ pub(super) struct Entry {
     /// Years.
     pub(super) time: f32,
     pub(super) put: bool,
-    /// The price that the file promises.
+    /// The reference price in the file.
     pub(super) reference: f32,
 }
 
-/// All options, a column for each number.
+/// All options, one column per number.
 pub(super) struct Options {
     spot: Pages<f32>,
     strike: Pages<f32>,
@@ -85,11 +85,11 @@ pub(super) struct Options {
     volatility: Pages<f32>,
     time: Pages<f32>,
     put: Pages<u32>,
-    /// Kept only where it was asked for.
+    /// Kept only with `--references`.
     pub(super) reference: Option<Pages<f32>>,
 }
 
-/// A part of the columns.
+/// A range of the columns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Columns<'o> {
     pub(super) spot: &'o [f32],
@@ -102,8 +102,12 @@ pub(super) struct Columns<'o> {
 }
 
 impl Options {
-    /// Room for `count` options.
-    pub(super) fn room(count: usize, huge: HugePages, references: bool) -> Result<Self, Failure> {
+    /// Allocates columns for `count` options.
+    pub(super) fn allocate(
+        count: usize,
+        huge: HugePages,
+        references: bool,
+    ) -> Result<Self, Failure> {
         Ok(Self {
             spot: Pages::zeroed(count, huge)?,
             strike: Pages::zeroed(count, huge)?,
@@ -155,7 +159,7 @@ impl Options {
     }
 }
 
-/// Draws one option from the ranges of the original's table, with as many digits as it has.
+/// Draws one option from the ranges of the original's table, with the same number of digits.
 pub(super) fn draw(random: &mut Lrand48) -> Entry {
     let mut between = |low: f64, high: f64, scale: f64| {
         let value = low + (high - low) * f64::from(random.unit());
@@ -177,10 +181,10 @@ mod tests {
 
     #[test]
     fn inputs_have_the_sizes_of_the_original() {
-        assert_eq!(count_of("simlarge").unwrap(), 65_536);
-        assert_eq!(count_of("17").unwrap(), 17);
+        assert_eq!(parse_count("simlarge").unwrap(), 65_536);
+        assert_eq!(parse_count("17").unwrap(), 17);
         for wrong in ["0", "large", "-1", ""] {
-            assert_eq!(count_of(wrong).unwrap_err().exit_code(), 2, "{wrong}");
+            assert_eq!(parse_count(wrong).unwrap_err().exit_code(), 2, "{wrong}");
         }
     }
 

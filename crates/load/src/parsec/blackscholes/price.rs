@@ -1,10 +1,10 @@
-//! The price of an option in single precision (Black and Scholes 1973), written so that a
-//! compiler makes vectors of it: no branch, no call.
+//! The price of an option in single precision (Black and Scholes 1973), written so that it can be
+//! vectorized: no branch, no call.
 
 use super::options::Columns;
 use crate::vectors::widest;
 
-/// Prices all of `options` into `prices`.
+/// Prices all `options` into `prices`.
 pub(super) fn price(options: &Columns<'_>, prices: &mut [f32]) {
     widest(
         #[inline(always)]
@@ -23,7 +23,7 @@ pub(super) fn price(options: &Columns<'_>, prices: &mut [f32]) {
 
 #[inline(always)]
 fn one(spot: f32, strike: f32, rate: f32, volatility: f32, time: f32, put: u32) -> f32 {
-    // Without time or volatility the price is what the option would pay now: the limit.
+    // Without time or volatility the price is the current payoff: the limit.
     let spread = (volatility * time.sqrt()).max(1e-18);
     let d1 = (ln(spot / strike) + (rate + 0.5 * volatility * volatility) * time) / spread;
     let d2 = d1 - spread;
@@ -49,11 +49,12 @@ fn normal(x: f32) -> f32 {
     if x < 0.0 { above } else { 1.0 - above }
 }
 
-/// e to the power of `x` for `x` up to 88, with a relative error of about 1e-7: `x` is a whole
-/// number of `ln 2` and a rest, for which the series is short. Far below zero it is zero, nearly.
+/// e to the power of `x` for `x` up to 88, with a relative error of about 1e-7: `x` is split into a
+/// multiple of `ln 2` and a remainder, for which the series is short. Far below zero the result is
+/// nearly zero.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
-    // Adding this rounds to an integer, which then stands in the lowest bits of the sum.
+    // Adding this rounds to an integer, which is then in the lowest bits of the sum.
     const TO_INTEGER: f32 = 12_582_912.0;
     const LN_2_HIGH: f32 = 0.693_359_4;
     const LN_2_LOW: f32 = -2.121_944_4e-4;
@@ -75,10 +76,10 @@ fn exp(x: f32) -> f32 {
 }
 
 /// The natural logarithm of a positive number, with an absolute error of about 1e-7: the exponent
-/// is split off, and `ln((1 + s) / (1 - s)) = 2 (s + s^3/3 + ..)` converges fast for the rest.
+/// is split off, and `ln((1 + s) / (1 - s)) = 2 (s + s^3/3 + ..)` converges fast for the remainder.
 #[inline(always)]
 fn ln(x: f32) -> f32 {
-    // The rest lies between the roots of one half and of two.
+    // The remainder lies between the square roots of one half and of two.
     const ROOT_OF_HALF: u32 = 0x3F35_04F3;
     let bits = x.to_bits();
     let exponent = (bits.wrapping_sub(ROOT_OF_HALF) as i32) >> 23;

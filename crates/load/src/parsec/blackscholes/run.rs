@@ -1,4 +1,4 @@
-//! The whole program in its order: options, the runs that count, checks, files.
+//! The whole program in order: options, the timed runs, checks, files.
 
 use std::hint::black_box;
 
@@ -20,13 +20,13 @@ use crate::parallel_region::{ParallelRegion, cut};
 use crate::parsec::BANNER;
 use crate::parsec::lrand48::Lrand48;
 
-/// What was priced.
+/// Results of the pricing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Priced {
     seconds: f64,
-    /// Prices, all runs together.
+    /// Number of prices over all runs.
     options: u64,
-    /// Runs of the thread that did the fewest; all do as many where a number was asked for.
+    /// Runs of the thread with the fewest; all do the same number with `--runs`.
     runs: u32,
 }
 
@@ -34,7 +34,7 @@ struct Priced {
 #[derive(Debug, Clone, Copy)]
 enum Until {
     Runs(u32),
-    /// This time of CLOCK_MONOTONIC in nanoseconds, or a signal.
+    /// At this CLOCK_MONOTONIC time in nanoseconds, or at a signal.
     Time(u64),
 }
 
@@ -51,13 +51,17 @@ impl Until {
     }
 }
 
-pub(super) fn run(job: &Job, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
+pub(super) fn run(
+    job: &Job,
+    shared: &Shared,
+    reporter: &dyn Reporter,
+) -> Result<Finished, Failure> {
     if job.for_ns.is_some() {
         signal::note_interruptions();
     }
     let huge = shared.huge_pages.into();
     let count = usize::try_from(job.source.count()).unwrap_or(usize::MAX);
-    let mut options = Options::room(count, huge, job.references)?;
+    let mut options = Options::allocate(count, huge, job.references)?;
     obtain(&job.source, &mut options)?;
     if let Some(path) = &job.options_to {
         table::write(path, &options)?;
@@ -65,13 +69,14 @@ pub(super) fn run(job: &Job, shared: &Shared, talk: &dyn Reporter) -> Result<Fin
     let mut prices: Pages<f32> = Pages::zeroed(count, huge)?;
     let threads = job.threads.min(count);
     if threads < job.threads {
-        talk.say(&format!("WARNING: Not enough work, reducing number of threads to {threads}."));
+        reporter
+            .line(&format!("WARNING: Not enough work, reducing number of threads to {threads}."));
     }
     let began = shared.ready()?;
     let until = job.for_ns.map_or(Until::Runs(job.runs), |length| Until::Time(began + length));
-    let priced = measure(ParallelRegion::of(threads), &options, &mut prices, until, talk);
+    let priced = measure(ParallelRegion::new(threads), &options, &mut prices, until, reporter);
     let checked = check(&options, &prices)?;
-    talk.say(&format!("{count} prices checked: at most {:.1e} off", checked.price));
+    reporter.line(&format!("{count} prices checked: at most {:.1e} off", checked.price));
     if let Some(path) = &job.prices_to {
         table::write_prices(path, &prices)?;
     }
@@ -94,18 +99,18 @@ fn obtain(source: &Source, options: &mut Options) -> Result<(), Failure> {
     }
 }
 
-/// Prices everything again and again, at least once. Each thread has a contiguous part, the
-/// remainder of an uneven division included, and nothing is shared.
+/// Prices everything repeatedly, at least once. Each thread has a contiguous part, the remainder of
+/// an uneven division included, and nothing is shared.
 fn measure(
-    team: ParallelRegion,
+    region: ParallelRegion,
     options: &Options,
     prices: &mut [f32],
     until: Until,
-    talk: &dyn Reporter,
+    reporter: &dyn Reporter,
 ) -> Priced {
-    let shares = team.shares(options.len());
+    let shares = region.shares(options.len());
     let parts = shares.iter().cloned().zip(cut(prices, &shares)).collect();
-    let spans = team.each(parts, |worker, (range, prices)| {
+    let spans = region.each(parts, |worker, (range, prices)| {
         let length = range.len() as u64;
         let columns = options.columns(range);
         worker.wait();
@@ -115,7 +120,7 @@ fn measure(
             price(black_box(&columns), black_box(prices));
             runs += 1;
             if let (0, Until::Runs(all)) = (worker.id, until) {
-                talk.progress("runs", runs as usize, all as usize);
+                reporter.progress("runs", runs as usize, all as usize);
             }
         }
         worker.wait();
@@ -135,8 +140,8 @@ fn report(job: &Job, threads: usize, count: usize, priced: Priced, checked: Chec
         "{BANNER}\nNum of Options: {count}\nNum of Runs: {runs}\nSize of data: {}\n",
         count * 40
     );
-    if let Some(unlike) = checked.unlike_reference {
-        text.push_str(&format!("Num Errors: {unlike}\n"));
+    if let Some(mismatches) = checked.unlike_reference {
+        text.push_str(&format!("Num Errors: {mismatches}\n"));
     }
     text.push_str(&format!("time = {seconds:.6}\noptions/s = {rate:.0}\n"));
     let mut json = json!({
@@ -168,13 +173,13 @@ mod tests {
     use assay_kernel::anonymous_memory::HugePages;
 
     #[test]
-    fn prices_do_not_depend_on_the_number_of_threads_and_no_remainder_is_left() {
-        let mut options = Options::room(1009, HugePages::System, false).unwrap();
+    fn prices_do_not_depend_on_the_number_of_threads() {
+        let mut options = Options::allocate(1009, HugePages::System, false).unwrap();
         obtain(&Source::Drawn { count: 1009, seed: 9 }, &mut options).unwrap();
         let priced = |threads| {
             let mut prices = vec![f32::NAN; 1009];
             let priced = measure(
-                ParallelRegion::of(threads),
+                ParallelRegion::new(threads),
                 &options,
                 &mut prices,
                 Until::Runs(2),
@@ -191,12 +196,12 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_is_over_still_prices_everything_once() {
-        let mut options = Options::room(10, HugePages::System, false).unwrap();
+    fn an_expired_time_still_prices_everything_once() {
+        let mut options = Options::allocate(10, HugePages::System, false).unwrap();
         obtain(&Source::Drawn { count: 10, seed: 9 }, &mut options).unwrap();
         let mut prices = vec![f32::NAN; 10];
         let priced =
-            measure(ParallelRegion::of(3), &options, &mut prices, Until::Time(1), &Silence);
+            measure(ParallelRegion::new(3), &options, &mut prices, Until::Time(1), &Silence);
         assert_eq!((priced.runs, priced.options), (1, 10));
         assert!(prices.iter().all(|price| price.is_finite()));
     }

@@ -1,4 +1,4 @@
-//! The original's files: options in, prices out.
+//! The original's file formats: options as input, prices as output.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -8,8 +8,8 @@ use super::options::{Entry, Options};
 use crate::failure::Failure;
 use crate::input;
 
-/// Bytes of a line; those of the original's files have some seventy.
-const LONGEST: u64 = 4096;
+/// Longest accepted line in bytes; those of the original's files have some seventy.
+const MAX_LINE: u64 = 4096;
 
 /// The number in the first line.
 pub(super) fn count(path: &Path) -> Result<u64, Failure> {
@@ -24,7 +24,7 @@ pub(super) fn count(path: &Path) -> Result<u64, Failure> {
     })
 }
 
-/// Reads as many options as there is room for.
+/// Reads as many options as `options` has room for.
 pub(super) fn read(path: &Path, options: &mut Options) -> Result<(), Failure> {
     let mut lines = open(path)?;
     let mut line = String::new();
@@ -36,7 +36,7 @@ pub(super) fn read(path: &Path, options: &mut Options) -> Result<(), Failure> {
             return Err(mistake(
                 path,
                 (number, 1),
-                format!("the file ends after {at} options, but promises {}", options.len()),
+                format!("the file ends after {at} options, but announces {}", options.len()),
             ));
         }
         let entry = entry(&line).map_err(|(column, what)| mistake(path, (number, column), what))?;
@@ -45,18 +45,18 @@ pub(super) fn read(path: &Path, options: &mut Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads the next line and says how long it is, 0 at the end.
+/// Reads the next line and returns its length, 0 at the end.
 fn next_line(lines: &mut BufReader<File>, line: &mut String) -> std::io::Result<usize> {
     line.clear();
-    let read = lines.by_ref().take(LONGEST).read_line(line)?;
-    match read as u64 == LONGEST && !line.ends_with('\n') {
+    let read = lines.by_ref().take(MAX_LINE).read_line(line)?;
+    match read as u64 == MAX_LINE && !line.ends_with('\n') {
         false => Ok(read),
-        true => Err(std::io::Error::other(format!("a line is longer than {LONGEST} bytes"))),
+        true => Err(std::io::Error::other(format!("a line is longer than {MAX_LINE} bytes"))),
     }
 }
 
-/// The fields of a line: S K r divq v T type divs reference. Both dividends are ignored, and what
-/// is no `P` is a call, as in the original.
+/// The fields of a line: S K r divq v T type divs reference. Both dividends are ignored, and any
+/// type other than `P` is a call, as in the original.
 fn entry(line: &str) -> Result<Entry, (u32, String)> {
     let mut words = Words { line, at: 0 };
     let spot = words.number("the spot price", |value| value > 0.0)?;
@@ -94,7 +94,7 @@ impl<'l> Words<'l> {
     }
 }
 
-/// Writes options as the original's files have them.
+/// Writes options in the original's format.
 pub(super) fn write(path: &Path, options: &Options) -> Result<(), Failure> {
     written(path, |file| {
         writeln!(file, "{}", options.len())?;
@@ -111,7 +111,7 @@ pub(super) fn write(path: &Path, options: &Options) -> Result<(), Failure> {
     })
 }
 
-/// Writes prices: their number, then one a line.
+/// Writes prices: their number, then one per line.
 pub(super) fn write_prices(path: &Path, prices: &[f32]) -> Result<(), Failure> {
     written(path, |file| {
         writeln!(file, "{}", prices.len())?;
@@ -130,7 +130,7 @@ fn written(
     });
     done.map_err(|error| Failure::Ended {
         what: format!("write {}: {error}", path.display()),
-        remedy: "name a place that can be written and has room".to_owned(),
+        remedy: "name a writable path with free space".to_owned(),
     })
 }
 
@@ -163,26 +163,28 @@ mod tests {
     use super::*;
     use assay_kernel::anonymous_memory::HugePages;
 
-    fn of(text: &str) -> Result<Options, Failure> {
+    fn parsed(text: &str) -> Result<Options, Failure> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("in.txt");
         std::fs::write(&path, text).unwrap();
         let count = count(&path)?;
-        let mut options = Options::room(count as usize, HugePages::System, true).unwrap();
+        let mut options = Options::allocate(count as usize, HugePages::System, true).unwrap();
         read(&path, &mut options).map(|()| options)
     }
 
     #[test]
     fn a_file_of_the_original_is_read() {
-        let options = of("2\n42.00 40.00 0.1000 0.00 0.20 0.50 C 0.00 4.759423036851750055\n\
-                          42.00 40.00 0.1000 0.00 0.20 0.50 P 0.00 0.808600016880314021\n")
+        let options = parsed(
+            "2\n42.00 40.00 0.1000 0.00 0.20 0.50 C 0.00 4.759423036851750055\n\
+                          42.00 40.00 0.1000 0.00 0.20 0.50 P 0.00 0.808600016880314021\n",
+        )
         .unwrap();
         assert_eq!((options.get(0).strike, options.get(0).put), (40.0, false));
         assert_eq!((options.get(1).reference, options.get(1).put), (0.808_6, true));
     }
 
     #[test]
-    fn mistakes_have_their_place() {
+    fn mistakes_have_a_position() {
         let good = "42.00 40.00 0.1000 0.00 0.20 0.50 C 0.00 4.75\n";
         for (text, says) in [
             ("none\n".to_owned(), "in.txt:1:1: the first line is the number of options"),
@@ -192,26 +194,26 @@ mod tests {
             ("1\n42.00 40.00\n".to_owned(), "the rate is missing"),
             (format!("1\n{}", good.replace("0.20", "nan")), "in.txt:2:25: the volatility"),
         ] {
-            let failure = of(&text).err().unwrap();
+            let failure = parsed(&text).err().unwrap();
             assert!(failure.to_string().contains(says), "{failure} for {text}");
             assert_eq!(failure.exit_code(), 2);
         }
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_options_can_be_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("options.txt");
         let mut random = crate::parsec::lrand48::Lrand48::seeded(5);
-        let mut options = Options::room(100, HugePages::System, true).unwrap();
+        let mut options = Options::allocate(100, HugePages::System, true).unwrap();
         for at in 0..100 {
             options.set(at, super::super::options::draw(&mut random));
         }
         write(&path, &options).unwrap();
-        let mut again = Options::room(100, HugePages::System, true).unwrap();
+        let mut again = Options::allocate(100, HugePages::System, true).unwrap();
         read(&path, &mut again).unwrap();
         for (one, other) in (0..100).map(|at| (options.get(at), again.get(at))) {
-            // A reference price has 18 digits after the point, which a tiny one needs more than.
+            // A reference price has 18 decimals, fewer than a tiny one needs.
             assert!((one.reference - other.reference).abs() < 1e-17, "{one:?} {other:?}");
             assert_eq!(Entry { reference: 0.0, ..one }, Entry { reference: 0.0, ..other });
         }

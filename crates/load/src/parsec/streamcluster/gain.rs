@@ -1,4 +1,4 @@
-//! What it would gain to open a point as a centre, and the sums that threads tell each other.
+//! The gain of opening a point as a centre, and the sums that the threads exchange for it.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,30 +11,30 @@ use super::points::LANES;
 use super::search::Part;
 use crate::parallel_region::Worker;
 
-/// Blocks of points, each with a sum of its own: more than any thread gets, so that they can be
+/// Blocks of points, each with a sum of its own: more than there are threads, so that they can be
 /// shared evenly, and few enough that adding them up costs nothing.
 const BLOCKS: usize = 64;
 
 /// Sums over the points of a block.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Sums {
-    /// Of whatever was asked.
+    /// The sum of the requested quantity.
     pub(super) cost: f64,
-    /// For each centre: what its points would lose by moving to the point asked about.
+    /// For each centre: what its points would lose by moving to the candidate point.
     pub(super) lost: Vec<f64>,
 }
 
-/// When a search is left without a result.
+/// When a search is abandoned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Until {
-    /// Never: it ends when it has found what it looks for.
+    /// Never: it ends with a result.
     Done,
-    /// At this time of CLOCK_MONOTONIC in nanoseconds, or when the process is asked to stop.
+    /// At this CLOCK_MONOTONIC time in nanoseconds, or when the process is interrupted.
     Time(u64),
 }
 
 impl Until {
-    /// Whether that is now.
+    /// Whether the condition is met now.
     pub(super) fn is_over(self) -> bool {
         match self {
             Self::Done => false,
@@ -43,29 +43,29 @@ impl Until {
     }
 }
 
-/// What all threads see.
-pub(super) struct Board {
+/// State shared by all threads.
+pub(super) struct SharedState {
     count: usize,
-    /// Two sets of sums, used in turn: nobody overwrites what another still reads.
+    /// Two sets of sums, used alternately: no thread overwrites what another still reads.
     sums: [Vec<RwLock<Sums>>; 2],
     costs: Vec<AtomicU32>,
-    used: RwLock<BTreeSet<u32>>,
+    used_centers: RwLock<BTreeSet<u32>>,
     until: Until,
-    /// Whether the search is left, as the first thread has said it with each set of sums: one look
-    /// at the clock decides for all, or they would wait for each other for ever.
-    left: [AtomicBool; 2],
+    /// Whether the search is abandoned, decided by the first thread with each set of sums: all
+    /// threads must agree, or they would wait for each other for ever.
+    abandoned: [AtomicBool; 2],
 }
 
-impl Board {
+impl SharedState {
     pub(super) fn new(count: usize, until: Until) -> Self {
         let sums = || (0..BLOCKS).map(|_| RwLock::default()).collect();
         Self {
             count,
             sums: [sums(), sums()],
             costs: (0..count).map(|_| AtomicU32::new(0)).collect(),
-            used: RwLock::default(),
+            used_centers: RwLock::default(),
             until,
-            left: [AtomicBool::new(false), AtomicBool::new(false)],
+            abandoned: [AtomicBool::new(false), AtomicBool::new(false)],
         }
     }
 
@@ -89,7 +89,7 @@ impl Board {
         (tiles.start * LANES).min(self.count)..(tiles.end * LANES).min(self.count)
     }
 
-    pub(super) fn say_cost(&self, point: usize, cost: f32) {
+    pub(super) fn store_cost(&self, point: usize, cost: f32) {
         self.costs[point].store(cost.to_bits(), Ordering::Relaxed);
     }
 
@@ -97,21 +97,21 @@ impl Board {
         f32::from_bits(self.costs[point as usize].load(Ordering::Relaxed))
     }
 
-    /// All centres that somebody's points have.
-    pub(super) fn used(&self, worker: &Worker<'_>, assigned: &[u32]) -> BTreeSet<u32> {
+    /// All centres with at least one assigned point.
+    pub(super) fn used_centers(&self, worker: &Worker<'_>, assigned: &[u32]) -> BTreeSet<u32> {
         let own: BTreeSet<u32> = assigned.iter().copied().collect();
-        self.used.write().unwrap_or_else(PoisonError::into_inner).extend(own);
+        self.used_centers.write().unwrap_or_else(PoisonError::into_inner).extend(own);
         worker.wait();
-        self.used.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.used_centers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set(&self, turn: usize, block: usize, sums: Sums) {
-        *self.sums[turn][block].write().unwrap_or_else(PoisonError::into_inner) = sums;
+    fn set(&self, parity: usize, block: usize, sums: Sums) {
+        *self.sums[parity][block].write().unwrap_or_else(PoisonError::into_inner) = sums;
     }
 
-    fn total(&self, turn: usize, centers: usize) -> Sums {
+    fn total(&self, parity: usize, centers: usize) -> Sums {
         let mut total = Sums { cost: 0.0, lost: vec![0.0; centers] };
-        for block in &self.sums[turn][..self.blocks()] {
+        for block in &self.sums[parity][..self.blocks()] {
             let sums = block.read().unwrap_or_else(PoisonError::into_inner);
             total.cost += sums.cost;
             total.lost.iter_mut().zip(&sums.lost).for_each(|(total, lost)| *total += lost);
@@ -123,36 +123,37 @@ impl Board {
 impl Part<'_> {
     /// Sums over all points of all threads; `sum` gets the range of a block in its own points.
     ///
-    /// Threads ask the same questions in the same order, and one that is ahead by one question
-    /// writes into the other set of sums; it cannot be ahead by two.
+    /// Threads compute the same sums in the same order, and one that is ahead by one step writes
+    /// into the other set of sums; it cannot be ahead by two.
     pub(super) fn over_blocks(&mut self, sum: impl Fn(&Self, Range<usize>) -> Sums) -> Sums {
-        self.turn = 1 - self.turn;
+        self.parity = 1 - self.parity;
         for block in self.blocks.clone() {
-            let points = self.board.points(block..block + 1);
+            let points = self.shared.points(block..block + 1);
             let sums = sum(self, points.start - self.first..points.end - self.first);
-            self.board.set(self.turn, block, sums);
+            self.shared.set(self.parity, block, sums);
         }
-        self.meet();
-        self.board.total(self.turn, self.open.len())
+        self.synchronize();
+        self.shared.total(self.parity, self.open.len())
     }
 
-    /// Waits for all threads, and takes over from the first whether the search is left.
+    /// Waits for all threads, and adopts the first thread's decision to abandon the search.
     ///
-    /// Nobody reads the note of one meeting when the first thread writes that of the next: it is in
-    /// the other place, or another meeting lies between.
-    pub(super) fn meet(&mut self) {
+    /// No thread reads the decision of one step while the first thread writes that of the next: the
+    /// two use different elements, with another barrier in between.
+    pub(super) fn synchronize(&mut self) {
         if self.worker.id == 0 {
-            self.board.left[self.turn].store(self.board.until.is_over(), Ordering::Relaxed);
+            self.shared.abandoned[self.parity]
+                .store(self.shared.until.is_over(), Ordering::Relaxed);
         }
         self.worker.wait();
-        // The meeting orders the store before this.
-        self.is_left |= self.board.left[self.turn].load(Ordering::Relaxed);
+        // The barrier orders the store before this.
+        self.is_abandoned |= self.shared.abandoned[self.parity].load(Ordering::Relaxed);
     }
 
-    /// Opens `point` if that lowers the cost, with all that moves to it and all centres that are
-    /// no longer worth their price. Returns what it has gained.
+    /// Opens `point` if that lowers the cost: moves points to it and closes all centres that are no
+    /// longer worth their price. Returns the gain.
     pub(super) fn gain(&mut self, point: u32, price: f64) -> f64 {
-        if self.is_left {
+        if self.is_abandoned {
             return 0.0;
         }
         self.offer(point);
@@ -174,7 +175,7 @@ impl Part<'_> {
         -change
     }
 
-    /// What a block's points gain by moving, and what those that gain nothing would lose.
+    /// The gains of a block's points that would move, and the losses of the others.
     fn offers_of(&self, own: Range<usize>) -> Sums {
         let mut sums = Sums { cost: 0.0, lost: vec![0.0; self.open.len()] };
         let (offers, costs) = (&self.offers[own.clone()], &self.costs[own.clone()]);

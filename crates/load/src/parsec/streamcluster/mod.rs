@@ -1,5 +1,5 @@
-//! streamcluster: the k-median of a stream of points, chunk by chunk. Definitions and how they
-//! were met: docs/load/compute.md.
+//! streamcluster: the k-median of a stream of points, chunk by chunk. Definitions and how they are
+//! met: docs/load/compute.md.
 
 mod centers;
 mod check;
@@ -19,19 +19,19 @@ use crate::failure::Failure;
 use crate::footprint::Footprint;
 use crate::generator::{Finished, Generator};
 use crate::output::Reporter;
-use shape::{Shape, of_name, of_words};
+use shape::{Shape, by_name, parse_words};
 use stream::Source;
 
 /// Arguments: those of the original, or the name of one of its inputs.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Streamcluster {
-    /// As the original takes them; with N of 0 the points are read from INFILE, little-endian
-    /// numbers of single precision
+    /// The original's arguments; if N is 0, the points are read from INFILE as little-endian
+    /// single-precision numbers
     #[arg(num_args = 9, conflicts_with_all = ["input", "centers"])]
     #[arg(value_names = ["K1", "K2", "D", "N", "CHUNK", "CLUSTERSIZE", "INFILE", "OUTFILE", "NPROC"])]
     original: Vec<String>,
-    /// One of the original's inputs: test, simdev, simsmall, simmedium, simlarge, native
-    /// [default: simlarge]
+    /// One of the original's inputs: test, simdev, simsmall, simmedium, simlarge, native [default:
+    /// simlarge]
     #[arg(long, value_name = "SIZE")]
     input: Option<String>,
     /// Write the centres into this file, in the original's format
@@ -41,12 +41,12 @@ pub(crate) struct Streamcluster {
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "time")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Cluster it again and again for this many seconds instead
+    /// Cluster repeatedly for this many seconds instead
     #[arg(long, value_name = "SECONDS")]
     time: Option<f64>,
 }
 
-/// The arguments, understood.
+/// The parsed arguments.
 #[derive(Debug, Clone, PartialEq)]
 struct Job {
     shape: Shape,
@@ -55,7 +55,7 @@ struct Job {
     seed: u64,
     centers_to: Option<PathBuf>,
     rounds: u32,
-    /// How long, instead of `rounds`.
+    /// Duration, instead of `rounds`.
     for_ns: Option<u64>,
 }
 
@@ -64,7 +64,7 @@ impl Streamcluster {
         let seed = shared.seed.unwrap_or(1);
         let for_ns = crate::parsec::for_ns(self.time)?;
         if self.original.is_empty() {
-            let (shape, points) = of_name(self.input.as_deref().unwrap_or("simlarge"))?;
+            let (shape, points) = by_name(self.input.as_deref().unwrap_or("simlarge"))?;
             return Ok(Job {
                 shape,
                 source: Source::Drawn { points },
@@ -75,9 +75,9 @@ impl Streamcluster {
                 for_ns,
             });
         }
-        let (shape, source, outfile, threads) = of_words(&self.original)?;
-        if shared.threads.is_some_and(|asked| usize::from(asked) != threads) {
-            return Err(Failure::usage("NPROC and --threads say different numbers"));
+        let (shape, source, outfile, threads) = parse_words(&self.original)?;
+        if shared.threads.is_some_and(|count| usize::from(count) != threads) {
+            return Err(Failure::usage("NPROC and --threads differ"));
         }
         source.check(shape.dimension)?;
         let centers_to = Some(outfile);
@@ -94,7 +94,7 @@ impl Generator for Streamcluster {
         Ok(job.shape.footprint(job.threads))
     }
 
-    fn run(&self, shared: &Shared, talk: &dyn Reporter) -> Result<Finished, Failure> {
-        run::run(&self.job(shared)?, shared, talk)
+    fn run(&self, shared: &Shared, reporter: &dyn Reporter) -> Result<Finished, Failure> {
+        run::run(&self.job(shared)?, shared, reporter)
     }
 }

@@ -1,15 +1,15 @@
-//! Points of a chunk, kept so that distances from one point to many are computed side by side.
+//! Points of a chunk, laid out so that distances from one point to many can be vectorized.
 //!
-//! Coordinates lie in tiles of [`LANES`] points: for each dimension the coordinates of all of
-//! them. A distance is still the sum over the dimensions in their order, to the bit that of a loop
-//! over one point, and memory is read from its beginning to its end.
+//! Coordinates are stored in tiles of [`LANES`] points: for each dimension the coordinates of all
+//! of them. A distance is still the sum over the dimensions in order, to the bit that of a loop
+//! over one point, and memory is read sequentially.
 
 use assay_kernel::anonymous_memory::{HugePages, Pages};
 
 use crate::failure::Failure;
 use crate::vectors::widest;
 
-/// Points of a tile: as many sums as keep the adders of a CPU busy.
+/// Points per tile: as many sums as keep the adders of a CPU busy.
 pub(super) const LANES: usize = 32;
 
 /// Points with their weights.
@@ -21,9 +21,13 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// Room for `room` points.
-    pub(super) fn room(room: usize, dimension: usize, huge: HugePages) -> Result<Self, Failure> {
-        let padded = room.next_multiple_of(LANES);
+    /// Allocates memory for `capacity` points.
+    pub(super) fn allocate(
+        capacity: usize,
+        dimension: usize,
+        huge: HugePages,
+    ) -> Result<Self, Failure> {
+        let padded = capacity.next_multiple_of(LANES);
         Ok(Self {
             dimension,
             count: 0,
@@ -36,7 +40,7 @@ impl Points {
         self.count = 0;
     }
 
-    /// Adds a point. There must be room.
+    /// Adds a point. There must be capacity left.
     pub(super) fn push(&mut self, row: &[f32], weight: f32) {
         let (tile, lane) = (self.count / LANES, self.count % LANES);
         let start = tile * LANES * self.dimension;
@@ -89,11 +93,11 @@ impl Points {
         );
     }
 
-    /// The squared distance of two points.
+    /// The squared distance of a point from `row`.
     pub(super) fn distance(&self, one: usize, row: &[f32]) -> f32 {
-        let mut own = vec![0.0; self.dimension];
-        self.row(one, &mut own);
-        own.iter().zip(row).fold(0.0, |sum, (a, b)| sum + (a - b) * (a - b))
+        let mut coordinates = vec![0.0; self.dimension];
+        self.row(one, &mut coordinates);
+        coordinates.iter().zip(row).fold(0.0, |sum, (a, b)| sum + (a - b) * (a - b))
     }
 }
 
@@ -103,21 +107,21 @@ mod tests {
     use crate::parsec::lrand48::Lrand48;
 
     #[test]
-    fn distances_side_by_side_are_those_of_a_loop_to_the_bit() {
+    fn vectorized_distances_equal_those_of_a_loop_to_the_bit() {
         let (count, dimension) = (75, 37);
         let mut random = Lrand48::seeded(2);
-        let mut points = Points::room(count, dimension, HugePages::System).unwrap();
+        let mut points = Points::allocate(count, dimension, HugePages::System).unwrap();
         for _ in 0..count {
             let row: Vec<f32> = (0..dimension).map(|_| random.unit()).collect();
             points.push(&row, 1.0);
         }
         let mut row = vec![0.0; dimension];
         points.row(41, &mut row);
-        let mut found = vec![0.0; 96];
-        points.distances(0..3, &row, &mut found);
-        for (point, found) in found.iter().enumerate().take(count) {
-            assert_eq!(found.to_bits(), points.distance(point, &row).to_bits());
+        let mut actual = vec![0.0; 96];
+        points.distances(0..3, &row, &mut actual);
+        for (point, actual) in actual.iter().enumerate().take(count) {
+            assert_eq!(actual.to_bits(), points.distance(point, &row).to_bits());
         }
-        assert_eq!(found[41], 0.0);
+        assert_eq!(actual[41], 0.0);
     }
 }

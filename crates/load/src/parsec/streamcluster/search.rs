@@ -1,60 +1,58 @@
 //! The local search: how many centres, and which.
 //!
-//! Every thread runs the same program with the same random numbers and comes to the same
-//! decisions; what differs is only which points it looks after. What they must tell each other -
-//! sums over their points - they leave in [`Board`], once for each question, so that one meeting
-//! answers it. Points belong to fixed blocks whose sums are added in their order: the result does
-//! not depend on the number of threads.
+//! Every thread runs the same program with the same random numbers and makes the same decisions;
+//! they differ only in the points they handle. What they must exchange - sums over their points -
+//! goes through [`SharedState`], with one barrier per sum. Points belong to fixed blocks whose sums
+//! are added in order: the result does not depend on the number of threads.
 
 use std::ops::Range;
 
-use super::gain::{Board, Sums, Until};
+use super::gain::{SharedState, Sums, Until};
 use super::points::{LANES, Points};
 use super::shape::Shape;
 use crate::parallel_region::{ParallelRegion, Worker};
 use crate::parsec::lrand48::Lrand48;
 
-/// No centre.
+/// Not a centre.
 pub(super) const NONE: u32 = u32::MAX;
-/// Tries at one price before it is halved.
-const TRIES: usize = 1;
-/// How often feasible centres are tried, times `k ln k`.
+/// Attempts at one price before it is halved.
+const ATTEMPTS: usize = 1;
+/// Number of feasible centres to try, as a multiple of `k ln k`.
 const ROUNDS: f64 = 3.0;
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Found {
-    /// The point that is the centre of each point.
+pub(super) struct Solution {
+    /// The centre of each point.
     pub(super) assigned: Vec<u32>,
     /// `w * distance` of each point to its centre.
     pub(super) costs: Vec<f32>,
-    /// Points in the order to which they were shuffled.
+    /// Points in shuffled order.
     pub(super) order: Vec<u32>,
     /// Number of centres.
     pub(super) centers: usize,
     /// The price of a centre.
     pub(super) price: f64,
-    /// Price of all centres and cost of all points, as the search kept account.
+    /// Price of all centres plus cost of all points, as accumulated by the search.
     pub(super) cost: f64,
-    /// How often all points were asked for their distance to one of them.
+    /// How often the distances of all points to one of them were computed.
     pub(super) sweeps: u64,
-    /// Whether it was left before it was done: then the rest of this means nothing.
-    pub(super) is_left: bool,
+    /// Whether it was abandoned; then the other fields are meaningless.
+    pub(super) is_abandoned: bool,
 }
 
-/// Searches, and goes on with the random numbers. `order` names the points in the order in which
-/// they begin.
+/// Runs a search, continuing with the random numbers. `order` is the initial order of the points.
 pub(super) fn search(
-    team: ParallelRegion,
+    region: ParallelRegion,
     points: &Points,
     order: Vec<u32>,
     shape: &Shape,
     random: &mut Lrand48,
     until: Until,
-) -> Found {
+) -> Solution {
     let count = points.len();
     if count <= shape.most {
-        return Found {
+        return Solution {
             assigned: (0..count as u32).collect(),
             costs: vec![0.0; count],
             order,
@@ -62,35 +60,35 @@ pub(super) fn search(
             price: 0.0,
             cost: 0.0,
             sweeps: 0,
-            is_left: until.is_over(),
+            is_abandoned: until.is_over(),
         };
     }
-    let board = Board::new(count, until);
-    let mut parts = team.run(|worker| {
-        let mut part = Part::new(points, &board, worker, order.clone(), random.clone());
+    let shared = SharedState::new(count, until);
+    let mut parts = region.run(|worker| {
+        let mut part = Part::new(points, &shared, worker, order.clone(), random.clone());
         let (price, cost) = part.k_median(shape);
         part.end(price, cost)
     });
     let (first, state) = parts.remove(0);
     *random = state;
-    parts.into_iter().fold(first, |mut found, (part, _)| {
-        found.assigned.extend(part.assigned);
-        found.costs.extend(part.costs);
-        found
+    parts.into_iter().fold(first, |mut solution, (part, _)| {
+        solution.assigned.extend(part.assigned);
+        solution.costs.extend(part.costs);
+        solution
     })
 }
 
-/// What one thread has.
+/// The state of one thread.
 pub(super) struct Part<'s> {
     pub(super) points: &'s Points,
-    pub(super) board: &'s Board,
+    pub(super) shared: &'s SharedState,
     pub(super) worker: &'s Worker<'s>,
     random: Lrand48,
-    /// Every point, in the order to which they were shuffled.
+    /// All points in shuffled order.
     order: Vec<u32>,
     /// The centres.
     pub(super) open: Vec<u32>,
-    /// Where in `open` a point stands; `NONE` when it is no centre.
+    /// Position of a point in `open`; `NONE` if it is not a centre.
     pub(super) slots: Vec<u32>,
     /// The blocks of this thread.
     pub(super) blocks: Range<usize>,
@@ -98,30 +96,30 @@ pub(super) struct Part<'s> {
     pub(super) first: usize,
     pub(super) costs: Vec<f32>,
     pub(super) assigned: Vec<u32>,
-    /// `w * distance` of its points to the point that is asked about, with the padding of tiles.
+    /// `w * distance` of its points to the candidate point, with the padding of tiles.
     pub(super) offers: Vec<f32>,
     row: Vec<f32>,
     /// Which of the two sets of sums is used.
-    pub(super) turn: usize,
+    pub(super) parity: usize,
     sweeps: u64,
-    /// Whether the search is left; the same in all threads after each meeting.
-    pub(super) is_left: bool,
+    /// Whether the search is abandoned; equal in all threads after each barrier.
+    pub(super) is_abandoned: bool,
 }
 
 impl<'s> Part<'s> {
     fn new(
         points: &'s Points,
-        board: &'s Board,
+        shared: &'s SharedState,
         worker: &'s Worker<'s>,
         order: Vec<u32>,
         random: Lrand48,
     ) -> Self {
-        let blocks = worker.share(board.blocks());
-        let tiles = board.tiles(blocks.clone());
-        let own = board.points(blocks.clone());
+        let blocks = worker.share(shared.blocks());
+        let tiles = shared.tiles(blocks.clone());
+        let own = shared.points(blocks.clone());
         Self {
             points,
-            board,
+            shared,
             worker,
             random,
             order,
@@ -133,14 +131,14 @@ impl<'s> Part<'s> {
             assigned: vec![NONE; own.len()],
             offers: vec![0.0; tiles.len() * LANES],
             row: vec![0.0; points.dimension()],
-            turn: 0,
+            parity: 0,
             sweeps: 0,
-            is_left: false,
+            is_abandoned: false,
         }
     }
 
-    fn end(self, price: f64, cost: f64) -> (Found, Lrand48) {
-        let found = Found {
+    fn end(self, price: f64, cost: f64) -> (Solution, Lrand48) {
+        let solution = Solution {
             assigned: self.assigned,
             costs: self.costs,
             order: self.order,
@@ -148,12 +146,12 @@ impl<'s> Part<'s> {
             price,
             cost,
             sweeps: self.sweeps,
-            is_left: self.is_left,
+            is_abandoned: self.is_abandoned,
         };
-        (found, self.random)
+        (solution, self.random)
     }
 
-    /// Searches for the price at which the number of centres is one that is wanted. Returns the
+    /// Searches for the price at which the number of centres is in the requested range. Returns the
     /// price and the cost.
     fn k_median(&mut self, shape: &Shape) -> (f64, f64) {
         let (fewest, most) = (shape.fewest, shape.most);
@@ -162,12 +160,12 @@ impl<'s> Part<'s> {
         self.shuffle();
         let mut cost = self.speedy(price);
         let mut tries = 0;
-        while self.open.len() < fewest && tries < TRIES && !self.is_left {
+        while self.open.len() < fewest && tries < ATTEMPTS && !self.is_abandoned {
             cost = self.speedy(price);
             tries += 1;
         }
-        while self.open.len() < fewest && !self.is_left {
-            if tries >= TRIES {
+        while self.open.len() < fewest && !self.is_abandoned {
+            if tries >= ATTEMPTS {
                 high = price;
                 price = f64::midpoint(high, low);
                 tries = 0;
@@ -176,15 +174,15 @@ impl<'s> Part<'s> {
             cost = self.speedy(price);
             tries += 1;
         }
-        if self.is_left {
+        if self.is_abandoned {
             return (price, cost);
         }
         let mut feasible = self.feasible(fewest);
-        self.only_used_centers();
+        self.close_unused_centers();
         let rounds = (ROUNDS * most as f64 * (most as f64).ln()) as usize;
         loop {
             cost = self.facility_location(&mut feasible, price, cost, rounds, 0.1);
-            if self.is_left {
+            if self.is_abandoned {
                 return (price, cost);
             }
             let k = self.open.len();
@@ -227,8 +225,8 @@ impl<'s> Part<'s> {
         sums.cost
     }
 
-    /// Opens the first point, then each in order with a chance that grows with its cost. Returns
-    /// the cost.
+    /// Opens the first point, then each in order with a probability that grows with its cost.
+    /// Returns the cost.
     fn speedy(&mut self, price: f64) -> f64 {
         let first = self.order[0];
         self.close_all();
@@ -236,19 +234,19 @@ impl<'s> Part<'s> {
         self.offer(first);
         for own in 0..self.costs.len() {
             (self.costs[own], self.assigned[own]) = (self.offers[own], first);
-            self.board.say_cost(self.first + own, self.offers[own]);
+            self.shared.store_cost(self.first + own, self.offers[own]);
         }
         self.worker.wait();
         for at in 1..self.order.len() {
             let point = self.order[at];
             let chance = self.random.unit();
-            if f64::from(chance) < f64::from(self.board.cost(point)) / price {
-                // Everybody has read this cost before anybody changes it.
-                self.meet();
+            if f64::from(chance) < f64::from(self.shared.cost(point)) / price {
+                // All threads have read this cost before any changes it.
+                self.synchronize();
                 self.switch_those_nearer(point);
                 self.worker.wait();
             }
-            if self.is_left {
+            if self.is_abandoned {
                 break;
             }
         }
@@ -265,7 +263,7 @@ impl<'s> Part<'s> {
         for own in 0..self.costs.len() {
             if self.offers[own] < self.costs[own] {
                 (self.costs[own], self.assigned[own]) = (self.offers[own], point);
-                self.board.say_cost(self.first + own, self.offers[own]);
+                self.shared.store_cost(self.first + own, self.offers[own]);
             }
         }
     }
@@ -273,8 +271,8 @@ impl<'s> Part<'s> {
     /// Points that may become centres: all, or some drawn by weight.
     fn feasible(&mut self, fewest: usize) -> Vec<u32> {
         let count = self.order.len();
-        let wanted = ROUNDS * fewest as f64 * (fewest as f64).ln();
-        if count as f64 <= wanted {
+        let count_wanted = ROUNDS * fewest as f64 * (fewest as f64).ln();
+        if count as f64 <= count_wanted {
             return self.order.clone();
         }
         let weights = self.points.weights();
@@ -284,7 +282,7 @@ impl<'s> Part<'s> {
             sum += weights[point as usize];
             sums.push(sum);
         }
-        (0..wanted as usize)
+        (0..count_wanted as usize)
             .map(|_| {
                 let drawn = self.random.unit() * sum;
                 let at = sums.partition_point(|sum| *sum <= drawn).min(count - 1);
@@ -293,10 +291,11 @@ impl<'s> Part<'s> {
             .collect()
     }
 
-    /// A centre to which nobody is assigned is none.
-    fn only_used_centers(&mut self) {
-        let used = self.board.used(self.worker, &self.assigned);
-        let open: Vec<u32> = self.open.drain(..).filter(|center| used.contains(center)).collect();
+    /// Closes centres to which no point is assigned.
+    fn close_unused_centers(&mut self) {
+        let used_centers = self.shared.used_centers(self.worker, &self.assigned);
+        let open: Vec<u32> =
+            self.open.drain(..).filter(|center| used_centers.contains(center)).collect();
         self.close_all();
         open.into_iter().for_each(|center| self.set_open(center));
     }
@@ -311,7 +310,7 @@ impl<'s> Part<'s> {
         enough: f64,
     ) -> f64 {
         let mut change = cost;
-        while change / cost > enough && !self.is_left {
+        while change / cost > enough && !self.is_abandoned {
             for at in 0..feasible.len() {
                 let other = at + self.random.below(feasible.len() - at);
                 feasible.swap(at, other);
@@ -323,11 +322,11 @@ impl<'s> Part<'s> {
         cost
     }
 
-    /// Computes `offers`: what each own point would cost with `point` as its centre.
+    /// Computes `offers`: the cost of each own point with `point` as its centre.
     pub(super) fn offer(&mut self, point: u32) {
         self.sweeps += 1;
         self.points.row(point as usize, &mut self.row);
-        let tiles = self.board.tiles(self.blocks.clone());
+        let tiles = self.shared.tiles(self.blocks.clone());
         self.points.distances(tiles, &self.row, &mut self.offers);
         let weights = &self.points.weights()[self.first..self.first + self.costs.len()];
         for (offer, weight) in self.offers.iter_mut().zip(weights) {

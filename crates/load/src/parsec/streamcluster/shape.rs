@@ -1,4 +1,4 @@
-//! The parameters of a run: those of the original by name, or its nine words.
+//! The parameters of a run: those of the original by name, or its nine command-line words.
 
 use std::path::PathBuf;
 
@@ -7,31 +7,31 @@ use super::stream::Source;
 use crate::failure::Failure;
 use crate::footprint::{Footprint, Phase};
 
-/// What is clustered and into how many.
+/// Parameters of the clustering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// The least number of centres wanted.
+    /// Minimum number of centres.
     pub(super) fewest: usize,
-    /// The most.
+    /// Maximum number of centres.
     pub(super) most: usize,
-    /// Coordinates of a point.
+    /// Coordinates per point.
     pub(super) dimension: usize,
-    /// Points of a step.
+    /// Points per chunk.
     pub(super) chunk: usize,
-    /// Centres kept between steps at most.
+    /// Maximum number of centres kept between chunks.
     pub(super) kept: usize,
 }
 
 impl Shape {
-    /// Coordinates, and what each point and each thread has beside them.
+    /// Memory of the coordinates, the points and the threads.
     pub(super) fn footprint(&self, threads: usize) -> Footprint {
         let (chunk, dimension) = (self.chunk as u64, self.dimension as u64);
         let padded = chunk.next_multiple_of(LANES as u64);
-        Footprint::of_phases(vec![Phase {
+        Footprint::new(vec![Phase {
             name: "clustering",
             parts: vec![
                 ("coordinates", padded * dimension * 4),
-                // Weight; cost, and a copy that all threads see; distance; centre.
+                // Weight; cost, and a copy visible to all threads; distance; centre.
                 ("points", padded * 20),
                 // Order of the points, and which of them are centres.
                 ("threads", threads as u64 * chunk * 8),
@@ -41,7 +41,7 @@ impl Shape {
 }
 
 /// An input of the original: its shape and its number of points.
-pub(super) fn of_name(name: &str) -> Result<(Shape, u64), Failure> {
+pub(super) fn by_name(name: &str) -> Result<(Shape, u64), Failure> {
     let (fewest, most, dimension, points, chunk, kept) = match name {
         "test" => (2, 5, 1, 10, 10, 5),
         "simdev" => (3, 10, 3, 16, 16, 10),
@@ -51,18 +51,18 @@ pub(super) fn of_name(name: &str) -> Result<(Shape, u64), Failure> {
         "native" => (10, 20, 128, 1_000_000, 200_000, 5_000),
         other => {
             return Err(Failure::usage(format!(
-                "`{other}` is no input: use test, simdev, simsmall, simmedium, simlarge or native"
+                "unknown input `{other}`: use test, simdev, simsmall, simmedium, simlarge or native"
             )));
         }
     };
     Ok((Shape { fewest, most, dimension, chunk, kept }, points))
 }
 
-/// The nine words of the original: k1 k2 d n chunksize clustersize infile outfile nproc.
-pub(super) fn of_words(words: &[String]) -> Result<(Shape, Source, PathBuf, usize), Failure> {
+/// Parses the nine words of the original: k1 k2 d n chunksize clustersize infile outfile nproc.
+pub(super) fn parse_words(words: &[String]) -> Result<(Shape, Source, PathBuf, usize), Failure> {
     let number = |at: usize, name: &str| {
         words[at].parse::<usize>().ok().filter(|value| *value > 0).ok_or_else(|| {
-            Failure::usage(format!("{name} is a number of at least 1, not `{}`", words[at]))
+            Failure::usage(format!("{name} must be a number of at least 1, not `{}`", words[at]))
         })
     };
     let shape = Shape {
@@ -74,13 +74,13 @@ pub(super) fn of_words(words: &[String]) -> Result<(Shape, Source, PathBuf, usiz
     };
     if shape.fewest > shape.most {
         return Err(Failure::usage(format!(
-            "K1 ({}) is the least number of centres and K2 ({}) the most",
+            "K1 ({}), the minimum number of centres, exceeds K2 ({}), the maximum",
             shape.fewest, shape.most
         )));
     }
     let points: i64 = words[3]
         .parse()
-        .map_err(|_| Failure::usage(format!("N is a number of points, not `{}`", words[3])))?;
+        .map_err(|_| Failure::usage(format!("N must be a number of points, not `{}`", words[3])))?;
     let source = match u64::try_from(points) {
         Ok(points) if points > 0 => Source::Drawn { points },
         _ => Source::File(words[6].clone().into()),
@@ -97,33 +97,33 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_the_original_are_understood() {
+    fn the_words_of_the_original_are_parsed() {
         let (shape, source, out, threads) =
-            of_words(&words("10 20 128 16384 16384 1000 none out.txt 2")).unwrap();
-        assert_eq!((shape, 16384), of_name("simlarge").unwrap());
+            parse_words(&words("10 20 128 16384 16384 1000 none out.txt 2")).unwrap();
+        assert_eq!((shape, 16384), by_name("simlarge").unwrap());
         assert_eq!(source, Source::Drawn { points: 16384 });
         assert_eq!((out, threads), ("out.txt".into(), 2));
-        let (_, source, ..) = of_words(&words("2 5 3 0 10 5 points.bin out 1")).unwrap();
+        let (_, source, ..) = parse_words(&words("2 5 3 0 10 5 points.bin out 1")).unwrap();
         assert_eq!(source, Source::File("points.bin".into()));
     }
 
     #[test]
-    fn words_that_make_no_sense_are_named() {
+    fn invalid_words_are_named() {
         for (text, says) in [
             ("20 10 1 10 10 5 none out 1", "K1 (20)"),
             ("2 x 1 10 10 5 none out 1", "K2"),
-            ("2 5 0 10 10 5 none out 1", "D is"),
+            ("2 5 0 10 10 5 none out 1", "D must"),
             ("2 5 1 10 10 5 none out 0", "NPROC"),
         ] {
-            let failure = of_words(&words(text)).unwrap_err();
+            let failure = parse_words(&words(text)).unwrap_err();
             assert!(failure.to_string().contains(says), "{failure}");
         }
-        assert!(of_name("huge").is_err());
+        assert!(by_name("huge").is_err());
     }
 
     #[test]
     fn the_footprint_of_native_is_mostly_its_coordinates() {
-        let (shape, _) = of_name("native").unwrap();
+        let (shape, _) = by_name("native").unwrap();
         let peak = shape.footprint(1).peak();
         assert!((102_400_000..110_000_000).contains(&peak), "{peak}");
     }

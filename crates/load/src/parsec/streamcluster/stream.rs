@@ -1,4 +1,4 @@
-//! Where points come from: drawn, or a file of rows.
+//! The source of points: random, or a file of rows.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::input::open;
 use crate::parsec::lrand48::Lrand48;
 
-/// Where points come from.
+/// The source of points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     /// Coordinates drawn between 0 and 1.
@@ -17,12 +17,12 @@ pub(super) enum Source {
         /// How many points.
         points: u64,
     },
-    /// Rows of little-endian numbers of single precision.
+    /// Rows of little-endian single-precision numbers.
     File(PathBuf),
 }
 
 impl Source {
-    /// Whether the file can be read and holds whole rows.
+    /// Checks that the file can be read and holds whole rows.
     pub(super) fn check(&self, dimension: usize) -> Result<(), Failure> {
         let Self::File(path) = self else { return Ok(()) };
         let size = open(path)
@@ -38,7 +38,7 @@ impl Source {
 
     pub(super) fn open(&self) -> Result<Stream, Failure> {
         Ok(match self {
-            Self::Drawn { points } => Stream::Drawn { left: *points },
+            Self::Drawn { points } => Stream::Drawn { remaining: *points },
             Self::File(path) => {
                 let file =
                     open(path).map_err(|error| input(path, format!("cannot be read: {error}")))?;
@@ -48,23 +48,23 @@ impl Source {
     }
 }
 
-/// Points that come one after the other.
+/// A stream of points.
 pub(super) enum Stream {
-    Drawn { left: u64 },
+    Drawn { remaining: u64 },
     File { path: PathBuf, file: BufReader<File> },
 }
 
 impl Stream {
-    /// Fills `points` up to `most`, each with a weight of one.
+    /// Reads up to `most` points into `points`, each with a weight of one.
     pub(super) fn read(
         &mut self,
         points: &mut Points,
-        most: usize,
+        limit: usize,
         random: &mut Lrand48,
     ) -> Result<(), Failure> {
         points.clear();
         let mut row = vec![0.0; points.dimension()];
-        while points.len() < most && self.next(&mut row, random)? {
+        while points.len() < limit && self.next(&mut row, random)? {
             points.push(&row, 1.0);
         }
         Ok(())
@@ -72,9 +72,9 @@ impl Stream {
 
     fn next(&mut self, row: &mut [f32], random: &mut Lrand48) -> Result<bool, Failure> {
         match self {
-            Self::Drawn { left: 0 } => Ok(false),
-            Self::Drawn { left } => {
-                *left -= 1;
+            Self::Drawn { remaining: 0 } => Ok(false),
+            Self::Drawn { remaining } => {
+                *remaining -= 1;
                 row.iter_mut().for_each(|value| *value = random.unit());
                 Ok(true)
             }
@@ -82,7 +82,7 @@ impl Stream {
                 let mut bytes = vec![0; row.len() * 4];
                 let got = fill(file, &mut bytes).map_err(|error| Failure::Ended {
                     what: format!("read {}: {error}", path.display()),
-                    remedy: "look at the disk that holds it".to_owned(),
+                    remedy: "check the disk that holds it".to_owned(),
                 })?;
                 for (value, bytes) in row.iter_mut().zip(bytes.chunks_exact(4)) {
                     *value = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
@@ -96,17 +96,17 @@ impl Stream {
         }
     }
 
-    /// Whether all was read.
+    /// Whether everything was read.
     pub(super) fn is_at_end(&mut self) -> bool {
         use std::io::BufRead;
         match self {
-            Self::Drawn { left } => *left == 0,
+            Self::Drawn { remaining } => *remaining == 0,
             Self::File { file, .. } => file.fill_buf().is_ok_and(<[u8]>::is_empty),
         }
     }
 }
 
-/// Reads until the buffer is full or the end.
+/// Reads until the buffer is full or the file ends.
 fn fill(file: &mut impl Read, bytes: &mut [u8]) -> std::io::Result<usize> {
     let mut got = 0;
     while got < bytes.len() {
@@ -123,7 +123,7 @@ fn input(path: &std::path::Path, what: String) -> Failure {
         path: path.to_owned(),
         place: None,
         what,
-        remedy: "INFILE holds D numbers of single precision a point; with N above 0 points are \
+        remedy: "INFILE holds D single-precision numbers per point; with N above 0 points are \
                  drawn and no file is read"
             .to_owned(),
     }
@@ -144,7 +144,7 @@ mod tests {
         source.check(2).unwrap();
         assert!(source.check(4).unwrap_err().to_string().contains("24 bytes are not rows of 16"));
         let mut stream = source.open().unwrap();
-        let mut points = Points::room(4, 2, HugePages::System).unwrap();
+        let mut points = Points::allocate(4, 2, HugePages::System).unwrap();
         let mut random = Lrand48::seeded(1);
         stream.read(&mut points, 2, &mut random).unwrap();
         assert!(!stream.is_at_end());

@@ -1,4 +1,4 @@
-//! Lengths by a histogram in a file: `BlockSize<TAB>n`, then `bucket<TAB>count` from 0 on.
+//! Lengths from a histogram file: `BlockSize<TAB>n`, then `bucket<TAB>count` from 0 on.
 
 use crate::ycsb::random::Random;
 
@@ -11,7 +11,7 @@ pub(in crate::ycsb) struct Histogram {
 }
 
 impl Histogram {
-    /// Reads it; an error is the line from 1 and what was expected there.
+    /// Parses it; an error is the line from 1 and what was expected there.
     pub(in crate::ycsb) fn parse(text: &str) -> Result<Self, (usize, &'static str)> {
         let mut lines = text.lines().zip(1..);
         let first = lines.next().and_then(|(line, _)| line.strip_prefix("BlockSize\t"));
@@ -33,19 +33,19 @@ impl Histogram {
         Ok(Self { block, buckets, area })
     }
 
-    /// A length. As in YCSB the last bucket is one block short, and a draw of just the counts so
-    /// far still belongs to the bucket before.
+    /// Draws a length. As in YCSB the last bucket is one block short, and a draw equal to the
+    /// cumulative count still belongs to the previous bucket.
     pub(in crate::ycsb) fn draw(&self, random: &mut Random) -> u64 {
         self.at(random.below(self.area))
     }
 
-    fn at(&self, mut left: u64) -> u64 {
+    fn at(&self, mut draw: u64) -> u64 {
         let last = self.buckets.len() - 1;
         for (index, count) in self.buckets[..last].iter().enumerate() {
-            if left <= *count {
+            if draw <= *count {
                 return (index as u64 + 1) * self.block;
             }
-            left -= count;
+            draw -= count;
         }
         last as u64 * self.block
     }
@@ -63,13 +63,13 @@ mod tests {
     #[test]
     fn lengths_are_drawn_as_ycsb_draws_them() {
         let histogram = Histogram::parse("BlockSize\t10\n0\t2\n1\t3\n2\t1\n").unwrap();
-        let found: Vec<u64> = (0..6).map(|left| histogram.at(left)).collect();
-        assert_eq!(found, [10, 10, 10, 20, 20, 20]);
+        let lengths: Vec<u64> = (0..6).map(|draw| histogram.at(draw)).collect();
+        assert_eq!(lengths, [10, 10, 10, 20, 20, 20]);
         assert!((histogram.mean() - 50.0 / 6.0).abs() < 1e-12);
     }
 
     #[test]
-    fn a_broken_file_is_refused_with_its_line() {
+    fn an_invalid_file_is_refused_with_its_line() {
         for (text, line) in [
             ("", 1),
             ("Size\t5", 1),

@@ -1,4 +1,4 @@
-//! The choice of a record among those that are there.
+//! The choice of a record among the existing ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Latest, Scrambled, Uniform};
 use crate::ycsb::random::Random;
 
-/// A hot part of the records that most operations go to.
+/// A hot set of records that most operations access.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::ycsb) struct Hotspot {
     low: u64,
@@ -16,8 +16,8 @@ pub(in crate::ycsb) struct Hotspot {
 }
 
 impl Hotspot {
-    /// `hot_data` of the records `low..=high` get `hot_share` of the operations; `None` when one
-    /// of the two parts is empty and yet drawn from.
+    /// `hot_data` of the records `low..=high` get `hot_share` of the operations; `None` if one of
+    /// the two parts is empty but has a share.
     pub(in crate::ycsb) fn over(
         low: u64,
         high: u64,
@@ -47,9 +47,9 @@ pub(in crate::ycsb) enum Keys {
     Zipfian(Scrambled),
     Latest(Latest),
     Hotspot(Hotspot),
-    /// The rate by which the age of the chosen record falls off.
+    /// The rate at which the probability falls with the age of the record.
     Exponential(f64),
-    /// One record after the other, all threads together.
+    /// One record after the other, shared by all threads.
     Sequential(Uniform, Arc<AtomicU64>),
 }
 
@@ -60,8 +60,8 @@ impl Keys {
         Self::Exponential(-(1.0 - percentile / 100.0).ln() / range)
     }
 
-    /// A record that is there, with `newest` as the last that was acknowledged: draws that are
-    /// not yet there are drawn again.
+    /// An existing record, with `newest` as the last acknowledged one: draws beyond it are
+    /// repeated.
     pub(in crate::ycsb) fn draw(&mut self, newest: u64, random: &mut Random) -> u64 {
         loop {
             let key = match self {

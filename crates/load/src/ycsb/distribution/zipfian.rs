@@ -1,11 +1,11 @@
 //! Zipfian popularity: the method of Gray et al. ("Quickly Generating Billion-Record Synthetic
-//! Databases", SIGMOD 1994) with theta 0.99, and the two that YCSB builds on it.
+//! Databases", SIGMOD 1994) with theta 0.99, and the two distributions that YCSB builds on it.
 
 use crate::ycsb::hash::fnv64;
 use crate::ycsb::random::Random;
 
 const THETA: f64 = 0.99;
-/// 1 / (1 - theta) as YCSB computes it, which is not quite 100.
+/// 1 / (1 - theta) as computed by YCSB, which is not exactly 100.
 const ALPHA: f64 = 1.0 / (1.0 - THETA);
 
 /// The sum of i^-theta for i from `from` + 1 to `to`, on top of `sum`.
@@ -17,7 +17,7 @@ fn eta(items: u64, zeta_of_all: f64) -> f64 {
     (1.0 - (2.0 / items as f64).powf(1.0 - THETA)) / (1.0 - zeta(0, 2, 0.0) / zeta_of_all)
 }
 
-/// Ranks from `base` on, the first the most popular.
+/// Ranks from `base` on, the first one the most popular.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::ycsb) struct Zipfian {
     base: u64,
@@ -27,7 +27,7 @@ pub(in crate::ycsb) struct Zipfian {
 }
 
 impl Zipfian {
-    /// Over `low..=high`. Takes time in proportion to their number.
+    /// Over `low..=high`. Takes time proportional to their number.
     pub(in crate::ycsb) fn over(low: u64, high: u64) -> Self {
         let items = (high + 1).saturating_sub(low);
         Self::with_zeta(low, items, zeta(0, items, 0.0))
@@ -61,8 +61,8 @@ impl Zipfian {
     }
 }
 
-/// Zipfian over ten thousand million ranks whose popular ones are spread over `min..=max` by a
-/// hash: what `requestdistribution=zipfian` means.
+/// Zipfian over ten thousand million ranks whose popular ones are scattered over `min..=max` by a
+/// hash: the meaning of `requestdistribution=zipfian`.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::ycsb) struct Scrambled {
     ranks: Zipfian,
@@ -72,12 +72,12 @@ pub(in crate::ycsb) struct Scrambled {
 
 impl Scrambled {
     const RANKS: u64 = 10_000_000_000;
-    /// Their zeta, computed once by YCSB's authors.
+    /// Zeta of all ranks, computed once by YCSB's authors.
     const ZETA: f64 = 26.469_028_201_783_02;
 
     pub(in crate::ycsb) fn over(min: u64, max: u64) -> Self {
         let ranks = Zipfian::with_zeta(0, Self::RANKS + 1, Self::ZETA);
-        // All of 64 bits is one more than 64 bits can say.
+        // The full 64-bit range has one more element than 64 bits can count.
         Self { ranks, min, items: (max - min).saturating_add(1) }
     }
 
@@ -86,11 +86,11 @@ impl Scrambled {
     }
 }
 
-/// The newest records are the most popular: the number of the newest less a Zipfian rank.
+/// The newest records are the most popular: the number of the newest minus a Zipfian rank.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::ycsb) struct Latest {
     ranks: Zipfian,
-    /// For how many items `ranks.zeta` stands.
+    /// The number of items that `ranks.zeta` covers.
     counted: u64,
 }
 
@@ -101,8 +101,8 @@ impl Latest {
         Self { ranks, counted: newest }
     }
 
-    /// As YCSB does it, eta is renewed with the number of items at the start, and the spread is
-    /// over those of now.
+    /// As in YCSB, eta is recomputed with the number of items at the start, and the spread is over
+    /// the current ones.
     pub(in crate::ycsb) fn draw(&mut self, newest: u64, random: &mut Random) -> u64 {
         if newest > self.counted {
             self.ranks.zeta = zeta(self.counted, newest, self.ranks.zeta);
@@ -119,8 +119,8 @@ mod tests {
     use super::*;
 
     /// Sums in another order differ in the last digits.
-    fn close(found: f64, expected: f64) {
-        assert!((found / expected - 1.0).abs() < 1e-12, "{found} {expected}");
+    fn close(actual: f64, expected: f64) {
+        assert!((actual / expected - 1.0).abs() < 1e-12, "{actual} {expected}");
     }
 
     #[test]
@@ -147,14 +147,14 @@ mod tests {
     #[test]
     fn the_popular_ranks_have_the_share_that_the_law_gives_them() {
         let zipfian = Zipfian::over(0, 999);
-        let mut random = Random::of(3, 0);
-        let mut found = [0u32; 2];
+        let mut random = Random::new(3, 0);
+        let mut counts = [0u32; 2];
         for _ in 0..200_000 {
-            if let Some(count) = found.get_mut(zipfian.draw(&mut random) as usize) {
+            if let Some(count) = counts.get_mut(zipfian.draw(&mut random) as usize) {
                 *count += 1;
             }
         }
-        for (rank, count) in found.iter().enumerate() {
+        for (rank, count) in counts.iter().enumerate() {
             let share = 1.0 / ((rank + 1) as f64).powf(THETA) / zipfian.zeta;
             let expected = 200_000.0 * share;
             let off = (f64::from(*count) - expected) / (expected * (1.0 - share)).sqrt();
@@ -165,15 +165,15 @@ mod tests {
     #[test]
     fn the_hottest_scrambled_keys_are_where_and_as_hot_as_published() {
         let scrambled = Scrambled::over(0, 1000);
-        let mut random = Random::of(4, 0);
-        let mut found = vec![0u32; 1001];
+        let mut random = Random::new(4, 0);
+        let mut counts = vec![0u32; 1001];
         let draws = 500_000;
         for _ in 0..draws {
-            found[scrambled.draw(&mut random) as usize] += 1;
+            counts[scrambled.draw(&mut random) as usize] += 1;
         }
-        // Each has beside its own share that of the ranks of the tail that fall on it.
+        // Besides its own share each has those of the ranks in the tail that are hashed to it.
         for (rank, least, most) in [(0, 0.0378, 0.0388), (1, 0.0190, 0.0200)] {
-            let share = f64::from(found[(fnv64(rank) % 1001) as usize]) / f64::from(draws);
+            let share = f64::from(counts[(fnv64(rank) % 1001) as usize]) / f64::from(draws);
             assert!((least - 0.001..most + 0.001).contains(&share), "rank {rank}: {share}");
         }
     }
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn latest_never_passes_the_newest_and_prefers_it() {
         let mut latest = Latest::from(999);
-        let mut random = Random::of(5, 0);
+        let mut random = Random::new(5, 0);
         let mut newest_drawn = 0;
         for step in 0..20_000u64 {
             let newest = 999 + step / 100;

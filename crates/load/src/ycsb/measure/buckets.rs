@@ -1,4 +1,4 @@
-//! `measurementtype=histogram`: buckets of a millisecond, as YCSB had them before HdrHistogram.
+//! `measurementtype=histogram`: buckets of one millisecond, YCSB's format before HdrHistogram.
 
 use super::series::{Line, Number, Presentation};
 
@@ -36,7 +36,7 @@ impl Buckets {
         self.range = widened(self.range, Some((latency, latency)));
     }
 
-    pub(super) fn take(&mut self, other: &mut Self) {
+    pub(super) fn merge(&mut self, other: &mut Self) {
         let other = std::mem::replace(other, Self::new(other.counts.len()));
         for (own, other) in self.counts.iter_mut().zip(other.counts) {
             *own += other;
@@ -83,15 +83,15 @@ impl Buckets {
     }
 
     fn bucket_at(&self, part: f64) -> Option<usize> {
-        let mut seen = 0;
+        let mut cumulative = 0;
         self.counts.iter().position(|count| {
-            seen += count;
-            seen as f64 / self.operations as f64 >= part
+            cumulative += count;
+            cumulative as f64 / self.operations as f64 >= part
         })
     }
 }
 
-/// The smallest range that holds both.
+/// The smallest range that contains both.
 pub(super) fn widened(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> Option<(u64, u64)> {
     match (one, other) {
         (Some((low, high)), Some((lower, higher))) => Some((low.min(lower), high.max(higher))),

@@ -1,5 +1,5 @@
-//! Latencies in an HdrHistogram of three digits. Recording is the crate's; percentiles and means
-//! are computed as the Java library of YCSB does (2.1.4), which rounds otherwise.
+//! Latencies in an HdrHistogram of three digits. The crate records; percentiles and means are
+//! computed as in YCSB's Java library (2.1.4), which rounds differently.
 
 use hdrhistogram::Histogram;
 
@@ -12,7 +12,7 @@ pub(in crate::ycsb) struct Hdr {
     histogram: Option<Histogram<u64>>,
 }
 
-/// It grows beyond this by itself.
+/// Initial range; the histogram grows automatically.
 const FIRST_RANGE_US: u64 = 1_000_000;
 
 impl Hdr {
@@ -27,12 +27,12 @@ impl Hdr {
 
     pub(super) fn record(&mut self, latency: u64) {
         if let Some(histogram) = &mut self.histogram {
-            // It grows, so that there is no latency that it would refuse.
+            // It grows automatically, so that no latency is out of range.
             let _ = histogram.record(latency);
         }
     }
 
-    pub(super) fn take(&mut self, other: &mut Self) {
+    pub(super) fn merge(&mut self, other: &mut Self) {
         if let (Some(own), Some(other)) = (&mut self.histogram, &mut other.histogram) {
             let _ = own.add(&*other);
             other.reset();
@@ -43,7 +43,7 @@ impl Hdr {
         self.histogram.as_ref().map_or(0, Histogram::len)
     }
 
-    /// Recorded values: highest value of the cell, a value for its middle, count.
+    /// Recorded values: highest value of the cell, its middle value, count.
     fn cells(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         self.histogram.iter().flat_map(|histogram| {
             histogram.iter_recorded().map(|cell| {
@@ -70,14 +70,14 @@ impl Hdr {
         self.histogram.as_ref().map_or(0, Histogram::max)
     }
 
-    /// The value at a percentile: the first cell where the rounded number of values is reached.
+    /// The value at a percentile: the first cell at which the rounded number of values is reached.
     pub(in crate::ycsb) fn percentile(&self, percentile: f64) -> u64 {
-        let wanted = (percentile.min(100.0) / 100.0 * self.count() as f64 + 0.5) as u64;
-        let mut seen = 0;
+        let target = (percentile.min(100.0) / 100.0 * self.count() as f64 + 0.5) as u64;
+        let mut cumulative = 0;
         self.cells()
             .find(|(_, _, count)| {
-                seen += count;
-                seen >= wanted.max(1)
+                cumulative += count;
+                cumulative >= target.max(1)
             })
             .map_or(0, |(highest, _, _)| highest)
     }
@@ -96,8 +96,8 @@ impl Hdr {
         let cells = if how.verbose {
             self.cells()
                 .map(|(highest, _, count)| {
-                    let shown = highest.min(i32::MAX as u64);
-                    (shown.to_string(), Number::Double(count as f64))
+                    let label = highest.min(i32::MAX as u64);
+                    (label.to_string(), Number::Double(count as f64))
                 })
                 .collect()
         } else {
@@ -122,7 +122,7 @@ impl Hdr {
     }
 }
 
-/// `50th`, `1st`, `12th`; other than whole percentiles have no ending in YCSB.
+/// `50th`, `1st`, `12th`; YCSB has no suffix for fractional percentiles.
 fn ordinal(percentile: f64) -> String {
     if percentile.fract() != 0.0 {
         return crate::ycsb::java_text::double(percentile);
@@ -141,7 +141,7 @@ fn ordinal(percentile: f64) -> String {
 mod tests {
     use super::*;
 
-    fn of(values: impl IntoIterator<Item = u64>) -> Hdr {
+    fn histogram(values: impl IntoIterator<Item = u64>) -> Hdr {
         let mut hdr = Hdr::new();
         values.into_iter().for_each(|value| hdr.record(value));
         hdr
@@ -149,44 +149,47 @@ mod tests {
 
     #[test]
     fn a_cell_is_reported_by_its_ends_and_middle_as_in_java() {
-        // YCSB 0.17.0 printed this of one CLEANUP.
-        let hdr = of([29_190]);
+        // YCSB 0.17.0 printed this for one CLEANUP.
+        let hdr = histogram([29_190]);
         assert_eq!((hdr.min(), hdr.max(), hdr.percentile(95.0)), (29_184, 29_199, 29_199));
         assert!((hdr.mean() - 29_192.0).abs() < 1e-9, "{}", hdr.mean());
     }
 
     #[test]
     fn percentiles_round_the_number_of_values_to_the_nearest() {
-        let hdr = of(1..=100);
+        let hdr = histogram(1..=100);
         assert_eq!(hdr.percentile(50.0), 50);
         assert_eq!(hdr.percentile(99.9), 100);
         assert_eq!(hdr.percentile(0.0), 1);
-        // 0.4 of a value rounds down to none, and then it is the first.
-        assert_eq!(of([5, 9]).percentile(20.0), 5);
+        // 0.4 of a value rounds down to none, which then means the first.
+        assert_eq!(histogram([5, 9]).percentile(20.0), 5);
     }
 
     #[test]
-    fn nothing_recorded_is_zero_as_in_java() {
+    fn an_empty_histogram_gives_zero_as_in_java() {
         let hdr = Hdr::new();
         assert_eq!((hdr.min(), hdr.max(), hdr.percentile(99.0)), (0, 0, 0));
         assert_eq!(crate::ycsb::java_text::double(hdr.mean()), "0.0");
     }
 
     #[test]
-    fn a_long_latency_widens_the_histogram() {
-        let mut hdr = of([1, 4_000_000_000]);
+    fn a_long_latency_grows_the_histogram() {
+        let mut hdr = histogram([1, 4_000_000_000]);
         assert_eq!((hdr.count(), hdr.min()), (2, 1));
         assert!(hdr.max() >= 4_000_000_000);
-        let mut small = of([7]);
-        small.take(&mut hdr);
+        let mut small = histogram([7]);
+        small.merge(&mut hdr);
         assert_eq!((small.count(), hdr.count()), (3, 0));
         assert!(small.max() >= 4_000_000_000);
     }
 
     #[test]
     fn percentiles_have_ordinals() {
-        let found: Vec<String> =
+        let ordinals: Vec<String> =
             [1.0, 2.0, 3.0, 11.0, 12.0, 50.0, 91.0, 99.9, 99.99].map(ordinal).into();
-        assert_eq!(found, ["1st", "2nd", "3rd", "11th", "12th", "50th", "91st", "99.9", "99.99"]);
+        assert_eq!(
+            ordinals,
+            ["1st", "2nd", "3rd", "11th", "12th", "50th", "91st", "99.9", "99.99"]
+        );
     }
 }

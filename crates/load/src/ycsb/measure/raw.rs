@@ -1,16 +1,16 @@
-//! `measurementtype=raw`: every latency with the time at which it was taken.
+//! `measurementtype=raw`: every latency with its time.
 
 use super::series::{Line, Number, Presentation};
 
-/// End in nanoseconds of CLOCK_MONOTONIC, and latency in microseconds.
+/// End in CLOCK_MONOTONIC nanoseconds, and latency in microseconds.
 #[derive(Debug, Default)]
 pub(in crate::ycsb) struct Raw {
     points: Vec<(u64, u64)>,
-    /// Points that a status line has not seen.
+    /// Points that no status line has included yet.
     since: usize,
 }
 
-/// YCSB's names, and the part of all that lies below.
+/// YCSB's names, and the fraction of all values below.
 const PARTS: [(&str, f64); 8] = [
     ("p1", 0.01),
     ("p5", 0.05),
@@ -27,7 +27,7 @@ impl Raw {
         self.points.push((now, latency));
     }
 
-    pub(super) fn take(&mut self, other: &mut Self) {
+    pub(super) fn merge(&mut self, other: &mut Self) {
         self.since = self.points.len();
         self.points.append(&mut other.points);
     }

@@ -1,28 +1,28 @@
-//! One metric's measurements in the form that `measurementtype` asks for, and the lines that it
-//! becomes.
+//! The measurements of one metric in the form selected by `measurementtype`, and their output
+//! lines.
 
 use super::buckets::Buckets;
 use super::hdr::Hdr;
 use super::raw::Raw;
 use super::timeline::Timeline;
 
-/// `measurementtype` with what it needs to know.
+/// `measurementtype` and its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::ycsb) enum Kind {
     /// HdrHistogram with three digits.
     Hdr,
-    /// Buckets of a millisecond, so many.
+    /// Buckets of one millisecond; their number.
     Buckets(usize),
     /// Every latency with its time.
     Raw,
-    /// Mean latencies of spans of so many milliseconds, from a moment in nanoseconds on.
+    /// Mean latencies of time spans in milliseconds, from a start in nanoseconds on.
     Timeline { granularity: u64, start: u64 },
-    /// The first kind and a second one beside it.
+    /// Two kinds at once.
     Two(Box<Kind>, Box<Kind>),
 }
 
 impl Kind {
-    /// Tells it when the run began.
+    /// Sets the start of the run.
     pub(in crate::ycsb) fn begin(&mut self, at: u64) {
         match self {
             Self::Timeline { start, .. } => *start = at,
@@ -35,7 +35,7 @@ impl Kind {
     }
 }
 
-/// A value of a line. Java prints whole numbers and others differently.
+/// The value of a line. Java prints integers and other numbers differently.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::ycsb) enum Number {
     Whole(i64),
@@ -48,10 +48,10 @@ impl From<u64> for Number {
     }
 }
 
-/// What stands behind the name of the metric.
+/// A line without the name of the metric: measurement and value.
 pub(in crate::ycsb) type Line = (String, Number);
 
-/// How results are shown.
+/// How results are presented.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::ycsb) struct Presentation {
     /// `hdrhistogram.percentiles`.
@@ -87,12 +87,12 @@ impl Series {
         }
     }
 
-    /// One in which nothing was measured.
+    /// An empty series.
     pub(in crate::ycsb) fn empty(kind: &Kind) -> Self {
         Self::new(kind)
     }
 
-    /// A latency in microseconds that ended at `now`, in nanoseconds.
+    /// Records a latency in microseconds that ended at `now`, in nanoseconds.
     pub(super) fn record(&mut self, latency: u64, now: u64) {
         match self {
             Self::Hdr(hdr) => hdr.record(latency),
@@ -107,22 +107,22 @@ impl Series {
     }
 
     /// Adds a series of the same kind, which is left empty.
-    pub(super) fn take(&mut self, other: &mut Self) {
+    pub(super) fn merge(&mut self, other: &mut Self) {
         match (self, other) {
-            (Self::Hdr(own), Self::Hdr(other)) => own.take(other),
-            (Self::Buckets(own), Self::Buckets(other)) => own.take(other),
-            (Self::Raw(own), Self::Raw(other)) => own.take(other),
-            (Self::Timeline(own), Self::Timeline(other)) => own.take(other),
+            (Self::Hdr(own), Self::Hdr(other)) => own.merge(other),
+            (Self::Buckets(own), Self::Buckets(other)) => own.merge(other),
+            (Self::Raw(own), Self::Raw(other)) => own.merge(other),
+            (Self::Timeline(own), Self::Timeline(other)) => own.merge(other),
             (Self::Two(first, second), Self::Two(other_first, other_second)) => {
-                first.take(other_first);
-                second.take(other_second);
+                first.merge(other_first);
+                second.merge(other_second);
             }
-            // Books of one run are all of one kind.
+            // All series of one run are of the same kind.
             _ => {}
         }
     }
 
-    /// The parts with what stands before the name of each in the output.
+    /// The parts with the prefix of their names in the output.
     pub(in crate::ycsb) fn parts(&self) -> Vec<(&'static str, &Self)> {
         match self {
             Self::Two(first, second) => {
@@ -136,7 +136,7 @@ impl Series {
         }
     }
 
-    /// The lines before the counts of statuses, and those behind them.
+    /// The lines before the counts of statuses, and those after them.
     pub(in crate::ycsb) fn lines(&self, how: &Presentation) -> (Vec<Line>, Vec<Line>) {
         match self {
             Self::Hdr(hdr) => hdr.lines(how),
@@ -165,7 +165,7 @@ impl Series {
         }
     }
 
-    /// The histogram, where the kind has one.
+    /// The histogram, if the kind has one.
     pub(in crate::ycsb) fn hdr(&self) -> Option<&Hdr> {
         match self {
             Self::Hdr(hdr) => Some(hdr),
@@ -174,7 +174,7 @@ impl Series {
         }
     }
 
-    /// The single latencies, where the kind keeps them.
+    /// The individual latencies, if the kind keeps them.
     pub(in crate::ycsb) fn points(&self) -> Option<&[(u64, u64)]> {
         match self {
             Self::Raw(raw) => Some(raw.points()),
@@ -184,6 +184,8 @@ impl Series {
 }
 
 fn mean_summary(name: &str, mean: Option<f64>) -> String {
-    let shown = crate::ycsb::java_text::two_places;
-    mean.map_or_else(String::new, |mean| format!("[{name} AverageLatency(us)={}]", shown(mean)))
+    let format_mean = crate::ycsb::java_text::two_places;
+    mean.map_or_else(String::new, |mean| {
+        format!("[{name} AverageLatency(us)={}]", format_mean(mean))
+    })
 }

@@ -15,42 +15,42 @@ fn how() -> Presentation {
     Presentation { percentiles: vec![50.0, 99.9], verbose: false, no_summary: false }
 }
 
-fn names(book: &Book, rules: &Rules) -> Vec<String> {
-    book.metrics(rules).into_iter().map(|metric| metric.name).collect()
+fn names(measurements: &Measurements, rules: &Rules) -> Vec<String> {
+    measurements.metrics(rules).into_iter().map(|metric| metric.name).collect()
 }
 
 #[test]
-fn failures_have_a_latency_of_their_own_and_a_count_with_the_operation() {
+fn failures_have_their_own_latency_and_are_counted_with_the_operation() {
     let mut rules = rules(Kind::Hdr, Interval::Op);
-    let mut book = Book::new();
-    book.add(&rules, Operation::Read, Some(Status::NotFound), times(0, 0, 5));
-    assert_eq!(names(&book, &rules), ["READ", "READ-FAILED"]);
-    let metrics = book.metrics(&rules);
+    let mut measurements = Measurements::new();
+    measurements.add(&rules, Operation::Read, Some(Status::NotFound), times(0, 0, 5));
+    assert_eq!(names(&measurements, &rules), ["READ", "READ-FAILED"]);
+    let metrics = measurements.metrics(&rules);
     assert!(metrics[0].series.is_none());
     assert_eq!(metrics[0].returns, [(Status::NotFound, 1)]);
     assert!(metrics[1].returns.is_empty());
 
     rules.tracked.names.push("NOT_FOUND".to_owned());
-    let mut book = Book::new();
-    book.add(&rules, Operation::Read, Some(Status::NotFound), times(0, 0, 5));
-    book.add(&rules, Operation::Read, Some(Status::Error), times(0, 0, 5));
-    let mut found = names(&book, &rules);
-    found.sort();
-    assert_eq!(found, ["READ", "READ-FAILED", "READ-NOT_FOUND"]);
+    let mut measurements = Measurements::new();
+    measurements.add(&rules, Operation::Read, Some(Status::NotFound), times(0, 0, 5));
+    measurements.add(&rules, Operation::Read, Some(Status::Error), times(0, 0, 5));
+    let mut metric_names = names(&measurements, &rules);
+    metric_names.sort();
+    assert_eq!(metric_names, ["READ", "READ-FAILED", "READ-NOT_FOUND"]);
 }
 
 #[test]
-fn the_interval_decides_which_latencies_there_are_and_how_they_are_called() {
+fn the_interval_selects_the_latencies_and_their_names() {
     for (interval, expected, latency) in [
         (Interval::Op, vec!["READ"], 5),
         (Interval::Intended, vec!["READ"], 15),
         (Interval::Both, vec!["READ", "Intended-READ"], 5),
     ] {
         let rules = rules(Kind::Hdr, interval);
-        let mut book = Book::new();
-        book.add(&rules, Operation::Read, Some(Status::Ok), times(0, 10, 15));
-        assert_eq!(names(&book, &rules), expected);
-        let metrics = book.metrics(&rules);
+        let mut measurements = Measurements::new();
+        measurements.add(&rules, Operation::Read, Some(Status::Ok), times(0, 10, 15));
+        assert_eq!(names(&measurements, &rules), expected);
+        let metrics = measurements.metrics(&rules);
         assert_eq!(metrics[0].series.unwrap().hdr().unwrap().max(), latency);
         assert_eq!(metrics[0].returns, [(Status::Ok, 1)]);
         assert!(metrics.get(1).is_none_or(|metric| metric.returns.is_empty()));
@@ -58,15 +58,15 @@ fn the_interval_decides_which_latencies_there_are_and_how_they_are_called() {
 }
 
 #[test]
-fn books_add_up_and_leave_nothing_behind() {
+fn merged_measurements_add_up_and_leave_the_source_empty() {
     let rules = rules(Kind::Hdr, Interval::Op);
-    let (mut all, mut one) = (Book::new(), Book::new());
+    let (mut all, mut one) = (Measurements::new(), Measurements::new());
     for _ in 0..3 {
         one.add(&rules, Operation::Scan, Some(Status::Ok), times(0, 0, 7));
-        all.take(&mut one);
+        all.merge(&mut one);
     }
     assert_eq!(all.returned(Operation::Scan, Status::Ok), 3);
-    assert_eq!(all.returned_at_all(Status::Ok), 3);
+    assert_eq!(all.returned_by_any(Status::Ok), 3);
     assert_eq!(one.returned(Operation::Scan, Status::Ok), 0);
     assert_eq!(all.metrics(&rules)[0].series.unwrap().hdr().unwrap().count(), 3);
 }
@@ -80,7 +80,7 @@ fn lines_of(kind: &Kind, latencies: &[u64]) -> (Vec<Line>, Vec<Line>) {
 }
 
 fn value(lines: &[Line], name: &str) -> Number {
-    lines.iter().find(|(found, _)| found == name).unwrap().1
+    lines.iter().find(|(metric_names, _)| metric_names == name).unwrap().1
 }
 
 #[test]

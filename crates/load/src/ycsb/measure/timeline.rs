@@ -1,11 +1,11 @@
-//! `measurementtype=timeseries`: the mean latency of each span of time.
+//! `measurementtype=timeseries`: the mean latency of each time span.
 
 use std::collections::BTreeMap;
 
 use super::buckets::widened;
 use super::series::{Line, Number};
 
-/// Spans in which something was measured.
+/// Time spans with measurements.
 #[derive(Debug)]
 pub(in crate::ycsb) struct Timeline {
     granularity: u64,
@@ -29,7 +29,7 @@ impl Timeline {
         self.range = widened(self.range, Some((latency, latency)));
     }
 
-    pub(super) fn take(&mut self, other: &mut Self) {
+    pub(super) fn merge(&mut self, other: &mut Self) {
         for (span, (count, sum)) in std::mem::take(&mut other.spans) {
             let own = self.spans.entry(span).or_default();
             *own = (own.0 + count, own.1 + sum);

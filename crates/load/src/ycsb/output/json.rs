@@ -7,13 +7,13 @@ use crate::ycsb::measure::{Metric, Number, Series};
 use crate::ycsb::outcome::Outcome;
 use crate::ycsb::settings::Settings;
 
-/// The object of docs/load/storage.md.
+/// The object described in docs/load/storage.md.
 pub(in crate::ycsb) fn json(outcome: &Outcome, settings: &Settings) -> Value {
     let measurements: Map<String, Value> = outcome
-        .book
+        .measurements
         .metrics(&settings.measuring.rules)
         .iter()
-        .map(|metric| (metric.name.clone(), of_metric(metric)))
+        .map(|metric| (metric.name.clone(), metric_json(metric)))
         .collect();
     let cpu_per_operation = match outcome.cpu_ns {
         Some(cpu) if outcome.done > 0 => json!(cpu as f64 / outcome.done as f64 / 1000.0),
@@ -37,7 +37,7 @@ pub(in crate::ycsb) fn json(outcome: &Outcome, settings: &Settings) -> Value {
     document
 }
 
-/// Names with their units, and numbers.
+/// Flat metrics: names with units, and numbers.
 fn flat(outcome: &Outcome, settings: &Settings) -> Map<String, Value> {
     let mut metrics = Map::new();
     metrics.insert("runtime_ms".to_owned(), json!(outcome.runtime_ms));
@@ -45,7 +45,7 @@ fn flat(outcome: &Outcome, settings: &Settings) -> Map<String, Value> {
     if let Some(cpu) = outcome.cpu_ns {
         metrics.insert("cpu_s".to_owned(), json!(cpu as f64 / 1e9));
     }
-    for metric in outcome.book.metrics(&settings.measuring.rules) {
+    for metric in outcome.measurements.metrics(&settings.measuring.rules) {
         let Some(hdr) = metric.series.and_then(Series::hdr) else { continue };
         let name = metric.name.to_ascii_lowercase().replace('-', "_");
         metrics.insert(format!("{name}_operations"), json!(hdr.count()));
@@ -58,7 +58,7 @@ fn flat(outcome: &Outcome, settings: &Settings) -> Map<String, Value> {
     metrics
 }
 
-fn of_metric(metric: &Metric<'_>) -> Value {
+fn metric_json(metric: &Metric<'_>) -> Value {
     let mut object = Map::new();
     if let Some(hdr) = metric.series.and_then(Series::hdr) {
         object.insert("operations".to_owned(), json!(hdr.count()));
@@ -72,7 +72,7 @@ fn of_metric(metric: &Metric<'_>) -> Value {
         latency.insert("mean".to_owned(), json!(hdr.mean()));
         object.insert("latency_us".to_owned(), Value::Object(latency));
     } else if let Some(series) = metric.series {
-        // The other kinds have their own lines, which are taken as they are.
+        // The other kinds have their own lines, which are copied.
         let (lines, spans) = series.lines(&plain());
         for (name, value) in lines.into_iter().chain(spans) {
             let value = match value {

@@ -1,7 +1,7 @@
-//! The output of a run whose measurements are known, line by line.
+//! The output of a run with known measurements, line by line.
 
 use super::*;
-use crate::ycsb::measure::{Book, Operation, Times};
+use crate::ycsb::measure::{Measurements, Operation, Times};
 use crate::ycsb::properties::Properties;
 use crate::ycsb::settings::Settings;
 use crate::ycsb::store::Status;
@@ -13,24 +13,24 @@ fn settings(text: &str) -> Settings {
     Settings::read(&properties, Phase::Run, Binding::Basic).unwrap()
 }
 
-/// A cleanup, reads that took 1, 2, 3 and 4 us, and an update that found nothing.
+/// A cleanup, reads that took 1, 2, 3 and 4 us, and an update that found no record.
 fn outcome(settings: &Settings) -> Outcome {
     let rules = &settings.measuring.rules;
-    let mut book = Book::new();
+    let mut measurements = Measurements::new();
     let times = |latency: u64| Times { intended: 0, start: 1000, end: 1000 + latency * 1000 };
-    book.add(rules, Operation::Cleanup, None, times(29_190));
+    measurements.add(rules, Operation::Cleanup, None, times(29_190));
     for latency in 1..=4 {
-        book.add(rules, Operation::Read, Some(Status::Ok), times(latency));
+        measurements.add(rules, Operation::Read, Some(Status::Ok), times(latency));
     }
-    book.add(rules, Operation::Update, Some(Status::NotFound), times(7));
+    measurements.add(rules, Operation::Update, Some(Status::NotFound), times(7));
     Outcome {
         began: 0,
         opening_ns: 0,
         runtime_ms: 611,
         done: 1000,
         cpu_ns: Some(5_000_000),
-        book,
-        trouble: None,
+        measurements,
+        first_error: None,
         ended_by: None,
         status_lines: Vec::new(),
     }
@@ -42,7 +42,7 @@ fn text(extra: &str) -> String {
 }
 
 #[test]
-fn lines_are_those_of_ycsb_to_the_letter() {
+fn lines_match_ycsb_exactly() {
     let expected = "\
 [OVERALL], RunTime(ms), 611
 [OVERALL], Throughput(ops/sec), 1636.6612111292961
@@ -84,7 +84,7 @@ fn lines_are_those_of_ycsb_to_the_letter() {
 }
 
 #[test]
-fn percentiles_and_cells_are_shown_as_asked() {
+fn percentiles_and_cells_are_shown_on_request() {
     let text = text("hdrhistogram.percentiles=1,99.99\nmeasurement.histogram.verbose=true");
     assert!(text.contains("[READ], 1stPercentileLatency(us), 1\n"), "{text}");
     assert!(
@@ -95,14 +95,14 @@ fn percentiles_and_cells_are_shown_as_asked() {
 }
 
 #[test]
-fn both_intervals_stand_beside_each_other() {
+fn both_intervals_are_printed() {
     let text = text("measurement.interval=both");
     assert!(text.contains("[Intended-READ], MaxLatency(us), 5\n"), "{text}");
     assert!(!text.contains("[Intended-READ], Return"), "{text}");
 }
 
 #[test]
-fn exporters_of_json_are_json() {
+fn json_exporters_write_json() {
     let array = text("exporter=site.ycsb.measurements.exporter.JSONArrayMeasurementsExporter");
     let array: serde_json::Value = serde_json::from_str(&array).unwrap();
     assert_eq!(array[0]["measurement"], "RunTime(ms)");
@@ -114,7 +114,7 @@ fn exporters_of_json_are_json() {
 }
 
 #[test]
-fn single_latencies_come_with_the_time_of_day() {
+fn raw_latencies_have_the_time_of_day() {
     let settings = settings("measurementtype=hdrhistogram+raw");
     let outcome = outcome(&settings);
     let raw = raw(&outcome, &settings.measuring, 1_700_000_000_000);
@@ -126,7 +126,7 @@ fn single_latencies_come_with_the_time_of_day() {
 }
 
 #[test]
-fn the_document_for_scripts_has_every_percentile_and_flat_metrics() {
+fn the_json_document_has_every_percentile_and_flat_metrics() {
     let settings = settings("");
     let json = json(&outcome(&settings), &settings);
     assert_eq!(json["measurements"]["READ"]["latency_us"]["p99.99"], 4);
@@ -138,14 +138,14 @@ fn the_document_for_scripts_has_every_percentile_and_flat_metrics() {
 }
 
 #[test]
-fn failed_operations_make_a_result_worthless_and_missing_records_do_not() {
+fn failed_operations_void_a_result_and_missing_records_do_not() {
     let settings = settings("");
     let mut outcome = outcome(&settings);
     assert_eq!(outcome.check(), Ok(()));
     let rules = &settings.measuring.rules;
     let times = Times { intended: 0, start: 0, end: 1 };
-    outcome.book.add(rules, Operation::Insert, Some(Status::Error), times);
-    outcome.trouble = Some("IO error: No space left on device: /d/000004.log".to_owned());
+    outcome.measurements.add(rules, Operation::Insert, Some(Status::Error), times);
+    outcome.first_error = Some("IO error: No space left on device: /d/000004.log".to_owned());
     let failure = outcome.check().unwrap_err();
     assert_eq!(failure.exit_code(), 5);
     assert!(failure.to_string().contains("hint: the disk is full"), "{failure}");

@@ -1,18 +1,18 @@
-//! Logical lines of a property file: what is left when comments, blank lines and continuations
-//! are taken care of, each character with its place.
+//! Logical lines of a property file: without comments and blank lines, continuations joined, each
+//! character with its position.
 
-/// A character and where it stands, from 1.
+/// A character and its position, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct PositionedChar {
     character: char,
     pub(super) line: usize,
     pub(super) column: usize,
 }
 
-/// A logical line: at least one character that is no white space, and no comment.
+/// A logical line: at least one character that is not white space, and not a comment.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    spots: Vec<Spot>,
+    characters: Vec<PositionedChar>,
 }
 
 /// White space within a line.
@@ -22,57 +22,55 @@ fn is_space(character: char) -> bool {
 
 /// The logical lines of a text.
 pub(super) fn lines(text: &[char]) -> Vec<Line> {
-    let mut found = Vec::new();
+    let mut lines = Vec::new();
     let mut current = Line::default();
-    for (number, natural) in naturals(text).into_iter().enumerate() {
+    for (number, natural) in physical_lines(text).into_iter().enumerate() {
         let indent = natural.iter().take_while(|character| is_space(**character)).count();
         let body = &natural[indent..];
         let is_comment = matches!(body.first(), None | Some('#' | '!'));
-        if current.spots.is_empty() && is_comment {
+        if current.characters.is_empty() && is_comment {
             continue;
         }
         let backslashes = body.iter().rev().take_while(|character| **character == '\\').count();
         let continues = backslashes % 2 == 1;
         let kept = &body[..body.len() - usize::from(continues)];
-        current.spots.extend(kept.iter().enumerate().map(|(offset, character)| Spot {
-            character: *character,
-            line: number + 1,
-            column: indent + offset + 1,
+        current.characters.extend(kept.iter().enumerate().map(|(offset, character)| {
+            PositionedChar { character: *character, line: number + 1, column: indent + offset + 1 }
         }));
         if !continues {
-            found.push(std::mem::take(&mut current));
+            lines.push(std::mem::take(&mut current));
         }
     }
-    found.push(current);
-    found.retain(|line| !line.spots.is_empty());
-    found
+    lines.push(current);
+    lines.retain(|line| !line.characters.is_empty());
+    lines
 }
 
-/// Lines as they stand, ended by LF, CR or both.
-fn naturals(text: &[char]) -> Vec<&[char]> {
-    let mut found = Vec::new();
+/// Physical lines, ended by LF, CR or both.
+fn physical_lines(text: &[char]) -> Vec<&[char]> {
+    let mut lines = Vec::new();
     let mut rest = text;
     while let Some(end) = rest.iter().position(|character| matches!(character, '\n' | '\r')) {
-        found.push(&rest[..end]);
+        lines.push(&rest[..end]);
         let both = rest[end..].starts_with(&['\r', '\n']);
         rest = &rest[end + 1 + usize::from(both)..];
     }
-    found.push(rest);
-    found
+    lines.push(rest);
+    lines
 }
 
 impl Line {
-    /// The key and the value, both still escaped. The key ends at the first `=`, `:` or white
-    /// space that is not escaped.
-    pub(super) fn split(&self) -> (&[Spot], &[Spot]) {
+    /// The key and the value, both still escaped. The key ends at the first `=`, `:` or white space
+    /// that is not escaped.
+    pub(super) fn split(&self) -> (&[PositionedChar], &[PositionedChar]) {
         let is_separator = |character: char| matches!(character, '=' | ':');
         let mut escaped = false;
-        let end = self.spots.iter().position(|spot| {
+        let end = self.characters.iter().position(|spot| {
             let ends = !escaped && (is_separator(spot.character) || is_space(spot.character));
             escaped = spot.character == '\\' && !escaped;
             ends
         });
-        let (key, rest) = self.spots.split_at(end.unwrap_or(self.spots.len()));
+        let (key, rest) = self.characters.split_at(end.unwrap_or(self.characters.len()));
         let mut value = skip_space(rest);
         if value.first().is_some_and(|spot| is_separator(spot.character)) {
             value = skip_space(&value[1..]);
@@ -81,16 +79,16 @@ impl Line {
     }
 }
 
-fn skip_space(spots: &[Spot]) -> &[Spot] {
-    let spaces = spots.iter().take_while(|spot| is_space(spot.character)).count();
-    &spots[spaces..]
+fn skip_space(characters: &[PositionedChar]) -> &[PositionedChar] {
+    let spaces = characters.iter().take_while(|spot| is_space(spot.character)).count();
+    &characters[spaces..]
 }
 
-/// The text that was meant. An escape of `u` without four hexadecimal digits is the one thing
-/// that Java refuses; the error is its place.
-pub(super) fn unescaped(spots: &[Spot]) -> Result<String, Spot> {
-    let mut units: Vec<u16> = Vec::with_capacity(spots.len());
-    let mut rest = spots.iter();
+/// Resolves escapes. A `\u` without four hexadecimal digits is the only error in Java; returned is
+/// its position.
+pub(super) fn unescaped(characters: &[PositionedChar]) -> Result<String, PositionedChar> {
+    let mut units: Vec<u16> = Vec::with_capacity(characters.len());
+    let mut rest = characters.iter();
     while let Some(spot) = rest.next() {
         let character = if spot.character == '\\' {
             let Some(escaped) = rest.next() else { break };

@@ -1,9 +1,9 @@
-//! Properties that nobody reads: most are meant for other bindings, but one that is nearly the
-//! name of a known property is a slip.
+//! Warnings about unknown properties: most are meant for other bindings, but one that resembles a
+//! known property is probably misspelled.
 
 use super::Properties;
 
-/// What is read here.
+/// All known properties.
 const KNOWN: &[&str] = &[
     "basicdb.verbose",
     "core_workload_insertion_keep_going_on_error",
@@ -69,16 +69,16 @@ const KNOWN: &[&str] = &[
     "zeropadding",
 ];
 
-/// One line for each property that has no meaning and resembles one that has.
+/// One line for each unknown property that resembles a known one.
 pub(in crate::ycsb) fn unknown(properties: &Properties) -> Vec<String> {
     properties
         .names()
         .filter(|(name, _)| !KNOWN.contains(name))
         .filter_map(|(name, origin)| {
-            let meant = KNOWN.iter().find(|known| distance(name, known) <= 2)?;
+            let similar = KNOWN.iter().find(|known| distance(name, known) <= 2)?;
             Some(format!(
-                "warning: {origin}: there is no property `{name}`, it changes nothing\n  hint: \
-                 did you mean `{meant}`?"
+                "warning: {origin}: unknown property `{name}` has no effect\n  hint: \
+                 did you mean `{similar}`?"
             ))
         })
         .collect()
@@ -105,11 +105,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_is_named_with_what_was_meant_and_the_rest_is_left_alone() {
+    fn a_misspelled_property_gets_a_suggestion_and_others_none() {
         let mut properties = Properties::default();
         properties.load("w", b"recordcont=5\nhbase.columnfamily=x\nfieldcount=1").unwrap();
-        let found = unknown(&properties);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].contains("w:1:12") && found[0].contains("`recordcount`"), "{found:?}");
+        let warnings = unknown(&properties);
+        assert_eq!(warnings.len(), 1);
+        assert!(
+            warnings[0].contains("w:1:12") && warnings[0].contains("`recordcount`"),
+            "{warnings:?}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Property files as Java reads them, and mistakes with their places.
+//! Property files as Java reads them, and errors with their positions.
 
 use super::*;
 
@@ -12,9 +12,9 @@ fn refused(text: &str) -> String {
     Properties::default().load("file", text.as_bytes()).unwrap_err().to_string()
 }
 
-/// The examples of the documentation of `Properties.load`, and some of its corners.
+/// The examples from the documentation of `Properties.load`, and some corner cases.
 #[test]
-fn lines_are_split_as_java_splits_them() {
+fn lines_are_split_as_in_java() {
     for (text, key, value) in [
         ("Truth = Beauty", "Truth", "Beauty"),
         ("  Truth:Beauty", "Truth", "Beauty"),
@@ -40,7 +40,7 @@ fn lines_are_split_as_java_splits_them() {
 }
 
 #[test]
-fn comments_and_blank_lines_are_no_properties() {
+fn comments_and_blank_lines_are_ignored() {
     let properties = read("# one=1\n  ! two=2\n\n \t\nthree=3 # not a comment\n# no \\\nfour=4");
     let names: Vec<&str> = properties.names().map(|(name, _)| name).collect();
     assert_eq!(names, ["four", "three"]);
@@ -55,15 +55,15 @@ fn bytes_beyond_ascii_are_latin_1() {
 }
 
 #[test]
-fn a_broken_escape_is_refused_with_line_column_and_remedy() {
-    for (text, place) in [("a=1\nb=x\\u12g4", "file:2:4"), ("\\u12", "file:1:1")] {
+fn an_invalid_escape_is_refused_with_line_column_and_remedy() {
+    for (text, position) in [("a=1\nb=x\\u12g4", "file:2:4"), ("\\u12", "file:1:1")] {
         let message = refused(text);
-        assert!(message.starts_with(place) && message.contains("hint: write four"), "{message}");
+        assert!(message.starts_with(position) && message.contains("hint: write four"), "{message}");
     }
 }
 
 #[test]
-fn a_value_that_makes_no_sense_is_refused_where_it_stands() {
+fn an_invalid_value_is_refused_with_its_position() {
     let properties = read("# x\n  recordcount = 1e6\nreadallfields=ture\nd=uniforn\nw=-1\nz=0");
     let number = properties.number::<u64>("recordcount", 0).unwrap_err().to_string();
     assert!(number.starts_with("file:2:17: `recordcount=1e6`\n  hint: expected"), "{number}");
@@ -77,7 +77,7 @@ fn a_value_that_makes_no_sense_is_refused_where_it_stands() {
 }
 
 #[test]
-fn the_command_line_overrides_files_and_is_named_as_such() {
+fn the_command_line_overrides_files_and_is_named_in_errors() {
     let mut properties = read("a=1");
     properties.set("a", "x");
     let error = properties.number::<u64>("a", 0).unwrap_err().to_string();

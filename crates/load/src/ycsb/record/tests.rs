@@ -4,16 +4,16 @@ use super::*;
 
 fn key(number: u64, padding: usize, ordered: bool) -> String {
     let mut key = b"left over".to_vec();
-    KeySpelling { padding, ordered }.write(number, &mut key);
+    KeyFormat { padding, ordered }.write(number, &mut key);
     String::from_utf8(key).unwrap()
 }
 
 fn shape(fields: u64, length: u64, integrity: bool) -> Shape {
-    Shape::of("field", fields, Lengths::Constant(length), integrity)
+    Shape::new("field", fields, Lengths::Constant(length), integrity)
 }
 
 #[test]
-fn keys_are_spelled_as_ycsb_does() {
+fn keys_are_formatted_as_in_ycsb() {
     assert_eq!(key(0, 1, false), "user6284781860667377211");
     assert_eq!(key(2, 1, false), "user1820151046732198393");
     assert_eq!(key(0, 1, true), "user0");
@@ -22,9 +22,9 @@ fn keys_are_spelled_as_ycsb_does() {
 }
 
 #[test]
-fn a_record_is_laid_out_as_the_java_binding_does() {
+fn a_record_has_the_layout_of_the_java_binding() {
     let mut record = Vec::new();
-    shape(10, 100, false).write(b"user1", &mut Random::of(1, 0), &mut record);
+    shape(10, 100, false).write(b"user1", &mut Random::new(1, 0), &mut record);
     assert_eq!(record.len(), 1140);
     assert_eq!(&record[..14], b"\0\0\0\x06field1\0\0\0\x64");
     let names: Vec<&[u8]> = fields(&record).map(|cell| cell.unwrap().name).collect();
@@ -33,9 +33,9 @@ fn a_record_is_laid_out_as_the_java_binding_does() {
 }
 
 #[test]
-fn an_update_changes_one_field_in_its_place() {
+fn an_update_changes_one_field_in_place() {
     let mut record = Vec::new();
-    shape(3, 5, false).write(b"user1", &mut Random::of(1, 0), &mut record);
+    shape(3, 5, false).write(b"user1", &mut Random::new(1, 0), &mut record);
     let mut changed = Vec::new();
     replace(&record, &[(b"field2", b"new")], &mut changed).unwrap();
     let (old, new): (Vec<_>, Vec<_>) =
@@ -51,9 +51,9 @@ fn an_update_changes_one_field_in_its_place() {
 }
 
 #[test]
-fn a_record_cut_anywhere_is_malformed_and_no_panic() {
+fn a_truncated_record_is_malformed_without_a_panic() {
     let mut record = Vec::new();
-    shape(2, 3, false).write(b"user1", &mut Random::of(1, 0), &mut record);
+    shape(2, 3, false).write(b"user1", &mut Random::new(1, 0), &mut record);
     let whole = fields(&record).next().unwrap().unwrap();
     let first = 8 + whole.name.len() + whole.value.len();
     for cut in (1..record.len()).filter(|cut| *cut != first) {
@@ -62,18 +62,18 @@ fn a_record_cut_anywhere_is_malformed_and_no_panic() {
 }
 
 #[test]
-fn values_that_can_be_checked_follow_from_key_and_field() {
-    // By the lines of CoreWorkload.buildDeterministicValue, run with Java 17.
+fn verifiable_values_are_derived_from_key_and_field() {
+    // Computed with the code of CoreWorkload.buildDeterministicValue on Java 17.
     let mut value = Vec::new();
     integrity(b"user1", "field0", 40, &mut value);
     assert_eq!(String::from_utf8_lossy(&value), "user1:field0:-1268391216:957204686:-1707");
 }
 
 #[test]
-fn a_changed_byte_is_found() {
+fn a_changed_byte_is_detected() {
     let shape = shape(4, 30, true);
     let (mut record, mut scratch) = (Vec::new(), Vec::new());
-    shape.write(b"user1", &mut Random::of(1, 0), &mut record);
+    shape.write(b"user1", &mut Random::new(1, 0), &mut record);
     assert!(shape.is_intact(b"user1", &record, &mut scratch));
     assert!(!shape.is_intact(b"user2", &record, &mut scratch));
     let last = record.len() - 1;

@@ -1,10 +1,10 @@
-//! Values of fields: random printable bytes, or bytes that follow from key and field.
+//! Values of fields: random printable bytes, or bytes derived from key and field.
 
 use crate::ycsb::hash::java_step;
 use crate::ycsb::random::Random;
 
-/// Appends `length` random bytes as YCSB's `RandomByteIterator` makes them: six from 32 random
-/// bits, by masks, so that each is printable.
+/// Appends `length` random bytes like YCSB's `RandomByteIterator`: six from 32 random bits, by
+/// masks, so that each is printable.
 pub(in crate::ycsb) fn fill(length: usize, random: &mut Random, into: &mut Vec<u8>) {
     let from = into.len();
     into.resize(from + length, 0);
@@ -19,15 +19,15 @@ pub(in crate::ycsb) fn fill(length: usize, random: &mut Random, into: &mut Vec<u
     }
 }
 
-/// The last mask reaches the sign bit and nothing beyond it, so that it is all the same whether
-/// the shifts are arithmetic, as in Java, or not.
+/// The last mask reaches the sign bit but nothing beyond it, so that arithmetic shifts, as in Java,
+/// and logical ones give the same result.
 fn six(bits: u32) -> [u8; 6] {
     let part = |shift: u32, mask: u32| ((bits >> shift & mask) + 32) as u8;
     [part(0, 31), part(5, 63), part(10, 95), part(15, 31), part(20, 63), part(25, 95)]
 }
 
-/// Appends the value that `dataintegrity` asks for: key, `:`, field, then again and again `:` and
-/// the Java hash code of all so far, cut at `length`.
+/// Appends the value for `dataintegrity`: key, `:`, field, then repeatedly `:` and the Java hash
+/// code of everything so far, truncated to `length`.
 pub(in crate::ycsb) fn integrity(key: &[u8], field: &str, length: usize, into: &mut Vec<u8>) {
     let from = into.len();
     let mut hash = 0;
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn random_values_have_their_length_and_are_printable() {
-        let mut random = Random::of(1, 0);
+        let mut random = Random::new(1, 0);
         for length in [0, 1, 5, 6, 7, 100] {
             let mut value = b"x".to_vec();
             fill(length, &mut random, &mut value);

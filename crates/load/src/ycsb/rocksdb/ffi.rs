@@ -1,5 +1,5 @@
-//! The one place of the load generators with `unsafe`: RocksDB's C interface, loaded while the
-//! program runs, behind types that cannot be used wrongly. Nothing here decides anything.
+//! The only `unsafe` code of the load generators: RocksDB's C interface, loaded at run time, behind
+//! types that cannot be misused. It contains no other logic.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_void};
@@ -19,7 +19,7 @@ macro_rules! api {
         /// The functions of the library.
         pub(super) struct Api {
             $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-            /// Never dropped: RocksDB keeps threads and static objects of its own.
+            /// Never dropped: RocksDB keeps threads and static objects.
             _library: Library,
         }
 
@@ -27,8 +27,8 @@ macro_rules! api {
             fn from(library: Library) -> Result<Self, libloading::Error> {
                 $(
                     let name = concat!("rocksdb_", stringify!($name), "\0");
-                    // SAFETY: the type is that of the function in rocksdb/c.h, and the pointer
-                    // goes no further than the library, which is kept beside it for ever.
+                    // SAFETY: the type is that of the function in rocksdb/c.h, and the pointer is
+                    // not used beyond the library, which is never unloaded.
                     let $name = unsafe { *library.get(name.as_bytes())? };
                 )*
                 Ok(Self { $($name,)* _library: library })
@@ -45,7 +45,7 @@ impl fmt::Debug for Api {
 }
 
 impl Api {
-    /// Loads the library, once for the process: the named one, or the first of the usual names.
+    /// Loads the library, once per process: the named one, or the first of the usual names.
     pub(super) fn load(named: Option<&str>) -> Result<&'static Self, Failure> {
         static LOADED: OnceLock<Result<Api, Failure>> = OnceLock::new();
         let loaded = LOADED.get_or_init(|| match named {
@@ -67,22 +67,21 @@ impl Api {
             }
         }
         Err(Failure::Unable {
-            what: format!("the RocksDB library cannot be loaded: {reason}"),
-            remedy:
-                "apt install librocksdb7.8 (Debian 12; librocksdb-dev brings it everywhere), or \
-                     name the file with -p rocksdb.library=PATH; the binding `basic` needs none"
-                    .to_owned(),
+            what: format!("cannot load the RocksDB library: {reason}"),
+            remedy: "apt install librocksdb7.8 (Debian 12; elsewhere librocksdb-dev), or \
+                     give the file with -p rocksdb.library=PATH; the binding `basic` needs none"
+                .to_owned(),
         })
     }
 
-    /// Runs a call that may put an error text.
+    /// Runs a call that may set an error text.
     fn checked<T>(&self, call: impl FnOnce(ErrorText) -> T) -> Result<T, String> {
         let mut text: *mut c_char = null_mut();
         let result = call(&raw mut text);
         if text.is_null() {
             return Ok(result);
         }
-        // SAFETY: RocksDB has put a text that ends with NUL, which is ours until it is freed.
+        // SAFETY: RocksDB has set a NUL-terminated text, which we own until it is freed.
         unsafe {
             let message = CStr::from_ptr(text).to_string_lossy().into_owned();
             (self.free)(text.cast());
@@ -90,25 +89,25 @@ impl Api {
         }
     }
 
-    /// The families of a database that is closed.
+    /// The families of a closed database.
     pub(super) fn list_families(&'static self, directory: &Path) -> Result<Vec<String>, String> {
         let path = path_text(directory)?;
         let options = Options::new(self);
         let mut count = 0;
-        // SAFETY: all pointers live through the call.
+        // SAFETY: all pointers are valid during the call.
         let names = self.checked(|error| unsafe {
             (self.list_column_families)(options.object, path.as_ptr(), &raw mut count, error)
         })?;
-        // SAFETY: without an error there are `count` texts, freed here and used no more.
+        // SAFETY: without an error there are `count` texts, freed here and not used afterwards.
         unsafe {
-            let found = texts(names, count);
+            let list = texts(names, count);
             (self.list_column_families_destroy)(names, count);
-            Ok(found)
+            Ok(list)
         }
     }
 
-    /// The options in the latest options file of a folder: those of the database, and those of
-    /// each family. Options that this version does not know are left out if a newer one wrote them.
+    /// The options in the latest options file of a directory: those of the database, and those of
+    /// each family. Options unknown to this version are skipped if a newer one wrote them.
     pub(super) fn load_options(
         &'static self,
         folder: &Path,
@@ -116,8 +115,8 @@ impl Api {
         let path = path_text(folder)?;
         let (mut database, mut names, mut families) = (null_mut(), null_mut(), null_mut());
         let mut count = 0;
-        // SAFETY: all pointers live through the call. The environment is the default one, which
-        // its destructor leaves alone, and the cache is counted by those who use it.
+        // SAFETY: all pointers are valid during the call. The environment is the default one, which
+        // its destructor does not free, and the cache is reference-counted.
         self.checked(|error| unsafe {
             let environment = (self.create_default_env)();
             let cache = (self.cache_create_lru)(8 << 20);
@@ -135,8 +134,8 @@ impl Api {
             (self.cache_destroy)(cache);
             (self.env_destroy)(environment);
         })?;
-        // SAFETY: without an error there are `count` names and options. They are copied before all
-        // is destroyed.
+        // SAFETY: without an error there are `count` names and options. They are copied before they
+        // are destroyed.
         unsafe {
             let copy = |object| Options { api: self, object: (self.options_create_copy)(object) };
             let options: Vec<Options> =
@@ -161,8 +160,8 @@ impl Api {
         let each: Vec<Object> = families.iter().map(|(_, options)| options.object).collect();
         let mut handles = vec![null_mut(); families.len()];
         let count = c_int::try_from(families.len()).map_err(|error| error.to_string())?;
-        // SAFETY: the three arrays have `count` entries each and live through the call, and so do
-        // the texts, which `names` of the line before borrows from.
+        // SAFETY: the three arrays have `count` entries each and are valid during the call, and so
+        // are the texts that `names` borrows from.
         let object = self.checked(|error| unsafe {
             (self.open_column_families)(
                 options.object,
@@ -174,7 +173,7 @@ impl Api {
                 error,
             )
         })?;
-        let database = Database { inner: Arc::new(Inner::of(self, object)) };
+        let database = Database { inner: Arc::new(Inner::new(self, object)) };
         let named = families.iter().zip(handles).map(|((name, _), handle)| {
             (name.clone(), Family { of: database.inner.clone(), object: handle })
         });
@@ -186,9 +185,9 @@ impl Api {
 /// Copies `count` texts.
 ///
 /// # Safety
-/// `list` must point to that many texts that end with NUL.
+/// `list` must point to that many NUL-terminated texts.
 unsafe fn texts(list: *mut *mut c_char, count: usize) -> Vec<String> {
-    // SAFETY: as the caller has promised.
+    // SAFETY: guaranteed by the caller.
     let one = |index| unsafe { CStr::from_ptr(*list.add(index)).to_string_lossy().into_owned() };
     (0..count).map(one).collect()
 }
@@ -211,7 +210,7 @@ pub(super) struct Options {
 impl Options {
     /// RocksDB's defaults.
     pub(super) fn new(api: &'static Api) -> Self {
-        // SAFETY: it takes nothing.
+        // SAFETY: it has no arguments.
         Self { api, object: unsafe { (api.options_create)() } }
     }
 
@@ -274,12 +273,12 @@ impl Options {
 
 impl Drop for Options {
     fn drop(&mut self) {
-        // SAFETY: it was made by `options_create` and is used no more.
+        // SAFETY: it was created by `options_create` and is not used afterwards.
         unsafe { (self.api.options_destroy)(self.object) }
     }
 }
 
-/// An open database. It closes when it and all its families are gone.
+/// An open database. It is closed when it and all its families are dropped.
 #[derive(Debug)]
 pub(super) struct Database {
     inner: Arc<Inner>,
@@ -293,15 +292,15 @@ struct Inner {
     writing: Object,
 }
 
-// SAFETY: RocksDB's own documentation (rocksdb/db.h): a DB is safe for concurrent access from
-// several threads without external synchronisation; options are only read after they were made.
+// SAFETY: by RocksDB's documentation (rocksdb/db.h) a DB is safe for concurrent access from
+// several threads without external synchronisation; options are only read after their creation.
 unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
 
 impl Inner {
-    fn of(api: &'static Api, object: Object) -> Self {
-        // SAFETY: they take nothing.
+    fn new(api: &'static Api, object: Object) -> Self {
+        // SAFETY: they have no arguments.
         let (reading, writing) =
             unsafe { ((api.readoptions_create)(), (api.writeoptions_create)()) };
         Self { api, object, reading, writing }
@@ -310,7 +309,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SAFETY: families hold this alive, so that the database is the last to go.
+        // SAFETY: families keep this alive, so that the database is dropped last.
         unsafe {
             (self.api.readoptions_destroy)(self.reading);
             (self.api.writeoptions_destroy)(self.writing);
@@ -333,32 +332,32 @@ unsafe impl Sync for Family {}
 
 impl Drop for Family {
     fn drop(&mut self) {
-        // SAFETY: the database is still open, for this holds it.
+        // SAFETY: the database is still open, since this holds a reference.
         unsafe { (self.of.api.column_family_handle_destroy)(self.object) }
     }
 }
 
 impl Database {
-    /// Makes a family that is not there.
+    /// Creates a family.
     pub(super) fn create_family(&self, options: &Options, name: &str) -> Result<Family, String> {
         let inner = &self.inner;
         let name = text(name)?;
-        // SAFETY: all pointers live through the call.
+        // SAFETY: all pointers are valid during the call.
         let object = inner.api.checked(|error| unsafe {
             (inner.api.create_column_family)(inner.object, options.object, name.as_ptr(), error)
         })?;
         Ok(Family { of: inner.clone(), object })
     }
 
-    /// The database, if the family is one of its own: RocksDB does not look.
+    /// The database, if the family belongs to it: RocksDB does not check this.
     fn with(&self, family: &Family) -> Result<&Inner, String> {
         match Arc::ptr_eq(&self.inner, &family.of) {
             true => Ok(&self.inner),
-            false => Err("the family is one of another database".to_owned()),
+            false => Err("the family belongs to another database".to_owned()),
         }
     }
 
-    /// Shows a value to `with` where it lies, if there is one.
+    /// Passes a value to `with` without copying, if there is one.
     pub(super) fn get<R>(
         &self,
         family: &Family,
@@ -366,7 +365,7 @@ impl Database {
         with: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>, String> {
         let Inner { api, object, reading, .. } = self.with(family)?;
-        // SAFETY: the key lives through the call.
+        // SAFETY: the key is valid during the call.
         let pinned = api.checked(|error| unsafe {
             (api.get_pinned_cf)(
                 *object,
@@ -380,8 +379,8 @@ impl Database {
         if pinned.is_null() {
             return Ok(None);
         }
-        // A panic of `with` may leak the slice, and nothing worse.
-        // SAFETY: the slice pins the value until it is destroyed, after its last use.
+        // A panic in `with` may leak the slice, but nothing worse.
+        // SAFETY: the slice pins the value until the slice is destroyed, after the last use.
         unsafe {
             let mut length = 0;
             let value = (api.pinnableslice_value)(pinned, &raw mut length);
@@ -394,7 +393,7 @@ impl Database {
     /// Writes a value.
     pub(super) fn put(&self, family: &Family, key: &[u8], value: &[u8]) -> Result<(), String> {
         let Inner { api, object, writing, .. } = self.with(family)?;
-        // SAFETY: key and value live through the call, which copies them.
+        // SAFETY: key and value are valid during the call, which copies them.
         api.checked(|error| unsafe {
             (api.put_cf)(
                 *object,
@@ -409,7 +408,7 @@ impl Database {
         })
     }
 
-    /// Shows the values from `key` on to `with`, until it returns false or there are no more.
+    /// Passes the values from `key` on to `with`, until it returns false or there are no more.
     pub(super) fn scan(
         &self,
         family: &Family,
@@ -417,8 +416,7 @@ impl Database {
         mut with: impl FnMut(&[u8]) -> bool,
     ) -> Result<(), String> {
         let Inner { api, object, reading, .. } = self.with(family)?;
-        // SAFETY: the iterator lives from the first line to the last, and a value until the
-        // iterator moves.
+        // SAFETY: the iterator is valid throughout, and a value until the iterator moves.
         unsafe {
             let iterator = (api.create_iterator_cf)(*object, *reading, family.object);
             (api.iter_seek)(iterator, key.as_ptr().cast(), key.len());
@@ -426,7 +424,7 @@ impl Database {
                 let mut length = 0;
                 let value = (api.iter_value)(iterator, &raw mut length);
                 let goes_on = with(bytes(value, length));
-                // As the Java binding does: it moves on before it looks at the count.
+                // As in the Java binding, the iterator advances before the count is checked.
                 (api.iter_next)(iterator);
                 if !goes_on {
                     break;
@@ -447,6 +445,6 @@ unsafe fn bytes<'b>(start: Text, length: usize) -> &'b [u8] {
     if start.is_null() {
         return &[];
     }
-    // SAFETY: as the caller has promised.
+    // SAFETY: guaranteed by the caller.
     unsafe { std::slice::from_raw_parts(start.cast(), length) }
 }

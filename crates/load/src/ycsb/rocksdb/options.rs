@@ -4,31 +4,31 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-use super::error::{Doing, wrong};
+use super::error::{Action, wrong};
 use super::families::DEFAULT;
 use super::ffi::{Api, Database, Family, Options};
 use crate::failure::Failure;
 use crate::input;
 
-/// RocksJava's budget where `optimizeLevelStyleCompaction` is not told one.
+/// RocksJava's default budget of `optimizeLevelStyleCompaction`.
 const MEMTABLE_BUDGET: u64 = 512 << 20;
-/// What RocksDB 6.2, which the Java binding uses, takes by default, and newer versions do not.
-/// Without them it could not read what was written here.
+/// Defaults of RocksDB 6.2, which the Java binding uses; newer versions have others. Without them
+/// 6.2 could not read the data written here.
 const FORMAT_VERSION: i32 = 2;
 const CRC32C: i8 = 1;
 const BLOCK_CACHE: usize = 8 << 20;
-/// None on the first two levels and Snappy below: `optimizeLevelStyleCompaction` of 7.8 takes LZ4
-/// where it has it.
+/// None on the first two levels and Snappy below: `optimizeLevelStyleCompaction` of 7.8 uses LZ4 if
+/// available.
 const COMPRESSION: [i32; 7] = [0, 0, 1, 1, 1, 1, 1];
 /// `InfoLogLevel.INFO_LEVEL`.
 const INFO: i32 = 1;
 
-/// How a database will be opened.
+/// How a database is opened.
 #[derive(Debug)]
 pub(super) struct Plan {
     database: Options,
     families: Vec<(String, Options)>,
-    /// For a table that is not there yet.
+    /// For a table that does not exist yet.
     pub(super) table: Options,
 }
 
@@ -41,15 +41,15 @@ fn level_style(api: &'static Api) -> Options {
     options
 }
 
-/// Threads for flushes and compactions, by the number of CPUs that the Java machine would see.
+/// Threads for flushes and compactions, by the number of CPUs that Java would report.
 fn threads() -> i32 {
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     i32::try_from(cpus * 2).unwrap_or(i32::MAX)
 }
 
 impl Plan {
-    /// As the Java binding does it without an options file.
-    pub(super) fn of_binding(api: &'static Api, families: &[String]) -> Self {
+    /// As in the Java binding without an options file.
+    pub(super) fn for_binding(api: &'static Api, families: &[String]) -> Self {
         let database = level_style(api);
         database.create_if_missing();
         database.increase_parallelism(threads());
@@ -64,16 +64,17 @@ impl Plan {
     }
 
     /// With an options file of RocksDB. Families that it does not name get the options of its
-    /// family `default`, as the Java binding gives them to a new table.
-    pub(super) fn of_file(
+    /// family `default`, as in the Java binding for a new table.
+    pub(super) fn from_file(
         api: &'static Api,
         file: &Path,
         families: &[String],
     ) -> Result<Self, Failure> {
-        let refused = |text: &str| wrong(Doing::Reading, file, text);
-        let text = input::read(file, input::MOST).map_err(|error| refused(&error.to_string()))?;
-        // The C interface reads only the latest options file of a data directory, so that it is
-        // given one that holds nothing else.
+        let refused = |text: &str| wrong(Action::Reading, file, text);
+        let text =
+            input::read(file, input::MAX_BYTES).map_err(|error| refused(&error.to_string()))?;
+        // The C interface reads only the latest options file of a data directory, so that it gets a
+        // directory with nothing else.
         let folder = Folder::with(&text).map_err(|error| refused(&error.to_string()))?;
         let (database, mut named) = api.load_options(&folder.0).map_err(|text| refused(&text))?;
         let base = |named: &[(String, Options)]| {
@@ -91,12 +92,12 @@ impl Plan {
         Ok(Self { database, table: base(&named), families: named })
     }
 
-    /// The families that will be opened.
+    /// The families to open.
     pub(super) fn families(&self) -> impl Iterator<Item = &str> {
         self.families.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Opens it, or says why not in RocksDB's words.
+    /// Opens it, or returns RocksDB's error text.
     pub(super) fn open(
         &self,
         api: &'static Api,
@@ -106,12 +107,12 @@ impl Plan {
     }
 }
 
-/// A folder with one options file in it, which goes when it is dropped.
+/// A temporary directory with one options file, removed when dropped.
 struct Folder(std::path::PathBuf);
 
 impl Folder {
-    /// Below a folder that everybody may write to: its name cannot be guessed, it must not be there
-    /// before, and nobody else may look into it.
+    /// Creates it in a world-writable directory: with an unpredictable name, only if it does not
+    /// exist, and accessible to its owner alone.
     fn with(text: &[u8]) -> std::io::Result<Self> {
         // The keys of a RandomState come from the kernel's random numbers.
         let number = RandomState::new().build_hasher().finish();
@@ -135,9 +136,9 @@ mod tests {
 
     use super::*;
 
-    /// Root works here too, and a link that somebody has laid there would lead its writing elsewhere.
+    /// This also runs as root, where a prepared link would redirect the write.
     #[test]
-    fn the_folder_of_an_options_file_is_new_and_its_owner_s_alone() {
+    fn the_directory_of_an_options_file_is_new_and_private() {
         let [first, second] = [b"a", b"b"].map(|text| Folder::with(text).unwrap());
         assert_ne!(first.0, second.0);
         let path = first.0.clone();

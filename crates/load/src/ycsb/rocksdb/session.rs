@@ -4,29 +4,29 @@ use super::RocksDb;
 use crate::ycsb::record::{fields, replace};
 use crate::ycsb::store::{NewValue, Session, Status};
 
-/// A thread's part: the store and a buffer for the record that it is changing.
+/// A thread's session: the store, and a buffer for the record being changed.
 pub(in crate::ycsb) struct RocksSession<'s> {
     store: &'s RocksDb,
     changed: Vec<u8>,
 }
 
 impl<'s> RocksSession<'s> {
-    pub(super) fn of(store: &'s RocksDb) -> Self {
+    pub(super) fn new(store: &'s RocksDb) -> Self {
         Self { store, changed: Vec::with_capacity(2048) }
     }
 
     fn failed(&self, text: String) -> Status {
-        self.store.note(text);
+        self.store.note_error(text);
         Status::Error
     }
 
     fn malformed(&self, key: &[u8]) -> Status {
         let key = String::from_utf8_lossy(key);
-        self.failed(format!("the record `{key}` is not laid out as YCSB lays records out"))
+        self.failed(format!("the record `{key}` does not have the layout of YCSB's records"))
     }
 }
 
-/// Takes a record apart, which is what the Java binding does with all that it reads.
+/// Parses the whole record, as the Java binding does on every read.
 fn is_whole(record: &[u8]) -> bool {
     fields(record).all(|cell| cell.is_ok())
 }
@@ -49,20 +49,20 @@ impl Session for RocksSession<'_> {
     }
 
     fn scan(&mut self, key: &[u8], count: u64) -> (Status, u64) {
-        let mut found = 0;
+        let mut count_found = 0;
         if count == 0 {
-            return (Status::Ok, found);
+            return (Status::Ok, count_found);
         }
         let mut whole = true;
         let scanned = self.store.database.scan(&self.store.table, key, |record| {
             whole &= is_whole(record);
-            found += 1;
-            found < count
+            count_found += 1;
+            count_found < count
         });
         match scanned {
-            Ok(()) if whole => (Status::Ok, found),
-            Ok(()) => (self.malformed(key), found),
-            Err(text) => (self.failed(text), found),
+            Ok(()) if whole => (Status::Ok, count_found),
+            Ok(()) => (self.malformed(key), count_found),
+            Err(text) => (self.failed(text), count_found),
         }
     }
 

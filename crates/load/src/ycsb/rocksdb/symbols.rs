@@ -1,15 +1,15 @@
-//! The functions of RocksDB's C interface that are used, as `rocksdb/c.h` declares them (7.8, and
-//! unchanged since 6.8), and the names under which the library is installed.
+//! The functions used of RocksDB's C interface, as declared in `rocksdb/c.h` (7.8, and unchanged
+//! since 6.8), and the names under which the library is installed.
 
 use std::ffi::{c_char, c_void};
 
-/// An object of RocksDB; which one, its name says.
+/// An object of RocksDB; the function tells which.
 pub(super) type Object = *mut c_void;
-/// Where an error text is put, to be freed by `rocksdb_free`.
+/// Where an error text is stored, to be freed by `rocksdb_free`.
 pub(super) type ErrorText = *mut *mut c_char;
 pub(super) type Text = *const c_char;
 
-/// Debian 12, 11 and 13, Ubuntu, others, and what the development package links to.
+/// Debian 12, 11 and 13, Ubuntu, others, and the link name of the development package.
 pub(super) const NAMES: &[&str] = &[
     "librocksdb.so.7.8",
     "librocksdb.so.6.11",

@@ -1,4 +1,4 @@
-//! The binding on the real library, in temporary directories.
+//! The binding with the real library, in temporary directories.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::ycsb::random::Random;
 use crate::ycsb::record::{Shape, fields};
 use crate::ycsb::store::{Session, Status};
 
-/// Whether the library is there; said and counted where it is not.
+/// Whether the library is installed; if not, the test is reported as skipped.
 pub(crate) fn has_library(test: &str) -> bool {
     let loaded = Api::load(None);
     if let Err(reason) = &loaded {
@@ -28,16 +28,16 @@ fn location(directory: &Path) -> Location {
 
 fn record() -> Vec<u8> {
     let mut record = Vec::new();
-    Shape::of("field", 3, Lengths::Constant(8), false).write(
+    Shape::new("field", 3, Lengths::Constant(8), false).write(
         b"k",
-        &mut Random::of(1, 0),
+        &mut Random::new(1, 0),
         &mut record,
     );
     record
 }
 
 #[test]
-fn records_are_there_again_when_the_directory_is_opened_again() {
+fn records_persist_when_the_directory_is_reopened() {
     if !has_library("records_are_there_again_when_the_directory_is_opened_again") {
         return;
     }
@@ -67,10 +67,10 @@ fn a_run_that_was_killed_leaves_a_directory_that_opens() {
     let place = tempfile::tempdir().unwrap();
     let location = location(place.path());
     drop(RocksDb::open(&location).unwrap());
-    // As the Java binding would leave it: the family exists and is not written down.
+    // As the Java binding would leave it: the family exists but is not recorded.
     std::fs::remove_file(location.directory.join("CF_NAMES")).unwrap();
     drop(RocksDb::open(&location).unwrap());
-    // As it leaves it when it closes for the second time.
+    // As the Java binding leaves it after closing a second time.
     std::fs::write(location.directory.join("CF_NAMES"), "default\ndefault\nusertable\n").unwrap();
     RocksDb::open(&location).unwrap();
 }
@@ -106,18 +106,18 @@ fn a_directory_in_use_is_refused_with_its_remedy() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_made_is_refused() {
+fn a_directory_that_cannot_be_created_is_refused() {
     if !has_library("a_directory_that_cannot_be_made_is_refused") {
         return;
     }
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("data"), "a file").unwrap();
     let refused = RocksDb::open(&location(place.path())).unwrap_err().to_string();
-    assert!(refused.contains("cannot make the data directory"), "{refused}");
+    assert!(refused.contains("cannot create the data directory"), "{refused}");
 }
 
 #[test]
-fn a_record_of_something_else_is_an_error_and_no_panic() {
+fn a_foreign_record_is_an_error_without_a_panic() {
     if !has_library("a_record_of_something_else_is_an_error_and_no_panic") {
         return;
     }
@@ -128,7 +128,7 @@ fn a_record_of_something_else_is_an_error_and_no_panic() {
     assert_eq!(session.read(b"user1", None), Status::Error);
     assert_eq!(session.update(b"user1", &[(b"field0", b"x")]), Status::Error);
     assert_eq!(session.scan(b"user1", 1), (Status::Error, 1));
-    assert!(store.trouble().unwrap().contains("`user1` is not laid out"));
+    assert!(store.first_error().unwrap().contains("`user1` does not have the layout"));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn the_options_are_those_of_the_java_binding() {
     drop(RocksDb::open(&location).unwrap());
     let text = latest_options(&location.directory);
     let table = &text[text.find("[CFOptions \"usertable\"]").unwrap()..];
-    // As RocksDB 6.2.2 wrote them for the Java binding.
+    // As written by RocksDB 6.2.2 for the Java binding.
     for option in [
         "write_buffer_size=134217728",
         "min_write_buffer_number_to_merge=2",
@@ -171,7 +171,7 @@ fn latest_options(directory: &Path) -> String {
 }
 
 #[test]
-fn an_options_file_decides_over_the_options() {
+fn an_options_file_overrides_the_options() {
     if !has_library("an_options_file_decides_over_the_options") {
         return;
     }
@@ -195,7 +195,7 @@ fn an_options_file_decides_over_the_options() {
 }
 
 #[test]
-fn a_library_that_is_not_there_is_named_with_the_package_that_has_it() {
+fn a_missing_library_is_reported_with_its_package() {
     let failure = Api::try_names(&["libassay-absent.so.1"]).unwrap_err();
     assert_eq!(failure.exit_code(), 4);
     let text = failure.to_string();

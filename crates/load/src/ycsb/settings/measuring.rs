@@ -16,7 +16,7 @@ pub(in crate::ycsb) enum Exporter {
     JsonArray,
 }
 
-/// What is measured and how it is shown.
+/// What is measured and how it is presented.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::ycsb) struct Measuring {
     pub(in crate::ycsb) rules: Rules,
@@ -68,7 +68,7 @@ impl Measuring {
 
 fn kind(properties: &Properties) -> Result<Kind, Failure> {
     let buckets = Kind::Buckets(properties.positive("histogram.buckets", 1000)? as usize);
-    // The start is known when the run begins.
+    // The start is set when the run begins.
     let granularity = properties.positive("timeseries.granularity", 1000)?;
     let two = |second: &Kind| Kind::Two(Box::new(Kind::Hdr), Box::new(second.clone()));
     let kinds = [

@@ -1,4 +1,4 @@
-//! Settings by property, and what is refused.
+//! Settings by property, and refused values.
 
 use super::*;
 use crate::ycsb::measure::Kind;
@@ -37,14 +37,14 @@ fn defaults_are_those_of_ycsb() {
 const NO_RECORDCOUNT: u64 = 2_147_483_647;
 
 #[test]
-fn a_target_is_shared_by_the_threads() {
+fn a_target_is_divided_among_the_threads() {
     let settings = read("recordcount=10\noperationcount=100\ntarget=500\nthreadcount=2").unwrap();
     assert_eq!(settings.tick, Some(4_000_000));
     assert_eq!(read("threadcount=8\noperationcount=3").unwrap().threads, 3);
 }
 
 #[test]
-fn mistakes_are_refused_with_place_and_remedy() {
+fn mistakes_are_refused_with_position_and_remedy() {
     for (text, part) in [
         ("requestdistribution=zipfan", "file:1:21: `requestdistribution=zipfan`"),
         ("\nfieldlengthdistribution=normal", "file:2:25"),
@@ -59,7 +59,7 @@ fn mistakes_are_refused_with_place_and_remedy() {
         ("dataintegrity=true\nfieldlengthdistribution=uniform", "needs `fieldlengthdistribution="),
         ("fieldlengthdistribution=histogram\nfieldlengthhistogram=/absent", "cannot be read"),
         ("threadcount=0", "above 0"),
-        ("readproportion=-1", "from 0 on"),
+        ("readproportion=-1", "of at least 0"),
         ("hdrhistogram.fileoutput=true", "not written here"),
     ] {
         let message = refused(text);

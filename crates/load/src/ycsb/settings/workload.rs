@@ -10,23 +10,23 @@ use crate::ycsb::distribution::{
 };
 use crate::ycsb::measure::Operation;
 use crate::ycsb::properties::Properties;
-use crate::ycsb::record::{KeySpelling, Shape};
+use crate::ycsb::record::{KeyFormat, Shape};
 
-/// `recordcount=0` means this many.
+/// The meaning of `recordcount=0`.
 const NO_COUNT: u64 = i32::MAX as u64;
 
-/// What the operations are.
+/// Properties of the operations and records.
 #[derive(Debug, Clone)]
 pub(in crate::ycsb) struct Workload {
-    /// Records that are there when the operations begin.
+    /// Records that exist when the operations begin.
     pub(in crate::ycsb) records: u64,
-    /// The first that this run inserts, or asks for.
+    /// The first record that this run inserts or accesses.
     pub(in crate::ycsb) insert_start: u64,
-    pub(in crate::ycsb) spelling: KeySpelling,
+    pub(in crate::ycsb) spelling: KeyFormat,
     pub(in crate::ycsb) shape: Arc<Shape>,
-    /// None when all proportions are 0, which only loading allows.
+    /// `None` if all proportions are 0, which only loading allows.
     pub(in crate::ycsb) mix: Option<Weighted<Operation>>,
-    /// Operations that write, as a part of all.
+    /// Fraction of operations that write.
     pub(in crate::ycsb) writes: f64,
     pub(in crate::ycsb) keys: Keys,
     pub(in crate::ycsb) scan_lengths: Lengths,
@@ -34,7 +34,7 @@ pub(in crate::ycsb) struct Workload {
     pub(in crate::ycsb) retries: Retries,
 }
 
-/// What happens when an insertion of the loading phase fails.
+/// What to do when an insertion of the loading phase fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ycsb) struct Retries {
     pub(in crate::ycsb) limit: u64,
@@ -51,14 +51,14 @@ impl Workload {
         let range = range(properties, records)?;
         let (mix, writes) = mix(properties)?;
         let inserts = properties.weight("insertproportion", 0.0)?;
-        // Java chooses fields of reads too; what is not looked at here is checked all the same.
+        // Java also chooses fields for reads; properties that are not used here are still checked.
         for flag in ["readallfields", "readallfieldsbyname"] {
             properties.flag(flag, true)?;
         }
         Ok(Self {
             records,
             insert_start: range.low,
-            spelling: KeySpelling {
+            spelling: KeyFormat {
                 padding: properties.number("zeropadding", 1)?,
                 ordered: properties.text("insertorder", "hashed") != "hashed",
             },
@@ -107,11 +107,11 @@ fn mix(properties: &Properties) -> Result<(Option<Weighted<Operation>>, f64), Fa
     };
     let reads = |operation| matches!(operation, Operation::Read | Operation::Scan);
     let all = sum(|_| true).max(f64::MIN_POSITIVE);
-    Ok((Weighted::of(&weights), 1.0 - sum(reads) / all))
+    Ok((Weighted::new(&weights), 1.0 - sum(reads) / all))
 }
 
-/// Fields of a record: their names are in memory.
-const MOST_FIELDS: u64 = 1 << 20;
+/// Maximum number of fields per record: their names are in memory.
+const MAX_FIELDS: u64 = 1 << 20;
 
 fn shape(properties: &Properties) -> Result<Shape, Failure> {
     let integrity = properties.flag("dataintegrity", false)?;
@@ -122,11 +122,11 @@ fn shape(properties: &Properties) -> Result<Shape, Failure> {
     }
     let prefix = properties.text("fieldnameprefix", "field");
     let fields = properties.positive("fieldcount", 10)?;
-    if fields > MOST_FIELDS {
-        let remedy = format!("a record has {MOST_FIELDS} fields at the most");
+    if fields > MAX_FIELDS {
+        let remedy = format!("a record has at most {MAX_FIELDS} fields");
         return Err(properties.refuse("fieldcount", &remedy));
     }
-    Ok(Shape::of(prefix, fields, lengths, integrity))
+    Ok(Shape::new(prefix, fields, lengths, integrity))
 }
 
 fn field_lengths(properties: &Properties) -> Result<Lengths, Failure> {
@@ -147,8 +147,8 @@ fn scan_lengths(properties: &Properties) -> Result<Lengths, Failure> {
     between(properties, "minscanlength", ends, zipfian)
 }
 
-/// Lengths that a zipfian distribution chooses among: the weight of each is added up first.
-const MOST_LENGTHS: u64 = 1 << 26;
+/// Maximum number of lengths of a zipfian distribution: it sums up the weight of each first.
+const MAX_LENGTHS: u64 = 1 << 26;
 
 fn between(
     properties: &Properties,
@@ -159,9 +159,10 @@ fn between(
     if low > high {
         return Err(properties.refuse(key, &format!("expected at most {high}, the longest")));
     }
-    if zipfian && high - low > MOST_LENGTHS {
-        let remedy =
-            format!("a zipfian choice among more than {MOST_LENGTHS} takes hours to begin");
+    if zipfian && high - low > MAX_LENGTHS {
+        let remedy = format!(
+            "a zipfian distribution over more than {MAX_LENGTHS} values takes hours to set up"
+        );
         return Err(properties.refuse(key, &remedy));
     }
     Ok(match zipfian {
@@ -172,12 +173,12 @@ fn between(
 
 fn histogram(properties: &Properties) -> Result<Histogram, Failure> {
     let path = properties.text("fieldlengthhistogram", "hist.txt");
-    let text = input::text(Path::new(path), input::MOST).map_err(|error| {
+    let text = input::text(Path::new(path), input::MAX_BYTES).map_err(|error| {
         let remedy = format!("the histogram `{path}` cannot be read: {error}");
         properties.refuse("fieldlengthhistogram", &remedy)
     })?;
     Histogram::parse(&text)
-        .map_err(|(line, wanted)| Failure::usage(format!("{path}:{line}: {wanted}")))
+        .map_err(|(line, expected)| Failure::usage(format!("{path}:{line}: {expected}")))
 }
 
 fn keys(
@@ -190,8 +191,8 @@ fn keys(
     let choices = names.map(|name| (name, name));
     Ok(match properties.choice("requestdistribution", "uniform", &choices)? {
         "zipfian" => {
-            // The key space is that at the end, so that popular keys stay where they are: inserts
-            // are foreseen twice over.
+            // The key space is that at the end of the run, so that popular keys keep their
+            // position: twice the expected inserts are allowed for.
             let operations: u64 = properties.number("operationcount", 0)?;
             let expected = (operations as f64 * inserts * 2.0) as u64;
             Keys::Zipfian(Scrambled::over(

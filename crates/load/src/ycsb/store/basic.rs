@@ -1,5 +1,5 @@
-//! The store that stores nothing (YCSB's `BasicDB` with `basicdb.verbose=false`): what the client
-//! itself costs, and its output without any store.
+//! A store without storage (YCSB's `BasicDB` with `basicdb.verbose=false`): the cost of the client
+//! itself, and its output without any store.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl Store for Basic {
         Ok(())
     }
 
-    fn trouble(&self) -> Option<String> {
+    fn first_error(&self) -> Option<String> {
         None
     }
 }

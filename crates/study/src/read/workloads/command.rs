@@ -1,9 +1,9 @@
-//! Workloads with `use = "command"`: any program, and where its numbers stand.
+//! Workloads with `use = "command"`: any program, and where its metrics are in its output.
 
 use std::ops::Range;
 
 use assay_diagnostic::{Diagnostic, closest};
-use assay_workload::{GIVEN, Metric, Source};
+use assay_workload::{Metric, PLACEHOLDERS, Source};
 
 use super::texts;
 use crate::code;
@@ -18,11 +18,11 @@ pub(super) fn read(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
     if let Some(at) = section.get("command") {
         words = texts(reader, at);
         for (index, word) in words.iter().enumerate() {
-            let place = reader.places.get(&format!("{}[{index}]", at.path)).cloned();
-            known_names(reader, word, place.unwrap_or_else(|| at.span.clone()));
+            let span = reader.spans.get(&format!("{}[{index}]", at.path)).cloned();
+            known_names(reader, word, span.unwrap_or_else(|| at.span.clone()));
         }
     } else if !section.has("command") {
-        section.missing(reader, "command", "the program and its words");
+        section.missing(reader, "command", "the program and its arguments");
     }
     Tool::Command {
         words,
@@ -30,26 +30,28 @@ pub(super) fn read(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
     }
 }
 
-/// A name in braces is a factor or something that the run gives. Other braces are the program's.
+/// Checks that names in braces are factors or placeholders. Other braces belong to the program.
 fn known_names(reader: &mut Reader<'_>, word: &str, span: Range<usize>) {
-    let known = |name: &&str| reader.factors.iter().any(|f| f == name) || GIVEN.contains(name);
+    let known =
+        |name: &&str| reader.factors.iter().any(|f| f == name) || PLACEHOLDERS.contains(name);
     let unknown: Vec<&str> = identifiers(word).filter(|name| !known(name)).collect();
     for name in unknown {
-        let names = reader.factors.iter().map(String::as_str).chain(GIVEN.iter().copied());
+        let names = reader.factors.iter().map(String::as_str).chain(PLACEHOLDERS.iter().copied());
         let hint = match closest(name, names) {
             Some(meant) => format!("did you mean `{{{meant}}}`?"),
             None => format!(
                 "write a factor, or one of {}; a shell variable is written `$NAME`",
-                GIVEN.iter().map(|name| format!("`{{{name}}}`")).collect::<Vec<_>>().join(", ")
+                PLACEHOLDERS
+                    .iter()
+                    .map(|name| format!("`{{{name}}}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
             ),
         };
         reader.add(
-            Diagnostic::error(
-                code::UNDEFINED_FACTOR,
-                format!("`{{{name}}}` names no factor of this study"),
-            )
-            .at(span.clone(), "expected the name of a factor in braces")
-            .hint(hint),
+            Diagnostic::error(code::UNDEFINED_FACTOR, format!("unknown factor `{{{name}}}`"))
+                .at(span.clone(), "expected the name of a factor in braces")
+                .hint(hint),
         );
     }
 }
@@ -70,7 +72,7 @@ fn source(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Source> {
     let (key, from) = match (section.text("pattern"), section.text("json")) {
         (Some(pattern), other) => {
             if other.is_some() {
-                let why = "`pattern` says already where the number stands";
+                let why = "`pattern` already locates the number";
                 section.misplaced(reader, "json", why, "remove one of the two");
             }
             ("pattern", Source::Pattern(pattern.to_owned()))
@@ -78,7 +80,7 @@ fn source(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Source> {
         (None, Some(pointer)) => ("json", Source::Json(pointer.to_owned())),
         (None, None) => {
             if !section.has("pattern") && !section.has("json") {
-                section.missing(reader, "pattern", "where the number stands, or `json`");
+                section.missing(reader, "pattern", "where the number is, or `json`");
             }
             return None;
         }
@@ -92,7 +94,7 @@ fn source(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Source> {
         reader.add(
             Diagnostic::error(code::METRIC_SOURCE, format!("{}: {mistake}", section.subject(key)))
                 .at(at.span.clone(), expected)
-                .hint("the last match counts; the first group in parentheses holds the number"),
+                .hint("the last match is used; the first group in parentheses is the number"),
         );
     }
     None

@@ -1,4 +1,4 @@
-//! Workloads with `use = "fio"`: options, or a job file as it is.
+//! Workloads with `use = "fio"`: options, or an existing job file.
 
 use assay_diagnostic::Diagnostic;
 
@@ -13,8 +13,8 @@ pub(super) fn read(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
         section.misplaced(
             reader,
             "args",
-            "a job file brings its own options",
-            "write the options into the job file, or remove `jobfile`",
+            "a job file has its own options",
+            "write the options in the job file, or remove `jobfile`",
         );
         return job_file(reader, section);
     }
@@ -30,7 +30,7 @@ fn args(reader: &mut Reader<'_>, section: &Section<'_>) -> Vec<(String, Template
     };
     let mut args = vec![];
     for (name, key_span, at) in reader.entries(table) {
-        reader.places.insert(format!("{}#key", at.path), key_span);
+        reader.spans.insert(format!("{}#key", at.path), key_span);
         if let Some(value) = reader.templated(&at, &format!("the option `{name}`")) {
             args.push((name.to_owned(), value));
         }
@@ -67,7 +67,7 @@ fn job_file(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
     Tool::FioJobFile { path, text }
 }
 
-/// The jobs of a job file: the names of its sections, [global] left out.
+/// The jobs of a job file: the names of its sections except [global].
 fn job_sections(text: &str) -> impl Iterator<Item = &str> {
     text.lines()
         .filter_map(|line| line.trim().strip_prefix('[')?.split_once(']'))

@@ -1,6 +1,6 @@
 //! Workloads of a kind of the registry: their `args`.
 
-use assay_workload::GIVEN;
+use assay_workload::PLACEHOLDERS;
 
 use crate::reader::{At, Reader};
 use crate::section::Section;
@@ -15,15 +15,15 @@ pub(super) fn read(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -
 fn args(reader: &mut Reader<'_>, table: &At<'_>) -> Vec<(String, Vec<Templated<Scalar>>)> {
     let mut args = vec![];
     for (name, key_span, at) in reader.entries(table) {
-        reader.places.insert(format!("{}#key", at.path), key_span);
+        reader.spans.insert(format!("{}#key", at.path), key_span);
         let what = format!("the option `{name}`");
-        let values = with_given(reader, |reader| match at.value.is_array() {
+        let values = with_placeholders(reader, |reader| match at.value.is_array() {
             true => {
                 let elements = reader.elements(&at);
                 elements.iter().map(|element| reader.templated(element, &what)).collect()
             }
             false => {
-                // Kept under the path of a list of one, so that later checks find its place.
+                // Recorded under the path of a list of one, so that later checks find its location.
                 let only = reader.at(at.value, at.span.clone(), format!("{}[0]", at.path));
                 reader.templated(&only, &what).map(|value| vec![value])
             }
@@ -35,14 +35,14 @@ fn args(reader: &mut Reader<'_>, table: &At<'_>) -> Vec<(String, Vec<Templated<S
     args
 }
 
-/// Reads with the names of what the run gives beside the factors. A factor of such a name hides
-/// it.
-pub(super) fn with_given<'l, T>(
+/// Reads with the placeholders of the run in addition to the factors. A factor of the same name
+/// hides a placeholder.
+pub(super) fn with_placeholders<'l, T>(
     reader: &mut Reader<'l>,
     read: impl FnOnce(&mut Reader<'l>) -> T,
 ) -> T {
     let factors = reader.factors.len();
-    reader.factors.extend(GIVEN.iter().map(|name| (*name).to_owned()));
+    reader.factors.extend(PLACEHOLDERS.iter().map(|name| (*name).to_owned()));
     let read = read(reader);
     reader.factors.truncate(factors);
     read

@@ -1,5 +1,5 @@
-//! Tests that failed are run once more, alone and last. One that passes then depends on what else the
-//! machine does: it counts as passed and is named as flaky, with what it said when it failed.
+//! Failed tests are run once more, alone and last. One that then passes depends on the load of the machine:
+//! it counts as passed and is listed as flaky, with the output of its failure.
 
 use crate::binary::Binary;
 use crate::pass::{Failure, Pass, Which};
@@ -7,7 +7,7 @@ use crate::pass::{Failure, Pass, Which};
 /// More failures than these are a defect, not a busy machine: nothing is run again.
 const MOST: usize = 3;
 
-/// Runs the failed tests again, counts those that pass as passed, and returns what they said at first.
+/// Runs the failed tests again, counts those that pass as passed, and returns the output of their failures.
 pub(crate) fn run(binaries: &[Binary], passes: &mut [Pass]) -> Vec<Failure> {
     let failed: usize = passes.iter().map(|pass| pass.failed).sum();
     let mut flaky = Vec::new();
@@ -29,12 +29,12 @@ pub(crate) fn run(binaries: &[Binary], passes: &mut [Pass]) -> Vec<Failure> {
     flaky
 }
 
-/// Whether the test of this name, after that of its binary, passes with nothing beside it.
+/// Whether the test of this name, prefixed by that of its binary, passes when run alone.
 fn passes_alone(binaries: &[Binary], name: &str) -> bool {
     let of_binary = |binary: &Binary| name.strip_prefix(&binary.name)?.strip_prefix(' ');
-    let found = binaries.iter().find_map(|binary| Some((binary, of_binary(binary)?)));
+    let match_of_name = binaries.iter().find_map(|binary| Some((binary, of_binary(binary)?)));
     // The failure of a whole binary names no test.
-    let Some((binary, test)) = found else { return false };
+    let Some((binary, test)) = match_of_name else { return false };
     println!("again, alone: {name}");
     let pass = Pass::run(binary, &Which::These(vec![test.to_owned()]));
     pass.failed == 0 && pass.passed == 1

@@ -1,26 +1,26 @@
-//! `assay-suite`: runs the tests of the workspace as fast as they allow. Each test binary is run for
-//! what only computes first, several side by side, and then for the tests that asked for the host
-//! meanwhile (`assay_test_support::host_lock`), one after the other; a few that failed are run again at the end.
-//! Ends with what failed, what was skipped and why, the slowest tests, and one line with the counts.
+//! `assay-suite`: runs the tests of the workspace as fast as possible. Each test binary is first run for the
+//! tests that only compute, several binaries in parallel, and then for the tests that requested the host
+//! (`assay_test_support::host_lock`), one after another; a few failed tests are run again at the end. The
+//! output ends with failures, skipped tests with reasons, the slowest tests, and one line with the counts.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod account;
 mod again;
 mod binary;
-mod lanes;
 mod pass;
+mod scheduler;
 
 use std::process::ExitCode;
 use std::time::Instant;
 
 const USAGE: &str = "usage: assay-suite FILE [--quick] [--only WORD], after scripts/test has built";
 
-/// Which tests are run.
+/// Selection of the tests to run.
 #[derive(Debug, Default)]
 struct Choice {
-    /// Only those that need neither root, network nor guests.
+    /// Only tests that need neither root, network nor guests.
     quick: bool,
-    /// A crate, or a part of the names of tests.
+    /// A crate, or a substring of the names of tests.
     only: Option<String>,
 }
 
@@ -45,13 +45,13 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    // What a shell starts in the background ignores SIGINT, and so would the programs that tests interrupt.
+    // Background processes of a shell ignore SIGINT, and so would the programs that tests interrupt.
     assay_kernel::signal::ignore_none();
     let begun = Instant::now();
     let binaries = binary::all(&built);
-    let mut passes = lanes::run(&binaries, &choice);
+    let mut passes = scheduler::run(&binaries, &choice);
     let flaky = again::run(&binaries, &mut passes);
-    let account = account::Account::of(&passes, &flaky, choice.quick);
+    let account = account::Account::new(&passes, &flaky, choice.quick);
     println!("\n{}", account.text());
     println!("tests took {} s", begun.elapsed().as_secs());
     println!("{}", account.counts());

@@ -1,5 +1,5 @@
-//! One run of a test binary, and what its tests said. libtest tells the time of each test on a stable
-//! toolchain too, where it is asked as the compiler's own bootstrap asks.
+//! One run of a test binary and the results of its tests. libtest reports the time of each test on a stable
+//! toolchain as well, if bootstrap mode is enabled.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -11,56 +11,56 @@ use serde_json::Value;
 
 use crate::binary::Binary;
 
-/// Tests that take more seconds are told as they end, so that somebody who waits sees what for.
-const TOLD: f64 = 2.0;
+/// Tests that take more seconds are printed as they end, to show progress.
+const SLOW: f64 = 2.0;
 
-/// Which tests of a binary are run.
+/// The tests of a binary to run.
 #[derive(Debug, Clone)]
 pub(crate) enum Which {
-    /// Those whose names contain this, where it says so; those that ask for the host are put off.
+    /// Tests whose names contain the filter, if any; those that need the host are deferred.
     Computing { filter: Option<String>, threads: usize },
-    /// These, one after the other.
+    /// These tests, one after another.
     These(Vec<String>),
 }
 
-/// A test that was put off.
+/// A deferred test.
 #[derive(Debug, Clone)]
-pub(crate) struct Later {
+pub(crate) struct Deferred {
     pub(crate) name: String,
-    pub(crate) turn: Turn,
+    pub(crate) kind: Kind,
 }
 
-/// What a test that was put off waits for.
+/// What a deferred test waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Kind {
     /// The host, with nothing else running.
     Quiet,
     /// The host.
     Busy,
-    /// A guest: any time but beside those that measure.
+    /// A guest: any time except while others measure.
     Guest,
 }
 
-/// A test that has failed.
+/// A failed test.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) name: String,
-    pub(crate) said: String,
+    pub(crate) output: String,
 }
 
-/// What came of it.
+/// Results of one run.
 #[derive(Debug, Default)]
 pub(crate) struct Pass {
-    /// Tests that ended well, those that were put off or skipped among them.
+    /// Tests that passed, including deferred and skipped ones.
     pub(crate) passed: usize,
-    /// Tests that failed, also those that a binary has not told of by name.
+    /// Tests that failed, including those not reported by name.
     pub(crate) failed: usize,
     pub(crate) ignored: usize,
-    /// What each test took, in seconds, by its name with that of its binary.
+    /// Seconds of each test, by its name prefixed by that of its binary.
     pub(crate) times: Vec<(f64, String)>,
     pub(crate) failures: Vec<Failure>,
-    pub(crate) later: Vec<Later>,
-    /// Tests that did not run, and why.
+    pub(crate) later: Vec<Deferred>,
+    /// Tests that did not run, with reasons.
     pub(crate) skipped: Vec<(String, String)>,
 }
 
@@ -68,28 +68,28 @@ impl Pass {
     /// Runs a binary to its end.
     pub(crate) fn run(binary: &Binary, which: &Which) -> Self {
         let mut pass = Self::default();
-        let place = match tempfile::tempdir() {
-            Ok(place) => place,
+        let folder = match tempfile::tempdir() {
+            Ok(folder) => folder,
             Err(error) => return pass.broken(binary, format!("no temporary folder: {error}")),
         };
-        let noise = place.path().join("stderr");
-        let ended = command(binary, which, place.path(), &noise)
+        let stderr_path = folder.path().join("stderr");
+        let ended = command(binary, which, folder.path(), &stderr_path)
             .and_then(|command| pass.follow(binary, command));
-        // What libtest does not catch says nothing while all goes well.
+        // Output that libtest does not capture is irrelevant while all tests pass.
         if pass.failed > 0 || !matches!(ended, Ok(None)) {
-            print!("{}", fs::read_to_string(&noise).unwrap_or_default());
+            print!("{}", fs::read_to_string(&stderr_path).unwrap_or_default());
         }
-        pass.skipped = lines(&place.path().join("skips"));
-        // A test may ask more than once, and is measuring if it says so at all.
-        let asked = lines(&place.path().join("later"));
-        let names: BTreeSet<String> = asked.iter().map(|(_, name)| name.clone()).collect();
-        let has = |word: &str, name: &String| asked.contains(&(word.to_owned(), name.clone()));
-        let turn = |name: &String| match name {
-            name if has("quiet", name) => Turn::Quiet,
-            name if has("busy", name) => Turn::Busy,
-            _ => Turn::Guest,
+        pass.skipped = lines(&folder.path().join("skips"));
+        // A test may request the host more than once, and counts as measuring if any request does.
+        let requests = lines(&folder.path().join("later"));
+        let names: BTreeSet<String> = requests.iter().map(|(_, name)| name.clone()).collect();
+        let has = |word: &str, name: &String| requests.contains(&(word.to_owned(), name.clone()));
+        let kind = |name: &String| match name {
+            name if has("quiet", name) => Kind::Quiet,
+            name if has("busy", name) => Kind::Busy,
+            _ => Kind::Guest,
         };
-        pass.later = names.into_iter().map(|name| Later { turn: turn(&name), name }).collect();
+        pass.later = names.into_iter().map(|name| Deferred { kind: kind(&name), name }).collect();
         match ended {
             Ok(None) => pass,
             Ok(Some(why)) => pass.broken(binary, why),
@@ -97,14 +97,14 @@ impl Pass {
         }
     }
 
-    /// A binary that did not come to its end is a failure of its own.
-    fn broken(mut self, binary: &Binary, said: String) -> Self {
+    /// A binary that did not run to its end counts as a failure.
+    fn broken(mut self, binary: &Binary, output: String) -> Self {
         self.failed += 1;
-        self.failures.push(Failure { name: binary.name.clone(), said });
+        self.failures.push(Failure { name: binary.name.clone(), output });
         self
     }
 
-    /// Reads what the tests say until the end, and returns why the binary itself failed, if so.
+    /// Processes the test events until the end, and returns why the binary itself failed, if so.
     fn follow(&mut self, binary: &Binary, mut command: Command) -> io::Result<Option<String>> {
         let mut child = command.spawn()?;
         let mut whole = false;
@@ -117,7 +117,7 @@ impl Pass {
                     self.take_counts(&event);
                 }
                 Ok(event) if event["type"].is_string() => {}
-                // What a program says that a test has started.
+                // Output of a program that a test has started.
                 _ => println!("{line}"),
             }
         }
@@ -130,12 +130,12 @@ impl Pass {
         let name = format!("{} {own}", binary.name);
         let Some(seconds) = event["exec_time"].as_f64() else { return };
         if event["event"] == "failed" {
-            let said = event["stdout"].as_str().unwrap_or_default().to_owned();
-            // All of it at once: the end repeats its first lines.
-            println!("FAILED {name} ({seconds:.1} s)\n{said}");
-            self.failures.push(Failure { name: name.clone(), said });
+            let output = event["stdout"].as_str().unwrap_or_default().to_owned();
+            // Printed at once, since the end repeats only its first lines.
+            println!("FAILED {name} ({seconds:.1} s)\n{output}");
+            self.failures.push(Failure { name: name.clone(), output });
         }
-        if seconds > TOLD {
+        if seconds > SLOW {
             println!("{seconds:6.1} s  {name}");
         }
         self.times.push((seconds, name));
@@ -149,7 +149,12 @@ impl Pass {
     }
 }
 
-fn command(binary: &Binary, which: &Which, place: &Path, noise: &Path) -> io::Result<Command> {
+fn command(
+    binary: &Binary,
+    which: &Which,
+    place: &Path,
+    stderr_path: &Path,
+) -> io::Result<Command> {
     let mut command = Command::new(&binary.path);
     command
         .args(["-Z", "unstable-options", "--format", "json", "--report-time"])
@@ -159,7 +164,7 @@ fn command(binary: &Binary, which: &Which, place: &Path, noise: &Path) -> io::Re
         .env("ASSAY_TEST_SKIPS", place.join("skips"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(File::create(noise)?);
+        .stderr(File::create(stderr_path)?);
     match which {
         Which::Computing { filter, threads } => {
             command.args(["--test-threads", &threads.to_string()]).args(filter);

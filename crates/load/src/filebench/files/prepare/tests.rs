@@ -1,4 +1,4 @@
-//! File sets on a real directory.
+//! File sets in a real directory.
 
 use std::fs;
 
@@ -25,9 +25,9 @@ fn set(path: &Path, entries: u64) -> FileSet {
     }
 }
 
-fn made(set: &FileSet) -> Result<Ready, Failure> {
-    let source = Drand48::of_founders();
-    let mut draws = Draws { source: &source, rand: Rand::seeded(1), own: Own::seeded(1) };
+fn create(set: &FileSet) -> Result<Ready, Failure> {
+    let source = Drand48::unseeded();
+    let mut draws = Draws { source: &source, rand: Rand::seeded(1), own: ThreadRandom::seeded(1) };
     prepare(set, &mut draws, 1, &mut |_| {}, &|_, _| {})
 }
 
@@ -39,30 +39,30 @@ fn sizes(ready: &Ready) -> Vec<u64> {
 #[test]
 fn all_files_have_their_size_and_all_directories_exist() {
     let place = tempfile::tempdir().unwrap();
-    let ready = made(&FileSet { leafdirs: 7, ..set(place.path(), 100) }).unwrap();
+    let ready = create(&FileSet { leafdirs: 7, ..set(place.path(), 100) }).unwrap();
     assert_eq!(sizes(&ready), vec![5000; 100]);
     let leafdirs = (0..7).filter(|at| ready.root.join(ready.leafdirs.text(*at)).is_dir());
     assert_eq!(leafdirs.count(), 7);
-    assert_eq!(ready.file_picks.existing(), 100);
+    assert_eq!(ready.file_pool.existing(), 100);
 }
 
 #[test]
 fn about_as_many_exist_as_the_percentage_says() {
     let place = tempfile::tempdir().unwrap();
     let some = FileSet { prealloc: 80, size: Amount::Fixed(0), ..set(place.path(), 1000) };
-    let ready = made(&some).unwrap();
-    let found = sizes(&ready).len();
+    let ready = create(&some).unwrap();
+    let existing = sizes(&ready).len();
     // Five standard deviations of a binomial distribution around 800.
-    assert!((found as f64 - 800.0).abs() < 5.0 * 160f64.sqrt(), "{found}");
-    assert_eq!(ready.file_picks.existing(), found);
-    let none = made(&FileSet { prealloc: 0, ..some }).unwrap();
-    assert_eq!((sizes(&none).len(), none.file_picks.existing()), (0, 0));
+    assert!((existing as f64 - 800.0).abs() < 5.0 * 160f64.sqrt(), "{existing}");
+    assert_eq!(ready.file_pool.existing(), existing);
+    let none = create(&FileSet { prealloc: 0, ..some }).unwrap();
+    assert_eq!((sizes(&none).len(), none.file_pool.existing()), (0, 0));
 }
 
 #[test]
-fn many_makers_make_the_same_set() {
+fn parallel_creation_makes_the_same_set() {
     let place = tempfile::tempdir().unwrap();
-    let ready = made(&FileSet { paralloc: true, ..set(place.path(), 300) }).unwrap();
+    let ready = create(&FileSet { paralloc: true, ..set(place.path(), 300) }).unwrap();
     assert_eq!(sizes(&ready), vec![5000; 300]);
 }
 
@@ -71,21 +71,28 @@ fn a_tree_that_is_reused_is_cut_and_filled_to_its_sizes() {
     let place = tempfile::tempdir().unwrap();
     let reusing = FileSet { reuse: true, ..set(place.path(), 3) };
     let path = |ready: &Ready, at| ready.root.join(ready.files.text(at));
-    let first = made(&reusing).unwrap();
+    let first = create(&reusing).unwrap();
     fs::write(path(&first, 0), vec![7; 9000]).unwrap();
     fs::remove_file(path(&first, 1)).unwrap();
     fs::write(path(&first, 2), vec![7; 5000]).unwrap();
-    let again = made(&reusing).unwrap();
+    let again = create(&reusing).unwrap();
     assert_eq!(sizes(&again), [5000; 3]);
-    assert_eq!(fs::read(path(&again, 2)).unwrap()[0], 7, "what had its size was left alone");
-    assert!(!again.made_now);
+    assert_eq!(
+        fs::read(path(&again, 2)).unwrap()[0],
+        7,
+        "a file of the right size is not rewritten"
+    );
+    assert!(!again.is_new);
 }
 
 #[test]
-fn what_is_missing_or_refused_is_told_with_its_remedy() {
+fn missing_or_refused_directories_are_reported_with_a_remedy() {
     let place = tempfile::tempdir().unwrap();
-    let failure = made(&set(&place.path().join("nowhere"), 1)).unwrap_err().to_string();
-    assert!(failure.contains("nowhere/set") && failure.contains("make the directory"), "{failure}");
+    let failure = create(&set(&place.path().join("nowhere"), 1)).unwrap_err().to_string();
+    assert!(
+        failure.contains("nowhere/set") && failure.contains("create the directory"),
+        "{failure}"
+    );
     let trusting = FileSet { trusttree: true, ..set(place.path(), 1) };
-    assert!(made(&trusting).unwrap_err().to_string().contains("cannot open"));
+    assert!(create(&trusting).unwrap_err().to_string().contains("cannot open"));
 }

@@ -1,10 +1,10 @@
-//! Byte ranges of a source text, made safe and made human.
+//! Locations: byte ranges of a source text, and lines and columns.
 
 use std::ops::Range;
 
 use serde::Serialize;
 
-/// A place as editors count it, from 1.
+/// A location as counted by editors, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Position {
     pub(crate) line: usize,
@@ -14,15 +14,15 @@ pub(crate) struct Position {
     pub(crate) offset: usize,
 }
 
-/// The range within the text, its ends on the boundaries of characters. A parser may point past
-/// the end of a text that stops too early.
+/// Restricts the range to the text and moves its ends to character boundaries. A parser may point
+/// past the end of a truncated text.
 pub(crate) fn clamp(span: &Range<usize>, source: &str) -> Range<usize> {
     let start = floor_boundary(source, span.start);
     let end = floor_boundary(source, span.end).max(start);
     start..end
 }
 
-/// Where the byte `offset` stands.
+/// The line and column of the byte `offset`.
 pub(crate) fn position(offset: usize, source: &str) -> Position {
     let offset = floor_boundary(source, offset);
     let before = &source[..offset];
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_past_the_end_or_inside_a_character_is_moved_back() {
+    fn a_location_past_the_end_or_inside_a_character_is_moved_back() {
         let source = "\u{e9}";
         assert_eq!(clamp(&(1..99), source), 0..2);
         assert_eq!(position(99, source).offset, 2);

@@ -1,15 +1,15 @@
-//! Promises across trials, and references: whether the factors and levels that they name exist.
+//! Checks that the factors and levels named by cross-trial promises and references exist.
 
 use assay_diagnostic::{Diagnostic, Severity, closest};
 
 use super::{Check, measures};
 use crate::code;
 use crate::combination::combinations;
-use crate::level::level_of;
+use crate::level::find_level;
 use crate::reader::quoted;
 use crate::syntax::{Bindings, Factor, Promise, Relation};
 
-/// A promise across trials.
+/// Checks a cross-trial promise.
 pub(super) fn promise(check: &mut Check<'_>, promise: &Promise, path: &str) {
     match &promise.is {
         Relation::Ratio { of, to, at_least, at_most } => {
@@ -26,12 +26,12 @@ pub(super) fn promise(check: &mut Check<'_>, promise: &Promise, path: &str) {
     }
 }
 
-/// The levels whose trials a promise or a reference is about.
+/// Checks the levels that restrict the trials of a promise or a reference.
 pub(super) fn under(check: &mut Check<'_>, named: &Bindings, path: &str) {
     levels(check, named, path);
 }
 
-/// What `leave_out` names, and whether it leaves anything.
+/// Checks the levels in `leave_out`, and that at least one trial is left.
 pub(super) fn left_out(check: &mut Check<'_>) {
     let study = check.study;
     for (index, left) in study.design.leave_out.iter().enumerate() {
@@ -42,7 +42,8 @@ pub(super) fn left_out(check: &mut Check<'_>) {
                 levels(check, &one, &format!("design.leave_out[{index}]"));
             }
             if named.is_empty() {
-                let message = format!("`{factor}` has no level here: nothing is left out");
+                let message =
+                    format!("`{factor}` has an empty list of levels: nothing is left out");
                 let finding = Diagnostic::error(code::EMPTY_LIST, message)
                     .hint("write a level, or remove the table");
                 check.add_at(&path, "expected a level of this factor", finding);
@@ -54,12 +55,12 @@ pub(super) fn left_out(check: &mut Check<'_>) {
             code::NOTHING_IS_LEFT,
             "`leave_out` leaves no combination of the factors",
         )
-        .hint("name more factors in a table of it: only what has all of its levels is left out");
-        check.add_at("design.leave_out", "expected at least one trial to be left", finding);
+        .hint("name more factors per table: a combination is left out if it has a level of each of them");
+        check.add_at("design.leave_out", "expected at least one remaining trial", finding);
     }
 }
 
-/// What `[[references]]` refer to.
+/// Checks what `[[references]]` refer to.
 pub(super) fn references(check: &mut Check<'_>) {
     for (index, reference) in check.study.references.iter().enumerate() {
         let path = format!("references[{index}]");
@@ -74,16 +75,16 @@ pub(super) fn references(check: &mut Check<'_>) {
     }
 }
 
-/// Warns of a promise that a single repeat cannot decide, whatever it finds.
+/// Warns of a promise that a single repeat cannot decide.
 pub(super) fn one_repeat(check: &mut Check<'_>, promise: &Promise, path: &str) {
     if check.study.design.repeats > 1 {
         return;
     }
     let finding = Diagnostic::warning(
         code::ONE_REPEAT,
-        format!("one repeat cannot decide a promise about `{}`", promise.measure),
+        format!("one repeat cannot decide the promise about `{}`", promise.measure),
     )
-    .hint("write `repeats = 3` or more under [design]: the interval comes from their scatter");
+    .hint("write `repeats = 3` or more under [design]: the interval is computed over repeats");
     check.add_at(path, "expected two repeats or more in this study", finding);
 }
 
@@ -91,7 +92,7 @@ fn levels(check: &mut Check<'_>, named: &Bindings, path: &str) {
     for (name, level) in named {
         let path = format!("{path}.{name}");
         let Some(factor) = factor(check, name, &path) else { continue };
-        if level_of(factor, level).is_some() {
+        if find_level(factor, level).is_some() {
             continue;
         }
         let known: Vec<String> = factor.values.iter().map(ToString::to_string).collect();
@@ -101,23 +102,23 @@ fn levels(check: &mut Check<'_>, named: &Bindings, path: &str) {
             None => format!("the levels of `{name}` are {}", quoted(&known)),
         };
         let message = format!("the factor `{name}` has no level `{level}`");
-        let finding = about_levels(check, code::UNDEFINED_LEVEL, message).hint(hint);
+        let finding = level_finding(check, code::UNDEFINED_LEVEL, message).hint(hint);
         check.add_at(&path, "expected a level of this factor", finding);
     }
 }
 
-/// In a study file a level that does not exist is a slip. Where the command line took levels away
-/// (`--set`), the trials that are left are still worth running, and the judge says what is missing.
-fn about_levels(check: &Check<'_>, code: &'static str, message: String) -> Diagnostic {
+/// In a study file an unknown level is an error. If the command line removed levels (`--set`), the
+/// remaining trials are still worth running, and the judge reports what is missing.
+fn level_finding(check: &Check<'_>, code: &'static str, message: String) -> Diagnostic {
     let severity = if check.has_text() { Severity::Error } else { Severity::Warning };
     Diagnostic { severity, ..Diagnostic::error(code, message) }
 }
 
-/// The factor of that name; a name of none is reported.
+/// The factor of that name; an unknown name is reported.
 fn factor<'s>(check: &mut Check<'s>, name: &str, path: &str) -> Option<&'s Factor> {
     let factors = &check.study.factors;
-    if let Some(found) = factors.iter().find(|factor| factor.name == name) {
-        return Some(found);
+    if let Some(factor) = factors.iter().find(|one| one.name == name) {
+        return Some(factor);
     }
     let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
     let hint = match closest(name, names.iter().copied()) {
@@ -125,7 +126,7 @@ fn factor<'s>(check: &mut Check<'s>, name: &str, path: &str) -> Option<&'s Facto
         None if names.is_empty() => "the study has no factors".to_owned(),
         None => format!("the factors are {}", quoted(&names)),
     };
-    let message = format!("`{name}` names no factor of this study");
+    let message = format!("unknown factor `{name}`");
     let finding = Diagnostic::error(code::UNDEFINED_FACTOR, message).hint(hint);
     check.add_at(path, "expected the name of a factor", finding);
     None
@@ -138,13 +139,13 @@ fn over(check: &mut Check<'_>, name: &str, path: &str) {
         return;
     }
     let message = format!("the factor `{name}` has one level, which is equal to itself");
-    let finding = about_levels(check, code::FEW_LEVELS, message)
+    let finding = level_finding(check, code::FEW_LEVELS, message)
         .hint(format!("give `{name}` two levels or more, or compare over another factor"));
     check.add_at(&path, "expected a factor with two levels or more", finding);
 }
 
-/// Both sides of a ratio name the same factors, and not the same levels. A side without any was
-/// reported where it was read.
+/// Checks that both sides of a ratio name the same factors and different levels. An empty side was
+/// reported when it was read.
 fn sides(check: &mut Check<'_>, of: &Bindings, to: &Bindings, path: &str) {
     if of.is_empty() || to.is_empty() {
         return;
@@ -155,8 +156,8 @@ fn sides(check: &mut Check<'_>, of: &Bindings, to: &Bindings, path: &str) {
         };
         let name = missing(of, to).or_else(|| missing(to, of)).unwrap_or_default();
         (
-            format!("`of` and `to` name different factors: `{name}` stands in one of them only"),
-            format!("name a level of `{name}` in both; a factor in neither is held"),
+            format!("`of` and `to` name different factors: `{name}` is in one of them only"),
+            format!("name a level of `{name}` in both; factors in neither are held constant"),
         )
     } else if of == to {
         (
@@ -177,6 +178,6 @@ fn bounds(check: &mut Check<'_>, at_least: Option<f64>, at_most: Option<f64>, pa
     }
     let message = format!("the ratio cannot be at least {low} and at most {high}");
     let finding =
-        Diagnostic::error(code::OUT_OF_RANGE, message).hint("exchange the two, or leave one out");
+        Diagnostic::error(code::OUT_OF_RANGE, message).hint("swap the two, or remove one");
     check.add_at(&format!("{path}.at_most"), "expected no less than `at_least`", finding);
 }

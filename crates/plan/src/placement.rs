@@ -1,30 +1,30 @@
-//! Where workloads run: places of the study as CPUs and nodes of this host.
+//! Placement of workloads: `place` of the study as CPUs and nodes of this host.
 
 use std::collections::BTreeMap;
 
 use assay_facts::HostFacts;
 use assay_knob::KernelVersion;
 use assay_run_folder::PlacementRecord;
-use assay_study::{Bindings, Group, Place, Study, Templated};
+use assay_study::{Bindings, Group, Placement, Study, Templated};
 use assay_units::{CpuChoice, CpuSet, MemoryPolicy, NodeSet};
 
 use crate::refusal::Refusal;
 
-/// The place of one workload.
+/// The placement of one workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlacementPlan {
-    /// As it goes into the record.
+    /// In the form of the record.
     pub record: PlacementRecord,
-    /// The CPUs that it may run on.
+    /// The CPUs on which it may run.
     pub cpus: Option<CpuSet>,
     /// Its memory policy.
     pub memory: Option<MemoryPolicy>,
-    /// Its huge pages: `default`, `advised` or `never`.
+    /// Transparent huge pages: `default`, `advised` or `never`.
     pub huge_pages: Option<String>,
 }
 
 impl PlacementPlan {
-    /// ` on CPUs 0-1 with memory interleave:0-1`, as it follows what is placed.
+    /// ` on CPUs 0-1 with memory interleave:0-1`, as a suffix of the workload.
     pub(crate) fn describe(&self) -> String {
         let cpus = self.cpus.as_ref().map(|cpus| format!(" on CPUs {cpus}"));
         let memory = self.memory.as_ref().map(|memory| format!(" with memory {memory}"));
@@ -33,15 +33,15 @@ impl PlacementPlan {
     }
 }
 
-/// Every workload of the trial that has a place, by its name in the trial.
-pub(crate) fn plan_places(
+/// Every workload of the trial that has a placement, by its name in the trial.
+pub(crate) fn plan_placements(
     study: &Study,
     facts: &HostFacts,
     factors: &Bindings,
     refusals: &mut Vec<Refusal>,
 ) -> Vec<PlacementPlan> {
     let mut planner = Planner { study, facts, factors, refusals, plans: Vec::new() };
-    planner.groups(&study.groups, None, &Place::default());
+    planner.groups(&study.groups, None, &Placement::default());
     planner.plans
 }
 
@@ -54,50 +54,51 @@ struct Planner<'p> {
 }
 
 impl Planner<'_> {
-    fn groups(&mut self, groups: &[Group], outer: Option<&str>, around: &Place) {
+    fn groups(&mut self, groups: &[Group], outer: Option<&str>, outer_placement: &Placement) {
         for group in groups {
-            let place = over(group.place.as_ref(), around);
+            let placement = inherit(group.place.as_ref(), outer_placement);
             let count = group.count.resolve(self.factors).unwrap_or(1);
             for index in 1..=count {
                 let own =
                     if count > 1 { format!("{}{index}", group.name) } else { group.name.clone() };
                 let name = outer.map_or_else(|| own.clone(), |outer| format!("{outer}/{own}"));
                 for workload in &group.run {
-                    let place = over(self.study.workload_places.get(workload), &place);
-                    if place != Place::default() {
-                        self.workload(&name, workload, &place);
+                    let placement =
+                        inherit(self.study.workload_placements.get(workload), &placement);
+                    if placement != Placement::default() {
+                        self.workload(&name, workload, &placement);
                     }
                 }
-                self.groups(&group.groups, Some(&name), &place);
+                self.groups(&group.groups, Some(&name), &placement);
             }
         }
     }
 
-    fn workload(&mut self, group: &str, workload: &str, place: &Place) {
+    fn workload(&mut self, group: &str, workload: &str, placement: &Placement) {
         let name = format!("{}.{workload}", group.replace('/', "."));
-        // Members of a group need the same: said of the workload, it is said once.
-        match plan(place, self.facts, self.factors, (group, &name), workload) {
+        // Members of a group need the same; equal refusals are merged later.
+        match plan(placement, self.facts, self.factors, (group, &name), workload) {
             Ok(plan) => self.plans.push(plan),
             Err(refusal) => self.refusals.push(refusal),
         }
     }
 }
 
-/// What an inner place says, and what the one around it says for the rest.
-fn over(inner: Option<&Place>, around: &Place) -> Place {
-    let Some(inner) = inner else { return around.clone() };
-    let first = |inner: &Option<Templated<String>>, around: &Option<Templated<String>>| {
-        inner.clone().or_else(|| around.clone())
+/// The inner placement, completed by that of the group around it.
+fn inherit(inner: Option<&Placement>, outer: &Placement) -> Placement {
+    let Some(inner) = inner else { return outer.clone() };
+    let first = |inner: &Option<Templated<String>>, outer: &Option<Templated<String>>| {
+        inner.clone().or_else(|| outer.clone())
     };
-    Place {
-        cpus: first(&inner.cpus, &around.cpus),
-        memory: first(&inner.memory, &around.memory),
-        huge_pages: first(&inner.huge_pages, &around.huge_pages),
+    Placement {
+        cpus: first(&inner.cpus, &outer.cpus),
+        memory: first(&inner.memory, &outer.memory),
+        huge_pages: first(&inner.huge_pages, &outer.huge_pages),
     }
 }
 
 fn plan(
-    place: &Place,
+    placement: &Placement,
     facts: &HostFacts,
     factors: &Bindings,
     (group, name): (&str, &str),
@@ -105,7 +106,7 @@ fn plan(
 ) -> Result<PlacementPlan, Refusal> {
     // The checker has resolved and parsed every value.
     let text = |value: &Option<Templated<String>>| value.as_ref()?.resolve(factors).ok();
-    let (asked_cpus, asked_memory) = (text(&place.cpus), text(&place.memory));
+    let (asked_cpus, asked_memory) = (text(&placement.cpus), text(&placement.memory));
     let cpus = match asked_cpus.as_deref().map(str::parse) {
         Some(Ok(choice)) => Some(cpus(&choice, facts, workload)?),
         _ => None,
@@ -114,7 +115,7 @@ fn plan(
         Some(Ok(policy)) => Some(memory(policy, facts, workload)?),
         _ => None,
     };
-    let huge_pages = text(&place.huge_pages);
+    let huge_pages = text(&placement.huge_pages);
     if let Some(mode) = &huge_pages {
         let since = if mode == "advised" { (6, 18) } else { (3, 15) };
         needs_kernel(facts, workload, &format!("huge_pages = {mode}"), since)?;
@@ -132,47 +133,50 @@ fn plan(
 }
 
 fn cpus(choice: &CpuChoice, facts: &HostFacts, workload: &str) -> Result<CpuSet, Refusal> {
-    let of = format!("`cpus = {choice}` of workload `{workload}`");
-    let found = match choice {
+    let subject = format!("`cpus = {choice}` of workload `{workload}`");
+    let cpus = match choice {
         CpuChoice::List(cpus) => cpus.clone(),
-        CpuChoice::Nodes(nodes) => of_nodes(nodes, facts, &of)?,
-        CpuChoice::Siblings(count) => siblings(*count, facts, &of)?,
-        CpuChoice::SeparateCores(count) => separate(*count, facts, &of)?,
+        CpuChoice::Nodes(nodes) => cpus_of_nodes(nodes, facts, &subject)?,
+        CpuChoice::Siblings(count) => siblings(*count, facts, &subject)?,
+        CpuChoice::SeparateCores(count) => separate(*count, facts, &subject)?,
     };
-    let absent: CpuSet = found.iter().filter(|cpu| !facts.cpus.allowed.contains(*cpu)).collect();
+    let absent: CpuSet = cpus.iter().filter(|cpu| !facts.cpus.allowed.contains(*cpu)).collect();
     if !absent.is_empty() {
         return Err(Refusal::new(
-            format!("{of} needs the CPUs {absent}; this process may use {}", facts.cpus.allowed),
-            "name CPUs that are there, or run in a guest (`assay lab run`)",
+            format!(
+                "{subject} needs the CPUs {absent}; this process may use {}",
+                facts.cpus.allowed
+            ),
+            "name available CPUs, or run in a guest (`assay lab run`)",
         ));
     }
-    Ok(found)
+    Ok(cpus)
 }
 
-fn of_nodes(nodes: &NodeSet, facts: &HostFacts, of: &str) -> Result<CpuSet, Refusal> {
+fn cpus_of_nodes(nodes: &NodeSet, facts: &HostFacts, subject: &str) -> Result<CpuSet, Refusal> {
     let mut cpus = Vec::new();
     for id in nodes.iter() {
         let node = facts.nodes.iter().find(|node| node.id == id);
         let node = node.filter(|node| !node.cpus.is_empty());
-        let Some(node) = node else { return Err(needs_nodes(of, facts)) };
+        let Some(node) = node else { return Err(needs_nodes(subject, facts)) };
         cpus.extend(node.cpus.iter());
     }
     Ok(cpus.into_iter().collect())
 }
 
-/// Threads per core of the fullest core.
+/// Threads of the core with the most threads.
 fn threads(facts: &HostFacts) -> usize {
     facts.cpus.cores.iter().map(CpuSet::len).max().unwrap_or(1)
 }
 
-fn siblings(count: Option<u16>, facts: &HostFacts, of: &str) -> Result<CpuSet, Refusal> {
+fn siblings(count: Option<u16>, facts: &HostFacts, subject: &str) -> Result<CpuSet, Refusal> {
     let threads = threads(facts);
     if threads < 2 {
         return Err(Refusal::new(
             format!(
-                "{of} needs a core with two threads (SMT), and every core of this host has one"
+                "{subject} needs a core with two threads (SMT), but every core of this host has one"
             ),
-            "run it on a machine with SMT switched on: /sys/devices/system/cpu/smt/active is 1 there",
+            "run it on a machine with SMT enabled (/sys/devices/system/cpu/smt/active is 1)",
         ));
     }
     let count = count.map_or(threads, usize::from);
@@ -186,7 +190,7 @@ fn siblings(count: Option<u16>, facts: &HostFacts, of: &str) -> Result<CpuSet, R
     if !count.is_multiple_of(threads) || full.len() < count {
         return Err(Refusal::new(
             format!(
-                "{of} needs whole cores of {threads} threads; this host has {}",
+                "{subject} needs whole cores of {threads} threads; this host has {}",
                 full.len() / threads
             ),
             format!("write a multiple of {threads}, at most {}", full.len()),
@@ -195,10 +199,10 @@ fn siblings(count: Option<u16>, facts: &HostFacts, of: &str) -> Result<CpuSet, R
     Ok(full.into_iter().take(count).collect())
 }
 
-fn separate(count: Option<u16>, facts: &HostFacts, of: &str) -> Result<CpuSet, Refusal> {
+fn separate(count: Option<u16>, facts: &HostFacts, subject: &str) -> Result<CpuSet, Refusal> {
     let count = count.map_or_else(|| threads(facts).max(2), usize::from);
     let firsts: Vec<u16> = facts.cpus.cores.iter().filter_map(|core| core.iter().next()).collect();
-    // Cores of one node, if it has enough of them: else memory would differ as well.
+    // Prefer cores of one node, because otherwise memory would differ as well.
     let within = facts.nodes.iter().find_map(|node| {
         let inside: Vec<u16> =
             firsts.iter().copied().filter(|cpu| node.cpus.contains(*cpu)).collect();
@@ -207,7 +211,7 @@ fn separate(count: Option<u16>, facts: &HostFacts, of: &str) -> Result<CpuSet, R
     let cores = within.unwrap_or(firsts);
     if cores.len() < count {
         return Err(Refusal::new(
-            format!("{of} needs {count} cores; this host has {}", cores.len()),
+            format!("{subject} needs {count} cores; this host has {}", cores.len()),
             "write fewer, or run on a machine with more cores",
         ));
     }
@@ -219,11 +223,11 @@ fn memory(
     facts: &HostFacts,
     workload: &str,
 ) -> Result<MemoryPolicy, Refusal> {
-    let of = format!("`memory = {policy}` of workload `{workload}`");
+    let subject = format!("`memory = {policy}` of workload `{workload}`");
     if let Some(nodes) = policy.nodes()
         && !nodes.is_subset(&facts.memory_nodes)
     {
-        return Err(needs_nodes(&of, facts));
+        return Err(needs_nodes(&subject, facts));
     }
     let since = match policy {
         MemoryPolicy::Local => (3, 8),
@@ -235,11 +239,11 @@ fn memory(
     Ok(policy)
 }
 
-fn needs_nodes(of: &str, facts: &HostFacts) -> Refusal {
-    let most = facts.nodes.len();
+fn needs_nodes(subject: &str, facts: &HostFacts) -> Refusal {
+    let count = facts.nodes.len();
     Refusal::new(
         format!(
-            "{of} needs NUMA nodes that this host lacks: it has {most} ({} with memory)",
+            "{subject} needs NUMA nodes that this host lacks: it has {count} ({} with memory)",
             facts.memory_nodes
         ),
         "run it on a NUMA machine, or in a guest: `assay lab run STUDY --nodes 2`",
@@ -256,20 +260,20 @@ fn needs_kernel(
     match KernelVersion::parse(&facts.kernel) {
         Some(kernel) if kernel < since => Err(Refusal::new(
             format!("`{what}` of workload `{workload}` needs Linux {since}; this is {kernel}"),
-            "leave it out, or run on a newer kernel (`assay lab run STUDY --kernel`)",
+            "remove it, or run on a newer kernel (`assay lab run STUDY --kernel`)",
         )),
         _ => Ok(()),
     }
 }
 
-/// The part of anonymous memory that should be on each node; empty where nothing is promised of
-/// single nodes. Weights of weighted interleaving are known only when the trial runs.
+/// The fraction of anonymous memory expected on each node; empty if the policy does not determine
+/// it. Weights of weighted interleaving are known only when the trial runs.
 fn pages(
     memory: Option<&MemoryPolicy>,
     cpus: Option<&CpuSet>,
     facts: &HostFacts,
 ) -> BTreeMap<u16, f64> {
-    let all_on = |nodes: &[u16]| match nodes {
+    let on_single = |nodes: &[u16]| match nodes {
         [only] => BTreeMap::from([(*only, 1.0)]),
         _ => BTreeMap::new(),
     };
@@ -278,17 +282,17 @@ fn pages(
             nodes.iter().map(|node| (node, 1.0 / nodes.len() as f64)).collect()
         }
         Some(MemoryPolicy::Bind(nodes) | MemoryPolicy::Preferred(nodes)) => {
-            all_on(&nodes.iter().collect::<Vec<u16>>())
+            on_single(&nodes.iter().collect::<Vec<u16>>())
         }
         Some(MemoryPolicy::PreferredMany(_) | MemoryPolicy::WeightedInterleave(_)) => {
             BTreeMap::new()
         }
-        // Where it runs is where its memory comes from, also without a policy of its own.
+        // Memory comes from the node of the CPU, with and without these policies.
         Some(MemoryPolicy::FirstTouch | MemoryPolicy::Local) | None => {
             let Some(cpus) = cpus else { return BTreeMap::new() };
             let holds = |node: &&assay_facts::Node| node.cpus.iter().any(|cpu| cpus.contains(cpu));
             let nodes: Vec<u16> = facts.nodes.iter().filter(holds).map(|node| node.id).collect();
-            all_on(&nodes)
+            on_single(&nodes)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Promises across trials: `ratio`, and `equal` over the levels of a factor.
+//! Cross-trial promises: `ratio`, and `equal` over the levels of a factor.
 
 use assay_diagnostic::Diagnostic;
 
@@ -9,13 +9,13 @@ use crate::section::Section;
 use crate::syntax::{Bindings, Pairs, Relation, Scalar};
 use crate::value::kind;
 
-/// Keys that mean something across trials alone.
+/// Keys of cross-trial promises only.
 const KEYS: [&str; 6] = ["of", "over", "pairs", "at_least", "at_most", "group"];
 
-/// Reports the keys that a promise of one trial cannot have.
+/// Reports keys that a promise about single trials cannot have.
 pub(super) fn refuse_keys(reader: &mut Reader<'_>, section: &Section<'_>, word: &str) {
     for name in KEYS {
-        let why = format!("`is = \"{word}\"` is about each trial by itself");
+        let why = format!("`is = \"{word}\"` applies to each trial by itself");
         let remedy = match name {
             "at_least" | "at_most" => format!("write `is = \"{name}\"` with the bound as `value`"),
             "over" | "pairs" => format!("write `is = \"equal\"`, or remove `{name}`"),
@@ -29,22 +29,22 @@ pub(super) fn refuse_keys(reader: &mut Reader<'_>, section: &Section<'_>, word: 
 pub(super) fn ratio(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
     for name in ["over", "pairs", "value"] {
         let remedy = format!("remove `{name}`; bounds of a ratio are `at_least` and `at_most`");
-        section.misplaced(reader, name, "`is = \"ratio\"` does not refer to it", &remedy);
+        section.misplaced(reader, name, "`is = \"ratio\"` does not use it", &remedy);
     }
     let why = "the bounds of a ratio are exact";
-    section.misplaced(reader, "within", why, "remove `within`, and write the bound that you mean");
+    section.misplaced(reader, "within", why, "remove `within`, and write the exact bound");
     if !section.has("at_least") && !section.has("at_most") {
-        let about = "the least that the ratio may be, such as 1.1 (or `at_most`, or both)";
+        let about = "the lower bound of the ratio, such as 1.1 (or `at_most`, or both)";
         section.missing(reader, "at_least", about);
     }
     Relation::Ratio {
-        of: sides(
+        of: side(
             reader,
             section,
             "of",
             "the levels to divide, such as { memory = \"interleave\" }",
         ),
-        to: sides(reader, section, "to", "the levels to divide by, such as { memory = \"local\" }"),
+        to: side(reader, section, "to", "the levels to divide by, such as { memory = \"local\" }"),
         at_least: bound(reader, section, "at_least"),
         at_most: bound(reader, section, "at_most"),
     }
@@ -63,7 +63,7 @@ pub(super) fn equal_over(reader: &mut Reader<'_>, section: &Section<'_>) -> Rela
     Relation::EqualOver { factor: section.text("over").unwrap_or_default().to_owned(), pairs }
 }
 
-fn sides(reader: &mut Reader<'_>, section: &Section<'_>, name: &str, about: &str) -> Bindings {
+fn side(reader: &mut Reader<'_>, section: &Section<'_>, name: &str, about: &str) -> Bindings {
     let Some(at) = section.get(name) else {
         if !section.has(name) {
             section.missing(reader, name, about);

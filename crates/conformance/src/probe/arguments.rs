@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 /// Arguments by key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Words(BTreeMap<String, String>);
+pub(crate) struct Arguments(BTreeMap<String, String>);
 
-impl Words {
+impl Arguments {
     /// Reads `key=value` words.
-    pub(crate) fn parse(words: &[String]) -> Result<Self, String> {
-        words
+    pub(crate) fn parse(arguments: &[String]) -> Result<Self, String> {
+        arguments
             .iter()
             .map(|word| {
                 let (key, value) =
@@ -47,12 +47,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_read_by_key_with_what_is_usual() {
-        let words = Words::parse(&["cpu=1,3".to_owned(), "threads=2".to_owned()]).unwrap();
-        assert_eq!(words.numbers::<u16>("cpu").unwrap(), [1, 3]);
-        assert_eq!(words.number("threads", 1), Ok(2));
-        assert_eq!(words.number("duty", 100), Ok(100));
-        assert!(words.number::<u32>("cpu", 1).is_err());
-        assert!(Words::parse(&["x".to_owned()]).is_err());
+    fn arguments_are_read_by_key_with_defaults() {
+        let arguments = Arguments::parse(&["cpu=1,3".to_owned(), "threads=2".to_owned()]).unwrap();
+        assert_eq!(arguments.numbers::<u16>("cpu").unwrap(), [1, 3]);
+        assert_eq!(arguments.number("threads", 1), Ok(2));
+        assert_eq!(arguments.number("duty", 100), Ok(100));
+        assert!(arguments.number::<u32>("cpu", 1).is_err());
+        assert!(Arguments::parse(&["x".to_owned()]).is_err());
     }
 }

@@ -5,23 +5,23 @@ use std::collections::BTreeMap;
 use crate::key;
 use crate::reader::{At, Reader};
 use crate::section::Section;
-use crate::syntax::Place;
+use crate::syntax::Placement;
 
-/// The place that this table names; `what` names its owner in messages.
-pub(crate) fn read(reader: &mut Reader<'_>, at: &At<'_>, what: &str) -> Place {
+/// Reads a placement; `what` names its owner in messages.
+pub(crate) fn read(reader: &mut Reader<'_>, at: &At<'_>, what: &str) -> Placement {
     let section = Section::open(reader, at.clone(), format!("`place` of {what}"), key::PLACE);
-    Place {
+    Placement {
         cpus: section.templated(reader, "cpus"),
         memory: section.templated(reader, "memory"),
         huge_pages: section.templated(reader, "huge_pages"),
     }
 }
 
-/// The places of workloads, by the names of these. Whatever else is wrong with the tables is
-/// reported where workloads are read.
-pub(crate) fn of_workloads(reader: &mut Reader<'_>, table: &At<'_>) -> BTreeMap<String, Place> {
-    let mut places = BTreeMap::new();
-    let Some(workloads) = table.value.as_table() else { return places };
+/// Placements of workloads, by their names. Other mistakes in these tables are reported where
+/// workloads are read.
+pub(crate) fn of_workloads(reader: &mut Reader<'_>, table: &At<'_>) -> BTreeMap<String, Placement> {
+    let mut placements = BTreeMap::new();
+    let Some(workloads) = table.value.as_table() else { return placements };
     for (name, workload) in workloads {
         let place = workload.get_ref().as_table().and_then(|table| table.get_key_value("place"));
         let Some((key, value)) = place.filter(|(_, value)| value.get_ref().is_table()) else {
@@ -30,7 +30,7 @@ pub(crate) fn of_workloads(reader: &mut Reader<'_>, table: &At<'_>) -> BTreeMap<
         let name = name.get_ref().as_ref();
         let path = format!("{}.{name}.place", table.path);
         let at = reader.at(value.get_ref(), key.span(), path);
-        places.insert(name.to_owned(), read(reader, &at, &format!("the workload `{name}`")));
+        placements.insert(name.to_owned(), read(reader, &at, &format!("the workload `{name}`")));
     }
-    places
+    placements
 }

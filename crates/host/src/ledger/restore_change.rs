@@ -1,5 +1,5 @@
-//! Taking one change back. Every function here does nothing when the change was never made or
-//! is back already, so that it may be called again after a crash at any point.
+//! Restores one change. Every function here has no effect if the change was never made or is restored
+//! already, so it may be called again after a crash at any point.
 
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -13,19 +13,19 @@ use rustix::io::Errno;
 
 use super::change::{Area, Change};
 use super::crash_point::crash_point;
-use super::disk::{self, DiskIdentity, Found};
+use super::disk::{self, CurrentDisk, DiskIdentity};
 use super::make::above;
 use super::{controllers, group, loop_device, queue, setting, v1_mount};
 use crate::poll_until::wait_for_end;
 
-/// What every run folder has from its beginning, so that no other directory is given away.
+/// A file that every run folder has from its beginning; no other directory is given away.
 const EVENTS: &str = "events.jsonl";
 
-/// How long something may stay in use before taking it back is given up.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit for something in use before its restore is given up.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// `made` is which directory or file the change has made, where that was written down.
-pub(super) fn undo(root: &Root, change: &Change, made: Option<Identity>) -> Result<(), Error> {
+/// `made` is the identity of the directory or file that the change created, where recorded.
+pub(super) fn restore(root: &Root, change: &Change, made: Option<Identity>) -> Result<(), Error> {
     match change {
         Change::WriteFile { path, before, disk, .. } => {
             let name = disk::of_path(path).unwrap_or_default();
@@ -36,7 +36,7 @@ pub(super) fn undo(root: &Root, change: &Change, made: Option<Identity>) -> Resu
         Change::WriteOneOf { path, before, other, other_before, .. } => {
             setting::write_back_pair(root, (path, before), (other, other_before))
         }
-        Change::Request { path, inverse, .. } => controllers::take_back(root, path, inverse),
+        Change::Request { path, inverse, .. } => controllers::restore(root, path, inverse),
         Change::KeepQueue { device, attributes, disk } => {
             disk::of_same_disk(root, device, disk.as_ref(), || {
                 queue::write_back(root, device, attributes)
@@ -68,7 +68,7 @@ pub(super) fn undo(root: &Root, change: &Change, made: Option<Identity>) -> Resu
         }
         Change::NullBlk { path } => remove_null_block(root, path),
         Change::WriteSignatures { device, areas, disk } => {
-            if !is_there_to_wipe(root, device, disk.as_ref())? {
+            if !is_present(root, device, disk.as_ref())? {
                 return Ok(());
             }
             real(root, change, || wipe_signatures(device, areas, disk.as_ref()))
@@ -76,9 +76,9 @@ pub(super) fn undo(root: &Root, change: &Change, made: Option<Identity>) -> Resu
     }
 }
 
-/// Takes a change back that was made before the last reboot. What lived in the kernel's memory
-/// went with it, and names of devices may stand for other devices now.
-pub(super) fn undo_after_boot(
+/// Restores a change made before the last reboot. State in the kernel's memory is gone, and device
+/// names may refer to other devices now.
+pub(super) fn restore_after_boot(
     root: &Root,
     change: &Change,
     made: Option<Identity>,
@@ -89,31 +89,31 @@ pub(super) fn undo_after_boot(
             let is_it =
                 |then: &DiskIdentity| now.as_ref().is_some_and(|now| then.is_after_boot(now));
             if disk.as_ref().is_some_and(is_it) {
-                // The count of disks has begun anew.
+                // Sequence numbers of disks have restarted.
                 return real(root, change, || wipe_signatures(device, areas, None));
             }
             let was = disk.as_ref().map_or_else(no_number, DiskIdentity::describe);
             let hint = format!(
-                "the machine was booted since, the disk ({was}) cannot be told from others by a \
-                 serial number, or {} is another one now: find it with `lsblk -o NAME,SIZE,SERIAL`, \
+                "the machine was rebooted since, and the disk ({was}) cannot be identified by a \
+                 serial number, or {} is a different one now: find it with `lsblk -o NAME,SIZE,SERIAL`, \
                  wipe it with `wipefs --all`, then `assay restore --set-aside RUN`",
                 device.display()
             );
             Err(Error::unexpected("wipe", device, hint))
         }
         change if change.outlives_boot() => {
-            // Devices of file systems are numbered anew; inodes stand on the disk.
+            // Devices of file systems are renumbered at boot; inodes stay the same.
             let path = match change {
                 Change::MakeTree { path }
                 | Change::MakeFile { path }
                 | Change::OwnFolder { path, .. } => path,
-                _ => return undo(root, change, made),
+                _ => return restore(root, change, made),
             };
             let device = match above(root, path).map(|(dir, _)| dir.identity()) {
-                Ok(found) => found?.device,
-                Err(_) => return undo(root, change, made),
+                Ok(identity) => identity?.device,
+                Err(_) => return restore(root, change, made),
             };
-            undo(root, change, made.map(|made| Identity { device, ..made }))
+            restore(root, change, made.map(|made| Identity { device, ..made }))
         }
         _ => Ok(()),
     }
@@ -123,38 +123,34 @@ fn no_number() -> String {
     "had no serial number".to_owned()
 }
 
-/// Whether the disk that was written to is there. One that was pulled took its content along;
-/// another one that has its name is not ours to wipe.
-fn is_there_to_wipe(
-    root: &Root,
-    device: &Path,
-    then: Option<&DiskIdentity>,
-) -> Result<bool, Error> {
+/// Whether the recorded disk is present. A removed disk took its contents along; another one with its
+/// name is not ours to wipe.
+fn is_present(root: &Root, device: &Path, then: Option<&DiskIdentity>) -> Result<bool, Error> {
     let was = then.map_or_else(no_number, DiskIdentity::describe);
     match disk::find(root, &disk::of_node(device), then) {
-        Found::Gone => Ok(false),
-        Found::Other(now) => Err(disk::refusal(device, &was, &now.describe())),
-        Found::Same if then.is_none() => {
-            Err(disk::refusal(device, &was, "nothing is known of either"))
+        CurrentDisk::Gone => Ok(false),
+        CurrentDisk::Other(now) => Err(disk::refusal(device, &was, &now.describe())),
+        CurrentDisk::Same if then.is_none() => {
+            Err(disk::refusal(device, &was, "its identity was not recorded"))
         }
-        Found::Same => Ok(true),
+        CurrentDisk::Same => Ok(true),
     }
 }
 
-/// These changes are system calls and have no counterpart in a tree that stands in for a host.
+/// These changes are system calls and have no counterpart in a fake host tree.
 fn real(
     root: &Root,
     change: &Change,
-    undo: impl FnOnce() -> Result<(), Error>,
+    restore: impl FnOnce() -> Result<(), Error>,
 ) -> Result<(), Error> {
     if root.is_real() {
-        return undo();
+        return restore();
     }
     #[cfg(test)]
-    return super::fake::undo(root, change);
+    return super::fake::restore(root, change);
     #[cfg(not(test))]
-    Err(Error::unexpected("undo", &root.resolve("/"), change.describe())
-        .with_hint("only the host itself has devices and mounts"))
+    Err(Error::unexpected("restore", &root.resolve("/"), change.describe())
+        .with_hint("only a real host has devices and mounts"))
 }
 
 fn gone_is_fine(result: Result<(), Error>) -> Result<(), Error> {
@@ -164,9 +160,8 @@ fn gone_is_fine(result: Result<(), Error>) -> Result<(), Error> {
     }
 }
 
-/// Removes a directory with what is in it, if it is the one that was made: without following links
-/// and without entering another file system. Where it was not written down which one that is, nobody
-/// of this run has put anything into it.
+/// Removes a directory with its contents, if it has the recorded identity: without following links and
+/// without entering another file system. Without a recorded identity this run has put nothing into it.
 fn remove_tree(root: &Root, path: &Path, made: Option<Identity>) -> Result<(), Error> {
     let Some(made) = made else { return remove_empty(root, path) };
     match above(root, path) {
@@ -187,22 +182,21 @@ fn remove_empty(root: &Root, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes a file if it is the one that was made. Where it was not written down which one that is,
-/// it is empty.
+/// Removes a file if it has the recorded identity. Without a recorded identity it must be empty.
 fn unlink(root: &Root, path: &Path, made: Option<Identity>) -> Result<(), Error> {
     let (dir, name) = match above(root, path) {
         Err(error) if queue::is_gone(&error) => return Ok(()),
-        found => found?,
+        result => result?,
     };
     let Some(made) = made else {
         return match dir.read(name) {
             Err(error) if error.is_missing() => Ok(()),
             Err(error) => Err(error.into()),
-            Ok(file) if file.metadata().is_ok_and(|found| found.len() == 0) => {
+            Ok(file) if file.metadata().is_ok_and(|metadata| metadata.len() == 0) => {
                 Ok(dir.remove_file(name).map(|_| ())?)
             }
             Ok(_) => {
-                let hint = "it is not the empty file that this run made there";
+                let hint = "it is not the empty file that this run created there";
                 Err(Error::unexpected("unlink", path, hint))
             }
         };
@@ -210,18 +204,18 @@ fn unlink(root: &Root, path: &Path, made: Option<Identity>) -> Result<(), Error>
     Ok(dir.remove_own_file(name, made).map(|_| ())?)
 }
 
-/// Repeats what the kernel answers with EBUSY until it succeeds or patience ends.
+/// Repeats an action that fails with EBUSY until it succeeds or a time limit has passed.
 pub(super) fn while_busy(action: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
-    while_busy_for(PATIENCE, action)
+    while_busy_for(TIMEOUT, action)
 }
 
-/// The same with a patience of its own.
+/// The same with another time limit.
 pub(super) fn while_busy_for(
-    patience: Duration,
+    timeout: Duration,
     mut action: impl FnMut() -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut result = Ok(());
-    wait_for_end(patience, || {
+    wait_for_end(timeout, || {
         result = action();
         !matches!(&result, Err(error) if error.is(Errno::BUSY))
     });
@@ -232,16 +226,16 @@ fn forget_partition(device: &Path, number: u32) -> Result<(), Error> {
     gone_is_fine(while_busy(|| partition::remove(device, number)))
 }
 
-/// Unmounts the file system of this device that is mounted at `target`, and that of this disk in a
-/// place of the same name elsewhere: somebody may have renamed a directory above it. A part of a file
-/// system that is mounted there (a bind mount) is none that a run has mounted.
+/// Unmounts the file system of this device that is mounted at `target`, and that of this disk at a
+/// mount point of the same name elsewhere: a directory above it may have been renamed. A bind mount of
+/// a part of a file system is never a mount of a run.
 pub(super) fn unmount(
     root: &Root,
     target: &Path,
     device: Option<&str>,
     disk: Option<&DiskIdentity>,
 ) -> Result<(), Error> {
-    // Another disk may have the number by now; then only the place says what was ours.
+    // Another disk may have the number by now; then only the mount point identifies ours.
     let is_same_disk = device.zip(disk).is_some_and(|(number, disk)| disk.is_behind(root, number));
     let is_moved = |at: &Path| is_same_disk && at.file_name() == target.file_name();
     unmount_each(root, &|mount| {
@@ -251,8 +245,8 @@ pub(super) fn unmount(
     })
 }
 
-/// Unmounts all that is ours, the last one first. What somebody else has mounted over it is in the
-/// way and is not touched.
+/// Unmounts every mount that `is_ours`, the last one first. A mount of someone else on top of it is an
+/// obstacle and is not touched.
 pub(super) fn unmount_each(
     root: &Root,
     is_ours: &dyn Fn(&mountinfo::Mount) -> bool,
@@ -263,19 +257,19 @@ pub(super) fn unmount_each(
         else {
             return Ok(());
         };
-        // The last one lies over the others, and is what unmounting takes.
+        // The last one covers the others, and is the one that unmounting removes.
         let last = mounts.iter().rfind(|mount| mount.target == *at);
         if let Some(over) = last.filter(|mount| !is_ours(mount)) {
             let hint = format!("{} is mounted over it: unmount that first", over.source);
             return Err(Error::unexpected("unmount", at, hint));
         }
         while_busy(|| mount::unmount(at)).map_err(|error| {
-            error.with_hint(format!("end what uses it: fuser -vm {}", at.display()))
+            error.with_hint(format!("end the processes that use it: fuser -vm {}", at.display()))
         })?;
     }
 }
 
-/// Gives a run folder to the user who called sudo, if it is the one that was taken. One that the user
+/// Gives a run folder to the user who called sudo, if it has the recorded identity. One that the user
 /// has renamed meanwhile stays root's: nothing else is given away in its place.
 fn hand_over(root: &Root, path: &Path, made: Option<Identity>, to: Caller) -> Result<(), Error> {
     let Some(made) = made else { return Ok(()) };
@@ -301,8 +295,8 @@ fn remove_null_block(root: &Root, path: &Path) -> Result<(), Error> {
     gone_is_fine(while_busy(|| root.remove_dir(path)))
 }
 
-/// Zeros over the first and the last MiB of each area: partition tables and the signatures of
-/// all file systems that are in use stand there.
+/// Zeroes the first and the last MiB of each area, which hold partition tables and the signatures of
+/// all file systems in use.
 pub(super) fn wipe_signatures(
     device: &Path,
     areas: &[Area],
@@ -314,7 +308,7 @@ pub(super) fn wipe_signatures(
         Err(error) if queue::is_gone(&error) => return Ok(()),
         other => other?,
     };
-    // A disk may have been exchanged since it was looked at: what is open is what is written to.
+    // The disk may have been swapped since the check: compare the one that is open.
     if let (Some(then), Some(now)) = (then, block::diskseq(&file))
         && then.diskseq().is_some_and(|then| then != now)
     {
@@ -327,8 +321,8 @@ pub(super) fn wipe_signatures(
         let end = area.start.checked_add(area.length).ok_or_else(|| {
             Error::unexpected("wipe", device, "the ledger names an area beyond any disk")
         })?;
-        for place in [area.start, end - edge] {
-            file.write_all_at(zeros, place).map_err(|cause| wrong(&cause))?;
+        for offset in [area.start, end - edge] {
+            file.write_all_at(zeros, offset).map_err(|cause| wrong(&cause))?;
         }
     }
     file.flush().and_then(|()| file.sync_all()).map_err(|cause| wrong(&cause))
