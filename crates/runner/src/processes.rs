@@ -176,7 +176,7 @@ impl Process {
             self.is_stuck = true;
             let why = describe_survivor(&Root::real(), self.child.id());
             let before = self.ended.take().unwrap_or_else(|| "was killed".to_owned());
-            self.ended = Some(format!("{before}; it does not end after SIGKILL: {why}"));
+            self.ended = Some(format!("{before}; it survived SIGKILL: {why}"));
         }
     }
 
