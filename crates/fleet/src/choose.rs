@@ -140,7 +140,7 @@ mod tests {
             |list: &[&str]| Choice::Hosts(list.iter().map(|name| (*name).to_owned()).collect());
         assert_eq!(names(&choose(known(), &hosts(&["d", "a"])).unwrap()), ["d", "a"]);
         for (list, expected) in
-            [(vec!["x"], "no node x"), (vec!["c"], "runs no jobs"), (vec!["a", "a"], "twice")]
+            [(vec!["x"], "unknown node x"), (vec!["c"], "runs no jobs"), (vec!["a", "a"], "twice")]
         {
             let error = choose(known(), &hosts(&list)).unwrap_err();
             assert!(error.what.contains(expected), "{error}");

@@ -100,7 +100,7 @@ fn change(bytes: &mut Vec<u8>, pool: &[Vec<u8>], words: &[&str], random: &mut Ra
         }
         5 | 6 => number(bytes, at, random),
         7 | 8 => {
-            insert(bytes, at, random.choose(&TOKENS).map_or(&b""[..], |token| token.as_bytes()))
+            insert(bytes, at, random.choose(&TOKENS).map_or(&b""[..], |token| token.as_bytes()));
         }
         9 | 10 => insert(bytes, at, random.choose(words).map_or(&b""[..], |word| word.as_bytes())),
         11 => splice(bytes, at, pool, random),

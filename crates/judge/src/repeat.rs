@@ -93,7 +93,7 @@ impl<'r> Repeat<'r> {
     pub(crate) fn round(&self) -> usize {
         let of_samples = self.record.samples.rsplit_once("-repeat-");
         let counted = of_samples.and_then(|(_, number)| number.parse::<usize>().ok());
-        counted.map_or(self.number, |from_zero| from_zero + 1)
+        counted.map_or(self.number, |from_zero| from_zero.saturating_add(1))
     }
 
     /// A measure over the judged window, or why it is missing.

@@ -64,7 +64,7 @@ impl WorkloadPlanner<'_> {
                 })
             }
             Tool::Kind { name, args } => match kind(name) {
-                Some(kind) => self.from_kind(kind, args, run),
+                Some(kind) => self.kind_template(kind, args, run),
                 None => Err(Refusal::new(
                     format!("unknown workload kind `{name}`"),
                     "correct `use` in the study file",
@@ -112,7 +112,7 @@ impl WorkloadPlanner<'_> {
         Ok(WorkloadTemplate::Args(job, outlasts.is_some()))
     }
 
-    fn from_kind(
+    fn kind_template(
         &self,
         kind: &Kind,
         args: &[(String, Vec<Templated<Scalar>>)],

@@ -78,7 +78,7 @@ impl Starter<'_> {
         let place = place.map(|(place, disk)| find_place(place, disk, owner)).transpose()?;
         match (&place, &user) {
             (Some(Target::Directory { path, .. }), _) => {
-                give_place(Path::new(path), user.as_ref())?
+                give_place(Path::new(path), user.as_ref())?;
             }
             (Some(Target::Device { path, .. }), Some(user)) => may_use(Path::new(path), user)?,
             _ => {}

@@ -9,7 +9,7 @@ pub(crate) const DUPLICATE_KEY: &str = "A0102";
 pub(crate) const UNKNOWN_KEY: &str = "A0201";
 pub(crate) const WRONG_TYPE: &str = "A0202";
 pub(crate) const MISSING_KEY: &str = "A0203";
-// A0204 was a key of `[design]` that early versions refused.
+// The fourth of them was a key of `[design]` that early versions refused.
 pub(crate) const INVALID_NAME: &str = "A0205";
 pub(crate) const MISPLACED_KEY: &str = "A0206";
 

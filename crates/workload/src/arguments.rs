@@ -83,7 +83,7 @@ impl Kind {
                 words.extend([(*option).to_owned(), value.text()]);
             }
             Meaning::Key(Key { rendering: Rendering::Property, .. }) | Meaning::Property => {
-                other(words)
+                other(words);
             }
             Meaning::Key(Key { rendering: Rendering::Properties(meant), .. }) => {
                 let text = value.text();

@@ -99,7 +99,7 @@ fn print_changes(ledger: &LedgerRestore) {
         match &change.restored {
             Some(Ok(())) => output::message(&format!("  restored: {}", change.what)),
             Some(Err(error)) => {
-                output::message(&format!("  NOT restored: {}: {error}", change.what))
+                output::message(&format!("  NOT restored: {}: {error}", change.what));
             }
             None => output::message(&format!("  NOT restored: {}", change.what)),
         }

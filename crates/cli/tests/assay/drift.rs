@@ -62,7 +62,11 @@ fn a_weight_changed_and_changed_back_voids_its_promise() {
     let knob = |group: &str| {
         knobs.iter().find(|knob| knob["group"] == group && knob["knob"] == "cpu.weight").unwrap()
     };
-    assert_eq!(knob("task2")["at_start"], knob("task2")["at_end"], "the knob was written back in time");
+    assert_eq!(
+        knob("task2")["at_start"],
+        knob("task2")["at_end"],
+        "the knob was written back in time"
+    );
     let name = file.file_name().unwrap().to_string_lossy().into_owned();
     let drift = &knob("task2")["drift"][name.as_str()];
     assert_eq!(drift["first"]["value"]["value"], "777", "{drift:#}");

@@ -82,9 +82,13 @@ fn generators_and_commands_start_at_one_barrier_and_their_metrics_are_recorded()
     assert_eq!(spin["began_ns"], shell["began_ns"], "one gate");
 
     let verdict = json(&bench.out().join("verdict.json"));
-    let told = &verdict["trials"][0]["workloads"];
-    assert_eq!(told[1]["name"], "told.shell", "{told:#}");
-    assert_eq!(told[1]["metrics"]["ops_per_s"]["repeats"], serde_json::json!([1.5]), "{told:#}");
+    let workloads = &verdict["trials"][0]["workloads"];
+    assert_eq!(workloads[1]["name"], "told.shell", "{workloads:#}");
+    assert_eq!(
+        workloads[1]["metrics"]["ops_per_s"]["repeats"],
+        serde_json::json!([1.5]),
+        "{workloads:#}"
+    );
     assert!(ended.stdout.contains("ops_per_s"), "{}", ended.stdout);
     let html = fs::read_to_string(bench.out().join("report.html")).unwrap();
     assert!(html.contains("steps_per_s") && html.contains("ops_per_s"));

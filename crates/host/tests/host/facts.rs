@@ -46,7 +46,7 @@ fn a_damon_scheme_that_pages_out_is_a_fact_of_the_host() {
     let facts = gather(&files);
     assert!(facts.damon.value().unwrap()[0].evicts());
     let line = assay_facts::damon_schemes(&facts);
-    assert!(line.starts_with("kdamond0.0.0:pageout (pid 77), takes pages"), "{line}");
+    assert!(line.starts_with("kdamond0.0.0:pageout (pid 77), evicts pages"), "{line}");
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn predicted(
     let weights: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
     let mut sums = vec![0.0; weights.len()];
     let mut from = repeat.start_ns;
-    while from + STEP_NS <= repeat.end_ns {
+    while from.checked_add(STEP_NS).is_some_and(|to| to <= repeat.end_ns) {
         let spent: Option<Vec<Vec<f64>>> = series
             .iter()
             .map(|by_cpu| {
@@ -171,7 +171,7 @@ fn unevenness(
     }
     let (mut sum, mut steps) = (0.0, 0.0);
     let mut from = repeat.start_ns;
-    while from + STEP_NS <= repeat.end_ns {
+    while from.checked_add(STEP_NS).is_some_and(|to| to <= repeat.end_ns) {
         let spent: Option<Vec<f64>> = by_cpu
             .iter()
             .map(|series| Some(at(series, from + STEP_NS)? - at(series, from)?))

@@ -144,7 +144,7 @@ fn a_workload_that_iocost_never_throttled_voids() {
 
 #[test]
 fn a_rate_below_the_configuration_of_iocost_voids() {
-    let told = |iops: u32| {
+    let configured = |iops: u32| {
         let mut run = under_iocost(8.0);
         run.manifest.changes.push(Change {
             what: "write /sys/fs/cgroup/io.cost.model".to_owned(),
@@ -156,8 +156,12 @@ fn a_rate_below_the_configuration_of_iocost_voids() {
     };
     let done: f64 =
         under_iocost(8.0).repeat().workloads.iter().map(|result| result.metrics["read_iops"]).sum();
-    assert_passes(&told(done as u32), "backlogged", "requests a second were done, 100 % of the");
-    assert_void(&told(done as u32 * 2), "backlogged", "that iocost was configured with");
+    assert_passes(
+        &configured(done as u32),
+        "backlogged",
+        "requests a second were done, 100 % of the",
+    );
+    assert_void(&configured(done as u32 * 2), "backlogged", "that iocost was configured with");
 }
 
 #[test]

@@ -133,3 +133,12 @@ fn the_warm_up_of_a_left_out_repeat_counts() {
     let said = "repeat 5, which is left out, was broken: in the 3.0 s cut as warm-up";
     assert_undecided(&last_is_bad(&scenario, first).promise(), said);
 }
+
+/// Found by fuzzing: a folder of samples named by the largest number there is.
+#[test]
+fn samples_of_the_largest_round_are_judged_without_overflow() {
+    let mut run = four(7);
+    let samples = format!("samples/trial-00-repeat-{}", u64::MAX);
+    run.trial().repeats[0].samples = samples;
+    assert_eq!(run.judge().trials.len(), 1);
+}

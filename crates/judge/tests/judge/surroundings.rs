@@ -98,9 +98,9 @@ fn possible_overrides_are_reported_and_void_nothing() {
     attributes.insert("rotational".to_owned(), "1".to_owned());
     attributes.insert("wbt_lat_usec".to_owned(), "2000".to_owned());
     let trial = run.judge().trials.remove(0);
-    let told = trial.facts.iter().find(|fact| fact.fact == "heuristics").unwrap();
+    let fact = trial.facts.iter().find(|fact| fact.fact == "heuristics").unwrap();
     for said in ["rotational = 1 (charges time", "wbt_lat_usec = 2000 (throttles"] {
-        assert!(told.evidence.contains(said), "{}", told.evidence);
+        assert!(fact.evidence.contains(said), "{}", fact.evidence);
     }
     assert_eq!(trial.promises[0].verdict, Verdict::Kept);
 }

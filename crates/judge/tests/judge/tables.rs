@@ -93,10 +93,13 @@ impl Count {
         self.covered as f64 / self.intervals.max(1) as f64
     }
 
-    /// Whether false verdicts are at most this part, with one more allowed in a few runs.
+    /// Whether false verdicts are at most this part, with one more allowed in a few runs, and in many
+    /// runs what chance explains of a rate of exactly this part (95 %, normal).
     fn is_rare(&self, wrong: usize, most: f64) -> bool {
-        let chance = if self.runs < 500 { 1.0 } else { 0.0 };
-        wrong as f64 <= (most * self.runs as f64).floor() + chance
+        let runs = self.runs as f64;
+        let chance =
+            if self.runs < 500 { 1.0 } else { 1.645 * (most * (1.0 - most) * runs).sqrt() };
+        wrong as f64 <= (most * runs).floor() + chance
     }
 }
 

@@ -135,7 +135,7 @@ fn memory_limits_are_written_in_bytes_and_max_in_the_version_s_spelling() {
     assert_eq!(files("memory.max", "max", &v1(), "none"), pair("memory.limit_in_bytes", "-1"));
     assert_eq!(files("memory.max", "max", &v2(), "none"), pair("memory.max", "max"));
     let uneven = translate("memory.max", "5000", &v2(), None).unwrap();
-    assert!(uneven.note.unwrap().contains("rounded down"));
+    assert!(uneven.note.unwrap().contains("down to whole pages"));
 }
 
 #[test]

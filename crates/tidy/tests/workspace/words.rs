@@ -95,9 +95,9 @@ fn literal(code: &str) -> usize {
             return to_end(hashes + 2, &format!("\"{}", "#".repeat(hashes)));
         }
     }
-    if code.starts_with('"') {
+    if let Some(rest) = code.strip_prefix('"') {
         let mut is_escaped = false;
-        let end = code[1..].find(|sign| {
+        let end = rest.find(|sign| {
             let is_end = sign == '"' && !is_escaped;
             is_escaped = sign == '\\' && !is_escaped;
             is_end
