@@ -1,6 +1,6 @@
 //! The steps of a trial in order, with the inverse of each, in words.
 //!
-//! The runner carries them out; `assay check` prints them.
+//! `assay check` prints them; the runner follows the plan itself, not this list.
 
 use assay_facts::Home;
 use assay_knob::SideEffect;
