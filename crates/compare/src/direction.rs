@@ -50,7 +50,10 @@ fn of_metric(name: &str) -> Direction {
     const MORE: [&str; 8] = ["per_s", "per_second", "iops", "teps", "_ios", "mb_s", "gb_s", "ops"];
     const LESS: [&str; 5] = ["_ns", "_us", "_ms", "_s", "seconds"];
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    if ends(&MORE) || matches!(name, "read_bytes" | "write_bytes") {
+    // `throughput_ops_s` and `steps_per_cpu_s` are rates, although they end as a time does.
+    let is_rate =
+        ends(&MORE) || name.ends_with("ops_s") || (name.ends_with("_s") && name.contains("_per_"));
+    if is_rate || matches!(name, "read_bytes" | "write_bytes") {
         Direction::Higher
     } else if ends(&LESS) {
         Direction::Lower
@@ -68,6 +71,9 @@ mod tests {
         for (name, wanted) in [
             ("read_iops", Direction::Higher),
             ("ops_per_s", Direction::Higher),
+            ("throughput_ops_s", Direction::Higher),
+            ("steps_per_cpu_s", Direction::Higher),
+            ("cpu_us_per_op", Direction::Neither),
             ("harmonic_mean_teps", Direction::Higher),
             ("read_bytes", Direction::Higher),
             ("read_p99_ns", Direction::Lower),

@@ -98,7 +98,8 @@ impl Rule {
             not_worse: match direction {
                 Direction::Higher => up,
                 Direction::Lower => down,
-                Direction::Neither => true,
+                // Which way would be worse is unknown; that nothing is known is no reason to pass it.
+                Direction::Neither => equal || apart,
             },
             needs_repeats: open.then(|| ratio.needed(distance, self.confidence)).flatten(),
             ..blank

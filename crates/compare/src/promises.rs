@@ -10,7 +10,10 @@ pub(super) fn changes(a: &TrialJudgement, b: &TrialJudgement) -> Vec<PromiseChan
     let mut found = Vec::new();
     for of_a in &a.promises {
         let same = |of_b: &&PromiseJudgement| {
+            // With another margin or confidence it is another promise.
+            let terms = |one: &PromiseJudgement| (one.within.to_bits(), one.confidence.to_bits());
             (&of_a.measure, &of_a.is, &of_a.to) == (&of_b.measure, &of_b.is, &of_b.to)
+                && terms(of_a) == terms(of_b)
         };
         let Some(place) = left.iter().position(same) else { continue };
         let of_b = left.remove(place);

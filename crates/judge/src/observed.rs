@@ -41,7 +41,7 @@ pub(crate) fn was(
     found: &[States],
 ) -> Option<Observation> {
     let deviations = deviations(data, facts);
-    let furthest = furthest(&deviations)?;
+    let furthest = furthest(&deviations, data.within)?;
     let kept = |repeat: &&Observed<'_>| data.error(repeat.observed) <= data.within;
     Some(Observation {
         verdict: Verdict::worst(deviations.iter().map(|one| one.verdict(data.within))),
@@ -65,9 +65,17 @@ fn deviations(data: &PromiseData<'_>, facts: &[Interval]) -> Vec<Deviation> {
     .collect()
 }
 
-fn furthest(deviations: &[Deviation]) -> Option<usize> {
+/// The group furthest off; of those outside of the margin by more than their own grain, where there are any:
+/// a light group may be further off than a heavy one and yet within its grain.
+fn furthest(deviations: &[Deviation], within: f64) -> Option<usize> {
     let each = deviations.iter().enumerate();
-    each.max_by(|a, b| a.1.value.total_cmp(&b.1.value)).map(|(group, _)| group)
+    let by_value =
+        |one: &(usize, &Deviation)| (one.1.verdict(within) == Verdict::Broken, one.1.value);
+    each.max_by(|a, b| {
+        let (a, b) = (by_value(a), by_value(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    })
+    .map(|(group, _)| group)
 }
 
 /// A breach of the promise: the group furthest off over all seconds, by more than the counters'
@@ -75,7 +83,7 @@ fn furthest(deviations: &[Deviation]) -> Option<usize> {
 pub(crate) fn broken(data: &PromiseData<'_>) -> Option<String> {
     let deviations = deviations(data, &facts(data));
     let outside = |deviation: &Deviation| deviation.verdict(data.within) == Verdict::Broken;
-    let group = furthest(&deviations).filter(|group| outside(&deviations[*group]));
+    let group = furthest(&deviations, data.within).filter(|group| outside(&deviations[*group]));
     let off = |group: usize| {
         format!("`{}` was off by {}", data.names[group], percent(deviations[group].value))
     };
@@ -145,4 +153,17 @@ fn in_warm_up(data: &PromiseData<'_>, within: &[Within]) -> Option<String> {
         }
     }
     worst.map(|(_, text)| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_light_group_within_its_grain_does_not_hide_a_heavy_one_that_is_outside() {
+        let light = Deviation { value: 0.13, low: 0.09, high: 0.17 };
+        let heavy = Deviation { value: 0.12, low: 0.108, high: 0.132 };
+        assert_eq!(furthest(&[light, heavy], 0.1), Some(1));
+        assert_eq!(furthest(&[light, heavy], 0.2), Some(0));
+    }
 }
