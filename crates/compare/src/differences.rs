@@ -3,7 +3,6 @@
 
 use assay_facts::Available;
 use assay_run_folder::{Manifest, TrialRecord, WarmUpRecord};
-
 use assay_verdict::RunDifference;
 
 /// Number of values shown.

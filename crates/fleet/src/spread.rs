@@ -1,7 +1,6 @@
 //! Spread of a number over hosts: one value per host, Student's t over the hosts.
 
 use assay_facts::Available;
-
 use assay_stats::over_repeats::Spread as LogSpread;
 use assay_verdict::{Extreme, Spread};
 

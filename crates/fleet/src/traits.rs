@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_facts::{Available, Hierarchy, HostFacts, Layout};
 use assay_run_folder::Manifest;
-
 use assay_verdict::{Differs, FleetHost, HostDifference};
 
 /// The properties of a run's host, by name; alike hosts have equal text.

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 
 use assay_facts::{Available, HostFacts};
 use assay_run_folder::{Manifest, PlacementReading, TrialRecord};
-
 use assay_verdict::ExpectedGain;
 
 /// A ratio closer to 1 than this does not show how memory-bound a program is.

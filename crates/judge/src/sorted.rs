@@ -3,7 +3,6 @@
 use assay_run_folder::Table;
 use assay_stats::series::{integrated, monotone};
 use assay_stats::{Grid, Series};
-
 use assay_verdict::Measure;
 
 /// A table whose rows are sorted by subject once. Reading a [`Table`] for each subject would scan

@@ -1,7 +1,6 @@
 //! Workload metrics over the repeats that count.
 
 use assay_run_folder::{GroupRecord, RepeatRecord, TrialRecord, WorkloadRecord, WorkloadResult};
-
 use assay_verdict::{Figure, WorkloadMetrics};
 
 /// One entry for each workload with metrics or findings.

@@ -1,4 +1,4 @@
-//! The documents that Assay writes about runs, as types: `verdict.json`, `comparison.json`, `prediction.json`,
+//! The documents that Assay writes about runs, as types: `verdict.json`, `compare.json`, `prediction.json`,
 //! `fleet-verdict.json`. Their field names are a contract with users' scripts.
 //!
 //! A pure crate without judgement: what shows a document needs neither the statistics nor the rules that
@@ -8,7 +8,7 @@ mod comparison;
 mod cross_trial;
 mod fleet;
 mod judgement;
-pub mod measure;
+mod measure;
 mod prediction;
 mod score;
 pub mod wording;

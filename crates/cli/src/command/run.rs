@@ -11,7 +11,6 @@ use assay_run_folder::{Guest, Manifest, Run, RunFolder};
 use assay_runner::{Failure, Finished, Request, Schedule};
 use assay_study::Study;
 use assay_verdict::Judgement;
-
 use jiff::Timestamp;
 
 use crate::args::RunArguments;

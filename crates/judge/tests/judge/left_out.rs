@@ -1,7 +1,6 @@
 //! Repeats that are left out or missing, and runs that ended early: none of it supports a promise.
 
 use assay_compare::Terms;
-
 use assay_judge::{
     Amounts, ExternalData, ExternalFacts, ExternalGroup, is_enough, judge_external, look,
 };

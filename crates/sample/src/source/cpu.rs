@@ -6,9 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use assay_kernel::counters::{keyed, number};
-use assay_kernel::{RereadFile, Root};
-
 use assay_kernel::group_iterator::Counters;
+use assay_kernel::{RereadFile, Root};
 
 use super::walk::{FEW, Walk};
 use super::{Depth, Rows, Source, names};

@@ -7,11 +7,10 @@
 
 use std::path::PathBuf;
 
-use assay_kernel::counters::{keyed, number};
-use assay_kernel::{RereadFile, Root};
-
 use assay_kernel::anonymous_memory::page_size;
+use assay_kernel::counters::{keyed, number};
 use assay_kernel::group_iterator::Counters;
+use assay_kernel::{RereadFile, Root};
 
 use super::walk::{FEW, Walk};
 use super::{Depth, Rows, Source, names};
