@@ -266,3 +266,21 @@ fn a_selected_measure_decides_and_a_missing_one_is_reported() {
     assert_eq!(found.verdict, Equivalence::Undecided, "{}", found.reason);
     assert!(found.reason.contains("`reader.teps` is not available"), "{}", found.reason);
 }
+
+#[test]
+fn a_promise_with_another_margin_is_not_compared() {
+    let (a, mut b) = (run(&WEIGHTS, 1, 3), run(&WEIGHTS, 2, 3));
+    assert_eq!(compare(&a, &b, &Terms::default()).trials[0].promises.len(), 1);
+    b.trial().promises[0].within /= 2.0;
+    assert!(compare(&a, &b, &Terms::default()).trials[0].promises.is_empty());
+}
+
+#[test]
+fn against_a_baseline_single_repeats_of_shares_decide_nothing() {
+    let (a, b) = (run(&WEIGHTS, 1, 1), run(&WEIGHTS, 2, 1));
+    let terms = Terms { baseline: true, ..Terms::default() };
+    let found = compare(&a, &b, &terms);
+    let shares = found.trials[0].measures.iter().filter(|one| one.of == "share");
+    assert!(shares.clone().count() > 0 && shares.clone().all(|one| !one.not_worse));
+    assert_eq!(found.verdict, Equivalence::Undecided, "{}", found.reason);
+}
