@@ -8,6 +8,7 @@ mod fault;
 mod host_lock;
 mod host_snapshot;
 pub mod hosts;
+mod test_loop;
 mod tree;
 
 pub use fault::{Fault, Named, Outcome, keep};
@@ -15,4 +16,5 @@ pub use host_lock::{
     HostLock, Need, busy_host_lock, host_lock, is_for_guests, is_for_later, skip, with_host_lock,
 };
 pub use host_snapshot::{HostSnapshot, entries};
+pub use test_loop::TestLoop;
 pub use tree::put;

@@ -1,22 +1,22 @@
 //! A loop device and a small tmpfs made by the test, in place of a disk named by the user and of a full disk.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A loop device over a sparse file, detached when the test ends.
+use assay_test_support::TestLoop;
+
+/// A loop device over a sparse file, removed when the test ends.
 pub(crate) struct OwnDevice {
     pub(crate) node: PathBuf,
+    _device: TestLoop,
 }
 
 impl OwnDevice {
     pub(crate) fn attach(image: &Path, mebi: u64) -> Self {
-        File::create(image).unwrap().set_len(mebi << 20).unwrap();
-        let arguments = [OsStr::new("--find"), OsStr::new("--show"), image.as_os_str()];
-        let output = Command::new("losetup").args(arguments).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        Self { node: PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()) }
+        let device = TestLoop::attach(image, mebi);
+        Self { node: device.node(), _device: device }
     }
 
     pub(crate) fn make_ext4(&self) {
@@ -33,12 +33,6 @@ impl OwnDevice {
     /// The lines of a study's disk that name it.
     pub(crate) fn as_disk(&self) -> String {
         format!("use = \"block\"\ndevice = \"{}\"\nscheduler = \"bfq\"", self.node.display())
-    }
-}
-
-impl Drop for OwnDevice {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").arg("--detach").arg(&self.node).status();
     }
 }
 

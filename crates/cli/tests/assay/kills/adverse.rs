@@ -172,6 +172,7 @@ fn kills_with_a_frozen_workload_name_it_and_restore_when_it_is_thawed() {
 #[test]
 fn kills_before_a_disk_is_replaced_leave_the_new_disk_unchanged() {
     let Some(bench) = Bench::on_busy_host("kills and exchanged disks") else { return };
+    let before = HostSnapshot::take();
     let device = OwnDevice::attach(&bench.path("disk"), 64);
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
@@ -210,6 +211,8 @@ fn kills_before_a_disk_is_replaced_leave_the_new_disk_unchanged() {
     let ledger = fs::read_dir(bench.path("state/ledger")).unwrap().next().unwrap().unwrap().path();
     let run = ledger.file_stem().unwrap().to_owned();
     bench.assay(["restore".as_ref(), "--set-aside".as_ref(), run.as_os_str()]).assert_code(0);
+    drop(device);
+    HostSnapshot::assert_same(&before, "after the test");
 }
 
 #[test]
