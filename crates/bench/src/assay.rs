@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// The `assay` binary with a separate folder for all its files.
 pub(crate) struct Assay {
     program: PathBuf,
-    place: PathBuf,
+    folder: PathBuf,
 }
 
 /// Resources used by a process.
@@ -29,22 +29,22 @@ pub(crate) struct Usage {
 const JUDGED: [i32; 3] = [0, 1, 3];
 
 impl Assay {
-    /// `place` is an existing folder.
-    pub(crate) fn new(program: &Path, place: &Path) -> Result<Self, Failure> {
+    /// `folder` is an existing folder.
+    pub(crate) fn new(program: &Path, folder: &Path) -> Result<Self, Failure> {
         let program = program.canonicalize().map_err(|cause| {
             Failure::Failed(format!(
                 "cannot run {}: {cause}; build it with `cargo build --release -p assay-cli`",
                 program.display()
             ))
         })?;
-        Ok(Self { program, place: place.to_owned() })
+        Ok(Self { program, folder: folder.to_owned() })
     }
 
     /// Runs a study given as text; returns its run folder and manifest.
     pub(crate) fn run(&self, name: &str, study: &str) -> Result<(PathBuf, Manifest), Failure> {
-        let file = self.place.join(format!("{name}.toml"));
+        let file = self.folder.join(format!("{name}.toml"));
         write(&file, study)?;
-        let out = self.place.join(name);
+        let out = self.folder.join(name);
         let mut command = Command::new(&self.program);
         command.arg("run").arg(&file).arg("--out").arg(&out).arg("--json");
         let (status, output) = self.call(&mut command, name)?;
@@ -61,11 +61,11 @@ impl Assay {
 
     /// Calibrates the disk of a study; the run folder is `name`.
     pub(crate) fn calibrate(&self, name: &str, study: &str) -> Result<(), Failure> {
-        let file = self.place.join(format!("{name}.toml"));
+        let file = self.folder.join(format!("{name}.toml"));
         write(&file, study)?;
         let mut command = Command::new(&self.program);
         command.arg("predict").arg(&file).args(["--calibrate", "--json"]);
-        command.arg("--out").arg(self.place.join(name));
+        command.arg("--out").arg(self.folder.join(name));
         let (status, output) = self.call(&mut command, name)?;
         match status.code() {
             Some(code) if JUDGED.contains(&code) => Ok(()),
@@ -90,7 +90,7 @@ impl Assay {
     /// Runs it with these arguments and measures duration and memory, without contacting Slurm.
     pub(crate) fn peak(&self, words: &[&OsStr]) -> Result<Usage, Failure> {
         let mut command = Command::new(&self.program);
-        command.args(words).env("SLURM_CONF", self.place.join("no-slurm.conf"));
+        command.args(words).env("SLURM_CONF", self.folder.join("no-slurm.conf"));
         let mut running = self.started(&mut command, "peak")?;
         let began = Instant::now();
         let (status, peak) = child::wait_with_peak(&mut running)?;
@@ -110,12 +110,12 @@ impl Assay {
     }
 
     fn started(&self, command: &mut Command, name: &str) -> Result<Child, Failure> {
-        let output_file = self.place.join(format!("{name}.stderr"));
+        let output_file = self.folder.join(format!("{name}.stderr"));
         let failed =
             |cause| Failure::Failed(format!("cannot create {}: {cause}", output_file.display()));
         let file = File::create(&output_file).map_err(failed)?;
         command
-            .env("ASSAY_STATE", self.place.join("state"))
+            .env("ASSAY_STATE", self.folder.join("state"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(file);
@@ -126,7 +126,7 @@ impl Assay {
 
     /// The last lines of output of the call with this name.
     fn last_output(&self, name: &str) -> String {
-        let output_file = self.place.join(format!("{name}.stderr"));
+        let output_file = self.folder.join(format!("{name}.stderr"));
         let output = std::fs::read_to_string(output_file).unwrap_or_default();
         let last: Vec<&str> = output.lines().rev().take(3).collect();
         last.into_iter().rev().collect::<Vec<_>>().join("; ")

@@ -69,12 +69,16 @@ fn with_group(
 ) -> Result<Vec<Figure>, Failure> {
     let facts = assay_host::gather(root)?;
     let counts = if facts.cgroup.is_on_v2("cpu") { "cpu" } else { "cpuacct" };
-    let (homes, absent) = facts.cgroup.homes([counts, "memory"]);
+    let (hierarchies, absent) = facts.cgroup.hierarchies_with([counts, "memory"]);
     if let Some((name, why)) = absent.into_iter().next() {
         return Err(Failure::Failed(format!("the controller `{name}` is not available: {why}")));
     }
-    let tree =
-        Tree::create(root, ledger, &homes, &format!("assay-bench-equal-{}", std::process::id()))?;
+    let tree = Tree::create(
+        root,
+        ledger,
+        &hierarchies,
+        &format!("assay-bench-equal-{}", std::process::id()),
+    )?;
     tree.make(GROUP, false)?;
     let directories = [counts, "memory"].map(|controller| tree.directory(GROUP, controller));
     let of = Processes::Group(directories.into_iter().flatten().collect());
@@ -124,17 +128,17 @@ impl Bench<'_> {
     }
 
     fn with_sampler(&self, program: Program) -> Result<Measured, Failure> {
-        let place = self.folder.join("equivalence-samples");
-        std::fs::create_dir_all(&place)
-            .map_err(|cause| Failure::Failed(format!("{}: {cause}", place.display())))?;
+        let samples = self.folder.join("equivalence-samples");
+        std::fs::create_dir_all(&samples)
+            .map_err(|cause| Failure::Failed(format!("{}: {cause}", samples.display())))?;
         let choice = Choice::Also(vec!["threads".to_owned()]);
         let prepared = prepare_chosen(self.root, &self.targets, &choice);
         let affinity = SamplerAffinity::unrestricted("programs and sampler share all CPUs here");
-        let sampler = Sampler::start(prepared, &place, INTERVAL, affinity)
+        let sampler = Sampler::start(prepared, &samples, INTERVAL, affinity)
             .map_err(|error| Failure::Failed(error.to_string()))?;
         let throughput = self.run(program);
         let outcome = sampler.stop();
-        let _ = std::fs::remove_dir_all(&place);
+        let _ = std::fs::remove_dir_all(&samples);
         if let Some(error) = outcome.failure {
             return Err(Failure::Failed(error.to_string()));
         }

@@ -15,7 +15,7 @@ use crate::statistics::Reached;
 const TARGET: usize = 9;
 
 /// Runs every fault once, while the host is as idle as possible.
-pub(crate) fn measure(assay: &Path, place: &Path) -> Result<Figure, Failure> {
+pub(crate) fn measure(assay: &Path, folder: &Path) -> Result<Figure, Failure> {
     let stop = || signal::interrupted_by().is_some();
     let assay = assay
         .canonicalize()
@@ -25,7 +25,7 @@ pub(crate) fn measure(assay: &Path, place: &Path) -> Result<Figure, Failure> {
     let mut remarks = Vec::new();
     for fault in &faults {
         busiest = busiest.max(idle_wait::wait()?);
-        let run = fault.inject(&assay, place, &stop).map_err(Failure::Failed)?;
+        let run = fault.inject(&assay, folder, &stop).map_err(Failure::Failed)?;
         let outcome = fault.outcome(&assay, &run, &stop).map_err(Failure::Failed)?;
         let named = fault.named(&outcome);
         first += usize::from(named == Named::First);

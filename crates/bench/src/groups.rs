@@ -7,7 +7,7 @@ mod script;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_facts::Home;
+use assay_facts::UsedHierarchy;
 use assay_host::Ledger;
 use assay_kernel::{Root, signal};
 
@@ -27,14 +27,14 @@ const PART: Shown = Shown { factor: 1.0, unit: "of theirs", decimals: 3 };
 struct Setup {
     count: usize,
     /// One per hierarchy, each with its files and values.
-    homes: Vec<TopGroup>,
+    hierarchies: Vec<TopGroup>,
     /// Scripts, ledgers and output files.
     folder: PathBuf,
 }
 
 /// The top group in one hierarchy.
 struct TopGroup {
-    home: Home,
+    hierarchy: UsedHierarchy,
     /// libcgroup's names of the controllers in this hierarchy.
     controllers: Vec<&'static str>,
     /// The top group below the mount.
@@ -44,7 +44,7 @@ struct TopGroup {
 
 impl TopGroup {
     fn top(&self) -> PathBuf {
-        self.home.mount.join(&self.name)
+        self.hierarchy.mount.join(&self.name)
     }
 }
 
@@ -96,23 +96,25 @@ fn run_rounds(
 /// Creates the top groups: cgroup v1 has one for CPU and one for memory, or one for both.
 fn setup(folder: &Path, count: usize, root: &Root, ledger: &mut Ledger) -> Result<Setup, Failure> {
     let facts = assay_host::gather(root)?;
-    let (homes, absent) = facts.cgroup.homes(["cpu", "memory"]);
+    let (hierarchies, absent) = facts.cgroup.hierarchies_with(["cpu", "memory"]);
     if let Some((name, why)) = absent.into_iter().next() {
         return Err(Failure::Failed(format!("the controller `{name}` is not available: {why}")));
     }
     let name = format!("assay-bench-groups-{}", std::process::id());
-    for home in homes.iter().filter(|home| home.is_v2) {
-        enable(root, ledger, home)?;
+    for hierarchy in hierarchies.iter().filter(|hierarchy| hierarchy.is_v2) {
+        enable(root, ledger, hierarchy)?;
     }
-    let tops: Vec<PathBuf> = homes.iter().map(|home| home.mount.join(&name)).collect();
+    let tops: Vec<PathBuf> =
+        hierarchies.iter().map(|hierarchy| hierarchy.mount.join(&name)).collect();
     ledger.make_groups(root, &tops)?;
-    let homes = homes.into_iter().map(|home| top_group(home, &name)).collect();
-    Ok(Setup { count, homes, folder: folder.to_owned() })
+    let hierarchies =
+        hierarchies.into_iter().map(|hierarchy| top_group(hierarchy, &name)).collect();
+    Ok(Setup { count, hierarchies, folder: folder.to_owned() })
 }
 
 /// Enables both controllers for children of the top group, which requires them in its parent first.
-fn enable(root: &Root, ledger: &mut Ledger, home: &Home) -> Result<(), Failure> {
-    let path = home.mount.join("cgroup.subtree_control");
+fn enable(root: &Root, ledger: &mut Ledger, hierarchy: &UsedHierarchy) -> Result<(), Failure> {
+    let path = hierarchy.mount.join("cgroup.subtree_control");
     let enabled = root.read(&path)?;
     for name in ["cpu", "memory"] {
         if !enabled.split_whitespace().any(|word| word == name) {
@@ -122,18 +124,18 @@ fn enable(root: &Root, ledger: &mut Ledger, home: &Home) -> Result<(), Failure> 
     Ok(())
 }
 
-fn top_group(home: Home, name: &str) -> TopGroup {
+fn top_group(hierarchy: UsedHierarchy, name: &str) -> TopGroup {
     let (mut files, mut controllers) = (Vec::new(), Vec::new());
-    if home.controllers.contains("cpu") {
+    if hierarchy.controllers.contains("cpu") {
         controllers.push("cpu");
-        files.push(if home.is_v2 { ("cpu.weight", "200") } else { ("cpu.shares", "2048") });
+        files.push(if hierarchy.is_v2 { ("cpu.weight", "200") } else { ("cpu.shares", "2048") });
     }
-    if home.controllers.contains("memory") {
+    if hierarchy.controllers.contains("memory") {
         controllers.push("memory");
-        let file = if home.is_v2 { "memory.max" } else { "memory.limit_in_bytes" };
+        let file = if hierarchy.is_v2 { "memory.max" } else { "memory.limit_in_bytes" };
         files.push((file, "67108864"));
     }
-    TopGroup { home, controllers, name: name.to_owned(), files }
+    TopGroup { hierarchy, controllers, name: name.to_owned(), files }
 }
 
 fn figure(
@@ -150,8 +152,8 @@ fn figure(
     figure.remarks.push(format!(
         "{} interleaved rounds; created, set ({} files each), read back and removed, in {} hierarchies",
         pairs.len(),
-        setup.homes.iter().map(|top_group| top_group.files.len()).sum::<usize>(),
-        setup.homes.len()
+        setup.hierarchies.iter().map(|top_group| top_group.files.len()).sum::<usize>(),
+        setup.hierarchies.len()
     ));
     figure.remarks.push(contender.how.to_owned());
     figure.remarks.push(Steps::shares(steps));

@@ -216,11 +216,11 @@ fn main() -> ExitCode {
 
 /// All files are written to one folder, which is removed afterwards.
 fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Failure> {
-    let place = tempfile::Builder::new()
+    let folder = tempfile::Builder::new()
         .prefix("assay-bench-")
         .tempdir()
         .map_err(|cause| Failure::Failed(format!("cannot create a folder: {cause}")))?;
-    let assay = Assay::new(&arguments.assay, place.path())?;
+    let assay = Assay::new(&arguments.assay, folder.path())?;
     progress("waiting for the host lock");
     let _lock = HostLock::acquire()?;
     if arguments.only == Some(Part::Predict) {
@@ -230,9 +230,9 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Failure> {
             seed: arguments.seed,
             inside: arguments.inside,
         };
-        return predict::measure(&assay, place.path(), campaign, &progress);
+        return predict::measure(&assay, folder.path(), campaign, &progress);
     }
-    all(&assay, &arguments.assay, &Extent::new(arguments), place.path())
+    all(&assay, &arguments.assay, &Extent::new(arguments), folder.path())
 }
 
 /// Repetitions of `assay --help`.
@@ -242,7 +242,7 @@ fn all(
     assay: &Assay,
     program: &Path,
     extent: &Extent,
-    place: &Path,
+    folder: &Path,
 ) -> Result<Vec<Figure>, Failure> {
     let is_selected = |part| extent.only.is_none_or(|only| only == part);
     let mut figures = Vec::new();
@@ -251,12 +251,12 @@ fn all(
         let (start_figures, model) = starts::measure(assay, extent.groups, extent.repeats)?;
         figures.extend(start_figures);
         progress("report of a run of ten minutes");
-        figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
+        figures.extend(report_time::measure(assay, &model, folder, extent.reports)?);
     }
     if is_selected(Part::Report) {
         progress(&format!("report of a run of ten minutes, {LARGEST} groups"));
         let model = starts::model(assay, LARGEST)?;
-        figures.extend(report_time::measure(assay, &model, place, extent.reports)?);
+        figures.extend(report_time::measure(assay, &model, folder, extent.reports)?);
     }
     if is_selected(Part::Help) {
         progress("help");
@@ -264,29 +264,29 @@ fn all(
     }
     if is_selected(Part::Merge) {
         progress("a thousand runs merged");
-        figures.extend(merge::measure(assay, &starts::model(assay, MERGED)?, place)?);
+        figures.extend(merge::measure(assay, &starts::model(assay, MERGED)?, folder)?);
     }
     if is_selected(Part::Observer) {
         progress(&format!("{} pairs with and without Assay", extent.pairs));
-        figures.push(observer::measure(assay, place, extent.pairs)?);
+        figures.push(observer::measure(assay, folder, extent.pairs)?);
     }
     if is_selected(Part::Sampling) {
         progress(&format!("sampler, {} rounds", extent.rounds));
-        figures.extend(sampling::measure(place, extent.rounds)?);
-        figures.extend(pages::measure(place, extent.rounds)?);
+        figures.extend(sampling::measure(folder, extent.rounds)?);
+        figures.extend(pages::measure(folder, extent.rounds)?);
     }
     if is_selected(Part::Groups) {
         progress(&format!("{} groups created and removed, {} rounds", extent.made, extent.rounds));
-        figures.extend(groups::measure(place, extent.made, extent.rounds)?);
+        figures.extend(groups::measure(folder, extent.made, extent.rounds)?);
     }
     if is_selected(Part::Faults) {
         progress("ten injected faults");
-        figures.push(faults::measure(program, place)?);
+        figures.push(faults::measure(program, folder)?);
     }
     // Slow parts run only on request.
     if extent.only == Some(Part::Equivalence) {
         progress(&format!("three programs with and without the sampler, {} rounds", extent.pairs));
-        figures.extend(equivalence::measure(program, place, extent.length(), extent.pairs)?);
+        figures.extend(equivalence::measure(program, folder, extent.length(), extent.pairs)?);
     }
     let biased: &[Resource] = match extent.only {
         Some(Part::Bias) => &[Resource::Cpu, Resource::Disk],
@@ -295,7 +295,7 @@ fn all(
         _ => &[],
     };
     figures.extend(bias::measure(assay, biased, extent.runs)?);
-    figures.extend(peers::measure(program, extent, place)?);
+    figures.extend(peers::measure(program, extent, folder)?);
     Ok(figures)
 }
 

@@ -28,27 +28,27 @@ const JOB: u64 = 17;
 
 const MEBIBYTES: Shown = Shown { factor: 1.0 / (1 << 20) as f64, unit: "MiB", decimals: 0 };
 
-/// Creates the runs below `place`, all with the files of one, and merges them twice.
+/// Creates the runs below `parent`, all with the files of one, and merges them twice.
 pub(crate) fn measure(
     assay: &Assay,
     model: &Manifest,
-    place: &Path,
+    parent: &Path,
 ) -> Result<Vec<Figure>, Failure> {
-    let one = place.join("one");
+    let one = parent.join("one");
     synthetic::write(model, &one, LENGTH)?;
     let run = Run::load(&one)?;
     let judgement = assay_judge::judge(&run.manifest, &run.samples);
     RunFolder::open(&one)?.write_json("verdict.json", &judgement)?;
-    let all = place.join("thousand");
+    let all = parent.join("thousand");
     for number in 0..RUNS {
         link(&one, &all.join(format!("run-{number:04}")))?;
     }
-    let tables = place.join("tables");
+    let tables = parent.join("tables");
     let words: [&OsStr; 4] =
         ["export".as_ref(), all.as_os_str(), "--out".as_ref(), tables.as_os_str()];
     let exported = figure("export", assay.peak(&words)?, bytes(&tables)?);
     let _ = fs::remove_dir_all(&tables);
-    let fleet = place.join("fleet");
+    let fleet = parent.join("fleet");
     submitted(model, &one, &fleet)?;
     let words: [&OsStr; 3] = ["fleet".as_ref(), "collect".as_ref(), fleet.as_os_str()];
     let collected = figure("fleet collect", assay.peak(&words)?, bytes(&fleet.join("samples"))?);
@@ -89,8 +89,8 @@ fn link(from: &Path, to: &Path) -> Result<(), Failure> {
 }
 
 /// The folder of a fleet whose tasks have all ended, each with this run.
-fn submitted(model: &Manifest, run: &Path, place: &Path) -> Result<(), Failure> {
-    let folder = FleetFolder::create(place, Trust::Checked)
+fn submitted(model: &Manifest, run: &Path, parent: &Path) -> Result<(), Failure> {
+    let folder = FleetFolder::create(parent, Trust::Checked)
         .map_err(|error| Failure::from_display(&error))?;
     let task = |number: usize| Task {
         node: format!("node{number:04}"),

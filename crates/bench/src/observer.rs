@@ -34,29 +34,33 @@ const SIZE: Bytes = Bytes::mebi(512);
 /// The group of fio alone: the same hierarchies as in a run, but without settings or sampling.
 const GROUP: &str = "alone";
 
-/// Measures `pairs` pairs on a loop disk below `place`. The host is always restored, after SIGKILL
-/// by means of the ledger in `place`.
-pub(crate) fn measure(assay: &Assay, place: &Path, pairs: usize) -> Result<Figure, Failure> {
-    with_ledger(&place.join("bench-state"), "bench", |root, ledger| {
-        with_disk(assay, place, pairs, root, ledger)
+/// Measures `pairs` pairs on a loop disk below `folder`. The host is always restored, after SIGKILL
+/// by means of the ledger in `folder`.
+pub(crate) fn measure(assay: &Assay, folder: &Path, pairs: usize) -> Result<Figure, Failure> {
+    with_ledger(&folder.join("bench-state"), "bench", |root, ledger| {
+        with_disk(assay, folder, pairs, root, ledger)
     })
 }
 
 fn with_disk(
     assay: &Assay,
-    place: &Path,
+    folder: &Path,
     pairs: usize,
     root: &Root,
     ledger: &mut Ledger,
 ) -> Result<Figure, Failure> {
     let stop = || signal::interrupted_by().is_some();
-    let disk = scratch::set_up(root, ledger, &spec(place), &stop, &mut |_| {})?;
+    let disk = scratch::set_up(root, ledger, &spec(folder), &stop, &mut |_| {})?;
     let text = study::one_group(&disk.device_path, disk.size.get(), SECONDS);
     let trial = planned(root, &text)?;
-    let tree =
-        Tree::create(root, ledger, &trial.homes, &format!("assay-bench-{}", std::process::id()))?;
+    let tree = Tree::create(
+        root,
+        ledger,
+        &trial.hierarchies,
+        &format!("assay-bench-{}", std::process::id()),
+    )?;
     tree.make(GROUP, false)?;
-    let alone = Alone { tree, job: job(&trial, &disk)?, place: place.join("alone") };
+    let alone = Alone { tree, job: job(&trial, &disk)?, folder: folder.join("alone") };
     let mut bench = Bench { assay, study: text, alone, runs: 0, busiest: 0.0 };
     // The first run of each warms caches and clocks; it is discarded.
     bench.alone()?;
@@ -68,15 +72,15 @@ fn with_disk(
     figure(&ratios, bench.busiest)
 }
 
-fn spec(place: &Path) -> ScratchSpec {
+fn spec(folder: &Path) -> ScratchSpec {
     ScratchSpec {
         name: "bench".to_owned(),
-        source: Source::Loop { image_dir: place.to_owned(), size: SIZE },
+        source: Source::Loop { image_dir: folder.to_owned(), size: SIZE },
         format: Format::None,
         partitions: 0,
         scheduler: Some("bfq".to_owned()),
         queue: vec![("iosched/low_latency".to_owned(), "0".to_owned())],
-        mount_dir: place.join("mnt"),
+        mount_dir: folder.join("mnt"),
     }
 }
 
@@ -116,7 +120,7 @@ fn job(trial: &Trial, disk: &ScratchDisk) -> Result<Job, Failure> {
 struct Alone {
     tree: Tree,
     job: Job,
-    place: PathBuf,
+    folder: PathBuf,
 }
 
 struct Bench<'b> {
@@ -142,15 +146,15 @@ impl Bench<'_> {
     }
 
     fn alone(&mut self) -> Result<f64, Failure> {
-        let Alone { tree, job, place } = &self.alone;
+        let Alone { tree, job, folder } = &self.alone;
         let failed =
-            |cause: std::io::Error| Failure::Failed(format!("{}: {cause}", place.display()));
-        std::fs::create_dir_all(place).map_err(failed)?;
-        write(&place.join("job.fio"), &job.to_job_file())?;
+            |cause: std::io::Error| Failure::Failed(format!("{}: {cause}", folder.display()));
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        write(&folder.join("job.fio"), &job.to_job_file())?;
         let mut command = Command::new("fio");
         command
             .args(["--output-format=json", "--eta=never", "--output=fio.json", "job.fio"])
-            .current_dir(place)
+            .current_dir(folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -159,7 +163,7 @@ impl Bench<'_> {
         if !status.success() {
             return Err(Failure::Failed(format!("fio alone ended with {status}")));
         }
-        let text = std::fs::read_to_string(place.join("fio.json")).map_err(failed)?;
+        let text = std::fs::read_to_string(folder.join("fio.json")).map_err(failed)?;
         let output = parse_output(&text).map_err(|error| Failure::Failed(error.0))?;
         iops(output.metrics.get("read_iops").copied())
     }

@@ -45,11 +45,11 @@ pub(crate) fn measure(folder: &Path, rounds: usize) -> Result<Vec<Figure>, Failu
     let (mut costs, mut pairs, mut off) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds {
         idle_wait::wait()?;
-        let place = folder.join(format!("pages-{round}"));
-        std::fs::create_dir_all(&place).map_err(|error| failed(&error))?;
-        let cost = sampled(&root, &place)?;
+        let samples = folder.join(format!("pages-{round}"));
+        std::fs::create_dir_all(&samples).map_err(|error| failed(&error))?;
+        let cost = sampled(&root, &samples)?;
         let (exact, exact_s) = exact(&root)?;
-        let tables = read_tables(&place).map_err(|error| failed(&error))?;
+        let tables = read_tables(&samples).map_err(|error| failed(&error))?;
         let table = tables.iter().find(|table| table.source == "pages");
         let table = table.ok_or_else(|| failed(&"no pages were sampled"))?;
         off.push(farthest(table, &exact));
@@ -67,13 +67,13 @@ fn available(root: &Root) -> Option<usize> {
 }
 
 /// CPU seconds of one reading by the sampler, which reads once per second.
-fn sampled(root: &Root, place: &Path) -> Result<f64, Failure> {
+fn sampled(root: &Root, samples: &Path) -> Result<f64, Failure> {
     let of = Processes::Tree { pid: std::process::id(), itself: true };
     let processes = Ok(vec![ProcessTarget { name: "large".to_owned(), of }]);
     let targets = Targets { processes, ..Targets::default() };
     let prepared = prepare_chosen(root, &targets, &Choice::Also(vec!["pages".to_owned()]));
     let affinity = SamplerAffinity::unrestricted("this figure measures no group");
-    let sampler = Sampler::start(prepared, place, Duration::from_secs(1), affinity)
+    let sampler = Sampler::start(prepared, samples, Duration::from_secs(1), affinity)
         .map_err(|error| Failure::Failed(error.to_string()))?;
     let waited = idle_wait::pause(Duration::from_secs(SECONDS));
     let outcome = sampler.stop();

@@ -54,14 +54,14 @@ struct Row {
 /// Calibrates, predicts and runs all configurations.
 pub(crate) fn measure(
     assay: &Assay,
-    place: &Path,
+    folder: &Path,
     campaign: Campaign,
     progress: &dyn Fn(&str),
 ) -> Result<Vec<Figure>, Failure> {
     progress("calibration of this host's loop disk");
     assay.calibrate("calibration", &campaign.first()?)?;
     let calibration: Calibration =
-        RunFolder::open(&place.join("calibration"))?.read_json("calibration.json")?;
+        RunFolder::open(&folder.join("calibration"))?.read_json("calibration.json")?;
     let predictor = Predictor::new(calibration.costs(), campaign.seconds)?;
     let drawn = predictor.drawn(campaign)?;
     let faster = predictor.faster(&drawn)?;

@@ -29,14 +29,14 @@ const MEGABYTES: Shown = Shown { factor: 1.0, unit: "MB", decimals: 2 };
 
 const SECONDS: Shown = Shown { factor: 1.0, unit: "s", decimals: 2 };
 
-/// Writes a run of ten minutes below `place` and times its report `times` times.
+/// Writes a run of ten minutes below `folder` and times its report `times` times.
 pub(crate) fn measure(
     assay: &Assay,
     model: &Manifest,
-    place: &Path,
+    folder: &Path,
     times: usize,
 ) -> Result<Vec<Figure>, Failure> {
-    let run = place.join("long-run");
+    let run = folder.join("long-run");
     synthetic::write(model, &run, LENGTH)?;
     let busy = idle_wait::wait()?;
     let mut seconds = Vec::new();

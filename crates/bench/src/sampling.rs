@@ -95,12 +95,12 @@ fn with_groups(
 ) -> Result<Vec<Figure>, Failure> {
     let facts = assay_host::gather(root)?;
     let counts = if facts.cgroup.is_on_v2("cpu") { "cpu" } else { "cpuacct" };
-    let (homes, absent) = facts.cgroup.homes([counts, "memory"]);
+    let (hierarchies, absent) = facts.cgroup.hierarchies_with([counts, "memory"]);
     if let Some((name, why)) = absent.into_iter().next() {
         return Err(Failure::Failed(format!("the controller `{name}` is not available: {why}")));
     }
     let top = format!("assay-bench-sampling-{}", std::process::id());
-    let tree = Tree::create(root, ledger, &homes, &top)?;
+    let tree = Tree::create(root, ledger, &hierarchies, &top)?;
     let names: Vec<String> = (1..=GROUPS).map(|number| format!("g{number}")).collect();
     for name in &names {
         tree.make(name, false)?;
@@ -113,10 +113,10 @@ fn with_groups(
     let mut busiest: f64 = 0.0;
     for round in 0..rounds {
         busiest = busiest.max(idle_wait::wait()?);
-        let place = folder.join(format!("sampling-{round}"));
-        std::fs::create_dir_all(&place)
-            .map_err(|cause| Failure::Failed(format!("{}: {cause}", place.display())))?;
-        let cost = ours(root, &targets, &place)?;
+        let samples = folder.join(format!("sampling-{round}"));
+        std::fs::create_dir_all(&samples)
+            .map_err(|cause| Failure::Failed(format!("{}: {cause}", samples.display())))?;
+        let cost = ours(root, &targets, &samples)?;
         own.push(cost.cpu_s / cost.wall_s);
         if let (Some(source), Some(peer_time)) = (cost.sources.get("threads"), pidstat()?) {
             pairs.push((peer_time, source.cpu_s / source.rounds.max(1) as f64));
@@ -153,11 +153,11 @@ pub(crate) fn targets(tree: &Tree, names: &[String], counts: &str, is_v2: bool) 
     }
 }
 
-fn ours(root: &Root, targets: &Targets, place: &Path) -> Result<SamplerCost, Failure> {
+fn ours(root: &Root, targets: &Targets, samples: &Path) -> Result<SamplerCost, Failure> {
     let choice = Choice::Also(vec!["threads".to_owned()]);
     let prepared = prepare_chosen(root, targets, &choice);
     let affinity = SamplerAffinity::unrestricted("the crowd of this figure is everywhere");
-    let sampler = Sampler::start(prepared, place, Duration::from_millis(100), affinity)
+    let sampler = Sampler::start(prepared, samples, Duration::from_millis(100), affinity)
         .map_err(|error| Failure::Failed(error.to_string()))?;
     let waited = idle_wait::pause(Duration::from_secs(SECONDS));
     let outcome = sampler.stop();

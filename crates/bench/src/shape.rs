@@ -17,12 +17,11 @@ pub(crate) const READS: u64 = 60;
 
 /// All sources of a run with these groups and disks.
 pub(crate) fn shapes(groups: Vec<String>, disks: Vec<String>) -> Vec<Shape> {
-    let host = || vec!["host".to_owned()];
     // Every second group has half the speed. The disk must have read what the groups did, or the
     // judge attributes the difference to the page cache.
     let half_reads = groups.len().div_ceil(2) * 2 + groups.len() / 2;
     let reads = READS * half_reads as u64 / 2;
-    vec![
+    [
         Shape {
             source: "io",
             columns: vec![
@@ -49,6 +48,16 @@ pub(crate) fn shapes(groups: Vec<String>, disks: Vec<String>) -> Vec<Shape> {
             ],
             subjects: disks,
         },
+    ]
+    .into_iter()
+    .chain(of_host())
+    .collect()
+}
+
+/// Sources about the whole host.
+fn of_host() -> [Shape; 2] {
+    let host = || vec!["host".to_owned()];
+    [
         Shape {
             source: "host_cpu",
             columns: vec![

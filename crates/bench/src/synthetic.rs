@@ -196,10 +196,10 @@ mod tests {
     }
 
     fn written(seconds: u64) -> (tempfile::TempDir, Run) {
-        let place = tempfile::tempdir().unwrap();
-        write(&model(), &place.path().join("run"), seconds).unwrap();
-        let run = Run::load(&place.path().join("run")).unwrap();
-        (place, run)
+        let folder = tempfile::tempdir().unwrap();
+        write(&model(), &folder.path().join("run"), seconds).unwrap();
+        let run = Run::load(&folder.path().join("run")).unwrap();
+        (folder, run)
     }
 
     #[test]

@@ -140,7 +140,7 @@ fn entry(
     indices: &[usize],
 ) -> Option<Entry> {
     let (mut processes, mut threads) = (BTreeSet::new(), BTreeSet::new());
-    let (mut names, mut homes, mut knobs) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut names, mut directories, mut knobs) = (Vec::new(), Vec::new(), Vec::new());
     for &index in indices {
         let hierarchy = &hierarchies[index];
         let directory = directory(&hierarchy.mount, path);
@@ -154,7 +154,7 @@ fn entry(
             knobs.extend(defaults[index].differing(root, &directory));
         }
         names.push(hierarchy.name.clone());
-        homes.push((hierarchy, directory));
+        directories.push((hierarchy, directory));
     }
     (!names.is_empty()).then(|| Entry {
         path: format!("/{}", path.join("/")),
@@ -162,7 +162,7 @@ fn entry(
         processes: processes.into_iter().collect(),
         threads: threads.len(),
         knobs,
-        counts: counters::read(root, &homes),
+        counts: counters::read(root, &directories),
     })
 }
 

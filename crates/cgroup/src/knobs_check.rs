@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use assay_facts::{CORE, Hierarchy, Home, HostFacts};
+use assay_facts::{CORE, Hierarchy, HostFacts, UsedHierarchy};
 use assay_host::Ledger;
 use assay_kernel::{Error, Root};
 use assay_knob::{ExpectedFile, Kernel, Version, expected_files, matches_written, omission_reason};
@@ -57,16 +57,16 @@ pub fn check_knobs(
     top: &str,
 ) -> Result<KnobsCheck, Error> {
     let controllers: Vec<&str> = served(facts).into_iter().chain([CORE]).collect();
-    let (homes, absent) = facts.cgroup.homes(controllers);
+    let (hierarchies, absent) = facts.cgroup.hierarchies_with(controllers);
     let mut check = Check { root, kernel, result: KnobsCheck::default() };
     check.result.not_looked_at.extend(absent);
-    for home in homes {
+    for hierarchy in hierarchies {
         let mark = ledger.mark();
-        let one = std::slice::from_ref(&home);
+        let one = std::slice::from_ref(&hierarchy);
         match Tree::create(root, ledger, one, top) {
-            Ok(_) => check.home(&home, &home.base.join(top).join(FRESH))?,
+            Ok(_) => check.hierarchy(&hierarchy, &hierarchy.base.join(top).join(FRESH))?,
             Err(error) => {
-                let mount = home.mount.display().to_string();
+                let mount = hierarchy.mount.display().to_string();
                 check.result.not_looked_at.insert(mount, error.to_string());
             }
         }
@@ -92,18 +92,18 @@ struct Check<'c> {
 }
 
 impl Check<'_> {
-    fn home(&mut self, home: &Home, fresh: &Path) -> Result<(), Error> {
+    fn hierarchy(&mut self, hierarchy: &UsedHierarchy, fresh: &Path) -> Result<(), Error> {
         self.root.make_dir(fresh)?;
-        let version = if home.is_v2 { Version::V2 } else { Version::V1 };
-        let below = expected_files(version, &home.controllers, false, self.kernel);
+        let version = if hierarchy.is_v2 { Version::V2 } else { Version::V1 };
+        let below = expected_files(version, &hierarchy.controllers, false, self.kernel);
         self.group(fresh, &below)?;
         for claim in &below {
             self.default(fresh, claim);
         }
-        if home.base == home.mount {
+        if hierarchy.base == hierarchy.mount {
             // The root of v2 shows files of every controller, enabled for its children or not.
-            let claims = expected_files(version, &home.controllers, true, self.kernel);
-            self.group(&home.mount, &claims)?;
+            let claims = expected_files(version, &hierarchy.controllers, true, self.kernel);
+            self.group(&hierarchy.mount, &claims)?;
         }
         Ok(())
     }

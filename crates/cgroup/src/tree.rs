@@ -2,35 +2,35 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_facts::Home;
+use assay_facts::UsedHierarchy;
 use assay_host::Ledger;
 use assay_kernel::process::Membership;
 use assay_kernel::{Error, Root};
 
 use crate::{own, ungrouped};
 
-/// A top group `assay-<run>` in each hierarchy (home), and the groups inside it. On v1 every hierarchy
+/// A top group `assay-<run>` in each hierarchy in use, and the groups inside it. On v1 every hierarchy
 /// has its own copy of each group; on v2 there is one. The empty name means the top group.
 #[derive(Debug, Clone)]
 pub struct Tree {
     root: Root,
     top: String,
-    homes: Vec<Home>,
+    hierarchies: Vec<UsedHierarchy>,
     outside: Option<PathBuf>,
 }
 
 impl Tree {
-    /// Creates the top group in every home. It is recorded in the ledger, and restoring removes
+    /// Creates the top group in every hierarchy. It is recorded in the ledger, and restoring removes
     /// everything below it too, so the groups inside need no entries of their own.
     pub fn create(
         root: &Root,
         ledger: &mut Ledger,
-        homes: &[Home],
+        hierarchies: &[UsedHierarchy],
         top: &str,
     ) -> Result<Self, Error> {
-        let tree = Self::begin(root, ledger, homes, top)?;
-        for home in homes {
-            tree.make_ready(home, &tree.place(home, ""))?;
+        let tree = Self::begin(root, ledger, hierarchies, top)?;
+        for hierarchy in hierarchies {
+            tree.make_ready(hierarchy, &tree.directory_in(hierarchy, ""))?;
         }
         Ok(tree)
     }
@@ -41,35 +41,45 @@ impl Tree {
     pub fn create_single(
         root: &Root,
         ledger: &mut Ledger,
-        homes: &[Home],
+        hierarchies: &[UsedHierarchy],
         top: &str,
     ) -> Result<Self, Error> {
-        let tree = Self::begin(root, ledger, homes, top)?;
-        for home in homes.iter().filter(|home| !home.is_v2) {
-            tree.make_ready(home, &tree.place(home, ""))?;
+        let tree = Self::begin(root, ledger, hierarchies, top)?;
+        for hierarchy in hierarchies.iter().filter(|hierarchy| !hierarchy.is_v2) {
+            tree.make_ready(hierarchy, &tree.directory_in(hierarchy, ""))?;
         }
         Ok(tree)
     }
 
-    fn begin(root: &Root, ledger: &mut Ledger, homes: &[Home], top: &str) -> Result<Self, Error> {
-        let tree =
-            Self { root: root.clone(), top: top.to_owned(), homes: homes.to_vec(), outside: None };
-        for home in homes.iter().filter(|home| home.is_v2) {
-            tree.enable_at_base(ledger, home)?;
+    fn begin(
+        root: &Root,
+        ledger: &mut Ledger,
+        hierarchies: &[UsedHierarchy],
+        top: &str,
+    ) -> Result<Self, Error> {
+        let tree = Self {
+            root: root.clone(),
+            top: top.to_owned(),
+            hierarchies: hierarchies.to_vec(),
+            outside: None,
+        };
+        for hierarchy in hierarchies.iter().filter(|hierarchy| hierarchy.is_v2) {
+            tree.enable_at_base(ledger, hierarchy)?;
         }
-        let tops: Vec<PathBuf> = homes.iter().map(|home| home.base.join(top)).collect();
+        let tops: Vec<PathBuf> =
+            hierarchies.iter().map(|hierarchy| hierarchy.base.join(top)).collect();
         ledger.make_groups(root, &tops)?;
         Ok(tree)
     }
 
-    /// Creates a group in every home; its parents must exist. `has_children` says that groups will be
+    /// Creates a group in every hierarchy; its parents must exist. `has_children` says that groups will be
     /// created inside it, which cgroup v2 must be prepared for.
     pub fn make(&self, group: &str, has_children: bool) -> Result<(), Error> {
-        for home in &self.homes {
-            let path = self.place(home, group);
+        for hierarchy in &self.hierarchies {
+            let path = self.directory_in(hierarchy, group);
             self.root.make_dir(&path)?;
-            if has_children || !home.is_v2 {
-                self.make_ready(home, &path)?;
+            if has_children || !hierarchy.is_v2 {
+                self.make_ready(hierarchy, &path)?;
             }
         }
         Ok(())
@@ -78,19 +88,22 @@ impl Tree {
     /// Creates the group of the ungrouped workloads, recorded in the ledger too.
     pub fn make_outside(&mut self, ledger: &mut Ledger) -> Result<(), Error> {
         let name = format!("{}-outside", self.top);
-        self.outside = Some(ungrouped::make(&self.root, ledger, &self.homes, &name)?);
+        self.outside = Some(ungrouped::make(&self.root, ledger, &self.hierarchies, &name)?);
         Ok(())
     }
 
     /// Creates a group only in those cgroup v1 hierarchies that serve one of these controllers, and
     /// returns its directories.
     pub fn make_on_v1(&self, group: &str, controllers: &[&str]) -> Result<Vec<PathBuf>, Error> {
-        let serves = |home: &&Home| controllers.iter().any(|name| home.controllers.contains(*name));
+        let serves = |hierarchy: &&UsedHierarchy| {
+            controllers.iter().any(|name| hierarchy.controllers.contains(*name))
+        };
         let mut directories = Vec::new();
-        for home in self.homes.iter().filter(|home| !home.is_v2).filter(serves) {
-            let path = self.place(home, group);
+        for hierarchy in self.hierarchies.iter().filter(|hierarchy| !hierarchy.is_v2).filter(serves)
+        {
+            let path = self.directory_in(hierarchy, group);
             self.root.make_dir(&path)?;
-            self.make_ready(home, &path)?;
+            self.make_ready(hierarchy, &path)?;
             directories.push(path);
         }
         Ok(directories)
@@ -99,27 +112,32 @@ impl Tree {
     /// The directory of a group in the hierarchy that serves `controller`, if one does.
     #[must_use]
     pub fn directory(&self, group: &str, controller: &str) -> Option<PathBuf> {
-        let home = self.homes.iter().find(|home| home.controllers.contains(controller))?;
-        Some(self.place(home, group))
+        let hierarchy =
+            self.hierarchies.iter().find(|hierarchy| hierarchy.controllers.contains(controller))?;
+        Some(self.directory_in(hierarchy, group))
     }
 
-    /// The group's directory in every home.
+    /// The group's directory in every hierarchy.
     #[must_use]
     pub fn directories(&self, group: &str) -> Vec<PathBuf> {
-        self.homes.iter().map(|home| self.place(home, group)).collect()
+        self.hierarchies.iter().map(|hierarchy| self.directory_in(hierarchy, group)).collect()
     }
 
     /// The root directory of the hierarchy that serves `controller`, if one does.
     #[must_use]
     pub fn mount(&self, controller: &str) -> Option<&Path> {
-        let home = self.homes.iter().find(|home| home.controllers.contains(controller))?;
-        Some(&home.mount)
+        let hierarchy =
+            self.hierarchies.iter().find(|hierarchy| hierarchy.controllers.contains(controller))?;
+        Some(&hierarchy.mount)
     }
 
     /// The group's directory on cgroup v2, if this run uses v2.
     #[must_use]
     pub fn v2_directory(&self, group: &str) -> Option<PathBuf> {
-        self.homes.iter().find(|home| home.is_v2).map(|home| self.place(home, group))
+        self.hierarchies
+            .iter()
+            .find(|hierarchy| hierarchy.is_v2)
+            .map(|hierarchy| self.directory_in(hierarchy, group))
     }
 
     /// Writes an interface file of a group. An error names file and value.
@@ -138,7 +156,7 @@ impl Tree {
         self.root.read_trimmed(self.file(group, controller, file)?)
     }
 
-    /// For starting processes in a group, in every home.
+    /// For starting processes in a group, in every hierarchy.
     pub fn membership(&self, group: &str) -> Result<Membership, Error> {
         Membership::open(&self.root, &self.directories(group))
     }
@@ -152,7 +170,7 @@ impl Tree {
         Membership::open(&self.root, &[group])
     }
 
-    /// Processes of the run: in its groups, in any home, and ungrouped.
+    /// Processes of the run: in its groups, in any hierarchy, and ungrouped.
     #[must_use]
     pub fn all_processes(&self) -> Vec<u32> {
         let mut groups = self.directories("");
@@ -160,11 +178,11 @@ impl Tree {
         self.below(groups)
     }
 
-    /// Processes in a group, in any home, each once.
+    /// Processes in a group, in any hierarchy, each once.
     pub fn processes(&self, group: &str) -> Result<Vec<u32>, Error> {
         let mut ids = Vec::new();
-        for home in &self.homes {
-            let text = self.root.read(self.place(home, group).join("cgroup.procs"))?;
+        for hierarchy in &self.hierarchies {
+            let text = self.root.read(self.directory_in(hierarchy, group).join("cgroup.procs"))?;
             ids.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()));
         }
         ids.sort_unstable();
@@ -172,7 +190,7 @@ impl Tree {
         Ok(ids)
     }
 
-    /// Processes in a group or in groups below it, in any home, each once. Groups that vanish meanwhile
+    /// Processes in a group or in groups below it, in any hierarchy, each once. Groups that vanish meanwhile
     /// count as empty.
     #[must_use]
     pub fn processes_below(&self, group: &str) -> Vec<u32> {
@@ -192,8 +210,8 @@ impl Tree {
         ids
     }
 
-    fn place(&self, home: &Home, group: &str) -> PathBuf {
-        let top = home.base.join(&self.top);
+    fn directory_in(&self, hierarchy: &UsedHierarchy, group: &str) -> PathBuf {
+        let top = hierarchy.base.join(&self.top);
         if group.is_empty() { top } else { top.join(group) }
     }
 
@@ -205,15 +223,16 @@ impl Tree {
     }
 
     /// Prepares a new group for processes or groups inside it.
-    fn make_ready(&self, home: &Home, path: &Path) -> Result<(), Error> {
-        if home.is_v2 {
-            let to_enable: Vec<String> = home.enabled().map(|name| format!("+{name}")).collect();
+    fn make_ready(&self, hierarchy: &UsedHierarchy, path: &Path) -> Result<(), Error> {
+        if hierarchy.is_v2 {
+            let to_enable: Vec<String> =
+                hierarchy.enabled().map(|name| format!("+{name}")).collect();
             if to_enable.is_empty() {
                 return Ok(());
             }
             return self.root.write(path.join("cgroup.subtree_control"), &to_enable.join(" "));
         }
-        if home.controllers.contains("cpuset") {
+        if hierarchy.controllers.contains("cpuset") {
             // A new v1 cpuset is empty and accepts no process until both files are set
             // (Documentation/admin-guide/cgroup-v1/cpusets.rst).
             let parent = path.parent().unwrap_or(path);
@@ -227,12 +246,12 @@ impl Tree {
 
     /// Enables the controllers for the children of the base, but only those not yet enabled there: the
     /// ledger restores what this run has added.
-    fn enable_at_base(&self, ledger: &mut Ledger, home: &Home) -> Result<(), Error> {
-        own::step_aside(&self.root, ledger, &home.base)?;
-        let path = home.base.join("cgroup.subtree_control");
+    fn enable_at_base(&self, ledger: &mut Ledger, hierarchy: &UsedHierarchy) -> Result<(), Error> {
+        own::step_aside(&self.root, ledger, &hierarchy.base)?;
+        let path = hierarchy.base.join("cgroup.subtree_control");
         let enabled = self.root.read(&path)?;
         let enabled: Vec<&str> = enabled.split_whitespace().collect();
-        for name in home.enabled().filter(|name| !enabled.contains(name)) {
+        for name in hierarchy.enabled().filter(|name| !enabled.contains(name)) {
             ledger.write_with_inverse(
                 &self.root,
                 &path,

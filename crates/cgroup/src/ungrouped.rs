@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_facts::Home;
+use assay_facts::UsedHierarchy;
 use assay_host::Ledger;
 use assay_kernel::parse::mountinfo::{self, Mount};
 use assay_kernel::parse::{cgroups, cgroups::ProcessGroup};
@@ -18,12 +18,12 @@ const PLAIN: [&str; 6] = ["name=systemd", "pids", "freezer", "cpuacct", "blkio",
 pub(crate) fn make(
     root: &Root,
     ledger: &mut Ledger,
-    homes: &[Home],
+    hierarchies: &[UsedHierarchy],
     name: &str,
 ) -> Result<PathBuf, Error> {
     let mounts = mountinfo::parse(&root.read("/proc/self/mountinfo")?);
     let own_groups = cgroups::process_groups(&root.read("/proc/self/cgroup")?);
-    let beside = homes.iter().map(|home| home.base.clone());
+    let beside = hierarchies.iter().map(|hierarchy| hierarchy.base.clone());
     let mut result = Err(Error::unexpected(
         "create a group for ungrouped workloads in",
         Path::new("/proc/self/cgroup"),

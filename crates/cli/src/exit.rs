@@ -42,6 +42,22 @@ impl Code {
         }
     }
 
+    /// The worse of two results of one command (docs/cli.md): broken, not comparable, undecided,
+    /// kept. Whatever else a code may say comes before these.
+    pub(crate) fn worse(self, other: Self) -> Self {
+        let rank = |code: &Self| match code {
+            Self::Kept => 0,
+            Self::Undecided => 1,
+            Self::Usage => 2,
+            Self::Broken => 3,
+            Self::Workload => 4,
+            Self::Host => 5,
+            Self::Interrupted => 6,
+            Self::RestoreIncomplete => 7,
+        };
+        std::cmp::max_by_key(self, other, rank)
+    }
+
     pub(crate) fn from_clap(error: &clap::Error) -> Self {
         if error.use_stderr() { Self::Usage } else { Self::Kept }
     }
@@ -118,6 +134,34 @@ mod tests {
         let documented: Vec<u8> = rows.collect();
         let known: Vec<u8> = MEANINGS.iter().map(|(code, _)| *code as u8).collect();
         assert_eq!(known, documented);
+    }
+
+    /// The row of a code in the documentation.
+    fn row(page: &str, code: Code) -> String {
+        let path = format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let start = format!("| {} | ", code as u8);
+        text.lines().find(|line| line.starts_with(&start)).unwrap().to_owned()
+    }
+
+    #[test]
+    fn every_verdict_ends_with_the_code_whose_row_names_it() {
+        for verdict in [Verdict::Kept, Verdict::Broken, Verdict::Undecided, Verdict::Void] {
+            let row = row("cli.md", Code::from_verdict(verdict));
+            assert!(row.contains(verdict.word()), "{verdict:?}: {row}");
+        }
+        let (_, undecided) = MEANINGS[3];
+        assert!(row("cli.md", Code::Undecided).contains(undecided));
+    }
+
+    #[test]
+    fn a_broken_promise_is_not_hidden_by_an_undecided_comparison() {
+        assert_eq!(Code::Broken.worse(Code::Undecided), Code::Broken);
+        assert_eq!(Code::Undecided.worse(Code::Broken), Code::Broken);
+        assert_eq!(Code::Broken.worse(Code::Usage), Code::Broken);
+        assert_eq!(Code::Kept.worse(Code::Usage), Code::Usage);
+        assert_eq!(Code::Undecided.worse(Code::Kept), Code::Undecided);
+        assert_eq!(Code::Kept.worse(Code::Kept), Code::Kept);
     }
 
     #[test]

@@ -1,46 +1,15 @@
 //! Whether higher or lower values of a measure are better, as far as its name tells.
 
 use assay_judge::trial_numbers::TrialNumber;
-use assay_verdict::Measure;
-
-/// Which way is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
-    /// More is better: work done.
-    Higher,
-    /// Less is better: time waited.
-    Lower,
-    /// Neither: what one group gains another loses, and CPU time may be work or waste.
-    Neither,
-}
-
-impl Direction {
-    /// The word in the document.
-    pub(super) fn word(self) -> Option<String> {
-        match self {
-            Self::Higher => Some("higher".to_owned()),
-            Self::Lower => Some("lower".to_owned()),
-            Self::Neither => None,
-        }
-    }
-}
+use assay_terms::{Direction, Measure};
 
 /// Direction of a number of a trial. A share has none: what one group gains another loses.
 pub(super) fn direction(number: &TrialNumber) -> Direction {
     let name = number.measure.as_str();
     match (number.of, Measure::parse(name)) {
         ("share", _) => Direction::Neither,
-        (_, Some(measure)) => of_measure(measure),
+        (_, Some(measure)) => measure.info().better,
         (_, None) => of_metric(name.split_once('.').map_or(name, |(_, own)| own)),
-    }
-}
-
-/// Direction of a sampled counter.
-fn of_measure(measure: Measure) -> Direction {
-    match measure {
-        Measure::IoBytes | Measure::IoIos => Direction::Higher,
-        Measure::MemoryRefaults => Direction::Lower,
-        Measure::CpuTime | Measure::MemoryCurrent | Measure::MemoryDirty => Direction::Neither,
     }
 }
 

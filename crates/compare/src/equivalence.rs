@@ -1,14 +1,16 @@
 //! Classifies two noisy measurements: better, worse, equal, different, undecided.
 
-use assay_judge::metric_is_latency;
 use assay_judge::trial_numbers::{RepeatLog, TrialNumber};
+use assay_stats::over_repeats::Resolution;
+use assay_terms::Direction;
 use assay_verdict::wording::{number, together};
 use assay_verdict::{Equivalence, Estimated, MeasureComparison, PromiseChange};
 
-use super::direction::{Direction, direction};
+use super::direction::direction;
 use super::ratio::Log;
 
 /// Parameters of the decision.
+#[derive(Clone)]
 pub(super) struct Rule {
     /// The margin.
     pub(super) within: f64,
@@ -21,14 +23,25 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Compares one measure.
+    /// Compares one measure. Where the data of a side decided when it ended, its looks have spent the
+    /// rest of the error probability.
     pub(super) fn judge(&self, a: &TrialNumber, b: &TrialNumber) -> MeasureComparison {
+        self.spending(a.part.min(b.part)).compare(a, b)
+    }
+
+    /// The same rule with a part of the error probability.
+    fn spending(&self, part: f64) -> Self {
+        let rest = |confidence: f64| 1.0 - (1.0 - confidence) * part;
+        Self { confidence: rest(self.confidence), sure: rest(self.sure), ..self.clone() }
+    }
+
+    fn compare(&self, a: &TrialNumber, b: &TrialNumber) -> MeasureComparison {
         let blank = MeasureComparison {
             measure: a.measure.clone(),
             of: a.of.to_owned(),
             group: a.group.clone(),
             decides: a.decides,
-            better: direction(a).word(),
+            better: direction(a).word().map(str::to_owned),
             a: self.side(a),
             b: self.side(b),
             ratio: None,
@@ -52,7 +65,7 @@ impl Rule {
 
     fn side(&self, one: &TrialNumber) -> Estimated {
         let numbers = one.found.as_ref().map_or(&[][..], Vec::as_slice);
-        let Some(log) = Log::new(numbers, is_latency(one.of, &one.measure)) else {
+        let Some(log) = Log::new(numbers, resolution(one.of, &one.measure)) else {
             return Estimated::default();
         };
         let half = Some(log.half(self.confidence)).filter(|half| half.is_finite());
@@ -71,8 +84,8 @@ impl Rule {
         a: &[RepeatLog],
         b: &[RepeatLog],
     ) -> MeasureComparison {
-        let is_latency = is_latency(&blank.of, &blank.measure);
-        let Some(ratio) = self.ratio(a, b, is_latency) else { return blank };
+        let resolution = resolution(&blank.of, &blank.measure);
+        let Some(ratio) = self.ratio(a, b, resolution) else { return blank };
         let edge = self.edge();
         let (half, sure) = (ratio.half(self.confidence), ratio.half(self.sure));
         let enough = ratio.is_enough();
@@ -98,8 +111,8 @@ impl Rule {
             not_worse: match direction {
                 Direction::Higher => up,
                 Direction::Lower => down,
-                // Which way would be worse is unknown; that nothing is known is no reason to pass it.
-                Direction::Neither => equal || apart,
+                // Which way would be worse is unknown.
+                Direction::Neither => equal,
             },
             needs_repeats: open.then(|| ratio.needed(distance, self.confidence)).flatten(),
             ..blank
@@ -137,7 +150,7 @@ impl Rule {
         let mut all = counted.iter().chain(&other.left_out);
         match self.paired {
             true => all.find(|one| one.repeat == repeat).map(|one| one.log),
-            false => Log::new(counted, false).map(|log| log.mean),
+            false => Log::new(counted, Resolution::Exact).map(|log| log.mean),
         }
     }
 
@@ -148,18 +161,18 @@ impl Rule {
 
     /// Paired where the design pairs and there are at least two pairs; otherwise each side
     /// separately.
-    fn ratio(&self, a: &[RepeatLog], b: &[RepeatLog], is_latency: bool) -> Option<Log> {
-        let paired = if self.paired { Log::paired(b, a, is_latency) } else { None };
+    fn ratio(&self, a: &[RepeatLog], b: &[RepeatLog], resolution: Resolution) -> Option<Log> {
+        let paired = if self.paired { Log::paired(b, a, resolution) } else { None };
         match paired {
             Some(ratio) => Some(ratio),
-            None => Some(Log::ratio(&Log::new(b, is_latency)?, &Log::new(a, is_latency)?)),
+            None => Some(Log::ratio(&Log::new(b, resolution)?, &Log::new(a, resolution)?)),
         }
     }
 }
 
-/// Whether a quantity is a latency.
-fn is_latency(of: &str, measure: &str) -> bool {
-    of == "number" && metric_is_latency(measure)
+/// How finely a quantity is known.
+fn resolution(of: &str, measure: &str) -> Resolution {
+    if of == "number" { assay_judge::resolution(measure) } else { Resolution::Exact }
 }
 
 /// An objection forbids equal and not worse; different remains.
@@ -216,6 +229,9 @@ pub(super) fn of_trial(
         Equivalence::Better => baseline && one.objection.is_some(),
         _ => false,
     });
+    // More CPU time is no regression by itself, unless it was promised or asked about.
+    let mut deciding = measures.iter().filter(|one| one.decides);
+    let unclear = deciding.any(|one| one.verdict == Equivalence::Different);
     // A promise that is undecided on both sides adds nothing to what the measures leave open.
     let on_one_side = |one: &PromiseChange| {
         one.change == Equivalence::Undecided && one.a.verdict != one.b.verdict
@@ -226,6 +242,7 @@ pub(super) fn of_trial(
     if baseline {
         return match () {
             () if any(&[Equivalence::Worse]) => Equivalence::Worse,
+            () if unclear => Equivalence::Different,
             () if nothing => Equivalence::NotComparable,
             () if open => Equivalence::Undecided,
             () if any(&[Equivalence::Better]) => Equivalence::Better,

@@ -19,7 +19,7 @@ use assay_judge::trial_numbers::TrialNumber;
 use assay_judge::{Samples, judge};
 use assay_run_folder::Manifest;
 use assay_stats::over_repeats::confidence_to_break;
-use assay_verdict::wording::levels;
+use assay_verdict::wording::{levels, percent};
 use assay_verdict::{
     ComparedRun, Equivalence, Judgement, MeasureComparison, PromiseChange, RunComparison,
     TrialComparison,
@@ -91,12 +91,21 @@ fn compare(a: &Side<'_>, b: &Side<'_>, terms: &Terms, paired: bool) -> RunCompar
     document.notes = matched.pairs.iter().flat_map(|pair| left_out(a, b, &judged, pair)).collect();
     let found: Vec<PairData> =
         matched.pairs.iter().map(|pair| find(a, b, &judged, pair, terms)).collect();
+    document.notes.extend(found.iter().flat_map(PairData::looks));
     let count: usize = found.iter().map(PairData::comparable).sum();
     let sure = confidence_to_break(terms.confidence, count);
     let rule =
         equivalence::Rule { within: terms.within, confidence: terms.confidence, sure, paired };
     document.trials = found.into_iter().map(|found| found.judge(&rule, terms)).collect();
     sentence::conclude(document, matched.pairs.is_empty())
+}
+
+/// The levels that both trials have, if there are factors.
+fn under(pair: &Match) -> String {
+    match pair.same.is_empty() {
+        true => String::new(),
+        false => format!(" under {}", levels(&pair.same)),
+    }
 }
 
 /// Repeats of a pair of trials that do not count, and why.
@@ -110,11 +119,7 @@ fn left_out(
         let found = judged.trials.get(index)?;
         let lost = found.repeats < side.manifest.trials[index].repeats.len();
         let check = found.validity.iter().find(|check| lost && check.check == "repeats")?;
-        let under = match pair.same.is_empty() {
-            true => String::new(),
-            false => format!(" under {}", levels(&pair.same)),
-        };
-        Some(format!("Of {name}{under}, {}.", check.evidence))
+        Some(format!("Of {name}{}, {}.", under(pair), check.evidence))
     };
     let sides = [note("A", a, &judged.0, pair.a), note("B", b, &judged.1, pair.b)];
     sides.into_iter().flatten().collect()
@@ -176,6 +181,22 @@ fn find(
 }
 
 impl PairData {
+    /// Sides that could end before all planned repeats.
+    fn looks(&self) -> Vec<String> {
+        let Some((a, b)) = self.quantities.first() else { return Vec::new() };
+        let note = |(name, side): (&str, &TrialNumber)| {
+            (side.part < 1.0).then(|| {
+                format!(
+                    "{name}{} could end as soon as it was precise: its looks leave {} of the error for \
+                     the intervals.",
+                    under(&self.pair),
+                    percent(side.part)
+                )
+            })
+        };
+        [("A", a), ("B", b)].into_iter().filter_map(note).collect()
+    }
+
     /// Number of intervals, each of which can be wrong.
     fn comparable(&self) -> usize {
         self.quantities.iter().filter(|(a, b)| a.found.is_ok() && b.found.is_ok()).count()

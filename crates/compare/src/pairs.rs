@@ -1,9 +1,10 @@
 //! Numbers of two trials side by side.
 
 use assay_judge::trial_numbers::{TrialNumber, of_trial};
+use assay_terms::Direction;
 
 use super::Side;
-use super::direction::{Direction, direction};
+use super::direction::direction;
 
 /// All quantities of a trial, in display order.
 pub(super) fn numbers(side: &Side<'_>, trial: usize, selected: &[String]) -> Vec<TrialNumber> {
@@ -39,8 +40,20 @@ pub(super) fn pairs(a: Vec<TrialNumber>, b: Vec<TrialNumber>) -> Vec<(TrialNumbe
     for (a, b) in &mut paired {
         let decides = a.decides || b.decides;
         (a.decides, b.decides) = (decides, decides);
+        if decides {
+            count_zeros(a, b);
+            count_zeros(b, a);
+        }
     }
     paired.retain(|(a, b)| a.decides || a.found.is_ok() || b.found.is_ok());
     paired.sort_by_key(|(a, _)| !a.decides);
     paired
+}
+
+/// A deciding group that got nothing differs from one that was served; of others a page here and
+/// there proves nothing.
+fn count_zeros(one: &mut TrialNumber, other: &TrialNumber) {
+    if let Some(numbers) = one.with_zeros.take_if(|_| other.found.is_ok()) {
+        one.found = Ok(numbers);
+    }
 }

@@ -21,16 +21,17 @@ pub(super) fn changes(a: &TrialJudgement, b: &TrialJudgement) -> Vec<PromiseChan
             measure: of_a.measure.clone(),
             is: of_a.is.clone(),
             to: of_a.to.clone(),
-            a: state(of_a),
-            b: state(of_b),
+            a: state(a, of_a),
+            b: state(b, of_b),
             change: change(decided(of_a), decided(of_b)),
         });
     }
     found
 }
 
-fn state(promise: &PromiseJudgement) -> PromiseState {
-    PromiseState { verdict: promise.verdict, worst_error: promise.worst_error }
+fn state(trial: &TrialJudgement, promise: &PromiseJudgement) -> PromiseState {
+    let PromiseJudgement { verdict, worst_error, .. } = *promise;
+    PromiseState { verdict, worst_error, repeats: trial.repeats }
 }
 
 /// Kept or broken, where that is expected of runs like these: a single broken repeat is a fact

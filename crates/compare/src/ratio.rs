@@ -1,7 +1,7 @@
 //! The ratio of two noisy numbers, on logarithms.
 
 use assay_judge::trial_numbers::RepeatLog;
-use assay_stats::over_repeats::{MOST_REPEATS, Spread};
+use assay_stats::over_repeats::{MOST_REPEATS, Resolution, Spread};
 use assay_stats::student::t_quantile;
 
 /// A logarithm with its standard error.
@@ -22,10 +22,10 @@ pub(super) struct Log {
 
 impl Log {
     /// One side alone: only its repeats show the scatter from run to run, and one repeat shows
-    /// none. `is_latency` if the values may be buckets of a histogram.
-    pub(super) fn new(numbers: &[RepeatLog], is_latency: bool) -> Option<Self> {
+    /// none.
+    pub(super) fn new(numbers: &[RepeatLog], resolution: Resolution) -> Option<Self> {
         let logs: Vec<f64> = numbers.iter().map(|number| number.log).collect();
-        Spread::of_numbers(&logs, is_latency).map(|spread| Self::from(&spread))
+        Spread::of_numbers(&logs, resolution).map(|spread| Self::from(&spread))
     }
 
     /// The scatter is unknown where [`Spread::is_known`] is false.
@@ -61,7 +61,7 @@ impl Log {
 
     /// The ratio over pairs of repeats that ran next to each other: what moves both alike cancels.
     /// `None` with fewer than two pairs, which show no scatter.
-    pub(super) fn paired(b: &[RepeatLog], a: &[RepeatLog], is_latency: bool) -> Option<Self> {
+    pub(super) fn paired(b: &[RepeatLog], a: &[RepeatLog], resolution: Resolution) -> Option<Self> {
         let pairs: Vec<(f64, f64)> = b
             .iter()
             .filter_map(|b| {
@@ -69,7 +69,7 @@ impl Log {
                 Some((b.log, a.log))
             })
             .collect();
-        let spread = Spread::of_ratios(&pairs, is_latency).filter(|spread| spread.count > 1)?;
+        let spread = Spread::of_ratios(&pairs, resolution).filter(|spread| spread.count > 1)?;
         Some(Self::from(&spread))
     }
 
@@ -116,8 +116,8 @@ mod tests {
     #[test]
     fn welch_adds_the_degrees_of_freedom_of_equal_sides() {
         // Welch with equal variances and sizes: 2 (n - 1) = 4 degrees of freedom.
-        let a = Log::new(&numbers(&[-0.1, 0.0, 0.1]), false).unwrap();
-        let b = Log::new(&numbers(&[0.1, 0.2, 0.3]), false).unwrap();
+        let a = Log::new(&numbers(&[-0.1, 0.0, 0.1]), Resolution::Exact).unwrap();
+        let b = Log::new(&numbers(&[0.1, 0.2, 0.3]), Resolution::Exact).unwrap();
         let ratio = Log::ratio(&b, &a);
         assert!((ratio.mean - 0.2).abs() < 1e-12 && (ratio.freedom - 4.0).abs() < 1e-9);
         // t(4) at 95 % is 2.7764.
@@ -128,16 +128,19 @@ mod tests {
     #[test]
     fn pairs_cancel_what_moves_both_sides() {
         let (a, b) = (numbers(&[0.0, 1.0, 2.0]), numbers(&[0.1, 1.11, 2.09]));
-        let paired = Log::paired(&b, &a, false).unwrap();
-        let apart = Log::ratio(&Log::new(&b, false).unwrap(), &Log::new(&a, false).unwrap());
+        let paired = Log::paired(&b, &a, Resolution::Exact).unwrap();
+        let apart = Log::ratio(
+            &Log::new(&b, Resolution::Exact).unwrap(),
+            &Log::new(&a, Resolution::Exact).unwrap(),
+        );
         assert!((paired.mean - 0.1).abs() < 1e-9 && paired.half(0.95) < 0.03);
         assert!(apart.half(0.95) > 1.0);
-        assert!(Log::paired(&b[..1], &a, false).is_none(), "one pair has no scatter");
+        assert!(Log::paired(&b[..1], &a, Resolution::Exact).is_none(), "one pair has no scatter");
     }
 
     #[test]
     fn one_repeat_per_side_decides_nothing() {
-        let one = Log::new(&numbers(&[0.0]), false).unwrap();
+        let one = Log::new(&numbers(&[0.0]), Resolution::Exact).unwrap();
         let ratio = Log::ratio(&one, &one);
         assert!(!ratio.is_enough());
         assert_eq!(ratio.half(0.95), f64::INFINITY);
@@ -145,16 +148,17 @@ mod tests {
 
     #[test]
     fn two_identical_repeats_have_an_unknown_scatter() {
-        let same = Log::new(&numbers(&[0.3, 0.3]), false).unwrap();
-        let three = Log::new(&numbers(&[0.3, 0.3, 0.3]), false).unwrap();
-        let pairs = Log::paired(&numbers(&[0.1, 0.5]), &numbers(&[0.0, 0.4]), false).unwrap();
+        let same = Log::new(&numbers(&[0.3, 0.3]), Resolution::Exact).unwrap();
+        let three = Log::new(&numbers(&[0.3, 0.3, 0.3]), Resolution::Exact).unwrap();
+        let pairs =
+            Log::paired(&numbers(&[0.1, 0.5]), &numbers(&[0.0, 0.4]), Resolution::Exact).unwrap();
         for ratio in [Log::ratio(&same, &same), Log::ratio(&same, &three), pairs] {
             assert!(!ratio.is_enough(), "{ratio:?}");
             assert_eq!(ratio.half(0.95), f64::INFINITY);
         }
         // With three identical repeats, latencies still have the width of a bucket on each side.
         assert_eq!(Log::ratio(&three, &three).half(0.95), 0.0);
-        let latency = Log::new(&numbers(&[0.3; 3]), true).unwrap();
+        let latency = Log::new(&numbers(&[0.3; 3]), Resolution::Bucket).unwrap();
         let buckets = 2.0 * (1.0_f64 / 64.0).ln_1p();
         assert!((Log::ratio(&latency, &latency).half(0.95) - buckets).abs() < 1e-12);
         assert_eq!(latency.needed(0.01, 0.95), None);

@@ -36,14 +36,14 @@ pub(super) fn conclude(mut document: RunComparison, no_pair: bool) -> RunCompari
 
 /// The verdict that outweighs the others.
 fn worst(document: &RunComparison) -> Equivalence {
-    let order = match document.baseline {
-        true => {
-            [Equivalence::Worse, Equivalence::Undecided, Equivalence::Better, Equivalence::Equal]
-        }
-        false => {
-            [Equivalence::Different, Equivalence::Undecided, Equivalence::Equal, Equivalence::Equal]
-        }
-    };
+    // Without a baseline no trial is better or worse.
+    let order = [
+        Equivalence::Worse,
+        Equivalence::Different,
+        Equivalence::Undecided,
+        Equivalence::Better,
+        Equivalence::Equal,
+    ];
     let found = order
         .into_iter()
         .find(|wanted| document.trials.iter().any(|trial| trial.verdict == *wanted));
@@ -99,9 +99,10 @@ fn distance(one: &MeasureComparison) -> f64 {
 }
 
 fn different(document: &RunComparison, trial: &TrialComparison) -> Option<String> {
-    let counts: &[Equivalence] = match document.baseline {
-        true => &[Equivalence::Worse],
-        false => &[Equivalence::Worse, Equivalence::Better, Equivalence::Different],
+    let counts: &[Equivalence] = match (document.baseline, document.verdict) {
+        (true, Equivalence::Different) => &[Equivalence::Different],
+        (true, _) => &[Equivalence::Worse],
+        (false, _) => &[Equivalence::Worse, Equivalence::Better, Equivalence::Different],
     };
     let promise = trial.promises.iter().find(|promise| counts.contains(&promise.change));
     let measures = trial.measures.iter().filter(|one| counts.contains(&one.verdict));
@@ -118,8 +119,13 @@ fn different(document: &RunComparison, trial: &TrialComparison) -> Option<String
             promise.b.verdict.word()
         )
     });
-    let of_measure =
-        farthest.map(|one| format!("{}; the margin is {}", describe(one), margin(document.within)));
+    let direction = match counts {
+        [Equivalence::Different] => ", and which way would be worse is unknown",
+        _ => "",
+    };
+    let of_measure = farthest.map(|one| {
+        format!("{}; the margin is {}{direction}", describe(one), margin(document.within))
+    });
     let parts: Vec<String> = of_promise.into_iter().chain(of_measure).collect();
     (!parts.is_empty()).then(|| format!("{}{}", under(trial), parts.join("; ")))
 }

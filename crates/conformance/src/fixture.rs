@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_cgroup::Tree;
-use assay_facts::{Home, HostFacts};
+use assay_facts::{HostFacts, UsedHierarchy};
 use assay_host::Ledger;
 use assay_kernel::process::Membership;
 use assay_kernel::{Error, Root, clock, signal};
@@ -18,7 +18,7 @@ use crate::windows::Window;
 /// The groups of one case, one top group per hierarchy, and the operations on them. The empty name
 /// stands for the top group; group names are paths below it, `a/b`.
 ///
-/// Methods without a controller use the first home: the hierarchy of the case's first need. All
+/// Methods without a controller use the first hierarchy, that of the case's first need. All
 /// changes are reverted when the case ends.
 #[derive(Debug)]
 pub struct Fixture<'g> {
@@ -26,7 +26,7 @@ pub struct Fixture<'g> {
     pub(crate) facts: &'g HostFacts,
     pub(crate) ledger: &'g mut Ledger,
     pub(crate) tree: Tree,
-    pub(crate) homes: Vec<Home>,
+    pub(crate) hierarchies: Vec<UsedHierarchy>,
     pub(crate) top: String,
     pub(crate) program: PathBuf,
     pub(crate) patience: f64,
@@ -57,10 +57,10 @@ impl Fixture<'_> {
         &self.tree
     }
 
-    /// Whether the first home is cgroup v2.
+    /// Whether the first hierarchy is cgroup v2.
     #[must_use]
     pub fn is_v2(&self) -> bool {
-        self.homes.first().is_some_and(|home| home.is_v2)
+        self.hierarchies.first().is_some_and(|hierarchy| hierarchy.is_v2)
     }
 
     /// `v2` or `v1`, for evidence.
@@ -69,27 +69,29 @@ impl Fixture<'_> {
         if self.is_v2() { "v2" } else { "v1" }
     }
 
-    /// Selects by the version of the first home.
+    /// Selects by the version of the first hierarchy.
     #[must_use]
     pub fn by_version<T>(&self, v1: T, v2: T) -> T {
         if self.is_v2() { v2 } else { v1 }
     }
 
-    /// Creates a group without children, in every home.
+    /// Creates a group without children, in every hierarchy.
     pub fn make(&self, group: &str) -> Result<(), Error> {
         self.tree.make(group, false)
     }
 
-    /// Creates a group that will have children, in every home: on v2 it enables its controllers for
+    /// Creates a group that will have children, in every hierarchy: on v2 it enables its controllers for
     /// them, so it cannot hold processes.
     pub fn make_parent(&self, group: &str) -> Result<(), Error> {
         self.tree.make(group, true)
     }
 
-    /// The directory of a group in the first home.
+    /// The directory of a group in the first hierarchy.
     #[must_use]
     pub fn directory(&self, group: &str) -> PathBuf {
-        self.homes.first().map_or_else(PathBuf::new, |home| self.group_directory(home, group))
+        self.hierarchies
+            .first()
+            .map_or_else(PathBuf::new, |hierarchy| self.group_directory(hierarchy, group))
     }
 
     /// The directory of a group in the hierarchy of `controller`.
@@ -101,18 +103,18 @@ impl Fixture<'_> {
         })
     }
 
-    /// The directory of the top group in every home.
+    /// The directory of the top group in every hierarchy.
     #[must_use]
     pub fn tops(&self) -> Vec<PathBuf> {
-        self.homes.iter().map(|home| self.group_directory(home, "")).collect()
+        self.hierarchies.iter().map(|hierarchy| self.group_directory(hierarchy, "")).collect()
     }
 
-    fn group_directory(&self, home: &Home, group: &str) -> PathBuf {
-        let top = home.base.join(&self.top);
+    fn group_directory(&self, hierarchy: &UsedHierarchy, group: &str) -> PathBuf {
+        let top = hierarchy.base.join(&self.top);
         if group.is_empty() { top } else { top.join(group) }
     }
 
-    /// Writes an interface file of a group in the first home.
+    /// Writes an interface file of a group in the first hierarchy.
     pub fn write(&self, group: &str, file: &str, value: &str) -> Result<(), Error> {
         self.root.write(self.directory(group).join(file), value)
     }
@@ -123,7 +125,7 @@ impl Fixture<'_> {
         errno_of(self.write(group, file, value))
     }
 
-    /// Reads an interface file of a group in the first home, trimmed.
+    /// Reads an interface file of a group in the first hierarchy, trimmed.
     pub fn read(&self, group: &str, file: &str) -> Result<String, Error> {
         self.root.read_trimmed(self.directory(group).join(file))
     }
@@ -145,13 +147,13 @@ impl Fixture<'_> {
         Error::unexpected("understand", &self.directory(group).join(file), hint)
     }
 
-    /// Whether a group has this interface file in the first home.
+    /// Whether a group has this interface file in the first hierarchy.
     #[must_use]
     pub fn has(&self, group: &str, file: &str) -> bool {
         self.root.exists(self.directory(group).join(file))
     }
 
-    /// Starts a probe inside a group, in every home at once, and waits until it is ready. `words`
+    /// Starts a probe inside a group, in every hierarchy at once, and waits until it is ready. `words`
     /// are the probe's name and its arguments, `spin threads=2 cpu=1` (module `probe`).
     pub fn start(&self, group: &str, words: &str) -> Result<Running, Error> {
         self.start_with(&self.tree.membership(group)?, words)

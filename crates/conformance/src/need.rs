@@ -1,6 +1,6 @@
 //! Host requirements of cases, and reasons why they are not met.
 
-use assay_facts::{Available, CORE, CgroupLayout, Hierarchy, Home, HostFacts, ONLY_ON_V1};
+use assay_facts::{Available, CORE, CgroupLayout, Hierarchy, HostFacts, ONLY_ON_V1, UsedHierarchy};
 
 /// A requirement of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub enum Need {
     Swap,
     /// Loop devices, for the case's own disk.
     Loop,
-    /// An interface file in a group of the case, in the first home: some files depend on the
+    /// An interface file in a group of the case, in the first hierarchy: some files depend on the
     /// kernel's configuration, which the version does not show.
     File(&'static str),
     /// The same by version: the name on v1, the name on v2.
@@ -65,7 +65,7 @@ impl Need {
                 Some(name) => absent(facts, name),
                 None => Some("no cgroup v1 hierarchy with a controller is mounted".to_owned()),
             },
-            Self::V2 => facts.cgroup.homes([CORE]).1.remove(CORE),
+            Self::V2 => facts.cgroup.hierarchies_with([CORE]).1.remove(CORE),
             Self::Kernel(major, minor) => (version(&facts.kernel) < (major, minor))
                 .then(|| format!("since Linux {major}.{minor}, this is {}", facts.kernel)),
             Self::Cpus(count) => fewer(facts.cpus.allowed.len(), count, "CPU"),
@@ -91,7 +91,7 @@ impl Need {
 }
 
 fn absent(facts: &HostFacts, name: &str) -> Option<String> {
-    let why = facts.cgroup.homes([name]).1.remove(name)?;
+    let why = facts.cgroup.hierarchies_with([name]).1.remove(name)?;
     let option = match name {
         "memory" if version(&facts.kernel) >= (6, 11) => "CONFIG_MEMCG_V1",
         "cpuset" if version(&facts.kernel) >= (6, 12) => "CONFIG_CPUSETS_V1",
@@ -157,40 +157,40 @@ fn version(release: &str) -> (u32, u32) {
 }
 
 /// The hierarchies that these needs name, in order.
-pub(crate) fn homes(needs: &[Need], facts: &HostFacts) -> Vec<Home> {
-    let mut homes: Vec<Home> = Vec::new();
+pub(crate) fn hierarchies(needs: &[Need], facts: &HostFacts) -> Vec<UsedHierarchy> {
+    let mut hierarchies: Vec<UsedHierarchy> = Vec::new();
     for need in needs {
         match need {
             Need::Controller(name) | Need::OnV2(name) | Need::OnV1(name) | Need::OwnV1(name) => {
-                for home in facts.cgroup.homes([*name]).0 {
-                    add(&mut homes, home);
+                for hierarchy in facts.cgroup.hierarchies_with([*name]).0 {
+                    add(&mut hierarchies, hierarchy);
                 }
             }
             Need::AnyOnV2(names) => {
-                for home in facts.cgroup.homes(first_on_v2(facts, names)).0 {
-                    add(&mut homes, home);
+                for hierarchy in facts.cgroup.hierarchies_with(first_on_v2(facts, names)).0 {
+                    add(&mut hierarchies, hierarchy);
                 }
             }
             Need::AnyV1 => {
-                for home in facts.cgroup.homes(first_v1(facts)).0 {
-                    add(&mut homes, home);
+                for hierarchy in facts.cgroup.hierarchies_with(first_v1(facts)).0 {
+                    add(&mut hierarchies, hierarchy);
                 }
             }
             Need::V2 => {
-                for home in facts.cgroup.homes([CORE]).0 {
-                    add(&mut homes, home);
+                for hierarchy in facts.cgroup.hierarchies_with([CORE]).0 {
+                    add(&mut hierarchies, hierarchy);
                 }
             }
             _ => {}
         }
     }
-    homes
+    hierarchies
 }
 
-fn add(homes: &mut Vec<Home>, home: Home) {
-    match homes.iter_mut().find(|known| known.mount == home.mount) {
-        Some(known) => known.controllers.extend(home.controllers),
-        None => homes.push(home),
+fn add(hierarchies: &mut Vec<UsedHierarchy>, hierarchy: UsedHierarchy) {
+    match hierarchies.iter_mut().find(|known| known.mount == hierarchy.mount) {
+        Some(known) => known.controllers.extend(hierarchy.controllers),
+        None => hierarchies.push(hierarchy),
     }
 }
 

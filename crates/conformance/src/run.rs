@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_cgroup::Tree;
-use assay_facts::{Home, HostFacts, Layout};
+use assay_facts::{HostFacts, Layout, UsedHierarchy};
 use assay_host::Ledger;
 use assay_kernel::{Error, Root, signal};
 use rustix::io::Errno;
@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use crate::case::Case;
 use crate::document::{CaseRecord, Document, SCHEMA};
 use crate::fixture::Fixture;
-use crate::need::{Need, homes, to_mount};
+use crate::need::{Need, hierarchies, to_mount};
 use crate::outcome::Outcome;
 use crate::watchdog::Watchdog;
 
@@ -120,11 +120,11 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
         return Outcome::not_available(why);
     }
     let top = format!("assay-conform-{}", request.id);
-    let homes = match all_homes(request, root, ledger, case, &top) {
-        Ok(homes) => homes,
+    let hierarchies = match all_hierarchies(request, root, ledger, case, &top) {
+        Ok(hierarchies) => hierarchies,
         Err(error) => return Outcome::not_available(error.to_string()),
     };
-    let tree = match Tree::create(root, ledger, &homes, &top) {
+    let tree = match Tree::create(root, ledger, &hierarchies, &top) {
         Ok(tree) => tree,
         Err(error) => return failed(&request.facts, &error),
     };
@@ -133,7 +133,7 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
         facts: &request.facts,
         ledger,
         tree,
-        homes,
+        hierarchies,
         top,
         program: request.program.clone(),
         patience: request.patience,
@@ -165,26 +165,26 @@ fn failed(facts: &HostFacts, error: &Error) -> Outcome {
 }
 
 /// The hierarchies of a case; one is mounted if no hierarchy has its controller.
-fn all_homes(
+fn all_hierarchies(
     request: &Request,
     root: &Root,
     ledger: &mut Ledger,
     case: &Case,
     top: &str,
-) -> Result<Vec<Home>, Error> {
-    let mut homes = homes(case.needs, &request.facts);
+) -> Result<Vec<UsedHierarchy>, Error> {
+    let mut hierarchies = hierarchies(case.needs, &request.facts);
     if let Some(controller) = to_mount(case.needs, &request.facts) {
         let mount = Path::new("/run").join(top);
         ledger.make_dir(root, &mount)?;
         ledger.mount_v1(controller, &mount)?;
-        homes.push(Home {
+        hierarchies.push(UsedHierarchy {
             is_v2: false,
             mount: mount.clone(),
             base: mount,
             controllers: BTreeSet::from([controller.to_owned()]),
         });
     }
-    Ok(homes)
+    Ok(hierarchies)
 }
 
 /// Needs that host facts cannot answer.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_facts::{CORE, CgroupLayout, Disk, Home, HostFacts};
+use assay_facts::{CORE, CgroupLayout, Disk, HostFacts, UsedHierarchy};
 use assay_knob::{DiskQueue, PLACEHOLDER, Translation, Untranslatable, translate};
 use serde::Serialize;
 
@@ -63,7 +63,7 @@ impl Planned {
 /// Everything known before the first change.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    pub(crate) homes: Vec<Home>,
+    pub(crate) hierarchies: Vec<UsedHierarchy>,
     /// Controllers that no hierarchy of this host serves, with the reason.
     pub(crate) absent: BTreeMap<String, String>,
     pub(crate) planned: Vec<Planned>,
@@ -89,10 +89,10 @@ pub(crate) fn prepare(request: &Request, facts: &HostFacts) -> Result<Prepared, 
     }
     // A stable sort: where the order is free, it is the requested one.
     planned.sort_by_key(|one| one.translation.rank);
-    let (homes, absent) = homes(&facts.cgroup, &planned);
+    let (hierarchies, absent) = hierarchies(&facts.cgroup, &planned);
     let (planned, beyond) = within_reach(planned, &absent);
     refused.extend(beyond);
-    Ok(Prepared { homes, absent, planned, refused, device })
+    Ok(Prepared { hierarchies, absent, planned, refused, device })
 }
 
 fn disk<'f>(request: &Request, facts: &'f HostFacts) -> Result<Option<&'f Disk>, Refused> {
@@ -172,7 +172,10 @@ impl Setting {
 
 /// The hierarchies of the knobs and of the counters. Includes cgroup2 wherever it is mounted and groups
 /// can be created in it, even if v1 holds every controller: only cgroup2 groups have pressure counters.
-fn homes(layout: &CgroupLayout, planned: &[Planned]) -> (Vec<Home>, BTreeMap<String, String>) {
+fn hierarchies(
+    layout: &CgroupLayout,
+    planned: &[Planned],
+) -> (Vec<UsedHierarchy>, BTreeMap<String, String>) {
     let mut controllers: BTreeSet<&str> = COUNTERS.into();
     // Only v1 has `cpuacct`; on v2 it is not missing.
     if layout.is_on_v2("cpu") {
@@ -180,7 +183,7 @@ fn homes(layout: &CgroupLayout, planned: &[Planned]) -> (Vec<Home>, BTreeMap<Str
     }
     controllers.insert(CORE);
     controllers.extend(planned.iter().map(|planned| planned.translation.controller.as_str()));
-    layout.homes(controllers)
+    layout.hierarchies_with(controllers)
 }
 
 #[cfg(test)]
@@ -254,21 +257,22 @@ mod tests {
         let setting: Setting = "io.max=7:3 rbps=1M".parse().unwrap();
         let translation = translate_setting(&setting, &layout, KERNEL, None).unwrap();
         let planned = vec![Planned::new(&setting, translation, None)];
-        let (homes, absent) = homes(&layout, &planned);
+        let (hierarchies, absent) = hierarchies(&layout, &planned);
         let (reached, refused) = within_reach(planned, &absent);
         assert!(reached.is_empty());
         assert_eq!((refused[0].fault, &refused[0].reason), (Fault::Host, &why));
-        assert_eq!(homes.len(), 1, "{homes:?}");
-        assert_eq!(homes[0].base, std::path::Path::new("/cg/users/1000"));
+        assert_eq!(hierarchies.len(), 1, "{hierarchies:?}");
+        assert_eq!(hierarchies[0].base, std::path::Path::new("/cg/users/1000"));
     }
 
     #[test]
     fn the_group_is_also_created_on_cgroup2_for_its_pressure() {
-        let (homes, absent) = homes(&layout(), &[]);
-        let v2: Vec<&Home> = homes.iter().filter(|home| home.is_v2).collect();
+        let (hierarchies, absent) = hierarchies(&layout(), &[]);
+        let v2: Vec<&UsedHierarchy> =
+            hierarchies.iter().filter(|hierarchy| hierarchy.is_v2).collect();
         assert_eq!(v2.len(), 1);
         assert_eq!(v2[0].enabled().count(), 0);
-        assert_eq!(homes.len(), 3);
+        assert_eq!(hierarchies.len(), 3);
         assert_eq!(absent["pids"], "not built in");
     }
 }

@@ -99,7 +99,7 @@ struct Job<'r> {
 impl Job<'_> {
     fn run(&self, ledger: &mut Ledger, notify: &mut dyn FnMut(&str)) -> Result<Report, Failure> {
         let name = format!("assay-{}", self.request.run_id);
-        let tree = Tree::create_single(self.root, ledger, &self.prepared.homes, &name)?;
+        let tree = Tree::create_single(self.root, ledger, &self.prepared.hierarchies, &name)?;
         settings::write(self.root, ledger, &tree, self.prepared)?;
         let at_start = settings::read(&tree, self.prepared);
         if let Some(signal) = signal_forwarding::take().termination() {

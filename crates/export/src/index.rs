@@ -1,8 +1,10 @@
 //! Maintains `runs/index.html`, the list of all runs.
 
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use assay_files::Dir;
+use assay_files::{Caller, Dir, Trust, check, is_own};
 use assay_report::{IndexEntry, index_entries, index_html};
 use assay_run_folder::RunsDir;
 
@@ -15,33 +17,87 @@ const MAX_PAGE: u64 = 256 << 20;
 /// File name of the page.
 const PAGE: &str = "index.html";
 
-/// Writes the list of all runs in a folder and returns their number. Unchanged runs are not read
-/// again. Concurrent updates are serialized: the lock is taken before the folder is listed, so each
-/// update includes the runs of those before it.
+/// What has the page's name.
+enum Page {
+    Missing,
+    /// A list that root, this user or the caller of sudo has written, with the runs in it.
+    Own(Vec<IndexEntry>),
+    /// A page that assay did not write.
+    Foreign,
+}
+
+/// Writes the list of all runs in a folder that the user named, and returns their number. Unchanged
+/// runs are not read again. Concurrent updates are serialized: the lock is taken before the folder
+/// is listed, so each update includes the runs of those before it.
 ///
-/// A page that assay did not write is left unchanged.
+/// Only a list of our own is believed and replaced; any other page is an error.
 pub fn update_index(folder: &Path) -> Result<usize, Error> {
-    update(&RunsDir::lock(folder)?)
+    let runs_dir = RunsDir::lock(folder)?;
+    match read_page(runs_dir.dir())? {
+        Page::Missing => update(&runs_dir, &[]),
+        Page::Own(known) => update(&runs_dir, &known),
+        Page::Foreign => Err(left_alone(folder, "it was not written by assay")),
+    }
 }
 
-/// Same as [`update_index`], for an open folder, even if it has been renamed.
-pub fn update_index_in(folder: Dir) -> Result<usize, Error> {
-    update(&RunsDir::from_dir(folder)?)
+/// Updates the list in the folder that holds a run. Nobody has asked for it, so this happens only
+/// where nobody else can change anything, and only if the folder has a list or is called `runs`;
+/// any other folder, such as /tmp, gets none.
+pub fn update_own_index(folder: &Dir) -> Result<(), Error> {
+    let is_runs = folder.path().file_name().is_some_and(|name| name == "runs");
+    match read_page(folder)? {
+        Page::Missing | Page::Foreign if !is_runs => return Ok(()),
+        Page::Foreign => return Err(left_alone(folder.path(), "it was not written by assay")),
+        Page::Missing | Page::Own(_) => {}
+    }
+    let runs_dir = RunsDir::from_dir(checked(folder)?)?;
+    match read_page(runs_dir.dir())? {
+        Page::Missing => update(&runs_dir, &[]).map(|_| ()),
+        Page::Own(known) => update(&runs_dir, &known).map(|_| ()),
+        // It appeared while we waited for the lock.
+        Page::Foreign => Err(left_alone(folder.path(), "it was not written by assay")),
+    }
 }
 
-fn update(runs_dir: &RunsDir) -> Result<usize, Error> {
-    let page = runs_dir.path().join(PAGE);
-    let known = match runs_dir.text(PAGE) {
-        Ok(text) => index_entries(&text).ok_or_else(|| {
-            Error::NotApplicable(format!(
-                "{} was not written by assay and is left alone\n  hint: move it away, and `assay \
-                 report --index {}` writes the list of runs",
-                page.display(),
-                assay_escape::shell_word(&runs_dir.path().to_string_lossy())
-            ))
-        })?,
-        Err(_) => Vec::new(),
+/// The same folder, if nobody but root, this user and the caller of sudo can change what is in it.
+fn checked(folder: &Dir) -> Result<Dir, Error> {
+    let checked =
+        check(folder.path(), Caller::from_sudo(), Trust::Checked).and_then(|it| it.open());
+    let dir = checked.map_err(|error| left_alone(folder.path(), &error.cause.to_string()))?;
+    match dir.identity()? == folder.identity()? {
+        true => Ok(dir),
+        false => Err(left_alone(folder.path(), "its folder was renamed meanwhile")),
+    }
+}
+
+fn read_page(folder: &Dir) -> Result<Page, Error> {
+    let unreadable =
+        |cause: &std::io::Error| left_alone(folder.path(), &format!("it cannot be read: {cause}"));
+    let mut file = match folder.read(PAGE) {
+        Err(error) if error.is_missing() => return Ok(Page::Missing),
+        file => file.map_err(|error| unreadable(&error.cause))?,
     };
+    let mut bytes = Vec::new();
+    file.by_ref().take(MAX_PAGE).read_to_end(&mut bytes).map_err(|cause| unreadable(&cause))?;
+    let entries = String::from_utf8(bytes).ok().and_then(|text| index_entries(&text));
+    let Some(entries) = entries else { return Ok(Page::Foreign) };
+    let owner = file.metadata().map_err(|cause| unreadable(&cause))?.uid();
+    match is_own(owner) {
+        true => Ok(Page::Own(entries)),
+        false => Err(left_alone(folder.path(), &format!("it belongs to user {owner}"))),
+    }
+}
+
+fn left_alone(folder: &Path, why: &str) -> Error {
+    Error::NotApplicable(format!(
+        "{} is left alone: {why}\n  hint: `assay report --index {}` writes the list of runs, but \
+         replaces only one of your own: move any other page away",
+        folder.join(PAGE).display(),
+        assay_escape::shell_word(&folder.to_string_lossy())
+    ))
+}
+
+fn update(runs_dir: &RunsDir, known: &[IndexEntry]) -> Result<usize, Error> {
     let mut entries = Vec::new();
     for name in runs_dir.runs()? {
         let (link, stamp) = (link(&name), runs_dir.stamp(&name));
@@ -53,21 +109,10 @@ fn update(runs_dir: &RunsDir) -> Result<usize, Error> {
             summary: runs_dir.summarize(&name),
         }));
     }
-    let text = index_html(&entries).map_err(|cause| Error::write(&page, &cause))?;
+    let page = || runs_dir.path().join(PAGE);
+    let text = index_html(&entries).map_err(|cause| Error::write(&page(), &cause))?;
     runs_dir.write_text(PAGE, &text)?;
     Ok(entries.len())
-}
-
-/// Whether this parent folder of a run gets an index: it is called `runs`, or has an index written
-/// by assay. Any other folder, such as /tmp, does not.
-#[must_use]
-pub fn has_index(folder: &Dir) -> bool {
-    let is_runs = folder.path().file_name().is_some_and(|name| name == "runs");
-    let ours = || {
-        let page = folder.text(PAGE, MAX_PAGE);
-        page.is_ok_and(|page| index_entries(&page).is_some())
-    };
-    is_runs || ours()
 }
 
 #[cfg(test)]
@@ -126,7 +171,7 @@ mod tests {
         fs::write(dir.path().join(PAGE), "<html>mine</html>").unwrap();
         let error = update_index(dir.path()).unwrap_err().to_string();
         assert!(error.contains("left alone"), "{error}");
-        assert!(!has_index(&Dir::open(dir.path()).unwrap()));
+        update_own_index(&Dir::open(dir.path()).unwrap()).unwrap();
         assert_eq!(fs::read_to_string(dir.path().join(PAGE)).unwrap(), "<html>mine</html>");
     }
 

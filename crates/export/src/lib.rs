@@ -20,6 +20,7 @@ mod openmetrics;
 mod parquet;
 mod rows;
 mod samples;
+mod source;
 mod tables;
 
 pub use columns::{Kind, Shape, ShapeColumn, TABLES, page};
@@ -27,6 +28,7 @@ pub use error::Error;
 pub use fio::fio;
 pub use follow::Follower;
 pub use hyperfine::hyperfine;
-pub use index::{has_index, update_index, update_index_in};
+pub use index::{update_index, update_own_index};
 pub use openmetrics::{Live, openmetrics};
+pub use source::RunSource;
 pub use tables::{Format, Outcome, export, json_lines};

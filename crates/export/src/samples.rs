@@ -1,35 +1,61 @@
 //! The samples of a run as rows, read one file and one batch at a time.
 
-use assay_run_folder::{Budget, Manifest, RunFolder, Table, sample_files};
+use std::path::PathBuf;
+
+use assay_files::Dir;
+use assay_run_folder::{Budget, Manifest, RunFolder, SampleFile, Table, sample_files};
 
 use crate::cell::{Cell, Sink};
 use crate::error::Error;
 
-/// Writes all samples of a run folder.
+/// Writes all samples of a run folder. What cannot be read is added to `left_out`, with the reason; of a
+/// file that is damaged further on, the rows before the damage are written.
 pub(crate) fn samples(
     run: &str,
     folder: &RunFolder,
     manifest: &Manifest,
     sink: &mut dyn Sink,
+    left_out: &mut Vec<(PathBuf, String)>,
 ) -> Result<(), Error> {
     let mut budget = Budget::default();
     for (trial, record) in manifest.trials.iter().enumerate() {
         for (repeat, record) in record.repeats.iter().enumerate() {
             let origin = Origin { run, trial, repeat, start_ns: record.all_released_ns };
-            let Some(samples) = folder.samples(&record.samples)? else { continue };
-            for file in sample_files(&samples)? {
+            let (samples, files) = match files(folder, &record.samples) {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(error) => {
+                    left_out
+                        .push((folder.file("samples").join(&record.samples), error.to_string()));
+                    continue;
+                }
+            };
+            for file in files {
                 let mut failed = None;
-                file.each(&samples, &mut budget, &mut |table| {
+                let read = file.each(&samples, &mut budget, &mut |table| {
                     failed = origin.table(&table, sink).err();
                     failed.is_none()
-                })?;
+                });
                 if let Some(error) = failed {
                     return Err(error);
+                }
+                if let Err(error) = read {
+                    left_out.push((samples.path().join(&file.name), error.to_string()));
                 }
             }
         }
     }
     Ok(())
+}
+
+/// The folder of a repeat's samples with its files, if it exists.
+fn files(
+    folder: &RunFolder,
+    repeat: &str,
+) -> Result<Option<(Dir, Vec<SampleFile>)>, assay_run_folder::Error> {
+    let Some(samples) = folder.samples(repeat)? else { return Ok(None) };
+    let files = sample_files(&samples)?;
+    Ok(Some((samples, files)))
 }
 
 /// The run, trial and repeat of samples.

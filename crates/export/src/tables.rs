@@ -17,6 +17,7 @@ use crate::lines::Lines;
 use crate::parquet::Parquet;
 use crate::rows::{self, NamedRun};
 use crate::samples::samples;
+use crate::source::RunSource;
 
 /// The format of tables in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct Outcome {
     pub files: Vec<PathBuf>,
     /// Number of runs exported.
     pub runs: usize,
-    /// Runs that could not be read, with the reasons.
+    /// Runs, and files of samples of other runs, that could not be read, with the reasons.
     pub left_out: Vec<(PathBuf, String)>,
 }
 
@@ -47,11 +48,11 @@ struct Tables<'w> {
     samples: Option<Box<dyn Sink + 'w>>,
 }
 
-/// Writes the tables of several runs into a folder. Unreadable runs are skipped and named in the
-/// result. Memory holds only the manifest and verdict of one run and one batch of samples of one
+/// Writes the tables of several runs into a folder. Unreadable runs and samples are skipped and named
+/// in the result. Memory holds only the manifest and verdict of one run and one batch of samples of one
 /// source at a time.
 pub fn export(
-    runs: &[PathBuf],
+    runs: &[RunSource],
     format: Format,
     folder: &Dir,
     with_samples: bool,
@@ -83,7 +84,7 @@ pub fn export(
 
 /// Same as [`export`], but as JSON lines: one object per row, all tables in one stream.
 pub fn json_lines(
-    runs: &[PathBuf],
+    runs: &[RunSource],
     out: &mut dyn Write,
     with_samples: bool,
 ) -> Result<Outcome, Error> {
@@ -101,15 +102,16 @@ pub fn json_lines(
     write(tables, runs)
 }
 
-fn write(mut tables: Tables<'_>, runs: &[PathBuf]) -> Result<Outcome, Error> {
+fn write(mut tables: Tables<'_>, runs: &[RunSource]) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
-    for path in runs {
-        match open(path) {
+    for source in runs {
+        match open(source) {
             Ok((folder, manifest, judgement)) => {
-                tables.add(&folder, &manifest, judgement.as_ref())?;
+                let left_out = &mut outcome.left_out;
+                tables.add(&folder, &manifest, judgement.as_ref(), left_out)?;
                 outcome.runs += 1;
             }
-            Err(error) => outcome.left_out.push((path.clone(), error.to_string())),
+            Err(error) => outcome.left_out.push((source.path(), error.to_string())),
         }
     }
     let sinks = [tables.runs, tables.trials, tables.promises, tables.workloads];
@@ -120,8 +122,8 @@ fn write(mut tables: Tables<'_>, runs: &[PathBuf]) -> Result<Outcome, Error> {
 }
 
 /// Opens a run with its manifest and verdict: the stored verdict, else a newly computed one.
-fn open(path: &Path) -> Result<(RunFolder, Manifest, Option<Judgement>), Error> {
-    let folder = RunFolder::open(path)?;
+fn open(source: &RunSource) -> Result<(RunFolder, Manifest, Option<Judgement>), Error> {
+    let folder = source.open()?;
     let manifest = folder.read_manifest()?;
     if manifest.recording.is_some() {
         return Ok((folder, manifest, None));
@@ -140,6 +142,7 @@ impl Tables<'_> {
         folder: &RunFolder,
         manifest: &Manifest,
         judgement: Option<&Judgement>,
+        left_out: &mut Vec<(PathBuf, String)>,
     ) -> Result<(), Error> {
         let name = name(folder.path());
         let run = NamedRun { name: &name, manifest, judgement };
@@ -148,7 +151,7 @@ impl Tables<'_> {
         rows::promises(&run, self.promises.as_mut())?;
         rows::workloads(&run, self.workloads.as_mut())?;
         match &mut self.samples {
-            Some(sink) => samples(&name, folder, manifest, sink.as_mut()),
+            Some(sink) => samples(&name, folder, manifest, sink.as_mut(), left_out),
             None => Ok(()),
         }
     }
@@ -161,4 +164,60 @@ pub(crate) fn name(path: &Path) -> String {
         None => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
     };
     named.file_name().unwrap_or(named.as_os_str()).to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_files::Trust;
+    use assay_run_folder::{Column, SampleStream, Table};
+
+    use super::*;
+
+    const MANIFEST: &str = include_str!("../../test-support/faults/one-cpu/manifest.json");
+    const REPEAT: &str = "samples/trial-00-repeat-00";
+
+    /// A run with a row of `io` and one of `cpu`.
+    fn run(path: &Path) {
+        let run = RunFolder::create(path, Trust::Checked).unwrap();
+        run.write_text("manifest.json", MANIFEST).unwrap();
+        let repeat = run.make_dir(Path::new(REPEAT)).unwrap();
+        for source in ["cpu", "io"] {
+            let mut stream = SampleStream::create(&repeat, source, &["count".to_owned()]).unwrap();
+            let table = Table {
+                source: source.to_owned(),
+                time_ns: vec![1],
+                subject: vec![0],
+                subjects: vec!["a".to_owned()],
+                columns: vec![Column { name: "count".to_owned(), values: vec![Some(1)] }],
+            };
+            stream.append(&table).unwrap();
+            stream.finish().unwrap();
+        }
+        let whole = assay_run_folder::Run::from_folder(&run).unwrap();
+        let judgement = assay_judge::judge(&whole.manifest, &whole.samples);
+        run.write_json("verdict.json", &judgement).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_file_of_samples_is_named_and_everything_else_is_exported() {
+        let place = tempfile::tempdir().unwrap();
+        let paths = ["a", "b", "c"].map(|name| place.path().join(name));
+        paths.iter().for_each(|path| run(path));
+        let bad = [0, 1].map(|index| paths[index].join(REPEAT).join("cpu.parquet"));
+        for file in &bad {
+            std::fs::remove_file(file.with_extension("arrows")).unwrap();
+            std::fs::write(file, "no samples").unwrap();
+        }
+        let mut out: Vec<u8> = Vec::new();
+        let sources = RunSource::find(&[place.path().to_owned()]).unwrap();
+        let outcome = json_lines(&sources, &mut out, true).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let rows = |source: &str| {
+            let source = format!("\"source\":\"{source}\"");
+            text.lines().filter(|line| line.contains(&source)).count()
+        };
+        assert_eq!((rows("io"), rows("cpu")), (3, 1));
+        let named: Vec<_> = outcome.left_out.iter().map(|(path, _)| path.clone()).collect();
+        assert_eq!((outcome.runs, named), (3, bad.to_vec()));
+    }
 }

@@ -65,7 +65,7 @@ pub struct CgroupLayout {
 
 /// A mounted hierarchy in which groups are made, with the controllers needed from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Home {
+pub struct UsedHierarchy {
     /// Whether it is cgroup2.
     pub is_v2: bool,
     /// Its mount point.
@@ -81,7 +81,7 @@ pub struct Home {
 /// (`cgroup.freeze`).
 pub const CORE: &str = "cgroup";
 
-impl Home {
+impl UsedHierarchy {
     /// The controllers that must be enabled for the children of a group in this hierarchy. The
     /// files of every group need none, and `perf_event` works in every group of cgroup2 without
     /// being enabled (Documentation/admin-guide/cgroup-v2.rst).
@@ -95,11 +95,11 @@ impl CgroupLayout {
     /// The hierarchies with these controllers, each once, and the missing controllers with the
     /// reason. Every group is made in each of these hierarchies.
     #[must_use]
-    pub fn homes<'c>(
+    pub fn hierarchies_with<'c>(
         &self,
         controllers: impl IntoIterator<Item = &'c str>,
-    ) -> (Vec<Home>, BTreeMap<String, String>) {
-        let mut homes: Vec<Home> = Vec::new();
+    ) -> (Vec<UsedHierarchy>, BTreeMap<String, String>) {
+        let mut hierarchies: Vec<UsedHierarchy> = Vec::new();
         let mut absent = BTreeMap::new();
         for name in controllers {
             let hierarchy = self.controllers.get(name).map(|controller| &controller.hierarchy);
@@ -130,11 +130,11 @@ impl CgroupLayout {
                     continue;
                 }
             };
-            match homes.iter_mut().find(|home| home.mount == *mount) {
-                Some(home) => {
-                    home.controllers.insert(name.to_owned());
+            match hierarchies.iter_mut().find(|hierarchy| hierarchy.mount == *mount) {
+                Some(hierarchy) => {
+                    hierarchy.controllers.insert(name.to_owned());
                 }
-                None => homes.push(Home {
+                None => hierarchies.push(UsedHierarchy {
                     is_v2,
                     mount: mount.clone(),
                     base,
@@ -142,7 +142,7 @@ impl CgroupLayout {
                 }),
             }
         }
-        (homes, absent)
+        (hierarchies, absent)
     }
 
     /// Whether this controller is on cgroup2.
@@ -176,21 +176,22 @@ mod tests {
 
     #[test]
     fn controllers_on_one_mount_are_one_hierarchy() {
-        let (homes, absent) = layout().homes(["cpu", "cpuacct", "io", "rdma", "misc"]);
-        assert_eq!(homes.len(), 2);
-        assert_eq!(homes[0].controllers.len(), 2);
-        assert!(homes[1].is_v2);
+        let (hierarchies, absent) =
+            layout().hierarchies_with(["cpu", "cpuacct", "io", "rdma", "misc"]);
+        assert_eq!(hierarchies.len(), 2);
+        assert_eq!(hierarchies[0].controllers.len(), 2);
+        assert!(hierarchies[1].is_v2);
         assert_eq!(absent["rdma"], "not built in");
         assert!(absent.contains_key("misc"));
     }
 
     #[test]
     fn files_of_every_group_are_on_cgroup2_and_enable_nothing() {
-        let (homes, _) = layout().homes(["io", CORE]);
-        assert_eq!((homes.len(), homes[0].is_v2), (1, true));
-        assert_eq!(homes[0].enabled().collect::<Vec<_>>(), ["io"]);
+        let (hierarchies, _) = layout().hierarchies_with(["io", CORE]);
+        assert_eq!((hierarchies.len(), hierarchies[0].is_v2), (1, true));
+        assert_eq!(hierarchies[0].enabled().collect::<Vec<_>>(), ["io"]);
         let without = CgroupLayout { v2_mount: None, ..layout() };
-        assert!(without.homes([CORE]).1[CORE].contains("not mounted"));
+        assert!(without.hierarchies_with([CORE]).1[CORE].contains("not mounted"));
     }
 
     #[test]
@@ -201,10 +202,10 @@ mod tests {
             ("cpu".to_owned(), Available::Value(base.clone())),
             ("io".to_owned(), Available::NotAvailable("needs root, because".to_owned())),
         ]);
-        let (homes, absent) = layout.homes(["cpu", "io"]);
-        assert_eq!(homes.len(), 1);
-        assert_eq!(homes[0].base, base);
-        assert_eq!(homes[0].mount, PathBuf::from("/cg/cpu,cpuacct"));
+        let (hierarchies, absent) = layout.hierarchies_with(["cpu", "io"]);
+        assert_eq!(hierarchies.len(), 1);
+        assert_eq!(hierarchies[0].base, base);
+        assert_eq!(hierarchies[0].mount, PathBuf::from("/cg/cpu,cpuacct"));
         assert_eq!(absent["io"], "needs root, because");
     }
 }

@@ -12,7 +12,7 @@ mod machine;
 mod topology;
 
 pub use available::Available;
-pub use cgroup::{CORE, CgroupLayout, Controller, Hierarchy, Home, Layout, ONLY_ON_V1};
+pub use cgroup::{CORE, CgroupLayout, Controller, Hierarchy, Layout, ONLY_ON_V1, UsedHierarchy};
 pub use damon::{DamonScheme, damon_schemes};
 pub use disk::{Disk, Holder, Scheduler};
 pub use machine::{Cache, Cpus, HostFacts, NULL_BLK_REMEDY, Node, NodeAccess, Requirement, Tool};

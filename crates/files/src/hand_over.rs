@@ -17,6 +17,7 @@ use rustix::process::{getegid, geteuid};
 use crate::dir::Dir;
 use crate::error::Error;
 use crate::owner::Caller;
+use crate::tree::open_on_mount;
 
 /// Maximum nesting depth of folders given away. No run of ours nests deeper.
 const MAX_DEPTH: usize = 32;
@@ -61,13 +62,12 @@ fn give_inside(folder: impl AsFd, top: &Stat, to: Caller, depth: usize) -> rusti
         if name == "." || name == ".." {
             continue;
         }
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let entry_fd = match openat(&folder, name, flags, Mode::empty()) {
-            Err(Errno::NOENT) => continue,
+        let entry_fd = match open_on_mount(folder.as_fd(), name, OFlags::PATH) {
+            // Another file system, mounted there by someone else, which might never answer.
+            Err(Errno::NOENT | Errno::XDEV) => continue,
             result => result?,
         };
         let stat = fstat(&entry_fd)?;
-        // Another file system, mounted there by someone else.
         if stat.st_uid != top.st_uid || stat.st_dev != top.st_dev {
             continue;
         }

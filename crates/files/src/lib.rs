@@ -23,7 +23,7 @@ pub use dir::Dir;
 pub use draft::Draft;
 pub use error::Error;
 pub use output::{Output, create_new, output, output_dir, replace};
-pub use owner::{Caller, Checked, Trust, check};
+pub use owner::{Caller, Checked, Trust, check, is_own};
 pub use read::{input, input_text};
 pub use search::{directories, search_path};
 pub use tree::Identity;

@@ -5,15 +5,20 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    AtFlags, Dir as Listing, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2,
-    statat, unlinkat,
+    AtFlags, Dir as Listing, FileType, Mode, OFlags, ResolveFlags, Stat, fchmod, fchown, fstat,
+    openat, openat2, statat, unlinkat,
 };
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use crate::dir::Dir;
 use crate::error::Error;
+
+/// Time limit for removing a tree. Hundreds of thousands of files take seconds.
+const TIME_LIMIT: Duration = Duration::from_secs(300);
 
 /// Device and inode: identifies a file regardless of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,18 +47,21 @@ impl Identity {
 }
 
 impl Dir {
-    /// The identity of `name`; `None` where it does not exist. A link is not followed.
+    /// The identity of `name`; `None` where it does not exist. A link is not followed, and a mount there is
+    /// refused.
     pub fn identity_of(&self, name: impl AsRef<Path>) -> Result<Option<Identity>, Error> {
         let whole = self.path().join(name.as_ref());
         let (above, name) = match self.above("stat", name.as_ref()) {
             Err(error) if error.is_missing() => return Ok(None),
             result => result?,
         };
-        match statat(&above, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(Identity::from(&stat))),
+        match open_on_mount(above.as_fd(), name, OFlags::PATH) {
+            Ok(fd) => Identity::from_fd(fd.as_fd()).map(Some),
             Err(Errno::NOENT) => Ok(None),
-            Err(cause) => Err(Error::new("stat", &whole, cause)),
+            Err(Errno::XDEV) => return Err(mounted(&whole)),
+            Err(cause) => Err(cause),
         }
+        .map_err(|cause| Error::new("stat", &whole, cause))
     }
 
     /// Removes a file if it has this identity.
@@ -66,16 +74,33 @@ impl Dir {
     }
 
     /// Removes the directory `name` with everything in it, if it has this identity. No link is followed
-    /// and no other mount is entered. `between` is called before each removal and may cancel it.
+    /// and no other mount is entered. Users who own directories in it lose access first, so that they
+    /// cannot create files faster than they are removed. `between` is called before each removal and may
+    /// cancel it.
     pub fn remove_own_tree(
         &self,
         name: impl AsRef<Path>,
         own: Identity,
         between: &mut dyn FnMut() -> io::Result<()>,
     ) -> Result<(), Error> {
-        let whole = self.path().join(name.as_ref());
+        self.remove_own_tree_within(TIME_LIMIT, name.as_ref(), own, between)
+    }
+
+    fn remove_own_tree_within(
+        &self,
+        limit: Duration,
+        name: &Path,
+        own: Identity,
+        between: &mut dyn FnMut() -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let begun = Instant::now();
+        let between: &mut dyn FnMut() -> io::Result<()> = &mut || match begun.elapsed() > limit {
+            true => Err(too_slow(limit)),
+            false => between(),
+        };
+        let whole = self.path().join(name);
         let wrong = |cause: io::Error| Error::new("remove", &whole, cause);
-        let (above, name) = match self.above("remove", name.as_ref()) {
+        let (above, name) = match self.above("remove", name) {
             Err(error) if error.is_missing() => return Ok(()),
             result => result?,
         };
@@ -113,6 +138,11 @@ fn exchanged(path: &Path) -> Error {
         .with_hint("something else has taken its name since; it was not touched")
 }
 
+fn too_slow(limit: Duration) -> io::Error {
+    let why = format!("still not empty after {limit:?}: a process may be creating files in it");
+    io::Error::new(io::ErrorKind::TimedOut, why)
+}
+
 fn mounted(path: &Path) -> Error {
     let why = "another file system is mounted there, and it was not mounted by this run";
     Error::refused("remove", path, why)
@@ -120,12 +150,35 @@ fn mounted(path: &Path) -> Error {
 
 /// Opens a directory without following a link or entering a mount.
 fn enter(above: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    open_on_mount(above.as_fd(), name, OFlags::RDONLY | OFlags::DIRECTORY)
+}
+
+/// Opens an entry without following a link or entering a mount (EXDEV).
+pub(crate) fn open_on_mount(
+    above: BorrowedFd<'_>,
+    name: &OsStr,
+    flags: OFlags,
+) -> rustix::io::Result<OwnedFd> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
     match openat2(above, name, flags, Mode::empty(), resolve) {
         // Before Linux 5.6, or where a seccomp filter does not know it.
         Err(Errno::NOSYS | Errno::PERM) => openat(above, name, flags, Mode::empty()),
         result => result,
+    }
+}
+
+/// Makes a directory accessible to this process only: a process that has it open, or works in it, can create
+/// nothing in it from here on, and nothing can be moved into or out of it. Without that, listing it might
+/// never end. The mode also masks access lists (acl(5)).
+fn close(directory: &OwnedFd, stat: &Stat) {
+    let own = geteuid();
+    if stat.st_uid == own.as_raw() && stat.st_mode & 0o022 == 0 {
+        return;
+    }
+    // Fails without privileges, and on NFS with root_squash; then only the time limit ends the removal.
+    if fchown(directory, Some(own), None).is_ok() {
+        let _ = fchmod(directory, Mode::RWXU);
     }
 }
 
@@ -194,7 +247,7 @@ fn shown(path: &Path, way: &[Level]) -> PathBuf {
     names.fold(path.to_owned(), |path, name| path.join(name))
 }
 
-/// Removes all non-directories from a directory, and returns the subdirectories in it.
+/// Closes a directory, removes all non-directories from it, and returns the subdirectories in it.
 fn level(
     directory: &OwnedFd,
     name: OsString,
@@ -203,10 +256,12 @@ fn level(
     between: &mut dyn FnMut() -> io::Result<()>,
 ) -> Result<Level, Error> {
     let wrong = |cause: Errno| Error::new("remove", path, cause);
-    let identity = Identity::from_fd(directory.as_fd()).map_err(wrong)?;
+    let stat = fstat(directory).map_err(wrong)?;
+    let identity = Identity::from(&stat);
     if identity.device != device {
         return Err(mounted(path));
     }
+    close(directory, &stat);
     let mut inside = Vec::new();
     for entry in Listing::read_from(directory).map_err(wrong)? {
         let entry = entry.map_err(wrong)?;
@@ -214,16 +269,21 @@ fn level(
         if name == "." || name == ".." {
             continue;
         }
-        let kind = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => continue,
-            kind => FileType::from_raw_mode(kind.map_err(wrong)?.st_mode),
+        let whole = path.join(name);
+        between().map_err(|cause| Error::new("remove", &whole, cause))?;
+        // The listing knows the type. A file system that its owner has mounted over an entry (FUSE) might
+        // never answer a question about it.
+        let kind = match entry.file_type() {
+            FileType::Unknown => match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => continue,
+                kind => FileType::from_raw_mode(kind.map_err(wrong)?.st_mode),
+            },
+            kind => kind,
         };
         if kind == FileType::Directory {
             inside.push(name.to_owned());
             continue;
         }
-        let whole = path.join(name);
-        between().map_err(|cause| Error::new("remove", &whole, cause))?;
         match unlinkat(directory, name, AtFlags::empty()) {
             Err(Errno::NOENT) | Ok(()) => {}
             Err(Errno::BUSY) => return Err(mounted(&whole)),
@@ -231,4 +291,26 @@ fn level(
         }
     }
     Ok(Level { identity, name, inside })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_is_left_at_the_time_limit_is_named() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open(temp.path()).unwrap();
+        let identity = dir.make_new_dir("scratch").unwrap().identity().unwrap();
+        fs::write(temp.path().join("scratch/file"), "").unwrap();
+        let remove = |limit| {
+            dir.remove_own_tree_within(limit, Path::new("scratch"), identity, &mut || Ok(()))
+        };
+        let error = remove(Duration::ZERO).unwrap_err().to_string();
+        assert!(error.contains("scratch/file: still not empty after 0ns"), "{error}");
+        remove(TIME_LIMIT).unwrap();
+        assert!(!temp.path().join("scratch").exists());
+    }
 }

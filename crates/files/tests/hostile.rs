@@ -1,17 +1,23 @@
 //! Another user swaps names while root creates, replaces and removes: no file of anyone else is
 //! touched, however the race ends.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test")]
 
+use std::ffi::CString;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use assay_files::Dir;
+use assay_files::{Caller, Dir};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 /// Swaps two names as fast as it can.
 struct Renamer {
@@ -156,6 +162,98 @@ fn a_tree_is_removed_by_identity_and_not_by_name() {
 #[test]
 fn writes_never_leave_the_folder() {
     replace_against_a_renamer(300);
+}
+
+/// Another user owns the directory and two in it, and creates files in all of them without end. `sh` ends
+/// when it may not create one any more.
+#[test]
+fn a_tree_is_removed_while_its_owner_creates_files_in_it() {
+    const OWNER: u32 = 65534;
+    let temp = in_memory();
+    if fs::metadata(temp.path()).unwrap().uid() != 0 {
+        return;
+    }
+    fs::set_permissions(temp.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let dir = Dir::open(temp.path()).unwrap();
+    let identity = dir.make_new_dir("scratch").unwrap().identity().unwrap();
+    let mut creators = Vec::new();
+    for name in ["scratch", "scratch/inner", "scratch/inner/deep"] {
+        let path = dir.make_dir(name).unwrap().path().to_owned();
+        chown(&path, Some(OWNER), Some(OWNER)).unwrap();
+        let script = "i=0; while :; do : > f$i; i=$((i + 1)); done 2>/dev/null";
+        let mut sh = Command::new("sh");
+        sh.args(["-c", script]).current_dir(&path).uid(OWNER).gid(OWNER);
+        creators.push(sh.spawn().unwrap());
+        while fs::read_dir(&path).unwrap().count() < 100 {
+            std::thread::yield_now();
+        }
+    }
+    let mut count = 0;
+    let removed = dir.remove_own_tree("scratch", identity, &mut || {
+        count += 1;
+        // The calls it takes without an end in sight.
+        if count < 5_000_000 { Ok(()) } else { Err(std::io::Error::other("it does not end")) }
+    });
+    for mut creator in creators {
+        let _ = creator.kill();
+        creator.wait().unwrap();
+    }
+    removed.unwrap();
+    assert!(!temp.path().join("scratch").exists());
+}
+
+/// A FUSE file system that never answers, as a user can mount one over a directory that they own. Removed
+/// when dropped; whatever waits for it then gets an error.
+struct Silent {
+    target: PathBuf,
+    _daemon: fs::File,
+}
+
+impl Silent {
+    fn mount(target: &Path) -> Option<Self> {
+        let daemon = fs::File::options().read(true).write(true).open("/dev/fuse").ok()?;
+        let data = format!("fd={},rootmode=40000,user_id=0,group_id=0", daemon.as_raw_fd());
+        let data = CString::new(data).unwrap();
+        let flags = MountFlags::NOSUID | MountFlags::NODEV;
+        mount("assay-silent", target, "fuse", flags, Some(data.as_c_str())).ok()?;
+        Some(Self { target: target.to_owned(), _daemon: daemon })
+    }
+}
+
+impl Drop for Silent {
+    fn drop(&mut self) {
+        unmount(&self.target, UnmountFlags::DETACH | UnmountFlags::FORCE).unwrap();
+    }
+}
+
+/// A process that asks it about a file waits for ever.
+#[test]
+fn a_file_system_that_does_not_answer_is_not_asked() {
+    let temp = tempfile::Builder::new().prefix("assay-silent").tempdir().unwrap();
+    let dir = Dir::open(temp.path()).unwrap();
+    let identity = dir.make_new_dir("scratch").unwrap().identity().unwrap();
+    let target = dir.make_dir("scratch/silent").unwrap().path().to_owned();
+    let Some(silent) = Silent::mount(&target) else { return };
+    let (send, receive) = mpsc::channel();
+    let above = temp.path().to_owned();
+    let thread = std::thread::spawn(move || {
+        let dir = Dir::open(&above).unwrap();
+        send.send(dir.remove_own_tree("scratch", identity, &mut || Ok(()))).unwrap();
+        let caller = Caller { uid: 65534, gid: 65534 };
+        send.send(dir.hand_over_tree(caller)).unwrap();
+        send.send(dir.remove_tree("scratch/silent").map(|_| ())).unwrap();
+    });
+    let answers = [(); 3].map(|()| receive.recv_timeout(Duration::from_secs(10)));
+    drop(silent);
+    thread.join().unwrap();
+    let answers = answers.map(|answer| answer.expect("it waits for the file system"));
+    let [removed, handed_over, whole] = answers;
+    for error in [removed.unwrap_err(), whole.unwrap_err()] {
+        assert!(error.to_string().contains("another file system is mounted there"), "{error}");
+    }
+    handed_over.unwrap();
+    assert_eq!(fs::metadata(temp.path().join("scratch")).unwrap().uid(), 65534);
+    assert_eq!(fs::metadata(&target).unwrap().uid(), 0);
 }
 
 /// The full count; takes some minutes on a busy machine.

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use assay_facts::Available;
 use assay_files::Dir;
-use assay_run_folder::{RunFolder, merge_samples};
+use assay_run_folder::{RunFolder, merge_samples, parse_json};
 use assay_verdict::{FleetComparison, FleetHost, FleetJudgement, HostState, Judgement, Verdict};
+use serde::Deserialize;
 
 use crate::conclude::{conclude, leave_open};
 use crate::document::{Fleet, SplitPromise};
 use crate::error::Error;
-use crate::folder::FleetFolder;
+use crate::folder::{FleetFolder, MOST_DOCUMENT};
 use crate::merge::FleetMerge;
 use crate::slurm::Slurm;
 use crate::state::TaskState;
@@ -19,6 +20,9 @@ use crate::traits::{differences, traits};
 
 /// The supported version of `verdict.json`.
 const VERDICT_SCHEMA: u32 = 1;
+
+/// Trials, promises and groups in the verdict of one host.
+const MOST_ENTRIES: usize = 1 << 16;
 
 /// Merges the results of all hosts. A host whose run is missing, incomplete or of another version
 /// is listed with the reason, and the others count. Only the numbers of each run stay in memory.
@@ -124,9 +128,9 @@ fn broken_before(
         let path = FleetFolder::task_folder(task, job).join("run");
         let run = folder.dir().dir(&path).ok().and_then(|run| RunFolder::from_dir(run).ok());
         let judgement = run.and_then(|run| read_judgement(&run).ok());
-        if let Some(judgement) = judgement.filter(|judgement| judgement.verdict == Verdict::Broken)
-        {
-            merge.add_broken(&format!("{} (job {job})", fleet.tasks[task].node), &judgement);
+        let Some(judgement) = judgement else { continue };
+        merge.add_earlier(&format!("{} (job {job})", fleet.tasks[task].node), &judgement);
+        if judgement.verdict == Verdict::Broken {
             broken.push(path.display().to_string());
         }
     }
@@ -168,17 +172,34 @@ fn read(
     Ok((traits(&manifest), read_judgement(&folder)?))
 }
 
+/// The format of a judgement, read before the rest of it.
+#[derive(Deserialize)]
+struct Format {
+    schema: Option<u64>,
+}
+
 fn read_judgement(folder: &RunFolder) -> Result<Judgement, String> {
-    let verdict: serde_json::Value =
-        folder.read_json("verdict.json").map_err(|error| read_error(&error))?;
-    let schema = verdict.get("schema").and_then(serde_json::Value::as_u64);
+    const NAME: &str = "verdict.json";
+    let text = folder.dir().text(NAME, MOST_DOCUMENT).map_err(|error| read_error(&error.into()))?;
+    let wrong = |cause: serde_json::Error| format!("cannot read {NAME}: {cause}");
+    let Format { schema } = parse_json(&text).map_err(wrong)?;
     if schema != Some(u64::from(VERDICT_SCHEMA)) {
         return Err(format!(
-            "verdict.json has schema {}, written by another version of Assay",
+            "{NAME} has schema {}, written by another version of Assay",
             schema.map_or_else(|| "none".to_owned(), |number| number.to_string())
         ));
     }
-    serde_json::from_value(verdict).map_err(|cause| format!("cannot read verdict.json: {cause}"))
+    let judgement: Judgement = parse_json(&text).map_err(wrong)?;
+    let promises = || judgement.trials.iter().flat_map(|trial| &trial.promises);
+    let entries = judgement.trials.len()
+        + judgement.comparisons.len()
+        + promises().map(|promise| 1 + promise.groups.len()).sum::<usize>();
+    if entries > MOST_ENTRIES {
+        return Err(format!(
+            "cannot read {NAME}: it has {entries} trials, promises and groups; the limit is {MOST_ENTRIES}"
+        ));
+    }
+    Ok(judgement)
 }
 
 /// The file name without its folder, which differs from fleet to fleet.
@@ -226,6 +247,7 @@ pub fn write(
 #[cfg(test)]
 mod tests {
     use assay_files::Trust;
+    use assay_verdict::TrialJudgement;
 
     use super::*;
     use crate::document::{Submission, Task};
@@ -268,6 +290,39 @@ mod tests {
         // Nor if the second run kept the promise.
         let kept = FleetHost { verdict: Some(Verdict::Kept), ..found.hosts[0].clone() };
         assert_eq!(conclude(&[kept], &[], &[]).0, Verdict::Broken);
+    }
+
+    /// The run of one host has a verdict of more trials than any study.
+    #[test]
+    fn an_oversized_verdict_is_named_and_the_other_hosts_count() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, mut fleet) = resumed(&place.path().join("fleet"));
+        fleet.submissions.truncate(1);
+        fleet.submissions[0].tasks.push(1);
+        fleet.tasks.push(Task { node: "b".to_owned(), ..fleet.tasks[0].clone() });
+        let manifest = include_str!("../../test-support/faults/one-cpu/manifest.json");
+        let mut found = judgement(4, Verdict::Kept, 100.0, 0.25);
+        for task in [0, 1] {
+            let run = FleetFolder::task_folder(task, 17).join("run");
+            folder.make_dir(&run).unwrap();
+            folder.write_text(&run.join("manifest.json"), manifest).unwrap();
+            folder.write_json(&run.join("verdict.json"), &found).unwrap();
+            let mut trial = found.trials[0].clone();
+            trial.promises.clear();
+            found.trials.extend((0..MOST_ENTRIES).map(|number| {
+                let factors = BTreeMap::from([("x".to_owned(), number.into())]);
+                TrialJudgement { factors, ..trial.clone() }
+            }));
+        }
+        let state =
+            TaskState { state: HostState::Ended, why: None, record: None, may_change: false };
+        let states = [state.clone(), state];
+        let collected = collect(&folder, &fleet, &states, &Slurm::from_fleet(&fleet));
+        assert_eq!(collected.hosts[0].verdict, Some(Verdict::Kept), "{:?}", collected.hosts[0]);
+        assert_eq!(collected.hosts[1].verdict, None);
+        let why = collected.hosts[1].why.as_ref().unwrap();
+        assert!(why.contains("verdict.json") && why.contains("65536"), "{why}");
+        assert_eq!(collected.trials.len(), 1);
     }
 
     #[test]

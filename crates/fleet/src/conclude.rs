@@ -1,9 +1,11 @@
 //! The overall verdict of a fleet.
 
+use std::collections::{HashMap, HashSet};
+
 use assay_verdict::wording::{count, some_of};
 use assay_verdict::{FleetComparison, FleetHost, FleetTrial, Verdict, wrong_by_chance};
 
-/// Number of verdicts from which the expected number of errors is reported.
+/// Number of promises from which the expected number of errors is reported.
 const MANY: usize = 10;
 
 /// The verdict of a fleet and the sentence that explains it. `verdicts` are those of every promise
@@ -56,10 +58,12 @@ pub fn conclude(
 
 /// Each verdict holds at the confidence of its promise, but not all of them simultaneously.
 fn by_chance(verdicts: &[(Verdict, f64)]) -> Option<String> {
-    let decided = verdicts.iter().filter(|(one, _)| matches!(one, Verdict::Kept | Verdict::Broken));
-    let decided = decided.count();
-    let wrong = wrong_by_chance(verdicts.iter().copied()).filter(|_| decided >= MANY)?;
-    Some(format!("of {decided} decided promises, {wrong:.1} may be wrong by chance alone"))
+    let promises = verdicts.len();
+    let wrong = wrong_by_chance(verdicts.iter().copied()).filter(|_| promises >= MANY)?;
+    Some(format!(
+        "by chance alone at most {wrong:.1} of the verdicts on {promises} promises are expected to be \
+         wrong"
+    ))
 }
 
 /// Changes kept verdicts to undecided where a host of the same part is missing.
@@ -68,12 +72,13 @@ pub fn leave_open(
     trials: &mut [FleetTrial],
     comparisons: &mut [FleetComparison],
 ) {
-    let is_missed = |node: &str| {
-        let part = hosts.iter().find(|host| host.node == node).map(|host| &host.slice);
-        part.is_some_and(|part| {
-            hosts.iter().any(|host| host.verdict.is_none() && host.slice == *part)
-        })
-    };
+    let missing = hosts.iter().filter(|host| host.verdict.is_none());
+    let missing: HashSet<&Option<String>> = missing.map(|host| &host.slice).collect();
+    let mut parts: HashMap<&str, &Option<String>> = HashMap::new();
+    for host in hosts {
+        parts.entry(&host.node).or_insert(&host.slice);
+    }
+    let is_missed = |node: &str| parts.get(node).is_some_and(|part| missing.contains(part));
     let downgraded = |verdict: Verdict, missed: bool| match verdict {
         Verdict::Kept if missed => Verdict::Undecided,
         other => other,
@@ -184,14 +189,14 @@ mod tests {
         let reason_for = |verdicts: &[(Verdict, f64)]| conclude(&hosts, &[], verdicts).1;
         let reason = reason_for(&[(Verdict::Kept, 0.9); 40]);
         assert!(
-            reason.ends_with("of 40 decided promises, 4.0 may be wrong by chance alone"),
+            reason.ends_with("at most 4.0 of the verdicts on 40 promises are expected to be wrong"),
             "{reason}"
         );
-        // A broken verdict uses a fifth of the error probability; an undecided one is never wrong.
+        // Each promise might have been decided wrongly, also those that were not decided.
         let reason =
             reason_for(&[[(Verdict::Broken, 0.95); 40], [(Verdict::Undecided, 0.95); 40]].concat());
         assert!(
-            reason.ends_with("of 40 decided promises, 0.4 may be wrong by chance alone"),
+            reason.ends_with("at most 4.0 of the verdicts on 80 promises are expected to be wrong"),
             "{reason}"
         );
         assert_eq!(reason_for(&[(Verdict::Kept, 0.95); 9]), "kept on 1 of 1 host");

@@ -4,8 +4,6 @@
 //! the seeds and slices, the study and its neighbouring files. It is computed at submission and
 //! stored in the job script, which Slurm keeps by value; each task compares it.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use assay_files::Dir;
@@ -64,20 +62,7 @@ impl Submitted {
     }
 }
 
-/// The hash of a program, if this host has it.
-pub(crate) fn of_program(path: &Path) -> Option<String> {
-    let mut file = File::open(path).ok()?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer).ok()? {
-            0 => return Some(hex(&hash.finalize())),
-            count => hash.update(&buffer[..count]),
-        }
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -4,6 +4,7 @@
 //! FLEET/
 //!   fleet.json               the requested fleet, and its jobs
 //!   job-1.sh                 the script of the first submission, then job-2.sh, ...
+//!   program-1/               the program of that submission, and assay-load
 //!   study/                   the study file and its neighbouring files, unless it is a shipped one
 //!   log/JOB_TASK.txt         output of a task
 //!   tasks/TASK/job-JOB/      task.json, stdout.txt, stderr.txt, and run/, a run folder
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_files::{Caller, Dir, Trust, check};
+use assay_run_folder::parse_json;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -30,6 +32,9 @@ pub struct FleetFolder {
 
 /// Size limit of documents and of a task's output, in bytes.
 pub(crate) const MOST_DOCUMENT: u64 = 64 << 20;
+
+/// Signs shown of a task's last line.
+const SHOWN: usize = 300;
 
 /// Name of the fleet's document.
 const FLEET: &str = "fleet.json";
@@ -130,7 +135,7 @@ impl FleetFolder {
 
     fn read_json<T: DeserializeOwned>(&self, name: &Path) -> Result<T, Error> {
         let text = self.dir.text(name, MOST_DOCUMENT)?;
-        serde_json::from_str(&text).map_err(|cause| Error::file("read", &self.file(name), &cause))
+        parse_json(&text).map_err(|cause| Error::file("read", &self.file(name), &cause))
     }
 
     /// Replaces `fleet.json`.
@@ -163,7 +168,8 @@ impl FleetFolder {
     pub fn last_line(&self, task: usize, job: u64) -> Option<String> {
         let text = self.dir.bytes(format!("log/{job}_{task}.txt"), MOST_DOCUMENT).ok()?;
         let text = String::from_utf8_lossy(&text).into_owned();
-        text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
+        let last = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+        Some(last.chars().take(SHOWN).collect())
     }
 }
 

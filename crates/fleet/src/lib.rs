@@ -20,6 +20,7 @@ mod folder;
 mod host_lock;
 mod limit;
 mod merge;
+mod program;
 mod script;
 mod slurm;
 mod spread;

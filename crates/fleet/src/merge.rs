@@ -7,9 +7,10 @@ use assay_verdict::{
     ComparisonJudgement, FleetComparison, FleetGroup, FleetPromise, FleetTrial, HostVerdict,
     Judgement, PromiseJudgement, PromiseOnHost, TrialJudgement, Verdict,
 };
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::spread::{Numbers, of_amounts, of_ratios};
+use crate::spread::{ValuesByHost, of_amounts, of_ratios};
 
 /// The merged results so far.
 #[derive(Debug, Default)]
@@ -17,6 +18,9 @@ pub struct FleetMerge {
     nodes: Vec<String>,
     trials: Vec<Trial>,
     comparisons: Vec<FleetComparison>,
+    /// Index of each trial and comparison, so that the time does not grow with the square of their number.
+    known_trials: HashMap<String, usize>,
+    known_comparisons: HashMap<String, usize>,
     verdicts: Vec<(Verdict, f64)>,
 }
 
@@ -33,15 +37,22 @@ struct Trial {
 struct Promise {
     like: PromiseJudgement,
     hosts: Vec<PromiseOnHost>,
-    total_rate: Numbers,
-    worst_error: Numbers,
-    groups: Vec<(String, Numbers)>,
+    total_rate: ValuesByHost,
+    worst_error: ValuesByHost,
+    groups: Vec<(String, ValuesByHost)>,
     known: HashMap<String, usize>,
+}
+
+/// What is equal for the same trial, or the same comparison, of every host.
+fn key(identity: &impl Serialize) -> String {
+    // Text, numbers and lists always have a JSON form.
+    serde_json::to_string(identity).unwrap_or_default()
 }
 
 impl FleetMerge {
     /// Adds the result of one host.
     pub fn add(&mut self, node: &str, judgement: &Judgement) {
+        self.count_verdicts(judgement);
         let host = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         self.nodes.push(node.to_owned());
         for trial in &judgement.trials {
@@ -54,7 +65,8 @@ impl FleetMerge {
 
     /// Adds the broken promises of a run that was resubmitted, under a separate name. Its numbers
     /// are excluded from all means, which use the later run.
-    pub fn add_broken(&mut self, name: &str, judgement: &Judgement) {
+    pub fn add_earlier(&mut self, name: &str, judgement: &Judgement) {
+        self.count_verdicts(judgement);
         for trial in judgement.trials.iter().filter(|trial| trial.verdict == Verdict::Broken) {
             self.add_trial(None, name, trial);
         }
@@ -64,15 +76,23 @@ impl FleetMerge {
         }
     }
 
-    /// Every verdict of every host, with the confidence of its promise.
+    /// Those of runs that were resubmitted count as well, whatever they were: each was a chance to
+    /// be wrong.
+    fn count_verdicts(&mut self, judgement: &Judgement) {
+        let promises = judgement.trials.iter().flat_map(|trial| &trial.promises);
+        self.verdicts.extend(promises.map(|one| (one.verdict, one.confidence)));
+        let across = judgement.comparisons.iter();
+        self.verdicts.extend(across.map(|one| (one.verdict, one.confidence)));
+    }
+
+    /// Every verdict of every run, with the confidence of its promise.
     #[must_use]
     pub fn verdicts(&self) -> &[(Verdict, f64)] {
         &self.verdicts
     }
 
     fn add_trial(&mut self, host: Option<u32>, node: &str, judged: &TrialJudgement) {
-        let known = self.trials.iter().position(|trial| trial.factors == judged.factors);
-        let at = known.unwrap_or_else(|| {
+        let at = *self.known_trials.entry(key(&judged.factors)).or_insert_with(|| {
             self.trials.push(Trial {
                 factors: judged.factors.clone(),
                 verdict: judged.verdict,
@@ -92,40 +112,34 @@ impl FleetMerge {
             }
             if host.is_some() || promise.verdict == Verdict::Broken {
                 trial.promises[number].add(host, node, promise);
-                self.verdicts.push((promise.verdict, promise.confidence));
             }
         }
     }
 
     fn add_comparison(&mut self, node: &str, judged: &ComparisonJudgement) {
-        let is_same = |known: &FleetComparison| {
-            known.measure == judged.measure
-                && known.group == judged.group
-                && known.is == judged.is
-                && known.over == judged.over
-                && known.held == judged.held
-        };
-        self.verdicts.push((judged.verdict, judged.confidence));
+        let identity = (&judged.measure, &judged.group, &judged.is, &judged.over, &judged.held);
+        let known = self.known_comparisons.entry(key(&identity));
         let host_verdict = HostVerdict {
             node: node.to_owned(),
             verdict: judged.verdict,
             reason: judged.reason.clone(),
         };
-        if let Some(known) = self.comparisons.iter_mut().find(|known| is_same(known)) {
-            known.verdict = Verdict::worst([known.verdict, judged.verdict]);
-            known.hosts.push(host_verdict);
-            return;
-        }
-        self.comparisons.push(FleetComparison {
-            measure: judged.measure.clone(),
-            group: judged.group.clone(),
-            is: judged.is.clone(),
-            over: judged.over.clone(),
-            held: judged.held.clone(),
-            verdict: judged.verdict,
-            reason: None,
-            hosts: vec![host_verdict],
+        let at = *known.or_insert_with(|| {
+            self.comparisons.push(FleetComparison {
+                measure: judged.measure.clone(),
+                group: judged.group.clone(),
+                is: judged.is.clone(),
+                over: judged.over.clone(),
+                held: judged.held.clone(),
+                verdict: judged.verdict,
+                reason: None,
+                hosts: Vec::new(),
+            });
+            self.comparisons.len() - 1
         });
+        let comparison = &mut self.comparisons[at];
+        comparison.verdict = Verdict::worst([comparison.verdict, judged.verdict]);
+        comparison.hosts.push(host_verdict);
     }
 
     /// The merged result.
@@ -149,8 +163,8 @@ impl Promise {
         Self {
             like,
             hosts: Vec::new(),
-            total_rate: Numbers::new(),
-            worst_error: Numbers::new(),
+            total_rate: ValuesByHost::new(),
+            worst_error: ValuesByHost::new(),
             groups: Vec::new(),
             known: HashMap::new(),
         }
@@ -171,7 +185,7 @@ impl Promise {
         self.worst_error.extend(worst_error.map(|error| (host, error)));
         for group in judged.groups.iter().filter(|group| group.expected_share > 0.0) {
             let at = *self.known.entry(group.name.clone()).or_insert_with(|| {
-                self.groups.push((group.name.clone(), Numbers::new()));
+                self.groups.push((group.name.clone(), ValuesByHost::new()));
                 self.groups.len() - 1
             });
             self.groups[at].1.push((host, group.share / group.expected_share));
@@ -286,9 +300,11 @@ pub(crate) mod tests {
     #[test]
     fn earlier_broken_verdicts_count_without_their_numbers() {
         let mut merge = FleetMerge::default();
-        merge.add_broken("a (job 17)", &judgement(4, Verdict::Broken, 900.0, 0.9));
-        merge.add_broken("b (job 17)", &judgement(4, Verdict::Kept, 900.0, 0.9));
+        merge.add_earlier("a (job 17)", &judgement(4, Verdict::Broken, 900.0, 0.9));
+        merge.add_earlier("b (job 17)", &judgement(4, Verdict::Kept, 900.0, 0.9));
         merge.add("a", &judgement(4, Verdict::Kept, 100.0, 0.25));
+        let verdicts: Vec<Verdict> = merge.verdicts().iter().map(|one| one.0).collect();
+        assert_eq!(verdicts, [Verdict::Broken, Verdict::Kept, Verdict::Kept], "all, for the odds");
         let (trials, _) = merge.finish();
         assert_eq!((trials[0].hosts, trials[0].verdict), (1, Verdict::Broken));
         let promise = &trials[0].promises[0];

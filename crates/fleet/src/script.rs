@@ -3,6 +3,7 @@
 use assay_escape::{shell_word, slurm_word};
 
 use crate::document::Fleet;
+use crate::program::Program;
 
 /// The program and data of the tasks, with hashes to verify them.
 pub(crate) struct Code {
@@ -10,8 +11,8 @@ pub(crate) struct Code {
     pub(crate) folder: String,
     /// Hash of its contents (`digest.rs`).
     pub(crate) digest: String,
-    /// Hash of the program, if the submitting host has it.
-    pub(crate) program: Option<String>,
+    /// What the tasks start.
+    pub(crate) program: Program,
 }
 
 /// The program as opened by the script, for the shell and for the processes that it starts.
@@ -27,7 +28,7 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
         .map(|name| format!("#SBATCH --partition={}\n", slurm_word(name)))
         .unwrap_or_default();
     // Opened once: the file behind the name may be replaced after the comparison.
-    let compared = code.program.as_ref().map_or_else(String::new, |hash| {
+    let compared = code.program.hash.as_ref().map_or_else(String::new, |hash| {
         format!(
             "exec 9<\"$program\"\n\
              if ! echo \"{hash}  {OPENED}\" | sha256sum --check --status; then\n    \
@@ -36,7 +37,7 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
              fi\n"
         )
     });
-    let started = if code.program.is_some() { OPENED } else { "\"$program\"" };
+    let started = if code.program.hash.is_some() { OPENED } else { "\"$program\"" };
     let trust = if fleet.trust_folder { " --trust-folder" } else { "" };
     format!(
         "#!/bin/sh\n\
@@ -73,18 +74,23 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
         array = array.join(","),
         limit = fleet.time_limit_min,
         ahead = fleet.signal_ahead_s,
-        program = shell_word(&fleet.program),
+        program = shell_word(&code.program.path),
         quoted = shell_word(folder),
     )
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    use assay_files::Trust;
+
     use super::*;
+    use crate::folder::FleetFolder;
 
     fn fleet() -> Fleet {
         Fleet {
-            program: "/opt/it's/assay".to_owned(),
             study: "io-weight".to_owned(),
             arguments: vec!["io-weight".to_owned()],
             partition: Some("all".to_owned()),
@@ -95,7 +101,8 @@ mod tests {
     }
 
     fn code(folder: &str) -> Code {
-        Code { folder: folder.to_owned(), digest: "d1g3st".to_owned(), program: None }
+        let program = Program { path: "/opt/it's/assay".to_owned(), hash: None };
+        Code { folder: folder.to_owned(), digest: "d1g3st".to_owned(), program }
     }
 
     #[test]
@@ -143,40 +150,60 @@ mod tests {
         assert!(stderr.contains("has no program /opt/it's/assay"), "{stderr}");
     }
 
-    /// An attacker could rename files in the program's folder after the comparison.
-    #[test]
-    fn the_verified_program_is_the_one_that_starts() {
-        use std::fs::{Permissions, set_permissions, write};
-        use std::os::unix::fs::PermissionsExt;
-
+    /// Starts a job with a `sha256sum` that afterwards does `change`; returns its exit code and output.
+    fn start(program: &Path, change: &str) -> (Option<i32>, String) {
         let place = tempfile::tempdir().unwrap();
-        let path = |name: &str| place.path().join(name);
-        let program = |name: &str, text: &str| {
-            write(path(name), format!("#!/bin/sh\n{text}\n")).unwrap();
-            set_permissions(path(name), Permissions::from_mode(0o755)).unwrap();
-        };
-        program("assay", "echo as submitted: $2");
-        program("other", "echo exchanged");
+        let folder = FleetFolder::create(&place.path().join("fleet"), Trust::Checked).unwrap();
+        let program = Program::copy(program, &folder, 1).unwrap();
         let usual = std::env::var("PATH").unwrap();
-        let exchange = format!(
-            "PATH={usual} sha256sum \"$@\"; ended=$?; mv {} {}; exit $ended",
-            path("other").display(),
-            path("assay").display()
+        let change = change.replace("COPY", &program.path);
+        let sum = place.path().join("sha256sum");
+        executable(
+            &sum,
+            &format!("export PATH={usual}; sha256sum \"$@\"; ended=$?; {change}; exit $ended"),
         );
-        program("sha256sum", &exchange);
-        let fleet = Fleet { program: path("assay").display().to_string(), ..fleet() };
-        let hash = crate::digest::of_program(&path("assay"));
-        let text = script(&fleet, &Code { program: hash, ..code("/shared") }, &[0]);
-        write(path("job.sh"), text).unwrap();
-        let start = || {
-            let mut command = std::process::Command::new("sh");
-            command.arg(path("job.sh"));
-            command.env("PATH", format!("{}:{usual}", place.path().display())).output().unwrap()
-        };
-        let output = start();
-        assert_eq!(String::from_utf8(output.stdout).unwrap(), "as submitted: task\n");
-        assert!(output.status.success() && !path("other").exists());
-        let output = start();
-        assert_eq!(output.status.code(), Some(4), "a program other than the submitted one");
+        let text = script(&fleet(), &Code { program, ..code("/shared") }, &[0]);
+        std::fs::write(place.path().join("job.sh"), text).unwrap();
+        let mut command = std::process::Command::new("sh");
+        command.arg(place.path().join("job.sh"));
+        let path = format!("{}:{usual}", place.path().display());
+        let output = command.env("PATH", path).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    }
+
+    fn executable(path: &Path, text: &str) {
+        std::fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// The file of the program may be written to by its owner, and files in the program's folder renamed.
+    #[test]
+    fn the_submitted_program_is_the_one_that_starts() {
+        let place = tempfile::tempdir().unwrap();
+        let [own, other] = ["assay", "other"].map(|name| place.path().join(name));
+        executable(&own, "echo as submitted: $2");
+        executable(&other, "echo another");
+        let as_submitted = (Some(0), "as submitted: task\n".to_owned());
+        let other = other.display();
+        assert_eq!(start(&own, &format!("cp {other} {}", own.display())), as_submitted);
+        executable(&own, "echo as submitted: $2");
+        assert_eq!(start(&own, &format!("cp {other} COPY.new; mv COPY.new COPY")), as_submitted);
+    }
+
+    #[test]
+    fn another_program_than_the_submitted_one_does_not_start() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = FleetFolder::create(&place.path().join("fleet"), Trust::Checked).unwrap();
+        let own = place.path().join("assay");
+        executable(&own, "echo as submitted");
+        executable(&place.path().join("assay-load"), "");
+        let program = Program::copy(&own, &folder, 1).unwrap();
+        assert!(folder.file("program-1/assay-load").is_file(), "its load generators come with it");
+        executable(Path::new(&program.path), "echo another");
+        let path = place.path().join("job.sh");
+        std::fs::write(&path, script(&fleet(), &Code { program, ..code("/shared") }, &[0]))
+            .unwrap();
+        let output = std::process::Command::new("sh").arg(&path).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout), (Some(4), vec![]));
     }
 }

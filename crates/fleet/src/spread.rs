@@ -5,10 +5,14 @@ use assay_stats::over_repeats::Spread as LogSpread;
 use assay_verdict::{Extreme, Spread};
 
 /// One value per host, with the host's index in a list of nodes.
-pub(crate) type Numbers = Vec<(u32, f64)>;
+pub(crate) type ValuesByHost = Vec<(u32, f64)>;
 
 /// The geometric mean, for numbers that vary by factors.
-pub(crate) fn of_ratios(numbers: &Numbers, nodes: &[String], confidence: f64) -> Available<Spread> {
+pub(crate) fn of_ratios(
+    numbers: &ValuesByHost,
+    nodes: &[String],
+    confidence: f64,
+) -> Available<Spread> {
     if let Some((host, _)) = numbers.iter().find(|(_, value)| *value <= 0.0) {
         let node = &nodes[*host as usize];
         return Available::NotAvailable(format!("it is 0 on {node}, so no ratio can be computed"));
@@ -20,7 +24,7 @@ pub(crate) fn of_ratios(numbers: &Numbers, nodes: &[String], confidence: f64) ->
 
 /// The arithmetic mean, for numbers that may be 0 but not negative.
 pub(crate) fn of_amounts(
-    numbers: &Numbers,
+    numbers: &ValuesByHost,
     nodes: &[String],
     confidence: f64,
 ) -> Available<Spread> {
@@ -33,7 +37,7 @@ pub(crate) fn of_amounts(
 }
 
 fn finish(
-    numbers: &Numbers,
+    numbers: &ValuesByHost,
     nodes: &[String],
     spread: Option<(f64, f64, f64)>,
 ) -> Available<Spread> {

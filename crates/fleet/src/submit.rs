@@ -4,10 +4,11 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::digest::{digest, of_program};
+use crate::digest::digest;
 use crate::document::{Fleet, Submission};
 use crate::error::Error;
 use crate::folder::FleetFolder;
+use crate::program::Program;
 use crate::script::{Code, script};
 use crate::slurm::Slurm;
 
@@ -23,11 +24,12 @@ pub fn submit(
     slurm: &Slurm,
 ) -> Result<u64, Error> {
     folder.check_name()?;
-    let name = format!("job-{}.sh", fleet.submissions.len() + 1);
+    let submission = fleet.submissions.len() + 1;
+    let name = format!("job-{submission}.sh");
     let code = Code {
         folder: folder.path().display().to_string(),
         digest: digest(folder, fleet)?,
-        program: of_program(Path::new(&fleet.program)),
+        program: Program::copy(Path::new(&fleet.program), folder, submission)?,
     };
     let text = script(fleet, &code, tasks);
     folder.write_text(Path::new(&name), &text)?;

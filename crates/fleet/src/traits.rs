@@ -11,7 +11,11 @@ use assay_verdict::{Differs, FleetHost, HostDifference};
 pub fn traits(manifest: &Manifest) -> BTreeMap<String, String> {
     let host = &manifest.host;
     let mut traits = BTreeMap::new();
-    let mut put = |name: &str, value: String| traits.insert(name.to_owned(), value);
+    let mut put = |name: &str, value: String| {
+        if traits.len() < MOST {
+            traits.insert(excerpt(name), excerpt(&value));
+        }
+    };
     put("kernel", host.kernel.clone());
     put("architecture", host.architecture.clone());
     put("distribution", host.distribution.clone());
@@ -29,6 +33,14 @@ pub fn traits(manifest: &Manifest) -> BTreeMap<String, String> {
         put(&tool, version);
     }
     traits
+}
+
+/// Properties of one host, and signs of each: every property of one host is compared with all others.
+const MOST: usize = 64;
+const LONGEST: usize = 300;
+
+fn excerpt(text: &str) -> String {
+    text.chars().take(LONGEST).collect()
 }
 
 fn control_groups(host: &HostFacts) -> String {

@@ -12,12 +12,12 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The contents of all files in these places with this ending; `*` stands for any directory.
-pub(crate) fn load(places: &[&str], ending: &str) -> Vec<Vec<u8>> {
+/// The contents of all files that match these patterns with this ending; `*` stands for any directory.
+pub(crate) fn load(patterns: &[&str], ending: &str) -> Vec<Vec<u8>> {
     let mut files = Vec::new();
-    for place in places {
+    for pattern in patterns {
         let mut paths = vec![root()];
-        for part in place.split('/') {
+        for part in pattern.split('/') {
             paths = paths.iter().flat_map(|path| entries(path, part)).collect();
         }
         files.extend(paths.into_iter().flat_map(|path| match path.is_dir() {

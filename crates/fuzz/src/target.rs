@@ -25,7 +25,7 @@ pub(crate) type Reader = Box<dyn FnMut(&[u8]) -> u64>;
 const FAULTS: &str = "crates/test-support/faults";
 
 /// All targets.
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 25] = [
     Target {
         name: "study",
         corpus: &["studies", "crates/study/tests/invalid", FAULTS],
@@ -175,6 +175,23 @@ pub const TARGETS: [Target; 24] = [
             "null",
         ],
         reader: texts::fio,
+    },
+    Target {
+        name: "output",
+        corpus: &["crates/fuzz/corpus/output"],
+        ending: ".json",
+        words: &[
+            "\n{",
+            "\"metrics\"",
+            "\"measurements\"",
+            "\"latency_us\"",
+            "\"figures\"",
+            "[[],",
+            "Stats: ",
+            "Status: PASS",
+            " ops/s",
+        ],
+        reader: texts::output,
     },
     Target {
         name: "bw-log",

@@ -333,8 +333,12 @@ mod fake;
 #[cfg(test)]
 mod fake_run;
 #[cfg(test)]
+mod foreign_host_tests;
+#[cfg(test)]
 mod forged_tests;
 #[cfg(test)]
 mod hostile_tests;
+#[cfg(test)]
+mod state_dir_tests;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,8 @@
 //! the run every cause predicts what each change does to the error; a wrong prediction contradicts
 //! other evidence for the cause.
 
+mod causes;
+mod document;
 mod effect;
 mod effect_inputs;
 mod follows;
@@ -14,17 +16,17 @@ mod rounds;
 mod score;
 mod sentence;
 
-use assay_run_folder::TrialRecord;
-use serde::{Deserialize, Serialize};
-
+pub use assay_judge::Expect;
 use assay_judge::cause_entry;
-use assay_judge::may_follow_from_others;
-use assay_verdict::{Cause, Interval, Judgement, PromiseJudgement, Verdict};
+use assay_run_folder::TrialRecord;
+use assay_verdict::{Cause, Judgement, PromiseJudgement};
+
+pub use document::{ArmResult, CauseFinding, Explanation, Finding};
 pub use effect::Effect;
 use effect::{Base, Judged};
 use effect_inputs::EffectInputs;
 pub use follows::Follows;
-pub use predicted_effect::{Expect, Prediction};
+pub use predicted_effect::Prediction;
 pub use rounds::{FRESH, Rounds};
 pub use score::ScoredPrediction;
 
@@ -43,128 +45,6 @@ pub struct Arm {
     pub times: f64,
     /// Index of its trial in the judgement, or why it could not be tried.
     pub trial: Result<usize, String>,
-}
-
-/// Result of one intervention.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ArmResult {
-    /// Name of the intervention.
-    pub name: String,
-    /// What was changed.
-    pub change: String,
-    /// Its effect on the error.
-    pub effect: Effect,
-    /// Largest relative error under the change.
-    pub error: Option<Interval>,
-    /// Remaining error round by round, where each repeat has an error and there are two or more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rounds: Option<Rounds>,
-    /// Whether fresh rounds of only this arm and the unchanged trial reproduced the effect; absent
-    /// without fresh rounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confirmed: Option<bool>,
-    /// Total rate of all groups relative to the unchanged trial.
-    pub throughput: Option<f64>,
-    /// Predictions of the causes that it tests.
-    pub predicted: String,
-    /// Every cause's prediction made before the run, and whether it was right.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub laws: Vec<ScoredPrediction>,
-    /// Codes of the causes that it tests.
-    pub tests: Vec<String>,
-    /// Why it is void or was not tried; otherwise the reason of the verdict.
-    pub reason: String,
-}
-
-/// Conclusion about a cause after all interventions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Finding {
-    /// A validity check failed in the unchanged trial as well.
-    Proven,
-    /// An intervention expected to help did, and did so again in fresh rounds; no evidence against
-    /// it.
-    Confirmed,
-    /// An intervention expected to help did, but another had an effect that this cause excludes.
-    Contradicted,
-    /// Every intervention expected to help left the error where it was.
-    Refuted,
-    /// Inconclusive.
-    Open,
-}
-
-/// One cause after the interventions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CauseFinding {
-    /// Its code.
-    pub code: String,
-    /// The conclusion.
-    pub finding: Finding,
-    /// The interventions that support it, or the evidence of the failed check.
-    pub evidence: Vec<String>,
-}
-
-/// `explain.json`, schema 1.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Explanation {
-    /// Format version.
-    pub schema: u32,
-    /// Study name.
-    pub study: String,
-    /// Measure of the promise, `io.bytes`.
-    pub measure: String,
-    /// The margin.
-    pub within: f64,
-    /// Error of the unchanged trial, measured again.
-    pub unchanged: Option<Interval>,
-    /// Verdict on the unchanged trial.
-    pub verdict: Verdict,
-    /// Every intervention, in the order tried.
-    pub arms: Vec<ArmResult>,
-    /// Causes, proven and confirmed ones first.
-    pub causes: Vec<CauseFinding>,
-    /// Whether the error followed the weights when they were exchanged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub follows: Option<Follows>,
-    /// Summary.
-    pub sentence: String,
-}
-
-impl Explanation {
-    /// Whether more rounds would add nothing: a cause is known, or the error did not recur. A
-    /// proven cause that may follow from others settles nothing by itself.
-    #[must_use]
-    pub fn is_settled(&self) -> bool {
-        let confirmed = self.causes.iter().filter(|cause| cause.finding == Finding::Confirmed);
-        self.verdict == Verdict::Kept
-            || confirmed.count() >= 1
-            || self.causes.first().is_some_and(|cause| rank(cause) == 0)
-    }
-
-    /// The most effective change without fresh rounds so far.
-    #[must_use]
-    pub fn winner(&self) -> Option<&str> {
-        let helped = self
-            .arms
-            .iter()
-            .filter(|arm| arm.is_of_use() && !arm.tests.is_empty() && arm.confirmed.is_none());
-        let left = |arm: &ArmResult| arm.rounds.map_or(f64::INFINITY, |rounds| rounds.left);
-        let best =
-            helped.filter(|arm| arm.rounds.is_some()).min_by(|a, b| left(a).total_cmp(&left(b)));
-        best.map(|arm| arm.name.as_str())
-    }
-}
-
-impl ArmResult {
-    /// Whether it removed or reduced the error.
-    fn is_of_use(&self) -> bool {
-        matches!(self.effect, Effect::Cured | Effect::Lessened)
-    }
-
-    /// Whether fresh rounds reproduced the effect; without them nothing is confirmed.
-    fn is_confirmed(&self) -> bool {
-        self.is_of_use() && self.confirmed == Some(true)
-    }
 }
 
 /// Name of the intervention that exchanges weights.
@@ -243,7 +123,8 @@ pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> O
                 let within = base.judged.promise.within;
                 ScoredPrediction::new(one, base.size(), within, result.error, result.rounds)
             };
-            result.laws = if base.is_bad() { predictions.map(score).collect() } else { Vec::new() };
+            result.predictions =
+                if base.is_bad() { predictions.map(score).collect() } else { Vec::new() };
             apply_fresh_rounds(result, &base, question, judged(arm))
         })
         .collect();
@@ -252,7 +133,7 @@ pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> O
         .filter(|_| base.is_bad())
         .and_then(|after| follows::compare(base.judged.promise, after.promise));
     let base = base.judged.promise;
-    let causes = causes(base, question.suspects, &results);
+    let causes = causes::causes(base, question.suspects, &results);
     let sentence = sentence::summary(base, &results, &causes, others);
     Some(Explanation {
         schema: 1,
@@ -352,7 +233,7 @@ fn result(
         confirmed: None,
         throughput,
         predicted: predicted(&arm.tests),
-        laws: Vec::new(),
+        predictions: Vec::new(),
         tests: arm.tests.clone(),
         reason,
     }
@@ -360,93 +241,7 @@ fn result(
 
 /// Predictions from the catalogue for the causes that the intervention tests.
 fn predicted(tests: &[String]) -> String {
-    let laws = tests.iter().filter_map(|code| Some((code, cause_entry(code)?.confirm)));
-    let each: Vec<String> = laws.map(|(code, law)| format!("{code}: {law}")).collect();
+    let each = tests.iter().filter_map(|code| Some((code, cause_entry(code)?.confirm)));
+    let each: Vec<String> = each.map(|(code, confirm)| format!("{code}: {confirm}")).collect();
     if each.is_empty() { "no suspected cause predicts a change".to_owned() } else { each.join(" ") }
-}
-
-fn causes(base: &PromiseJudgement, suspects: &[Cause], results: &[ArmResult]) -> Vec<CauseFinding> {
-    let mut found: Vec<CauseFinding> = Vec::new();
-    // A cause that a failed check proves needs no intervention.
-    if base.verdict == Verdict::Void {
-        found.extend(base.causes.iter().map(|cause| CauseFinding {
-            code: cause.code.clone(),
-            finding: Finding::Proven,
-            evidence: cause.evidence.clone(),
-        }));
-    }
-    let mut codes: Vec<&str> = suspects.iter().map(|cause| cause.code.as_str()).collect();
-    codes.extend(base.causes.iter().map(|cause| cause.code.as_str()));
-    codes.extend(results.iter().flat_map(|arm| arm.tests.iter().map(String::as_str)));
-    for code in codes {
-        if code != "C-UNKNOWN" && !found.iter().any(|known| known.code == code) {
-            found.push(explain_cause(code, results));
-        }
-    }
-    found.sort_by_key(rank);
-    found
-}
-
-/// Sort order of causes, best explanation first. A queue that ran dry is proven by the trial itself
-/// but is often an effect of a confirmed cause: it disappears with that cause.
-fn rank(cause: &CauseFinding) -> u8 {
-    match cause.finding {
-        Finding::Proven if may_follow_from_others(&cause.code) => 2,
-        Finding::Proven => 0,
-        Finding::Confirmed => 1,
-        Finding::Contradicted => 3,
-        Finding::Open => 4,
-        Finding::Refuted => 5,
-    }
-}
-
-fn explain_cause(code: &str, results: &[ArmResult]) -> CauseFinding {
-    let arms: Vec<&ArmResult> =
-        results.iter().filter(|arm| arm.tests.iter().any(|test| test == code)).collect();
-    let helped = |arm: &&&ArmResult| arm.is_confirmed();
-    let unmoved = |arm: &&&ArmResult| matches!(arm.effect, Effect::Unmoved | Effect::Worsened);
-    let laws = || results.iter().flat_map(|arm| arm.laws.iter().map(move |law| (arm, law)));
-    let wrong: Vec<String> = laws()
-        .filter(|(_, law)| law.cause == code && law.right == Some(false))
-        .map(|(arm, law)| format!("{}: {}", arm.change, law.line()))
-        .collect();
-    let finding = if arms.iter().any(|arm| helped(&arm)) {
-        if wrong.is_empty() { Finding::Confirmed } else { Finding::Contradicted }
-    } else if !arms.is_empty() && arms.iter().all(|arm| unmoved(&arm)) {
-        Finding::Refuted
-    } else {
-        Finding::Open
-    };
-    let evidence = match arms.is_empty() {
-        true => vec!["no intervention that ran tests it".to_owned()],
-        false => arms.iter().map(|arm| sentence::tested_arm_sentence(code, arm)).collect(),
-    };
-    let evidence = match finding {
-        Finding::Contradicted => [evidence, wrong].concat(),
-        _ => evidence,
-    };
-    CauseFinding { code: code.to_owned(), finding, evidence }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_confirmed_cause_ranks_before_its_effects() {
-        let one = |code: &str, finding| CauseFinding {
-            code: code.to_owned(),
-            finding,
-            evidence: Vec::new(),
-        };
-        let mut found = [
-            one("C-INJECTION", Finding::Open),
-            one("C-NOT-BACKLOGGED", Finding::Proven),
-            one("C-TAG-CAP", Finding::Confirmed),
-            one("C-SCHEDULER", Finding::Proven),
-        ];
-        found.sort_by_key(rank);
-        let codes: Vec<&str> = found.iter().map(|cause| cause.code.as_str()).collect();
-        assert_eq!(codes, ["C-SCHEDULER", "C-TAG-CAP", "C-NOT-BACKLOGGED", "C-INJECTION"]);
-    }
 }

@@ -1,13 +1,17 @@
 //! The catalogue of causes: meaning, fingerprint, confirmation, remedy and source of each code.
-//! docs/reference/causes.md is generated from it.
+//! docs/reference/causes.md is generated from it. Suspected causes have their entries in their own files
+//! (`causes/`); those that a validity check or a record of the kernel proves are here.
 
 mod disk;
 mod elsewhere;
+mod expect;
 mod placement;
 mod processor;
 mod schedulers;
 
 use std::fmt::Write as _;
+
+pub use expect::{Expect, PredictedEffect, SAME_ERROR};
 
 /// How a cause is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +27,7 @@ pub enum FoundBy {
 }
 
 /// One cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CauseEntry {
     /// Stable code, `C-REQUEST-POOL`.
     pub code: &'static str,
@@ -37,6 +41,8 @@ pub struct CauseEntry {
     pub confirm: &'static str,
     /// The interventions of `assay explain` that test it, by name.
     pub tests: &'static [&'static str],
+    /// What interventions do to the error under it, where that does not depend on the trial.
+    pub effects: &'static [PredictedEffect],
     /// How to fix it.
     pub remedy: &'static str,
     /// Reference.
@@ -47,6 +53,7 @@ pub struct CauseEntry {
 #[must_use]
 pub fn catalogue() -> Vec<&'static CauseEntry> {
     let parts = [
+        crate::causes::ENTRIES,
         disk::ENTRIES,
         schedulers::ENTRIES,
         processor::ENTRIES,
@@ -67,7 +74,7 @@ pub fn cause_entry(code: &str) -> Option<&'static CauseEntry> {
 pub fn causes_page() -> String {
     let mut page = String::from(
         "# Causes\n\nWhat a broken or void promise may be due to, by the codes of verdict.json. \
-         This page is generated from\n`crates/judge/src/cause_docs`; `ASSAY_BLESS=1 cargo test -p \
+         This page is generated from\n`crates/judge/src/causes` and `cause_docs`; `ASSAY_BLESS=1 cargo test -p \
          assay-judge` writes it again.\n\nA failed validity check *proves* its cause. A *suspicion* fits \
          what was recorded; `assay explain RUN` tests it by changing\none thing at a time.\n",
     );

@@ -7,13 +7,14 @@
 //! are weak, the cause is unknown, and what was examined is listed.
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
-use assay_verdict::Measure;
 
+use crate::cause_docs::CauseEntry;
 use crate::cpus::Shared;
-use crate::promise::{Numbers, Subject};
+use crate::promise::{Estimates, Subject};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
-pub(crate) use assay_verdict::Strength;
+pub(crate) use assay_terms::Measure;
+use assay_verdict::Strength;
 use assay_verdict::{Cause, Verdict};
 
 mod ceiling;
@@ -38,6 +39,35 @@ mod tag_cap;
 mod translated;
 mod waker;
 
+/// What is known of each cause that is suspected here.
+pub(crate) const ENTRIES: &[CauseEntry] = &[
+    request_pool::ENTRY,
+    tag_cap::ENTRY,
+    settings::LOW_LATENCY,
+    settings::SLICE_IDLE,
+    injection::ENTRY,
+    device_queue::ENTRY,
+    seeky::ENTRY,
+    ceiling::ENTRY,
+    cfq::REENTRY,
+    waker::ENTRY,
+    cfq::SLICE_FLOOR,
+    cfq::DELAY,
+    cfq::VFRACTION,
+    iocost::MODEL,
+    iocost::DONATION,
+    translated::ENTRY,
+    foreign_writes::ENTRY,
+    cpu_imbalance::ENTRY,
+    quota_burst::ENTRY,
+    infeasible::ENTRY,
+    memory::RECLAIM,
+    damon::ENTRY,
+    memory::THP,
+    never_bound::ENTRY,
+    short_run::ENTRY,
+];
+
 /// Result of examining one cause.
 pub(crate) enum Suspicion {
     /// It fits, and how well.
@@ -55,7 +85,7 @@ pub(crate) fn find(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
     measure: Measure,
-    numbers: Option<&Numbers>,
+    numbers: Option<&Estimates>,
     verdict: Verdict,
 ) -> Vec<Cause> {
     match (verdict, numbers) {
@@ -80,8 +110,8 @@ pub(crate) fn find(
 
 /// Why a promise of shares is undecided: the run is too short. It never explains a broken promise,
 /// since the interval of a share covers it.
-fn too_short(promise: &PromiseRecord, measure: Measure, numbers: &Numbers) -> Vec<Cause> {
-    let shares = matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal);
+fn too_short(promise: &PromiseRecord, measure: Measure, numbers: &Estimates) -> Vec<Cause> {
+    let shares = promise.is.kind().divides();
     let slice_s = match measure.is_cpu() {
         true => short_run::TICK_S,
         false => short_run::BFQ_SLICE_S,
@@ -136,7 +166,7 @@ fn suspected(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
     measure: Measure,
-    numbers: &Numbers,
+    numbers: &Estimates,
 ) -> Vec<Cause> {
     let examined: Vec<String> = subject
         .checks
@@ -186,9 +216,9 @@ fn suspicions(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
     measure: Measure,
-    numbers: &Numbers,
+    numbers: &Estimates,
 ) -> Vec<Suspicion> {
-    let shares = matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal);
+    let shares = promise.is.kind().divides();
     let first = subject.repeats.first();
     let mut of_memory = of_memory(subject, promise, Some(measure));
     if let (RelationRecord::AtMostKnob(knob), true, Some(repeat)) =
@@ -228,7 +258,7 @@ fn of_queue(
     subject: &Subject<'_>,
     (queue, repeat): (&Queue, &Repeat<'_>),
     measure: Measure,
-    numbers: &Numbers,
+    numbers: &Estimates,
     promise: &PromiseRecord,
 ) -> Vec<Suspicion> {
     let (scheduler, within) = (queue.scheduler.as_deref(), promise.within);

@@ -35,8 +35,9 @@ mod writes;
 
 use assay_facts::HostFacts;
 use assay_run_folder::{PromiseRecord, RelationRecord, TrialRecord};
+use assay_terms::Measure;
 use assay_verdict::wording::count;
-use assay_verdict::{Cause, Check, Measure};
+use assay_verdict::{Cause, Check};
 
 use crate::cpus::Shared;
 use crate::expected;

@@ -5,12 +5,12 @@
 //! t on the logarithms of these ratios.
 
 use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, TrialRecord};
-use assay_stats::over_repeats::{Spread, confidence_to_break, needed_of_all};
+use assay_stats::over_repeats::{Resolution, Spread, confidence_to_break, needed_of_all};
 use assay_verdict::wording::{self, number, together};
 use assay_verdict::{ComparisonJudgement, LevelJudgement, PairJudgement, Verdict};
 
-use crate::metric::is_latency;
-use crate::trial_value::{Numbers, TrialValues};
+use crate::metric::resolution;
+use crate::trial_value::{TrialValues, ValuesByRepeat};
 
 mod sentence;
 
@@ -188,7 +188,7 @@ impl Pair {
     fn new(promise: &ComparisonRecord, of: &Level, to: &Level, sure: f64) -> Self {
         let (allowed, confidence) = (Allowed::new(&promise.is), promise.confidence);
         let spread = logs(of, to).and_then(|logs| {
-            Spread::of_ratios(&logs, is_latency(&promise.measure)).ok_or_else(|| {
+            Spread::of_ratios(&logs, resolution(&promise.measure)).ok_or_else(|| {
                 let both = format!(
                     "{} and {}",
                     wording::levels(&of.factors),
@@ -288,15 +288,15 @@ fn logs(of: &Level, to: &Level) -> Result<Vec<(f64, f64)>, String> {
 
 /// The measure under one level.
 fn document(level: &Level, promise: &ComparisonRecord) -> LevelJudgement {
-    let is_latency = is_latency(&promise.measure);
-    of_level(level.factors.clone(), &level.found.numbers, is_latency, promise.confidence)
+    let resolution = resolution(&promise.measure);
+    of_level(level.factors.clone(), &level.found.numbers, resolution, promise.confidence)
 }
 
 /// The measure of one trial over its repeats.
 pub(crate) fn of_level(
     factors: Levels,
-    found: &Numbers,
-    is_latency: bool,
+    found: &ValuesByRepeat,
+    resolution: Resolution,
     confidence: f64,
 ) -> LevelJudgement {
     let (values, not_available) = match found {
@@ -304,7 +304,7 @@ pub(crate) fn of_level(
         Err(why) => (&[][..], Some(why.clone())),
     };
     let logs: Vec<f64> = values.iter().map(|(_, value)| value.ln()).collect();
-    let spread = Spread::of_numbers(&logs, is_latency).filter(|spread| spread.mean.is_finite());
+    let spread = Spread::of_numbers(&logs, resolution).filter(|spread| spread.mean.is_finite());
     let interval = spread.map(|spread| spread.interval(confidence));
     let bounded = interval.filter(|(_, _, high)| high.is_finite());
     LevelJudgement {

@@ -7,18 +7,8 @@
 //! for all groups at once.
 
 use assay_stats::pooled::Estimate;
+use assay_terms::Side;
 use assay_verdict::{Interval, Verdict};
-
-/// The direction of errors that break a promise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// Too much and too little: shares.
-    Both,
-    /// Too much: a limit.
-    Above,
-    /// Too little: a protection.
-    Below,
-}
 
 /// Distance of a group from its promise, as a fraction of the expected value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,18 +19,6 @@ pub(crate) struct Deviation {
     pub(crate) low: f64,
     /// Upper bound of this group's interval.
     pub(crate) high: f64,
-}
-
-impl Side {
-    /// Relative error of a value; 0 in the harmless direction.
-    pub(crate) fn error(self, value: f64, expected: f64) -> f64 {
-        let error = value / expected - 1.0;
-        match self {
-            Self::Above => error.max(0.0),
-            Self::Below => (-error).max(0.0),
-            Self::Both => error.abs(),
-        }
-    }
 }
 
 impl Deviation {

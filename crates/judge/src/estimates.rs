@@ -5,9 +5,10 @@ use assay_stats::over_repeats::confidence_to_break;
 use assay_stats::pooled::{Estimate, combine};
 use assay_stats::spans::Spans;
 use assay_stats::{Grid, proportion, spans};
+use assay_terms::Side;
 use assay_verdict::{Interval, Observation, SpansJudgement, Verdict, WorstSpan};
 
-use crate::decide::{Deviation, Side};
+use crate::decide::Deviation;
 use crate::expected::Expected;
 use crate::{observed, states};
 
@@ -40,7 +41,7 @@ pub(crate) struct Observed<'a> {
 }
 
 /// The numbers of one promise.
-pub(crate) struct Numbers {
+pub(crate) struct Estimates {
     /// Names, in the order of the study.
     pub(crate) names: Vec<String>,
     /// Promised share or rate of each group.
@@ -61,6 +62,8 @@ pub(crate) struct Numbers {
     pub(crate) was: Option<Observation>,
     /// The same by group.
     pub(crate) facts: Vec<Interval>,
+    /// The verdict on each of these; empty where only totals are known.
+    pub(crate) fact_verdicts: Vec<Verdict>,
     /// The span in which each group was furthest off.
     pub(crate) worst_spans: Vec<Option<WorstSpan>>,
     /// Result of a promise about spans.
@@ -69,37 +72,47 @@ pub(crate) struct Numbers {
     pub(crate) span_verdicts: Vec<Option<Verdict>>,
     /// Why the states of the run leave the expected values open.
     pub(crate) unsettled: Option<String>,
+    /// What looks like a state and was too short for one.
+    pub(crate) brief_state: Option<String>,
     /// Autocorrelation time in seconds: the longest over groups and repeats.
-    pub(crate) memory_s: f64,
+    pub(crate) correlation_time_s: f64,
 }
 
 /// Minimum length of a window in autocorrelation times; with less its own noise is unknown.
-const MEMORIES: f64 = 20.0;
+const MIN_CORRELATION_TIMES: f64 = 20.0;
 
-impl Numbers {
+impl Estimates {
     /// Whether the windows are long compared with the autocorrelation time.
-    pub(crate) fn has_short_memory(&self) -> bool {
-        self.memory_s * MEMORIES * self.repeats as f64 <= self.window_s
+    pub(crate) fn is_long_enough(&self) -> bool {
+        self.correlation_time_s * MIN_CORRELATION_TIMES * self.repeats as f64 <= self.window_s
+    }
+
+    /// Whether this group was outside the margin in fact and by its interval. One repeat is broken
+    /// by a group, not by what one group shows and what happened to another.
+    pub(crate) fn is_broken_in_fact(&self, group: usize, within: f64) -> bool {
+        self.deviations[group].verdict(within) == Verdict::Broken
+            && self.fact_verdicts.get(group).is_none_or(|fact| *fact == Verdict::Broken)
     }
 
     /// Whether the noise of the only window is unknown, so that no interval is given.
     pub(crate) fn is_unbounded(&self, verdict: Verdict) -> bool {
-        self.repeats == 1 && verdict != Verdict::Broken && !self.has_short_memory()
+        self.repeats == 1 && verdict != Verdict::Broken && !self.is_long_enough()
     }
 }
 
 impl PromiseData<'_> {
     /// Computes the numbers; the error names what is missing.
-    pub(crate) fn numbers(self) -> Result<Numbers, String> {
+    pub(crate) fn numbers(self) -> Result<Estimates, String> {
         let shares: Vec<f64> = self.expected.iter().map(|expected| expected.share).collect();
         let mut within: Vec<Within> = Vec::with_capacity(self.repeats.len());
-        let mut memory_s = 0.0_f64;
+        let mut correlation_time_s = 0.0_f64;
         for repeat in &self.repeats {
-            let found = batches::of_repeat(repeat.judged, self.quantity);
+            let found = batches::of_repeat(repeat.judged, self.quantity, &shares);
             within.push(found.ok_or_else(|| {
                 format!("the measured groups have a total of zero in repeat {}", repeat.number)
             })?);
-            memory_s = memory_s.max(batches::memory_s(repeat.judged, self.quantity));
+            correlation_time_s =
+                correlation_time_s.max(batches::correlation_time_s(repeat.judged, self.quantity));
         }
         let seen = combine(&within, self.quantity, &shares, self.confidence);
         let deviations = seen.iter().zip(&shares);
@@ -109,9 +122,13 @@ impl PromiseData<'_> {
         let facts = observed::facts(&self);
         let states = states::find(&self, &spans);
         let was = observed::was(&self, &within, &facts, &states);
+        let fact_verdicts = observed::deviations(&self, &facts);
+        let fact_verdicts = fact_verdicts.iter().map(|fact| fact.verdict(self.within)).collect();
         let (judged, span_verdicts) = self.judge_spans(&spans).unzip();
-        Ok(Numbers {
+        Ok(Estimates {
             unsettled: states::unsettled(&self, &states),
+            brief_state: states::brief(&self, &spans),
+            fact_verdicts,
             errors: self.repeats.iter().map(|repeat| self.error(repeat.judged)).collect(),
             rates: self.rates(),
             window_s: self.repeats.iter().map(|repeat| repeat.judged.seconds()).sum(),
@@ -125,7 +142,7 @@ impl PromiseData<'_> {
             expected: self.expected,
             seen,
             deviations,
-            memory_s,
+            correlation_time_s,
         })
     }
 

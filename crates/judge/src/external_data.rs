@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use assay_run_folder::{PromiseRecord, RelationRecord};
 use assay_verdict::{Cause, Check, Judgement, PromiseJudgement, TrialJudgement, Verdict};
 
-use crate::estimates::Numbers;
+use crate::estimates::Estimates;
 use crate::expected::Expected;
 use crate::promise::{self, Statement};
 
@@ -143,7 +143,7 @@ pub fn judge_external(outside: &ExternalData) -> Judgement {
 
 /// Numbers with their evidence.
 struct ExternalNumbers {
-    numbers: Numbers,
+    numbers: Estimates,
     warm_up_s: f64,
     /// Checks of the window's length and completeness.
     checks: Vec<Check>,

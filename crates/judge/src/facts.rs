@@ -5,8 +5,8 @@
 
 mod feasible;
 mod heuristics;
-mod interim_looks;
 mod limit;
+mod look_count;
 mod pool;
 mod throttled;
 
@@ -32,7 +32,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Fact> {
         facts.push(throttled::fact(evidence));
     }
     facts.extend(limit::fact(evidence));
-    facts.extend(interim_looks::fact(evidence));
+    facts.extend(look_count::fact(evidence));
     facts
 }
 

@@ -21,7 +21,6 @@ mod expected;
 mod expected_gain;
 mod external_data;
 mod facts;
-mod interim_looks;
 mod knob_value;
 mod metric;
 mod metric_promise;
@@ -34,6 +33,7 @@ mod reference;
 mod repeat;
 mod sorted;
 mod states;
+mod stop_when_precise;
 mod throttle;
 mod trial;
 pub mod trial_numbers;
@@ -46,15 +46,17 @@ use cross_trial::TrialInput;
 use trial_value::TrialValues;
 
 pub use bfq_request_cap::{Cap, WRITER_PART, group_caps, request_cap};
-pub use cause_docs::{CauseEntry, FoundBy, catalogue, cause_entry, causes_page};
+pub use cause_docs::{
+    CauseEntry, Expect, FoundBy, PredictedEffect, SAME_ERROR, catalogue, cause_entry, causes_page,
+};
 pub use causes::may_follow_from_others;
 pub use causes::short_run::{BFQ_SLICE_S, TICK_S};
 
 pub use external_data::{
     Amounts, ExternalData, ExternalFacts, ExternalGroup, Scatter, judge_external,
 };
-pub use interim_looks::{InterimLook, InterimLooks, is_enough, look};
-pub use metric::is_latency as metric_is_latency;
+pub use metric::resolution;
+pub use stop_when_precise::{InterimLook, InterimLooks, is_enough, look};
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing
 /// entry, or one without tables, is a repeat whose samples are lost.

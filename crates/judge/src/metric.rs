@@ -4,7 +4,8 @@
 //! included; it has no samples. Only the scatter between repeats shows its precision.
 
 use assay_run_folder::{GroupRecord, TrialRecord, WorkloadRecord, WorkloadResult};
-use assay_verdict::Measure;
+use assay_stats::over_repeats::Resolution;
+use assay_terms::Measure;
 use assay_verdict::wording::some_of;
 
 use crate::repeat::Repeat;
@@ -31,10 +32,17 @@ pub(crate) struct Values {
     pub(crate) left_out: Vec<String>,
 }
 
-/// Whether a metric is a latency, which may be a bucket of a histogram (`reader.read_p99_ns`).
+/// How finely a measure is known: a latency (`reader.read_p99_ns`) may be a bucket of a histogram,
+/// and any other metric may be a count of events, except what a program saw of the machine
+/// (`copy.nodes_seen`), which does not happen by chance. What was sampled is exact.
 #[must_use]
-pub fn is_latency(measure: &str) -> bool {
-    Measure::parse(measure).is_none() && measure.ends_with("_ns")
+pub fn resolution(measure: &str) -> Resolution {
+    match measure {
+        _ if Measure::parse(measure).is_some() => Resolution::Exact,
+        _ if measure.ends_with("_ns") => Resolution::Bucket,
+        _ if measure.ends_with("_seen") => Resolution::Exact,
+        _ => Resolution::Unit,
+    }
 }
 
 impl Values {

@@ -1,13 +1,14 @@
 //! A promise about workload metrics in one trial.
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
-use assay_stats::over_repeats::{Spread, confidence_to_break, needed_of_all};
+use assay_stats::over_repeats::{Spread, coarsest, confidence_to_break, needed_of_all};
 use assay_stats::pooled::Estimate;
+use assay_terms::Side;
 use assay_verdict::wording::{count, few, margin as margin_text, number, percent, some_of};
 use assay_verdict::{Cause, GroupJudgement, PromiseJudgement, Verdict};
 
 use crate::checks::{Scope, ValidityCheck};
-use crate::decide::{self, Deviation, Side};
+use crate::decide::{self, Deviation};
 use crate::metric::{self, Metric, Values};
 use crate::promise::{self, Statement, Subject};
 use crate::repeat::Repeat;
@@ -122,14 +123,16 @@ fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<GroupEstimate>, 
     if bound.is_none() && values.groups.len() < 2 {
         return Err(format!("`{}` alone is equal to itself", values.groups[0]));
     }
+    let measured = logs(values);
     let (expected, logs) = match bound {
-        Some(bound) => (bound, logs(values)),
+        Some(bound) => (bound, measured.clone()),
         None => relative(values),
     };
     let sure = confidence_to_break(promise.confidence, values.groups.len());
-    let is_latency = metric::is_latency(&promise.measure);
-    let each = values.groups.iter().zip(&logs).filter_map(|(name, logs)| {
-        let spread = Spread::of_numbers(logs, is_latency)?;
+    let resolution = metric::resolution(&promise.measure);
+    let each = values.groups.iter().zip(logs.iter().zip(&measured));
+    let each = each.filter_map(|(name, (logs, measured))| {
+        let spread = Spread::from_logs(logs)?.with_grain(coarsest(measured, resolution));
         let (half, broken) = (spread.half(promise.confidence), spread.half(sure));
         let estimate = Estimate::of_log(spread.mean, half, broken);
         let deviation = Deviation::new(&estimate, expected, side);

@@ -55,7 +55,8 @@ pub(crate) fn was(
     })
 }
 
-fn deviations(data: &PromiseData<'_>, facts: &[Interval]) -> Vec<Deviation> {
+/// How far each group was from its promise.
+pub(crate) fn deviations(data: &PromiseData<'_>, facts: &[Interval]) -> Vec<Deviation> {
     let each = facts.iter().zip(&data.expected);
     each.map(|(fact, expected)| {
         let Interval { value, low, high } = *fact;
@@ -88,7 +89,9 @@ pub(crate) fn broken(data: &PromiseData<'_>) -> Option<String> {
         format!("`{}` was off by {}", data.names[group], percent(deviations[group].value))
     };
     let in_cut = || {
-        let within = data.repeats.iter().map(|one| batches::of_repeat(one.judged, data.quantity));
+        let shares: Vec<f64> = data.expected.iter().map(|expected| expected.share).collect();
+        let within = data.repeats.iter();
+        let within = within.map(|one| batches::of_repeat(one.judged, data.quantity, &shares));
         in_warm_up(data, &within.collect::<Option<Vec<_>>>()?)
     };
     group.map(off).or_else(in_cut).or_else(|| in_spans(data))

@@ -12,6 +12,7 @@ mod pages;
 use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord, PromiseRecord};
 use assay_stats::over_repeats::confidence_to_break;
 use assay_stats::proportion::{self, Counted};
+use assay_terms::PlacementMeasure;
 use assay_verdict::wording::{count, margin, percent};
 use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 
@@ -21,29 +22,6 @@ use crate::reason;
 use crate::repeat::Repeat;
 
 pub(crate) use blind::blind;
-
-/// PlacementMeasure is placed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PlacementMeasure {
-    /// Samples of threads.
-    Threads,
-    /// Bytes of anonymous memory.
-    Pages,
-    /// Bytes of mapped files, without programs and libraries.
-    FilePages,
-}
-
-impl PlacementMeasure {
-    /// The measure of this name in a study.
-    pub(crate) fn parse(measure: &str) -> Option<Self> {
-        match measure {
-            "threads" => Some(Self::Threads),
-            "pages" => Some(Self::Pages),
-            "file_pages" => Some(Self::FilePages),
-            _ => None,
-        }
-    }
-}
 
 /// One workload with a placement, over all repeats.
 pub(crate) struct PlacedWorkload<'r> {
@@ -94,11 +72,9 @@ pub(crate) fn judge(
     let verdicts = seen.iter().map(|one| one.verdict(promise.within));
     let worst = Verdict::worst(verdicts);
     let mut reason = sentence(&seen, what, promise, worst);
-    let one_repeat = subject.repeats.len() < 2;
-    if one_repeat && worst == Verdict::Undecided {
-        reason.push_str(
-            "; one repeat shows only its own window; three or more show what to expect of others",
-        );
+    let repeats = subject.repeats.len();
+    if repeats < proportion::FEWEST && worst == Verdict::Undecided {
+        reason = format!("{reason}; {}", reason::few_repeats(repeats));
     }
     let was = was(subject.repeats, &seen, promise.within);
     if let Some(was) = &was {
@@ -116,10 +92,12 @@ pub(crate) fn judge(
     let mut judged = PromiseJudgement {
         verdict: if objection.is_some() { Verdict::Undecided } else { worst },
         was,
-        will_be: Some(if one_repeat { Verdict::Undecided } else { worst }),
+        will_be: Some(if repeats < 2 { Verdict::Undecided } else { worst }),
         reason,
         worst_error: worst_error(&seen),
         groups: seen.iter().map(|one| row(one, promise.within)).collect(),
+        needs_repeats: (worst == Verdict::Undecided && repeats < proportion::FEWEST)
+            .then_some(proportion::FEWEST),
         ..document
     };
     if worst == Verdict::Broken {

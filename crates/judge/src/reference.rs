@@ -1,12 +1,13 @@
 //! Published numbers next to ours. Never judged: they come from other machines.
 
 use assay_run_folder::{Levels, Manifest, ReferenceRecord, TrialRecord};
+use assay_stats::over_repeats::Resolution;
 use assay_verdict::{ExpectedGain, ReferenceJudgement};
 
 use crate::cross_trial::{TrialInput, of_level};
 use crate::expected_gain::{self, Gain};
-use crate::metric::is_latency;
-use crate::trial_value::Numbers;
+use crate::metric::resolution;
+use crate::trial_value::ValuesByRepeat;
 
 /// Confidence of our intervals.
 const CONFIDENCE: f64 = 0.95;
@@ -26,13 +27,12 @@ pub(crate) fn compare(
     for one in inputs.iter().filter(|_| reference.measure.is_some()).filter(belongs) {
         let factors = one.trial.factors.clone();
         if reference.to.is_empty() {
-            let is_latency = is_latency(measure);
-            ours.push(of_level(factors, &one.found.numbers, is_latency, CONFIDENCE));
+            ours.push(of_level(factors, &one.found.numbers, resolution(measure), CONFIDENCE));
             continue;
         }
         let other = other_side(one.trial, &reference.to, inputs);
         let ratios = ratios(&one.found.numbers, other, &reference.to);
-        let level = of_level(factors, &ratios, false, CONFIDENCE);
+        let level = of_level(factors, &ratios, Resolution::Exact, CONFIDENCE);
         expected.extend(other.and_then(|other| {
             let (of, to) = (one.trial, other.trial);
             expected_gain::find(manifest, &Gain { measure, of, to, measured: level.value })
@@ -69,7 +69,7 @@ fn other_side<'g, 'r>(
 }
 
 /// Ratios repeat by repeat, as for promises across trials.
-fn ratios(of: &Numbers, to: Option<&TrialInput<'_>>, levels: &Levels) -> Numbers {
+fn ratios(of: &ValuesByRepeat, to: Option<&TrialInput<'_>>, levels: &Levels) -> ValuesByRepeat {
     let named = || {
         let texts = levels.iter().map(|(name, level)| format!("{name} = {level}"));
         texts.collect::<Vec<_>>().join(" and ")

@@ -3,7 +3,7 @@
 use assay_run_folder::{RepeatRecord, Table, TrialRecord, WarmUpRecord};
 use assay_stats::batches::Quantity;
 use assay_stats::{Grid, series, warm_up};
-use assay_verdict::Measure;
+use assay_terms::Measure;
 
 use crate::sorted::{self, Sorted};
 

@@ -3,7 +3,7 @@
 use assay_run_folder::Table;
 use assay_stats::series::{integrated, monotone};
 use assay_stats::{Grid, Series};
-use assay_verdict::Measure;
+use assay_terms::Measure;
 
 /// A table whose rows are sorted by subject once. Reading a [`Table`] for each subject would scan
 /// all rows once per group, which at 128 groups dominates the judgement.

@@ -28,11 +28,46 @@ const FEWEST_REPEATS: usize = 3;
 /// The two states of each group that has them over all its repeats, further apart than the margin;
 /// the spans are `[repeat][group]`.
 pub(crate) fn find(data: &PromiseData<'_>, spans: &[Vec<Spans>]) -> Vec<States> {
-    let of_group = |(group, name): (usize, &String)| {
+    levels(data, spans).filter(|(_, length)| *length == Length::State).map(|(one, _)| one).collect()
+}
+
+/// Two levels of a group, one of them outside the promise, where that was too short for a state.
+pub(crate) fn brief(data: &PromiseData<'_>, spans: &[Vec<Spans>]) -> Option<String> {
+    let mut all: Vec<(States, Length)> = levels(data, spans).collect();
+    all.retain(|(one, length)| *length != Length::State && has_one_outside(data, one));
+    let apart = |one: &States| one.times[1] / one.times[0];
+    let (brief, length) = all.into_iter().max_by(|a, b| apart(&a.0).total_cmp(&apart(&b.0)))?;
+    let Length::Brief { stretch_s } = length else { return None };
+    let short = if brief.seconds[0] < brief.seconds[1] { 0 } else { 1 };
+    Some(format!(
+        "`{}` had {:.2} times its promise for {:.1} s, at most {stretch_s:.1} s at a stretch, and \
+         {:.2} times for {:.1} s: too short to tell a state from an accident",
+        brief.group,
+        brief.times[short],
+        brief.seconds[short],
+        brief.times[1 - short],
+        brief.seconds[1 - short]
+    ))
+}
+
+/// How long the shorter of two levels was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Length {
+    /// Long enough, and mostly at a stretch.
+    State,
+    /// Too short for a state, or in pieces, of which this was the longest.
+    Brief { stretch_s: f64 },
+}
+
+/// The two levels of each group whose spans have two.
+fn levels<'a>(
+    data: &'a PromiseData<'_>,
+    spans: &'a [Vec<Spans>],
+) -> impl Iterator<Item = (States, Length)> + 'a {
+    data.names.iter().enumerate().filter_map(|(group, name)| {
         let repeats: Vec<&Spans> = spans.iter().filter_map(|repeat| repeat.get(group)).collect();
         of_group(&repeats, name, data.within)
-    };
-    data.names.iter().enumerate().filter_map(of_group).collect()
+    })
 }
 
 /// The clearest states, preferring those of which one is outside the promise.
@@ -66,7 +101,7 @@ pub(crate) fn unsettled(data: &PromiseData<'_>, found: &[States]) -> Option<Stri
     ))
 }
 
-fn of_group(repeats: &[&Spans], name: &str, within: f64) -> Option<States> {
+fn of_group(repeats: &[&Spans], name: &str, within: f64) -> Option<(States, Length)> {
     let series: Vec<Vec<f64>> = repeats
         .iter()
         .map(|spans| spans.times.iter().flatten().map(|one| one.max(LEAST).ln()).collect())
@@ -86,20 +121,31 @@ fn of_group(repeats: &[&Spans], name: &str, within: f64) -> Option<States> {
         .filter(|pair| (pair[0] < split.edge) != (pair[1] < split.edge))
         .count();
     let by_chance = 2.0 * part * (1.0 - part) * pairs as f64;
-    let is_state = fewest >= least
-        && (high / low - 1.0) > within
-        && (split.means[1] - split.means[0]) >= APART * split.deviation
-        && (changes as f64) <= FEW_CHANGES * by_chance;
+    let are_apart =
+        (high / low - 1.0) > within && (split.means[1] - split.means[0]) >= APART * split.deviation;
     let length_s = repeats.first()?.length_s;
+    let length = match fewest >= least && changes as f64 <= FEW_CHANGES * by_chance {
+        true => Length::State,
+        false => Length::Brief { stretch_s: longest_stretch(&series, &split) as f64 * length_s },
+    };
     let moved = |one: &&Vec<f64>| {
         one.iter().any(|span| *span < split.edge) && one.iter().any(|span| *span >= split.edge)
     };
-    is_state.then(|| States {
+    let states = States {
         group: name.to_owned(),
         times: [low, high],
         seconds: [split.below, sorted.len() - split.below].map(|spans| spans as f64 * length_s),
         repeats: series.iter().filter(moved).count(),
-    })
+    };
+    are_apart.then_some((states, length))
+}
+
+/// The most successive spans in the level that fewer spans have.
+fn longest_stretch(series: &[Vec<f64>], split: &Split) -> usize {
+    let all: usize = series.iter().map(Vec::len).sum();
+    let is_short = |one: &f64| (*one < split.edge) == (2 * split.below < all);
+    let stretches = series.iter().flat_map(|one| one.split(|span| !is_short(span)));
+    stretches.map(<[f64]>::len).max().unwrap_or(0)
 }
 
 /// Partition of sorted values in two with the least sum of squares within.
@@ -133,15 +179,20 @@ impl Split {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::Side;
     use crate::estimates::Observed;
     use crate::expected::Expected;
     use assay_stats::Grid;
     use assay_stats::batches::Quantity;
+    use assay_terms::Side;
 
     fn find_in(times: impl Iterator<Item = f64>) -> Option<States> {
         let spans = Spans { times: times.map(Some).collect(), length_s: 1.0 };
-        of_group(&[&spans], "task1", 0.1)
+        state(&[&spans])
+    }
+
+    fn state(repeats: &[&Spans]) -> Option<States> {
+        let found = of_group(repeats, "task1", 0.1);
+        found.filter(|(_, length)| *length == Length::State).map(|(states, _)| states)
     }
 
     fn ripple(second: usize) -> f64 {
@@ -167,10 +218,12 @@ mod tests {
         let spans = |twice: usize| stepped(2.0, twice);
         let (moved, steady) = (spans(5), spans(0));
         let repeats: Vec<&Spans> = std::iter::once(&moved).chain([&steady; 9]).collect();
-        let found = of_group(&repeats, "task1", 0.1).unwrap();
+        let found = state(&repeats).unwrap();
         assert_eq!((found.seconds, found.repeats), ([395.0, 5.0], 1));
         let hiccup = spans(1);
-        assert_eq!(of_group(&[&hiccup, &steady], "task1", 0.1), None);
+        assert_eq!(state(&[&hiccup, &steady]), None);
+        let (brief, length) = of_group(&[&hiccup, &steady], "task1", 0.1).unwrap();
+        assert_eq!((brief.seconds, length), ([79.0, 1.0], Length::Brief { stretch_s: 1.0 }));
     }
 
     #[test]
@@ -201,5 +254,12 @@ mod tests {
         assert_eq!(find_in((0..45).map(ripple)), None);
         let turns = (0..45).map(|at| ripple(at) * if at % 2 == 0 { 2.0 } else { 1.0 });
         assert_eq!(find_in(turns), None);
+        // A second each in three repeats: long enough together, and in pieces.
+        let mut turned = [stepped(2.0, 1), stepped(2.0, 1), stepped(2.0, 1)];
+        turned[1].times.rotate_right(7);
+        turned[2].times.rotate_right(20);
+        let repeats: Vec<&Spans> = turned.iter().collect();
+        let (brief, length) = of_group(&repeats, "task1", 0.1).unwrap();
+        assert_eq!((brief.seconds, length), ([117.0, 3.0], Length::Brief { stretch_s: 1.0 }));
     }
 }

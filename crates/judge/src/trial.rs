@@ -2,14 +2,15 @@
 
 use assay_run_folder::{Manifest, RelationRecord, RepeatRecord, Table, TrialRecord};
 use assay_stats::batches::Quantity;
-use assay_verdict::{Fact, Measure, TrialJudgement, Verdict};
+use assay_terms::Measure;
+use assay_verdict::{Fact, TrialJudgement, Verdict};
 
 use crate::checks::{self, Entry, Evidence, Selection, ValidityCheck};
 use crate::promise::{self, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
 use crate::trial_value::{PLAIN, TrialValues, ValueRequest};
-use crate::{facts, interim_looks, workload_metrics};
+use crate::{facts, stop_when_precise, workload_metrics};
 
 /// The rate configured in io.cost.model, if it was always the same
 /// (Documentation/admin-guide/cgroup-v2.rst: `rrandiops` is the rate of random reads).
@@ -89,7 +90,7 @@ impl<'r> Prepared<'r> {
             repeats: &self.repeats,
             left_out: &self.left_out,
             checks: &self.checks,
-            part: interim_looks::part_of(self.trial),
+            part: stop_when_precise::part_of(self.trial),
             unseen: self.unseen.as_deref(),
         }
     }
@@ -146,7 +147,7 @@ pub(crate) fn prepare<'r>(
 pub(crate) fn measures(promises: &[(Measure, &RelationRecord)]) -> Vec<(Measure, Quantity)> {
     let mut measures: Vec<(Measure, Quantity)> = Vec::new();
     for (measure, relation) in promises {
-        let shares = matches!(relation, RelationRecord::Proportional(_) | RelationRecord::Equal);
+        let shares = relation.kind().divides();
         let quantity = if shares { Quantity::Share } else { Quantity::Rate };
         match measures.iter_mut().find(|(known, _)| known == measure) {
             Some((_, known)) if shares => *known = Quantity::Share,

@@ -3,7 +3,7 @@
 use assay_run_folder::{Manifest, RelationRecord};
 use assay_stats::Grid;
 use assay_stats::batches::Quantity as Estimand;
-use assay_verdict::Measure;
+use assay_terms::Measure;
 use assay_verdict::wording::together;
 
 use crate::Samples;
@@ -40,10 +40,16 @@ pub struct TrialNumber {
     pub decides: bool,
     /// One number per counted repeat, or why there is none.
     pub found: Result<Vec<RepeatLog>, String>,
+    /// Where some of these are zero: the same numbers with one unit of the counter in place of zero,
+    /// which has no logarithm. A group that got nothing differs from one that was served.
+    pub with_zeros: Option<Vec<RepeatLog>>,
     /// Numbers of repeats that were left out, where available.
     pub left_out: Vec<RepeatLog>,
     /// Unobserved repeats, and why.
     pub unseen: Option<String>,
+    /// The part of the error probability available to its intervals: 1 unless the data decided when
+    /// the trial ended.
+    pub part: f64,
 }
 
 /// All quantities of a trial, in display order.
@@ -81,6 +87,7 @@ pub fn of_trial(
         found.push(TrialNumber { found: Err(why), ..blank });
     }
     for one in &mut found {
+        one.part = subject.part;
         one.unseen =
             together(subject.unseen.map(str::to_owned).into_iter().chain(one.unseen.take()));
     }
@@ -103,10 +110,11 @@ fn measures(subject: &Subject<'_>, selected: &[String]) -> Vec<Measure> {
 fn of_samples(subject: &Subject<'_>, measure: Measure, decides: bool) -> Vec<TrialNumber> {
     let of = if measure.is_gauge() { "amount" } else { "rate" };
     let name = measure.name();
-    let of_shares = subject.trial.promises.iter().find(|promise| {
-        promise.measure == name
-            && matches!(promise.is, RelationRecord::Proportional(_) | RelationRecord::Equal)
-    });
+    let of_shares = subject
+        .trial
+        .promises
+        .iter()
+        .find(|promise| promise.measure == name && promise.is.kind().divides());
     let rates = levels(subject, measure, &PLAIN, Estimand::Rate, false);
     let total = levels(subject, measure, &PLAIN, Estimand::Rate, true);
     let mut found = vec![blank(name, of, None, decides).with(&total, 0)];
@@ -131,15 +139,31 @@ fn blank(measure: &str, of: &'static str, group: Option<&str>, decides: bool) ->
         group: group.map(str::to_owned),
         decides,
         found: Ok(Vec::new()),
+        with_zeros: None,
         left_out: Vec::new(),
         unseen: None,
+        part: 1.0,
     }
 }
 
-/// The shares or rates of each repeat, with its number.
+/// The shares or rates of one repeat.
+struct Level {
+    repeat: usize,
+    of_groups: Vec<f64>,
+    /// One unit of the counter: less is not counted.
+    unit: f64,
+}
+
+impl Level {
+    fn log(&self, group: usize) -> RepeatLog {
+        RepeatLog { repeat: self.repeat, log: self.of_groups[group].ln() }
+    }
+}
+
+/// Those of all repeats.
 struct Levels {
-    counted: Vec<(usize, Vec<f64>)>,
-    left_out: Vec<(usize, Vec<f64>)>,
+    counted: Vec<Level>,
+    left_out: Vec<Level>,
 }
 
 impl TrialNumber {
@@ -149,12 +173,16 @@ impl TrialNumber {
             Err(why) => self.found = Err(why.clone()),
             Ok(levels) => {
                 self.found = numbers(&levels.counted, group);
-                // Zero has no finite logarithm, and differs from everything.
-                let of = |(repeat, levels): &(usize, Vec<f64>)| RepeatLog {
-                    repeat: *repeat,
-                    log: levels[group].ln(),
+                let at_least_a_unit = |level: &Level| RepeatLog {
+                    log: level.of_groups[group].max(level.unit).ln(),
+                    ..level.log(group)
                 };
-                self.left_out = levels.left_out.iter().map(of).collect();
+                self.with_zeros = self
+                    .found
+                    .is_err()
+                    .then(|| levels.counted.iter().map(at_least_a_unit).collect());
+                // Zero has no finite logarithm, and differs from everything.
+                self.left_out = levels.left_out.iter().map(|level| level.log(group)).collect();
             }
         }
         self
@@ -176,13 +204,17 @@ fn levels(
         let grid: Grid = repeat.resampled(measure, subject.groups)?;
         let grid = if together { grid.together() } else { grid };
         let whole = estimand.whole(&grid);
-        if grid.totals().iter().sum::<f64>() <= 0.0 {
+        if whole <= 0.0 {
             return Err(format!(
                 "the measured groups have a total of zero in repeat {}",
                 repeat.number
             ));
         }
-        Ok((repeat.number, grid.totals().iter().map(|total| total / whole).collect()))
+        Ok(Level {
+            repeat: repeat.number,
+            of_groups: grid.totals().iter().map(|total| total / whole).collect(),
+            unit: measure.scale() / whole,
+        })
     };
     Ok(Levels {
         counted: subject.repeats.iter().map(of).collect::<Result<_, String>>()?,
@@ -191,10 +223,10 @@ fn levels(
 }
 
 /// The numbers of one group.
-fn numbers(repeats: &[(usize, Vec<f64>)], group: usize) -> Result<Vec<RepeatLog>, String> {
-    let of = |(repeat, levels): &(usize, Vec<f64>)| match levels[group] {
-        level if level > 0.0 => Ok(RepeatLog { repeat: *repeat, log: level.ln() }),
-        _ => Err(format!("it is zero in repeat {repeat}, so there is no ratio")),
+fn numbers(repeats: &[Level], group: usize) -> Result<Vec<RepeatLog>, String> {
+    let of = |level: &Level| match level.of_groups[group] > 0.0 {
+        true => Ok(level.log(group)),
+        false => Err(format!("it is zero in repeat {}, so there is no ratio", level.repeat)),
     };
     repeats.iter().map(of).collect()
 }

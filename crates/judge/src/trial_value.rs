@@ -1,7 +1,7 @@
 //! Per-repeat value of a trial, used by cross-trial promises and references.
 
 use assay_run_folder::{Manifest, RelationRecord};
-use assay_verdict::Measure;
+use assay_terms::Measure;
 
 use crate::checks::Scope;
 use crate::metric::Metric;
@@ -20,13 +20,13 @@ pub(crate) struct ValueRequest<'m> {
 }
 
 /// Numbers by repeat, counted from 1; or why there are none.
-pub(crate) type Numbers = Result<Vec<(usize, f64)>, String>;
+pub(crate) type ValuesByRepeat = Result<Vec<(usize, f64)>, String>;
 
 /// The values of a trial.
 #[derive(Debug, Clone)]
 pub(crate) struct TrialValues {
     /// Of the repeats that count.
-    pub(crate) numbers: Numbers,
+    pub(crate) numbers: ValuesByRepeat,
     /// Of the others, where available.
     pub(crate) left_out: Vec<(usize, f64)>,
     /// Unobserved repeats, and why.
@@ -96,7 +96,7 @@ impl ValueRequest<'_> {
         }
     }
 
-    fn of_repeats(&self, subject: &Subject<'_>, repeats: &[Repeat<'_>]) -> Numbers {
+    fn of_repeats(&self, subject: &Subject<'_>, repeats: &[Repeat<'_>]) -> ValuesByRepeat {
         match (self.sampled(), Metric::parse(self.measure)) {
             (Some(measure), _) => self.of_samples(subject, repeats, measure),
             (None, Some(metric)) => self.of_workloads(subject, repeats, metric),
@@ -110,7 +110,7 @@ impl ValueRequest<'_> {
         subject: &Subject<'_>,
         repeats: &[Repeat<'_>],
         measure: Measure,
-    ) -> Numbers {
+    ) -> ValuesByRepeat {
         let columns: Vec<usize> =
             (0..subject.groups.len()).filter(|index| self.counts(subject.groups[*index])).collect();
         if columns.is_empty() {
@@ -131,7 +131,7 @@ impl ValueRequest<'_> {
         subject: &Subject<'_>,
         repeats: &[Repeat<'_>],
         metric: Metric<'_>,
-    ) -> Numbers {
+    ) -> ValuesByRepeat {
         let values = metric.values(subject.trial, repeats, |group| self.counts(group))?;
         Ok(values.mean_logs().map(|(number, log)| (number, log.exp())).collect())
     }

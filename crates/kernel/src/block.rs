@@ -9,41 +9,41 @@ use crate::error::Error;
 
 /// Major and minor number of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Numbers {
+pub struct DeviceNumber {
     /// The driver's number.
     pub major: u32,
     /// The minor number.
     pub minor: u32,
 }
 
-impl Numbers {
+impl DeviceNumber {
     fn from_dev(device: u64) -> Self {
         Self { major: rustix::fs::major(device), minor: rustix::fs::minor(device) }
     }
 }
 
-impl std::fmt::Display for Numbers {
+impl std::fmt::Display for DeviceNumber {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.major, self.minor)
     }
 }
 
 /// The numbers of the block device with the node at `path`; an error if it is not a block device.
-pub fn numbers(path: &Path) -> Result<Numbers, Error> {
+pub fn numbers(path: &Path) -> Result<DeviceNumber, Error> {
     let metadata = fs::metadata(path).map_err(|cause| Error::new("stat", path, &cause))?;
     if !metadata.file_type().is_block_device() {
         return Err(Error::unexpected("use", path, "it is not a block device"));
     }
-    Ok(Numbers::from_dev(metadata.rdev()))
+    Ok(DeviceNumber::from_dev(metadata.rdev()))
 }
 
 /// The numbers of the open block device.
-pub fn numbers_of(disk: &File, path: &Path) -> Result<Numbers, Error> {
+pub fn numbers_of(disk: &File, path: &Path) -> Result<DeviceNumber, Error> {
     let metadata = disk.metadata().map_err(|cause| Error::new("stat", path, &cause))?;
     if !metadata.file_type().is_block_device() {
         return Err(Error::unexpected("use", path, "it is not a block device"));
     }
-    Ok(Numbers::from_dev(metadata.rdev()))
+    Ok(DeviceNumber::from_dev(metadata.rdev()))
 }
 
 /// The kernel's sequence number of the open disk, counting added disks and media changes
@@ -59,9 +59,9 @@ pub fn diskseq(disk: &File) -> Option<u64> {
 }
 
 /// The numbers of the device that holds the file system of `path` (`st_dev`).
-pub fn holding(path: &Path) -> Result<Numbers, Error> {
+pub fn holding(path: &Path) -> Result<DeviceNumber, Error> {
     let metadata = fs::metadata(path).map_err(|cause| Error::new("stat", path, &cause))?;
-    Ok(Numbers::from_dev(metadata.dev()))
+    Ok(DeviceNumber::from_dev(metadata.dev()))
 }
 
 /// Opens a block device for reading and writing with O_EXCL: fails with EBUSY if it, or one of its

@@ -89,7 +89,7 @@ impl BoundedQueries {
             false => "",
         };
         Some(format!(
-            "its memory map is locked (process {}): it did not result_receiver within {:?}, and is not queried \
+            "its memory map is locked (process {}): it did not answer within {:?}, and is not queried \
              again{others}",
             ids.join(", "),
             self.limit

@@ -47,13 +47,6 @@ impl Fifo {
             .map_err(|errno| Error::new("chown", &self.path, &errno.into()))
     }
 
-    /// Lets other users write to it.
-    pub fn let_others_write(&self) -> Result<(), Error> {
-        let mode = Mode::from_raw_mode(0o622);
-        rustix::fs::fchmod(&self.file, mode)
-            .map_err(|errno| Error::new("chmod", &self.path, &errno.into()))
-    }
-
     /// Complete lines received since the last call.
     pub fn lines(&mut self) -> Result<Vec<String>, Error> {
         let mut buffer = [0; 4096];
@@ -89,8 +82,8 @@ mod tests {
     #[test]
     fn only_complete_lines_are_returned() {
         let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("gate");
-        let mut fifo = Fifo::make(temp.path(), "gate").unwrap();
+        let path = temp.path().join("barrier");
+        let mut fifo = Fifo::make(temp.path(), "barrier").unwrap();
         assert!(fifo.lines().unwrap().is_empty());
         let mut writer = File::options().write(true).open(&path).unwrap();
         writer.write_all(b"12\n34").unwrap();
@@ -103,8 +96,8 @@ mod tests {
     #[test]
     fn the_end_of_an_unfinished_line_is_kept() {
         let temp = tempfile::tempdir().unwrap();
-        let mut fifo = Fifo::make(temp.path(), "gate").unwrap();
-        let path = temp.path().join("gate");
+        let mut fifo = Fifo::make(temp.path(), "barrier").unwrap();
+        let path = temp.path().join("barrier");
         let mut writer = File::options().write(true).open(path).unwrap();
         for _ in 0..5 {
             writer.write_all("\u{e4}x\u{20ac}".repeat(1000).as_bytes()).unwrap();

@@ -1,21 +1,23 @@
 //! Starting processes inside their control groups, from the first instruction of their program;
 //! signals, and process state.
 
+mod handle;
+
 use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use rustix::process::{
-    Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
-};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::error::Error;
 use crate::placement::Placement;
 use crate::privileges::{self, User};
 use crate::root::Root;
 use crate::{open_files, signal};
+
+pub use handle::ProcessHandle;
 
 /// The open `cgroup.procs` files of the groups in which a process is to be started: one on cgroup v2,
 /// one per hierarchy on v1.
@@ -146,22 +148,6 @@ pub fn send(pid: u32, signal: Signal) -> Result<(), Error> {
 pub fn send_to_group(pid: u32, signal: Signal) -> Result<(), Error> {
     let (id, path) = identified(pid)?;
     kill_process_group(id, signal).map_err(|cause| Error::new("signal", &path, &cause.into()))
-}
-
-/// Sends `signal` to the process with this id if `is_meant` confirms it at a time when the id can no
-/// longer be reused (pidfd_open(2), 5.3; older kernels leave a tiny race).
-pub fn send_if(pid: u32, signal: Signal, is_meant: impl FnOnce() -> bool) -> Result<(), Error> {
-    let (id, path) = identified(pid)?;
-    match pidfd_open(id, PidfdFlags::empty()) {
-        Ok(process) => match is_meant() {
-            true => pidfd_send_signal(process, signal)
-                .map_err(|cause| Error::new("signal", &path, &cause.into())),
-            false => Ok(()),
-        },
-        Err(rustix::io::Errno::NOSYS) if is_meant() => send(pid, signal),
-        Err(rustix::io::Errno::NOSYS) => Ok(()),
-        Err(cause) => Err(Error::new("pidfd_open", &path, &cause.into())),
-    }
 }
 
 fn identified(pid: u32) -> Result<(Pid, PathBuf), Error> {

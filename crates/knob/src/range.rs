@@ -213,6 +213,12 @@ fn reclaim(value: &str) -> Option<String> {
     Some(format!("{} swappiness={swappiness}", bytes.get()))
 }
 
+const AMOUNT: &str = "an amount of data such as `64 MiB`";
+
+fn joined(words: impl Iterator<Item = String>, between: &str) -> String {
+    words.collect::<Vec<_>>().join(between)
+}
+
 impl fmt::Display for ValueRange {
     /// A phrase that follows "takes".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -224,19 +230,12 @@ impl fmt::Display for ValueRange {
             }
             Self::Switch => f.write_str("`0` or `1`"),
             Self::Words(words) => {
-                let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-                f.write_str(&words.join(", "))
+                f.write_str(&joined(words.iter().map(|word| format!("`{word}`")), ", "))
             }
-            Self::BytesOrMax => f.write_str("an amount of data such as `64 MiB`, or `max`"),
-            Self::BytesOrZero { low } => {
-                write!(f, "an amount of data such as `64 MiB`, at least {low} bytes, or 0")
-            }
-            Self::BytesOrMinusOne => {
-                f.write_str("an amount of data such as `64 MiB`, or `max`, which v1 spells `-1`")
-            }
-            Self::Reclaim => f.write_str(
-                "an amount of data such as `64 MiB`, optionally followed by `swappiness=0..200`",
-            ),
+            Self::BytesOrMax => write!(f, "{AMOUNT}, or `max`"),
+            Self::BytesOrZero { low } => write!(f, "{AMOUNT}, at least {low} bytes, or 0"),
+            Self::BytesOrMinusOne => write!(f, "{AMOUNT}, or `max`, which v1 spells `-1`"),
+            Self::Reclaim => write!(f, "{AMOUNT}, optionally followed by `swappiness=0..200`"),
             Self::Microseconds { low, high } => {
                 write!(f, "microseconds from {low} to {high}, or a duration such as `10 ms`")
             }
@@ -263,13 +262,12 @@ impl fmt::Display for ValueRange {
                 write!(f, "{what} up to {high} for the group's disk, or `MAJ:MIN NUMBER`")
             }
             Self::DeviceKeys(keys) => {
-                let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
-                write!(f, "`{}` for the group's disk, or with `MAJ:MIN` before it", keys.join(" "))
+                let keys = joined(keys.iter().map(ToString::to_string), " ");
+                write!(f, "`{keys}` for the group's disk, or with `MAJ:MIN` before it")
             }
             Self::NamedKeys(keys) => {
-                let keys: Vec<String> =
-                    keys.iter().map(|key| format!("{key}=NUMBER|max")).collect();
-                write!(f, "`NAME {}`", keys.join(" "))
+                let keys = joined(keys.iter().map(|key| format!("{key}=NUMBER|max")), " ");
+                write!(f, "`NAME {keys}`")
             }
             Self::NamedNumber { is_bytes, may_be_max } => {
                 let number = if *is_bytes { "BYTES" } else { "NUMBER" };

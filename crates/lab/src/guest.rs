@@ -355,7 +355,8 @@ impl RunningGuest<'_> {
                 return Err(self.failure(&why));
             }
         }
-        for chunk in self.process.drain() {
+        let end = Instant::now();
+        while let Some(chunk) = self.process.next_after(end) {
             self.forward(&chunk, watcher);
         }
         Ok(None)

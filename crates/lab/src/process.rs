@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use assay_files::search_path;
@@ -17,6 +17,13 @@ use crate::error::Error;
 pub(crate) enum OutputChunk {
     Output(Vec<u8>),
     Errors(Vec<u8>),
+}
+
+/// How many chunks of output may wait to be forwarded; a guest that prints more waits itself.
+const MAX_CHUNKS: usize = 64;
+
+fn output_channel() -> (SyncSender<OutputChunk>, Receiver<OutputChunk>) {
+    sync_channel(MAX_CHUNKS)
 }
 
 /// A running virtual machine.
@@ -51,7 +58,7 @@ impl Process {
             .process_group(0)
             .spawn()
             .map_err(|cause| Error::new(format!("cannot start {}: {cause}", program.display())))?;
-        let (to, chunks) = channel();
+        let (to, chunks) = output_channel();
         if let Some(output) = child.stdout.take() {
             listen(output, to.clone(), OutputChunk::Output);
         }
@@ -74,17 +81,9 @@ impl Process {
         }
     }
 
-    /// Remaining output after the machine has ended.
-    pub(crate) fn drain(&self) -> Vec<OutputChunk> {
-        let began = Instant::now();
-        let mut pending = Vec::new();
-        while let Some(left) = DRAIN.checked_sub(began.elapsed()) {
-            match self.chunks.recv_timeout(left) {
-                Ok(chunk) => pending.push(chunk),
-                Err(_) => break,
-            }
-        }
-        pending
+    /// Remaining output of a machine that ended at this time.
+    pub(crate) fn next_after(&self, end: Instant) -> Option<OutputChunk> {
+        self.chunks.recv_timeout(DRAIN.checked_sub(end.elapsed())?).ok()
     }
 
     /// The exit status, or `None` while it runs.
@@ -100,6 +99,8 @@ impl Process {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 break;
             }
+            // Nobody forwards it any more, and a machine that waits to write could not end.
+            while self.chunks.try_recv().is_ok() {}
             std::thread::sleep(Duration::from_millis(50));
         }
         // virtme-run may end before its QEMU; both are in the group.
@@ -126,7 +127,7 @@ impl Drop for Process {
 
 fn listen(
     mut from: impl Read + Send + 'static,
-    to: Sender<OutputChunk>,
+    to: SyncSender<OutputChunk>,
     wrap: fn(Vec<u8>) -> OutputChunk,
 ) {
     std::thread::spawn(move || {
@@ -158,6 +159,9 @@ pub(crate) fn at_the_terminal(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     fn start(script: &str) -> Process {
@@ -173,6 +177,33 @@ mod tests {
         process
     }
 
+    /// Output that never ends by itself, though the test does.
+    struct Endless(Arc<AtomicUsize>);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let count = self.0.fetch_add(1, Ordering::Relaxed);
+            if count < 100 * MAX_CHUNKS { Ok(buffer.len()) } else { Ok(0) }
+        }
+    }
+
+    #[test]
+    fn output_that_nobody_reads_is_not_collected() {
+        let (to, chunks) = output_channel();
+        let count = Arc::new(AtomicUsize::new(0));
+        listen(Endless(Arc::clone(&count)), to, OutputChunk::Output);
+        let reads = || count.load(Ordering::Relaxed);
+        while reads() <= MAX_CHUNKS {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(reads(), MAX_CHUNKS + 1, "one more waits for the channel");
+        for _ in 0..2 * MAX_CHUNKS {
+            chunks.recv().unwrap();
+        }
+        assert!(reads() >= 2 * MAX_CHUNKS, "reading goes on");
+    }
+
     #[test]
     fn both_streams_are_read_to_their_end() {
         let mut process = start("echo out; echo err >&2; exit 3");
@@ -183,7 +214,8 @@ mod tests {
             }
             std::thread::sleep(Duration::from_millis(10));
         };
-        for chunk in process.drain() {
+        let end = Instant::now();
+        while let Some(chunk) = process.next_after(end) {
             match chunk {
                 OutputChunk::Output(bytes) => out.extend(bytes),
                 OutputChunk::Errors(bytes) => err.extend(bytes),

@@ -30,7 +30,7 @@ const ALIVE: &str = "alive";
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
 /// Size limit when reading a guest's files; the guest controls their size.
-const MOST_SAID: u64 = 1 << 20;
+const MAX_GUEST_FILE_BYTES: u64 = 1 << 20;
 
 /// Number of failed guests' consoles to keep; older ones are removed.
 const KEPT: usize = 20;
@@ -75,7 +75,7 @@ impl SharedDir {
     /// Reads a file written by the guest, trimmed; `None` if there is none.
     pub(crate) fn read(&self, name: &str) -> Option<String> {
         let mut text = Vec::new();
-        self.share.read(name).ok()?.take(MOST_SAID).read_to_end(&mut text).ok()?;
+        self.share.read(name).ok()?.take(MAX_GUEST_FILE_BYTES).read_to_end(&mut text).ok()?;
         Some(String::from_utf8_lossy(&text).trim().to_owned())
     }
 

@@ -238,9 +238,9 @@ fn assign_storage(groups: &mut [GroupPlan], disks: &[DiskPlan], refusals: &mut V
                 .map(|target| format!("{target} -> a part of disk `{}`", disk.name));
             workload.taken_over.extend(named);
             for prepared in &mut workload.prepare {
-                prepared.place = Some(storage.clone());
+                prepared.storage = Some(storage.clone());
             }
-            workload.place = Some(storage);
+            workload.storage = Some(storage);
         }
     }
 }

@@ -13,8 +13,10 @@ mod interleave;
 mod null_blk;
 mod order;
 mod placement;
+mod plan_trials;
 mod privileges;
 mod program;
+mod promise;
 mod refusal;
 mod setting;
 mod shard;
@@ -28,6 +30,7 @@ pub use interleave::{CHANGED, interleave};
 pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};
 pub use order::{RepeatId, order};
 pub use placement::PlacementPlan;
+pub use plan_trials::{plan, plan_with};
 pub use program::{RequiredProgram, required_programs};
 pub use refusal::Refusal;
 pub use setting::SettingPlan;
@@ -35,5 +38,5 @@ pub use shard::Shard;
 pub use step::{Step, steps};
 pub use trial::{
     AfterPlan, DiskPlan, GroupPlan, KnobPlan, Part, Plan, StoragePlan, ToolPlan, Trial,
-    WorkloadPlan, plan, plan_with,
+    WorkloadPlan,
 };

@@ -2,7 +2,7 @@
 //!
 //! `assay check` prints them; the runner follows the plan itself, not this list.
 
-use assay_facts::Home;
+use assay_facts::UsedHierarchy;
 use assay_knob::SideEffect;
 use assay_run_folder::SettingRecord;
 use assay_study::{DiskSource, Format};
@@ -66,13 +66,15 @@ impl Step {
                 .iter()
                 .map(|what| format!("sync, then write `{what}` to /proc/sys/vm/drop_caches"))
                 .collect(),
-            Self::MakeTop => trial.homes.iter().flat_map(top_changes).collect(),
+            Self::MakeTop => trial.hierarchies.iter().flat_map(top_changes).collect(),
             Self::MakeGroup(index) => {
                 let name = &trial.groups[*index].name;
                 trial
-                    .homes
+                    .hierarchies
                     .iter()
-                    .map(|home| format!("mkdir {}/assay-<run>/{name}", home.base.display()))
+                    .map(|hierarchy| {
+                        format!("mkdir {}/assay-<run>/{name}", hierarchy.base.display())
+                    })
                     .collect()
             }
             Self::WriteKnob(group, knob) => knob_changes(&trial.groups[*group], *knob),
@@ -126,11 +128,11 @@ impl Step {
 /// The run's top group in one hierarchy, and on v2 what its children need: the kernel shows the
 /// files of a controller only if the parent enables it (Documentation/admin-guide/cgroup-v2.rst,
 /// "Enabling and Disabling").
-fn top_changes(home: &Home) -> Vec<String> {
-    let base = home.base.display();
-    let enabled: Vec<String> = home.enabled().map(|name| format!("+{name}")).collect();
+fn top_changes(hierarchy: &UsedHierarchy) -> Vec<String> {
+    let base = hierarchy.base.display();
+    let enabled: Vec<String> = hierarchy.enabled().map(|name| format!("+{name}")).collect();
     let mut changes = Vec::new();
-    if home.is_v2 && !enabled.is_empty() {
+    if hierarchy.is_v2 && !enabled.is_empty() {
         let names = enabled.join(" ");
         changes.push(format!("write `{names}` to {base}/cgroup.subtree_control, if missing"));
     }
@@ -225,7 +227,7 @@ mod tests {
 
     #[test]
     fn enabling_controllers_on_v2_is_a_change_too() {
-        let home = |is_v2| Home {
+        let hierarchy = |is_v2| UsedHierarchy {
             is_v2,
             mount: "/sys/fs/cgroup".into(),
             base: "/sys/fs/cgroup".into(),
@@ -233,7 +235,7 @@ mod tests {
         };
         let mkdir = "mkdir /sys/fs/cgroup/assay-<run>".to_owned();
         let enabled = "write `+cpu +io` to /sys/fs/cgroup/cgroup.subtree_control, if missing";
-        assert_eq!(top_changes(&home(true)), [enabled.to_owned(), mkdir.clone()]);
-        assert_eq!(top_changes(&home(false)), [mkdir]);
+        assert_eq!(top_changes(&hierarchy(true)), [enabled.to_owned(), mkdir.clone()]);
+        assert_eq!(top_changes(&hierarchy(false)), [mkdir]);
     }
 }

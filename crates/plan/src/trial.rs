@@ -3,30 +3,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use assay_facts::{Home, HostFacts};
+use assay_facts::UsedHierarchy;
 use assay_knob::Translation;
 use assay_run_folder::{
-    ComparisonRecord, EveryRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord,
-    RelationRecord, StopRecord, WarmUpRecord,
+    ComparisonRecord, IoClass, KnobRecord, PromiseRecord, ReferenceRecord, StopRecord, WarmUpRecord,
 };
-use assay_study::{
-    Bindings, Bound, DiskSource, Ends, Format, Promise, Relation, Sampling, Scalar, Stop, Study,
-    Templated, WarmUp, combinations, parse_bound,
-};
+use assay_study::{Bindings, DiskSource, Ends, Format, Sampling};
 use assay_units::Bytes;
 use assay_workload::Invocation;
 use assay_workload::fio::Job;
 
-use crate::comparison::{comparisons, references};
-use crate::disk::plan_disks;
-use crate::footprint::Predictions;
-use crate::group::plan_groups;
-use crate::order::{RepeatId, order};
-use crate::placement::{PlacementPlan, plan_placements};
-use crate::privileges::refuse_missing_privileges;
-use crate::program::refuse_missing_tools;
+use crate::order::RepeatId;
+use crate::placement::PlacementPlan;
 use crate::refusal::Refusal;
-use crate::setting::{SettingPlan, plan_drop, plan_settings};
+use crate::setting::SettingPlan;
 
 /// The complete plan of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,7 +49,7 @@ pub struct Trial {
     /// Groups, outer ones before those inside them.
     pub groups: Vec<GroupPlan>,
     /// The hierarchies in which groups are made.
-    pub homes: Vec<Home>,
+    pub hierarchies: Vec<UsedHierarchy>,
     /// Controllers whose counters would be sampled but that this host lacks, with the reason.
     pub absent: BTreeMap<String, String>,
     /// The promises about this trial.
@@ -140,9 +130,9 @@ pub struct WorkloadPlan {
     pub taken_over: Vec<String>,
     /// Where its data goes; `None` if it needs no disk, or if the study names none and the job has
     /// its own target.
-    pub place: Option<StoragePlan>,
+    pub storage: Option<StoragePlan>,
     /// Preparations that run to completion before the common start, in this order, in the same
-    /// group and place.
+    /// group and storage.
     pub prepare: Vec<WorkloadPlan>,
     /// When it starts, if not at the common start.
     pub after: Option<AfterPlan>,
@@ -223,171 +213,6 @@ pub enum Part {
     Directory,
 }
 
-/// Plans a study for a host, without limits relative to a footprint.
-#[must_use]
-pub fn plan(study: &Study, facts: &HostFacts, seed: u64) -> Plan {
-    plan_with(study, facts, &Predictions::default(), seed)
-}
-
-/// Plans a study for a host, with the predicted footprints of its workloads.
-#[must_use]
-pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, seed: u64) -> Plan {
-    let mut refusals = Vec::new();
-    let trials: Vec<Trial> = combinations(study)
-        .into_iter()
-        .map(|factors| {
-            let trial_study = study.for_trial(&factors);
-            let mut trial = plan_trial(&trial_study, facts, factors, predictions, &mut refusals);
-            if study.has_varying_workloads() {
-                trial
-                    .promises
-                    .retain(|promise| is_applicable(promise, &trial_study, &trial.placements));
-            }
-            trial
-        })
-        .collect();
-    let slots = order(trials.len(), study.design.repeats, study.design.order, seed);
-    // The same refusal in every trial is reported once.
-    let mut unique: Vec<Refusal> = Vec::new();
-    for refusal in refusals {
-        if !unique.contains(&refusal) {
-            unique.push(refusal);
-        }
-    }
-    Plan {
-        trials,
-        slots,
-        comparisons: comparisons(study),
-        references: references(study),
-        refusals: unique,
-    }
-}
-
-/// Whether a promise applies to this trial if trials run different workloads: the workload of a
-/// metric must run, and `placed` needs a placement.
-fn is_applicable(promise: &PromiseRecord, study: &Study, placements: &[PlacementPlan]) -> bool {
-    if promise.is == RelationRecord::Placed {
-        return placements.iter().any(|plan| match promise.measure.as_str() {
-            "threads" => plan.cpus.is_some(),
-            _ => plan.cpus.is_some() || plan.memory.is_some(),
-        });
-    }
-    match promise.measure.split_once('.') {
-        Some((workload, _)) if study.workloads.contains_key(workload) => study.runs(workload),
-        _ => true,
-    }
-}
-
-fn plan_trial(
-    study: &Study,
-    facts: &HostFacts,
-    factors: Bindings,
-    predictions: &Predictions,
-    refusals: &mut Vec<Refusal>,
-) -> Trial {
-    let disks = plan_disks(study, facts, &factors, refusals);
-    let groups = plan_groups(study, facts, &factors, &disks, predictions, refusals);
-    let (homes, absent) = facts.cgroup.homes(controllers(study, &groups, facts));
-    refuse_missing_privileges(facts, &disks, &groups, &absent, refusals);
-    refuse_missing_tools(study, facts, &disks, &groups, refusals);
-    if homes.is_empty() {
-        refusals.push(no_hierarchy(&absent));
-    }
-    Trial {
-        promises: study
-            .promises
-            .iter()
-            .filter_map(|promise| plan_promise(promise, &factors))
-            .collect(),
-        warm_up: match study.design.warm_up {
-            WarmUp::Auto => WarmUpRecord::Auto,
-            WarmUp::Fixed(length) => WarmUpRecord::Seconds(length.as_secs_f64()),
-        },
-        at_most: study.design.at_most,
-        stop: match study.design.stop {
-            Stop::AtMost => StopRecord::AtMost,
-            Stop::Precise => StopRecord::Precise,
-        },
-        settings: plan_settings(study, facts, &factors, refusals),
-        drop_caches: plan_drop(study, facts, &factors, refusals),
-        placements: plan_placements(study, facts, &factors, refusals),
-        ends: study.design.ends,
-        sampling: study.sampling.clone(),
-        factors,
-        disks,
-        groups,
-        homes,
-        absent,
-    }
-}
-
-/// Controllers needed by knobs, and those whose counters are sampled in every run.
-fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) -> Vec<&'g str> {
-    // CPU time is counted by cpuacct on v1 and by cpu on v2.
-    let mut controllers = vec!["io", if facts.cgroup.is_on_v2("cpu") { "cpu" } else { "cpuacct" }];
-    for knob in groups.iter().flat_map(|group| &group.knobs) {
-        let controller = knob.translation.controller.as_str();
-        if !controllers.contains(&controller) {
-            controllers.push(controller);
-        }
-    }
-    let is_memory_promise = |promise: &Promise| promise.measure.starts_with("memory.");
-    let by_node = study.sampling.sources.iter().any(|source| source == "group_nodes");
-    if (by_node || study.promises.iter().any(is_memory_promise)) && !controllers.contains(&"memory")
-    {
-        controllers.push("memory");
-    }
-    controllers
-}
-
-/// A promise about single trials; `None` for a cross-trial promise (see [`comparisons`]) and for
-/// one that does not apply to this trial.
-fn plan_promise(promise: &Promise, factors: &Bindings) -> Option<PromiseRecord> {
-    if !promise.applies_to(factors) {
-        return None;
-    }
-    let bound = |value: &Templated<Scalar>| {
-        // The checker has resolved every template and refused invalid bounds.
-        let scalar = value.resolve(factors).ok();
-        scalar.and_then(|scalar| parse_bound(&promise.measure, &scalar)).unwrap_or(f64::NAN)
-    };
-    Some(PromiseRecord {
-        measure: promise.measure.clone(),
-        is: match &promise.is {
-            Relation::Ratio { .. } | Relation::EqualOver { .. } => return None,
-            Relation::Proportional { to } => RelationRecord::Proportional(to.clone()),
-            Relation::Equal => RelationRecord::Equal,
-            Relation::Placed => RelationRecord::Placed,
-            Relation::AtMost { bound: Bound::Value(value) } => RelationRecord::AtMost(bound(value)),
-            Relation::AtLeast { bound: Bound::Value(value) } => {
-                RelationRecord::AtLeast(bound(value))
-            }
-            Relation::AtMost { bound: Bound::Knob(knob) } => {
-                RelationRecord::AtMostKnob(knob.clone())
-            }
-            Relation::AtLeast { bound: Bound::Knob(knob) } => {
-                RelationRecord::AtLeastKnob(knob.clone())
-            }
-        },
-        within: promise.within.fraction(),
-        confidence: promise.confidence,
-        every: promise.every.map(|every| EveryRecord {
-            span_s: every.span.as_secs_f64(),
-            part: every.part.fraction(),
-        }),
-    })
-}
-
-fn no_hierarchy(absent: &BTreeMap<String, String>) -> Refusal {
-    let mut reasons: Vec<String> =
-        absent.iter().map(|(controller, why)| format!("{controller}: {why}")).collect();
-    reasons.truncate(2);
-    Refusal::new(
-        format!("no group can be made in any control-group hierarchy ({})", reasons.join("; ")),
-        "run it with sudo; if none is mounted, mount cgroup2 (`assay host` shows the layout)",
-    )
-}
-
 /// A trial without settings and workloads.
 #[cfg(test)]
 pub(crate) fn empty_trial() -> Trial {
@@ -395,7 +220,7 @@ pub(crate) fn empty_trial() -> Trial {
         factors: Bindings::new(),
         disks: Vec::new(),
         groups: Vec::new(),
-        homes: Vec::new(),
+        hierarchies: Vec::new(),
         absent: BTreeMap::new(),
         promises: Vec::new(),
         warm_up: WarmUpRecord::Auto,

@@ -219,7 +219,7 @@ impl WorkloadTemplate {
             io,
             threads,
             taken_over: Vec::new(),
-            place: None,
+            storage: None,
             prepare: Vec::new(),
             after: None,
             user: None,

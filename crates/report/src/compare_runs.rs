@@ -50,8 +50,11 @@ pub(crate) fn meaning(comparison: &RunComparison) -> String {
         (Equivalence::Equal, false) => format!("B is equal to A within {margin}."),
         (Equivalence::Better, _) => "Nothing became worse, and something became better.".to_owned(),
         (Equivalence::Worse, _) => format!("Something became worse by more than {margin}."),
-        (Equivalence::Different, _) => format!("B differs from A by more than {margin}."),
-        (Equivalence::Undecided, _) => "More time or more repeats are needed to tell.".to_owned(),
+        (Equivalence::Different, true) => format!(
+            "Something differs by more than {margin}, and which way would be worse is unknown."
+        ),
+        (Equivalence::Different, false) => format!("B differs from A by more than {margin}."),
+        (Equivalence::Undecided, _) => "These repeats leave it open; more may tell.".to_owned(),
         (Equivalence::NotComparable, _) => "There is nothing to compare.".to_owned(),
     }
 }
@@ -127,7 +130,8 @@ pub(crate) fn promise(change: &PromiseChange) -> String {
 
 /// The largest error of one side.
 pub(crate) fn error(state: &assay_verdict::PromiseState) -> String {
-    state.worst_error.map_or_else(|| NONE.to_owned(), wording::error_interval)
+    let error = state.worst_error.map(|error| wording::error_of(error, state.repeats));
+    error.unwrap_or_else(|| NONE.to_owned())
 }
 
 /// Measures by relevance: first deciding ones, then unequal ones; of the others only the count.

@@ -87,8 +87,8 @@ impl Figure {
 pub(crate) fn outcome(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
     let shown = measure_style::shown(trial);
     let mut drawings: Vec<Drawing> =
-        shown.iter().map(|quantity| bars::bars(trial, quantity)).collect();
-    drawings.extend(shown.iter().map(|quantity| over_time::over_time(trial, quantity)));
+        shown.iter().map(|measure| bars::bars(trial, *measure)).collect();
+    drawings.extend(shown.iter().map(|measure| over_time::over_time(trial, *measure)));
     if !trial.record.disks.is_empty() {
         drawings.push(latency::latency(trial));
     }

@@ -181,9 +181,10 @@ pub fn trial_line(
     if !factors.is_empty() {
         text.push_str(&format!(": {factors}"));
     }
-    let worst = judged.promises.iter().filter_map(|promise| promise.worst_error);
-    if let Some(worst) = worst.max_by(|one, other| one.value.total_cmp(&other.value)) {
-        text.push_str(&format!("; worst error {}", wording::error_interval(worst)));
+    let value = |promise: &PromiseJudgement| promise.worst_error.map_or(-1.0, |worst| worst.value);
+    let worst = judged.promises.iter().max_by(|a, b| value(a).total_cmp(&value(b)));
+    if let Some(worst) = worst.and_then(|promise| wording::worst_error(judged, promise)) {
+        text.push_str(&format!("; worst error {worst}"));
     }
     line.then(Ink::Plain, text).write(style)
 }

@@ -1,5 +1,7 @@
 //! Number formatting: one unit and one number of decimals per column, so that decimal points align.
 
+use assay_terms::{Measure, Scale};
+
 /// Shown in place of a missing number.
 pub(crate) const NONE: &str = "\u{2013}";
 
@@ -17,27 +19,14 @@ pub(crate) struct Unit {
 impl Unit {
     /// A readable unit for rates of `measure` up to `largest`.
     pub(crate) fn for_rate(measure: &str, largest: f64) -> Self {
-        let ladder: &[(f64, f64, &'static str)] = match measure {
-            "io.bytes" => {
-                &[(1e9, 1e9, "GB/s"), (1e6, 1e6, "MB/s"), (1e3, 1e3, "kB/s"), (0.0, 1.0, "B/s")]
-            }
-            "io.ios" => &[(1e4, 1e3, "kIOPS"), (0.0, 1.0, "IOPS")],
-            // CPU seconds per second are busy CPUs.
-            "cpu.time" => &[(0.0, 1.0, "CPUs")],
-            // An amount at an instant, counted by the kernel in powers of two.
-            "memory.current" | "memory.dirty" => &[
-                (1_073_741_824.0, 1_073_741_824.0, "GiB"),
-                (1_048_576.0, 1_048_576.0, "MiB"),
-                (0.0, 1024.0, "KiB"),
-            ],
-            "memory.refaults" => &[(0.0, 1.0, "pages/s")],
-            // Workload metrics have their unit in their name.
-            _ => &[(1e9, 1e9, "x 1e9"), (1e7, 1e6, "x 1e6"), (0.0, 1.0, "")],
-        };
-        let (scale, label) = ladder
-            .iter()
-            .find(|(from, _, _)| largest >= *from)
-            .map_or((1.0, ""), |(_, scale, label)| (*scale, *label));
+        // Workload metrics have their unit in their name.
+        const OF_METRICS: &[Scale] = &[
+            Scale { from: 1e9, unit: 1e9, label: "x 1e9" },
+            Scale { from: 1e7, unit: 1e6, label: "x 1e6" },
+            Scale { from: 0.0, unit: 1.0, label: "" },
+        ];
+        let units = Measure::parse(measure).map_or(OF_METRICS, |measure| measure.info().axis_units);
+        let Scale { unit: scale, label, .. } = Scale::choose(units, largest);
         Self { label, scale, decimals: decimals_of(largest / scale) }
     }
 

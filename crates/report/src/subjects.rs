@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_run_folder::TrialRecord;
+use assay_terms::{RelationKind, Side};
 use assay_verdict::{GroupJudgement, PromiseJudgement, TrialJudgement};
 
 use crate::{number, wording};
@@ -12,14 +13,14 @@ pub(crate) const MAX_SINGLE_GROUPS: usize = 16;
 
 /// A measured group.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Subject {
+pub(crate) struct MeasuredGroup {
     /// Its name.
     pub(crate) name: String,
     /// The knob's value as read back, where a promise of shares refers to a knob.
     pub(crate) weight: Option<f64>,
 }
 
-impl Subject {
+impl MeasuredGroup {
     /// The weight as shown in legends; `all groups` if no promise has a knob.
     pub(crate) fn class(&self) -> String {
         self.weight.map_or_else(|| "all groups".to_owned(), number::plain)
@@ -28,7 +29,7 @@ impl Subject {
 
 /// The measured groups by ascending weight, otherwise in the order of the study.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Subjects(pub(crate) Vec<Subject>);
+pub(crate) struct Subjects(pub(crate) Vec<MeasuredGroup>);
 
 impl Subjects {
     /// Weights come from the judgement, since the value read back counts and not the requested one.
@@ -42,8 +43,8 @@ impl Subjects {
             }
         }
         let measured = record.groups.iter().filter(|group| group.measured);
-        let mut subjects: Vec<Subject> = measured
-            .map(|group| Subject {
+        let mut subjects: Vec<MeasuredGroup> = measured
+            .map(|group| MeasuredGroup {
                 name: group.name.clone(),
                 weight: weights.get(group.name.as_str()).copied(),
             })
@@ -59,7 +60,7 @@ impl Subjects {
 
     /// The weights that occur, ascending, as shown in legends.
     pub(crate) fn classes(&self) -> Vec<String> {
-        let mut classes: Vec<String> = self.0.iter().map(Subject::class).collect();
+        let mut classes: Vec<String> = self.0.iter().map(MeasuredGroup::class).collect();
         classes.dedup();
         classes
     }
@@ -87,12 +88,8 @@ pub(crate) fn error(group: &GroupJudgement) -> f64 {
 
 /// How far a group violates its promise: staying below `at_most` is not an error.
 pub(crate) fn violation(promise: &PromiseJudgement, group: &GroupJudgement) -> f64 {
-    let error = error(group);
-    match promise.is.as_str() {
-        "at_most" => error.max(0.0),
-        "at_least" => (-error).max(0.0),
-        _ => error.abs(),
-    }
+    let side = RelationKind::parse(&promise.is).map_or(Side::Both, RelationKind::side);
+    side.harmful(error(group))
 }
 
 /// The group that violates its promise most.

@@ -14,7 +14,7 @@ pub(crate) mod tuning;
 mod workload_metrics;
 
 use assay_run_folder::Manifest;
-use assay_verdict::{Judgement, Verdict};
+use assay_verdict::Judgement;
 
 use crate::{number, trial as trials_of_run, wording};
 use layout::wrap;
@@ -45,9 +45,9 @@ pub(crate) fn render(
     ));
     if let Some(wrong) = judgement.wrong_by_chance {
         let text = format!(
-            "By chance, about {} of the {} decided verdicts are expected to be wrong.",
+            "By chance alone at most {} of the verdicts on its {} promises are expected to be wrong.",
             number::fixed(wrong, 2),
-            decided(judgement)
+            promises(judgement)
         );
         lines.extend(wrap(&text, width, "  "));
     }
@@ -75,12 +75,10 @@ pub(crate) fn render(
     text
 }
 
-/// Number of kept or broken verdicts, within and across trials.
-fn decided(judgement: &Judgement) -> usize {
-    let promises = judgement.trials.iter().flat_map(|trial| &trial.promises);
-    let comparisons = judgement.comparisons.iter().map(|one| one.verdict);
-    let verdicts = promises.map(|one| one.verdict).chain(comparisons);
-    verdicts.filter(|one| matches!(one, Verdict::Kept | Verdict::Broken)).count()
+/// Number of promises, within and across trials.
+fn promises(judgement: &Judgement) -> usize {
+    let within = judgement.trials.iter().map(|trial| trial.promises.len()).sum::<usize>();
+    within + judgement.comparisons.len()
 }
 
 /// Wraps a text between words.

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 
 use assay_run_folder::RepeatRecord;
+use assay_terms::Measure;
 
 use crate::counters::{Curve, curves};
-use crate::measure_style::MeasureStyle;
+use crate::measure_style;
 use crate::trial::Trial;
 
 /// Maximum points of one curve: about one for every three pixels of a wide page.
@@ -59,10 +60,10 @@ impl Bins {
     }
 }
 
-/// The rate (for a gauge, the mean) of a quantity for every measured group, or for every weight if
+/// The rate (for a gauge, the mean) of a measure for every measured group, or for every weight if
 /// there are many groups.
-pub(crate) fn rates(trial: &Trial<'_>, quantity: &MeasureStyle) -> Vec<Point> {
-    let tables = trial.tables(quantity.source);
+pub(crate) fn rates(trial: &Trial<'_>, measure: Measure) -> Vec<Point> {
+    let tables = trial.tables(measure.source());
     let series = if trial.subjects.aggregated() {
         trial.subjects.classes().len()
     } else {
@@ -71,7 +72,7 @@ pub(crate) fn rates(trial: &Trial<'_>, quantity: &MeasureStyle) -> Vec<Point> {
     let at_most = POINTS_OF_FIGURE / (series * tables.len()).max(1);
     let mut points = Vec::new();
     for (number, repeat, table) in tables {
-        let curves = curves(table, quantity.columns);
+        let curves = curves(table, measure.columns());
         let longest =
             curves.values().max_by_key(|c| c.count(repeat.released_ns, repeat.stopped_ns));
         let Some(bins) = longest.and_then(|curve| Bins::new(repeat, curve, at_most)) else {
@@ -79,8 +80,8 @@ pub(crate) fn rates(trial: &Trial<'_>, quantity: &MeasureStyle) -> Vec<Point> {
         };
         for (seconds, from, to) in bins.iter() {
             let values = trial.subjects.0.iter().filter_map(|subject| {
-                let rate = quantity.value(curves.get(&subject.name)?, from, to)?;
-                Some((subject.name.clone(), subject.class(), rate * quantity.scale))
+                let rate = measure_style::value(measure, curves.get(&subject.name)?, from, to)?;
+                Some((subject.name.clone(), subject.class(), rate * measure.scale()))
             });
             let at = Point {
                 repeat: number,
@@ -137,12 +138,12 @@ pub(crate) fn mean_rates(
     over_windows(trial, source, columns, Curve::rate)
 }
 
-/// The mean of a quantity of every measured group over the judged windows of all repeats, in
+/// The mean of a measure of every measured group over the judged windows of all repeats, in
 /// units of its measure.
-pub(crate) fn means(trial: &Trial<'_>, quantity: &MeasureStyle) -> BTreeMap<String, f64> {
-    let of = |curve: &Curve, from, to| quantity.value(curve, from, to);
-    let mut means = over_windows(trial, quantity.source, quantity.columns, of);
-    means.values_mut().for_each(|mean| *mean *= quantity.scale);
+pub(crate) fn means(trial: &Trial<'_>, measure: Measure) -> BTreeMap<String, f64> {
+    let of = |curve: &Curve, from, to| measure_style::value(measure, curve, from, to);
+    let mut means = over_windows(trial, measure.source(), measure.columns(), of);
+    means.values_mut().for_each(|mean| *mean *= measure.scale());
     means
 }
 

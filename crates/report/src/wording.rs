@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_terms::{Measure, RelationKind};
 use assay_verdict::wording::levels;
 use assay_verdict::{
     FleetPromise, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict,
@@ -59,7 +60,7 @@ pub(crate) fn meaning(judgement: &Judgement, trials: &[Trial<'_>]) -> &'static s
         }
         Verdict::Kept => "The machine was divided as promised.",
         Verdict::Broken => "The machine was not divided as promised.",
-        Verdict::Undecided => "More time or more repeats are needed to tell.",
+        Verdict::Undecided => "These repeats leave it open; more may tell.",
         Verdict::Void => "This run could not have shown whether the promise holds.",
     }
 }
@@ -82,7 +83,9 @@ pub(crate) fn varying(trial: &BTreeMap<String, Value>, all: &[&BTreeMap<String, 
 
 /// Whether a promise is about shares, not rates.
 pub(crate) fn is_about_shares(promise: &PromiseJudgement) -> bool {
-    matches!(promise.is.as_str(), "proportional" | "equal") && !is_metric(&promise.measure)
+    // Of metrics, what other tools measured too, only `proportional` is about shares.
+    RelationKind::parse(&promise.is).is_some_and(RelationKind::divides)
+        && (promise.is == "proportional" || !is_metric(&promise.measure))
 }
 
 /// Whether a measure is a workload metric and not a kernel counter.
@@ -128,9 +131,9 @@ fn promise_text(measure: &str, is: &str, to: Option<&str>, within: f64, confiden
 fn limit(measure: &str, bound: &str) -> String {
     bound.parse::<f64>().map_or_else(
         |_| bound.to_owned(),
-        |number| match measure {
-            "memory.current" | "memory.dirty" => Unit::for_rate(measure, number).with_label(number),
-            _ if is_metric(measure) => number::four(number),
+        |number| match Measure::parse(measure) {
+            Some(gauge) if gauge.is_gauge() => Unit::for_rate(measure, number).with_label(number),
+            None if is_metric(measure) => number::four(number),
             _ => format!("{bound} per second"),
         },
     )
@@ -167,13 +170,39 @@ pub(crate) fn unbroken(text: &str) -> String {
 }
 
 /// `1.2 % (0.8 to 1.9 %)`.
-pub(crate) fn error_interval(interval: Interval) -> String {
-    format!(
-        "{} % ({} to {} %)",
-        number::percent(interval.value, 1),
-        number::percent(interval.low, 1),
-        number::percent(interval.high, 1)
-    )
+pub(crate) fn error_interval(Interval { value, low, high }: Interval) -> String {
+    let value = number::percent(value, 1);
+    match high.is_finite() {
+        true => {
+            format!("{value} % ({} to {} %)", number::percent(low, 1), number::percent(high, 1))
+        }
+        false => format!("{value} % (no interval)"),
+    }
+}
+
+/// The same of so many repeats: a single one shows only the noise within its own window.
+pub(crate) fn error_of(interval: Interval, repeats: usize) -> String {
+    let text = error_interval(interval);
+    match text.strip_suffix(" %)") {
+        Some(text) if repeats < 2 => format!("{text} %, given the window's noise)"),
+        _ => text,
+    }
+}
+
+/// The largest error of a promise.
+pub(crate) fn worst_error(judged: &TrialJudgement, promise: &PromiseJudgement) -> Option<String> {
+    Some(error_of(promise.worst_error?, repeats(judged, promise)))
+}
+
+/// What the intervals of a promise's groups are: with one repeat the noise within its window, which
+/// says nothing about other runs.
+pub(crate) fn interval(judged: &TrialJudgement, promise: &PromiseJudgement) -> &'static str {
+    if repeats(judged, promise) < 2 { "noise" } else { "interval" }
+}
+
+/// The repeats behind the numbers of a promise; those of a void trial may not count.
+fn repeats(judged: &TrialJudgement, promise: &PromiseJudgement) -> usize {
+    promise.was.as_ref().map_or(judged.repeats, |was| was.repeats)
 }
 
 /// The total rate of a promise with its unit.

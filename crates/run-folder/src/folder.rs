@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
+use crate::json::parse_json;
 use crate::limit;
 use crate::manifest::Manifest;
 use crate::schema;
@@ -167,7 +168,7 @@ impl RunFolder {
     /// Reads a JSON document.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, Error> {
         let text = self.text(name)?;
-        serde_json::from_str(&text).map_err(|cause| Error::new("read", &self.file(name), &cause))
+        parse_json(&text).map_err(|cause| Error::new("read", &self.file(name), &cause))
     }
 
     /// Replaces a whole file atomically: readers and a restart after a crash see the old text or the new one,

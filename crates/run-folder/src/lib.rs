@@ -22,13 +22,17 @@ mod footer;
 mod guard;
 mod guest;
 mod ipc;
+mod json;
 mod limit;
 mod manifest;
 mod merge_samples;
 mod overrides;
+mod pages;
 mod parquet;
 mod placement;
+mod promise;
 mod recover;
+mod repeat;
 mod repeat_id;
 mod rows;
 mod run;
@@ -48,6 +52,7 @@ pub use event::{Event, EventLog, parse_events, read_events};
 pub use folder::RunFolder;
 pub use guard::is_guarded;
 pub use guest::Guest;
+pub use json::{check_json_output, parse_json};
 pub use merge_samples::{Merged, merge_samples};
 pub use overrides::{LimitReading, OverridesRecord, ThreadReading};
 pub use placement::{CounterSpan, NodeCounts, PlacementReading, PlacementRecord};
@@ -61,10 +66,13 @@ pub use stream::{SampleStream, read_growing, read_tables, to_parquet};
 pub use summary::{RunSummary, Stamp, State, stamp, summarize};
 
 pub use manifest::{
-    Change, DiskRecord, Drift, EveryRecord, Fault, GroupRecord, IoClass, KnobRecord, Latency,
-    LooksRecord, Manifest, Phase, PromiseRecord, QueueReading, Reading, Recording, RelationRecord,
-    RepeatRecord, SamplerCost, SourceCost, StopRecord, TimedReading, TrialRecord, WarmUpRecord,
-    WatchCost, WorkloadRecord, WorkloadResult,
+    Change, DiskRecord, GroupRecord, IoClass, KnobRecord, LooksRecord, Manifest, Recording,
+    StopRecord, TrialRecord, WarmUpRecord, WorkloadRecord,
+};
+pub use promise::{EveryRecord, PromiseRecord, RelationRecord};
+pub use repeat::{
+    Drift, Fault, Latency, Phase, QueueReading, Reading, RepeatRecord, SamplerCost, SourceCost,
+    TimedReading, WatchCost, WorkloadResult,
 };
 pub use table::{Column, Table};
 pub use tail::{SampleFile, Tail, sample_files};

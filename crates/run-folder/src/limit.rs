@@ -8,11 +8,23 @@ use std::sync::LazyLock;
 /// Bytes of a document: a manifest, a verdict, events. A trial of a hundred groups has some 100 kB.
 const DOCUMENT: u64 = 256 << 20;
 
+/// Values of a JSON document, which take some hundred bytes each in memory. A manifest has one per 35 bytes.
+const JSON_VALUES: usize = 1 << 21;
+
+/// Values of a JSON document that a workload printed: fio prints some five hundred for each job.
+pub(crate) const OUTPUT_VALUES: usize = 1 << 20;
+
 /// Bytes of a stream of samples, which is read into memory whole.
 const STREAM: u64 = 4 << 30;
 
 /// Bytes of the footer of a Parquet file: some 150 for each column of each row group.
 const FOOTER: u64 = 16 << 20;
+
+/// Bytes of one column in one row group of a Parquet file. Those written here have a million rows at most.
+pub(crate) const CHUNK: u64 = 256 << 20;
+
+/// Bytes of the names of rows decoded at once.
+pub(crate) const BATCH_NAMES: usize = 64 << 20;
 
 /// Counters of a source.
 pub(crate) const COLUMNS: usize = 4096;
@@ -46,6 +58,10 @@ static LIFTED: LazyLock<bool> =
 
 pub(crate) fn document() -> u64 {
     if *LIFTED { u64::MAX } else { DOCUMENT }
+}
+
+pub(crate) fn json_values() -> usize {
+    if *LIFTED { usize::MAX } else { JSON_VALUES }
 }
 
 pub(crate) fn stream() -> u64 {

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt32Array, new_null_array};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use assay_files::Dir;
 use parquet::arrow::ArrowWriter;
@@ -28,6 +28,12 @@ const ROW_GROUP_BYTES: usize = 128 << 20;
 
 /// Rows read at once.
 const BATCH: usize = 1 << 14;
+
+/// Counters of one source of one run: each gives a column to every row of all runs.
+const COUNTERS: usize = 1024;
+
+/// Values widened to the columns of all runs at once, 8 bytes each.
+const CELLS: usize = 1 << 23;
 
 /// Result of a merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -79,17 +85,15 @@ impl Piece<'_> {
         Batches::open(self.folder.read(&self.name)?, &self.path(), BATCH)
     }
 
-    /// A batch of this file, extended to the columns of all hosts.
-    fn widened(
-        &self,
-        batch: &RecordBatch,
-        schema: &SchemaRef,
-        budget: &mut Budget,
-    ) -> Result<RecordBatch, Error> {
+    /// A batch of this file, if it is sound and within the budget of its run.
+    fn checked(&self, batch: RecordBatch, budget: &mut Budget) -> Result<RecordBatch, Error> {
         let path = self.path();
         budget.take(batch.num_rows(), batch.num_columns(), &path)?;
-        subjects(batch).map_err(|why| damaged(&path, &why))?;
-        widen(self, batch, schema).map_err(|cause| damaged(&path, &cause))
+        subjects(&batch).map_err(|why| damaged(&path, &why))?;
+        if [0, 1].iter().any(|index| batch.column(*index).null_count() > 0) {
+            return Err(damaged(&path, &"a row has no time or no subject"));
+        }
+        Ok(batch)
     }
 }
 
@@ -165,11 +169,16 @@ fn merge_source(
         let budget = &mut budgets[piece.run];
         let Some(batches) = or_left_out(piece.batches(), left_out) else { continue };
         for batch in batches {
-            let wide = batch.and_then(|batch| piece.widened(&batch, &schema, budget));
+            let batch = batch.and_then(|batch| piece.checked(batch, budget));
             // Rows before the error are valid and stay.
-            let Some(wide) = or_left_out(wide, left_out) else { break };
-            rows += wide.num_rows() as u64;
-            writer.write(&wide).map_err(|cause| failed(&cause))?;
+            let Some(batch) = or_left_out(batch, left_out) else { break };
+            rows += batch.num_rows() as u64;
+            let at_once = (CELLS / schema.fields().len()).max(1);
+            for begin in (0..batch.num_rows()).step_by(at_once) {
+                let part = batch.slice(begin, at_once.min(batch.num_rows() - begin));
+                let wide = widen(piece, &part, &schema).map_err(|cause| failed(&cause))?;
+                writer.write(&wide).map_err(|cause| failed(&cause))?;
+            }
         }
     }
     writer.into_inner().map_err(|cause| failed(&cause))?.commit()?;
@@ -182,6 +191,7 @@ fn readable<'p, 'r>(
     left_out: &mut LeftOut,
 ) -> (Vec<&'p Piece<'r>>, Vec<String>) {
     let (mut whole, mut counters, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let mut by_run: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
     for piece in pieces {
         let Some(batches) = or_left_out(piece.batches(), left_out) else { continue };
         // Its column would collide with one that is added to every row.
@@ -189,6 +199,15 @@ fn readable<'p, 'r>(
             left_out.push((piece.path(), format!("it has a counter named `{name}`")));
             continue;
         }
+        let of_run = by_run.entry(piece.run).or_default();
+        let fresh: BTreeSet<&str> =
+            batches.counters().filter(|name| !of_run.contains(*name)).collect();
+        if of_run.len() + fresh.len() > COUNTERS {
+            let why = format!("the files up to this one have more than {COUNTERS} counters");
+            left_out.push((piece.path(), why));
+            continue;
+        }
+        of_run.extend(fresh.into_iter().map(str::to_owned));
         for name in batches.counters() {
             if known.insert(name.to_owned()) {
                 counters.push(name.to_owned());

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::footer;
 use crate::guard::guarded;
 use crate::limit;
+use crate::pages;
 
 /// The batches of one file.
 pub(crate) struct Batches {
@@ -29,7 +30,7 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    /// Opens a file; one that does not hold samples is refused.
+    /// Opens a file, to be read in batches of at most `rows`; one that does not hold samples is refused.
     pub(crate) fn open(file: File, path: &Path, rows: usize) -> Result<Self, Error> {
         let bytes = file.metadata().map_err(|cause| Error::io("stat", path, &cause))?.len();
         let cells = limit::cells(bytes);
@@ -38,7 +39,8 @@ impl Batches {
             let options = ArrowReaderOptions::new()
                 .with_skip_arrow_metadata(true)
                 .with_parquet_schema(footer::schema(&file, path)?);
-            let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options)
+            let same = file.try_clone().map_err(|cause| Error::io("read", path, &cause))?;
+            let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(same, options)
                 .map_err(|cause| damaged(path, &cause))?;
             let schema = SchemaRef::clone(builder.schema());
             check(&schema).map_err(|why| damaged(path, &why))?;
@@ -49,6 +51,8 @@ impl Batches {
             if declared.saturating_mul(schema.fields().len() as u64) > cells {
                 return Err(too_much(path));
             }
+            let longest = pages::check(&file, builder.metadata(), path)?;
+            let rows = rows.min(limit::BATCH_NAMES / longest.max(1));
             let reader =
                 builder.with_batch_size(rows).build().map_err(|cause| damaged(path, &cause))?;
             Ok((reader, schema))

@@ -1,11 +1,13 @@
 //! A recorded run, loaded whole.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use crate::budget::Budget;
 use crate::error::Error;
 use crate::folder::RunFolder;
-use crate::manifest::{Manifest, RepeatRecord};
+use crate::manifest::Manifest;
+use crate::repeat::RepeatRecord;
 use crate::stream::tables_in;
 use crate::table::Table;
 
@@ -60,9 +62,10 @@ pub fn unlisted_samples(folder: &RunFolder, manifest: &Manifest) -> Result<Vec<S
         Err(error) if error.is_missing() => return Ok(Vec::new()),
         dir => dir?.names()?,
     };
-    let repeats = || manifest.trials.iter().flat_map(|trial| &trial.repeats);
+    let repeats = manifest.trials.iter().flat_map(|trial| &trial.repeats);
+    let listed: HashSet<&str> = repeats.map(|repeat| repeat.samples.as_str()).collect();
     let names = names.into_iter().map(|name| name.to_string_lossy().into_owned());
-    Ok(names.filter(|name| repeats().all(|repeat| repeat.samples != *name)).collect())
+    Ok(names.filter(|name| !listed.contains(name.as_str())).collect())
 }
 
 #[cfg(test)]
@@ -139,6 +142,24 @@ mod tests {
         let folder = RunFolder::open(place.path()).unwrap();
         let error = folder.read_json::<serde_json::Value>("tune.json").unwrap_err().to_string();
         assert!(error.contains("recursion limit") && error.contains("tune.json"), "{error}");
+    }
+
+    /// Four megabytes of text that would be hundreds of megabytes in memory.
+    #[test]
+    fn json_with_too_many_values_is_an_error() {
+        let place = run();
+        let many = format!("[{}0]", "0,".repeat(1 << 21));
+        fs::write(place.path().join("tune.json"), &many).unwrap();
+        let folder = RunFolder::open(place.path()).unwrap();
+        let error = folder.read_json::<serde_json::Value>("tune.json").unwrap_err().to_string();
+        assert!(error.contains("tune.json") && error.contains("2097152 values"), "{error}");
+        assert!(error.contains("line 1") && error.contains("ASSAY_UNLIMITED"), "{error}");
+        let text = MANIFEST.replacen('{', &format!("{{\"x\": {many},"), 1);
+        fs::write(place.path().join("manifest.json"), text).unwrap();
+        let error = Run::load(place.path()).unwrap_err().to_string();
+        assert!(error.contains("manifest.json") && error.contains("2097152 values"), "{error}");
+        let state = crate::summary::summarize(place.path()).state;
+        assert!(format!("{state:?}").contains("2097152 values"), "{state:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A directory of runs: `runs/`.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -9,7 +9,6 @@ use rustix::io::Errno;
 use assay_files::Dir;
 
 use crate::error::Error;
-use crate::limit;
 use crate::summary::{RunSummary, Stamp, stamp_of, summarize_dir, unreadable};
 
 /// A directory of runs, locked against updates by other processes.
@@ -59,9 +58,10 @@ impl RunsDir {
         summary_in(&self.dir, run)
     }
 
-    /// The text of a document beside the runs.
-    pub fn text(&self, name: &str) -> Result<String, Error> {
-        Ok(self.dir.text(name, limit::document())?)
+    /// The directory itself.
+    #[must_use]
+    pub fn dir(&self) -> &Dir {
+        &self.dir
     }
 
     /// Replaces a whole file beside the runs.
@@ -89,17 +89,18 @@ fn wait_for_lock(folder: &Dir, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// All runs in a directory, finished or only begun, in order of names.
-pub fn runs(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    let names = names(&Dir::open(path)?)?;
-    Ok(names.into_iter().map(|name| path.join(name)).collect())
+/// The names of all runs in a directory, finished or only begun, in order.
+pub fn runs(folder: &Dir) -> Result<Vec<OsString>, Error> {
+    names(folder)
 }
 
-/// The same with the summary of each run.
-pub fn summaries(path: &Path) -> Result<Vec<(PathBuf, RunSummary)>, Error> {
-    let folder = Dir::open(path)?;
-    let with_summary = |name: OsString| (path.join(&name), summary_in(&folder, &name));
-    Ok(names(&folder)?.into_iter().map(with_summary).collect())
+/// Each run in a directory, open, with its summary, in order of names.
+pub fn summaries(folder: &Dir) -> Result<impl Iterator<Item = (Dir, RunSummary)>, Error> {
+    let open = |name: OsString| folder.dir(name).ok();
+    Ok(names(folder)?.into_iter().filter_map(open).map(|run| {
+        let summary = summarize_dir(&run);
+        (run, summary)
+    }))
 }
 
 fn summary_in(folder: &Dir, name: &OsStr) -> RunSummary {
@@ -166,8 +167,9 @@ mod tests {
         for part in ["samples", "logs"] {
             fs::create_dir(own_runs.join("run").join(part)).unwrap();
         }
-        assert_eq!(runs(&own_runs).unwrap(), [own_runs.join("run")]);
-        let listed = summaries(&own_runs).unwrap();
+        let folder = Dir::open(&own_runs).unwrap();
+        assert_eq!(runs(&folder).unwrap(), ["run"]);
+        let listed: Vec<_> = summaries(&folder).unwrap().collect();
         assert!(listed.len() == 1 && listed[0].1.study.is_empty(), "{listed:?}");
         // A run that is replaced by a link between two reads.
         let runs_dir = RunsDir::lock(&own_runs).unwrap();

@@ -6,6 +6,7 @@ use std::path::{Component, Path};
 use serde::Deserialize;
 
 use crate::error::Error;
+use crate::json::parse_json;
 use crate::manifest::Manifest;
 
 /// The version of the run folder's format that this version writes, and the newest it reads.
@@ -24,7 +25,7 @@ struct Origin {
 /// Parses a manifest. The version is checked first: a newer format may lack fields that this one requires,
 /// and "missing field" would be a misleading error.
 pub fn parse(text: &str, path: &Path) -> Result<Manifest, Error> {
-    let origin: Origin = serde_json::from_str(text).map_err(|cause| damaged(path, &cause))?;
+    let origin: Origin = parse_json(text).map_err(|cause| damaged(path, &cause))?;
     check(&origin, path)?;
     let manifest: Manifest = serde_json::from_str(text).map_err(|cause| damaged(path, &cause))?;
     let mut samples_folders = HashSet::new();

@@ -3,6 +3,7 @@
 //! The stream is append-only and every batch is self-contained, so a killed run loses at most the batch being
 //! written.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,12 +20,10 @@ use crate::arrow::{Assembler, damaged, schema, to_batch};
 use crate::budget::Budget;
 use crate::error::Error;
 use crate::ipc::BatchWriter;
-use crate::limit;
 use crate::parquet::Batches;
-use crate::recover;
 use crate::rows::RowBuffer;
 use crate::table::Table;
-use crate::tail::source_of;
+use crate::tail::{Tail, source_of};
 
 /// The stream of one source in one repeat.
 pub struct SampleStream {
@@ -84,14 +83,15 @@ pub fn read_tables(folder: &Path) -> Result<Vec<Table>, Error> {
 /// The same for an open folder, within a budget.
 pub(crate) fn tables_in(dir: &Dir, budget: &mut Budget) -> Result<Vec<Table>, Error> {
     let mut tables = Vec::new();
+    let mut converted = HashSet::new();
     for name in files(dir, "parquet")? {
         tables.push(read_parquet(dir, &name, budget)?);
+        converted.insert(source_of(&name));
     }
     for name in files(dir, "arrows")? {
         // Both exist if the run was killed between writing the one and removing the other.
-        let table = read_stream(dir, &name, budget)?;
-        if !tables.iter().any(|known| known.source == table.source) {
-            tables.push(table);
+        if !converted.contains(&source_of(&name)) {
+            tables.push(read_stream(dir, &name, budget)?);
         }
     }
     Ok(tables)
@@ -108,24 +108,26 @@ pub fn read_growing(folder: &Path, source: &str) -> Result<Option<Table>, Error>
 
 /// Every readable batch of a stream.
 fn read_stream(dir: &Dir, name: &Path, budget: &mut Budget) -> Result<Table, Error> {
-    let bytes = dir.bytes(name, limit::stream())?;
-    assemble(&dir.path().join(name), recover::batches(&bytes).map(Ok), budget)
+    let path = dir.path().join(name);
+    let mut assembler = Assembler::new(&source_of(name));
+    let mut take = |batch: &RecordBatch| {
+        append(&mut assembler, batch, budget, &path)?;
+        Ok(true)
+    };
+    Tail::open(dir, name)?.each_batch(&mut take)?;
+    Ok(assembler.finish())
 }
 
-/// Assembles all batches of a file into a table.
-fn assemble(
-    path: &Path,
-    batches: impl Iterator<Item = Result<RecordBatch, Error>>,
+/// Appends a batch of a file to its table, within the budget.
+fn append(
+    assembler: &mut Assembler,
+    batch: &RecordBatch,
     budget: &mut Budget,
-) -> Result<Table, Error> {
-    let mut assembler = Assembler::new(&source_of(path));
-    for batch in batches {
-        let batch = batch?;
-        budget.take(batch.num_rows(), batch.num_columns(), path)?;
-        let names = assembler.append(&batch).map_err(|cause| damaged(path, &cause))?;
-        budget.take_names(names, path)?;
-    }
-    Ok(assembler.finish())
+    path: &Path,
+) -> Result<(), Error> {
+    budget.take(batch.num_rows(), batch.num_columns(), path)?;
+    let names = assembler.append(batch).map_err(|cause| damaged(path, &cause))?;
+    budget.take_names(names, path)
 }
 
 /// Rows read at once.
@@ -133,7 +135,11 @@ const ROWS: usize = 1 << 16;
 
 fn read_parquet(dir: &Dir, name: &Path, budget: &mut Budget) -> Result<Table, Error> {
     let path = dir.path().join(name);
-    assemble(&path, Batches::open(dir.read(name)?, &path, ROWS)?, budget)
+    let mut assembler = Assembler::new(&source_of(name));
+    for batch in Batches::open(dir.read(name)?, &path, ROWS)? {
+        append(&mut assembler, &batch?, budget, &path)?;
+    }
+    Ok(assembler.finish())
 }
 
 /// Writes a table as Parquet. Counters and times grow slowly, so their differences are stored. The file is

@@ -6,6 +6,7 @@ use std::time::UNIX_EPOCH;
 use assay_files::Dir;
 use serde::{Deserialize, Serialize};
 
+use crate::json::parse_json;
 use crate::limit;
 use crate::schema::SCHEMA;
 
@@ -129,7 +130,7 @@ pub fn summarize(folder: &Path) -> RunSummary {
 /// The same for an open folder.
 pub(crate) fn summarize_dir(folder: &Dir) -> RunSummary {
     match folder.text("manifest.json", limit::document()) {
-        Ok(text) => match serde_json::from_str::<Manifest>(&text) {
+        Ok(text) => match parse_json::<Manifest>(&text) {
             Ok(manifest) => from_manifest(manifest, folder),
             Err(cause) if cause.is_eof() => {
                 unreadable("manifest.json ends in the middle".to_owned())
@@ -161,7 +162,7 @@ fn from_manifest(manifest: Manifest, folder: &Dir) -> RunSummary {
     let last = ran().map(|repeat| repeat.stopped_ns).max();
     let seconds = first.zip(last).map(|(first, last)| (last - first) as f64 * 1e-9);
     let judged = folder.text("verdict.json", limit::document()).ok();
-    let judged: Option<Judged> = judged.and_then(|text| serde_json::from_str(&text).ok());
+    let judged: Option<Judged> = judged.and_then(|text| parse_json(&text).ok());
     let host = manifest.host.as_ref();
     RunSummary {
         state,

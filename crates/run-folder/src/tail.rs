@@ -14,7 +14,7 @@ use crate::budget::Budget;
 use crate::error::Error;
 use crate::limit;
 use crate::parquet::Batches;
-use crate::recover::{self, Growing};
+use crate::recover::Growing;
 use crate::table::Table;
 
 /// Rows of one batch: about a megabyte with ten columns of eight bytes.
@@ -23,7 +23,7 @@ const ROWS: usize = 1 << 14;
 /// Bytes read at once from a growing stream.
 const PIECE: u64 = 16 << 20;
 
-/// Follows a growing stream.
+/// Reads a stream piece by piece, also while it grows.
 pub struct Tail {
     file: File,
     growing: Growing,
@@ -56,17 +56,9 @@ impl Tail {
         take: &mut dyn FnMut(Table) -> bool,
     ) -> Result<(), Error> {
         loop {
-            let mut fresh = Vec::new();
-            let read = Read::by_ref(&mut self.file).take(PIECE).read_to_end(&mut fresh);
-            read.map_err(|cause| Error::io("read", &self.path, &cause))?;
+            let fresh = self.piece()?;
             if fresh.is_empty() {
                 return Ok(());
-            }
-            // A sparse file can be of any length without using disk space.
-            self.bytes += fresh.len() as u64;
-            if self.bytes > limit::stream() {
-                let why = format!("it is longer than {} bytes", limit::stream());
-                return Err(Error::new("read", &self.path, &why));
             }
             for batch in self.growing.add(&fresh) {
                 budget.take(batch.num_rows(), batch.num_columns(), &self.path)?;
@@ -75,6 +67,41 @@ impl Tail {
                 }
             }
         }
+    }
+
+    /// Passes every readable batch of a stream that has ended to `take`, in order, until that returns
+    /// `false`. No more of the file is in memory than one piece and one batch.
+    pub(crate) fn each_batch(
+        mut self,
+        take: &mut dyn FnMut(&RecordBatch) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        loop {
+            let fresh = self.piece()?;
+            let is_end = fresh.is_empty();
+            let batches = if is_end { self.growing.finish() } else { self.growing.add(&fresh) };
+            for batch in batches {
+                if !take(&batch)? {
+                    return Ok(());
+                }
+            }
+            if is_end {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The next bytes of the file; none at its end.
+    fn piece(&mut self) -> Result<Vec<u8>, Error> {
+        let mut fresh = Vec::new();
+        let read = Read::by_ref(&mut self.file).take(PIECE).read_to_end(&mut fresh);
+        read.map_err(|cause| Error::io("read", &self.path, &cause))?;
+        // A sparse file can be of any length without using disk space.
+        self.bytes += fresh.len() as u64;
+        if self.bytes > limit::stream() {
+            let why = format!("it is longer than {} bytes", limit::stream());
+            return Err(Error::new("read", &self.path, &why).with_hint(limit::HOW_TO_LIFT));
+        }
+        Ok(fresh)
     }
 
     /// Bytes held back until the rest of their batch arrives.
@@ -127,14 +154,7 @@ impl SampleFile {
             Ok(take(table(&self.source, batch, &path)?))
         };
         if self.is_stream {
-            // The complete batches of a truncated or damaged stream are read.
-            let bytes = folder.bytes(&self.name, limit::stream())?;
-            for batch in recover::batches(&bytes) {
-                if !hand_over(&batch)? {
-                    break;
-                }
-            }
-            return Ok(());
+            return Tail::open(folder, Path::new(&self.name))?.each_batch(&mut hand_over);
         }
         for batch in Batches::open(folder.read(&self.name)?, &path, ROWS)? {
             if !hand_over(&batch?)? {

@@ -1,5 +1,9 @@
 //! Samples of many runs are merged into one file per source, in bounded memory.
-#![allow(clippy::unwrap_used, reason = "a failure in a shared helper is a failure of the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failure in a shared helper is a failure of the test"
+)]
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -60,6 +64,44 @@ fn rows_of_all_hosts_are_in_one_file_and_missing_counters_are_null() {
     assert_eq!(trial.as_any().downcast_ref::<UInt32Array>().unwrap().value(4), 1);
     assert_eq!(number("read_bytes").iter().collect::<Vec<_>>()[2..4], [Some(20), None]);
     assert_eq!(number("write_bytes").iter().collect::<Vec<_>>()[2..4], [None, Some(0)]);
+}
+
+/// Samples of one row with this many counters, in this repeat.
+fn wide(run: &Path, repeat: u32, names: impl Iterator<Item = String>) {
+    let samples = run.join(format!("samples/trial-01-repeat-{repeat:02}"));
+    fs::create_dir_all(&samples).unwrap();
+    let names: Vec<String> = names.collect();
+    let columns = names.iter().map(|name| Column { name: name.clone(), values: vec![Some(1)] });
+    let table = Table {
+        source: "io".to_owned(),
+        time_ns: vec![1],
+        subject: vec![0],
+        subjects: vec!["task1".to_owned()],
+        columns: columns.collect(),
+    };
+    let mut stream = SampleStream::create(&samples, "io", &names).unwrap();
+    stream.append(&table).unwrap();
+    stream.finish().unwrap();
+    to_parquet(&samples).unwrap();
+}
+
+/// Every row of every host gets the columns of all.
+#[test]
+fn one_host_cannot_add_columns_without_end() {
+    let place = tempfile::tempdir().unwrap();
+    let runs = [
+        ("a".to_owned(), run(place.path(), "one", "read_bytes", 1)),
+        ("b".to_owned(), run(place.path(), "two", "read_bytes", 3)),
+    ];
+    let names = |from: u32| (from..from + 600).map(|number| format!("c{number}"));
+    wide(&runs[0].1, 3, names(0));
+    wide(&runs[0].1, 4, names(600));
+    let out = place.path().join("out");
+    let merged = merge_samples(&runs, &Dir::make_all(&out).unwrap()).unwrap();
+    assert_eq!(merged.rows["io"], 5, "the rows of all other files");
+    let [(path, why)] = merged.left_out.as_slice() else { panic!("{:?}", merged.left_out) };
+    assert_eq!(*path, runs[0].1.join("samples/trial-01-repeat-04/io.parquet"));
+    assert!(why.contains("1024 counters"), "{why}");
 }
 
 #[test]

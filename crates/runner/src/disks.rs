@@ -13,7 +13,7 @@ use assay_workload::fio::Target;
 
 use crate::failure::Failure;
 use crate::run::{Context, fraction};
-use crate::start::{find_place, remove_place};
+use crate::start::{find_data_location, remove_data_location};
 
 /// Mount point of file systems (hier(7)): only root can rename its parents, while the run folder's parents
 /// may belong to users.
@@ -25,7 +25,7 @@ pub(crate) struct Disks {
     /// Ledger position after the disks were made and before their queues were set.
     made: Mark,
     planned: Vec<DiskPlan>,
-    /// Data locations of the last trial: disk, workload, place.
+    /// Data locations of the last trial: disk, workload, plan.
     used: Vec<(usize, String, StoragePlan)>,
     ready: Vec<ScratchDisk>,
 }
@@ -46,7 +46,7 @@ impl Disks {
         slot: RepeatId,
         trial: &Trial,
     ) -> Result<(), Failure> {
-        let used = std::mem::replace(&mut self.used, places(trial));
+        let used = std::mem::replace(&mut self.used, data_locations(trial));
         if self.planned == trial.disks {
             return self.clear(&used);
         }
@@ -81,11 +81,11 @@ impl Disks {
     /// Removes data of other trials that this one does not use at the same place with the same plan: files of
     /// 16 groups beside those of 4 could fill a disk. Data at an unchanged place is reused.
     fn clear(&self, used: &[(usize, String, StoragePlan)]) -> Result<(), Failure> {
-        for place in used.iter().filter(|place| !self.used.contains(place)) {
-            let (disk, workload, plan) = place;
+        for location in used.iter().filter(|location| !self.used.contains(location)) {
+            let (disk, workload, plan) = location;
             let Some(disk) = self.ready.get(*disk) else { continue };
-            if let Target::Directory { path, .. } = find_place(plan, disk, workload)? {
-                remove_place(Path::new(&path))?;
+            if let Target::Directory { path, .. } = find_data_location(plan, disk, workload)? {
+                remove_data_location(Path::new(&path))?;
             }
         }
         Ok(())
@@ -147,12 +147,12 @@ fn checked(path: &Path, trust: Trust) -> Result<PathBuf, Error> {
 }
 
 /// Where the workloads of a trial store their data.
-fn places(trial: &Trial) -> Vec<(usize, String, StoragePlan)> {
+fn data_locations(trial: &Trial) -> Vec<(usize, String, StoragePlan)> {
     let groups = trial.groups.iter().filter_map(|group| Some((group.disk?, group)));
     groups
         .flat_map(|(disk, group)| {
             group.workloads.iter().filter_map(move |workload| {
-                Some((disk, workload.name.clone(), workload.place.clone()?))
+                Some((disk, workload.name.clone(), workload.storage.clone()?))
             })
         })
         .collect()

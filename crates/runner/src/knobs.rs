@@ -21,7 +21,7 @@ pub(crate) fn set_up(
     disks: &[ScratchDisk],
 ) -> Result<Tree, Error> {
     let top = format!("assay-{}", context.request.run_id);
-    let mut tree = Tree::create(&context.root, &mut context.ledger, &trial.homes, &top)?;
+    let mut tree = Tree::create(&context.root, &mut context.ledger, &trial.hierarchies, &top)?;
     if trial.groups.iter().any(|group| group.outside) {
         tree.make_outside(&mut context.ledger)?;
     }

@@ -4,6 +4,7 @@
 //! It contains no statistics and no HTML; its result is a run folder.
 
 mod at_start;
+mod choose_sampler_affinity;
 mod delayed_start;
 mod disks;
 mod failure;
@@ -20,7 +21,6 @@ mod queues;
 mod recording;
 mod repeat;
 mod run;
-mod sampler_affinity;
 mod sampling;
 mod schedule;
 mod settings;

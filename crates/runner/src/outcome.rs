@@ -6,7 +6,7 @@ use assay_cgroup::Tree;
 use assay_plan::{ToolPlan, Trial};
 use assay_run_folder::{Fault, RepeatRecord, WorkloadResult};
 use assay_workload::fio::parse_output;
-use assay_workload::{CapturedOutput, Output};
+use assay_workload::{CapturedOutput, Output, excerpt};
 
 use crate::processes::Process;
 
@@ -29,7 +29,7 @@ pub(crate) fn result(process: &Process) -> WorkloadResult {
         ended_ns: process.ended_ns,
         ..WorkloadResult::default()
     };
-    let last_line = messages.trim().lines().last().map(str::to_owned);
+    let last_line = messages.trim().lines().last().map(|line| excerpt(line).to_owned());
     let ended = process.has_failed().then(|| match (&process.ended, last_line) {
         (Some(ended), Some(last_line)) => format!("{ended}; last output: {last_line}"),
         (ended, _) => ended.clone().unwrap_or_default(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_files::Dir;
+use assay_files::{Caller, Dir};
 use assay_host::find_program;
 use assay_host::ledger::{describe_survivor, is_frozen};
 use assay_kernel::clock::monotonic_ns;
@@ -52,7 +52,9 @@ pub(crate) struct Launch<'l> {
     pub(crate) words: Vec<String>,
     /// Its working directory, which also receives its output.
     pub(crate) folder: Dir,
-    /// The same, relative to the run folder.
+    /// The other user that it is handed over to once our files are in it.
+    pub(crate) hand_over_to: Option<Caller>,
+    /// The folder's path in the run folder.
     pub(crate) log: String,
     /// Number of processes that will arrive at the start barrier; 0 without one.
     pub(crate) jobs: usize,
@@ -93,6 +95,10 @@ impl Process {
                 .map_err(|cause| Error::new("open", launch.folder.path(), &cause))?,
             ToolPlan::Invocation(_) => create(&output)?,
         };
+        // From here on the user may have put something else in the place of any name in it.
+        if let Some(user) = launch.hand_over_to {
+            launch.folder.hand_over(user)?;
+        }
         // The program is looked up here, where relative entries of PATH are ignored.
         let found_program = (!launch.program.contains('/')).then(|| find_program(&launch.program));
         let program = found_program.flatten().unwrap_or_else(|| PathBuf::from(&launch.program));
@@ -280,3 +286,6 @@ pub(crate) fn pause(length: Duration) -> bool {
     std::thread::sleep(length);
     signal::interrupted_by().is_some()
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ use assay_run_folder::{Dropped, Fault, RepeatRecord, StopRecord, to_parquet};
 use assay_sample::{Choice, FirstIo, Outcome, Sampler, prepare_chosen};
 
 use crate::at_start::AtStart;
+use crate::choose_sampler_affinity::choose_sampler_affinity;
 use crate::delayed_start::DelayedStart;
 use crate::failure::Failure;
 use crate::knobs;
@@ -21,8 +22,8 @@ use crate::placement::{Counts, PlacementObserver, narrow};
 use crate::prepare::{self, Prepared};
 use crate::processes::{BEFORE_THE_START, Process, TO_WRITE_RESULTS, stop_all};
 use crate::run::Context;
-use crate::sampler_affinity::sampler_affinity;
-use crate::start::{Starter, empty_places};
+
+use crate::start::{Starter, empty_data_locations};
 use crate::start_barrier::{Arrival, PATIENCE, Release, StartBarrier};
 use crate::stop_rule::Progress;
 use crate::targets::targets;
@@ -99,11 +100,11 @@ impl Repeat<'_, '_> {
         at_start: AtStart,
     ) -> Result<RepeatRecord, Failure> {
         self.phase("start workloads")?;
-        let mut barrier = StartBarrier::open(starter.logs)?;
         if privileges::named(self.trial).next().is_some() {
             starter.logs.allow_traversal()?;
-            barrier.grant_access(&privileges::others(starter.root, self.trial)?)?;
         }
+        let others = privileges::others(starter.root, self.trial)?;
+        let mut barrier = StartBarrier::open(starter.logs, &others)?;
         let counted = Counts::before(starter.root, self.trial);
         let mut processes = self.start(starter)?;
         let arrival = self.wait_for_all(&mut barrier, starter, &mut processes)?;
@@ -155,16 +156,9 @@ impl Repeat<'_, '_> {
         processes: &mut [Process],
     ) -> Result<Arrival, Failure> {
         let observer = &mut *self.context.observer;
-        let members = || starter.tree.all_processes();
-        Ok(barrier.wait_for_all(
-            starter.root,
-            processes,
-            PATIENCE,
-            members,
-            |arrived, expected| {
-                observer.progress(arrived as f64 / expected.max(1) as f64);
-            },
-        )?)
+        Ok(barrier.wait_for_all(starter.root, processes, PATIENCE, |arrived, expected| {
+            observer.progress(arrived as f64 / expected.max(1) as f64);
+        })?)
     }
 
     /// Runs the window. `record` holds what is known of the repeat so far.
@@ -186,7 +180,7 @@ impl Repeat<'_, '_> {
             prepared,
             samples,
             sampling.interval,
-            sampler_affinity(root, tree, &record.cpus),
+            choose_sampler_affinity(root, tree, &record.cpus),
         )?;
         let first_io = FirstIo::prepare(&self.context.root, targets);
         self.phase("run")?;
@@ -238,7 +232,7 @@ impl Repeat<'_, '_> {
 
     /// Removes what the previous repeat left, and runs all preparations.
     fn prepare(&mut self, starter: &Starter<'_>) -> Result<Prepared, Failure> {
-        empty_places(&self.trial.groups, self.disks)?;
+        empty_data_locations(&self.trial.groups, self.disks)?;
         let count = prepare::count(self.trial);
         if count > 0 {
             self.phase("prepare data")?;

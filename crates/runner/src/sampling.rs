@@ -206,7 +206,7 @@ fn repeat(
 
 #[cfg(test)]
 mod tests {
-    use assay_sample::registry::SOURCES;
+    use assay_sample::registry::{Inclusion, SOURCES};
 
     /// The study crate knows sources by name only, since it cannot depend on the sampler.
     #[test]
@@ -217,7 +217,12 @@ mod tests {
             !findings.iter().any(|finding| finding.message.contains("`sources`"))
         };
         for source in SOURCES {
-            assert_eq!(is_accepted(source.name), !source.usual, "{}", source.name);
+            assert_eq!(
+                is_accepted(source.name),
+                source.inclusion != Inclusion::Always,
+                "{}",
+                source.name
+            );
         }
     }
 }

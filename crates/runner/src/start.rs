@@ -12,11 +12,12 @@ use assay_kernel::privileges::User;
 use assay_kernel::{Error, Root};
 use assay_plan::{GroupPlan, Part, StoragePlan, ToolPlan, Trial, WorkloadPlan};
 use assay_workload::Placeholders;
-use assay_workload::fio::{BARRIER_FILE, Target, barrier_command};
+use assay_workload::fio::{Target, barrier_command};
 
 use crate::placement::placement;
 use crate::privileges::may_use;
 use crate::processes::{Launch, Process};
+use crate::start_barrier::fifo_name;
 
 /// fio's job file, in its output folder.
 const JOB: &str = "job.fio";
@@ -74,23 +75,25 @@ impl Starter<'_> {
         let folder = self.logs.make_dir(folder)?;
         let user = self.user_of(group, owner)?;
         let disk = group.disk.map(|index| &self.disks[index]);
-        let place = workload.place.as_ref().zip(disk);
-        let place = place.map(|(place, disk)| find_place(place, disk, owner)).transpose()?;
-        match (&place, &user) {
+        let target = workload.storage.as_ref().zip(disk);
+        let target =
+            target.map(|(storage, disk)| find_data_location(storage, disk, owner)).transpose()?;
+        match (&target, &user) {
             (Some(Target::Directory { path, .. }), _) => {
-                give_place(Path::new(path), user.as_ref())?;
+                hand_over_data_location(Path::new(path), user.as_ref())?;
             }
             (Some(Target::Device { path, .. }), Some(user)) => may_use(Path::new(path), user)?,
             _ => {}
         }
+        let barrier = format!("../{}", fifo_name(user.as_ref()));
         let (program, words, jobs) = match &workload.tool {
             ToolPlan::Fio(job) => {
                 let mut job = job.clone();
-                if let Some(place) = place {
-                    job.set_target(&relative_to_output(folder.path(), self.run, place));
+                if let Some(target) = target {
+                    job.set_target(&relative_to_output(folder.path(), self.run, target));
                 }
                 if at_barrier {
-                    job.set("exec_prerun", barrier_command("../gate"));
+                    job.set("exec_prerun", barrier_command(&barrier));
                 }
                 let written = folder.create(JOB)?.write_all(job.to_job_file().as_bytes());
                 written.map_err(|cause| Error::new("write", &folder.path().join(JOB), &cause))?;
@@ -99,16 +102,14 @@ impl Starter<'_> {
                 ("fio".to_owned(), words.map(str::to_owned).to_vec(), jobs)
             }
             ToolPlan::Invocation(call) => {
-                let barrier = format!("../{BARRIER_FILE}");
-                let placeholders = self.placeholders(group, place)?;
+                let placeholders = self.placeholders(group, target)?;
                 let (program, words) =
                     call.command(&placeholders, at_barrier.then_some(barrier.as_str()));
                 (program, words, 1)
             }
         };
-        if let Some(user) = user.as_ref().filter(|user| !user.is_this_process()) {
-            folder.hand_over(Caller { uid: user.uid, gid: user.gid })?;
-        }
+        let other = user.as_ref().filter(|user| !user.is_this_process());
+        let hand_over_to = other.map(|user| Caller { uid: user.uid, gid: user.gid });
         let launch = Launch {
             workload: &workload.name,
             group: &group.name,
@@ -117,6 +118,7 @@ impl Starter<'_> {
             program,
             words,
             folder,
+            hand_over_to,
             log,
             jobs: if at_barrier { jobs } else { 0 },
         };
@@ -138,14 +140,14 @@ impl Starter<'_> {
     fn placeholders(
         &self,
         group: &GroupPlan,
-        place: Option<Target>,
+        target: Option<Target>,
     ) -> Result<Placeholders, Error> {
         let own = self.cpus.get(&group.name).and_then(Available::value);
         let mut placeholders = Placeholders {
             cpus: Some(own.cloned().unwrap_or_else(|| self.facts.cpus.allowed.to_string())),
             ..Placeholders::default()
         };
-        match place {
+        match target {
             Some(Target::Directory { path, .. }) => {
                 // Tools run in a folder of their own, so they need the absolute path.
                 let absolute = std::fs::canonicalize(&path)
@@ -161,14 +163,19 @@ impl Starter<'_> {
 
 /// Empties the directories that workloads other than fio used in the previous repeat, so that each repeat
 /// starts from the same state. fio lays its files out once and reuses them.
-pub(crate) fn empty_places(groups: &[GroupPlan], disks: &[ScratchDisk]) -> Result<(), Error> {
+pub(crate) fn empty_data_locations(
+    groups: &[GroupPlan],
+    disks: &[ScratchDisk],
+) -> Result<(), Error> {
     for group in groups {
         let Some(disk) = group.disk.map(|index| &disks[index]) else { continue };
         let others = |workload: &&WorkloadPlan| workload.job().is_none();
         for workload in group.workloads.iter().filter(others) {
-            let Some(place) = &workload.place else { continue };
-            if let Target::Directory { path, .. } = find_place(place, disk, &workload.name)? {
-                remove_place(Path::new(&path))?;
+            let Some(storage) = &workload.storage else { continue };
+            if let Target::Directory { path, .. } =
+                find_data_location(storage, disk, &workload.name)?
+            {
+                remove_data_location(Path::new(&path))?;
             }
         }
     }
@@ -176,22 +183,22 @@ pub(crate) fn empty_places(groups: &[GroupPlan], disks: &[ScratchDisk]) -> Resul
 }
 
 /// Opens the directory that holds a data location: a mount point, or a directory of this run.
-fn open_above(place: &Path) -> Result<Dir, Error> {
-    Ok(Dir::open_no_follow(place.parent().unwrap_or(Path::new("/")))?.keeping_owner())
+fn open_above(location: &Path) -> Result<Dir, Error> {
+    Ok(Dir::open_no_follow(location.parent().unwrap_or(Path::new("/")))?.keeping_owner())
 }
 
 /// Removes a data location with its contents.
-pub(crate) fn remove_place(place: &Path) -> Result<(), Error> {
-    open_above(place)?.remove_tree(place.file_name().unwrap_or_default())?;
+pub(crate) fn remove_data_location(location: &Path) -> Result<(), Error> {
+    open_above(location)?.remove_tree(location.file_name().unwrap_or_default())?;
     Ok(())
 }
 
 /// Hands a data location over to the user that a workload runs as. If another user has owned it, it is
 /// recreated even when empty: it may hold links that lead elsewhere, that user may have it open, and its mode
 /// and access lists are under that user's control.
-fn give_place(place: &Path, user: Option<&User>) -> Result<(), Error> {
+fn hand_over_data_location(location: &Path, user: Option<&User>) -> Result<(), Error> {
     let own = rustix::process::geteuid().as_raw();
-    let (above, name) = (open_above(place)?, place.file_name().unwrap_or_default());
+    let (above, name) = (open_above(location)?, location.file_name().unwrap_or_default());
     let mut dir = above.dir(name)?;
     let new_owner = user.map_or(own, |user| user.uid);
     let owner = dir.owner()?;
@@ -207,26 +214,26 @@ fn give_place(place: &Path, user: Option<&User>) -> Result<(), Error> {
 }
 
 /// The path or range of a planned data location on an existing disk.
-pub(crate) fn find_place(
-    place: &StoragePlan,
+pub(crate) fn find_data_location(
+    storage: &StoragePlan,
     disk: &ScratchDisk,
     workload: &str,
 ) -> Result<Target, Error> {
     let device = |path: &Path| Target::Device {
         path: path.display().to_string(),
-        offset: place.offset,
-        size: place.size,
+        offset: storage.offset,
+        size: storage.size,
     };
     let directory = |above: &Path| {
         let path = above.join(workload);
         open_above(&path)?.make_dir(workload)?;
-        Ok(Target::Directory { path: path.display().to_string(), size: place.size })
+        Ok(Target::Directory { path: path.display().to_string(), size: storage.size })
     };
     let missing = |what: &str| {
         let path = Path::new("/dev").join(&disk.device);
         Error::unexpected("find", &path, format!("the disk has no such {what}"))
     };
-    match place.part {
+    match storage.part {
         Part::Device => Ok(device(&disk.device_path)),
         Part::Partition(index) => {
             disk.partitions.get(index).map(|path| device(path)).ok_or_else(|| missing("partition"))
@@ -240,8 +247,8 @@ pub(crate) fn find_place(
 
 /// A directory of the run folder relative to fio's own `folder` in there. This keeps the user's name of the
 /// run folder out of the job file, where ` #` and ` ;` begin a comment and `$` a variable.
-fn relative_to_output(folder: &Path, run: &Path, place: Target) -> Target {
-    let Target::Directory { path, size } = place else { return place };
+fn relative_to_output(folder: &Path, run: &Path, target: Target) -> Target {
+    let Target::Directory { path, size } = target else { return target };
     let inside = Path::new(&path).strip_prefix(run);
     let (Ok(inside), Ok(below)) = (inside, folder.strip_prefix(run)) else {
         return Target::Directory { path, size };
@@ -264,19 +271,22 @@ mod tests {
         }
         let disk = tempfile::tempdir().unwrap();
         let whole = disk.path().canonicalize().unwrap();
-        let place = whole.join("task.reader");
+        let location = whole.join("task.reader");
         let user = User::find(&Root::real(), "65534:65534").unwrap();
-        open_above(&place).unwrap().make_dir("task.reader").unwrap();
-        give_place(&place, Some(&user)).unwrap();
-        std::os::unix::fs::symlink("/etc/shadow", place.join("task.0.0")).unwrap();
-        let uid = || std::os::unix::fs::MetadataExt::uid(&place.metadata().unwrap());
-        give_place(&place, Some(&user)).unwrap();
-        assert!(uid() == 65534 && place.join("task.0.0").is_symlink(), "existing files are kept");
-        give_place(&place, None).unwrap();
-        assert!(uid() == 0 && !place.join("task.0.0").is_symlink());
-        std::fs::write(place.join("file"), "of root").unwrap();
-        give_place(&place, None).unwrap();
-        assert!(place.join("file").exists());
+        open_above(&location).unwrap().make_dir("task.reader").unwrap();
+        hand_over_data_location(&location, Some(&user)).unwrap();
+        std::os::unix::fs::symlink("/etc/shadow", location.join("task.0.0")).unwrap();
+        let uid = || std::os::unix::fs::MetadataExt::uid(&location.metadata().unwrap());
+        hand_over_data_location(&location, Some(&user)).unwrap();
+        assert!(
+            uid() == 65534 && location.join("task.0.0").is_symlink(),
+            "existing files are kept"
+        );
+        hand_over_data_location(&location, None).unwrap();
+        assert!(uid() == 0 && !location.join("task.0.0").is_symlink());
+        std::fs::write(location.join("file"), "of root").unwrap();
+        hand_over_data_location(&location, None).unwrap();
+        assert!(location.join("file").exists());
     }
 
     /// It is empty, but its user can still put something there.
@@ -288,20 +298,20 @@ mod tests {
             return;
         }
         let disk = tempfile::tempdir().unwrap();
-        let place = disk.path().canonicalize().unwrap().join("task.reader");
+        let location = disk.path().canonicalize().unwrap().join("task.reader");
         let second = User::find(&Root::real(), "65533:65533").unwrap();
         for user in [None, Some(&second)] {
-            std::fs::create_dir(&place).unwrap();
-            std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o777)).unwrap();
-            chown(&place, Some(65534), Some(65534)).unwrap();
+            std::fs::create_dir(&location).unwrap();
+            std::fs::set_permissions(&location, std::fs::Permissions::from_mode(0o777)).unwrap();
+            chown(&location, Some(65534), Some(65534)).unwrap();
             // A descriptor kept by the previous user.
-            let kept = std::fs::File::open(&place).unwrap();
-            give_place(&place, user).unwrap();
-            let (now, then) = (place.metadata().unwrap(), kept.metadata().unwrap());
+            let kept = std::fs::File::open(&location).unwrap();
+            hand_over_data_location(&location, user).unwrap();
+            let (now, then) = (location.metadata().unwrap(), kept.metadata().unwrap());
             assert_eq!(now.uid(), user.map_or(0, |user| user.uid));
             assert_eq!(now.mode() & 0o022, 0, "{:o}", now.mode());
             assert_eq!(then.nlink(), 0, "the open descriptor refers to a deleted directory");
-            std::fs::remove_dir(&place).unwrap();
+            std::fs::remove_dir(&location).unwrap();
         }
     }
 

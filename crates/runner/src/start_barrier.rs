@@ -6,7 +6,7 @@ use assay_files::Dir;
 use assay_kernel::clock::{monotonic_ns, process_cpu_ns};
 use assay_kernel::fifo::Fifo;
 use assay_kernel::privileges::User;
-use assay_kernel::process::{send, state, with_real_time_priority};
+use assay_kernel::process::{ProcessHandle, parent, state, with_real_time_priority};
 use assay_kernel::{Error, Root};
 use assay_workload::fio::{BARRIER_FILE, parse_barrier_line};
 use rustix::process::Signal;
@@ -15,8 +15,16 @@ use crate::processes::{Process, pause};
 
 /// The start barrier of one repeat.
 pub(crate) struct StartBarrier {
-    fifo: Fifo,
-    waiting: Vec<u32>,
+    /// One for the workloads of each user, with its name.
+    fifos: Vec<(String, Fifo)>,
+    waiting: Vec<Job>,
+}
+
+/// A process that has reported that it waits.
+struct Job {
+    process: ProcessHandle,
+    /// The id of the workload's process: its own, or that of its parent.
+    workload: u32,
 }
 
 /// How long the barrier waits for jobs that have not arrived.
@@ -57,29 +65,31 @@ pub(crate) enum Arrival {
 }
 
 impl StartBarrier {
-    pub(crate) fn open(folder: &Dir) -> Result<Self, Error> {
-        Fifo::make_in(folder, BARRIER_FILE).map(|fifo| Self { fifo, waiting: Vec::new() })
-    }
-
-    /// Lets these users, none of them root, write to the FIFO: a single user becomes its owner, for several
-    /// it becomes writable by everyone. Only processes in the run's groups are accepted.
-    pub(crate) fn grant_access(&self, users: &[User]) -> Result<(), Error> {
-        match users {
-            [] => Ok(()),
-            [user] => self.fifo.give_to(user.uid),
-            _ => self.fifo.let_others_write(),
+    /// Creates a FIFO for workloads of our own user and one for those of each of `others`. A FIFO belongs to
+    /// its user, and nobody else but root can open it: a process that reads from it or fills it delays its
+    /// writers.
+    pub(crate) fn open(folder: &Dir, others: &[User]) -> Result<Self, Error> {
+        let mut fifos = Vec::new();
+        for user in std::iter::once(None).chain(others.iter().map(Some)) {
+            let name = fifo_name(user);
+            let fifo = Fifo::make_in(folder, &name)?;
+            if let Some(user) = user {
+                fifo.give_to(user.uid)?;
+            }
+            fifos.push((name, fifo));
         }
+        Ok(Self { fifos, waiting: Vec::new() })
     }
 
     /// Waits until all jobs have arrived. A process that ends meanwhile is not waited for: the others still
-    /// run, and its failure is reported with their results. Any writer to the FIFO can name any process, so
-    /// only `members`, those in the run's groups, count.
+    /// run, and its failure is reported with their results. A FIFO's writer can name any process, so only
+    /// workloads and their children count, each for its own workload, and only while they are stopped: nobody
+    /// can delay the start by a false report.
     pub(crate) fn wait_for_all(
         &mut self,
         root: &Root,
         processes: &mut [Process],
         patience: Patience,
-        members: impl Fn() -> Vec<u32>,
         mut on_progress: impl FnMut(usize, usize),
     ) -> Result<Arrival, Error> {
         let began_ns = monotonic_ns();
@@ -88,20 +98,20 @@ impl StartBarrier {
             .map(|process| Expected { id: process.id(), cpu_ns: None, worked_ns: began_ns })
             .collect();
         loop {
-            self.add_arrivals(&members)?;
-            let expected: usize = processes
-                .iter_mut()
-                .filter_map(|process| process.is_running().then_some(process.jobs))
-                .sum();
+            self.add_arrivals(root, processes)?;
+            let mut expected = 0;
+            let mut all_arrived = true;
+            for process in processes.iter_mut().filter_map(running) {
+                expected += process.jobs;
+                all_arrived &= self.has_arrived(root, process);
+            }
             on_progress(self.waiting.len(), expected);
-            let stopped = |pid: &u32| !matches!(state(root, *pid), Some('R' | 'S' | 'D'));
-            if self.waiting.len() >= expected && self.waiting.iter().all(stopped) {
+            if all_arrived {
                 return Ok(Arrival::All);
             }
             for (process_state, process) in expected_processes.iter_mut().zip(&mut *processes) {
-                // Another process may have written the id of one that is not waiting there.
                 if let Some(why) = process_state.timed_out(began_ns, patience)
-                    && !(self.has_arrived(process) && stopped(&process.id()))
+                    && !self.has_arrived(root, process)
                 {
                     process.give_up(why);
                 }
@@ -113,29 +123,38 @@ impl StartBarrier {
     }
 
     /// Adds the jobs that have arrived since the last call.
-    fn add_arrivals(&mut self, members: impl Fn() -> Vec<u32>) -> Result<(), Error> {
-        let lines = self.fifo.lines()?;
-        if lines.is_empty() {
-            return Ok(());
+    fn add_arrivals(&mut self, root: &Root, processes: &[Process]) -> Result<(), Error> {
+        let mut named = Vec::new();
+        for (_, fifo) in &mut self.fifos {
+            named.extend(fifo.lines()?.iter().filter_map(|line| parse_barrier_line(line)));
         }
-        let members = members();
-        for pid in lines.iter().filter_map(|line| parse_barrier_line(line)) {
-            if members.contains(&pid) && !self.waiting.contains(&pid) {
-                self.waiting.push(pid);
+        for pid in named {
+            if self.waiting.iter().any(|job| job.process.id() == pid) {
+                continue;
+            }
+            // Opened first: whatever is read of it then is about the process that gets the signal.
+            let Ok(process) = ProcessHandle::open(pid) else { continue };
+            let may_be = [Some(pid), parent(root, pid)];
+            let of = processes.iter().map(Process::id).find(|id| may_be.contains(&Some(*id)));
+            if let Some(workload) = of {
+                self.waiting.push(Job { process, workload });
             }
         }
         Ok(())
     }
 
-    /// Whether a process that arrives itself has done so. Of fio its children arrive; fio itself, which waits
-    /// for them, is never idle for long.
-    fn has_arrived(&self, process: &Process) -> bool {
-        process.jobs == 1 && self.waiting.contains(&process.id())
+    /// Whether all jobs of a process wait. One that was killed there counts: it is reported with the results.
+    fn has_arrived(&self, root: &Root, process: &Process) -> bool {
+        let stopped = |pid: u32| !matches!(state(root, pid), Some('R' | 'S' | 'D'));
+        let own = self.waiting.iter().filter(|job| job.workload == process.id());
+        own.filter(|job| stopped(job.process.id())).count() >= process.jobs
     }
 
-    /// Removes the FIFO: a later reader of the logs must not block on it.
+    /// Removes the FIFOs: a later reader of the logs must not block on them.
     pub(crate) fn close(self, folder: &Dir) -> Result<(), Error> {
-        folder.remove_file(BARRIER_FILE)?;
+        for (name, _) in &self.fifos {
+            folder.remove_file(name)?;
+        }
         Ok(())
     }
 
@@ -143,14 +162,26 @@ impl StartBarrier {
     pub(crate) fn release<T>(&self, watch: impl FnOnce() -> T) -> (Release, T) {
         with_real_time_priority(|| {
             let first_ns = monotonic_ns();
-            for pid in &self.waiting {
+            for job in &self.waiting {
                 // A job that was killed at the barrier is reported with its results.
-                let _ = send(*pid, Signal::CONT);
+                let _ = job.process.send(Signal::CONT);
             }
             let release = Release { first_ns, last_ns: monotonic_ns() };
             (release, watch())
         })
     }
+}
+
+/// The FIFO of a user's workloads, `None` for our own user, by its name in the folder of the repeat's logs.
+pub(crate) fn fifo_name(user: Option<&User>) -> String {
+    match user.filter(|user| user.uid != 0 && !user.is_this_process()) {
+        Some(user) => format!("{BARRIER_FILE}-{}", user.uid),
+        None => BARRIER_FILE.to_owned(),
+    }
+}
+
+fn running(process: &mut Process) -> Option<&mut Process> {
+    process.is_running().then_some(process)
 }
 
 impl Expected {
@@ -175,143 +206,4 @@ impl Expected {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::Write;
-    use std::os::unix::fs::MetadataExt;
-    use std::path::Path;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use assay_kernel::process::Membership;
-    use assay_plan::ToolPlan;
-    use assay_workload::{Invocation, Placeholders};
-
-    use super::*;
-    use crate::processes::Launch;
-
-    /// A shell command, started like a workload.
-    fn start(folder: &Path, script: &str, at_barrier: bool) -> Process {
-        let call = Invocation {
-            tool: "command".to_owned(),
-            program: "sh".to_owned(),
-            words: vec!["-c".to_owned(), script.to_owned()],
-            metrics: vec![],
-            wait: assay_workload::WaitMethod::Shell,
-            reports_on_sigint: true,
-        };
-        let barrier = folder.join(BARRIER_FILE).display().to_string();
-        let (program, words) =
-            call.command(&Placeholders::default(), at_barrier.then_some(barrier.as_str()));
-        let launch = Launch {
-            workload: "group.load",
-            group: "group",
-            tool: &ToolPlan::Invocation(call),
-            until_stopped: false,
-            program,
-            words,
-            folder: Dir::open(&tempfile::tempdir_in(folder).unwrap().keep()).unwrap(),
-            log: "logs/load".to_owned(),
-            jobs: 1,
-        };
-        Process::start(launch, &Membership::open(&Root::real(), &[]).unwrap()).unwrap()
-    }
-
-    const SHORT: Patience =
-        Patience { idle: Duration::from_millis(300), whole: Duration::from_secs(20) };
-
-    #[test]
-    fn no_part_of_a_program_runs_before_the_release() {
-        let place = tempfile::tempdir().unwrap();
-        let mut barrier = StartBarrier::open(&Dir::open(place.path()).unwrap()).unwrap();
-        let mark = place.path().join("mark");
-        let script = format!("echo ran > {}", mark.display());
-        let mut processes = [start(place.path(), &script, true)];
-        // Another process writes its own id; if it counted, all jobs would seem to have arrived at once.
-        let own = format!("{}\n", std::process::id());
-        std::fs::OpenOptions::new()
-            .append(true)
-            .open(place.path().join(BARRIER_FILE))
-            .and_then(|mut fifo| fifo.write_all(own.as_bytes()))
-            .unwrap();
-        let ids = [processes[0].id()];
-        let arrival = barrier
-            .wait_for_all(&Root::real(), &mut processes, SHORT, || ids.to_vec(), |_, _| ())
-            .unwrap();
-        assert_eq!(arrival, Arrival::All);
-        assert_eq!(barrier.waiting, ids);
-        assert!(!mark.exists(), "it waits at the barrier");
-        barrier.release(|| ());
-        for _ in 0..500 {
-            if !processes[0].is_running() {
-                break;
-            }
-            pause(Duration::from_millis(10));
-        }
-        assert!(mark.exists() && !processes[0].has_failed());
-    }
-
-    #[test]
-    fn a_process_that_hangs_before_the_barrier_is_killed_and_the_others_are_released() {
-        let place = tempfile::tempdir().unwrap();
-        let mut barrier = StartBarrier::open(&Dir::open(place.path()).unwrap()).unwrap();
-        let mut processes =
-            [start(place.path(), "sleep 100", false), start(place.path(), "true", true)];
-        let ids = processes.each_ref().map(Process::id);
-        let arrival = barrier
-            .wait_for_all(&Root::real(), &mut processes, SHORT, || ids.to_vec(), |_, _| ())
-            .unwrap();
-        assert_eq!(arrival, Arrival::All);
-        assert!(processes[0].has_failed() && processes[1].is_running());
-        let why = processes[0].ended.clone().unwrap();
-        assert!(why.contains("did not reach the start barrier"), "{why}");
-        barrier.release(|| ());
-    }
-
-    /// A process with write access to the FIFO may write without end and without line ends.
-    #[test]
-    fn endless_writing_to_the_fifo_does_not_block_the_start() {
-        let place = tempfile::tempdir().unwrap();
-        let mut barrier = StartBarrier::open(&Dir::open(place.path()).unwrap()).unwrap();
-        let stop = Arc::new(AtomicBool::new(false));
-        let mut fifo =
-            std::fs::OpenOptions::new().append(true).open(place.path().join(BARRIER_FILE)).unwrap();
-        fifo.write_all(b"x").unwrap();
-        let stopped = Arc::clone(&stop);
-        let writer = std::thread::spawn(move || {
-            while !stopped.load(Ordering::Relaxed) {
-                let _ = fifo.write_all(b"x");
-            }
-        });
-        let mut processes = [start(place.path(), "true", true)];
-        let ids = [processes[0].id()];
-        let arrival = barrier
-            .wait_for_all(&Root::real(), &mut processes, SHORT, || ids.to_vec(), |_, _| ())
-            .unwrap();
-        stop.store(true, Ordering::Relaxed);
-        while !writer.is_finished() {
-            barrier.fifo.lines().unwrap();
-            pause(Duration::from_millis(1));
-        }
-        assert_eq!((arrival, barrier.waiting.as_slice()), (Arrival::All, &ids[..]));
-        assert!(processes[0].is_running(), "{:?}", processes[0].ended);
-        barrier.release(|| ());
-    }
-
-    #[test]
-    fn a_single_user_becomes_the_only_one_with_access_to_the_fifo() {
-        if !rustix::process::geteuid().is_root() {
-            return;
-        }
-        let user = |uid| User { uid, gid: uid, groups: vec![uid], name: None, home: None };
-        let owner_and_mode = |users: &[User]| {
-            let place = tempfile::tempdir().unwrap();
-            let barrier = StartBarrier::open(&Dir::open(place.path()).unwrap()).unwrap();
-            barrier.grant_access(users).unwrap();
-            let metadata = place.path().join(BARRIER_FILE).metadata().unwrap();
-            (metadata.uid(), metadata.mode() & 0o777)
-        };
-        assert_eq!(owner_and_mode(&[]), (0, 0o600));
-        assert_eq!(owner_and_mode(&[user(65534)]), (65534, 0o600));
-        assert_eq!(owner_and_mode(&[user(65534), user(65533)]), (0, 0o622));
-    }
-}
+mod tests;

@@ -1,4 +1,5 @@
-//! Early-stopping rule. This crate knows no statistics: it passes what was recorded so far to the rule.
+//! The interface of rules that end repeats early. This crate knows no statistics: it passes what was recorded so
+//! far to the rule, which is `judge::stop_when_precise` behind the command line.
 
 use std::path::Path;
 use std::time::Duration;

@@ -79,7 +79,10 @@ fn io(
     let disk = disk.ok_or("the group uses no disk of the study")?;
     let directory = tree.directory(&group.name, "io").ok_or_else(|| absent(trial, "io"))?;
     let device = format!("{}:{}", disk.major, disk.minor);
-    let is_v2 = trial.homes.iter().any(|home| home.is_v2 && home.controllers.contains("io"));
+    let is_v2 = trial
+        .hierarchies
+        .iter()
+        .any(|hierarchy| hierarchy.is_v2 && hierarchy.controllers.contains("io"));
     if is_v2 {
         return Ok((IoFiles::IoStat(directory.join("io.stat")), device));
     }
@@ -152,7 +155,10 @@ fn memory(tree: &Tree, trial: &Trial, group: &GroupPlan) -> Result<MemoryFiles, 
         None => "the study neither limits memory nor promises anything about it".to_owned(),
     };
     let directory = tree.directory(&group.name, "memory").ok_or_else(unused)?;
-    let is_v2 = trial.homes.iter().any(|home| home.is_v2 && home.controllers.contains("memory"));
+    let is_v2 = trial
+        .hierarchies
+        .iter()
+        .any(|hierarchy| hierarchy.is_v2 && hierarchy.controllers.contains("memory"));
     Ok(MemoryFiles { directory, is_v2 })
 }
 

@@ -53,13 +53,13 @@ const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
 /// Up to this many files every round reads everything: at 4 us a file, the cost when workloads occupy the
 /// caches, that is 0.8 % of a core at ten rounds a second.
-const FEW: usize = 200;
+const MAX_FILES_EVERY_ROUND: usize = 200;
 
 /// A round is late if it begins more than this fraction (1/n) of the interval after its time.
 const LATE: u64 = 10;
 
 /// With more files only every tenth round reads all, besides the first and the last.
-const SELDOM: u64 = 10;
+const WHOLE_ROUND_EVERY: u64 = 10;
 
 impl Sampler {
     /// Starts sampling into `folder`, one stream per source, on a thread with this affinity. The first round
@@ -189,7 +189,7 @@ impl Work {
         Self {
             writers,
             doing,
-            whole_every: if files <= FEW { 1 } else { SELDOM },
+            whole_every: if files <= MAX_FILES_EVERY_ROUND { 1 } else { WHOLE_ROUND_EVERY },
             interval_ns,
             began_ns: now,
             cpu_began_ns: thread_cpu_ns(),

@@ -5,7 +5,7 @@
 //! influence of a batch on `ln(share)`: `x_b / X - t_b / T` of its amount `x_b` and the total `t_b`
 //! (without the second term for a rate).
 
-use super::memory::correlation_time;
+use super::correlation_time::correlation_time;
 use super::poisson;
 use crate::grid::Grid;
 
@@ -37,38 +37,44 @@ impl Quantity {
 /// Estimates within one repeat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Within {
-    /// The natural logarithm of the share or rate of each group.
+    /// The share or rate of each group, as measured.
+    pub values: Vec<f64>,
+    /// Its natural logarithm; for a group with a total of zero that of half of `quantum`.
     pub logs: Vec<f64>,
-    /// Its standard error within the repeat.
+    /// The standard error of the logarithm within the repeat.
     pub errors: Vec<f64>,
     /// Degrees of freedom of these errors.
     pub freedom: f64,
     /// The same by half as many batches, which are less correlated, and its degrees of freedom.
     pub coarse: (Vec<f64>, f64),
-    /// The largest amount that any group got in one step, as a share or rate of the whole.
+    /// The largest amount that any group got in one step, as a share or rate of the whole. Where no
+    /// group got anything, what the largest promise would have been in one batch.
     pub quantum: f64,
     /// Effective number of service slices of each group; 0 for a group with a total of zero.
     pub turns: Vec<f64>,
 }
 
-/// Estimates one repeat; `None` when the total of all groups is zero.
-pub fn of_repeat(grid: &Grid, quantity: Quantity) -> Option<Within> {
-    if grid.totals().iter().sum::<f64>() <= 0.0 || grid.steps == 0 {
+/// Estimates one repeat; `None` without any time, and for shares of a total of zero. `expected` is
+/// what the groups were promised.
+pub fn of_repeat(grid: &Grid, quantity: Quantity, expected: &[f64]) -> Option<Within> {
+    let whole = quantity.whole(grid);
+    if whole <= 0.0 || grid.steps == 0 {
         return None;
     }
-    let whole = quantity.whole(grid);
-    let quantum = grid.largest_increment() / whole;
-    let log = |amount: &f64| match *amount > 0.0 {
-        true => (amount / whole).ln(),
-        // Relevant only where the group was served in another repeat.
-        false => (0.5 * quantum).ln(),
+    let quantum = match grid.largest_increment() / whole {
+        seen if seen > 0.0 => seen,
+        _ => expected.iter().copied().fold(0.0, f64::max) / BATCHES as f64,
     };
+    let values: Vec<f64> = grid.totals().iter().map(|amount| amount / whole).collect();
+    // The floor is relevant only where the group was served in another repeat.
+    let log = |value: &f64| if *value > 0.0 { value.ln() } else { (0.5 * quantum).ln() };
     let errors = |batches: usize| -> Vec<f64> {
         (0..grid.width).map(|group| error(grid, quantity, group, batches)).collect()
     };
     let half = BATCHES.min(grid.steps) / 2;
     Some(Within {
-        logs: grid.totals().iter().map(log).collect(),
+        logs: values.iter().map(log).collect(),
+        values,
         errors: errors(BATCHES.min(grid.steps)),
         freedom: (BATCHES.min(grid.steps) - 1) as f64,
         coarse: (errors(half), half.saturating_sub(1) as f64),
@@ -102,7 +108,7 @@ fn error(grid: &Grid, quantity: Quantity, group: usize, batches: usize) -> f64 {
 }
 
 /// The longest autocorrelation time of any group, in seconds.
-pub fn memory_s(grid: &Grid, quantity: Quantity) -> f64 {
+pub fn correlation_time_s(grid: &Grid, quantity: Quantity) -> f64 {
     let total = grid.total_increments();
     let all = total.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let of_group = |group: usize| {
@@ -142,7 +148,8 @@ mod tests {
         // Ten steps are ten batches; the first group alternates between 1 and 3 of 4.
         let steps: Vec<[f64; 2]> =
             (0..10).map(|step| if step % 2 == 0 { [1.0, 3.0] } else { [3.0, 1.0] }).collect();
-        let found = of_repeat(&grid(&steps), Quantity::Share).unwrap();
+        let found = of_repeat(&grid(&steps), Quantity::Share, &[0.5; 2]).unwrap();
+        assert!((found.values[0] - 0.5).abs() < 1e-12);
         assert!((found.logs[0] - 0.5_f64.ln()).abs() < 1e-12);
         // Shares of 0.25 and 0.75: a standard deviation of 0.5 of their mean, over the root of 9.
         assert!((found.errors[0] - 0.5 / 3.0).abs() < 1e-12, "{found:?}");
@@ -153,7 +160,7 @@ mod tests {
     fn fewer_steps_than_batches_have_less_freedom() {
         let of = |steps: usize| {
             let steps: Vec<[f64; 2]> = (0..steps).map(|step| [1.0 + step as f64, 3.0]).collect();
-            of_repeat(&grid(&steps), Quantity::Share).unwrap()
+            of_repeat(&grid(&steps), Quantity::Share, &[0.5; 2]).unwrap()
         };
         assert_eq!((of(4).freedom, of(10).freedom, of(100).freedom), (3.0, 9.0, 9.0));
         assert_eq!((of(4).coarse.1, of(100).coarse.1), (1.0, 4.0));
@@ -164,16 +171,26 @@ mod tests {
     fn a_growing_total_is_not_an_error_of_a_share() {
         let steps: Vec<[f64; 2]> =
             (1..=40).map(|step| [f64::from(step), f64::from(step)]).collect();
-        let share = of_repeat(&grid(&steps), Quantity::Share).unwrap();
+        let share = of_repeat(&grid(&steps), Quantity::Share, &[0.5; 2]).unwrap();
         assert_eq!(share.errors, [LEAST_ERROR; 2]);
-        let rate = of_repeat(&grid(&steps), Quantity::Rate).unwrap();
+        let rate = of_repeat(&grid(&steps), Quantity::Rate, &[100.0; 2]).unwrap();
         assert!(rate.errors[0] > 0.1, "{rate:?}");
     }
 
     #[test]
-    fn a_zero_total_has_no_estimate_and_a_starved_group_no_error() {
-        assert_eq!(of_repeat(&grid(&[[0.0, 0.0]; 20]), Quantity::Share), None);
-        let found = of_repeat(&grid(&[[0.0, 1.0]; 20]), Quantity::Share).unwrap();
+    fn a_total_of_zero_has_no_shares_and_a_starved_group_no_error() {
+        let of = |steps: [f64; 2], quantity| of_repeat(&grid(&[steps; 20]), quantity, &[5.0; 2]);
+        assert_eq!(of([0.0, 0.0], Quantity::Share), None);
+        let found = of([0.0, 1.0], Quantity::Share).unwrap();
         assert_eq!((found.turns[0], found.errors[0]), (0.0, f64::INFINITY));
+        assert_eq!((found.values[0], found.logs[0]), (0.0, (0.5_f64 / 20.0).ln()));
+    }
+
+    #[test]
+    fn a_rate_of_zero_is_an_estimate() {
+        let nothing = of_repeat(&grid(&[[0.0, 0.0]; 20]), Quantity::Rate, &[5.0, 4.0]).unwrap();
+        // A tenth of what was promised, since no slice shows its size.
+        assert_eq!((nothing.values[1], nothing.quantum), (0.0, 0.5));
+        assert!(nothing.logs.iter().all(|log| log.is_finite()));
     }
 }

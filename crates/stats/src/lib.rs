@@ -5,10 +5,11 @@
 //! make a verdict.
 
 pub mod batches;
+pub mod correlation_time;
+mod estimate;
 pub mod grid;
 mod interval;
 pub mod jain;
-pub mod memory;
 pub mod over_repeats;
 pub mod poisson;
 pub mod pooled;

@@ -12,9 +12,35 @@ const ACCUSED: f64 = 0.2;
 /// Logarithms that are closer than this differ only by rounding.
 const SAME: f64 = 1e-12;
 
-/// Resolution of latencies that are equal in all repeats: buckets of fio's histogram are a 64th
-/// wide.
+/// Buckets of fio's histogram of latencies are a 64th wide.
 const BUCKET: f64 = 1.0 / 64.0;
+
+/// How finely a number is known, which matters where it is the same in all repeats: scatter that is
+/// smaller does not show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolution {
+    /// To the last digit.
+    Exact,
+    /// A latency, to the width of a bucket of a histogram.
+    Bucket,
+    /// To one unit where it is a whole number, as counts of events are.
+    Unit,
+}
+
+impl Resolution {
+    /// Half the width, as a logarithm, of a number that is this one in all repeats.
+    #[must_use]
+    pub fn grain(self, value: f64) -> f64 {
+        match self {
+            Self::Bucket => BUCKET.ln_1p(),
+            // Numbers come here by way of their logarithms.
+            Self::Unit if value > 0.0 && (value - value.round()).abs() <= 1e-9 * value => {
+                (1.0 / value).ln_1p()
+            }
+            Self::Unit | Self::Exact => 0.0,
+        }
+    }
+}
 
 /// Largest reasonable number of repeats.
 pub const MOST_REPEATS: usize = 1000;
@@ -46,29 +72,28 @@ impl Spread {
         Some(Self { mean, deviation, count, grain: 0.0 })
     }
 
-    /// Spread of measured numbers: equal latencies show only that they fell into one bucket of a
-    /// histogram.
-    pub fn of_numbers(logs: &[f64], is_latency: bool) -> Option<Self> {
-        let spread = Self::from_logs(logs)?;
-        let grain = if spread.is_same() { grain(is_latency) } else { 0.0 };
-        Some(Self { grain, ..spread })
+    /// Spread of measured numbers: equal ones are known only as finely as they were recorded.
+    pub fn of_numbers(logs: &[f64], resolution: Resolution) -> Option<Self> {
+        Some(Self::from_logs(logs)?.with_grain(coarsest(logs, resolution)))
     }
 
     /// Spread of the ratios of two such numbers per repeat, given as logarithms.
-    pub fn of_ratios(pairs: &[(f64, f64)], is_latency: bool) -> Option<Self> {
-        let side = |of: fn(&(f64, f64)) -> f64| {
-            let logs: Vec<f64> = pairs.iter().map(of).collect();
-            Self::of_numbers(&logs, is_latency)
+    pub fn of_ratios(pairs: &[(f64, f64)], resolution: Resolution) -> Option<Self> {
+        let (of, to): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let same = |logs: &[f64]| Self::from_logs(logs).is_some_and(|spread| spread.is_same());
+        let grains = [coarsest(&of, resolution), coarsest(&to, resolution)];
+        let grain = match same(&of) && same(&to) {
+            true => grains[0] + grains[1],
+            false => grains[0].max(grains[1]),
         };
-        let (of, to) = (side(|pair| pair.0)?, side(|pair| pair.1)?);
         let logs: Vec<f64> = pairs.iter().map(|(of, to)| of - to).collect();
-        let spread = Self::from_logs(&logs)?;
-        let grain = match spread.is_same() {
-            true if of.is_same() && to.is_same() => of.grain + to.grain,
-            true => grain(is_latency),
-            false => 0.0,
-        };
-        Some(Self { grain, ..spread })
+        Some(Self::from_logs(&logs)?.with_grain(grain))
+    }
+
+    /// The same with this width where all values are equal.
+    #[must_use]
+    pub fn with_grain(self, grain: f64) -> Self {
+        Self { grain: if self.is_same() { grain } else { 0.0 }, ..self }
     }
 
     /// Whether all values are equal.
@@ -118,9 +143,9 @@ fn half(deviation: f64, count: usize, confidence: f64) -> f64 {
     t_quantile(confidence, (count - 1) as f64) * deviation / (count as f64).sqrt()
 }
 
-/// Half the width of the interval of a number that is equal in all repeats, as a logarithm.
-fn grain(is_latency: bool) -> f64 {
-    if is_latency { BUCKET.ln_1p() } else { 0.0 }
+/// The grain of the number that is known least finely.
+pub fn coarsest(logs: &[f64], resolution: Resolution) -> f64 {
+    logs.iter().map(|log| resolution.grain(log.exp())).fold(0.0, f64::max)
 }
 
 /// The repeats that would probably decide the open cases: enough for the first that is outside, or
@@ -185,16 +210,31 @@ mod tests {
 
     #[test]
     fn equal_latencies_have_the_width_of_a_bucket() {
-        let same = |is_latency| Spread::of_numbers(&[15.2e6_f64.ln(); 3], is_latency).unwrap();
-        assert!((same(true).half(0.95) - BUCKET.ln_1p()).abs() < 1e-12);
-        assert_eq!(same(false).half(0.95), 0.0, "a count is exact");
-        assert_eq!(same(true).needed(0.01, 0.95), None);
+        let same = Spread::of_numbers(&[15.2e6_f64.ln(); 3], Resolution::Bucket).unwrap();
+        assert!((same.half(0.95) - BUCKET.ln_1p()).abs() < 1e-12);
+        assert_eq!(same.needed(0.01, 0.95), None);
         let scatter = [1.0_f64.ln(), 2.0_f64.ln(), 2.0_f64.ln()];
-        assert_eq!(Spread::of_numbers(&scatter, true), Spread::from_logs(&scatter));
-        let ratio = |pairs: &[(f64, f64)]| Spread::of_ratios(pairs, true).unwrap().half(0.95);
+        assert_eq!(Spread::of_numbers(&scatter, Resolution::Bucket), Spread::from_logs(&scatter));
+        let ratio =
+            |pairs: &[(f64, f64)]| Spread::of_ratios(pairs, Resolution::Bucket).unwrap().half(0.95);
         assert!((ratio(&[(2.0, 1.0); 3]) - 2.0 * BUCKET.ln_1p()).abs() < 1e-12);
         let moved = [(0.1, 0.1), (0.2, 0.2), (0.3, 0.3)];
         assert!((ratio(&moved) - BUCKET.ln_1p()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn equal_counts_have_the_width_of_a_unit() {
+        let half = |value: f64, resolution| {
+            Spread::of_numbers(&[value.ln(); 3], resolution).unwrap().half(0.95)
+        };
+        assert!((half(3.0, Resolution::Unit) - (1.0_f64 / 3.0).ln_1p()).abs() < 1e-12);
+        assert!(half(1e9, Resolution::Unit) < 1.1e-9);
+        assert_eq!(half(2.5, Resolution::Unit), 0.0, "no count");
+        assert_eq!(half(3.0, Resolution::Exact), 0.0);
+        let pairs = [(6.0_f64.ln(), 3.0_f64.ln()); 3];
+        let ratio = Spread::of_ratios(&pairs, Resolution::Unit).unwrap().half(0.95);
+        let sum = (1.0_f64 / 6.0).ln_1p() + (1.0_f64 / 3.0).ln_1p();
+        assert!((ratio - sum).abs() < 1e-9, "{ratio}");
     }
 
     #[test]

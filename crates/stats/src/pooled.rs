@@ -1,8 +1,8 @@
 //! Several repeats: what to expect of runs like these.
 //!
-//! The repeat is the unit. Each repeat gives one number per group, `l = ln(share)`, and the
-//! estimate is their mean. Its error follows from the scatter of the repeats. Two or three repeats
-//! show little about one group, but much about many groups together: so the scatter is pooled. Each
+//! The repeat is the unit. Each repeat gives one share per group, and what is printed is their mean.
+//! Intervals are those of the mean of `l = ln(share)`, since shares scatter by factors. Its error
+//! follows from the scatter of the repeats. Two or three repeats show little about one group, but much about many groups together: so the scatter is pooled. Each
 //! residual `l - mean` is divided by the group's own error `e` within a repeat, which makes heavy
 //! and light, noisy and quiet groups comparable, and the mean square of these over all groups is
 //! one factor `F` (the squared Birge ratio). The standard error of a mean is `e sqrt(max(F, 1) /
@@ -19,42 +19,11 @@ use super::poisson;
 use super::scatter::{Pool, Scatter, move_together, pools};
 use super::student::t_quantile;
 
+pub use super::estimate::{Estimate, Range};
+
 /// Minimum size of a pool: on many servers light groups scatter more than heavy ones, so pools hold
 /// groups of about the same share; smaller pools would show too little.
 const POOL: usize = 8;
-
-/// Bounds of an interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Range {
-    /// The lower end.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-}
-
-/// A share or rate of one group with its intervals.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
-    /// The point estimate.
-    pub value: f64,
-    /// The interval of this group alone, the wider of its pool's and its own repeats': it is
-    /// reported, and used for `kept`.
-    pub low: f64,
-    /// Its upper bound.
-    pub high: f64,
-    /// The interval used for `broken`: it holds for all groups at once (Bonferroni), with a fifth
-    /// of the error probability, since an accusation needs more certainty.
-    pub broken: Range,
-}
-
-impl Estimate {
-    /// From a logarithm, with half the width of its interval and of the one used for `broken`.
-    pub fn of_log(log: f64, half: f64, broken: f64) -> Self {
-        let range = |half: f64| Range { low: (log - half).exp(), high: (log + half).exp() };
-        let Range { low, high } = range(half);
-        Self { value: log.exp(), low, high, broken: range(broken) }
-    }
-}
 
 /// A standard error with its degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,13 +64,15 @@ pub fn combine(
         _ => between(repeats, quantity, expected),
     };
     let of_group = |(group, known): (usize, GroupErrors)| {
-        let log =
-            repeats.iter().map(|repeat| repeat.logs[group]).sum::<f64>() / repeats.len() as f64;
+        let mean = |of: &dyn Fn(&Within) -> f64| {
+            repeats.iter().map(of).sum::<f64>() / repeats.len() as f64
+        };
         // A test of equivalence with this error needs the interval of twice that (Schuirmann 1987).
         let half = known.one.half(confidence).max(known.own.half(1.0 - 2.0 * wrong));
         let broken =
             known.pooled.half(all).max(known.own.half(confidence_to_break(confidence, free)));
-        let estimate = Estimate::of_log(log, half, broken);
+        let estimate = Estimate::of_log(mean(&|repeat| repeat.logs[group]), half, broken);
+        let estimate = estimate.containing(mean(&|repeat| repeat.values[group]));
         poisson::widened(repeats, group, (confidence, all), estimate)
     };
     known.into_iter().enumerate().map(of_group).collect()
@@ -179,13 +150,31 @@ mod tests {
     fn repeat(logs: &[f64], error: f64) -> Within {
         let (errors, turns) = (vec![error; logs.len()], vec![200.0; logs.len()]);
         let (logs, coarse) = (logs.to_vec(), (errors.clone(), 4.0));
-        Within { logs, errors, freedom: 9.0, coarse, quantum: 0.01, turns }
+        let values = logs.iter().map(|log| log.exp()).collect();
+        Within { values, logs, errors, freedom: 9.0, coarse, quantum: 0.01, turns }
     }
 
     fn half(repeats: &[Within], quantity: Quantity) -> f64 {
         let expected = vec![1.0; repeats[0].logs.len()];
         let found = combine(repeats, quantity, &expected, 0.95)[0];
-        (found.high / found.value).ln()
+        (found.high / found.low).ln() / 2.0
+    }
+
+    #[test]
+    fn the_value_is_the_mean_of_the_shares_and_within_its_intervals() {
+        let rows = |count: usize| -> Vec<Within> {
+            let share = |one: usize| if one % 2 == 0 { 0.1_f64 } else { 0.4 };
+            (0..count)
+                .map(|one| repeat(&[share(one).ln(), (1.0 - share(one)).ln()], 0.01))
+                .collect()
+        };
+        for count in [2, 100] {
+            let found = combine(&rows(count), Quantity::Share, &[0.5; 2], 0.95);
+            assert!((found[0].value - 0.25).abs() < 1e-9 && (found[1].value - 0.75).abs() < 1e-9);
+            let of = found[0];
+            assert!(of.low <= of.value && of.value <= of.high, "{of:?}");
+            assert!(of.broken.low <= of.value && of.value <= of.broken.high, "{of:?}");
+        }
     }
 
     #[test]
@@ -282,7 +271,7 @@ mod tests {
         let own = (repeats[1].logs[0] - repeats[0].logs[0]).abs() / 2.0;
         // One degree of freedom, and 18 of the batches.
         let expected = t_quantile(0.95, 18.0 / 19.0) * own;
-        assert!(((found.high / found.value).ln() - expected).abs() < 1e-6, "{found:?}");
+        assert!(((found.high / found.low).ln() / 2.0 - expected).abs() < 1e-6, "{found:?}");
     }
 
     #[test]

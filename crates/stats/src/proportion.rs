@@ -18,10 +18,15 @@ pub struct Counted {
     pub grain: f64,
 }
 
+/// Fewest repeats with a lower end: a repeat is often whole, so that two of them agree by chance and
+/// show nothing of how bad others are. A proportion that both lack shows how good they can be.
+pub const FEWEST: usize = 3;
+
 /// The proportion over all repeats with the wider of two intervals: Student's t over the repeats,
 /// whose deviation is at least that of rounding to the grain, and Wilson's (1927) over all
 /// observations, which limits agreement by chance. Counts within a repeat are correlated over an
-/// unknown time, so one repeat has no interval. `None` without any count.
+/// unknown time, so one repeat has no interval, and two have only the upper end of one. `None`
+/// without any count.
 pub fn over_repeats(counted: &[Counted], confidence: f64) -> Option<Interval> {
     let sum = |part: fn(&Counted) -> f64| counted.iter().map(part).sum::<f64>();
     let of = sum(|one| one.of);
@@ -41,7 +46,7 @@ pub fn over_repeats(counted: &[Counted], confidence: f64) -> Option<Interval> {
     let (low, high) = wilson(value, sum(|one| one.looks), confidence);
     Some(Interval {
         value,
-        low: low.min(value - half).max(0.0),
+        low: if parts.len() < FEWEST { 0.0 } else { low.min(value - half).max(0.0) },
         // Rounding must not push the bound below the value.
         high: high.max(value + half).min(1.0).max(value),
     })
@@ -91,8 +96,17 @@ mod tests {
     fn equal_repeats_have_the_width_of_their_grain() {
         let all = Counted { held: 7.0, of: 7.0, looks: f64::INFINITY, grain: 0.04 };
         let low = |repeats: usize| over_repeats(&vec![all; repeats], 0.95).unwrap().low;
-        // t(1) = 12.7062 and t(4) = 2.7764 of a rounding error of 0.04 / sqrt(12).
-        assert!((1.0 - low(2) - 12.7062 * 0.011547 / 2.0_f64.sqrt()).abs() < 1e-4);
+        // t(2) = 4.3027 and t(4) = 2.7764 of a rounding error of 0.04 / sqrt(12).
+        assert!((1.0 - low(3) - 4.3027 * 0.011547 / 3.0_f64.sqrt()).abs() < 1e-4);
         assert!((1.0 - low(5) - 2.7764 * 0.011547 / 5.0_f64.sqrt()).abs() < 1e-4);
+    }
+
+    #[test]
+    fn two_repeats_have_an_upper_end_only() {
+        let half = Counted { held: 3.0, of: 6.0, looks: f64::INFINITY, grain: 0.004 };
+        let found = over_repeats(&[half; 2], 0.95).unwrap();
+        // t(1) = 12.7062 of a rounding error of 0.004 / sqrt(12).
+        assert!((found.high - 0.5 - 12.7062 * 0.0011547 / 2.0_f64.sqrt()).abs() < 1e-4);
+        assert_eq!((found.value, found.low), (0.5, 0.0));
     }
 }

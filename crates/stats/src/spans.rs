@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::batches::Quantity;
+use crate::correlation_time::correlation_time;
 use crate::grid::Grid;
-use crate::memory::correlation_time;
 use crate::proportion::Counted;
 
 /// One span of time.

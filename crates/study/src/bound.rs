@@ -1,5 +1,6 @@
 //! Bounds of promises.
 
+use assay_terms::Measure;
 use assay_units::Bytes;
 
 use crate::syntax::Scalar;
@@ -14,7 +15,7 @@ pub fn parse_bound(measure: &str, scalar: &Scalar) -> Option<f64> {
     let number = match scalar {
         Scalar::Integer(number) => *number as f64,
         Scalar::Float(number) => *number,
-        Scalar::Text(text) if matches!(measure, "io.bytes" | "memory.current" | "memory.dirty") => {
+        Scalar::Text(text) if Measure::parse(measure).is_some_and(|one| one.info().is_in_bytes) => {
             text.parse::<Bytes>().ok()?.get() as f64
         }
         Scalar::Text(text) => text.trim().parse().ok()?,

@@ -68,22 +68,8 @@ pub(crate) const STOPS: &[&str] = &["at_most", "precise", "decided"];
 pub(crate) const DISK_SOURCES: &[&str] = &["loop", "block", "directory", "null_blk"];
 pub(crate) const FORMATS: &[&str] = &["none", "ext4", "xfs"];
 pub(crate) const ENDS: &[&str] = &["first", "all", "time"];
-pub(crate) const MEASURES: &[&str] = &[
-    "io.bytes",
-    "io.ios",
-    "cpu.time",
-    "memory.current",
-    "memory.dirty",
-    "memory.refaults",
-    "threads",
-    "pages",
-    "file_pages",
-];
-pub(crate) const RELATIONS: &[&str] =
-    &["proportional", "equal", "at_most", "at_least", "ratio", "placed"];
-
-/// Measures of the relation `placed`; no other relation applies to them.
-pub(crate) const PLACED_MEASURES: &[&str] = &["threads", "pages", "file_pages"];
+pub(crate) const MEASURES: &[&str] = &assay_terms::MEASURE_NAMES;
+pub(crate) const RELATIONS: &[&str] = &assay_terms::RelationKind::NAMES;
 
 /// Which pairs of levels are compared.
 pub(crate) const PAIRS: &[&str] = &["all", "first"];

@@ -94,8 +94,8 @@ impl Fault {
         })
     }
 
-    /// Runs the study with the fault and returns the run folder. All files are below `place`, the ledger in
-    /// `place/state`. When `stop` returns true, the run is asked to end; it has restored the host when this
+    /// Runs the study with the fault and returns the run folder. All files are below `folder`, the ledger in
+    /// `folder/state`. When `stop` returns true, the run is asked to end; it has restored the host when this
     /// returns.
     ///
     /// # Errors
@@ -103,14 +103,14 @@ impl Fault {
     pub fn inject(
         &self,
         assay: &Path,
-        place: &Path,
+        folder: &Path,
         stop: &dyn Fn() -> bool,
     ) -> Result<PathBuf, String> {
-        let study = place.join(format!("{}.toml", self.name));
+        let study = folder.join(format!("{}.toml", self.name));
         fs::write(&study, self.study).map_err(|cause| format!("{}: {cause}", study.display()))?;
-        let out = place.join(self.name);
+        let out = folder.join(self.name);
         let arguments = ["run".as_ref(), study.as_os_str(), "--out".as_ref(), out.as_os_str()];
-        self.call(assay, &arguments, place, &out, stop)?;
+        self.call(assay, &arguments, folder, &out, stop)?;
         Ok(out)
     }
 
@@ -142,9 +142,9 @@ impl Fault {
                 "--out".as_ref(),
                 out.as_os_str(),
             ];
-            let place = run.parent().unwrap_or(run);
+            let folder = run.parent().unwrap_or(run);
             Self { hand: Perturbation::None, ..self.clone() }
-                .call(assay, &arguments, place, &out, stop)?;
+                .call(assay, &arguments, folder, &out, stop)?;
             outcome.explained = codes(&json(&out.join("explain.json"))?["causes"]);
         }
         Ok(outcome)
@@ -166,17 +166,17 @@ impl Fault {
         &self,
         assay: &Path,
         arguments: &[&std::ffi::OsStr],
-        place: &Path,
+        folder: &Path,
         out: &Path,
         stop: &dyn Fn() -> bool,
     ) -> Result<(), String> {
-        let output_path = place.join(format!("{}.output_path", self.name));
+        let output_path = folder.join(format!("{}.output_path", self.name));
         let file = File::create(&output_path)
             .map_err(|cause| format!("{}: {cause}", output_path.display()))?;
         let mut child = Command::new(assay)
             .args(arguments)
-            .current_dir(place)
-            .env("ASSAY_STATE", place.join("state"))
+            .current_dir(folder)
+            .env("ASSAY_STATE", folder.join("state"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(file)

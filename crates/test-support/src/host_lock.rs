@@ -146,7 +146,7 @@ fn why_not(needs: &[Need]) -> Option<String> {
 
 fn lacks(facts: &HostFacts, need: Need) -> Option<String> {
     match need {
-        Need::Controller(name) => facts.cgroup.homes([name]).1.remove(name),
+        Need::Controller(name) => facts.cgroup.hierarchies_with([name]).1.remove(name),
         Need::Loop => {
             (!Path::new("/dev/loop-control").exists()).then(|| "no loop devices".to_owned())
         }

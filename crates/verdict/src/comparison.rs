@@ -29,8 +29,8 @@ pub enum Equivalence {
 pub struct RunComparison {
     /// Version of this format: 1.
     pub schema: u32,
-    /// `equal`, `different`, `undecided` or `not_comparable`; against a baseline `equal`, `better`,
-    /// `worse`, `undecided` or `not_comparable`.
+    /// `equal`, `different`, `undecided` or `not_comparable`; against a baseline also `better` and
+    /// `worse`.
     pub verdict: Equivalence,
     /// The reason in one sentence, with the deciding numbers.
     pub reason: String,
@@ -131,8 +131,12 @@ pub struct PromiseChange {
 pub struct PromiseState {
     /// Its verdict.
     pub verdict: Verdict,
-    /// The largest relative error over all groups.
+    /// The largest relative error over all groups; with one repeat its interval is the noise within
+    /// that window.
     pub worst_error: Option<Interval>,
+    /// Repeats that count; 0 in older documents.
+    #[serde(default)]
+    pub repeats: usize,
 }
 
 /// One measure on both sides.
@@ -183,11 +187,11 @@ pub struct MeasureComparison {
 /// A measure on one side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimated {
-    /// Lower bound of its interval.
+    /// The geometric mean over its repeats.
     pub value: Option<f64>,
-    /// Upper bound.
+    /// Lower bound of its interval; `null` where the scatter is unknown.
     pub low: Option<f64>,
-    /// Its upper end.
+    /// Upper bound.
     pub high: Option<f64>,
     /// Repeats that have a value.
     pub repeats: usize,

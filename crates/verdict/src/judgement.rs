@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use assay_run_folder::Guest;
 use assay_stats::Interval;
-use assay_stats::over_repeats::confidence_to_break;
 use assay_stats::spans::WorstSpan;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -50,17 +49,17 @@ impl Verdict {
     }
 }
 
-/// Expected number of wrong verdicts by chance, each at the confidence of its promise; `None` for
-/// fewer than two decided verdicts.
+/// Most wrong verdicts (kept or broken) to be expected by chance among these promises, given with
+/// their confidence: what each may spend on being wrong, whatever came out, void ones included.
+/// Only those that happened to be decided would be a selection: of a hundred broken promises at
+/// 95 % up to five may be called kept, and these would be all that were decided as kept.
+/// `None` for fewer than two promises, and where nothing was decided.
 #[must_use]
 pub fn wrong_by_chance(verdicts: impl Iterator<Item = (Verdict, f64)>) -> Option<f64> {
-    let risk = |(found, confidence)| match found {
-        Verdict::Kept => Some(1.0 - confidence),
-        Verdict::Broken => Some(1.0 - confidence_to_break(confidence, 1)),
-        Verdict::Undecided | Verdict::Void => None,
-    };
-    let risks: Vec<f64> = verdicts.filter_map(risk).collect();
-    (risks.len() > 1).then(|| risks.iter().sum())
+    let (verdicts, risks): (Vec<Verdict>, Vec<f64>) =
+        verdicts.map(|(verdict, confidence)| (verdict, 1.0 - confidence)).unzip();
+    let decided = verdicts.iter().any(|one| matches!(one, Verdict::Kept | Verdict::Broken));
+    (decided && risks.len() > 1).then(|| risks.iter().sum())
 }
 
 /// `verdict.json`.
@@ -86,8 +85,9 @@ pub struct Judgement {
     /// The lab guest in which the run took place, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
-    /// Expected number of wrong verdicts (kept or broken) by chance, where there are two or more:
-    /// each of them holds at the confidence of its own promise.
+    /// Most wrong verdicts (kept or broken) to be expected by chance among all promises of the run,
+    /// by [`wrong_by_chance`]. Older documents count only the promises that were decided, which is
+    /// too few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrong_by_chance: Option<f64>,
     /// Caveat for verdicts from such a machine.
@@ -340,4 +340,25 @@ pub struct Cause {
     /// Strength of a suspicion; absent where the cause is proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strength: Option<Strength>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn undecided_promises_count_as_chances_to_be_wrong() {
+        let of = |decided: &[Verdict], undecided: usize| {
+            let open = std::iter::repeat_n(&Verdict::Undecided, undecided);
+            wrong_by_chance(decided.iter().chain(open).map(|verdict| (*verdict, 0.95)))
+        };
+        // Two of a hundred that do not hold are called kept: as many as chance allows.
+        let wrong = of(&[Verdict::Kept; 2], 98).unwrap();
+        assert!((wrong - 5.0).abs() < 1e-9, "{wrong}");
+        // A broken one is no smaller risk than a kept one: before the run it might have been either.
+        let wrong = of(&[Verdict::Broken], 19).unwrap();
+        assert!((wrong - 1.0).abs() < 1e-9, "{wrong}");
+        assert_eq!(of(&[], 20), None, "what is open cannot be wrong");
+        assert_eq!(of(&[Verdict::Kept], 0), None, "its confidence says it");
+    }
 }

@@ -8,7 +8,6 @@ mod comparison;
 mod cross_trial;
 mod fleet;
 mod judgement;
-mod measure;
 mod prediction;
 mod score;
 pub mod wording;
@@ -30,7 +29,6 @@ pub use judgement::{
     Cause, Check, Fact, Figure, GroupJudgement, Judgement, Observation, PromiseJudgement,
     SpansJudgement, States, Strength, TrialJudgement, Verdict, WorkloadMetrics, wrong_by_chance,
 };
-pub use measure::Measure;
 pub use prediction::{
     Basis, GroupPrediction, KneePrediction, Prediction, PromisePrediction, TrialPrediction,
 };

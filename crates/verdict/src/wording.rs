@@ -1,9 +1,8 @@
 //! Formatting of numbers and lists in evidence and reasons.
 
 use assay_run_folder::Levels;
+use assay_terms::Measure;
 use serde_json::Value;
-
-use crate::measure::Measure;
 
 /// `12.3 %`.
 #[must_use]
@@ -66,14 +65,7 @@ pub fn level(level: &Value) -> String {
 /// A rate in the unit of its measure.
 #[must_use]
 pub fn rate(measure: Measure, value: f64) -> String {
-    match measure {
-        Measure::IoBytes if value >= 1e6 => format!("{:.1} MB/s", value / 1e6),
-        Measure::IoBytes => format!("{:.1} kB/s", value / 1e3),
-        Measure::IoIos => format!("{value:.1} requests/s"),
-        Measure::CpuTime => format!("{value:.3} CPUs"),
-        Measure::MemoryCurrent | Measure::MemoryDirty => format!("{:.1} MiB", value / 1_048_576.0),
-        Measure::MemoryRefaults => format!("{value:.1} refaults/s"),
-    }
+    measure.in_words(value)
 }
 
 /// A number of any size: four digits, more where it has more before the point, and powers of ten

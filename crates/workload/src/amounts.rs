@@ -4,7 +4,10 @@
 //! (`time_ms` and `time_ns` in their units); `amount` is what the group got since its previous row,
 //! `total` what it got since the beginning. The first row of a group is its start time.
 
+use std::collections::HashMap;
 use std::fmt;
+
+use crate::output::excerpt;
 
 /// A mistake in a CSV, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,13 +36,14 @@ pub fn parse_amounts(text: &str) -> Result<Vec<Amounts>, CsvError> {
     let (_, heading) = lines.next().ok_or_else(|| CsvError(format!("it is empty; {EXPECTED}")))?;
     let columns = Columns::parse(heading)?;
     let mut groups: Vec<Amounts> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
     for (index, line) in lines {
-        let error_at =
-            |why: &str| CsvError(format!("line {} is `{}`: {why}", index + 1, line.trim()));
+        let error_at = |why: &str| {
+            CsvError(format!("line {} is `{}`: {why}", index + 1, excerpt(line.trim())))
+        };
         let row = columns.read(line).map_err(|why| error_at(&why))?;
-        let index = groups.iter().position(|(name, _)| *name == row.group);
-        let index = index.unwrap_or_else(|| {
-            groups.push((row.group.clone(), Vec::new()));
+        let index = *known.entry(row.group).or_insert_with_key(|group| {
+            groups.push((group.clone(), Vec::new()));
             groups.len() - 1
         });
         let series = &mut groups[index].1;

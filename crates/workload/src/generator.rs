@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::kind::{Kind, Program, Threads, WaitMethod};
 use crate::metric::{document, numbers};
 use crate::options::ASSAY_LOAD;
-use crate::output::{CapturedOutput, Output};
+use crate::output::{CapturedOutput, Output, excerpt};
 
 /// Options of a generator that the run sets itself.
 const OWNED: &[(&str, &str)] = &[
@@ -44,9 +44,9 @@ pub(crate) const fn generator(name: &'static str, about: &'static str, page: &'s
 pub(crate) fn read(captured: &CapturedOutput<'_>) -> Result<Output, String> {
     let document = document(captured.stdout).ok_or_else(|| {
         let last = captured.stderr.trim().lines().last().unwrap_or("nothing");
-        format!("it printed no result; its last line is: {last}")
+        format!("it printed no result; its last line is: {}", excerpt(last))
     })?;
-    Ok(from_document(&document))
+    Ok(from_document(&document?))
 }
 
 pub(crate) fn from_document(document: &Value) -> Output {

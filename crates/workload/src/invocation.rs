@@ -64,10 +64,11 @@ impl Invocation {
 
     /// Parses metrics from its output.
     pub fn parse_output(&self, captured: &CapturedOutput<'_>) -> Result<Output, String> {
-        match kind(&self.tool) {
-            Some(kind) => (kind.read)(captured),
-            None => Ok(find(&self.metrics, captured)),
-        }
+        let output = match kind(&self.tool) {
+            Some(kind) => (kind.read)(captured)?,
+            None => find(&self.metrics, captured),
+        };
+        output.limited()
     }
 
     /// The command line as displayed to users.
@@ -103,6 +104,18 @@ mod tests {
             invocation(WaitMethod::Shell).command(&placeholders(), Some("../gate"));
         assert_eq!(program, "sh");
         assert_eq!(words[2..], ["../gate", "prog", "--in", "/mnt/a b"]);
+    }
+
+    #[test]
+    fn a_generator_that_reports_too_much_is_an_error() {
+        let generator = Invocation { tool: "spin".to_owned(), ..invocation(WaitMethod::Native) };
+        let parse = |findings: usize| {
+            let findings = vec!["\"x\""; findings].join(",");
+            let stdout = format!("{{\"metrics\": {{\"a\": 1}}, \"findings\": [{findings}]}}");
+            generator.parse_output(&CapturedOutput { stdout: &stdout, stderr: "" })
+        };
+        assert_eq!(parse(10).unwrap().findings.len(), 10);
+        assert!(parse(1 << 15).unwrap_err().contains("the limits are"));
     }
 
     #[test]

@@ -20,6 +20,6 @@ pub use arguments::{Argument, Value};
 pub use invocation::Invocation;
 pub use kind::{Key, Kind, Meaning, Program, Rendering, Threads, WaitMethod};
 pub use metric::{Metric, Source};
-pub use output::{CapturedOutput, Output};
+pub use output::{CapturedOutput, Output, excerpt};
 pub use placeholders::{PLACEHOLDERS, Placeholders, has_placeholder};
 pub use registry::{COMMAND, FIO, KINDS, NAMES, kind};

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use assay_run_folder::check_json_output;
 use regex_lite::Regex;
 use serde_json::Value;
 
-use crate::output::{CapturedOutput, Output};
+use crate::output::{CapturedOutput, Output, excerpt};
 
 /// A metric to find in the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,15 +47,13 @@ impl Source {
 /// Finds every metric in the output of a program.
 pub(crate) fn find(metrics: &[Metric], captured: &CapturedOutput<'_>) -> Output {
     let mut output = Output::default();
-    let documents = metrics
-        .iter()
-        .any(|metric| matches!(metric.from, Source::Json(_)))
-        .then(|| document(captured.stdout).or_else(|| document(captured.stderr)))
-        .flatten();
+    let has_pointers = metrics.iter().any(|metric| matches!(metric.from, Source::Json(_)));
+    let parsed = || document(captured.stdout).or_else(|| document(captured.stderr));
+    let document = has_pointers.then(parsed).flatten();
     for metric in metrics {
         let value = match &metric.from {
             Source::Pattern(pattern) => by_pattern(pattern, captured),
-            Source::Json(pointer) => by_pointer(pointer, documents.as_ref()),
+            Source::Json(pointer) => by_pointer(pointer, document.as_ref()),
         };
         match value {
             Ok(number) => {
@@ -75,34 +74,58 @@ fn by_pattern(pattern: &str, captured: &CapturedOutput<'_>) -> Result<f64, Strin
         .or_else(|| last(captured.stderr))
         .ok_or_else(|| format!("its output does not match `{pattern}`"))?;
     let text = captures.get(1).map_or("", |group| group.as_str());
-    number(text).ok_or_else(|| format!("`{pattern}` matches `{text}`, which is not a number"))
+    number(text)
+        .ok_or_else(|| format!("`{pattern}` matches `{}`, which is not a number", excerpt(text)))
 }
 
 fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-fn by_pointer(pointer: &str, document: Option<&Value>) -> Result<f64, String> {
-    let document = document.ok_or("its output contains no JSON document")?;
+fn by_pointer(pointer: &str, document: Option<&Result<Value, String>>) -> Result<f64, String> {
+    let document = document.ok_or("its output contains no JSON document")?.as_ref()?;
     let value =
         document.pointer(pointer).ok_or_else(|| format!("its JSON has nothing at `{pointer}`"))?;
     let number = value.as_f64().or_else(|| value.as_str().and_then(number));
-    number.ok_or_else(|| format!("its JSON has {value} at `{pointer}`, which is not a number"))
+    number.ok_or_else(|| {
+        let value = value.to_string();
+        format!("its JSON has {} at `{pointer}`, which is not a number", excerpt(&value))
+    })
 }
 
+/// How many lines that begin with a brace are tried, the last ones first: each try may read up to the end.
+const TRIES: usize = 64;
+
 /// The last JSON document of a text: all of it, or what begins at the last line that begins with a
-/// brace and can be parsed.
-pub(crate) fn document(text: &str) -> Option<Value> {
-    if let Ok(value) = serde_json::from_str(text) {
-        return Some(value);
+/// brace and can be parsed. An error if it has more values than are read.
+pub(crate) fn document(text: &str) -> Option<Result<Value, String>> {
+    match check_json_output(text) {
+        Ok(()) => {
+            if let Ok(document) = serde_json::from_str(text) {
+                return Some(Ok(document));
+            }
+        }
+        Err(error) if text.trim_start().starts_with(['[', '{']) => {
+            return Some(Err(refusal(&error)));
+        }
+        // Its commas are not those of JSON.
+        Err(_) => {}
     }
-    let starts = text.match_indices('{').map(|(at, _)| at);
-    let starts: Vec<usize> =
-        starts.filter(|at| *at == 0 || text.as_bytes()[at - 1] == b'\n').collect();
-    starts.iter().rev().find_map(|at| {
-        let mut documents = serde_json::Deserializer::from_str(&text[*at..]).into_iter::<Value>();
-        documents.next()?.ok()
-    })
+    let is_start = |at: &usize| *at == 0 || text.as_bytes()[at - 1] == b'\n';
+    let starts = text.rmatch_indices('{').map(|(at, _)| at).filter(is_start);
+    starts.take(TRIES).find_map(|at| first_document(&text[at..]))
+}
+
+/// The document at the beginning of a text; `None` if there is none.
+fn first_document(text: &str) -> Option<Result<Value, String>> {
+    match check_json_output(text) {
+        Ok(()) => serde_json::Deserializer::from_str(text).into_iter().next()?.ok().map(Ok),
+        Err(error) => Some(Err(refusal(&error))),
+    }
+}
+
+fn refusal(error: &serde_json::Error) -> String {
+    format!("its JSON is not read: {error}")
 }
 
 /// The numbers of a flat object; other values are skipped.
@@ -152,6 +175,41 @@ mod tests {
         let text = "starting {now}\n{\"a\": {\"b\": [1, 2.5]}}\ndone\n";
         let output = find(&metric(Source::Json("/a/b/1".to_owned())), &captured(text));
         assert_eq!(output.metrics["ops_per_s"], 2.5);
+    }
+
+    /// Two megabytes that would be hundreds in memory.
+    #[test]
+    fn a_document_with_too_many_values_is_not_parsed() {
+        let text = format!("{{\"a\": [{}0]}}", "0,".repeat(1 << 20));
+        let captured = CapturedOutput { stdout: &text, stderr: "" };
+        let output = find(&metric(Source::Json("/a/1".to_owned())), &captured);
+        let why = &output.not_available["ops_per_s"];
+        assert!(why.contains("1048576 values") && why.contains("line 1"), "{why}");
+        let error = crate::generator::read(&captured).unwrap_err();
+        assert!(error.contains("1048576 values"), "{error}");
+    }
+
+    #[test]
+    fn a_value_that_is_not_a_number_is_quoted_in_part() {
+        let text = format!("{{\"a\": \"{}\"}}", "x".repeat(1 << 20));
+        let captured = CapturedOutput { stdout: &text, stderr: "" };
+        let output = find(&metric(Source::Json("/a".to_owned())), &captured);
+        let why = &output.not_available["ops_per_s"];
+        assert!(why.len() < 1000 && why.contains("xxx"), "{} bytes", why.len());
+        let output = find(&pattern("\"(x+)"), &captured);
+        assert!(output.not_available["ops_per_s"].len() < 1000);
+    }
+
+    #[test]
+    fn a_document_with_braces_at_the_beginning_of_lines_is_parsed_whole() {
+        let text = "{\"a\": [\n{\"b\": 1},\n{\"b\": 2}\n]}\n";
+        let output = find(&metric(Source::Json("/a/0/b".to_owned())), &captured(text));
+        assert_eq!(output.metrics["ops_per_s"], 1.0);
+        // A table before it is no JSON.
+        let table = format!("{}\n{{\"a\": 5}}\n", "1,".repeat(1 << 20));
+        let captured = CapturedOutput { stdout: &table, stderr: "" };
+        let output = find(&metric(Source::Json("/a".to_owned())), &captured);
+        assert_eq!(output.metrics["ops_per_s"], 5.0);
     }
 
     #[test]

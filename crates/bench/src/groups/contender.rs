@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use assay_cgroup::Tree;
-use assay_facts::Home;
+use assay_facts::UsedHierarchy;
 use assay_host::Ledger;
 use assay_kernel::Root;
 
@@ -82,7 +82,7 @@ impl Contender {
     }
 
     fn check(&self, setup: &Setup, text: &str) -> Result<(), Failure> {
-        for (_, value) in setup.homes.iter().flat_map(|top_group| &top_group.files) {
+        for (_, value) in setup.hierarchies.iter().flat_map(|top_group| &top_group.files) {
             let read = text.lines().filter(|line| line.trim() == *value).count();
             if read != setup.count {
                 let name = self.name;
@@ -97,7 +97,7 @@ impl Contender {
 
 /// A group that still exists in one of the top groups, if any.
 fn leftover_group(setup: &Setup) -> Option<String> {
-    setup.homes.iter().find_map(|top_group| {
+    setup.hierarchies.iter().find_map(|top_group| {
         let inside = Root::real().directories(top_group.top()).unwrap_or_default();
         inside.first().map(|name| top_group.top().join(name).display().to_string())
     })
@@ -105,20 +105,20 @@ fn leftover_group(setup: &Setup) -> Option<String> {
 
 /// Assay: with the ledger on disk, every value read back and compared, everything restored.
 pub(super) fn ours(setup: &Setup, root: &Root) -> Result<(Duration, Steps), Failure> {
-    let homes: Vec<Home> = setup
-        .homes
+    let hierarchies: Vec<UsedHierarchy> = setup
+        .hierarchies
         .iter()
-        .map(|top_group| Home { base: top_group.top(), ..top_group.home.clone() })
+        .map(|top_group| UsedHierarchy { base: top_group.top(), ..top_group.hierarchy.clone() })
         .collect();
     let names: Vec<String> = (1..=setup.count).map(|number| format!("g{number}")).collect();
     let begun = Instant::now();
     let mut ledger = Ledger::begin(&setup.folder.join("ours"), "ours")?;
-    let tree = Tree::create(root, &mut ledger, &homes, "assay")?;
+    let tree = Tree::create(root, &mut ledger, &hierarchies, "assay")?;
     for name in &names {
         tree.make(name, false)?;
     }
     let made = begun.elapsed();
-    let files: Vec<(&str, &str, &str)> = setup.homes.iter().flat_map(files_of).collect();
+    let files: Vec<(&str, &str, &str)> = setup.hierarchies.iter().flat_map(files_of).collect();
     for name in &names {
         for (controller, file, value) in &files {
             tree.write(name, controller, file, value)?;

@@ -13,14 +13,14 @@ fn each(count: usize, body: &str) -> String {
 
 /// `-r file=value` for every file.
 fn settings(setup: &Setup) -> String {
-    let files = setup.homes.iter().flat_map(|top_group| &top_group.files);
+    let files = setup.hierarchies.iter().flat_map(|top_group| &top_group.files);
     files.map(|(file, value)| format!(" -r {file}={value}")).collect()
 }
 
 /// `-r file` for every file.
 fn names(setup: &Setup) -> String {
     setup
-        .homes
+        .hierarchies
         .iter()
         .flat_map(|top_group| &top_group.files)
         .map(|(file, _)| format!(" -r {file}"))
@@ -29,14 +29,17 @@ fn names(setup: &Setup) -> String {
 
 /// `-g controllers:TOP/group`, as for cgcreate.
 fn of_group(setup: &Setup, group: &str) -> String {
-    let all: Vec<&str> =
-        setup.homes.iter().flat_map(|top_group| top_group.controllers.iter().copied()).collect();
+    let all: Vec<&str> = setup
+        .hierarchies
+        .iter()
+        .flat_map(|top_group| top_group.controllers.iter().copied())
+        .collect();
     format!(" -g {}:{}/{group}", all.join(","), top(setup))
 }
 
 /// The top group has the same name in every hierarchy.
 fn top(setup: &Setup) -> &str {
-    setup.homes.first().map_or("", |top_group| top_group.name.as_str())
+    setup.hierarchies.first().map_or("", |top_group| top_group.name.as_str())
 }
 
 /// One call of each tool per group, as commonly written. cgdelete is called for each hierarchy:
@@ -48,7 +51,7 @@ pub(super) fn tools_for_each(setup: &Setup) -> String {
     text += &each(setup.count, &format!("cgset{} {top}/g$i\n", settings(setup)));
     text += &each(setup.count, &format!("cgget -n -v{} {top}/g$i\n", names(setup)));
     let removes: String = setup
-        .homes
+        .hierarchies
         .iter()
         .map(|top_group| format!("cgdelete -g {}:{top}/g$i\n", top_group.controllers.join(",")))
         .collect();
@@ -66,7 +69,7 @@ pub(super) fn tools_at_once(setup: &Setup) -> String {
     let _ = writeln!(text, "cgcreate{}{made}", of_group(setup, "all"));
     let _ = writeln!(text, "cgset{}{paths}", settings(setup));
     let _ = writeln!(text, "cgget -n -v{}{paths}", names(setup));
-    for top_group in &setup.homes {
+    for top_group in &setup.hierarchies {
         let _ =
             writeln!(text, "cgdelete -r -g {}:{}/all", top_group.controllers.join(","), top(setup));
     }
@@ -77,12 +80,12 @@ pub(super) fn tools_at_once(setup: &Setup) -> String {
 pub(super) fn shell_for_each(setup: &Setup) -> String {
     let directory = |top_group: &TopGroup| format!("{}/g$i", top_group.top().display());
     let directories: String =
-        setup.homes.iter().map(|top_group| format!(" {}", directory(top_group))).collect();
+        setup.hierarchies.iter().map(|top_group| format!(" {}", directory(top_group))).collect();
     let mut text = HEAD.to_owned();
     text += &controllers_down(setup);
     text += &each(setup.count, &format!("mkdir{directories}\n"));
     let files = |line: &dyn Fn(&str, &str) -> String| -> String {
-        let lines = setup.homes.iter().flat_map(|top_group| {
+        let lines = setup.hierarchies.iter().flat_map(|top_group| {
             top_group
                 .files
                 .iter()
@@ -100,14 +103,14 @@ pub(super) fn shell_at_once(setup: &Setup) -> String {
     let mut text = HEAD.to_owned();
     text += &controllers_down(setup);
     let directories: String = setup
-        .homes
+        .hierarchies
         .iter()
         .flat_map(|top_group| {
             (1..=setup.count).map(|number| format!(" {}/g{number}", top_group.top().display()))
         })
         .collect();
     let _ = writeln!(text, "mkdir{directories}");
-    let files = setup.homes.iter().flat_map(|top_group| {
+    let files = setup.hierarchies.iter().flat_map(|top_group| {
         let directory = top_group.top();
         top_group
             .files
@@ -127,7 +130,7 @@ pub(super) fn shell_at_once(setup: &Setup) -> String {
 
 /// On cgroup v2 the top group must enable its controllers for children; libcgroup does that itself.
 fn controllers_down(setup: &Setup) -> String {
-    let v2 = setup.homes.iter().filter(|top_group| top_group.home.is_v2);
+    let v2 = setup.hierarchies.iter().filter(|top_group| top_group.hierarchy.is_v2);
     v2.map(|top_group| {
         let enabled: Vec<String> =
             top_group.controllers.iter().map(|name| format!("+{name}")).collect();

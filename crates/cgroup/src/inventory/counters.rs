@@ -28,10 +28,10 @@ pub struct Counts {
 }
 
 /// The group's directory in each hierarchy that has it.
-type Homes<'h> = [(&'h Mounted, PathBuf)];
+type Directories<'h> = [(&'h Mounted, PathBuf)];
 
-pub(super) fn read(root: &Root, homes: &Homes) -> Counts {
-    let reader = Reader { root, homes };
+pub(super) fn read(root: &Root, directories: &Directories) -> Counts {
+    let reader = Reader { root, directories };
     let (read_bytes, write_bytes) = reader.io();
     Counts {
         cpu_us: or(reader.nanoseconds("cpuacct", "cpuacct.usage"), || reader.cpu_stat()),
@@ -45,14 +45,14 @@ pub(super) fn read(root: &Root, homes: &Homes) -> Counts {
 
 struct Reader<'r> {
     root: &'r Root,
-    homes: &'r Homes<'r>,
+    directories: &'r Directories<'r>,
 }
 
 impl Reader<'_> {
     fn text(&self, controller: &str, file: &str) -> Result<String, String> {
         let serves = |hierarchy: &Mounted| hierarchy.controllers.iter().any(|c| c == controller);
-        let home = self.homes.iter().find(|(hierarchy, _)| serves(hierarchy));
-        let Some((_, directory)) = home else {
+        let found = self.directories.iter().find(|(hierarchy, _)| serves(hierarchy));
+        let Some((_, directory)) = found else {
             return Err(format!("it is in no hierarchy of the controller `{controller}`"));
         };
         self.root.read(directory.join(file)).map_err(|_| format!("it has no `{file}`"))
@@ -79,7 +79,8 @@ impl Reader<'_> {
 
     /// cgroup2 counts CPU time in every group, whichever controllers it serves.
     fn cpu_stat(&self) -> Available<u64> {
-        let Some((_, directory)) = self.homes.iter().find(|(hierarchy, _)| hierarchy.is_v2) else {
+        let Some((_, directory)) = self.directories.iter().find(|(hierarchy, _)| hierarchy.is_v2)
+        else {
             let why = "it is in no hierarchy that counts CPU time".to_owned();
             return Available::NotAvailable(why);
         };

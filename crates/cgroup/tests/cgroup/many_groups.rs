@@ -7,21 +7,21 @@ use std::process::{Child, Command};
 use std::time::Instant;
 
 use assay_cgroup::Tree;
-use assay_facts::{Home, HostFacts};
+use assay_facts::{HostFacts, UsedHierarchy};
 use assay_host::Ledger;
 use assay_kernel::Root;
 use assay_test_support::{HostLock, HostSnapshot, busy_host_lock, skip};
 
 const GROUPS: usize = 256;
 
-fn homes(facts: &HostFacts) -> Vec<Home> {
-    facts.cgroup.homes(["cpu", "cpuset", "io", "memory", "pids"]).0
+fn hierarchies(facts: &HostFacts) -> Vec<UsedHierarchy> {
+    facts.cgroup.hierarchies_with(["cpu", "cpuset", "io", "memory", "pids"]).0
 }
 
 struct Bench {
     root: Root,
     ledger: Ledger,
-    homes: Vec<Home>,
+    hierarchies: Vec<UsedHierarchy>,
     before: HostSnapshot,
     _work: tempfile::TempDir,
     _lock: HostLock,
@@ -31,20 +31,20 @@ impl Bench {
     fn new(test: &str) -> Option<Self> {
         let lock = busy_host_lock(test, &[])?;
         let root = Root::real();
-        let homes = homes(&assay_host::gather(&root).unwrap());
-        if homes.is_empty() {
+        let hierarchies = hierarchies(&assay_host::gather(&root).unwrap());
+        if hierarchies.is_empty() {
             skip(test, "no control groups are mounted");
             return None;
         }
         let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
         let ledger = Ledger::begin(&work.path().join("state"), "test").unwrap();
         let before = HostSnapshot::take();
-        Some(Self { root, ledger, homes, before, _work: work, _lock: lock })
+        Some(Self { root, ledger, hierarchies, before, _work: work, _lock: lock })
     }
 
     fn tree(&mut self) -> Tree {
         let top = format!("assay-test-{}", std::process::id());
-        Tree::create(&self.root, &mut self.ledger, &self.homes, &top).unwrap()
+        Tree::create(&self.root, &mut self.ledger, &self.hierarchies, &top).unwrap()
     }
 
     fn restore(mut self) {
@@ -94,7 +94,7 @@ fn a_process_starts_in_its_group_in_every_hierarchy() {
     let path = format!("/assay-test-{}/outer/inner", std::process::id());
     let groups = fs::read_to_string(format!("/proc/{}/cgroup", sleeper.id())).unwrap();
     let inside = groups.lines().filter(|line| line.ends_with(&path)).count();
-    assert_eq!(inside, bench.homes.len(), "{groups}");
+    assert_eq!(inside, bench.hierarchies.len(), "{groups}");
     bench.restore();
     assert!(!sleeper.wait().unwrap().success());
 }

@@ -49,11 +49,12 @@ fn to_text(loaded: &Loaded, plan: &Plan) -> String {
     let mut lines = vec![format!("{}: {}", study.name, study.title)];
     let total = plan.slots.len() as u32 * study.design.at_most;
     lines.push(format!(
-        "{} x {}, each at most {}: at most {} and the set-up of disks",
+        "{} x {}, each at most {}: at most {}{}",
         count(plan.trials.len(), "trial"),
         count(study.design.repeats as usize, "repeat"),
         format_duration(study.design.at_most),
         format_duration(total),
+        if study.disks.is_empty() { "" } else { " and the set-up of disks" },
     ));
     for (index, trial) in plan.trials.iter().enumerate() {
         lines.push(String::new());

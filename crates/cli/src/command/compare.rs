@@ -71,7 +71,10 @@ fn carry_out(arguments: &CompareArguments) -> Result<Code, Code> {
     }
     let comparison = match (&arguments.baseline, &arguments.over, arguments.runs.as_slice()) {
         (Some(baseline), _, [run]) => against_baseline(baseline, run, how)?,
-        (Some(baseline), _, []) => against_baseline(baseline, &newest::run(baseline)?, how)?,
+        (Some(baseline), _, []) => {
+            let newest = newest::run(baseline)?;
+            with_baseline(baseline, &newest, &how.terms(true))?
+        }
         (None, Some(over), [run]) => levels(run, over, how)?,
         (None, None, [a, b]) => two(a, b, &how.terms(false))?,
         _ => {
@@ -106,25 +109,32 @@ pub(crate) fn against_baseline(
 }
 
 /// Compares a run that has just ended with a baseline, prints the result to stderr, and returns the exit
-/// code: a regression takes precedence over the code of the run.
+/// code: the worse of the run's and the comparison's.
 ///
 /// The run is read from the open folder that it was written to, even if its path has changed.
 pub(crate) fn after_run(baseline: &Path, run: &RunFolder, code_of_run: Code) -> Code {
     let terms = Terms { baseline: true, ..Terms::default() };
-    let comparison = open_run(baseline).and_then(|(_, baseline_run)| {
-        let new_run = read_run(run)?;
-        Ok(between((baseline, &baseline_run), (run.path(), &new_run), &terms))
-    });
-    let comparison = match comparison {
-        Ok(comparison) => comparison,
-        Err(code) => return code,
-    };
-    let width = output::width();
-    output::message_painted(|color| assay_report::comparison_text(&comparison, width, color));
-    match (code(comparison.verdict), code_of_run) {
-        (Code::Kept, run) => run,
-        (comparison, _) => comparison,
-    }
+    let code = with_baseline(baseline, run, &terms).map_or_else(
+        |code| code,
+        |comparison| {
+            let width = output::width();
+            let text = |color| assay_report::comparison_text(&comparison, width, color);
+            output::message_painted(text);
+            code(comparison.verdict)
+        },
+    );
+    code_of_run.worse(code)
+}
+
+/// Refuses a baseline that cannot be read before it costs a run.
+pub(crate) fn check_baseline(baseline: &Path) -> Result<(), Code> {
+    open_run(baseline).map(drop)
+}
+
+fn with_baseline(baseline: &Path, run: &RunFolder, terms: &Terms) -> Result<RunComparison, Code> {
+    let (_, baseline_run) = open_run(baseline)?;
+    let new_run = read_run(run)?;
+    Ok(between((baseline, &baseline_run), (run.path(), &new_run), terms))
 }
 
 fn two(a: &Path, b: &Path, terms: &Terms) -> Result<RunComparison, Code> {

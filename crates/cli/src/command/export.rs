@@ -4,8 +4,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_export::{Error, Follower, Format, Live, Outcome, export, json_lines};
-use assay_run_folder::{Run, RunFolder, runs};
+use assay_export::{Error, Follower, Format, Live, Outcome, RunSource, export, json_lines};
+use assay_run_folder::{Run, RunFolder};
 use clap::{Args, ValueEnum};
 
 use crate::destination::Destination;
@@ -78,7 +78,7 @@ fn report_error(error: &Error) -> Code {
 }
 
 fn write(arguments: &ExportArguments) -> Result<Code, Error> {
-    let runs = expanded(&arguments.runs)?;
+    let runs = RunSource::find(&arguments.runs)?;
     let samples = !arguments.no_samples;
     match arguments.to {
         FormatArgument::Parquet | FormatArgument::Csv => {
@@ -87,7 +87,7 @@ fn write(arguments: &ExportArguments) -> Result<Code, Error> {
             let folder = match (&arguments.out, runs.as_slice()) {
                 (Some(out), _) => assay_files::output_dir(out)?,
                 // Inside the open run folder, so that no link is followed.
-                (None, [only]) => RunFolder::open(only)?.dir().make_dir("export")?,
+                (None, [only]) => only.open()?.dir().make_dir("export")?,
                 (None, _) => {
                     return Err(Error::NotApplicable(
                         "several runs need a folder for their tables\n  hint: name it with --out"
@@ -107,7 +107,7 @@ fn write(arguments: &ExportArguments) -> Result<Code, Error> {
     }
 }
 
-/// Prints the files written and the runs left out.
+/// Prints the files written and what was left out.
 fn conclude(outcome: &Outcome) -> Code {
     for (path, why) in &outcome.left_out {
         output::error(&format!("{} is left out: {why}", path.display()));
@@ -115,36 +115,19 @@ fn conclude(outcome: &Outcome) -> Code {
     for file in &outcome.files {
         output::data(&file.display().to_string());
     }
-    if outcome.runs == 0 { Code::Usage } else { Code::Kept }
-}
-
-/// The named runs, and those in named folders of runs.
-fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
-    let mut all = Vec::new();
-    for path in paths {
-        if path.join("manifest.json").exists() {
-            all.push(path.clone());
-            continue;
-        }
-        let inside = if path.is_dir() { runs(path)? } else { Vec::new() };
-        if inside.is_empty() {
-            // Opening it returns the error.
-            RunFolder::open(path)?;
-        }
-        all.extend(inside);
-    }
-    Ok(all)
+    if outcome.left_out.is_empty() { Code::Kept } else { Code::Usage }
 }
 
 /// Writes a format that holds a single run.
-fn document(format: FormatArgument, runs: &[PathBuf], out: Option<&Path>) -> Result<Code, Error> {
-    let [path] = runs else {
+fn document(format: FormatArgument, runs: &[RunSource], out: Option<&Path>) -> Result<Code, Error> {
+    let [source] = runs else {
         return Err(Error::NotApplicable(
             "this format holds a single run\n  hint: name one run, or use `--to parquet`"
                 .to_owned(),
         ));
     };
-    let run = Run::load(path)?;
+    let run = Run::from_folder(&source.open()?)?;
+    let path = source.path();
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let text = match format {
         FormatArgument::Fio => format!("{:#}\n", assay_export::fio(&run.manifest, &run.samples)?),

@@ -30,7 +30,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Code {
     if arguments.dry_run {
         return check(&arguments.study, arguments.json);
     }
-    match prepare(arguments) {
+    let baseline = arguments.baseline.as_deref();
+    match baseline.map_or(Ok(()), compare::check_baseline).and_then(|()| prepare(arguments)) {
         Ok(request) => carry_out(&request, arguments),
         Err(code) => code,
     }

@@ -95,7 +95,7 @@ fn many_runs_need_no_more_memory_than_few(bench: &Bench) {
     command.args(["-c", limited, env!("CARGO_BIN_EXE_assay")]);
     bench.settle(&mut command);
     let ended = bench.finish(command);
-    ended.assert_code(0);
+    ended.assert_code(2);
     assert!(ended.stderr.contains("runs/half is left out"), "{}", ended.stderr);
     let one = fs::metadata(bench.path("tables").join("samples.parquet")).unwrap().len();
     let all = fs::metadata(bench.path("merged").join("samples.parquet")).unwrap().len();

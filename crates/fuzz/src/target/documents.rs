@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use assay_fleet::FleetMerge;
 use assay_judge::judge;
-use assay_run_folder::{Run, Table, parse_events, parse_manifest};
+use assay_run_folder::{Run, Table, parse_events, parse_json, parse_manifest};
 use assay_verdict::Judgement;
 use assay_workload::fio::sections;
 
@@ -63,9 +64,16 @@ pub(super) fn judged() -> Reader {
     })
 }
 
+/// A verdict, as text, and as that of two hosts of a fleet.
 pub(super) fn verdict() -> Reader {
-    Box::new(|bytes| match serde_json::from_slice::<Judgement>(bytes) {
-        Ok(judgement) => answer(&assay_report::judgement_text("fuzz", &judgement, COLUMNS, false)),
+    Box::new(|bytes| match parse_json::<Judgement>(&String::from_utf8_lossy(bytes)) {
+        Ok(judgement) => {
+            let mut merge = FleetMerge::default();
+            ["a", "b"].iter().for_each(|node| merge.add(node, &judgement));
+            let (trials, comparisons) = merge.finish();
+            let text = assay_report::judgement_text("fuzz", &judgement, COLUMNS, false);
+            answer(&format!("{} {} {text}", trials.is_empty(), comparisons.is_empty()))
+        }
         Err(error) => answer(&error),
     })
 }

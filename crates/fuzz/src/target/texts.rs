@@ -6,6 +6,7 @@ use assay_kernel::{counters, keyed_lines, task};
 use assay_units::{Bytes, CpuChoice, IdSet, MemoryPolicy, Percent, parse_duration};
 use assay_workload::amounts::parse_amounts;
 use assay_workload::fio::{parse_bandwidth_log, parse_output, parse_totals};
+use assay_workload::{CapturedOutput, Invocation, Metric, Source, WaitMethod};
 
 use super::{Reader, answer};
 
@@ -15,6 +16,32 @@ pub(super) fn fio() -> Reader {
         let ours = parse_output(&text).map(|output| output.latency.len());
         let theirs = parse_totals(&text).map(|totals| totals.len().min(9));
         answer(&format!("{ours:?} {theirs:?}"))
+    })
+}
+
+/// Output of every kind of workload, and of a command with metrics.
+pub(super) fn output() -> Reader {
+    let metric = |from| Metric { name: "ops_per_s".to_owned(), from };
+    let invocation = |tool: &str| Invocation {
+        tool: tool.to_owned(),
+        program: String::new(),
+        words: Vec::new(),
+        metrics: vec![
+            metric(Source::Pattern("([0-9.]+) ops/s".to_owned())),
+            metric(Source::Json("/metrics/runtime_ms".to_owned())),
+        ],
+        wait: WaitMethod::Shell,
+        reports_on_sigint: true,
+    };
+    let invocations = ["ycsb", "chase", "stressapptest", "command"].map(invocation);
+    Box::new(move |bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let captured = CapturedOutput { stdout: &text, stderr: &text };
+        let outcomes = invocations.iter().map(|one| match one.parse_output(&captured) {
+            Ok(output) => format!("{} {}", output.metrics.is_empty(), output.latency.is_empty()),
+            Err(why) => why,
+        });
+        answer(&outcomes.collect::<Vec<_>>().join(" "))
     })
 }
 

@@ -1,16 +1,157 @@
 //! A forged ledger that names disks, mounts and folders of someone else in valid entries.
 
 use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use assay_kernel::{Root, loop_device};
 use assay_test_support::Need;
 use tempfile::TempDir;
 
-use super::change::Change;
-use super::hostile_tests::{forged, forged_as, host, in_memory, restore};
+use super::change::{Area, Change};
+use super::foreign_host_tests::{
+    assert_foreign_files_unchanged, forged, forged_as, host, in_memory, restore,
+};
 use super::{DiskIdentity, Ledger, restore_change, v1_mount};
+
+/// A write to a file, to be restored as `evil`.
+fn write(at: &str) -> Change {
+    Change::WriteFile {
+        path: at.into(),
+        before: "evil".to_owned(),
+        set: "set".to_owned(),
+        disk: None,
+    }
+}
+
+/// Changes of files that belong to someone else, by any path.
+fn changes_of_foreign_files() -> Vec<Change> {
+    vec![
+        write("/etc/shadow"),
+        write("/sys/block/../../etc/shadow"),
+        write("/sys/block/sda"),
+        write("/sys/fs/cgroup/release_agent"),
+        write("/proc/sys/kernel/core_pattern"),
+        write("/sys/kernel/mm/hugepages/hugepages-2048kB/demote"),
+        write("/sys/module/zswap/parameters/compressor"),
+        Change::Request {
+            path: "/etc/shadow".into(),
+            inverse: "evil".to_owned(),
+            set: "x".to_owned(),
+        },
+        Change::WriteOneOf {
+            path: "/proc/sys/vm/dirty_ratio".into(),
+            before: "evil".to_owned(),
+            set: "x".to_owned(),
+            other: "/etc/shadow".into(),
+            other_before: "evil".to_owned(),
+        },
+        Change::KeepQueue {
+            device: "../../etc".to_owned(),
+            attributes: [("shadow".to_owned(), "evil".to_owned())].into(),
+            disk: None,
+        },
+        Change::KeepQueue {
+            device: "sda".to_owned(),
+            attributes: [("../../../etc/shadow".to_owned(), "evil".to_owned())].into(),
+            disk: None,
+        },
+    ]
+}
+
+/// Changes of files in the directories that runs write to, but that no run writes.
+fn unwritten_files() -> Vec<Change> {
+    let request = |at: &str, inverse: &str| Change::Request {
+        path: at.into(),
+        inverse: inverse.to_owned(),
+        set: "x".to_owned(),
+    };
+    vec![
+        write("/sys/block/sdb/device/delete"),
+        write("/sys/block/sdb/queue/../uevent"),
+        write("/sys/block/sdb/sdb1/uevent"),
+        write("/sys/fs/cgroup/foreign/memory.max"),
+        write("/sys/kernel/mm/ksm/run"),
+        write("/proc/sys/vm/overcommit_memory"),
+        write("/proc/sys/vm/drop_caches"),
+        request("/sys/fs/cgroup/foreign/cgroup.kill", "1"),
+        request("/sys/fs/cgroup/foreign/io.cost.qos", "8:0 enable=0"),
+        request("/sys/fs/cgroup/io.cost.qos", "8:0 enable=1 ctrl=user min=1 max=1"),
+        request("/sys/fs/cgroup/cgroup.subtree_control", "+io"),
+        Change::KeepQueue {
+            device: "sdb".to_owned(),
+            attributes: [("../device/delete".to_owned(), "1".to_owned())].into(),
+            disk: None,
+        },
+    ]
+}
+
+/// Groups, trees, mounts and devices that no run made.
+fn foreign_objects() -> Vec<Change> {
+    vec![
+        Change::MakeGroup { path: "/sys/fs/cgroup/assayer".into() },
+        Change::MakeTree { path: "/srv/assayer".into() },
+        Change::OwnFolder { path: "/srv/theirs".into(), uid: 0, gid: 0 },
+        Change::MakeGroup { path: "/sys/fs/cgroup/foreign".into() },
+        Change::MakeTree { path: "/srv/theirs".into() },
+        Change::MakeTree { path: "/srv/assay-link".into() },
+        Change::MakeFile { path: "/etc/shadow".into() },
+        Change::MakeDir { path: "/sys/fs/cgroup/foreign".into() },
+        Change::Mount { target: "/home".into(), device: None, disk: None },
+        Change::AttachLoop { image: "/srv/image".into(), file: None },
+        Change::NullBlk { path: "/sys/fs/cgroup/foreign".into() },
+        Change::WriteSignatures {
+            device: "/srv/theirs/inner/file".into(),
+            areas: vec![Area { start: 0, length: 8 }],
+            disk: None,
+        },
+    ]
+}
+
+#[test]
+fn a_forged_ledger_can_request_only_changes_that_runs_make() {
+    let (tree, root) = host();
+    let state = in_memory();
+    symlink(tree.path().join("srv/theirs"), tree.path().join("srv/assay-link")).unwrap();
+    symlink(tree.path().join("etc/shadow"), tree.path().join("sys/block/sda")).unwrap();
+    for file in FOREIGN {
+        let file = tree.path().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "theirs").unwrap();
+    }
+    let changes = [changes_of_foreign_files(), unwritten_files(), foreign_objects()].concat();
+    let count = changes.len();
+    forged(state.path(), changes);
+    let report = restore(state.path(), &root);
+    assert_eq!(report.damaged, []);
+    assert_eq!(report.changes.len(), count);
+    for change in &report.changes {
+        assert!(matches!(change.restored, Some(Err(_))), "{change:?}");
+    }
+    assert!(!report.complete);
+    assert_foreign_files_unchanged(&tree);
+    for file in FOREIGN {
+        assert_eq!(fs::read_to_string(tree.path().join(file)).unwrap(), "theirs", "{file}");
+    }
+}
+
+/// Files next to those that runs write.
+const FOREIGN: [&str; 14] = [
+    "sys/kernel/mm/hugepages/hugepages-2048kB/demote",
+    "sys/module/zswap/parameters/compressor",
+    "sys/block/sdb/device/delete",
+    "sys/block/sdb/uevent",
+    "sys/block/sdb/queue/scheduler",
+    "sys/block/sdb/sdb1/uevent",
+    "sys/fs/cgroup/foreign/memory.max",
+    "sys/fs/cgroup/foreign/cgroup.kill",
+    "sys/fs/cgroup/io.cost.qos",
+    "sys/fs/cgroup/cgroup.subtree_control",
+    "sys/fs/cgroup/assayer/cgroup.procs",
+    "sys/kernel/mm/ksm/run",
+    "proc/sys/vm/overcommit_memory",
+    "srv/assayer/file",
+];
 
 #[test]
 fn an_entry_without_an_identity_is_refused() {
@@ -81,7 +222,7 @@ fn a_forged_mount_unmounts_no_other_mount_of_that_disk() {
     fs::create_dir_all(&disk).unwrap();
     fs::write(disk.join("diskseq"), "7").unwrap();
     fs::create_dir_all(tree.path().join("sys/dev/block")).unwrap();
-    std::os::unix::fs::symlink("../../block/sda", tree.path().join("sys/dev/block/8:0")).unwrap();
+    symlink("../../block/sda", tree.path().join("sys/dev/block/8:0")).unwrap();
     let disk = DiskIdentity::read(&root, "sda");
     assert!(disk.as_ref().unwrap().is_behind(&root, "8:0"));
     let target = Path::new("/nowhere-at-all/assay-disk-1");

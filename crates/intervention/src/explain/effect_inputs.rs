@@ -1,11 +1,9 @@
 //! Trial properties used to predict each cause's effect.
 
-use assay_judge::{BFQ_SLICE_S, Cap, TICK_S, group_caps};
+use assay_judge::{BFQ_SLICE_S, Cap, Expect, SAME_ERROR, TICK_S, group_caps};
 use assay_run_folder::TrialRecord;
 use assay_verdict::wording::{count, percent};
 use assay_verdict::{PromiseJudgement, Verdict};
-
-use super::predicted_effect::Expect;
 
 /// One service slice relative to what the lightest group is promised in all repeats.
 fn slice(trial: &TrialRecord, judged: &PromiseJudgement) -> f64 {
@@ -112,21 +110,21 @@ impl EffectInputs {
     }
 
     /// N* = P / d: whether all groups together stay within the pool.
-    pub(super) fn pool_law(&self, name: &str, times: f64) -> Option<(Expect, String)> {
+    pub(super) fn pool_effect(&self, name: &str, times: f64) -> Option<(Expect, String)> {
         let (pool, demand) = (self.pool?, self.demand?);
         let (pool, demand) =
             if name == "requests" { (pool * times, demand) } else { (pool, demand * times) };
         let depth = demand / self.groups.max(1) as f64;
-        let law = format!(
+        let why = format!(
             "N* = P / d = {pool:.0} / {depth:.0} = {:.1}, for {}",
             pool / depth,
             count(self.groups, "group")
         );
-        Some((if demand <= pool { Expect::Vanishes } else { Expect::STAYS }, law))
+        Some((if demand <= pool { Expect::Vanishes } else { Expect::STAYS }, why))
     }
 
     /// N* = P w_min / (d w_mean): whether every group's part of the pool holds its requests.
-    pub(super) fn cap_law(&self, name: &str, times: f64) -> Option<(Expect, String)> {
+    pub(super) fn cap_effect(&self, name: &str, times: f64) -> Option<(Expect, String)> {
         let tightest =
             self.caps.iter().max_by(|a, b| (a.demand / a.cap).total_cmp(&(b.demand / b.cap)))?;
         let scaled = |cap: &Cap| match name {
@@ -134,7 +132,7 @@ impl EffectInputs {
             _ => ((cap.demand * times).floor().max(1.0), cap.cap),
         };
         let (demand, cap) = scaled(tightest);
-        let law = format!(
+        let why = format!(
             "N* = P w_min / (d w_mean): the group with the smallest part keeps {demand:.0} outstanding, \
              its part is {cap:.0}"
         );
@@ -144,8 +142,8 @@ impl EffectInputs {
         };
         let expect = match self.caps.iter().any(binds) {
             false => Expect::Vanishes,
-            true => Expect::Times { low: 0.0, high: super::predicted_effect::ABOUT },
+            true => Expect::Times { low: 0.0, high: SAME_ERROR },
         };
-        Some((expect, law))
+        Some((expect, why))
     }
 }

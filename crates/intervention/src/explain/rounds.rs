@@ -10,7 +10,7 @@ use assay_stats::over_repeats::Spread;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::predicted_effect::ABOUT;
+use assay_judge::SAME_ERROR;
 
 /// Probability that any ineffective change is called effective, over all looks and all changes
 /// together, before confirmation by fresh rounds.
@@ -70,7 +70,7 @@ impl Rounds {
 
     /// About the same, and significantly not removed.
     pub(super) fn same(&self) -> bool {
-        (1.0 / ABOUT..=ABOUT).contains(&self.left) && self.low > LITTLE
+        (1.0 / SAME_ERROR..=SAME_ERROR).contains(&self.left) && self.low > LITTLE
     }
 }
 
@@ -117,7 +117,7 @@ pub(super) fn allowed(chances: &[f64], looks: usize) -> Vec<f64> {
 pub(super) fn confirm(fresh: &[(f64, f64)], within: f64) -> bool {
     let logs = logs(fresh, within);
     let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
-    logs.len() >= FRESH && logs.iter().all(|log| *log < 0.0) && mean <= -ABOUT.ln()
+    logs.len() >= FRESH && logs.iter().all(|log| *log < 0.0) && mean <= -SAME_ERROR.ln()
 }
 
 /// Geometric mean of the errors, which no single round dominates. Errors within the margin count as

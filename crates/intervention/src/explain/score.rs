@@ -4,16 +4,18 @@ use assay_verdict::Interval;
 use assay_verdict::wording::percent;
 use serde::{Deserialize, Serialize};
 
-use super::predicted_effect::{Expect, Prediction};
+use super::predicted_effect::Prediction;
 use super::rounds::Rounds;
+use assay_judge::Expect;
 
 /// One prediction after the change was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScoredPrediction {
     /// The code of the cause.
     pub cause: String,
-    /// The law behind the prediction.
-    pub law: String,
+    /// The reason for the prediction.
+    #[serde(rename = "law")]
+    pub why: String,
     /// The prediction in words.
     pub says: String,
     /// Smallest error allowed by the prediction.
@@ -49,7 +51,7 @@ impl ScoredPrediction {
         let right = measured.and_then(|measured| {
             let inside = (low..=high).contains(&measured.value);
             let apart = measured.low > high || measured.high < low;
-            // A significant change in a direction that the law excludes, by its estimate.
+            // A significant change in a direction that the prediction excludes, by its estimate.
             let surely = rounds.is_some_and(|rounds| match prediction.expect {
                 Expect::Vanishes => false,
                 Expect::Times { low, high } => {
@@ -65,7 +67,7 @@ impl ScoredPrediction {
         });
         Self {
             cause: prediction.cause.clone(),
-            law: prediction.law.clone(),
+            why: prediction.why.clone(),
             says: prediction.expect.describe(within),
             low,
             high,
@@ -86,7 +88,7 @@ impl ScoredPrediction {
         format!(
             "predicted {} ({}): {} to {}, measured {measured}: {right}",
             self.says,
-            self.law,
+            self.why,
             percent(self.low),
             percent(self.high)
         )

@@ -55,8 +55,11 @@ fn rounds_sentence(rounds: &Rounds) -> String {
 
 /// The same, with the prediction of this cause.
 pub(super) fn tested_arm_sentence(code: &str, arm: &ArmResult) -> String {
-    let law = arm.laws.iter().find(|law| law.cause == code);
-    law.map_or_else(|| arm_sentence(arm), |law| format!("{}; {}", arm_sentence(arm), law.line()))
+    let prediction = arm.predictions.iter().find(|prediction| prediction.cause == code);
+    prediction.map_or_else(
+        || arm_sentence(arm),
+        |prediction| format!("{}; {}", arm_sentence(arm), prediction.line()),
+    )
 }
 
 /// The summary sentence of an explanation.
@@ -151,9 +154,12 @@ fn confirmed(
         .filter(|other| other.finding == Finding::Confirmed)
         .map(|other| other.code.as_str())
         .collect();
-    let law = arm.laws.iter().find(|law| law.cause == cause.code && law.right == Some(true));
-    let law = law.map_or_else(String::new, |law| {
-        format!(", as was predicted ({} to {})", percent(law.low), percent(law.high))
+    let prediction = arm
+        .predictions
+        .iter()
+        .find(|prediction| prediction.cause == cause.code && prediction.right == Some(true));
+    let prediction = prediction.map_or_else(String::new, |prediction| {
+        format!(", as was predicted ({} to {})", percent(prediction.low), percent(prediction.high))
     });
     let also = match also.is_empty() {
         true => String::new(),
@@ -170,7 +176,7 @@ fn confirmed(
         .unwrap_or_default();
     let stop = if remedy.ends_with('.') { "" } else { "." };
     format!(
-        "{was}. Confirmed ({}): {what} With {} {did}{law}{cost}.{with}{also} Remedy: {remedy}{stop}",
+        "{was}. Confirmed ({}): {what} With {} {did}{prediction}{cost}.{with}{also} Remedy: {remedy}{stop}",
         cause.code, arm.change
     )
 }

@@ -125,7 +125,7 @@ fn point(setting: &SettingResult) -> Option<(f64, f64)> {
 }
 
 /// Rates within this ratio count as the same.
-const ABOUT: f64 = 0.98;
+const SAME_RATE: f64 = 0.98;
 
 /// The fastest setting whose fresh repeats keep the promise; among about equally fast ones the one
 /// with the fewest changes. The unchanged study wins unless another is significantly faster.
@@ -144,7 +144,7 @@ fn choose(settings: &[SettingResult]) -> Option<usize> {
         .filter(|index| !unchanged_keeps || *index == 0 || surely_faster(&settings[*index]))
         .collect();
     let fastest = able.iter().map(|index| rate(*index)).fold(0.0, f64::max);
-    let about = able.into_iter().filter(|index| rate(*index) >= ABOUT * fastest);
+    let about = able.into_iter().filter(|index| rate(*index) >= SAME_RATE * fastest);
     about.min_by(|&one, &other| {
         let changes = |index: usize| settings[index].changes;
         changes(one).cmp(&changes(other)).then(rate(other).total_cmp(&rate(one)))

@@ -117,15 +117,22 @@ fn the_cap_is_suspected_first_where_requests_wait_in_front_of_the_scheduler() {
 #[test]
 fn a_prediction_made_before_is_scored_after() {
     let (found, predictions) = explained(&[BROKEN, KEPT, BROKEN]);
-    let law = predictions
+    let prediction = predictions
         .iter()
         .find(|one| (one.arm.as_str(), one.cause.as_str()) == ("requests", "C-TAG-CAP"));
-    assert!(law.unwrap().law.contains("keeps 32 outstanding, its part is 68"), "{law:?}");
+    assert!(
+        prediction.unwrap().why.contains("keeps 32 outstanding, its part is 68"),
+        "{prediction:?}"
+    );
     assert_eq!(found.arms[0].effect, Effect::Cured);
     assert_eq!(found.arms[1].effect, Effect::Unmoved);
     assert_eq!(finding(&found, "C-TAG-CAP"), Finding::Confirmed);
     assert_eq!(finding(&found, "C-INJECTION"), Finding::Refuted);
-    let scored = found.arms[0].laws.iter().find(|law| law.cause == "C-TAG-CAP").unwrap();
+    let scored = found.arms[0]
+        .predictions
+        .iter()
+        .find(|prediction| prediction.cause == "C-TAG-CAP")
+        .unwrap();
     assert_eq!(scored.right, Some(true));
     assert!(found.sentence.contains("Confirmed (C-TAG-CAP)"), "{}", found.sentence);
     assert!(found.sentence.contains("as was predicted"), "{}", found.sentence);

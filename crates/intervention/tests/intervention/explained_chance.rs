@@ -13,7 +13,7 @@ use rand_chacha::rand_core::SeedableRng;
 const LOOKS: &[usize] = &[4, 6, 8];
 
 /// The only look of `--rounds 1`, and of a few more.
-const FEW: [&[usize]; 3] = [&[1], &[2], &[3]];
+const SINGLE_LOOKS: [&[usize]; 3] = [&[1], &[2], &[3]];
 
 /// Number of changes confirmed in turn.
 const WINNERS: usize = 2;
@@ -170,7 +170,7 @@ fn ineffective_changes_rarely_confirm_a_cause() {
 
 #[test]
 fn few_rounds_confirm_no_more_by_chance_than_many() {
-    for looks in FEW {
+    for looks in SINGLE_LOOKS {
         for changes in [1, 8, 12] {
             let found = false_ones(200, looks, changes);
             assert!(found <= 4, "{found} of 200 with {changes} changes in {looks:?} rounds");
@@ -182,7 +182,7 @@ fn few_rounds_confirm_no_more_by_chance_than_many() {
 #[test]
 #[ignore = "some minutes: 1000 explanations a number of changes"]
 fn ineffective_changes_confirm_a_cause_in_at_most_two_of_a_hundred_explanations() {
-    for looks in FEW.into_iter().chain([LOOKS]) {
+    for looks in SINGLE_LOOKS.into_iter().chain([LOOKS]) {
         for changes in [1, 4, 8, 12] {
             let found = false_ones(1000, looks, changes);
             println!("looks after {looks:?} rounds, {changes} changes: {found} of 1000");

@@ -4,16 +4,44 @@ use assay_verdict::Cause;
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
-use crate::promise::{Numbers, Subject};
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::promise::{Estimates, Subject};
 use crate::repeat::Repeat;
 
-const CODE: &str = "C-SCHEDULER-CEILING";
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-SCHEDULER-CEILING",
+    what: "The scheduler's lock is the bottleneck: BFQ handles a few hundred thousand requests a second, whatever the device does.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "More than 200 000 requests a second in total under BFQ, and each group's share follows its requests outstanding.",
+    confirm: "A slower device (null_blk with `iops`), or larger requests: shares return.",
+    tests: &["slower"],
+    effects: &[
+        PredictedEffect {
+            of: &["slower"],
+            expect: Expect::Vanishes,
+            why: "the disk is the bottleneck once each request takes it longer",
+        },
+        PredictedEffect {
+            of: &["requests"],
+            expect: Expect::STAYS,
+            why: "the change is unrelated",
+        },
+    ],
+    remedy: "Larger requests, or iocost instead of BFQ on devices this fast.",
+    source: "Documentation/block/bfq-iosched.rst: 400, 250 and 80 thousand requests a second on three CPUs",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// Half of what BFQ's documentation states for the fastest CPU measured.
 const MANY: f64 = 200_000.0;
 
 /// Examines the total request rate under BFQ.
-pub(super) fn suspect(subject: &Subject<'_>, repeat: &Repeat<'_>, numbers: &Numbers) -> Suspicion {
+pub(super) fn suspect(
+    subject: &Subject<'_>,
+    repeat: &Repeat<'_>,
+    numbers: &Estimates,
+) -> Suspicion {
     match requests(subject, repeat) {
         Err(why) => Suspicion::NotExamined(format!("{CODE}: {why}")),
         Ok(rate) if rate < MANY => {

@@ -8,8 +8,61 @@ use assay_verdict::wording::percent;
 
 use super::fit::Fit;
 use super::{Strength, Suspicion};
-use crate::promise::{Numbers, Subject};
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::promise::{Estimates, Subject};
 use crate::queue::Queue;
+
+pub(super) const REENTRY: CauseEntry = CauseEntry {
+    code: "C-CFQ-REENTRY",
+    what: "Under CFQ a group whose queue ran empty is put behind all others when it comes back and loses what it was owed.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "The scheduler is `cfq` (before 5.0) and not all requests of a group wait in the queue.",
+    confirm: "A longer `group_idle`, or more requests outstanding: shares return.",
+    tests: &["iodepth"],
+    effects: &[PredictedEffect {
+        of: &["iodepth"],
+        expect: Expect::RISES,
+        why: "a shallower queue runs empty more often",
+    }],
+    remedy: "Raise `iosched/group_idle`, or use BFQ.",
+    source: "block/cfq-iosched.c of 4.x: cfq_group_notify_queue_add",
+};
+
+pub(super) const SLICE_FLOOR: CauseEntry = CauseEntry {
+    code: "C-CFQ-SLICE-FLOOR",
+    what: "Under CFQ no slice is shorter than two idle times (16 ms), so that the lightest groups get more than their part of a round once that would be shorter.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "The scheduler is `cfq` (before 5.0), and 300 ms times the lightest share is less than 16 ms; the lightest classes merge first.",
+    confirm: "`iosched/target_latency` of 3000 instead of 300, or `slice_idle` of 1: the break moves to as many times the groups.",
+    tests: &[],
+    effects: &[],
+    remedy: "A longer `iosched/target_latency`, a shorter `slice_idle`, or BFQ.",
+    source: "block/cfq-iosched.c of 4.x: cfq_group_slice, cfq_scaled_cfqq_slice",
+};
+
+pub(super) const DELAY: CauseEntry = CauseEntry {
+    code: "C-CFQ-DELAY",
+    what: "CFQ of 4.8 to 4.11 puts a group that comes back to the tree 200 000 000 units of virtual time behind, in the mode that counts requests.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "The scheduler is `cfq` and the kernel one of 4.8 to 4.11; light groups starve after their queue ran empty, however many groups there are.",
+    confirm: "The same on 4.12: shares return.",
+    tests: &[],
+    effects: &[],
+    remedy: "A kernel from 4.12 on.",
+    source: "5be6b75610 (4.12)",
+};
+
+pub(super) const VFRACTION: CauseEntry = CauseEntry {
+    code: "C-CFQ-VFRACTION",
+    what: "CFQ keeps a group's part of the whole in 12 bits, and what is cut off is lost to the lightest.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "The scheduler is `cfq` and floor(4096 share) / 4096 is less than the lightest share by half of the margin or more: from 128 groups of 1:2:4:8 on, by 5.5 %.",
+    confirm: "Exactly the residual that arithmetic gives, at any iodepth and length.",
+    tests: &[],
+    effects: &[],
+    remedy: "Fewer groups at one level, or BFQ.",
+    source: "block/cfq-iosched.c of 4.x: CFQ_SERVICE_SHIFT, vfraction",
+};
 
 /// One round of all groups in seconds (`target_latency`, 300 ms).
 const ROUND_S: f64 = 0.3;
@@ -24,12 +77,12 @@ const PARTS: f64 = 4096.0;
 pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
-    numbers: &Numbers,
+    numbers: &Estimates,
     within: f64,
 ) -> Vec<Suspicion> {
     let shares: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
     let mut found = vec![fits(
-        "C-CFQ-REENTRY",
+        REENTRY.code,
         "suspected: under CFQ a group whose queue ran empty loses what it was owed",
         format!("the scheduler of {} is cfq", queue.device),
         Strength::Weak,
@@ -66,7 +119,7 @@ fn fits(code: &str, summary: &str, evidence: String, strength: Strength) -> Susp
 
 /// Compares the lightest group's part of a round with the shortest slice.
 fn floor(shares: &[f64]) -> Suspicion {
-    let code = "C-CFQ-SLICE-FLOOR";
+    let code = SLICE_FLOOR.code;
     let least = shares.iter().copied().fold(1.0, f64::min);
     let slice = ROUND_S * least;
     let text = format!(
@@ -86,7 +139,7 @@ fn floor(shares: &[f64]) -> Suspicion {
 
 /// Rounding of the lightest share to twelve bits.
 fn truncated(shares: &[f64], within: f64) -> Suspicion {
-    let code = "C-CFQ-VFRACTION";
+    let code = VFRACTION.code;
     let error = |share: f64| (share * PARTS).floor() / PARTS / share - 1.0;
     let worst = shares.iter().map(|share| error(*share)).fold(0.0, f64::min);
     let text = format!("cutting shares to 12 bits moves the most affected by {}", percent(worst));
@@ -98,7 +151,7 @@ fn truncated(shares: &[f64], within: f64) -> Suspicion {
 
 /// The delay of re-added groups, removed by 5be6b75610 in 4.12.
 fn delay(release: &str) -> Option<Suspicion> {
-    let code = "C-CFQ-DELAY";
+    let code = DELAY.code;
     let text = format!("the kernel is {release}");
     match KernelVersion::parse(release) {
         None => Some(Suspicion::NotExamined(format!("{code}: {text}, which is not a version"))),

@@ -12,12 +12,29 @@ use assay_verdict::wording::{percent, some_of};
 
 use super::fit::Fit;
 use super::{Strength, Suspicion};
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use crate::cpus::Shared;
-use crate::promise::Numbers;
+use crate::promise::Estimates;
 use crate::repeat::Repeat;
 use crate::sorted::Sorted;
 
-const CODE: &str = "C-CPU-IMBALANCE";
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-CPU-IMBALANCE",
+    what: "The groups' threads were not spread evenly over the CPUs, and weights are exact on each CPU only.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "A group has 10 % or more of its time more than its even part on one CPU, second by second (`cpuacct.usage_percpu`), and exact weights on each CPU alone explain the shares.",
+    confirm: "One CPU for all groups: the error vanishes.",
+    tests: &["one-cpu"],
+    effects: &[PredictedEffect {
+        of: &["one-cpu"],
+        expect: Expect::Vanishes,
+        why: "on one CPU weights are kept exactly",
+    }],
+    remedy: "As many threads in each group as there are CPUs, or a multiple; or dedicated CPUs.",
+    source: "kernel/sched/fair.c: calc_group_shares; 6b2d770026 (2.6.28)",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// A group whose largest part on one CPU exceeds an even part by this much, averaged over seconds,
 /// is unevenly spread: 60 to 40 on two CPUs.
@@ -28,7 +45,7 @@ const UNEVEN: f64 = 0.1;
 const STEP_NS: u64 = 1_000_000_000;
 
 /// Examines on which CPUs each group ran.
-pub(super) fn suspect(repeat: &Repeat<'_>, shared: &Shared, numbers: &Numbers) -> Suspicion {
+pub(super) fn suspect(repeat: &Repeat<'_>, shared: &Shared, numbers: &Estimates) -> Suspicion {
     if shared.set.len() < 2 {
         return Suspicion::RuledOut(format!("{CODE}: the groups shared one CPU"));
     }
@@ -92,7 +109,7 @@ fn predicted(
     repeat: &Repeat<'_>,
     table: &Sorted<'_>,
     shared: &Shared,
-    numbers: &Numbers,
+    numbers: &Estimates,
 ) -> Option<Vec<f64>> {
     if shared.set.len() >= numbers.names.len() {
         return None;
@@ -188,7 +205,7 @@ fn unevenness(
     (steps > 0.0).then(|| sum / steps)
 }
 
-fn cause(shared: &Shared, numbers: &Numbers, seen: &[(usize, f64)]) -> Cause {
+fn cause(shared: &Shared, numbers: &Estimates, seen: &[(usize, f64)]) -> Cause {
     let even = 1.0 / shared.count();
     let uneven: Vec<String> = seen
         .iter()

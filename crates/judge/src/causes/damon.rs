@@ -4,15 +4,29 @@
 //! them as reclaimed.
 
 use assay_facts::{Available, DamonScheme};
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_run_folder::PromiseRecord;
+use assay_terms::{RelationKind, Side};
 use assay_verdict::Cause;
 use assay_verdict::wording::number;
 
 use super::{Strength, Suspicion};
+use crate::cause_docs::{CauseEntry, FoundBy};
 use crate::promise::Subject;
 use crate::repeat::Repeat;
 
-const CODE: &str = "C-DAMON-RECLAIM";
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-DAMON-RECLAIM",
+    what: "A DAMON scheme evicted pages that had not been touched for a while, although memory was free.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "A scheme `pageout` is active while something that should have stayed in memory did not; where the kernel keeps the scheme's own counts, they grew in the window.",
+    confirm: "The same with the scheme off (`off` into the `state` of the kdamond, `N` into `enabled` of damon_reclaim): the pages stay.",
+    tests: &[],
+    effects: &[],
+    remedy: "Switch the scheme off while it is measured, or touch the pages more often than the scheme's pattern requires (`access_pattern/age`).",
+    source: "Documentation/admin-guide/mm/damon/usage.rst and design.rst; mm/damon/paddr.c: pages are handed to reclaim whatever memory.low says",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// Examines the schemes of the host, where evicted pages would break this promise.
 pub(super) fn suspect(subject: &Subject<'_>, promise: &PromiseRecord) -> Option<Suspicion> {
@@ -43,11 +57,13 @@ fn is_broken_by_eviction(promise: &PromiseRecord) -> bool {
     let ends = |with: &[&str]| with.iter().any(|end| measure.ends_with(end));
     let falls = measure == "memory.current" || ends(&["_memory_part", "_resident_before_bytes"]);
     let rises = measure == "memory.refaults" || ends(&["_disk_part", "_disk_bytes"]);
-    match promise.is {
-        RelationRecord::Equal | RelationRecord::Proportional(_) => falls || rises,
-        RelationRecord::AtLeast(_) | RelationRecord::AtLeastKnob(_) => falls,
-        RelationRecord::AtMost(_) | RelationRecord::AtMostKnob(_) => rises,
-        RelationRecord::Placed => false,
+    match promise.is.kind() {
+        RelationKind::Placed => false,
+        relation => match relation.side() {
+            Side::Both => falls || rises,
+            Side::Below => falls,
+            Side::Above => rises,
+        },
     }
 }
 

@@ -5,11 +5,40 @@ use assay_verdict::Cause;
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
-use crate::promise::{Numbers, Subject};
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::promise::{Estimates, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
 
-const CODE: &str = "C-DEVICE-QUEUE";
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-DEVICE-QUEUE",
+    what: "The device takes so many requests at once that nothing waits in the scheduler, and serves them in its own order.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "All requests outstanding fit into the device, and each group has, in full or in part, a share that follows its requests outstanding.",
+    confirm: "`iosched/strict_guarantees` = 1 keeps one request in the device: shares return. Or more requests outstanding: weights act once groups x iodepth exceeds the device's depth.",
+    tests: &["strict"],
+    effects: &[
+        PredictedEffect {
+            of: &["strict"],
+            expect: Expect::Vanishes,
+            why: "weights act on all but the one request in the device",
+        },
+        PredictedEffect {
+            of: &["iodepth"],
+            expect: Expect::RISES,
+            why: "weights act only if groups x iodepth exceeds the device's depth",
+        },
+        PredictedEffect {
+            of: &["longer", "requests", "rotational"],
+            expect: Expect::STAYS,
+            why: "the change is unrelated",
+        },
+    ],
+    remedy: "More requests outstanding a group, a smaller device queue (`device/queue_depth`), or `strict_guarantees`.",
+    source: "Documentation/block/bfq-iosched.rst on devices that queue internally; SFQ(D), Jin, Chase and Kaur 2004",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// Compares the requests outstanding with the smallest depth of a device with this pool: with a
 /// scheduler the pool is twice the depth of the device, up to 256 (blk_mq_init_sched).
@@ -17,7 +46,7 @@ pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
-    numbers: &Numbers,
+    numbers: &Estimates,
 ) -> Suspicion {
     let strict = queue::reading(repeat, &queue.disk)
         .and_then(|reading| reading.at_start.get("iosched/strict_guarantees"))

@@ -5,7 +5,7 @@
 //! promise is, and by whether the groups that gained and lost are the predicted ones.
 
 use super::Strength;
-use crate::promise::{Numbers, Subject};
+use crate::promise::{Estimates, Subject};
 
 /// A strong fit explains this part of the distance from the promise.
 const EXPLAINS: f64 = 0.75;
@@ -32,7 +32,7 @@ pub(super) struct Fit {
 
 impl Fit {
     /// Predicted shares need not add up to one; `None` where some group is unknown.
-    pub(super) fn new(numbers: &Numbers, predicted: &[f64]) -> Option<Self> {
+    pub(super) fn new(numbers: &Estimates, predicted: &[f64]) -> Option<Self> {
         let seen: Vec<f64> = numbers.seen.iter().map(|seen| seen.value).collect();
         let promised: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
         Self::from_shares(&seen, &promised, predicted)
@@ -97,7 +97,7 @@ fn distance(one: &[f64], other: &[f64]) -> f64 {
 
 /// Predicted shares under first come, first served: proportional to the requests that each group
 /// keeps outstanding, or equal where these are unknown.
-pub(super) fn first_come_first_served(subject: &Subject<'_>, numbers: &Numbers) -> Vec<f64> {
+pub(super) fn first_come_first_served(subject: &Subject<'_>, numbers: &Estimates) -> Vec<f64> {
     let depths: Option<Vec<f64>> = numbers.names.iter().map(|name| depth(subject, name)).collect();
     depths.unwrap_or_else(|| vec![1.0; numbers.names.len()])
 }

@@ -8,17 +8,34 @@ use assay_verdict::Cause;
 use assay_verdict::wording::some_of;
 
 use super::{Strength, Suspicion};
-use crate::promise::{Numbers, Subject};
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::promise::{Estimates, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
 
-const CODE: &str = "C-FOREIGN-WRITES";
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-FOREIGN-WRITES",
+    what: "On cgroup v2 writeback belongs to the group that owns the inode, and where groups write the same file one of them is charged for all.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "Workloads that write without O_DIRECT while `io` is on v2.",
+    confirm: "A file for each group, or `direct = 1`: bytes appear in the groups that write them.",
+    tests: &["direct"],
+    effects: &[PredictedEffect {
+        of: &["direct"],
+        expect: Expect::Vanishes,
+        why: "every group moves its own bytes",
+    }],
+    remedy: "One file for each group, or `direct = 1`.",
+    source: "Documentation/admin-guide/cgroup-v2.rst, writeback: an inode is owned by its majority dirtier",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// Examines buffered writers on v2; on v1 the validity check `buffered-writes` covers them.
 pub(super) fn suspect(
     subject: &Subject<'_>,
     repeat: &Repeat<'_>,
-    numbers: &Numbers,
+    numbers: &Estimates,
 ) -> Option<Suspicion> {
     let controller = subject.host.cgroup.controllers.get("io");
     if !matches!(controller.map(|io| &io.hierarchy), Some(Hierarchy::V2(_))) {
@@ -72,7 +89,7 @@ fn written(repeat: &Repeat<'_>, name: &str) -> Option<f64> {
 }
 
 /// Whether shares by the reported bytes are nearer to the promise than the measured ones.
-fn is_charged_elsewhere(numbers: &Numbers, own: &[f64]) -> bool {
+fn is_charged_elsewhere(numbers: &Estimates, own: &[f64]) -> bool {
     let all: f64 = own.iter().sum();
     let off = |share: f64, group: usize| (share / numbers.expected[group].share - 1.0).abs();
     let worst = |share: &dyn Fn(usize) -> f64| {

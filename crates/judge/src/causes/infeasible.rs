@@ -6,13 +6,30 @@ use assay_verdict::wording::{percent, some_of};
 
 use super::Suspicion;
 use super::fit::Fit;
-use crate::promise::Numbers;
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::promise::Estimates;
 
-const CODE: &str = "C-INFEASIBLE";
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-INFEASIBLE",
+    what: "A group has too few threads for its weight, and no scheduler can give it more CPUs than it has threads.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "The weight's part of the CPUs is more than the group's threads, and shares are nearer to the weights than to the promise, which is the max-min fair division instead.",
+    confirm: "As many threads in each group as there are CPUs: shares follow the weights alone.",
+    tests: &["one-cpu"],
+    effects: &[PredictedEffect {
+        of: &["one-cpu"],
+        expect: Expect::Vanishes,
+        why: "on one CPU weights are kept exactly",
+    }],
+    remedy: "More threads in the heavy groups, or fewer CPUs (`cpuset.cpus`).",
+    source: "Chandra, Adler, Goyal and Shenoy 2000: infeasible weights",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// Lists the groups whose weight exceeds what their threads can use. The promise already allows for
 /// it, so it explains a deviation from the weights, and only weakly one from the promise.
-pub(super) fn suspect(numbers: &Numbers) -> Suspicion {
+pub(super) fn suspect(numbers: &Estimates) -> Suspicion {
     let each = numbers.names.iter().zip(&numbers.expected).zip(&numbers.seen);
     let few: Vec<String> = each
         .filter_map(|((name, expected), seen)| {

@@ -10,11 +10,40 @@ use assay_verdict::Cause;
 use assay_verdict::wording::percent;
 
 use super::{Strength, Suspicion};
-use crate::promise::Numbers;
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::promise::Estimates;
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
 
-const CODE: &str = "C-INJECTION";
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-INJECTION",
+    what: "While BFQ holds the disk for one group it injects requests of another, whatever its weight.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "A minority of groups, often one light one, far above its promise, and all others in proportion among themselves; `iosched/strict_guarantees` reads 0.",
+    confirm: "`iosched/strict_guarantees` = 1 forbids injection: the excess vanishes. Fewer requests outstanding reduce it.",
+    tests: &["strict", "iodepth"],
+    effects: &[
+        PredictedEffect {
+            of: &["strict"],
+            expect: Expect::Vanishes,
+            why: "with one request in the device no request is injected",
+        },
+        PredictedEffect {
+            of: &["iodepth"],
+            expect: Expect::FALLS,
+            why: "fewer requests can be injected",
+        },
+        PredictedEffect {
+            of: &["longer", "requests", "rotational"],
+            expect: Expect::STAYS,
+            why: "the change is unrelated",
+        },
+    ],
+    remedy: "A smaller iodepth, or `strict_guarantees` = 1 where throughput does not matter.",
+    source: "block/bfq-iosched.c: bfq_update_inject_limit, since 5.2",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// A group that gained more than this stands out, whatever the promised margin.
 const STANDS_OUT: f64 = 0.1;
@@ -24,7 +53,7 @@ const STANDS_OUT: f64 = 0.1;
 pub(super) fn suspect(
     queue: &Queue,
     repeat: &Repeat<'_>,
-    numbers: &Numbers,
+    numbers: &Estimates,
     within: f64,
 ) -> Suspicion {
     let read = queue::reading(repeat, &queue.disk)
@@ -49,7 +78,7 @@ pub(super) fn suspect(
 }
 
 /// Whether a few groups stand out above others that keep their proportions.
-pub(super) fn a_few_gained(numbers: &Numbers) -> bool {
+pub(super) fn a_few_gained(numbers: &Estimates) -> bool {
     Fingerprint::find(numbers, STANDS_OUT)
         .is_some_and(|fingerprint| fingerprint.strength(STANDS_OUT) > Strength::Weak)
 }
@@ -61,7 +90,7 @@ struct Fingerprint {
 }
 
 impl Fingerprint {
-    fn find(numbers: &Numbers, within: f64) -> Option<Self> {
+    fn find(numbers: &Estimates, within: f64) -> Option<Self> {
         let seen: Vec<f64> = numbers.seen.iter().map(|estimate| estimate.value).collect();
         let expected: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
         let (lucky, others): (Vec<usize>, Vec<usize>) =
@@ -85,7 +114,7 @@ impl Fingerprint {
         if self.worst_of_others <= within { Strength::Fair } else { Strength::Weak }
     }
 
-    fn cause(&self, numbers: &Numbers, queue: &Queue) -> Cause {
+    fn cause(&self, numbers: &Estimates, queue: &Queue) -> Cause {
         let lucky: Vec<String> = self
             .lucky
             .iter()

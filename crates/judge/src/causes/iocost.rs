@@ -7,11 +7,44 @@ use assay_verdict::wording::percent;
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
-use crate::promise::{Numbers, Subject};
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::promise::{Estimates, Subject};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
 
-const MODEL: &str = "C-IOCOST-MODEL";
+pub(super) const MODEL: CauseEntry = CauseEntry {
+    code: "C-IOCOST-MODEL",
+    what: "iocost divides time that it computes from a model of the disk; where the model is wrong, time is not what the disk takes.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "iocost divides the disk (io.weight on cgroup v2 without bfq) and shares are broken; total throughput departs from its configuration.",
+    confirm: "Another model (`io.cost.model`, rates times 4 and by 4) with `io.cost.qos` min = max: the error moves.",
+    tests: &[],
+    effects: &[PredictedEffect {
+        of: &["scheduler"],
+        expect: Expect::Vanishes,
+        why: "this scheduler obeys the weights by itself",
+    }],
+    remedy: "Measure the disk and write its model: tools/cgroup/iocost_coef_gen.py of the kernel.",
+    source: "Documentation/admin-guide/cgroup-v2.rst: io.cost.model; Heo et al., ASPLOS 2022",
+};
+
+pub(super) const DONATION: CauseEntry = CauseEntry {
+    code: "C-IOCOST-DONATION",
+    what: "Before 5.10 a group with less than about 5 % of the weights cannot donate what it does not use, so that the disk idles as groups multiply.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "iocost divides the disk, the kernel is older than 5.10 and the lightest share below 5 %; total throughput falls with groups while ratios hold.",
+    confirm: "The same on 5.10: throughput returns.",
+    tests: &[],
+    effects: &[PredictedEffect {
+        of: &["scheduler"],
+        expect: Expect::Vanishes,
+        why: "this scheduler obeys the weights by itself",
+    }],
+    remedy: "A kernel from 5.10 on, or fewer groups.",
+    source: "f1de2439ec43 (5.10)",
+};
+
+const CODE: &str = MODEL.code;
 
 /// Groups below this share could not donate before 5.10.
 const DONATES: f64 = 0.05;
@@ -21,7 +54,7 @@ pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
-    numbers: &Numbers,
+    numbers: &Estimates,
 ) -> Vec<Suspicion> {
     let knobs = subject.trial.groups.iter().flat_map(|group| &group.knobs);
     let divides = knobs.into_iter().any(|knob| knob.obeyed_by.as_deref() == Some("iocost"));
@@ -35,7 +68,7 @@ fn model(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
-    numbers: &Numbers,
+    numbers: &Estimates,
 ) -> Suspicion {
     let done = repeat.table("io").ok().and_then(|table| {
         let each = subject.groups.iter().map(|group| {
@@ -52,13 +85,13 @@ fn model(
     let fit = Fit::new(numbers, &first_come_first_served(subject, numbers));
     let Some(strength) = fit.and_then(Fit::strength) else {
         return Suspicion::Open(format!(
-            "{MODEL}: iocost {configured}; {done} requests a second were done, but shares do \
+            "{CODE}: iocost {configured}; {done} requests a second were done, but shares do \
              not follow the requests outstanding, as they would without throttling"
         ));
     };
     Suspicion::Fits(
         Cause {
-            code: MODEL.to_owned(),
+            code: CODE.to_owned(),
             summary: "suspected: iocost's model of the disk does not match the disk".to_owned(),
             evidence: vec![format!(
                 "iocost divides {} and {configured}; {done} requests a second were done",
@@ -70,8 +103,8 @@ fn model(
     )
 }
 
-fn donation(subject: &Subject<'_>, numbers: &Numbers) -> Suspicion {
-    let code = "C-IOCOST-DONATION";
+fn donation(subject: &Subject<'_>, numbers: &Estimates) -> Suspicion {
+    let code = DONATION.code;
     let release = &subject.host.kernel;
     let least = numbers.expected.iter().map(|expected| expected.share).fold(1.0, f64::min);
     // A light group keeps what it cannot donate.

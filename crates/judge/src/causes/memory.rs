@@ -1,11 +1,37 @@
 //! C-RECLAIM and C-THP: direct reclaim and failed huge page allocations while the groups ran. Both
 //! take time from groups that allocate memory, whatever shares of CPU or disk they are promised.
 
+use assay_terms::Measure;
+use assay_verdict::Cause;
 use assay_verdict::wording::some_of;
-use assay_verdict::{Cause, Measure};
 
 use super::{Strength, Suspicion};
+use crate::cause_docs::{CauseEntry, FoundBy};
 use crate::promise::Subject;
+
+pub(super) const RECLAIM: CauseEntry = CauseEntry {
+    code: "C-RECLAIM",
+    what: "Memory was short, and the groups' own threads had to reclaim it before they got any.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "`pgscan_direct` of /proc/vmstat grew by more than 256 pages a second.",
+    confirm: "A higher memory limit, or smaller workloads: the counter stands still.",
+    tests: &[],
+    effects: &[],
+    remedy: "Leave memory free for the workloads (`memory.max`, `memory.high` of groups around).",
+    source: "Documentation/admin-guide/cgroup-v2.rst: memory.high; Documentation/admin-guide/mm/concepts.rst: direct reclaim",
+};
+
+pub(super) const THP: CauseEntry = CauseEntry {
+    code: "C-THP",
+    what: "Huge pages were requested and not available, so that some groups ran on huge pages and others did not.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "`thp_fault_fallback`, `thp_fault_fallback_charge` or `compact_stall` grew by more than a hundred a second.",
+    confirm: "No huge pages for any workload (`huge_pages` of its placement set to never): differences between the groups vanish.",
+    tests: &[],
+    effects: &[],
+    remedy: "Switch huge pages off for all, or free and compact memory before the run (`drop_caches`).",
+    source: "Documentation/admin-guide/mm/transhuge.rst: monitoring usage",
+};
 
 /// Limit of `pgscan_direct`, pages a second scanned by the allocating threads: 1 MiB/s.
 const SCANNED: f64 = 256.0;
@@ -20,20 +46,20 @@ pub(super) fn suspect(subject: &Subject<'_>, measure: Option<Measure>) -> Vec<Su
         Some(measure) if measure.is_io() || measure.is_cpu() => Strength::Weak,
         _ => Strength::Fair,
     };
-    let reclaim = counted(subject, "C-RECLAIM", &["pgscan_direct"], SCANNED).map(|seen| {
+    let reclaim = counted(subject, RECLAIM.code, &["pgscan_direct"], SCANNED).map(|seen| {
         let summary = "suspected: memory was short, and threads of the groups had to reclaim it \
                        themselves";
         (summary, seen)
     });
     let huge = ["thp_fault_fallback", "thp_fault_fallback_charge", "compact_stall"];
-    let thp = counted(subject, "C-THP", &huge, FALLEN_BACK).map(|seen| {
+    let thp = counted(subject, THP.code, &huge, FALLEN_BACK).map(|seen| {
         let summary = "suspected: huge pages were requested and not available, so that some \
                        groups have them and others do not";
         (summary, seen)
     });
-    let mut found = vec![suspicion("C-RECLAIM", reclaim, strength)];
+    let mut found = vec![suspicion(RECLAIM.code, reclaim, strength)];
     if !measure.is_some_and(Measure::is_io) {
-        found.push(suspicion("C-THP", thp, strength));
+        found.push(suspicion(THP.code, thp, strength));
     }
     found
 }

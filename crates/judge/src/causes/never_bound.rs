@@ -1,21 +1,37 @@
 //! C-NEVER-BOUND: a limit was not tested because a group stayed clear of it. Collects the reasons
 //! from the record.
 
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_run_folder::PromiseRecord;
+use assay_terms::{Measure, RelationKind};
+use assay_verdict::Cause;
 use assay_verdict::wording::{count, percent, rate};
-use assay_verdict::{Cause, Measure};
 
+use crate::cause_docs::{CauseEntry, FoundBy};
 use crate::cpus::{self, Shared};
-use crate::promise::{Numbers, Subject};
+use crate::promise::{Estimates, Subject};
+
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-NEVER-BOUND",
+    what: "A limit that a group stayed clear of was not tested.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "Use below the limit by more than a tenth, or no throttled period.",
+    confirm: "A lower limit, or a workload with more demand: use rises to the limit and stays there.",
+    tests: &[],
+    effects: &[],
+    remedy: "A limit well below what the workload uses without one.",
+    source: "The founding experiment's 20 and 25 GB limits lay above the 15.0 GiB that the program needs",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// The cause of a void limit; `None` for a promise that is not a limit.
 pub(super) fn cause(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
     measure: Measure,
-    numbers: &Numbers,
+    numbers: &Estimates,
 ) -> Option<Cause> {
-    if !matches!(promise.is, RelationRecord::AtMost(_) | RelationRecord::AtMostKnob(_)) {
+    if promise.is.kind() != RelationKind::AtMost {
         return None;
     }
     let mut evidence = vec![used(measure, numbers)?];
@@ -23,7 +39,7 @@ pub(super) fn cause(
         evidence.extend(cpu(subject, numbers));
     }
     Some(Cause {
-        code: "C-NEVER-BOUND".to_owned(),
+        code: CODE.to_owned(),
         summary: "a group stayed clear of its limit, which was therefore not tested".to_owned(),
         evidence,
         strength: None,
@@ -31,7 +47,7 @@ pub(super) fn cause(
 }
 
 /// The group that stayed furthest below its limit.
-fn used(measure: Measure, numbers: &Numbers) -> Option<String> {
+fn used(measure: Measure, numbers: &Estimates) -> Option<String> {
     let part = |index: &usize| numbers.seen[*index].value / numbers.expected[*index].share;
     let least = (0..numbers.names.len()).min_by(|a, b| part(a).total_cmp(&part(b)))?;
     Some(format!(
@@ -43,7 +59,7 @@ fn used(measure: Measure, numbers: &Numbers) -> Option<String> {
 }
 
 /// Why groups did not use their CPU time: their own threads, or others.
-fn cpu(subject: &Subject<'_>, numbers: &Numbers) -> Option<String> {
+fn cpu(subject: &Subject<'_>, numbers: &Estimates) -> Option<String> {
     let repeat = subject.repeats.first()?;
     let shared = Shared::in_repeat(subject.host, subject.trial, repeat.record).ok()??;
     let few = numbers.names.iter().zip(&numbers.expected).find_map(|(name, expected)| {

@@ -7,14 +7,14 @@
 use super::Strength;
 use super::fit::{Fit, first_come_first_served};
 use crate::checks::demand::has_low_demand;
-use crate::promise::{Numbers, Subject};
+use crate::promise::{Estimates, Subject};
 
 /// Minimum number of groups that divide the rest: a single one would get all of it for any reason.
 const OTHERS: usize = 2;
 
 /// Whether low demand explains sign and size of every group's share, and first come, first served,
 /// as under saturated CPUs, does not.
-pub(super) fn explains(subject: &Subject<'_>, numbers: &Numbers) -> bool {
+pub(super) fn explains(subject: &Subject<'_>, numbers: &Estimates) -> bool {
     let Some(low) = low_demand(subject, numbers) else { return false };
     let others = || (0..low.len()).filter(|group| !low[*group]);
     let left: f64 = others().map(|group| numbers.seen[group].value).sum();
@@ -33,7 +33,7 @@ pub(super) fn explains(subject: &Subject<'_>, numbers: &Numbers) -> bool {
 
 /// For each group whether its demand was low in every repeat; `None` where this differs between
 /// repeats or is unknown, or where too few groups kept up their demand.
-fn low_demand(subject: &Subject<'_>, numbers: &Numbers) -> Option<Vec<bool>> {
+fn low_demand(subject: &Subject<'_>, numbers: &Estimates) -> Option<Vec<bool>> {
     let of_group = |name: &String| {
         let group = subject.trial.groups.iter().find(|group| group.name == *name)?;
         let mut each = subject.repeats.iter().map(|repeat| has_low_demand(group, repeat));

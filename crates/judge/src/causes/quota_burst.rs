@@ -6,12 +6,29 @@ use assay_facts::Available;
 use assay_verdict::Cause;
 
 use super::{Strength, Suspicion};
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use crate::cpus::Shared;
 use crate::knob_value;
-use crate::promise::{Numbers, Subject};
+use crate::promise::{Estimates, Subject};
 use crate::repeat::Repeat;
 
-const CODE: &str = "C-QUOTA-BURST";
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-QUOTA-BURST",
+    what: "Each CPU may carry up to a millisecond of unused quota into the next period, so that a group may use a little more than its quota.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "A group above its quota by no more than a millisecond for each CPU and period.",
+    confirm: "A longer period (`cpu.max` with 500 ms): the excess falls in proportion.",
+    tests: &["one-cpu"],
+    effects: &[PredictedEffect {
+        of: &["one-cpu"],
+        expect: Expect::FALLS,
+        why: "one CPU carries less than two",
+    }],
+    remedy: "A longer period, fewer CPUs, or a margin that allows for it.",
+    source: "Documentation/scheduler/sched-bwc.rst: slices of unused runtime expire no longer since 5.4",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// Seconds that a CPU may carry over to the next period (min_cfs_rq_runtime).
 const CARRIED_S: f64 = 0.001;
@@ -24,7 +41,7 @@ pub(super) fn suspect(
     subject: &Subject<'_>,
     repeat: &Repeat<'_>,
     knob: &str,
-    numbers: &Numbers,
+    numbers: &Estimates,
 ) -> Suspicion {
     let above = |index: &usize| numbers.seen[*index].value - numbers.expected[*index].share;
     let most = (0..numbers.names.len()).max_by(|a, b| above(a).total_cmp(&above(b)));

@@ -11,8 +11,29 @@ use assay_verdict::wording::percent;
 
 use super::Suspicion;
 use super::fit::{Fit, first_come_first_served};
-use crate::promise::{Numbers, Subject};
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::promise::{Estimates, Subject};
 use crate::queue::Queue;
+
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-REQUEST-POOL",
+    what: "The scheduler's pool of requests is exhausted, and the next free one goes to the first in line, before weights apply.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "Groups x iodepth at least 0.9 of `nr_requests`, the mean queue at least 0.8 of it; the heaviest groups lose first (1:2:2:2, then all equal).",
+    confirm: "Four times the requests (`nr_requests`), or a quarter of the iodepth: the number of groups where shares break grows by four, so that the error at this number vanishes.",
+    tests: &["requests", "iodepth"],
+    // Nothing for `strict`: with one request in the device the others merge in the scheduler, which takes
+    // tags from the pool too.
+    effects: &[PredictedEffect {
+        of: &["longer", "rotational", "low-latency", "one-cpu"],
+        expect: Expect::STAYS,
+        why: "the change is unrelated",
+    }],
+    remedy: "Raise `nr_requests` above groups x iodepth, or lower the iodepth.",
+    source: "a051661ca6d1 (2012), 76f1df88bbc2 (5.17); breaks at N* = P / d groups",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// Minimum demand of the workloads relative to the pool.
 const WANTED: f64 = 0.9;
@@ -21,8 +42,8 @@ const WANTED: f64 = 0.9;
 const FULL: f64 = 0.8;
 
 /// Compares demand, pool and the mean queue.
-pub(super) fn suspect(subject: &Subject<'_>, queue: &Queue, numbers: &Numbers) -> Suspicion {
-    let code = "C-REQUEST-POOL";
+pub(super) fn suspect(subject: &Subject<'_>, queue: &Queue, numbers: &Estimates) -> Suspicion {
+    let code = CODE;
     let Some(pool) = queue.nr_requests.filter(|pool| *pool > 0.0) else {
         return Suspicion::NotExamined(format!("{code}: `nr_requests` was not recorded"));
     };
@@ -69,7 +90,7 @@ pub(super) fn suspect(subject: &Subject<'_>, queue: &Queue, numbers: &Numbers) -
 
 /// What the lightest and the heaviest groups got relative to their promise. An exhausted pool takes
 /// from the heavy and gives to the light.
-fn fingerprint(numbers: &Numbers, fits: bool) -> Option<String> {
+fn fingerprint(numbers: &Estimates, fits: bool) -> Option<String> {
     let shares = || numbers.expected.iter().map(|expected| expected.share);
     let (least, most) = (shares().reduce(f64::min)?, shares().reduce(f64::max)?);
     if most <= least * 1.001 {
@@ -95,7 +116,7 @@ fn fingerprint(numbers: &Numbers, fits: bool) -> Option<String> {
 }
 
 /// BFQ's cap as it follows from the promise: each group's part of the pool.
-fn cap(pool: f64, numbers: &Numbers) -> Option<String> {
+fn cap(pool: f64, numbers: &Estimates) -> Option<String> {
     let shares = || numbers.expected.iter().map(|expected| expected.share);
     let (least, most) = (shares().reduce(f64::min)?, shares().reduce(f64::max)?);
     Some(format!(

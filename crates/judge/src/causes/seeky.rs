@@ -5,11 +5,35 @@ use assay_verdict::Cause;
 
 use super::fit::Fit;
 use super::{Strength, Suspicion};
-use crate::promise::{Numbers, Subject};
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::promise::{Estimates, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
 
-const CODE: &str = "C-SEEKY";
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-SEEKY",
+    what: "BFQ considers the disk rotational: queues with random requests are charged time instead of sectors, so that shares are shares of time.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "`queue/rotational` reads 1 (loop devices do by default), and groups with small random requests lost to others.",
+    confirm: "Set `queue/rotational` to 0: shares of bytes return where this was the cause.",
+    tests: &["rotational"],
+    effects: &[
+        PredictedEffect {
+            of: &["rotational"],
+            expect: Expect::Vanishes,
+            why: "sectors are charged instead of time",
+        },
+        PredictedEffect {
+            of: &["longer", "requests"],
+            expect: Expect::STAYS,
+            why: "the change is unrelated",
+        },
+    ],
+    remedy: "`queue = { rotational = 0 }` for a disk that is not rotational.",
+    source: "block/bfq-iosched.c: bfq_bfqq_charge_time, BFQQ_SEEKY",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// Bytes that a disk reads sequentially in the time of one seek, roughly.
 const LONG_RUN: f64 = 1_048_576.0;
@@ -22,7 +46,7 @@ pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
-    numbers: &Numbers,
+    numbers: &Estimates,
 ) -> Suspicion {
     let reading = queue::reading(repeat, &queue.disk);
     let rotational = reading.and_then(|reading| reading.at_start.get("rotational"));

@@ -6,9 +6,56 @@ use assay_verdict::wording::percent;
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion, injection};
-use crate::promise::{Numbers, Subject};
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::promise::{Estimates, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
+
+pub(super) const LOW_LATENCY: CauseEntry = CauseEntry {
+    code: "C-LOW-LATENCY",
+    what: "BFQ's low_latency raises the weight of queues that it considers interactive or soft real-time, up to thirty times, whatever weight was set.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "`iosched/low_latency` reads 1, and the largest error of the first half of the window is twice that of the second, or a few groups gained on all others, which keep their proportions.",
+    confirm: "Set `iosched/low_latency` to 0: the error of the first seconds vanishes.",
+    tests: &["low-latency"],
+    effects: &[
+        PredictedEffect {
+            of: &["low-latency"],
+            expect: Expect::Vanishes,
+            why: "no queue's weight is raised",
+        },
+        PredictedEffect {
+            of: &["longer", "requests"],
+            expect: Expect::STAYS,
+            why: "the change is unrelated",
+        },
+    ],
+    remedy: "`queue = { \"iosched/low_latency\" = 0 }`.",
+    source: "Documentation/block/bfq-iosched.rst, section 4-1",
+};
+
+pub(super) const SLICE_IDLE: CauseEntry = CauseEntry {
+    code: "C-SLICE-IDLE",
+    what: "BFQ does not wait for the next request of the group in service, so that a group that needs a moment loses its service.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "`iosched/slice_idle` reads 0, and each group's share follows its requests outstanding.",
+    confirm: "Set `iosched/slice_idle` to 8 (ms): shares return, at some cost in throughput.",
+    tests: &["slice-idle"],
+    effects: &[
+        PredictedEffect {
+            of: &["slice-idle"],
+            expect: Expect::Vanishes,
+            why: "the disk is held for the next request",
+        },
+        PredictedEffect {
+            of: &["longer", "requests"],
+            expect: Expect::STAYS,
+            why: "the change is unrelated",
+        },
+    ],
+    remedy: "`queue = { \"iosched/slice_idle\" = 8 }`.",
+    source: "Documentation/block/bfq-iosched.rst: slice_idle 0 gives up service guarantees",
+};
 
 /// Errors decrease if those of the first half are this many times those of the second.
 const FALLS: f64 = 2.0;
@@ -18,7 +65,7 @@ pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
-    numbers: &Numbers,
+    numbers: &Estimates,
     grid: Option<&Grid>,
 ) -> [Suspicion; 2] {
     [low_latency(queue, repeat, numbers, grid), slice_idle(subject, queue, repeat, numbers)]
@@ -39,10 +86,10 @@ fn attribute<'r>(
 fn low_latency(
     queue: &Queue,
     repeat: &Repeat<'_>,
-    numbers: &Numbers,
+    numbers: &Estimates,
     grid: Option<&Grid>,
 ) -> Suspicion {
-    let code = "C-LOW-LATENCY";
+    let code = LOW_LATENCY.code;
     match attribute(queue, repeat, &["iosched/low_latency"]) {
         None => Suspicion::NotExamined(format!("{code}: `iosched/low_latency` was not recorded")),
         Some((name, "1")) => {
@@ -90,7 +137,7 @@ fn low_latency(
 }
 
 /// The largest error of any group in each half of the window.
-fn errors_of_halves(grid: &Grid, numbers: &Numbers) -> Option<(f64, f64)> {
+fn errors_of_halves(grid: &Grid, numbers: &Estimates) -> Option<(f64, f64)> {
     let half = |from: usize, to: usize| {
         let (before, after) = (grid.row(from), grid.row(to));
         let got: Vec<f64> =
@@ -109,9 +156,9 @@ fn slice_idle(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
-    numbers: &Numbers,
+    numbers: &Estimates,
 ) -> Suspicion {
-    let code = "C-SLICE-IDLE";
+    let code = SLICE_IDLE.code;
     match attribute(queue, repeat, &["iosched/slice_idle_us", "iosched/slice_idle"]) {
         None => Suspicion::NotExamined(format!("{code}: `iosched/slice_idle` was not recorded")),
         Some((name, "0")) => {

@@ -7,9 +7,26 @@
 use assay_verdict::wording::percent;
 use assay_verdict::{Cause, Strength};
 
-use crate::promise::Numbers;
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::promise::Estimates;
 
-const CODE: &str = "C-SHORT-RUN";
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-SHORT-RUN",
+    what: "The run holds too few service slices of the lightest group, which is ahead or behind by one at any instant.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "A service slice (125 ms of BFQ, a tick of a CPU) is more than the margin of what the lightest group is promised in the window.",
+    confirm: "A run of four times the length: the error falls to a quarter, without a bias over repeats. It leaves promises undecided and breaks none, since intervals cover it.",
+    tests: &["longer"],
+    effects: &[PredictedEffect {
+        of: &["requests"],
+        expect: Expect::STAYS,
+        why: "the change is unrelated",
+    }],
+    remedy: "A longer run (`at_most`), or shorter slices (`iosched/max_budget`).",
+    source: "Relative error q / (T share) of any server with time slices",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// Longest time slice of BFQ in seconds (`timeout_sync`, 125 ms).
 pub const BFQ_SLICE_S: f64 = 0.125;
@@ -18,7 +35,7 @@ pub const BFQ_SLICE_S: f64 = 0.125;
 pub const TICK_S: f64 = 0.01;
 
 /// Compares one slice of the lightest group with what it got; `None` where it is small.
-pub(super) fn find(numbers: &Numbers, slice_s: f64, within: f64) -> Option<Cause> {
+pub(super) fn find(numbers: &Estimates, slice_s: f64, within: f64) -> Option<Cause> {
     let least = numbers.expected.iter().map(|expected| expected.share).fold(1.0, f64::min);
     let error = slice_s / (numbers.window_s * least);
     let text = format!(

@@ -13,12 +13,31 @@ use assay_verdict::wording::{percent, some_of};
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::bfq_request_cap::{self, Cap};
+use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use crate::checks::backlogged::outstanding;
-use crate::promise::{Numbers, Subject};
+use crate::promise::{Estimates, Subject};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
 
-const CODE: &str = "C-TAG-CAP";
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-TAG-CAP",
+    what: "BFQ lets a group hold no more than its weight's part of the request pool; a group with a higher demand waits in front of the scheduler, where weights do not apply.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "A group keeps more than round(P w / sum w) requests outstanding (three quarters of that for writes), and the queue holds less than 0.8 of what the workloads keep outstanding by latency times rate, in a pool that has room. Or that rounding departs from P w / sum w by more than the margin, and the lightest groups are those that gain or lose.",
+    confirm: "As many times the requests (`nr_requests`) as bring the lightest group's part above its iodepth, or a lower iodepth: the error vanishes. The break is at N* = P w_min / (d w_mean).",
+    tests: &["requests", "iodepth"],
+    // Nothing for `strict`: with one request in the device the others merge in the scheduler, which takes
+    // tags from the pool too.
+    effects: &[PredictedEffect {
+        of: &["longer", "rotational", "low-latency", "one-cpu"],
+        expect: Expect::STAYS,
+        why: "the change is unrelated",
+    }],
+    remedy: "Raise `nr_requests` to iodepth x sum w / w_min (a third more for writes), or lower the iodepth.",
+    source: "76f1df88bbc2 (5.17): bfq_limit_depth; since 6.18 a group above the limit gets one request of the whole pool at a time and not one of each word (lib/sbitmap: shallow_depth)",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// Where requests wait in front of the scheduler, the queue holds less than this part of what the
 /// workloads keep outstanding, by Little's law.
@@ -32,7 +51,7 @@ pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
-    numbers: &Numbers,
+    numbers: &Estimates,
     within: f64,
 ) -> Option<Suspicion> {
     let Some(pool) = queue.nr_requests.filter(|pool| *pool > 0.0) else {
@@ -54,7 +73,7 @@ fn exceeded_caps(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
-    numbers: &Numbers,
+    numbers: &Estimates,
     pool: f64,
     binding: &[Cap],
 ) -> Suspicion {
@@ -113,7 +132,7 @@ fn enough(binding: &[Cap], pool: f64) -> f64 {
 }
 
 /// Examines the effect of rounding caps to whole requests.
-fn rounding(numbers: &Numbers, pool: f64, within: f64) -> Option<Suspicion> {
+fn rounding(numbers: &Estimates, pool: f64, within: f64) -> Option<Suspicion> {
     let shares: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
     let predicted = rounded(&shares, pool);
     let moved = |index: &usize| (predicted[*index] / shares[*index] - 1.0).abs();

@@ -9,9 +9,22 @@ use assay_verdict::wording::some_of;
 
 use super::Suspicion;
 use super::fit::Fit;
-use crate::promise::{Numbers, Subject};
+use crate::cause_docs::{CauseEntry, FoundBy};
+use crate::promise::{Estimates, Subject};
 
-const CODE: &str = "C-WEIGHT-TRANSLATED";
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-WEIGHT-TRANSLATED",
+    what: "The values written into the kernel's files have other proportions than the requested ones.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "Requested and written values of the manifest are in different proportions, by 2 % or more.",
+    confirm: "Write the kernel's own file directly: shares follow what it reads.",
+    tests: &[],
+    effects: &[],
+    remedy: "Set the file itself (`assay host` says which), or judge by what was read back, as Assay does.",
+    source: "systemd#27622 (200:300 became 109:118), systemd#22897",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// Proportions closer than this are equal: files hold whole numbers.
 const SAME: f64 = 0.02;
@@ -20,7 +33,7 @@ const SAME: f64 = 0.02;
 pub(super) fn suspect(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
-    numbers: &Numbers,
+    numbers: &Estimates,
 ) -> Option<Suspicion> {
     let RelationRecord::Proportional(knob) = &promise.is else { return None };
     let mut factors: BTreeMap<String, (f64, String)> = BTreeMap::new();

@@ -12,16 +12,30 @@
 //! an inspection of the scheduler or an intervention proves one.
 
 use assay_knob::KernelVersion;
+use assay_terms::Measure;
+use assay_verdict::Cause;
 use assay_verdict::wording::{percent, some_of};
-use assay_verdict::{Cause, Measure};
 
 use super::fit::{Fit, depth};
 use super::{Strength, Suspicion};
-use crate::promise::{Numbers, Subject};
+use crate::cause_docs::{CauseEntry, FoundBy};
+use crate::promise::{Estimates, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
 
-const CODE: &str = "C-WAKER";
+pub(super) const ENTRY: CauseEntry = CauseEntry {
+    code: "C-WAKER",
+    what: "BFQ took one group's queue for the waker of another, and injects the requests of either into the other's service, whatever their weights and however much they have had.",
+    found_by: FoundBy::Suspicion,
+    fingerprint: "Some groups have d_P / d_B times what a heavier one has, at d requests outstanding each, and all others keep their proportions: x_P = max(own share, d_P / d_B x_B). Explains three quarters of the error with bonds of at most half of the groups.",
+    confirm: "`iosched/max_budget` below iodepth x request for some seconds: shares are exact despite the bond, and the same bond is back afterwards.",
+    tests: &[],
+    effects: &[],
+    remedy: "`iosched/max_budget` below iodepth x request, equal iodepth and weights, or a scheduler of another kind (iocost).",
+    source: "block/bfq-iosched.c: bfq_check_waker, bfq_select_queue; 13a857a4c4e8 (5.3), d4fc3640ff36 (5.12), 2ec5a5c48373 (5.13)",
+};
+
+const CODE: &str = ENTRY.code;
 
 /// First kernel that injects requests of wakers (d4fc3640ff36).
 const SINCE: KernelVersion = KernelVersion::new(5, 12);
@@ -37,7 +51,7 @@ pub(super) fn suspect(
     subject: &Subject<'_>,
     queue: &Queue,
     repeat: &Repeat<'_>,
-    numbers: &Numbers,
+    numbers: &Estimates,
     measure: Measure,
 ) -> Suspicion {
     if let Some(why) = cannot_be(subject, queue, repeat) {
@@ -52,7 +66,7 @@ pub(super) fn suspect(
     let weights: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
     let seen: Vec<f64> = numbers.seen.iter().map(|seen| seen.value).collect();
     let found = bonds(&weights, &depths, &seen);
-    let predicted = law(&weights, &depths, &found);
+    let predicted = shares_by_bonds(&weights, &depths, &found);
     let fit = Fit::new(numbers, &predicted).filter(|_| !found.is_empty());
     let strength = fit.and_then(Fit::strength).filter(|strength| *strength > Strength::Weak);
     let (Some(fit), Some(strength)) = (fit, strength) else {
@@ -113,7 +127,7 @@ fn bonds(weights: &[f64], depths: &[f64], seen: &[f64]) -> Vec<Bond> {
 }
 
 /// Shares predicted by these bonds, not normalised.
-fn law(weights: &[f64], depths: &[f64], bonds: &[Bond]) -> Vec<f64> {
+fn shares_by_bonds(weights: &[f64], depths: &[f64], bonds: &[Bond]) -> Vec<f64> {
     let mut shares = weights.to_vec();
     for bond in bonds {
         let injected = depths[bond.group] / depths[bond.with] * weights[bond.with];
@@ -122,7 +136,7 @@ fn law(weights: &[f64], depths: &[f64], bonds: &[Bond]) -> Vec<f64> {
     shares
 }
 
-fn cause(numbers: &Numbers, bonds: &[Bond], predicted: &[f64], fit: Fit) -> Cause {
+fn cause(numbers: &Estimates, bonds: &[Bond], predicted: &[f64], fit: Fit) -> Cause {
     let name = |group: usize| &numbers.names[group];
     let pairs: Vec<String> = bonds
         .iter()
@@ -162,7 +176,7 @@ mod tests {
     const WEIGHTS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
     fn shares(bonds: &[Bond]) -> Vec<f64> {
-        let shares = law(&WEIGHTS, &[8.0; 4], bonds);
+        let shares = shares_by_bonds(&WEIGHTS, &[8.0; 4], bonds);
         let all: f64 = shares.iter().sum();
         shares.iter().map(|share| (share / all * 1000.0).round() / 1000.0).collect()
     }

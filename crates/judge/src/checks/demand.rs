@@ -5,7 +5,7 @@
 //! about that group, and about the others only how they divided the rest.
 
 use assay_run_folder::GroupRecord;
-use assay_verdict::Measure;
+use assay_terms::Measure;
 use assay_verdict::wording::{percent, some_of};
 
 use super::backlogged::{ALL_THE_TIME, outstanding, part_outstanding};

@@ -2,7 +2,7 @@
 
 use assay_facts::Hierarchy;
 use assay_run_folder::{GroupRecord, RelationRecord};
-use assay_verdict::Measure;
+use assay_terms::Measure;
 use assay_verdict::wording::{rate, some_of};
 
 use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
@@ -104,15 +104,19 @@ fn is_limited(
     groups.any(|one| is_own(one) && own_limit_met(evidence, repeat, table, &one.name).is_some())
 }
 
-/// How often a group's own limit was reached, if it was. `memory.events` of v2 includes the groups
-/// inside; `memory.failcnt` of v1 does not.
+/// How often a group's own limit was reached, if it was: `memory.max`, or `memory.high`, above which
+/// its pages are reclaimed as well (Documentation/admin-guide/cgroup-v2.rst). `memory.events` of v2
+/// includes the groups inside; `memory.failcnt` of v1 does not.
 fn own_limit_met(
     evidence: &Evidence<'_>,
     repeat: &Repeat<'_>,
     table: &Sorted<'_>,
     group: &str,
 ) -> Option<f64> {
-    let met = |name: &str| grown(table, repeat, name, &["max_events"]);
+    let met = |name: &str| {
+        let high = grown(table, repeat, name, &["high_events"]).unwrap_or(0.0);
+        Some(grown(table, repeat, name, &["max_events"])? + high)
+    };
     let controller = evidence.host.cgroup.controllers.get("memory");
     let on_v1 = matches!(controller.map(|one| &one.hierarchy), Some(Hierarchy::V1(_)));
     let names = evidence.trial.groups.iter().map(|one| one.name.as_str());

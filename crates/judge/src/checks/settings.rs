@@ -3,7 +3,7 @@
 
 use assay_facts::Available;
 use assay_run_folder::{SettingReading, SettingRecord, TimedReading};
-use assay_verdict::Measure;
+use assay_terms::Measure;
 use assay_verdict::wording::{count, rate, some_of};
 
 use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat, knobs};

@@ -8,9 +8,7 @@ use super::{Evidence, Scope, ValidityCheck};
 /// A single group gets everything, whatever its weight: a promise of shares would be kept by
 /// arithmetic and not by the kernel. `None` where there are several groups, or no shares.
 pub(super) fn check(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
-    let shares = |relation: &RelationRecord| {
-        matches!(relation, RelationRecord::Proportional(_) | RelationRecord::Equal)
-    };
+    let shares = |relation: &RelationRecord| relation.kind().divides();
     let promised = evidence.promises.iter().any(|(_, relation)| shares(relation));
     let [group] = evidence.groups else { return None };
     promised.then(|| {

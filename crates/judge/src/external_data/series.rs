@@ -3,11 +3,11 @@
 use assay_stats::batches::Quantity;
 use assay_stats::series::{Series, monotone};
 use assay_stats::{Grid, warm_up};
+use assay_terms::Side;
 use assay_verdict::Check;
 
 use super::{Amounts, ExternalData, ExternalNumbers, expected};
 use crate::checks::window;
-use crate::decide::Side;
 use crate::estimates::{Observed, PromiseData};
 
 /// Estimates over the common time of all groups. The error names what is missing.

@@ -12,10 +12,11 @@
 use assay_stats::over_repeats::confidence_to_break;
 use assay_stats::pooled::{Estimate, Range};
 use assay_stats::student::t_quantile;
+use assay_terms::Side;
 
 use super::{Amounts, ExternalData, ExternalNumbers, Scatter, expected};
-use crate::decide::{Deviation, Side};
-use crate::estimates::Numbers;
+use crate::decide::Deviation;
+use crate::estimates::Estimates;
 
 /// Number of readings that count as one observation: 2.5 s for fio. Totals cannot show the noise of
 /// a server with longer rounds.
@@ -52,7 +53,7 @@ pub(super) fn numbers(outside: &ExternalData) -> Result<ExternalNumbers, String>
     let deviations = seen.iter().zip(&expected);
     let deviations =
         deviations.map(|(seen, one)| Deviation::new(seen, one.share, Side::Both)).collect();
-    let numbers = Numbers {
+    let numbers = Estimates {
         names: outside.groups.iter().map(|group| group.name.clone()).collect(),
         deviations,
         expected,
@@ -63,11 +64,13 @@ pub(super) fn numbers(outside: &ExternalData) -> Result<ExternalNumbers, String>
         repeats: 1,
         was: None,
         facts: Vec::new(),
+        fact_verdicts: Vec::new(),
         worst_spans: Vec::new(),
         spans: None,
         span_verdicts: Vec::new(),
         unsettled: None,
-        memory_s: 0.0,
+        brief_state: None,
+        correlation_time_s: 0.0,
     };
     Ok(ExternalNumbers {
         checks: Vec::new(),

@@ -4,8 +4,9 @@
 //! numbers do not reveal that: the workload looks like one that a limit does not hurt.
 
 use assay_stats::series::{Series, growth};
+use assay_terms::Measure;
+use assay_verdict::Fact;
 use assay_verdict::wording::{percent, rate};
-use assay_verdict::{Fact, Measure};
 
 use super::Evidence;
 use crate::knob_value;

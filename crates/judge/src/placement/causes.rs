@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use assay_facts::Available;
+use assay_terms::PlacementMeasure;
 use assay_units::{CpuSet, NodeSet};
 use assay_verdict::Cause;
 use assay_verdict::wording::{percent, some_of};
 
-use super::{PlacedWorkload, PlacementMeasure};
+use super::PlacedWorkload;
 
 /// The causes that fit the record of the workload that broke the promise.
 pub(super) fn find(seen: Option<&PlacedWorkload<'_>>, what: PlacementMeasure) -> Vec<Cause> {

@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 use assay_facts::Available;
 use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord};
 use assay_stats::proportion::Counted;
+use assay_terms::PlacementMeasure;
 use assay_units::MemoryPolicy;
-
-use super::PlacementMeasure;
 
 /// Resolution of placement: a page is on one node or another.
 const PAGE: f64 = 4096.0;

@@ -67,6 +67,28 @@ fn other_weights_are_different_and_named() {
 }
 
 #[test]
+fn a_group_that_got_nothing_is_different() {
+    let starved = |shares: &[f64]| {
+        let shares = Scenario::new(&WEIGHTS).shares(shares);
+        Scenario { repeats: 3, seed: 2, ..shares }.run()
+    };
+    let one = [0.0, 2.0 / 15.0, 4.0 / 15.0, 9.0 / 15.0];
+    for (shares, of, group, verdict) in [
+        (one, "share", Some("task1"), Equivalence::Different),
+        ([0.0; 4], "rate", None, Equivalence::Worse),
+    ] {
+        let found = compare(&run(&WEIGHTS, 1, 3), &starved(&shares), &Terms::default());
+        assert_eq!(found.verdict, Equivalence::Different, "{}", found.reason);
+        let of_it = measure(&found, of, group);
+        assert_eq!((of_it.decides, of_it.verdict), (true, verdict), "{of_it:?}");
+        assert!(of_it.ratio.is_some_and(|ratio| ratio < 0.05 && ratio > 0.0), "{of_it:?}");
+        // What decides nothing is not compared with nothing.
+        let beside = measure(&found, "rate", Some("task1"));
+        assert_eq!(beside.verdict, Equivalence::NotComparable, "{beside:?}");
+    }
+}
+
+#[test]
 fn neither_equal_nor_different_is_undecided() {
     let noisy = |seed| {
         let server = crate::synthetic::Server::Noise { deviation: 0.6, correlation: 0.5 };
@@ -108,6 +130,22 @@ fn against_a_baseline_only_worse_counts() {
     assert_eq!(verdict(0.8, &baseline), Equivalence::Worse);
     assert_eq!(verdict(1.0, &baseline), Equivalence::Equal);
     assert_eq!(verdict(1.3, &Terms::default()), Equivalence::Different);
+}
+
+/// Of a share neither more nor less is better: that it surely changed does not pass.
+#[test]
+fn against_a_baseline_what_differs_without_a_better_direction_does_not_pass() {
+    let moved = Scenario::new(&WEIGHTS).shares(&[1.0 / 15.0, 2.0 / 15.0, 4.6 / 15.0, 7.4 / 15.0]);
+    let (mut a, mut b) = (run(&WEIGHTS, 1, 3), Scenario { repeats: 3, ..moved }.run());
+    // Kept by both, so that only the numbers tell.
+    for run in [&mut a, &mut b] {
+        run.trial().promises[0].within = 0.3;
+    }
+    let found = compare(&a, &b, &Terms { baseline: true, ..Terms::default() });
+    let share = measure(&found, "share", Some("task3"));
+    assert_eq!((share.verdict, share.not_worse), (Equivalence::Different, false), "{share:?}");
+    assert_eq!(found.verdict, Equivalence::Different, "{}", found.reason);
+    assert!(found.reason.contains("the share of `io.bytes` of `task3`"), "{}", found.reason);
 }
 
 #[test]

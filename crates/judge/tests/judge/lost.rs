@@ -1,7 +1,7 @@
 //! Comparisons of runs that lost repeats, and breaches in repeats that were left out.
 
 use assay_compare::Terms;
-use assay_run_folder::{EveryRecord, WarmUpRecord};
+use assay_run_folder::{EveryRecord, StopRecord, WarmUpRecord};
 use assay_verdict::{Equivalence, RunComparison, Verdict};
 
 use crate::compare_runs::compare;
@@ -90,6 +90,31 @@ fn a_different_left_out_repeat_forbids_equality() {
         let found = compare(&four(1), &run, &terms);
         assert_open(&found, "repeat 3 of B, which is left out, has 0.");
         assert_open(&compare(&run, &four(1), &terms), "repeat 3 of A, which is left out, has 0.");
+    }
+}
+
+/// As in the verdict: looks that end a trial once it is precise spend parts of the error.
+#[test]
+fn a_side_that_ended_once_precise_has_wider_intervals() {
+    let total = |found: &RunComparison| {
+        let all = found.trials[0].measures.iter();
+        let mut of_bytes = all.filter(|one| one.measure == "io.bytes" && one.group.is_none());
+        of_bytes.find(|one| one.of == "rate").unwrap().clone()
+    };
+    let mut precise = four(2);
+    precise.trial().planned_repeats = Some(8);
+    precise.trial().stop = StopRecord::Precise;
+    let found = compare(&four(1), &four(2), &Terms::default());
+    let farthest = total(&found).high.unwrap().max(1.0 / total(&found).low.unwrap());
+    // As narrow a margin as these intervals allow.
+    let terms = Terms { within: 1.0001 * farthest - 1.0, ..Terms::default() };
+    assert_eq!(total(&compare(&four(1), &four(2), &terms)).verdict, Equivalence::Equal);
+    for (a, b, said) in [(four(1), precise.clone(), "B under"), (precise, four(1), "A under")] {
+        let found = compare(&a, &b, &terms);
+        assert_eq!(total(&found).verdict, Equivalence::Undecided, "{:?}", total(&found));
+        let is_said =
+            |note: &String| note.starts_with(said) && note.contains("16.7 % of the error");
+        assert!(found.notes.iter().any(is_said), "{:?}", found.notes);
     }
 }
 

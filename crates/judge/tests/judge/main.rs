@@ -25,6 +25,8 @@ mod external_data;
 #[cfg(test)]
 mod left_out;
 #[cfg(test)]
+mod little_data;
+#[cfg(test)]
 mod lost;
 #[cfg(test)]
 mod memory;
@@ -43,6 +45,8 @@ mod shipped;
 #[cfg(test)]
 mod spared;
 #[cfg(test)]
+mod state_cost;
+#[cfg(test)]
 mod surroundings;
 #[cfg(test)]
 mod synthetic;
@@ -50,3 +54,5 @@ mod synthetic;
 mod tables;
 #[cfg(test)]
 mod verdicts;
+#[cfg(test)]
+mod wording;

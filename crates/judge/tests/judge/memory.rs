@@ -1,7 +1,7 @@
 //! Promises about memory: limits and protections.
 
 use assay_facts::{Available, Controller, Hierarchy};
-use assay_run_folder::{GroupRecord, RelationRecord, Table};
+use assay_run_folder::{Column, GroupRecord, RelationRecord, Table};
 use assay_verdict::Verdict;
 
 use crate::synthetic::{Run, Scenario, table};
@@ -145,6 +145,33 @@ fn thrashing_in_its_own_limit_is_no_shortage_around_others() {
     };
     run.manifest.host.cgroup.controllers.insert("memory".to_owned(), memory);
     assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+}
+
+#[test]
+fn thrashing_at_its_own_memory_high_is_no_shortage_around_others() {
+    let met = |is_met: bool| {
+        let mut run = beside_one_in_its_own_limit(0);
+        // Above `memory.high` there are events of `high` and none of `max`.
+        let table = run.samples[0][0].last_mut().unwrap();
+        let max = table.columns.iter_mut().find(|one| one.name == "max_events").unwrap();
+        let none =
+            Column { name: "max_events".to_owned(), values: vec![Some(0); max.values.len()] };
+        max.name = "high_events".to_owned();
+        if !is_met {
+            max.values.clone_from(&none.values);
+        }
+        table.columns.push(none);
+        let knob = run.repeat().knobs.last_mut().unwrap();
+        (knob.knob, knob.file) = ("memory.high".to_owned(), "memory.high".to_owned());
+        let knob = &mut run.trial().groups[2].knobs[0];
+        (knob.knob, knob.file) = ("memory.high".to_owned(), "memory.high".to_owned());
+        run.promise()
+    };
+    let own = met(true);
+    assert_eq!(own.verdict, Verdict::Void, "{}", own.reason);
+    assert_eq!(own.causes[0].code, "C-MEMORY-FREE");
+    // Below it the pages were taken for somebody else.
+    assert_eq!(met(false).verdict, Verdict::Kept, "{}", met(false).reason);
 }
 
 #[test]

@@ -92,6 +92,26 @@ fn three_equal_latencies_have_the_width_of_a_bucket() {
 }
 
 #[test]
+fn three_equal_counts_are_known_to_one_unit() {
+    let of = |measure: &str, value: f64| {
+        let mut run = run(RelationRecord::AtLeast(value), &[vec![value; 3]]);
+        run.trial().promises[0].measure = format!("reader.{measure}");
+        for repeat in &mut run.trial().repeats {
+            repeat.workloads[0].metrics.insert(measure.to_owned(), value);
+        }
+        run.promise()
+    };
+    let few = of("requests", 3.0);
+    assert_eq!(few.verdict, Verdict::Undecided, "{}", few.reason);
+    let group = &few.groups[0];
+    assert!((group.low - 3.0 / (4.0 / 3.0)).abs() < 1e-9 && (group.high - 4.0).abs() < 1e-9);
+    assert_eq!(of("requests", 300.0).verdict, Verdict::Kept);
+    // What a program saw of the machine is no count of events.
+    assert_eq!(of("nodes_seen", 2.0).verdict, Verdict::Kept);
+    assert_eq!(of("seconds", 2.5).verdict, Verdict::Kept);
+}
+
+#[test]
 fn spans_of_a_metric_void() {
     let mut run = run(RelationRecord::AtLeast(900.0), &[vec![1000.0, 1010.0, 990.0]]);
     assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);

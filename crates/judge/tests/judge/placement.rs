@@ -96,6 +96,27 @@ fn the_observation_gives_the_part_of_the_looks_in_place() {
     );
 }
 
+/// The same repeat so many times.
+fn times(mut run: Run, repeats: usize) -> PromiseJudgement {
+    run.trial().repeats = vec![run.trial().repeats[0].clone(); repeats];
+    run.samples[0] = vec![run.samples[0][0].clone(); repeats];
+    run.promise()
+}
+
+#[test]
+fn two_repeats_may_break_a_placement_and_never_keep_it() {
+    let two = times(run("pages"), 2);
+    assert_eq!((two.verdict, two.will_be), (Verdict::Undecided, Some(Verdict::Undecided)));
+    assert_eq!((two.groups[0].low, two.needs_repeats), (0.0, Some(3)));
+    assert!(two.reason.contains("two repeats may agree by chance"), "{}", two.reason);
+    assert_eq!(two.was.unwrap().verdict, Verdict::Kept);
+    assert_eq!(times(run("pages"), 3).verdict, Verdict::Kept);
+    let mut out = run("pages");
+    reading(&mut out).pages = Some(Available::Value(BTreeMap::from([(0, 100 << 20)])));
+    let two = times(out, 2);
+    assert_eq!(two.verdict, Verdict::Broken, "{}", two.reason);
+}
+
 #[test]
 fn a_few_looks_leave_it_open() {
     let mut run = run("threads");

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use assay_terms::{Measure, RelationKind, Side};
 use assay_verdict::{GroupJudgement, PromiseJudgement};
 use serde_json::{Value, json};
 
 use super::Drawing;
 use super::spec::{base, colour_by_weight, knob_name, steps};
-use crate::measure_style::MeasureStyle;
+use crate::measure_style;
 use crate::number::{self, Unit};
 use crate::subjects;
 use crate::timeline;
@@ -28,22 +29,26 @@ struct Bar {
     verdict: Option<&'static str>,
 }
 
-/// Bars of one quantity.
-pub(super) fn bars(trial: &Trial<'_>, quantity: &MeasureStyle) -> Drawing {
-    let judged = trial.promise(quantity.measure).filter(|promise| !promise.groups.is_empty());
+/// Bars of one measure.
+pub(super) fn bars(trial: &Trial<'_>, measure: Measure) -> Drawing {
+    let judged = trial.promise(measure.name()).filter(|promise| !promise.groups.is_empty());
     let (bars, basis) = match judged {
         Some(promise) => (judged_bars(trial, promise), Basis::Judged),
-        None => measured_bars(trial, quantity),
+        None => measured_bars(trial, measure),
     };
     let spec = if bars.is_empty() {
-        Err(trial.why_missing(quantity.source))
+        Err(trial.why_missing(measure.source()))
     } else {
-        Ok(spec(trial, quantity, &bars))
+        Ok(spec(trial, measure, &bars))
     };
     Drawing {
-        part: quantity.bars,
-        title: format!("{} per group", quantity.word),
-        reading: reading(quantity, &basis, judged),
+        part: measure.info().anchors.0,
+        title: format!("{} per group", measure.info().title),
+        reading: reading(
+            measure,
+            &basis,
+            &judged.map_or_else(String::new, |promise| thin_lines(trial, promise)),
+        ),
         wide: trial.subjects.0.len() > LABELLED,
         spec,
     }
@@ -57,21 +62,28 @@ enum Basis {
     Unpromised,
 }
 
-fn reading(quantity: &MeasureStyle, basis: &Basis, judged: Option<&PromiseJudgement>) -> String {
+fn reading(measure: Measure, basis: &Basis, thin_lines: &str) -> String {
     match basis {
         Basis::Judged => format!(
             "Bars are observed values, heavy ticks promises with their margin as a shaded \
-             band, thin lines the {} % interval of the measurement.",
-            number::plain(judged.map_or(0.95, |promise| promise.confidence) * 100.0)
+             band, thin lines {thin_lines}."
         ),
         Basis::Borrowed(other) => format!(
             "No promise on {}: bars are measured, the tick is the share promised for {other} \
              applied to the total, for comparison. Interval: none.",
-            quantity.measure
+            measure.name()
         ),
         Basis::Unpromised => {
-            format!("No promise on {}: bars are measured. Interval: none.", quantity.measure)
+            format!("No promise on {}: bars are measured. Interval: none.", measure.name())
         }
+    }
+}
+
+/// What the thin lines of judged bars are.
+fn thin_lines(trial: &Trial<'_>, promise: &PromiseJudgement) -> String {
+    match trial.judgement.map(|judged| wording::interval(judged, promise)) {
+        Some("noise") => "the noise within the only window, which says nothing about others".into(),
+        _ => format!("{} % intervals over the repeats", number::plain(promise.confidence * 100.0)),
     }
 }
 
@@ -85,12 +97,15 @@ fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
     };
     let weights: BTreeMap<&str, String> =
         trial.subjects.0.iter().map(|s| (s.name.as_str(), s.class())).collect();
+    let side = RelationKind::parse(&promise.is).map_or(Side::Both, RelationKind::side);
     let bar = |group: &GroupJudgement| {
         let promised = group.expected_share * scale;
-        let margin = match promise.is.as_str() {
-            "at_most" => (0.0, promised * (1.0 + promise.within)),
-            "at_least" => (promised * (1.0 - promise.within), promised),
-            _ => (promised * (1.0 - promise.within), promised * (1.0 + promise.within)),
+        let (low, high) = (promised * (1.0 - promise.within), promised * (1.0 + promise.within));
+        // Nothing below a limit is wrong, so that a band down to 0 would show nothing.
+        let margin = match side {
+            Side::Above => None,
+            Side::Below => Some((low, promised)),
+            Side::Both => Some((low, high)),
         };
         Bar {
             group: group.name.clone(),
@@ -98,26 +113,26 @@ fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
             rate: group.rate,
             promised: Some(promised),
             interval: Some((group.low * scale, group.high * scale)),
-            margin: (promise.is != "at_most").then_some(margin),
+            margin,
             verdict: Some(wording::verdict(group.verdict)),
         }
     };
     subjects::ordered(promise).into_iter().map(bar).collect()
 }
 
-fn measured_bars(trial: &Trial<'_>, quantity: &MeasureStyle) -> (Vec<Bar>, Basis) {
-    let rates = timeline::means(trial, quantity);
+fn measured_bars(trial: &Trial<'_>, measure: Measure) -> (Vec<Bar>, Basis) {
+    let rates = timeline::means(trial, measure);
     let total: f64 = trial.subjects.0.iter().filter_map(|s| rates.get(&s.name)).sum();
     let promises = trial.judgement.map_or(&[][..], |judgement| &judgement.promises);
     let io = |p: &&PromiseJudgement| {
-        let both = p.measure.starts_with("io.") && quantity.measure.starts_with("io.");
+        let both = p.measure.starts_with("io.") && measure.is_io();
         both && wording::is_about_shares(p)
     };
     let borrowed = promises.iter().find(io);
     let shares: BTreeMap<&str, f64> = borrowed.map_or_else(BTreeMap::new, |promise| {
         promise.groups.iter().map(|g| (g.name.as_str(), g.expected_share)).collect()
     });
-    let bar = |subject: &subjects::Subject| {
+    let bar = |subject: &subjects::MeasuredGroup| {
         Some(Bar {
             group: subject.name.clone(),
             weight: subject.class(),
@@ -166,21 +181,25 @@ fn error_label(error: f64) -> String {
     }
 }
 
-fn spec(trial: &Trial<'_>, quantity: &MeasureStyle, bars: &[Bar]) -> Value {
+fn spec(trial: &Trial<'_>, measure: Measure, bars: &[Bar]) -> Value {
     let highest = |bar: &Bar| {
         let others = [bar.promised, bar.interval.map(|i| i.1)];
         others.into_iter().flatten().fold(bar.rate, f64::max)
     };
-    let unit = Unit::for_rate(quantity.measure, bars.iter().map(highest).fold(0.0, f64::max));
+    let unit = Unit::for_rate(measure.name(), bars.iter().map(highest).fold(0.0, f64::max));
     let mut spec = base(
-        &format!("{} of each group against its promise, trial {}", quantity.word, trial.number),
+        &format!(
+            "{} of each group against its promise, trial {}",
+            measure.info().title,
+            trial.number
+        ),
         280,
         steps(&trial.subjects),
     );
     spec["data"] = json!({"values": bars.iter().map(row).collect::<Vec<_>>()});
     spec["transform"] = json!(scaled(unit, bars));
     spec["encoding"] = json!({"x": group_axis(trial, bars.len())});
-    spec["layer"] = json!(layers(trial, unit, quantity, bars));
+    spec["layer"] = json!(layers(trial, unit, measure, bars));
     spec
 }
 
@@ -209,8 +228,8 @@ fn group_axis(trial: &Trial<'_>, count: usize) -> Value {
             "ticks": false}})
 }
 
-fn layers(trial: &Trial<'_>, unit: Unit, quantity: &MeasureStyle, bars: &[Bar]) -> Vec<Value> {
-    let axis = json!({"title": quantity.axis_title("", unit), "tickCount": 5});
+fn layers(trial: &Trial<'_>, unit: Unit, measure: Measure, bars: &[Bar]) -> Vec<Value> {
+    let axis = json!({"title": measure_style::axis_title(measure, "", unit), "tickCount": 5});
     let y = |field: &str| json!({"field": field, "type": "quantitative", "axis": axis, "title": axis["title"]});
     let dense = bars.len() > LABELLED * 4;
     let mut layers = vec![json!({

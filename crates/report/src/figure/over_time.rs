@@ -1,20 +1,21 @@
 //! Observed values of each group over time.
 
 use assay_escape::quoted;
+use assay_terms::Measure;
 use serde_json::{Value, json};
 
 use super::Drawing;
 use super::spec::{
     base, colour_by_weight, csv_number, only_chosen, phases, repeat_choice, seconds, steps, warm_up,
 };
-use crate::measure_style::MeasureStyle;
+use crate::measure_style;
 use crate::number::Unit;
 use crate::timeline::{self, Point};
 use crate::trial::Trial;
 
-/// Curves of one quantity.
-pub(super) fn over_time(trial: &Trial<'_>, quantity: &MeasureStyle) -> Drawing {
-    let points = timeline::rates(trial, quantity);
+/// Curves of one measure.
+pub(super) fn over_time(trial: &Trial<'_>, measure: Measure) -> Drawing {
+    let points = timeline::rates(trial, measure);
     let reading = if trial.subjects.aggregated() {
         "One curve for each weight: the mean over its groups, with the middle 80 % of the groups \
          shaded. The grey part at the beginning is warm-up and not judged."
@@ -22,25 +23,26 @@ pub(super) fn over_time(trial: &Trial<'_>, quantity: &MeasureStyle) -> Drawing {
         "One curve for each group. The grey part at the beginning is warm-up and not judged."
     };
     let spec = if points.is_empty() {
-        Err(trial.why_missing(quantity.source))
+        Err(trial.why_missing(measure.source()))
     } else {
-        Ok(spec(trial, quantity, &points))
+        Ok(spec(trial, measure, &points))
     };
     Drawing {
-        part: quantity.curves,
-        title: format!("{} over time", quantity.word),
+        part: measure.info().anchors.1,
+        title: format!("{} over time", measure.info().title),
         reading: reading.to_owned(),
         wide: false,
         spec,
     }
 }
 
-fn spec(trial: &Trial<'_>, quantity: &MeasureStyle, points: &[Point]) -> Value {
+fn spec(trial: &Trial<'_>, measure: Measure, points: &[Point]) -> Value {
     let highest = points.iter().map(|point| point.value).fold(0.0, f64::max);
-    let unit = Unit::for_rate(quantity.measure, highest);
+    let unit = Unit::for_rate(measure.name(), highest);
     let mut repeats: Vec<usize> = points.iter().map(|point| point.repeat).collect();
     repeats.dedup();
-    let description = format!("{} of each group over time, trial {}", quantity.word, trial.number);
+    let description =
+        format!("{} of each group over time, trial {}", measure.info().title, trial.number);
     let mut spec = base(&description, 260, steps(&trial.subjects));
     spec["data"] = json!({
         "values": csv(points, trial.subjects.aggregated()),
@@ -49,7 +51,7 @@ fn spec(trial: &Trial<'_>, quantity: &MeasureStyle, points: &[Point]) -> Value {
             "high": "number"}},
     });
     spec["params"] = repeat_choice(&repeats);
-    spec["layer"] = json!(layers(trial, quantity, unit, &repeats));
+    spec["layer"] = json!(layers(trial, measure, unit, &repeats));
     spec
 }
 
@@ -77,7 +79,7 @@ fn csv(points: &[Point], aggregated: bool) -> String {
     csv
 }
 
-fn layers(trial: &Trial<'_>, quantity: &MeasureStyle, unit: Unit, repeats: &[usize]) -> Vec<Value> {
+fn layers(trial: &Trial<'_>, measure: Measure, unit: Unit, repeats: &[usize]) -> Vec<Value> {
     let aggregated = trial.subjects.aggregated();
     let mut transform = match only_chosen(repeats) {
         Value::Array(steps) => steps,
@@ -87,9 +89,10 @@ fn layers(trial: &Trial<'_>, quantity: &MeasureStyle, unit: Unit, repeats: &[usi
     transform.extend(fields.iter().map(|field| {
         json!({"calculate": format!("datum.{field} / {}", unit.scale), "as": format!("{field}_shown")})
     }));
-    let title = quantity.axis_title(if aggregated { " of a group" } else { "" }, unit);
+    let title =
+        measure_style::axis_title(measure, if aggregated { " of a group" } else { "" }, unit);
     let y = |field: &str| json!({"field": field, "type": "quantitative", "title": title, "axis": {"tickCount": 5}});
-    let mut layers = vec![warm_up(trial, quantity.source, repeats)];
+    let mut layers = vec![warm_up(trial, measure.source(), repeats)];
     layers.extend(phases(trial, repeats));
     if aggregated {
         layers.push(json!({

@@ -19,7 +19,8 @@ pub(crate) fn overview(trials: &[Trial<'_>]) -> Result<Option<Figure>, Error> {
         title: "Worst error of each trial".to_owned(),
         reading: "The group that is farthest from its promise, with the interval of that error. \
                   The dashed line is the margin: a promise is kept when the whole interval lies \
-                  below it."
+                  below it. Of a trial with one repeat the interval is the noise within its window, \
+                  and nothing is kept."
             .to_owned(),
         wide: true,
         spec: Ok(spec(&rows)),

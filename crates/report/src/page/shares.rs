@@ -50,7 +50,7 @@ impl Shares {
         let columns = Columns::new(trial, promise, &groups);
         let folded = groups.len() > MAX_SINGLE_GROUPS;
         Self {
-            headings: columns.headings(promise),
+            headings: columns.headings(trial, promise),
             rows: groups.iter().map(|group| columns.row(group)).collect(),
             classes: if folded { classes(promise, &groups, &columns) } else { vec![] },
             folded,
@@ -96,7 +96,7 @@ impl Columns {
         }
     }
 
-    fn headings(&self, promise: &PromiseJudgement) -> Vec<String> {
+    fn headings(&self, trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<String> {
         let unit = if self.is_share { "%" } else { self.rate.label };
         let headed = |word: &str| match unit {
             "" => word.to_owned(),
@@ -112,7 +112,10 @@ impl Columns {
             false if self.is_share => "Share",
             false => "Rate",
         }));
-        headings.push(headed("Interval"));
+        headings.push(match trial.judgement.map(|judged| wording::interval(judged, promise)) {
+            Some("noise") => headed("Noise of the window"),
+            _ => headed("Interval"),
+        });
         headings.push("Error, %".to_owned());
         if self.is_share {
             headings.push(format!("Rate, {}", self.rate.label));
@@ -138,7 +141,10 @@ impl Columns {
         }
         cells.push(self.value(group.expected_share));
         cells.push(self.value(group.share));
-        cells.push(format!("{} to {}", self.value(group.low), self.value(group.high)));
+        cells.push(match group.high.is_finite() {
+            true => format!("{} to {}", self.value(group.low), self.value(group.high)),
+            false => NONE.to_owned(),
+        });
         cells.push(number::signed_percent(subjects::error(group)));
         if self.is_share {
             cells.push(self.rate.number(group.rate));

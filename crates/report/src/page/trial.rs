@@ -101,7 +101,7 @@ impl PromiseView {
             mark: wording::mark(promise.verdict),
             reason: wording::unbroken(&wording::sentence(&promise.reason)),
             needs: wording::needs(promise, judged.window_s),
-            numbers: numbers(promise),
+            numbers: numbers(judged, promise),
             shares: shares::Shares::new(trial, promise),
             note: wording::feasible(judged, promise).map(wording::sentence),
             causes: promise.causes.clone(),
@@ -115,10 +115,10 @@ impl CheckView {
     }
 }
 
-fn numbers(promise: &PromiseJudgement) -> Vec<Fact> {
+fn numbers(judged: &TrialJudgement, promise: &PromiseJudgement) -> Vec<Fact> {
     let mut numbers = Vec::new();
-    if let Some(worst) = promise.worst_error {
-        numbers.push(Fact::new("Worst error", wording::error_interval(worst)));
+    if let Some(worst) = wording::worst_error(judged, promise) {
+        numbers.push(Fact::new("Worst error", worst));
     }
     if let Some(total) = wording::total_rate(promise) {
         numbers.push(Fact::new("Total", total));

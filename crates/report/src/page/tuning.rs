@@ -116,7 +116,9 @@ fn cells(data: Option<&Measured>, unit: Unit) -> Cells {
     let none = || NONE.to_owned();
     Cells {
         repeats: data.map_or_else(none, |data| data.repeats.to_string()),
-        error: data.and_then(|data| data.error).map_or_else(none, wording::error_interval),
+        error: data
+            .and_then(|data| Some(wording::error_of(data.error?, data.repeats)))
+            .unwrap_or_else(none),
         rate: data.and_then(|data| data.rate).map_or_else(none, |rate| unit.number(rate)),
     }
 }

@@ -100,12 +100,17 @@ fn trial_lines(trial: &TrialComparison, width: usize, paint: Paint) -> Vec<Strin
         lines.push(String::new());
         lines.extend(rows(&shown, width, paint));
     }
-    for one in shown.iter().filter(|one| one.ratio.is_none()) {
-        let why = one.not_available.as_deref().unwrap_or("one side has no number");
+    let missing: Vec<_> = shown.iter().filter(|one| one.ratio.is_none()).collect();
+    for alike in missing.chunk_by(|a, b| {
+        (&a.not_available, &a.measure, &a.of) == (&b.not_available, &b.measure, &b.of)
+    }) {
+        let why = alike[0].not_available.as_deref().unwrap_or("one side has no number");
+        let groups: Vec<String> = alike.iter().map(|one| compare_runs::group(one)).collect();
+        let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
         let text = format!(
             "  {} of {}: not available: {why}",
-            compare_runs::measure(one),
-            compare_runs::group(one)
+            compare_runs::measure(alike[0]),
+            wording::names(&groups, 6)
         );
         lines.extend(wrap(&text, width, "    "));
     }

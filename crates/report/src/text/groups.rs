@@ -1,6 +1,6 @@
 //! The table of a promise's groups.
 
-use assay_verdict::{GroupJudgement, PromiseJudgement};
+use assay_verdict::{GroupJudgement, PromiseJudgement, TrialJudgement};
 
 use super::layout::{Align, Column, table};
 use super::paint::Paint;
@@ -9,13 +9,18 @@ use crate::subjects::{self, MAX_SINGLE_GROUPS};
 use crate::wording;
 
 /// All groups, or the worst ones and one line for each weight.
-pub(super) fn lines(promise: &PromiseJudgement, width: usize, paint: Paint) -> Vec<String> {
+pub(super) fn lines(
+    judged: &TrialJudgement,
+    promise: &PromiseJudgement,
+    width: usize,
+    paint: Paint,
+) -> Vec<String> {
     let groups = subjects::ordered(promise);
     if groups.is_empty() {
         return vec![];
     }
     if groups.len() <= MAX_SINGLE_GROUPS {
-        return painted(&groups, table(columns(promise, &groups), width), paint);
+        return painted(&groups, table(columns(judged, promise, &groups), width), paint);
     }
     let mut worst = groups.clone();
     worst.sort_by(|a, b| {
@@ -26,7 +31,7 @@ pub(super) fn lines(promise: &PromiseJudgement, width: usize, paint: Paint) -> V
         "  the {MAX_SINGLE_GROUPS} groups with the largest errors, of {}:",
         groups.len()
     )];
-    lines.extend(painted(&worst, table(columns(promise, &worst), width), paint));
+    lines.extend(painted(&worst, table(columns(judged, promise, &worst), width), paint));
     lines.push(String::new());
     lines.push("  all groups by weight:".to_owned());
     let mut classes = table(class_columns(promise, &groups), width).into_iter();
@@ -96,7 +101,11 @@ fn headed(word: &str, unit: &str) -> String {
     format!("{word} {unit}").trim_end().to_owned()
 }
 
-fn columns(promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Vec<Column> {
+fn columns(
+    judged: &TrialJudgement,
+    promise: &PromiseJudgement,
+    groups: &[&GroupJudgement],
+) -> Vec<Column> {
     let scale = Scale::new(promise);
     let unit = scale.unit();
     let cells = |of: &dyn Fn(&GroupJudgement) -> String| -> Vec<String> {
@@ -115,9 +124,14 @@ fn columns(promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Vec<Column
     };
     shown.push(right(headed("promised", unit), 0, &|g| scale.number(g.expected_share)));
     shown.push(right(headed(word, unit), 0, &|g| scale.number(g.share)));
-    shown.push(right("interval".to_owned(), 3, &|g| {
-        format!("{} .. {}", scale.number(g.low), scale.number(g.high))
-    }));
+    shown.push(right(
+        wording::interval(judged, promise).to_owned(),
+        3,
+        &|g| match g.high.is_finite() {
+            true => format!("{} .. {}", scale.number(g.low), scale.number(g.high)),
+            false => NONE.to_owned(),
+        },
+    ));
     shown.push(right("error %".to_owned(), 2, &|g| number::signed_percent(subjects::error(g))));
     if scale.is_share {
         shown.push(right(scale.rate.label.to_owned(), 4, &|g| scale.rate.number(g.rate)));

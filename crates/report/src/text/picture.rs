@@ -41,14 +41,19 @@ pub(super) fn lines(judged: &TrialJudgement, width: usize, paint: Paint) -> Vec<
 
 /// The largest displayed value.
 fn scale(promise: &PromiseJudgement) -> Option<f64> {
-    let values = promise.groups.iter().flat_map(|group| [group.expected_share, group.high]);
+    let values =
+        promise.groups.iter().flat_map(|group| [group.expected_share, group.share, group.high]);
     let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
     (largest > 0.0).then_some(largest)
 }
 
 fn bar(group: &GroupJudgement, scale: f64, length: usize) -> String {
     let column = |value: f64| value / scale * length as f64;
-    let (low, high) = (column(group.low), column(group.high));
+    // Without an interval only the value is known.
+    let (low, high) = match (group.low, group.high) {
+        (0.0, f64::INFINITY) => (column(group.share), column(group.share)),
+        (low, high) => (column(low), column(high)),
+    };
     // The promise is marked at its end, in the last column at most.
     let promised = (column(group.expected_share).round() as usize).clamp(1, length) - 1;
     signs(low, high, promised, length).collect()
@@ -61,8 +66,8 @@ mod tests {
     use super::*;
     use crate::ascii::ascii;
 
-    fn drawn(expected: f64, low: f64, high: f64) -> String {
-        let group = GroupJudgement {
+    fn group(expected: f64, low: f64, high: f64) -> GroupJudgement {
+        GroupJudgement {
             name: "task1".to_owned(),
             knob: None,
             expected_share: expected,
@@ -74,8 +79,17 @@ mod tests {
             verdict: Verdict::Undecided,
             was: None,
             worst_span: None,
-        };
-        ascii(&bar(&group, 0.8, 16))
+        }
+    }
+
+    fn drawn(expected: f64, low: f64, high: f64) -> String {
+        ascii(&bar(&group(expected, low, high), 0.8, 16))
+    }
+
+    #[test]
+    fn a_value_without_an_interval_is_drawn() {
+        let group = |share| GroupJudgement { share, ..group(0.2, 0.0, f64::INFINITY) };
+        assert_eq!(ascii(&bar(&group(0.6), 0.8, 16)), "###|########    ");
     }
 
     #[test]

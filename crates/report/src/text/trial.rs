@@ -147,7 +147,7 @@ fn promise_lines(
     if let Some(note) = wording::feasible(judged, promise) {
         lines.extend(wrap(&format!("  note: {note}"), width, "  "));
     }
-    let groups = groups::lines(promise, width, paint);
+    let groups = groups::lines(judged, promise, width, paint);
     if !groups.is_empty() {
         lines.push(String::new());
         lines.extend(groups);
@@ -160,7 +160,8 @@ fn promise_lines(
     for cause in &promise.causes {
         let text = format!("  cause {}: {}", cause.code, cause.summary);
         lines.extend(wrap(&text, width, "    "));
-        for evidence in &cause.evidence {
+        // The evidence of a failed check is the reason of a void promise.
+        for evidence in cause.evidence.iter().filter(|one| !promise.reason.contains(one.as_str())) {
             lines.extend(wrap(&format!("    - {evidence}"), width, "      "));
         }
     }
@@ -170,9 +171,7 @@ fn promise_lines(
 /// The numbers of a promise, always with the window and the repeats behind them.
 fn numbers(judged: &TrialJudgement, promise: &PromiseJudgement) -> String {
     let mut parts = Vec::new();
-    if let Some(worst) = promise.worst_error {
-        parts.push(format!("worst error {}", wording::error_interval(worst)));
-    }
+    parts.extend(wording::worst_error(judged, promise).map(|worst| format!("worst error {worst}")));
     if let Some(total) = wording::total_rate(promise) {
         parts.push(format!("total {total}"));
     }
@@ -202,7 +201,12 @@ fn checks(judged: &TrialJudgement, width: usize, paint: Paint) -> Vec<String> {
     }
     let mut lines = Vec::new();
     for check in failed {
-        let text = format!("  check {} failed: {}", check.check, check.evidence);
+        let is_said = |promise: &PromiseJudgement| promise.reason.contains(&check.evidence);
+        let evidence = match judged.promises.iter().any(is_said) {
+            true => "see above",
+            false => &check.evidence,
+        };
+        let text = format!("  check {} failed: {evidence}", check.check);
         let mut wrapped = wrap(&text, width, "    ").into_iter();
         lines.extend(wrapped.next().map(|line| paint.bad(&line)));
         lines.extend(wrapped);

@@ -38,7 +38,8 @@ fn columns(tuning: &Tuning, unit: Unit) -> Vec<Column> {
         tuning.settings.iter().map(cell).collect()
     };
     let error = |data: Option<&Measured>| {
-        data.and_then(|data| data.error).map_or_else(|| NONE.to_owned(), wording::error_interval)
+        let error = data.and_then(|data| Some(wording::error_of(data.error?, data.repeats)));
+        error.unwrap_or_else(|| NONE.to_owned())
     };
     let rate = |data: Option<&Measured>| {
         data.and_then(|data| data.rate).map_or_else(|| NONE.to_owned(), |rate| unit.number(rate))

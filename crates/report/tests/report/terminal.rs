@@ -44,6 +44,45 @@ fn many_groups_are_cut_to_the_worst_with_one_line_per_weight() {
     assert_snapshot!(text(&cases::large(), 100));
 }
 
+/// The interval of one repeat says nothing about other runs: it must not look like one that does.
+#[test]
+fn intervals_of_one_repeat_are_called_noise() {
+    let mut run = cases::broken();
+    let heading = |run: &Run| {
+        let text = text(run, 120);
+        let row = text.lines().find(|line| line.contains("promised %")).unwrap().to_owned();
+        (row, text.contains("%, given the window's noise)"))
+    };
+    let (row, noise) = heading(&run);
+    assert!(row.contains("interval") && !row.contains("noise") && !noise, "{row}");
+    run.judgement.trials[0].repeats = 1;
+    let (row, noise) = heading(&run);
+    assert!(!row.contains("interval") && row.contains("noise") && noise, "{row}");
+}
+
+/// `assay judge --csv` calls its measure `amount`.
+#[test]
+fn amounts_of_other_tools_are_shown_as_shares() {
+    let mut run = cases::undecided();
+    run.judgement.trials[0].promises[0].measure = "amount".to_owned();
+    let text = assay_report::judgement_text("rates", &run.judgement, 100, false);
+    let heading = text.lines().find(|line| line.contains("promised")).unwrap();
+    assert!(heading.contains("share %"), "{heading}");
+}
+
+#[test]
+fn a_number_without_an_interval_shows_none() {
+    let mut run = cases::broken();
+    let promise = &mut run.judgement.trials[0].promises[0];
+    for group in &mut promise.groups {
+        (group.low, group.high) = (0.0, f64::INFINITY);
+    }
+    let worst = promise.worst_error.as_mut().unwrap();
+    (worst.low, worst.high) = (0.0, f64::INFINITY);
+    let text = text(&run, 120);
+    assert!(text.contains("% (no interval)") && !text.contains(".. \u{2013}"), "{text}");
+}
+
 #[test]
 fn table_lines_fit_the_terminal() {
     for width in [60, 80, 100] {

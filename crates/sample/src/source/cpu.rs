@@ -9,9 +9,22 @@ use assay_kernel::counters::{keyed, number};
 use assay_kernel::group_iterator::Counters;
 use assay_kernel::{RereadFile, Root};
 
-use super::walk::{FEW, Walk};
-use super::{Depth, Rows, Source, names};
+use super::walk::{MIN_GROUPS, Walk};
+use super::{Depth, Rows, Source, boxed, names};
+use crate::registry::{EVERY_ROUND, Inclusion, SourceInfo};
 use crate::target::{CpuFile, GroupTarget, Targets};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "cpu",
+    subject: "group",
+    what: "CPU time of each group",
+    files: "v1 `cpuacct.usage`, v2 `cpu.stat`",
+    pace: EVERY_ROUND,
+    inclusion: Inclusion::Always,
+    since: "",
+    cost: "1.3 us a group; of 16 groups or more on v1 one read of an iterator, a tenth of that a group",
+    open: |root, targets| boxed(GroupCpu::open(root, targets)),
+};
 
 enum File {
     Cpuacct(RereadFile),
@@ -43,7 +56,7 @@ impl GroupCpu {
         if groups.is_empty() {
             return Err("no group is sampled".to_owned());
         }
-        let walk = match groups.len() < FEW {
+        let walk = match groups.len() < MIN_GROUPS {
             true => Err(None),
             false => walk(root, targets, &groups).map_err(Some),
         };
@@ -92,7 +105,7 @@ impl File {
 
 impl Source for GroupCpu {
     fn name(&self) -> &'static str {
-        "cpu"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

@@ -9,8 +9,21 @@ use std::time::Duration;
 use assay_kernel::counters::number;
 use assay_kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, SECOND, Source};
+use super::{Depth, Rows, SECOND, Source, boxed};
+use crate::registry::{Inclusion, SourceInfo};
 use crate::target::{CpuFile, Targets};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "cpu_split",
+    subject: "group",
+    what: "CPU time of each group by CPU, where CPU time is divided",
+    files: "v1 `cpuacct.usage_percpu`",
+    pace: "1 s",
+    inclusion: Inclusion::Always,
+    since: "not on v2",
+    cost: "1.2 us a group",
+    open: |root, targets| boxed(CpuSplit::open(root, targets)),
+};
 
 /// Limit on the number of CPUs, which determines the length of rows.
 const MOST_CPUS: usize = 64;
@@ -56,7 +69,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 impl Source for CpuSplit {
     fn name(&self) -> &'static str {
-        "cpu_split"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

@@ -8,7 +8,20 @@ use assay_kernel::counters::fields;
 use assay_kernel::{RereadFile, Root};
 
 use super::host_cpu::{COLUMNS, TICK_NS};
-use super::{Depth, Rows, Source, names};
+use super::{Depth, Rows, Source, boxed, names};
+use crate::registry::{Inclusion, SourceInfo};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "cpus",
+    subject: "each CPU",
+    what: "how each CPU spent its time",
+    files: "`/proc/stat`",
+    pace: "0.5 s",
+    inclusion: Inclusion::Always,
+    since: "",
+    cost: "7.5 us",
+    open: |root, _| boxed(Cpus::open(root)),
+};
 
 /// The counters are cumulative, so only the two ends of a window matter, and a machine may have hundreds of
 /// CPUs.
@@ -44,7 +57,7 @@ impl Cpus {
 
 impl Source for Cpus {
     fn name(&self) -> &'static str {
-        "cpus"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

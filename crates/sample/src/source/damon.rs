@@ -6,7 +6,22 @@ use std::time::Duration;
 use assay_kernel::damon::{Scheme, schemes};
 use assay_kernel::{RereadFile, Root, counters, task};
 
-use super::{Depth, Rows, SECOND, Source, names};
+use super::{Depth, Rows, SECOND, Source, boxed, names};
+use crate::registry::{Inclusion, SourceInfo};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "damon",
+    subject: "each scheme of DAMON that is on, `kdamond0.0.0:pageout`",
+    what: "bytes that a scheme tried and applied, and the CPU time of its thread",
+    files: "`/sys/kernel/mm/damon/admin/kdamonds`, `/sys/module/damon_reclaim/parameters`, \
+            `/proc/PID/schedstat`",
+    pace: "1 s",
+    inclusion: Inclusion::Always,
+    since: "damon_reclaim 5.16, CONFIG_DAMON_SYSFS 5.18; counts of bytes where `refresh_ms` \
+            (6.17) is not 0",
+    cost: "one file for a thread, two more where bytes are kept up to date",
+    open: |root, _| boxed(Damon::open(root)),
+};
 
 const COLUMNS: [&str; 3] = ["tried_bytes", "applied_bytes", "cpu_ns"];
 
@@ -50,7 +65,7 @@ fn scheme_files(root: &Root, scheme: &Scheme) -> SchemeFiles {
 
 impl Source for Damon {
     fn name(&self) -> &'static str {
-        "damon"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

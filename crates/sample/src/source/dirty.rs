@@ -8,7 +8,20 @@ use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::counters::keyed;
 use assay_kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, Source, names};
+use super::{Depth, Rows, Source, boxed, names};
+use crate::registry::{Inclusion, SourceInfo};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "dirty",
+    subject: "host",
+    what: "memory waiting for writeback, and the kernel's current thresholds",
+    files: "`/proc/vmstat`",
+    pace: "0.5 s",
+    inclusion: Inclusion::Always,
+    since: "",
+    cost: "18 us",
+    open: |root, _| boxed(Dirty::open(root)),
+};
 
 /// The kernel formats all of the some two hundred lines of the file; twice a second is sufficient for dirty
 /// pages, whose age is counted in seconds.
@@ -44,7 +57,7 @@ impl Dirty {
 
 impl Source for Dirty {
     fn name(&self) -> &'static str {
-        "dirty"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

@@ -3,8 +3,21 @@
 use assay_kernel::counters::fields;
 use assay_kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, Source, names};
+use super::{Depth, Rows, Source, boxed, names};
+use crate::registry::{EVERY_ROUND, Inclusion, SourceInfo};
 use crate::target::Targets;
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "disk",
+    subject: "disk",
+    what: "requests, sectors, time and requests in flight of each disk",
+    files: "`/sys/block/X/stat`",
+    pace: EVERY_ROUND,
+    inclusion: Inclusion::Always,
+    since: "",
+    cost: "2.5 us a disk",
+    open: |root, targets| boxed(Disks::open(root, targets)),
+};
 
 /// All scratch disks.
 pub(super) struct Disks {
@@ -44,7 +57,7 @@ impl Disks {
 
 impl Source for Disks {
     fn name(&self) -> &'static str {
-        "disk"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

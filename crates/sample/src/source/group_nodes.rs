@@ -7,9 +7,22 @@ use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::counters::on_nodes;
 use assay_kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, SECOND, Source};
+use super::{Depth, Rows, SECOND, Source, boxed};
 use crate::nodes::Nodes;
+use crate::registry::{Inclusion, SourceInfo};
 use crate::target::Targets;
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "group_nodes",
+    subject: "group",
+    what: "on which nodes the memory of each group is",
+    files: "`memory.numa_stat`",
+    pace: "1 s",
+    inclusion: Inclusion::OnRequest,
+    since: "v2 5.10; CONFIG_NUMA",
+    cost: "4 us a group",
+    open: |root, targets| boxed(GroupNodes::open(root, targets)),
+};
 
 /// Kinds of memory, with their keys on v2 and on v1, where only the hierarchical lines include descendants.
 const KINDS: [(&str, &str, &str); 2] =
@@ -55,7 +68,7 @@ impl GroupNodes {
 
 impl Source for GroupNodes {
     fn name(&self) -> &'static str {
-        "group_nodes"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

@@ -3,7 +3,20 @@
 use assay_kernel::counters::fields;
 use assay_kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, Source, names};
+use super::{Depth, Rows, Source, boxed, names};
+use crate::registry::{EVERY_ROUND, Inclusion, SourceInfo};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "host_cpu",
+    subject: "host",
+    what: "how all CPUs together spent their time",
+    files: "`/proc/stat`",
+    pace: EVERY_ROUND,
+    inclusion: Inclusion::Always,
+    since: "",
+    cost: "7.5 us",
+    open: |root, _| boxed(HostCpu::open(root)),
+};
 
 /// /proc/stat counts in USER_HZ, which is 100 on every architecture that Linux still supports
 /// with fio: a tick is 10 ms.
@@ -30,7 +43,7 @@ impl HostCpu {
 
 impl Source for HostCpu {
     fn name(&self) -> &'static str {
-        "host_cpu"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

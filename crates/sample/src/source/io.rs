@@ -3,8 +3,21 @@
 use assay_kernel::counters::{ReadWrite, blkio, io_stat};
 use assay_kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, Source, names};
+use super::{Depth, Rows, Source, boxed, names};
+use crate::registry::{EVERY_ROUND, Inclusion, SourceInfo};
 use crate::target::{GroupTarget, IoFiles, Targets};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "io",
+    subject: "group",
+    what: "bytes and requests of each group on its disk",
+    files: "v1 `blkio.throttle.*` or `blkio.bfq.*`, v2 `io.stat`",
+    pace: EVERY_ROUND,
+    inclusion: Inclusion::Always,
+    since: "",
+    cost: "1.2 us a file",
+    open: |root, targets| boxed(GroupIo::open(root, targets)),
+};
 
 /// One group's open files.
 enum Files {
@@ -75,7 +88,7 @@ impl Files {
 
 impl Source for GroupIo {
     fn name(&self) -> &'static str {
-        "io"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

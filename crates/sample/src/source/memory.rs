@@ -12,9 +12,23 @@ use assay_kernel::counters::{keyed, number};
 use assay_kernel::group_iterator::Counters;
 use assay_kernel::{RereadFile, Root};
 
-use super::walk::{FEW, Walk};
-use super::{Depth, Rows, Source, names};
+use super::walk::{MIN_GROUPS, Walk};
+use super::{Depth, Rows, Source, boxed, names};
+use crate::registry::{Inclusion, SourceInfo};
 use crate::target::{MemoryFiles, Targets};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "memory",
+    subject: "group; in a study only where it limits memory or promises something about it",
+    what: "memory of each group, reclaim, and limits reached",
+    files: "v1 `memory.usage_in_bytes`, `memory.stat`; v2 `memory.current`, `memory.stat`, \
+            `memory.events`",
+    pace: "every round; `memory.stat` every fifth, at most ten groups per round",
+    inclusion: Inclusion::Always,
+    since: "",
+    cost: "1 us a group, of 16 groups or more a fifth of that by an iterator; 7 us with `memory.stat`",
+    open: |root, targets| boxed(Memory::open(root, targets)),
+};
 
 /// The long files of a group are read in every fifth round. The current size is a single atomic counter,
 /// while `memory.stat` makes the kernel flush the statistics of the whole subtree (7 us a group when idle).
@@ -88,7 +102,7 @@ impl Memory {
         if groups.is_empty() {
             return Err("no group is sampled".to_owned());
         }
-        let walk = match groups.len() < FEW {
+        let walk = match groups.len() < MIN_GROUPS {
             true => Err(None),
             false => walk(root, targets, &groups).map_err(Some),
         };
@@ -268,7 +282,7 @@ fn more(text: &[u8]) -> [Option<u64>; 6] {
 
 impl Source for Memory {
     fn name(&self) -> &'static str {
-        "memory"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

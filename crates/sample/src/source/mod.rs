@@ -32,8 +32,34 @@ use assay_run_folder::{RowBuffer, Table};
 pub use perf::COLUMNS as PERF_COLUMNS;
 pub use uncore::COLUMNS as UNCORE_COLUMNS;
 
-use crate::registry::{Choice, SOURCES};
+use crate::registry::{Choice, SourceInfo};
 use crate::target::Targets;
+
+/// All sources, in the order in which a round reads them.
+pub const SOURCES: &[SourceInfo] = &[
+    io::INFO,
+    disk::INFO,
+    cpu::INFO,
+    cpu_split::INFO,
+    throttle::INFO,
+    memory::INFO,
+    dirty::INFO,
+    host_cpu::INFO,
+    cpus::INFO,
+    pressure::INFO,
+    vmstat::VMSTAT_INFO,
+    vmstat::MEMINFO_INFO,
+    nodes::INFO,
+    buddy::BUDDYINFO_INFO,
+    buddy::PAGETYPEINFO_INFO,
+    group_nodes::INFO,
+    threads::INFO,
+    pages::INFO,
+    perf::INFO,
+    resctrl::INFO,
+    uncore::INFO,
+    damon::INFO,
+];
 
 /// Period of sources that are expensive or change slowly.
 const SECOND: Duration = Duration::from_secs(1);
@@ -168,56 +194,24 @@ pub fn prepare(root: &Root, targets: &Targets) -> Prepared {
 pub fn prepare_chosen(root: &Root, targets: &Targets, choice: &Choice) -> Prepared {
     let mut prepared = Prepared { sources: Vec::new(), not_available: BTreeMap::new() };
     for source in SOURCES {
-        if choice.includes(source.name) {
-            prepared.open(source.name, root, targets);
-        } else {
-            let why = "not requested; a study requests it in [sampling] sources".to_owned();
-            prepared.not_available.insert(source.name.to_owned(), why);
+        let opened = match choice.includes(source.name) {
+            true => (source.open)(root, targets),
+            false => Err("not requested; a study requests it in [sampling] sources".to_owned()),
+        };
+        match opened {
+            Ok(source) => {
+                prepared.not_available.extend(source.reasons());
+                prepared.sources.push(source);
+            }
+            Err(why) => drop(prepared.not_available.insert(source.name.to_owned(), why)),
         }
     }
     prepared
 }
 
-impl Prepared {
-    fn open(&mut self, name: &str, root: &Root, targets: &Targets) {
-        match name {
-            "io" => self.add(name, io::GroupIo::open(root, targets)),
-            "disk" => self.add(name, disk::Disks::open(root, targets)),
-            "cpu" => self.add(name, cpu::GroupCpu::open(root, targets)),
-            "cpu_split" => self.add(name, cpu_split::CpuSplit::open(root, targets)),
-            "throttle" => self.add(name, throttle::Throttle::open(root, targets)),
-            "memory" => self.add(name, memory::Memory::open(root, targets)),
-            "dirty" => self.add(name, dirty::Dirty::open(root)),
-            "host_cpu" => self.add(name, host_cpu::HostCpu::open(root)),
-            "cpus" => self.add(name, cpus::Cpus::open(root)),
-            "pressure" => self.add(name, pressure::Pressure::open(root, targets)),
-            "vmstat" => self.add(name, vmstat::HostMemory::vmstat(root)),
-            "meminfo" => self.add(name, vmstat::HostMemory::meminfo(root)),
-            "nodes" => self.add(name, nodes::NodeMemory::open(root)),
-            "buddyinfo" => self.add(name, buddy::Buddy::buddyinfo(root)),
-            "pagetypeinfo" => self.add(name, buddy::Buddy::pagetypeinfo(root)),
-            "group_nodes" => self.add(name, group_nodes::GroupNodes::open(root, targets)),
-            "threads" => self.add(name, threads::Threads::open(root, targets)),
-            "pages" => self.add(name, pages::Pages::open(root, targets)),
-            "perf" => self.add(name, perf::Perf::open(root, targets)),
-            "resctrl" => self.add(name, resctrl::Resctrl::open(root)),
-            "uncore" => self.add(name, uncore::Uncore::open(root)),
-            "damon" => self.add(name, damon::Damon::open(root)),
-            _ => {}
-        }
-    }
-
-    fn add<S: Source + 'static>(&mut self, name: &str, opened: Result<S, String>) {
-        match opened {
-            Ok(source) => {
-                self.not_available.extend(source.reasons());
-                self.sources.push(Box::new(source));
-            }
-            Err(reason) => {
-                self.not_available.insert(name.to_owned(), reason);
-            }
-        }
-    }
+/// A source for the list of those that are read.
+fn boxed<S: Source + 'static>(opened: Result<S, String>) -> Result<Box<dyn Source>, String> {
+    opened.map(|source| Box::new(source) as Box<dyn Source>)
 }
 
 /// Owned names of columns.

@@ -9,8 +9,21 @@ use std::time::Duration;
 use assay_kernel::Root;
 
 use super::keyed_file::{Key, KeyedFile, count, kib, reasons};
-use super::{Depth, Rows, SECOND, Source, names};
+use super::{Depth, Rows, SECOND, Source, boxed, names};
 use crate::nodes::Nodes;
+use crate::registry::{Inclusion, SourceInfo};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "nodes",
+    subject: "each NUMA node",
+    what: "memory of each node, and the intended nodes of allocations",
+    files: "`/sys/devices/system/node/nodeN/{meminfo,numastat}`",
+    pace: "1 s",
+    inclusion: Inclusion::Always,
+    since: "CONFIG_NUMA",
+    cost: "7 us a node",
+    open: |root, _| boxed(NodeMemory::open(root)),
+};
 
 /// Current amounts.
 pub(crate) const MEMORY: [Key; 9] = [
@@ -65,7 +78,7 @@ impl NodeMemory {
 
 impl Source for NodeMemory {
     fn name(&self) -> &'static str {
-        "nodes"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

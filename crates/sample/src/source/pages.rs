@@ -6,7 +6,9 @@
 //! give each node's share within 2 points at 95 %, whatever the size of the process; fewer are sufficient if
 //! most are on one node.
 
+mod columns;
 mod draw;
+mod pace;
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -14,15 +16,29 @@ use std::time::Duration;
 use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::bounded_query::BoundedQueries;
 use assay_kernel::parse::maps;
-use assay_kernel::parse::numa_maps::{Policy, areas};
 use assay_kernel::task_iterator::TaskIterator;
 use assay_kernel::{Error, RereadFile, Root, move_pages, task};
 
-use super::{Depth, Rows, SECOND, Source};
+use super::{Depth, Rows, SECOND, Source, boxed};
 use crate::nodes::Nodes;
 use crate::process_tracker::ProcessTracker;
+use crate::registry::{Inclusion, SourceInfo};
 use crate::target::Targets;
+use columns::Columns;
 use draw::{Draw, drawn};
+use pace::{Pace, SMALL_BYTES};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "pages",
+    subject: "each process, `GROUP:COMMAND:PID`",
+    what: "on which nodes its pages are; now and then exact, by kind and by policy",
+    files: "move_pages(2) of pages drawn at random; `/proc/PID/numa_maps`",
+    pace: "1 s; exact 10 s",
+    inclusion: Inclusion::OnRequest,
+    since: "CONFIG_NUMA",
+    cost: "2400 pages drawn; exact 11 ms a GiB",
+    open: |root, targets| boxed(Pages::open(root, targets)),
+};
 
 /// Period of exact readings.
 const EXACT_NS: u64 = 10_000_000_000;
@@ -30,15 +46,8 @@ const EXACT_NS: u64 = 10_000_000_000;
 /// Larger processes are only sampled: 512 MiB take 6 ms under the lock of their address space.
 const EXACT_BYTES: u64 = 512 << 20;
 
-/// Smaller processes are read exactly each time, which is cheaper than drawing: 0.1 ms, while most of fio's
-/// mappings hold no pages, and 0.2 us a draw add up to ten times as much. If there are more of these, they
-/// are read in rotation.
-const SMALL_BYTES: u64 = 16 << 20;
-const SMALL_AT_ONCE: u64 = 10;
-
-/// Pages needed of one process, and addresses tried of all together.
-const ENOUGH: usize = 2400;
-const ALL: usize = 24_000;
+/// Pages needed of one process.
+const PAGES_DRAWN: usize = 2400;
 
 /// Time limit for reading a memory map, which a process may keep locked; reading the largest takes 10 ms.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -51,20 +60,6 @@ const MAPS_NS: u64 = 5_000_000_000;
 
 /// /proc gives times in ticks of 10 ms (USER_HZ).
 const TICK_NS: u64 = 10_000_000;
-
-/// Columns that do not depend on the nodes. The policies are in exact readings only.
-pub(crate) const FIXED: [&str; 7] = [
-    "resident_bytes",
-    "sampled_pages",
-    "default_bytes",
-    "local_bytes",
-    "preferred_bytes",
-    "bind_bytes",
-    "interleave_bytes",
-];
-
-/// Columns for each node: all pages, and in exact readings those of either kind.
-const KINDS: [&str; 3] = ["", "anon_", "file_"];
 
 /// Drawn pages, by node.
 type DrawnPages = Result<BTreeMap<u16, u64>, Error>;
@@ -82,25 +77,6 @@ struct Process {
     seen: bool,
 }
 
-/// Sampling effort per process, depending on their number.
-struct Pace {
-    /// Time between two exact readings of a small process.
-    small_ns: u64,
-    /// Addresses tried of each of the others.
-    tries: usize,
-}
-
-impl Pace {
-    fn from_sizes(sizes: &[(u64, u64, u32)]) -> Self {
-        let is_small = |size: &&(u64, u64, u32)| bytes_of(size.0) <= SMALL_BYTES;
-        let small = sizes.iter().filter(is_small).count();
-        Self {
-            small_ns: (small as u64).div_ceil(SMALL_AT_ONCE) * 1_000_000_000,
-            tries: ALL / (sizes.len() - small).max(1),
-        }
-    }
-}
-
 fn bytes_of(pages: u64) -> u64 {
     pages.saturating_mul(page_size() as u64)
 }
@@ -111,9 +87,8 @@ pub(super) struct Pages {
     members: ProcessTracker,
     /// Iterates over all processes at once; `threads.iterator` has the reason if there is none.
     iterator: Option<TaskIterator>,
-    nodes: Nodes,
     processes: HashMap<u32, Process>,
-    columns: Vec<String>,
+    columns: Columns,
     buffer: Vec<u8>,
     aside: BoundedQueries,
     refused: Option<String>,
@@ -130,17 +105,12 @@ impl Pages {
         if !root.exists("/proc/self/numa_maps") {
             return Err("this kernel has no /proc/PID/numa_maps (CONFIG_NUMA)".to_owned());
         }
-        let mut columns: Vec<String> = FIXED.map(str::to_owned).to_vec();
-        for kind in KINDS {
-            columns.extend(nodes.ids().map(|node| format!("{kind}node{node}_bytes")));
-        }
         Ok(Self {
             root: root.clone(),
             members: ProcessTracker::new(root, processes),
             iterator: if root.is_real() { TaskIterator::open(root).ok() } else { None },
-            nodes,
             processes: HashMap::new(),
-            columns,
+            columns: Columns::new(nodes),
             buffer: Vec::new(),
             aside: BoundedQueries::with_limit(PATIENCE),
             refused: None,
@@ -241,7 +211,7 @@ impl Pages {
             let text = self.aside.run(pid, move || root.read(format!("/proc/{pid}/numa_maps")));
             // `reasons` explains a missing answer; a process that has ended has no maps.
             if let Ok(Ok(text)) = text {
-                rows.add_at(now, subject, &self.exactly(bytes, &text));
+                rows.add_at(now, subject, &self.columns.exact(bytes, &text));
             }
             return Some(());
         }
@@ -261,46 +231,12 @@ impl Pages {
             (process.mapped_ns, process.mapped_pages) = (now, mapped);
         }
         match drawn_pages {
-            Ok(drawn_pages) => rows.add_at(now, subject, &self.estimated(bytes, &drawn_pages)),
+            Ok(drawn_pages) => {
+                rows.add_at(now, subject, &self.columns.estimated(bytes, &drawn_pages))
+            }
             Err(error) => self.refused = Some(error.to_string().replace('\n', ";")),
         }
         Some(())
-    }
-
-    fn exactly(&self, resident: u64, text: &str) -> Vec<Option<u64>> {
-        let mut values = vec![Some(0); self.columns.len()];
-        values[0] = Some(resident);
-        values[1] = None;
-        let count = self.nodes.count();
-        let mut add = |at: usize, bytes: u64| values[at] = values[at].map(|sum| sum + bytes);
-        for area in areas(text) {
-            let kind = if area.anonymous { 1 } else { 2 };
-            for (node, bytes) in area.on {
-                if let Some(index) = self.nodes.index_of(node) {
-                    add(FIXED.len() + index, bytes);
-                    add(FIXED.len() + kind * count + index, bytes);
-                }
-                if let Some(policy) = area.policy {
-                    add(policy_at(policy), bytes);
-                }
-            }
-        }
-        values
-    }
-
-    /// Each node's estimated part of the resident bytes; empty if no page was found.
-    fn estimated(&self, resident: u64, pages_by_node: &BTreeMap<u16, u64>) -> Vec<Option<u64>> {
-        let mut values = vec![None; self.columns.len()];
-        values[0] = Some(resident);
-        let all: u64 = pages_by_node.values().sum();
-        values[1] = Some(all);
-        if all > 0 {
-            for (index, node) in self.nodes.ids().enumerate() {
-                let part = pages_by_node.get(&node).copied().unwrap_or(0) as f64 / all as f64;
-                values[FIXED.len() + index] = Some((resident as f64 * part).round() as u64);
-            }
-        }
-        values
     }
 }
 
@@ -318,30 +254,19 @@ fn draw_of(
         draw.set(maps::ranges(&text));
     }
     move_pages::await_lock(root, pid);
-    let pages_by_node = drawn(&mut draw, ENOUGH, tries, |addresses, nodes| {
+    let pages_by_node = drawn(&mut draw, PAGES_DRAWN, tries, |addresses, nodes| {
         move_pages::query(pid, addresses, nodes)
     });
     (draw, Some(pages_by_node))
 }
 
-/// The column of a policy.
-const fn policy_at(policy: Policy) -> usize {
-    match policy {
-        Policy::Default => 2,
-        Policy::Local => 3,
-        Policy::Preferred => 4,
-        Policy::Bind => 5,
-        Policy::Interleave => 6,
-    }
-}
-
 impl Source for Pages {
     fn name(&self) -> &'static str {
-        "pages"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {
-        &self.columns
+        &self.columns.names
     }
 
     fn subjects(&self) -> Vec<String> {

@@ -6,9 +6,23 @@ use std::time::Duration;
 use assay_kernel::event_counts::{Event, EventCount};
 use assay_kernel::{Root, hardware_counters};
 
-use super::{Depth, Rows, SECOND, Source};
+use super::{Depth, Rows, SECOND, Source, boxed};
 use crate::nodes::Nodes;
+use crate::registry::{Inclusion, SourceInfo};
 use crate::target::Targets;
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "perf",
+    subject: "each node, `host@nodeN`, and each group on it, `GROUP@nodeN`",
+    what: "cycles, instructions, accesses to the last cache and misses; what a CPU counted for \
+           a part of the time stands for the whole",
+    files: "perf_event_open(2) for each CPU",
+    pace: "1 s",
+    inclusion: Inclusion::OnRequest,
+    since: "a PMU; groups CONFIG_CGROUP_PERF and a directory on v2",
+    cost: "a read(2) for each event, CPU and group",
+    open: |root, targets| boxed(Perf::open(root, targets)),
+};
 
 /// Counted events, by column.
 const EVENTS: [(&str, Event); 4] = [
@@ -41,15 +55,15 @@ impl Perf {
     }
 
     fn with(root: &Root, targets: &Targets, events: &[(&str, Event)]) -> Result<Self, String> {
-        let places = cpus_by_node(root)?;
+        let cpus_of_nodes = cpus_by_node(root)?;
         let mut subjects = Vec::new();
-        for (node, cpus) in &places {
+        for (node, cpus) in &cpus_of_nodes {
             let open = |(_, event): &(&str, Event)| EventCount::system_wide(*event, cpus);
             let counts = events.iter().map(open).collect::<Result<_, _>>();
             subjects.push((format!("host@node{node}"), counts.map_err(|error| error.to_string())?));
         }
         let mut reasons = Vec::new();
-        match groups(root, targets, events, &places) {
+        match groups(root, targets, events, &cpus_of_nodes) {
             Ok(groups) => subjects.extend(groups),
             Err(why) => reasons.push(("perf.groups".to_owned(), why)),
         }
@@ -70,9 +84,9 @@ fn groups(
     root: &Root,
     targets: &Targets,
     events: &[(&str, Event)],
-    places: &[(u16, Vec<u16>)],
+    cpus_of_nodes: &[(u16, Vec<u16>)],
 ) -> Result<Vec<(String, Vec<EventCount>)>, String> {
-    let cpus: usize = places.iter().map(|(_, cpus)| cpus.len()).sum();
+    let cpus: usize = cpus_of_nodes.iter().map(|(_, cpus)| cpus.len()).sum();
     let descriptors = targets.groups.len() * cpus * events.len();
     if descriptors > MOST_DESCRIPTORS {
         return Err(format!(
@@ -88,7 +102,7 @@ fn groups(
                 group.name
             )
         })?;
-        for (node, cpus) in places {
+        for (node, cpus) in cpus_of_nodes {
             let open =
                 |(_, event): &(&str, Event)| EventCount::for_group(root, *event, directory, cpus);
             let counts = events.iter().map(open).collect::<Result<_, _>>();
@@ -101,7 +115,7 @@ fn groups(
 
 impl Source for Perf {
     fn name(&self) -> &'static str {
-        "perf"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

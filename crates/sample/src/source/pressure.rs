@@ -4,8 +4,21 @@
 use assay_kernel::counters::pressure;
 use assay_kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, Source, names};
+use super::{Depth, Rows, Source, boxed, names};
+use crate::registry::{EVERY_ROUND, Inclusion, SourceInfo};
 use crate::target::Targets;
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "pressure",
+    subject: "host; on v2 each group",
+    what: "how long tasks waited for CPU, I/O and memory",
+    files: "`/proc/pressure/*`, v2 `*.pressure`",
+    pace: EVERY_ROUND,
+    inclusion: Inclusion::Always,
+    since: "4.20, CONFIG_PSI; cpu full since 5.13",
+    cost: "2 us a file",
+    open: |root, targets| boxed(Pressure::open(root, targets)),
+};
 
 const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
 
@@ -50,7 +63,7 @@ impl Pressure {
 
 impl Source for Pressure {
     fn name(&self) -> &'static str {
-        "pressure"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

@@ -6,7 +6,20 @@ use std::time::Duration;
 
 use assay_kernel::{RereadFile, Root, hardware_counters};
 
-use super::{Depth, Rows, SECOND, Source, names};
+use super::{Depth, Rows, SECOND, Source, boxed, names};
+use crate::registry::{Inclusion, SourceInfo};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "resctrl",
+    subject: "each domain of the last cache, `L3_00`",
+    what: "occupancy of the cache, and its traffic with memory, in total and local to its node",
+    files: "`/sys/fs/resctrl/**/mon_data`",
+    pace: "1 s",
+    inclusion: Inclusion::OnRequest,
+    since: "4.12, and a CPU that monitors (`info/L3_MON`); mounted by the host",
+    cost: "a file for each column, domain and group of control",
+    open: |root, _| boxed(Resctrl::open(root)),
+};
 
 const FOLDER: &str = "/sys/fs/resctrl";
 /// Directories at the top that are not control groups.
@@ -68,7 +81,7 @@ fn sum(files: &[RereadFile], buffer: &mut Vec<u8>) -> Option<u64> {
 
 impl Source for Resctrl {
     fn name(&self) -> &'static str {
-        "resctrl"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

@@ -17,11 +17,24 @@ use assay_kernel::Root;
 use assay_kernel::clock::{boottime_ns, monotonic_ns};
 use assay_kernel::task_iterator::{Task, TaskIterator};
 
-use super::{Depth, Rows, Source, names};
+use super::{Depth, Rows, Source, boxed, names};
 use crate::nodes::Nodes;
 use crate::process_tracker::ProcessTracker;
+use crate::registry::{EVERY_ROUND, Inclusion, SourceInfo};
 use crate::target::Targets;
 use followed::{FollowedThreads, Thread};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "threads",
+    subject: "each thread, `GROUP:COMMAND:PID:TID`",
+    what: "CPU, node, state, time on a CPU and waiting for one, migrations, faults",
+    files: "an iterator of eBPF over all tasks; else `/proc/PID/task/TID/{stat,schedstat}`",
+    pace: EVERY_ROUND,
+    inclusion: Inclusion::OnRequest,
+    since: "iterator 5.8, CONFIG_DEBUG_INFO_BTF; schedstat CONFIG_SCHED_INFO",
+    cost: "with the iterator a read of all threads of the machine; from /proc 1.3 us asleep, 4.4 us running",
+    open: |root, targets| boxed(Threads::open(root, targets)),
+};
 
 /// Counters of a row.
 pub(crate) const COLUMNS: [&str; 8] =
@@ -245,7 +258,7 @@ fn row(nodes: Option<&Nodes>, state: &ThreadState) -> [Option<u64>; COLUMNS.len(
 
 impl Source for Threads {
     fn name(&self) -> &'static str {
-        "threads"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

@@ -4,8 +4,21 @@
 use assay_kernel::counters::keyed;
 use assay_kernel::{RereadFile, Root};
 
-use super::{Depth, Rows, Source, names};
+use super::{Depth, Rows, Source, boxed, names};
+use crate::registry::{EVERY_ROUND, Inclusion, SourceInfo};
 use crate::target::Targets;
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "throttle",
+    subject: "group",
+    what: "how often and how long a CPU quota throttled",
+    files: "`cpu.stat` of the controller `cpu`",
+    pace: EVERY_ROUND,
+    inclusion: Inclusion::Always,
+    since: "",
+    cost: "1.4 us a group",
+    open: |root, targets| boxed(Throttle::open(root, targets)),
+};
 
 /// Throttling of groups with a quota and of the groups around them.
 pub(super) struct Throttle {
@@ -39,7 +52,7 @@ fn counters(text: &[u8]) -> [Option<u64>; 3] {
 
 impl Source for Throttle {
     fn name(&self) -> &'static str {
-        "throttle"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

@@ -9,8 +9,22 @@ use assay_kernel::Root;
 use assay_kernel::event_counts::{Event, EventCount};
 use assay_units::CpuSet;
 
-use super::{Depth, Rows, SECOND, Source, names};
+use super::{Depth, Rows, SECOND, Source, boxed, names};
 use crate::nodes::Nodes;
+use crate::registry::{Inclusion, SourceInfo};
+
+pub(super) const INFO: SourceInfo = SourceInfo {
+    name: "uncore",
+    subject: "each node, `node0`",
+    what: "bytes that memory controllers read and wrote",
+    files: "perf_event_open(2) of the PMUs `uncore_imc*` and `amd_umc_*` of \
+            `/sys/bus/event_source/devices`, with the codes and scales of their `events`",
+    pace: "1 s",
+    inclusion: Inclusion::OnRequest,
+    since: "amd_umc 6.10; a machine whose memory controllers have a PMU",
+    cost: "two read(2) for each controller and socket",
+    open: |root, _| boxed(Uncore::open(root)),
+};
 
 const FOLDER: &str = "/sys/bus/event_source/devices";
 
@@ -192,7 +206,7 @@ fn spread(value: u64, positions: &str) -> Option<u64> {
 
 impl Source for Uncore {
     fn name(&self) -> &'static str {
-        "uncore"
+        INFO.name
     }
 
     fn columns(&self) -> &[String] {

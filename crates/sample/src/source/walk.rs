@@ -11,12 +11,12 @@ use assay_kernel::Root;
 use assay_kernel::group_iterator::{Counters, GroupIterator, id};
 
 /// With fewer groups reading their files is cheaper than starting a walk.
-pub(super) const FEW: usize = 16;
+pub(super) const MIN_GROUPS: usize = 16;
 
 /// Limit on foreign groups below the same directory that the walk also visits: this many times the number of
 /// target groups, plus a constant.
-const OTHERS: usize = 3;
-const AND: usize = 64;
+const OTHERS_PER_GROUP: usize = 3;
+const MORE_OTHERS: usize = 64;
 
 /// An iterator over the groups of the targets.
 pub(super) struct Walk {
@@ -43,7 +43,8 @@ impl Walk {
         for (index, directory) in directories.iter().enumerate() {
             index_of.insert(id(root, directory).map_err(message)?, index);
         }
-        let capacity = (directories.len() * (1 + OTHERS) + AND).next_power_of_two();
+        let capacity =
+            (directories.len() * (1 + OTHERS_PER_GROUP) + MORE_OTHERS).next_power_of_two();
         let iterator = GroupIterator::open(root, &top, counters, capacity).map_err(message)?;
         Ok(Self { iterator, index_of, order: Vec::new() })
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::whole_host::targets;
 use assay_kernel::Root;
-use assay_sample::registry::{SOURCES, SourceInfo};
+use assay_sample::registry::{Inclusion, SOURCES, SourceInfo};
 use assay_sample::{Choice, PERF_COLUMNS, UNCORE_COLUMNS, prepare_chosen};
 use assay_test_support::put;
 
@@ -112,7 +112,8 @@ fn document() -> String {
 }
 
 fn section(text: &mut String, source: &SourceInfo, columns: &[String]) {
-    let when = if source.usual { "every run" } else { "runs that ask for it" };
+    let when =
+        if source.inclusion == Inclusion::Always { "every run" } else { "runs that ask for it" };
     write!(text, "\n## `{}`\n\n{}.\n\n", source.name, source.what).unwrap();
     for (label, value) in [
         ("in", when),

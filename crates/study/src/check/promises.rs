@@ -2,11 +2,11 @@
 
 use assay_diagnostic::{Diagnostic, closest};
 use assay_knob::Unit;
+use assay_terms::PlacementMeasure;
 
 use super::{Check, Complaint, cross_trial, measures};
 use crate::bound::parse_bound;
 use crate::code;
-use crate::key;
 use crate::syntax::{Bound, Group, Promise, Relation, Scalar};
 use crate::template::Templated;
 
@@ -89,7 +89,7 @@ fn nothing_measured(check: &mut Check<'_>, path: &str) {
 }
 
 fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path: &str) {
-    let of_places = key::PLACED_MEASURES.contains(&promise.measure.as_str());
+    let of_places = PlacementMeasure::parse(&promise.measure).is_some();
     if of_places || promise.is == Relation::Placed {
         placed(check, promise, of_places, measured, path);
         return;

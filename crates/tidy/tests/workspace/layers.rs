@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::root;
 
 /// The crates from the lowest layer up. A crate may only use those that precede it in this list.
-const LAYERS: [&str; 32] = [
+const LAYERS: [&str; 33] = [
     "units",
+    "terms",
     "escape",
     "files",
     "diagnostic",
@@ -41,8 +42,9 @@ const LAYERS: [&str; 32] = [
 ];
 
 /// Crates that perform no I/O on the host, including everything they depend on.
-pub(crate) const PURE: [&str; 15] = [
+pub(crate) const PURE: [&str; 16] = [
     "units",
+    "terms",
     "escape",
     "diagnostic",
     "facts",

@@ -91,6 +91,23 @@ fn every_file_named_in_the_architecture_exists() {
     assert!(checked > 30, "only {checked} files were found");
 }
 
+/// The two walks through the code are as long as they say.
+#[test]
+fn the_walks_of_the_architecture_name_as_many_files_as_they_say() {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, walks) = text.split_once("## The path of a byte and of a line").unwrap();
+    let walks = walks.split("\n## ").next().unwrap();
+    let mut checked = 0;
+    for walk in walks.split("\n\n").filter(|paragraph| paragraph.starts_with("**From")) {
+        let (_, claimed) = walk.split_once(": ").unwrap();
+        let claimed: usize = claimed.split(' ').next().unwrap().parse().unwrap();
+        let named: BTreeSet<&str> = named_paths(walk).into_iter().collect();
+        assert_eq!(named.len(), claimed, "{walk}");
+        checked += 1;
+    }
+    assert_eq!(checked, 2);
+}
+
 fn beside(page: &Path, file: &str) -> PathBuf {
     page.parent().unwrap().join(file)
 }

@@ -5,6 +5,7 @@
 //! request, and its bytes are the amount.
 
 use super::output::OutputError;
+use crate::output::excerpt;
 
 /// Cumulative bytes by nanoseconds since the start of the job, reads and writes combined, in order.
 ///
@@ -18,7 +19,7 @@ pub fn parse_bandwidth_log(text: &str) -> Result<Vec<(u64, f64)>, OutputError> {
             OutputError(format!(
                 "line {} is `{}`, expected `time in ms, KiB/s, direction, bytes` of a bandwidth log",
                 index + 1,
-                line.trim()
+                excerpt(line.trim())
             ))
         })?);
     }

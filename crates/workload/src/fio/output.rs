@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use assay_run_folder::Latency;
+use assay_run_folder::{Latency, check_json_output};
 use serde::Deserialize;
+
+use crate::output::excerpt;
 
 /// The output of one fio process, summed over its jobs.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,9 +85,11 @@ pub fn parse_output(text: &str) -> Result<Output, OutputError> {
     let start = if text.starts_with('{') { Some(0) } else { text.find("\n{").map(|at| at + 1) };
     let Some(start) = start else {
         let message = text.trim();
-        let message = if message.is_empty() { "nothing" } else { message };
+        let message = if message.is_empty() { "nothing" } else { excerpt(message) };
         return Err(OutputError(format!("fio printed no result, but: {message}")));
     };
+    check_json_output(&text[start..])
+        .map_err(|cause| OutputError(format!("fio's JSON is not read: {cause}")))?;
     let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Document>();
     let document = match documents.next() {
         Some(Ok(document)) => document,
@@ -111,7 +115,7 @@ fn summarize(jobs: &[JobOutput]) -> Output {
     Output {
         failure: failed.map(|job| {
             let cause = std::io::Error::from_raw_os_error(job.error);
-            format!("job `{}` ended with {cause}", job.jobname)
+            format!("job `{}` ended with {cause}", excerpt(&job.jobname))
         }),
         runtime_s: jobs
             .iter()
@@ -121,6 +125,11 @@ fn summarize(jobs: &[JobOutput]) -> Output {
         latency: latencies(jobs),
     }
 }
+
+/// Percentiles that fio prints at most (`FIO_IO_U_LIST_MAX_LEN`), and bytes of the name of one. More is not
+/// from fio, and is not recorded.
+const PERCENTILES: usize = 20;
+const LONGEST: usize = 10;
 
 /// Percentiles of several jobs cannot be added, so those of the job with the most I/O are used.
 /// (Assay starts one job per process; `numjobs` in a study is the exception.)
@@ -135,8 +144,9 @@ fn latencies(jobs: &[JobOutput]) -> BTreeMap<String, Latency> {
             .filter(|latency| latency.count > 0.0)
             .max_by(|a, b| a.count.total_cmp(&b.count));
         if let Some(busiest) = busiest {
+            let printed = busiest.percentile.iter().filter(|(key, _)| key.len() <= LONGEST);
             let percentiles_ns =
-                busiest.percentile.iter().map(|(key, value)| (shorten(key), *value)).collect();
+                printed.take(PERCENTILES).map(|(key, value)| (shorten(key), *value)).collect();
             latencies.insert(name.to_owned(), Latency { mean_ns: busiest.mean, percentiles_ns });
         }
     }
@@ -174,6 +184,17 @@ mod tests {
         let failed = OUTPUT.replace("\"error\":0", "\"error\":28");
         let failure = parse_output(&failed).unwrap().failure.unwrap();
         assert!(failure.contains("task1") && failure.contains("No space left"), "{failure}");
+    }
+
+    #[test]
+    fn no_more_percentiles_are_recorded_than_fio_prints() {
+        let long = format!("\"{}\":1,", "9".repeat(1 << 16));
+        let many: String = (0..5000).map(|key| format!("\"{key}\":1,")).collect();
+        for forged in [long, many] {
+            let forged = OUTPUT.replace("\"50.000000\"", &format!("{forged}\"50.000000\""));
+            let recorded = &parse_output(&forged).unwrap().latency["read"].percentiles_ns;
+            assert!(recorded.len() <= PERCENTILES && recorded.keys().all(|key| key.len() < 16));
+        }
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! Fields are those of fio 3.x (written by fio's `stat.c`). `bw_mean` and `bw_dev` are in KiB/s,
 //! over readings of half a second by default (`bwavgtime`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
+use assay_run_folder::check_json_output;
 use serde_json::{Map, Value};
 
 use super::output::OutputError;
@@ -70,6 +71,7 @@ pub fn parse_totals(text: &str) -> Result<Vec<Totals>, OutputError> {
     let start = start.ok_or_else(|| {
         error("it contains no JSON; create it with `--output-format=json`".to_owned())
     })?;
+    check_json_output(&text[start..]).map_err(|cause| error(format!("its JSON: {cause}")))?;
     let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
     let document = match documents.next() {
         Some(Ok(document)) => document,
@@ -80,11 +82,15 @@ pub fn parse_totals(text: &str) -> Result<Vec<Totals>, OutputError> {
     let jobs =
         jobs.ok_or_else(|| error("its JSON has no `jobs`, so it is not output of fio".to_owned()))?;
     let mut totals: Vec<Totals> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
     for job in jobs {
         let next = read_job(&document, job).map_err(error)?;
-        match totals.iter_mut().find(|known| known.name == next.name) {
-            Some(known) => add(known, &next),
-            None => totals.push(next),
+        match known.get(&next.name) {
+            Some(index) => add(&mut totals[*index], &next),
+            None => {
+                known.insert(next.name.clone(), totals.len());
+                totals.push(next);
+            }
         }
     }
     Ok(totals)
@@ -255,6 +261,7 @@ pub fn job_names(jobs: &[Totals]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::output::parse_output;
     use super::*;
 
     const RESULT: &str = r#"fio: some talk
@@ -294,6 +301,14 @@ mod tests {
         assert_eq!(jobs.len(), 1);
         assert_eq!((jobs[0].bytes, jobs[0].iodepth), (3_072_000.0, Some(12.0)));
         assert_eq!(sum_jobs("both", &parse_totals(RESULT).unwrap()).unwrap().bytes, 3_072_000.0);
+    }
+
+    #[test]
+    fn a_document_with_too_many_values_is_not_parsed() {
+        let text = format!("{{\"jobs\": [{}0]}}", "0,".repeat(1 << 20));
+        for error in [parse_totals(&text).unwrap_err(), parse_output(&text).unwrap_err()] {
+            assert!(error.to_string().contains("1048576 values"), "{error}");
+        }
     }
 
     #[test]

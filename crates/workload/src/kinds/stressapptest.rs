@@ -2,7 +2,7 @@
 
 use crate::kind::{Kind, Program, Threads, WaitMethod};
 use crate::options::STRESSAPPTEST;
-use crate::output::{CapturedOutput, Output};
+use crate::output::{CapturedOutput, Output, excerpt};
 
 /// The kind. Without `s` it runs until the window is over.
 pub(crate) const KIND: Kind = Kind {
@@ -47,12 +47,14 @@ fn read(captured: &CapturedOutput<'_>) -> Result<Output, String> {
             nodes(log, &mut output);
         } else if let Some(status) = after(line, "Status: ") {
             passed = Some(status.starts_with("PASS"));
-            output.failure = status.starts_with("FAIL").then(|| format!("its status is: {status}"));
+            output.failure =
+                status.starts_with("FAIL").then(|| format!("its status is: {}", excerpt(status)));
         }
     }
     if passed.is_none() {
         let last = captured.stdout.trim().lines().last().or(captured.stderr.trim().lines().last());
-        return Err(format!("it printed no status; its last line is: {}", last.unwrap_or("none")));
+        let last = excerpt(last.unwrap_or("none"));
+        return Err(format!("it printed no status; its last line is: {last}"));
     }
     node_flags(captured.stdout, &mut output);
     Ok(output)

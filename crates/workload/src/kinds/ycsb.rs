@@ -115,6 +115,7 @@ pub(crate) const KIND: Kind = Kind {
 
 fn read(captured: &CapturedOutput<'_>) -> Result<Output, String> {
     let Some(document) = document(captured.stdout) else { return crate::generator::read(captured) };
+    let document = document?;
     let mut output = from_document(&document);
     output.runtime_s = output.metrics.get("runtime_ms").map(|milliseconds| milliseconds * 1e-3);
     output.latency = latencies(document.get("measurements"));

@@ -1,31 +1,32 @@
 //! The run to compare with a baseline if none is named.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use assay_run_folder::summaries;
+use assay_files::Dir;
+use assay_run_folder::{RunFolder, summaries};
 
 use super::usage;
 use crate::exit::Code;
 use crate::output;
 
-/// The newest run in `runs/` other than the baseline.
-pub(super) fn run(baseline: &Path) -> Result<PathBuf, Code> {
-    let folder = Path::new("runs");
-    let baseline_path = baseline.canonicalize().ok();
-    let runs = summaries(folder).map_err(|error| {
-        output::error(&error);
+/// The newest run in `runs/` other than the baseline, open.
+pub(super) fn run(baseline: &Path) -> Result<RunFolder, Code> {
+    let refused = |error: &dyn std::fmt::Display| {
+        output::error(error);
         usage("no run was named, and there is no folder `runs/` to take the newest from")
-    })?;
-    let others = runs.into_iter().filter(|(run, _)| run.canonicalize().ok() != baseline_path);
-    let newest = others
-        .map(|(run, summary)| (summary.started_at, run))
-        .filter(|(started_at, _)| !started_at.is_empty())
-        .max();
-    match newest {
-        Some((_, run)) => {
-            output::message(&format!("comparing {} with {}", run.display(), baseline.display()));
-            Ok(run)
-        }
-        None => Err(usage("`runs/` holds no run other than the baseline")),
-    }
+    };
+    let folder = Dir::open(Path::new("runs")).map_err(|error| refused(&error))?;
+    let runs = summaries(&folder).map_err(|error| refused(&error))?;
+    let not_this = Dir::open(baseline).and_then(|dir| dir.identity()).ok();
+    let newest = runs
+        .filter(|(run, summary)| !summary.started_at.is_empty() && run.identity().ok() != not_this)
+        .max_by(|(a, at_a), (b, at_b)| {
+            (&at_a.started_at, a.path()).cmp(&(&at_b.started_at, b.path()))
+        });
+    let Some((run, _)) = newest else {
+        return Err(usage("`runs/` holds no run other than the baseline"));
+    };
+    let path = run.path().display();
+    output::message(&format!("comparing {path} with {}", baseline.display()));
+    RunFolder::from_dir(run).map_err(|error| refused(&error))
 }

@@ -16,10 +16,11 @@ pub(super) struct Theirs {
 impl Theirs {
     pub(super) fn make() -> Self {
         let facts = assay_host::gather(&Root::real()).unwrap();
-        let (homes, _) = facts.cgroup.homes(["cpu", "memory", "pids", "io"]);
+        let (hierarchies, _) = facts.cgroup.hierarchies_with(["cpu", "memory", "pids", "io"]);
         let process = Command::new("sleep").arg("3600").current_dir("/").spawn().unwrap();
         let name = format!("theirs-{}", process.id());
-        let groups: Vec<PathBuf> = homes.iter().map(|home| home.base.join(&name)).collect();
+        let groups: Vec<PathBuf> =
+            hierarchies.iter().map(|hierarchy| hierarchy.base.join(&name)).collect();
         for group in &groups {
             fs::create_dir(group).unwrap();
             fs::write(group.join("cgroup.procs"), process.id().to_string()).unwrap();

@@ -60,6 +60,7 @@ fn cases() -> Vec<Case> {
     cases.extend(of_others());
     cases.extend(of_left_out());
     cases.extend(of_doubt());
+    cases.extend(of_little());
     cases
 }
 
@@ -219,6 +220,65 @@ fn of_doubt() -> Vec<Case> {
     ]
 }
 
+/// Little data, and none: a rate of zero, equal counts, two repeats, one with the facts of two groups.
+fn of_little() -> Vec<Case> {
+    let metric = |what, value: f64| Case {
+        promise: promise("compute.steps_per_s", RelationRecord::AtLeast(value)),
+        change: |trial| {
+            let RelationRecord::AtLeast(value) = trial.promises[0].is else { return };
+            for result in trial.repeats.iter_mut().flat_map(|repeat| &mut repeat.workloads) {
+                result.metrics.insert("steps_per_s".to_owned(), value);
+            }
+        },
+        ..Case::new(what, "undecided", &FOUR)
+    };
+    let every = Some(EveryRecord { span_s: 0.1, part: 0.3 });
+    let of_spans = PromiseRecord { every, within: 0.2, ..Case::new("", "", &[]).promise };
+    let floor = promise("memory.current", RelationRecord::AtLeast(4e6));
+    vec![
+        Case {
+            promise: floor.clone(),
+            times: |_, _, _| 0.0,
+            ..Case::new("nothing of what was promised", "broken", &[100, 100])
+        },
+        Case {
+            promise: floor.clone(),
+            repeats: 1,
+            times: |_, _, _| 0.0,
+            ..Case::new("nothing in the only repeat", "broken", &[100, 100])
+        },
+        Case {
+            promise: floor,
+            times: |repeat, _, _| if repeat == 1 { 0.0 } else { 1.0 },
+            ..Case::new("nothing in one of three repeats", "undecided", &[100, 100])
+        },
+        Case {
+            times: |repeat, group, _| if repeat % 2 == group % 2 { 0.6 } else { 1.4 },
+            ..Case::new("shares that differ by factors", "undecided", &[100; 4])
+        },
+        metric("a count of three in three repeats", 3.0),
+        Case { verdict: "kept", ..metric("a large count in three repeats", 3000.0) },
+        Case {
+            promise: of_spans.clone(),
+            repeats: 2,
+            noise: 0.02,
+            ..Case::new("two repeats keep no spans", "undecided", &FOUR)
+        },
+        Case { promise: of_spans, noise: 0.02, ..Case::new("three repeats do", "kept", &FOUR) },
+        Case {
+            repeats: 1,
+            noise: 0.01,
+            times: |_, group, step| match (group, step < 20) {
+                (0, true) => 3.0,
+                (1, true) => 0.3,
+                (1, false) => 1.2,
+                _ => 1.0,
+            },
+            ..Case::new("the facts of two groups", "undecided", &FOUR)
+        },
+    ]
+}
+
 /// Writes the run; returns the expected verdict of each trial.
 pub(super) fn write(folder: &Path) -> Vec<(&'static str, &'static str)> {
     let recorded =
@@ -322,6 +382,10 @@ impl Case {
         }
     }
 
+    fn holds_bytes(&self) -> bool {
+        self.promise.measure == "memory.current"
+    }
+
     /// Refaulted pages and bytes held: 300 000 pages per second and ten million bytes in total.
     fn table(&self, repeat: usize, random: &mut SmallRng) -> Table {
         let sum: u32 = self.weights.iter().sum();
@@ -339,7 +403,9 @@ impl Case {
                 let times = (self.times)(repeat, group, step.saturating_sub(2));
                 let noise = 1.0 + self.noise * (2.0 * random.random::<f64>() - 1.0);
                 let now = f64::from(*weight) / f64::from(sum) * times * noise;
-                pages[group] += 30_000.0 * now;
+                // Groups that hold nothing still miss it: memory is short.
+                let missed = if now > 0.0 { now } else { f64::from(u8::from(self.holds_bytes())) };
+                pages[group] += 30_000.0 * missed;
                 table
                     .time_ns
                     .push(START_NS + step as u64 * STEP_NS - 2 * STEP_NS + 20_000 * group as u64);

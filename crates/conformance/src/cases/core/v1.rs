@@ -59,7 +59,8 @@ pub(super) fn release(fixture: &mut Fixture) -> Result<Outcome, Error> {
     fixture.make("a")?;
     let own = fixture.read("a", "notify_on_release")?;
     let top = fixture.read("", "notify_on_release")?;
-    let mount = fixture.homes.first().map(|home| home.mount.clone()).unwrap_or_default();
+    let mount =
+        fixture.hierarchies.first().map(|hierarchy| hierarchy.mount.clone()).unwrap_or_default();
     let agent = fixture.root().read_trimmed(mount.join("release_agent"))?;
     Ok(judge_release(&own, &top, &agent))
 }

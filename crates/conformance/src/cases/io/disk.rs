@@ -1,7 +1,7 @@
 //! Disks for the io cases and the output of their probes.
 
 use assay_kernel::Error;
-use assay_kernel::block::{Numbers, numbers};
+use assay_kernel::block::{DeviceNumber, numbers};
 use assay_units::Bytes;
 
 use crate::fixture::Fixture;
@@ -15,7 +15,7 @@ const SIZE: u64 = 64 << 20;
 pub(super) struct Disk {
     pub(super) node: String,
     /// `MAJOR:MINOR`, as used in interface files.
-    pub(super) numbers: Numbers,
+    pub(super) numbers: DeviceNumber,
 }
 
 /// A disk whose content and speed do not matter.

@@ -152,7 +152,7 @@ impl Pass {
 fn command(
     binary: &Binary,
     which: &Which,
-    place: &Path,
+    folder: &Path,
     stderr_path: &Path,
 ) -> io::Result<Command> {
     let mut command = Command::new(&binary.path);
@@ -161,14 +161,14 @@ fn command(
         .current_dir(&binary.folder)
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_MANIFEST_DIR", &binary.folder)
-        .env("ASSAY_TEST_SKIPS", place.join("skips"))
+        .env("ASSAY_TEST_SKIPS", folder.join("skips"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(File::create(stderr_path)?);
     match which {
         Which::Computing { filter, threads } => {
             command.args(["--test-threads", &threads.to_string()]).args(filter);
-            command.env("ASSAY_TEST_LATER", place.join("later"));
+            command.env("ASSAY_TEST_LATER", folder.join("later"));
         }
         Which::These(names) => {
             command.args(["--test-threads", "1", "--exact"]).args(names);

@@ -1,4 +1,4 @@
-//! Interim looks: ending a repeat or a trial early once it is precise enough.
+//! The rule of `stop = "precise"`: interim looks that end a repeat or a trial early once it is precise enough.
 //!
 //! A repeat ends early for precision, never because of its result: the interval of every group is
 //! at most as wide as the margin, wherever it lies. Stopping as soon as a verdict is reached would
@@ -14,7 +14,8 @@ use std::time::Duration;
 use assay_run_folder::{
     LooksRecord, Manifest, RelationRecord, RepeatRecord, StopRecord, Table, TrialRecord,
 };
-use assay_verdict::{Measure, PromiseJudgement};
+use assay_terms::Measure;
+use assay_verdict::PromiseJudgement;
 
 use crate::checks::{self, Evidence};
 use crate::promise::{self, Subject};

@@ -1,4 +1,4 @@
-//! CPU and cgroup of the sampling thread of a repeat, kept apart from measured groups.
+//! Chooses the CPU and cgroup of the sampling thread of a repeat, kept apart from measured groups.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use assay_units::CpuSet;
 const OBSERVER: &str = "assay-observer";
 
 /// The affinity for a repeat whose groups may use these CPUs.
-pub(crate) fn sampler_affinity(
+pub(crate) fn choose_sampler_affinity(
     root: &Root,
     tree: &Tree,
     cpus: &BTreeMap<String, Available<String>>,

@@ -1,0 +1,83 @@
+//! The program that the tasks of a fleet start.
+//!
+//! Its own file may change at any time: an upgrade replaces it, a build rewrites it. So it is copied
+//! into the fleet's folder, in which no one else may write, and each task starts the copy.
+
+use std::fs::{File, Permissions};
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use assay_files::Dir;
+use sha2::{Digest, Sha256};
+
+use crate::digest::hex;
+use crate::error::Error;
+use crate::folder::FleetFolder;
+
+/// The program of one submission.
+pub(crate) struct Program {
+    /// Its path on the hosts.
+    pub(crate) path: String,
+    /// Its SHA-256, if the submitting host has it.
+    pub(crate) hash: Option<String>,
+}
+
+/// The name of the copy.
+const NAME: &str = "assay";
+
+/// The load generators, which a program finds next to itself.
+const GENERATORS: &str = "assay-load";
+
+impl Program {
+    /// Copies the program into the fleet's folder. A program that only the hosts have stays where it is.
+    pub(crate) fn copy(
+        program: &Path,
+        folder: &FleetFolder,
+        submission: usize,
+    ) -> Result<Self, Error> {
+        let Some(file) = open(program)? else {
+            return Ok(Self { path: program.display().to_string(), hash: None });
+        };
+        let name = format!("program-{submission}");
+        // Left by a submission that Slurm refused.
+        folder.dir().remove_tree(&name)?;
+        let dir = folder.dir().make_new_dir(&name)?;
+        let hash = copy(file, program, &dir, NAME)?;
+        let generators = program.with_file_name(GENERATORS);
+        if let Some(file) = open(&generators)? {
+            copy(file, &generators, &dir, GENERATORS)?;
+        }
+        let path = folder.file(name).join(NAME).display().to_string();
+        Ok(Self { path, hash: Some(hash) })
+    }
+}
+
+fn open(path: &Path) -> Result<Option<File>, Error> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(Error::file("open", path, &cause)),
+    }
+}
+
+/// Copies a program and returns the hash of what was written.
+fn copy(mut file: File, path: &Path, to: &Dir, name: &str) -> Result<String, Error> {
+    let target = to.path().join(name);
+    let failed = |cause: &std::io::Error| Error::file("write", &target, cause);
+    let mut copy = to.create(name)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let count = file.read(&mut buffer).map_err(|cause| Error::file("read", path, &cause))?;
+        if count == 0 {
+            break;
+        }
+        hash.update(&buffer[..count]);
+        copy.write_all(&buffer[..count]).map_err(|cause| failed(&cause))?;
+    }
+    copy.set_permissions(Permissions::from_mode(0o755)).map_err(|cause| failed(&cause))?;
+    // Other hosts start it.
+    copy.sync_all().map_err(|cause| failed(&cause))?;
+    Ok(hex(&hash.finalize()))
+}

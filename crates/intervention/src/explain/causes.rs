@@ -1,0 +1,102 @@
+//! What the changes together say about each cause.
+
+use assay_judge::may_follow_from_others;
+use assay_verdict::{Cause, PromiseJudgement, Verdict};
+
+use super::sentence;
+use super::{ArmResult, CauseFinding, Effect, Finding};
+
+/// Causes, proven and confirmed ones first.
+pub(super) fn causes(
+    base: &PromiseJudgement,
+    suspects: &[Cause],
+    results: &[ArmResult],
+) -> Vec<CauseFinding> {
+    let mut found: Vec<CauseFinding> = Vec::new();
+    // A cause that a failed check proves needs no intervention.
+    if base.verdict == Verdict::Void {
+        found.extend(base.causes.iter().map(|cause| CauseFinding {
+            code: cause.code.clone(),
+            finding: Finding::Proven,
+            evidence: cause.evidence.clone(),
+        }));
+    }
+    let mut codes: Vec<&str> = suspects.iter().map(|cause| cause.code.as_str()).collect();
+    codes.extend(base.causes.iter().map(|cause| cause.code.as_str()));
+    codes.extend(results.iter().flat_map(|arm| arm.tests.iter().map(String::as_str)));
+    for code in codes {
+        if code != "C-UNKNOWN" && !found.iter().any(|known| known.code == code) {
+            found.push(explain_cause(code, results));
+        }
+    }
+    found.sort_by_key(rank);
+    found
+}
+
+/// Sort order of causes, best explanation first. A queue that ran dry is proven by the trial itself
+/// but is often an effect of a confirmed cause: it disappears with that cause.
+pub(super) fn rank(cause: &CauseFinding) -> u8 {
+    match cause.finding {
+        Finding::Proven if may_follow_from_others(&cause.code) => 2,
+        Finding::Proven => 0,
+        Finding::Confirmed => 1,
+        Finding::Contradicted => 3,
+        Finding::Open => 4,
+        Finding::Refuted => 5,
+    }
+}
+
+fn explain_cause(code: &str, results: &[ArmResult]) -> CauseFinding {
+    let arms: Vec<&ArmResult> =
+        results.iter().filter(|arm| arm.tests.iter().any(|test| test == code)).collect();
+    let helped = |arm: &&&ArmResult| arm.is_confirmed();
+    let unmoved = |arm: &&&ArmResult| matches!(arm.effect, Effect::Unmoved | Effect::Worsened);
+    let predictions = || {
+        results
+            .iter()
+            .flat_map(|arm| arm.predictions.iter().map(move |prediction| (arm, prediction)))
+    };
+    let wrong: Vec<String> = predictions()
+        .filter(|(_, prediction)| prediction.cause == code && prediction.right == Some(false))
+        .map(|(arm, prediction)| format!("{}: {}", arm.change, prediction.line()))
+        .collect();
+    let finding = if arms.iter().any(|arm| helped(&arm)) {
+        if wrong.is_empty() { Finding::Confirmed } else { Finding::Contradicted }
+    } else if !arms.is_empty() && arms.iter().all(|arm| unmoved(&arm)) {
+        Finding::Refuted
+    } else {
+        Finding::Open
+    };
+    let evidence = match arms.is_empty() {
+        true => vec!["no intervention that ran tests it".to_owned()],
+        false => arms.iter().map(|arm| sentence::tested_arm_sentence(code, arm)).collect(),
+    };
+    let evidence = match finding {
+        Finding::Contradicted => [evidence, wrong].concat(),
+        _ => evidence,
+    };
+    CauseFinding { code: code.to_owned(), finding, evidence }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_confirmed_cause_ranks_before_its_effects() {
+        let one = |code: &str, finding| CauseFinding {
+            code: code.to_owned(),
+            finding,
+            evidence: Vec::new(),
+        };
+        let mut found = [
+            one("C-INJECTION", Finding::Open),
+            one("C-NOT-BACKLOGGED", Finding::Proven),
+            one("C-TAG-CAP", Finding::Confirmed),
+            one("C-SCHEDULER", Finding::Proven),
+        ];
+        found.sort_by_key(rank);
+        let codes: Vec<&str> = found.iter().map(|cause| cause.code.as_str()).collect();
+        assert_eq!(codes, ["C-SCHEDULER", "C-TAG-CAP", "C-NOT-BACKLOGGED", "C-INJECTION"]);
+    }
+}

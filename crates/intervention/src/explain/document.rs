@@ -1,0 +1,129 @@
+//! `explain.json`: what became of every change and of every cause.
+
+use assay_verdict::{Interval, Verdict};
+use serde::{Deserialize, Serialize};
+
+use super::causes::rank;
+use super::{Effect, Follows, Rounds, ScoredPrediction};
+
+/// Result of one intervention.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArmResult {
+    /// Name of the intervention.
+    pub name: String,
+    /// What was changed.
+    pub change: String,
+    /// Its effect on the error.
+    pub effect: Effect,
+    /// Largest relative error under the change.
+    pub error: Option<Interval>,
+    /// Remaining error round by round, where each repeat has an error and there are two or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
+    /// Whether fresh rounds of only this arm and the unchanged trial reproduced the effect; absent
+    /// without fresh rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<bool>,
+    /// Total rate of all groups relative to the unchanged trial.
+    pub throughput: Option<f64>,
+    /// Predictions of the causes that it tests.
+    pub predicted: String,
+    /// Every cause's prediction made before the run, and whether it was right.
+    #[serde(rename = "laws", default, skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<ScoredPrediction>,
+    /// Codes of the causes that it tests.
+    pub tests: Vec<String>,
+    /// Why it is void or was not tried; otherwise the reason of the verdict.
+    pub reason: String,
+}
+
+/// Conclusion about a cause after all interventions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    /// A validity check failed in the unchanged trial as well.
+    Proven,
+    /// An intervention expected to help did, and did so again in fresh rounds; no evidence against
+    /// it.
+    Confirmed,
+    /// An intervention expected to help did, but another had an effect that this cause excludes.
+    Contradicted,
+    /// Every intervention expected to help left the error where it was.
+    Refuted,
+    /// Inconclusive.
+    Open,
+}
+
+/// One cause after the interventions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CauseFinding {
+    /// Its code.
+    pub code: String,
+    /// The conclusion.
+    pub finding: Finding,
+    /// The interventions that support it, or the evidence of the failed check.
+    pub evidence: Vec<String>,
+}
+
+/// `explain.json`, schema 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// Format version.
+    pub schema: u32,
+    /// Study name.
+    pub study: String,
+    /// Measure of the promise, `io.bytes`.
+    pub measure: String,
+    /// The margin.
+    pub within: f64,
+    /// Error of the unchanged trial, measured again.
+    pub unchanged: Option<Interval>,
+    /// Verdict on the unchanged trial.
+    pub verdict: Verdict,
+    /// Every intervention, in the order tried.
+    pub arms: Vec<ArmResult>,
+    /// Causes, proven and confirmed ones first.
+    pub causes: Vec<CauseFinding>,
+    /// Whether the error followed the weights when they were exchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Follows>,
+    /// Summary.
+    pub sentence: String,
+}
+
+impl Explanation {
+    /// Whether more rounds would add nothing: a cause is known, or the error did not recur. A
+    /// proven cause that may follow from others settles nothing by itself.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let confirmed = self.causes.iter().filter(|cause| cause.finding == Finding::Confirmed);
+        self.verdict == Verdict::Kept
+            || confirmed.count() >= 1
+            || self.causes.first().is_some_and(|cause| rank(cause) == 0)
+    }
+
+    /// The most effective change without fresh rounds so far.
+    #[must_use]
+    pub fn winner(&self) -> Option<&str> {
+        let helped = self
+            .arms
+            .iter()
+            .filter(|arm| arm.is_of_use() && !arm.tests.is_empty() && arm.confirmed.is_none());
+        let left = |arm: &ArmResult| arm.rounds.map_or(f64::INFINITY, |rounds| rounds.left);
+        let best =
+            helped.filter(|arm| arm.rounds.is_some()).min_by(|a, b| left(a).total_cmp(&left(b)));
+        best.map(|arm| arm.name.as_str())
+    }
+}
+
+impl ArmResult {
+    /// Whether it removed or reduced the error.
+    pub(super) fn is_of_use(&self) -> bool {
+        matches!(self.effect, Effect::Cured | Effect::Lessened)
+    }
+
+    /// Whether fresh rounds reproduced the effect; without them nothing is confirmed.
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.is_of_use() && self.confirmed == Some(true)
+    }
+}

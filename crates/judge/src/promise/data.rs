@@ -1,0 +1,106 @@
+//! What was promised to each group, and the data to compare it with.
+
+use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_stats::batches::Quantity;
+use assay_terms::{Measure, Side};
+
+use super::Subject;
+use crate::cpus::Shared;
+use crate::estimates::{Observed, PromiseData};
+use crate::expected::{self, Expected};
+use crate::queue::{disk_of, is_measured};
+use crate::repeat::Repeat;
+
+/// Estimation input of a promise for some of the repeats.
+pub(super) fn promise_data<'s>(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    measure: Measure,
+    repeats: &'s [Repeat<'_>],
+) -> Result<PromiseData<'s>, String> {
+    let first = repeats.first().ok_or("no repeat can be judged")?;
+    let (quantity, side, expected) = match &promise.is {
+        RelationRecord::Proportional(knob) => {
+            let shared = shared(subject, measure, first)?;
+            let expected =
+                expected::proportional(first.record, subject.groups, knob, shared.as_ref())?;
+            (Quantity::Share, Side::Both, expected)
+        }
+        RelationRecord::Placed => return Err("threads and pages have no time series".to_owned()),
+        RelationRecord::Equal => {
+            let shared = shared(subject, measure, first)?;
+            (Quantity::Share, Side::Both, expected::equal(subject.groups, shared.as_ref()))
+        }
+        RelationRecord::AtMost(bound) => {
+            (Quantity::Rate, Side::Above, bounds(subject.groups.len(), *bound)?)
+        }
+        RelationRecord::AtLeast(bound) => {
+            (Quantity::Rate, Side::Below, bounds(subject.groups.len(), *bound)?)
+        }
+        RelationRecord::AtMostKnob(knob) if expected::is_dirty_setting(knob) => {
+            let expected = expected::threshold(repeats, subject.groups.len(), knob)?;
+            (Quantity::Rate, Side::Above, expected)
+        }
+        RelationRecord::AtMostKnob(knob) => {
+            (Quantity::Rate, Side::Above, expected::bounds(first.record, subject.groups, knob)?)
+        }
+        RelationRecord::AtLeastKnob(knob) => {
+            (Quantity::Rate, Side::Below, expected::bounds(first.record, subject.groups, knob)?)
+        }
+    };
+    if let Some(zero) = expected.iter().position(|expected| expected.share <= 0.0) {
+        return Err(format!("the promised share of `{}` is zero", subject.groups[zero]));
+    }
+    let observed = repeats.iter().map(|repeat| {
+        let (observed, judged) = (repeat.observed(measure)?, repeat.grid(measure)?);
+        Ok(Observed { number: repeat.number, observed, judged })
+    });
+    Ok(PromiseData {
+        names: subject.groups.iter().map(|name| (*name).to_owned()).collect(),
+        expected,
+        quantity,
+        side,
+        within: promise.within,
+        confidence: 1.0 - (1.0 - promise.confidence) * subject.part,
+        every: promise.every,
+        repeats: observed.collect::<Result<_, String>>()?,
+    })
+}
+
+/// The shared resource: one disk, or CPUs that all groups may use.
+fn shared(
+    subject: &Subject<'_>,
+    measure: Measure,
+    repeat: &Repeat<'_>,
+) -> Result<Option<Shared>, String> {
+    one_disk(subject, measure)?;
+    match measure.is_cpu() {
+        true => Shared::in_repeat(subject.host, subject.trial, repeat.record),
+        false => Ok(None),
+    }
+}
+
+/// Shares of different disks cannot be compared: each is divided separately.
+fn one_disk(subject: &Subject<'_>, measure: Measure) -> Result<(), String> {
+    if !measure.is_io() {
+        return Ok(());
+    }
+    let groups = subject.trial.groups.iter().filter(|group| is_measured(group));
+    let mut disks: Vec<&str> = groups.filter_map(|group| disk_of(subject.trial, group)).collect();
+    disks.sort_unstable();
+    disks.dedup();
+    if disks.len() > 1 {
+        return Err(format!(
+            "the measured groups use different disks ({}), which are divided separately",
+            disks.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+fn bounds(groups: usize, bound: f64) -> Result<Vec<Expected>, String> {
+    if !bound.is_finite() || bound <= 0.0 {
+        return Err(format!("a bound of {bound} per second has no relative error"));
+    }
+    Ok(vec![Expected::plain(None, bound); groups])
+}

@@ -1,0 +1,63 @@
+//! Promises about single trials, in the form of the record.
+
+use assay_run_folder::{EveryRecord, PromiseRecord, RelationRecord};
+use assay_study::{Bindings, Bound, Promise, Relation, Scalar, Study, Templated, parse_bound};
+
+use crate::placement::PlacementPlan;
+
+/// Whether a promise applies to this trial if trials run different workloads: the workload of a
+/// metric must run, and `placed` needs a placement.
+pub(crate) fn is_applicable(
+    promise: &PromiseRecord,
+    study: &Study,
+    placements: &[PlacementPlan],
+) -> bool {
+    if promise.is == RelationRecord::Placed {
+        return placements.iter().any(|plan| match promise.measure.as_str() {
+            "threads" => plan.cpus.is_some(),
+            _ => plan.cpus.is_some() || plan.memory.is_some(),
+        });
+    }
+    match promise.measure.split_once('.') {
+        Some((workload, _)) if study.workloads.contains_key(workload) => study.runs(workload),
+        _ => true,
+    }
+}
+
+/// A promise about single trials; `None` for a cross-trial promise (see `comparison.rs`) and for
+/// one that does not apply to this trial.
+pub(crate) fn plan_promise(promise: &Promise, factors: &Bindings) -> Option<PromiseRecord> {
+    if !promise.applies_to(factors) {
+        return None;
+    }
+    let bound = |value: &Templated<Scalar>| {
+        // The checker has resolved every template and refused invalid bounds.
+        let scalar = value.resolve(factors).ok();
+        scalar.and_then(|scalar| parse_bound(&promise.measure, &scalar)).unwrap_or(f64::NAN)
+    };
+    Some(PromiseRecord {
+        measure: promise.measure.clone(),
+        is: match &promise.is {
+            Relation::Ratio { .. } | Relation::EqualOver { .. } => return None,
+            Relation::Proportional { to } => RelationRecord::Proportional(to.clone()),
+            Relation::Equal => RelationRecord::Equal,
+            Relation::Placed => RelationRecord::Placed,
+            Relation::AtMost { bound: Bound::Value(value) } => RelationRecord::AtMost(bound(value)),
+            Relation::AtLeast { bound: Bound::Value(value) } => {
+                RelationRecord::AtLeast(bound(value))
+            }
+            Relation::AtMost { bound: Bound::Knob(knob) } => {
+                RelationRecord::AtMostKnob(knob.clone())
+            }
+            Relation::AtLeast { bound: Bound::Knob(knob) } => {
+                RelationRecord::AtLeastKnob(knob.clone())
+            }
+        },
+        within: promise.within.fraction(),
+        confidence: promise.confidence,
+        every: promise.every.map(|every| EveryRecord {
+            span_s: every.span.as_secs_f64(),
+            part: every.part.fraction(),
+        }),
+    })
+}

@@ -1,0 +1,89 @@
+//! Plans of the same studies for different hosts.
+
+#![allow(clippy::unwrap_used, reason = "a shipped study that does not parse fails the test")]
+
+mod candidates;
+mod knobs;
+mod nodes;
+mod refusals;
+mod settings;
+
+use std::path::PathBuf;
+
+use assay_facts::{Available, Cpus, Disk, Hierarchy, Holder, HostFacts, Node};
+use assay_plan::{
+    Part, Plan, Predictions, Scope, Setting, Step, candidates, plan, plan_with,
+    prediction_commands, steps,
+};
+use assay_run_folder::{AcrossRecord, RelationRecord};
+use assay_study::{
+    DiskSource, NullBlk, Scalar, Study, Templated, combinations, parse, set_factor, shipped,
+    shipped_file,
+};
+use assay_test_support::hosts::{host, tool};
+use assay_units::Bytes;
+
+fn study(name: &str) -> Study {
+    let shipped = shipped().iter().find(|study| study.name == name).unwrap();
+    parse(name, shipped.text, &shipped_file).0.unwrap()
+}
+
+fn written(plan: &Plan, trial: usize) -> Vec<(String, String)> {
+    let groups = plan.trials[trial].groups.iter();
+    groups
+        .flat_map(|group| &group.knobs)
+        .map(|knob| (knob.record.file.clone(), knob.record.written.clone()))
+        .collect()
+}
+
+#[test]
+fn values_are_assigned_in_turn_and_every_combination_is_a_trial() {
+    let mut study = study("io-weight");
+    set_factor(&mut study, "groups", vec![Scalar::Integer(4), Scalar::Integer(6)]).unwrap();
+    study.design.repeats = 2;
+    let plan = plan(&study, &host(false), 1);
+    assert_eq!((plan.trials.len(), plan.slots.len()), (2, 4));
+    let weights: Vec<String> = written(&plan, 1).into_iter().map(|(_, weight)| weight).collect();
+    assert_eq!(weights, ["100", "200", "400", "800", "100", "200"]);
+}
+
+#[test]
+fn groups_are_made_before_knobs_and_knobs_before_workloads() {
+    let plan = plan(&study("io-weight"), &host(false), 1);
+    let steps = steps(&plan.trials[0]);
+    let position = |is_step: &dyn Fn(&Step) -> bool| steps.iter().position(is_step).unwrap();
+    let group = position(&|step| matches!(step, Step::MakeGroup(0)));
+    let knob = position(&|step| matches!(step, Step::WriteKnob(0, _)));
+    let start = position(&|step| matches!(step, Step::Start(..)));
+    let last_knob = steps.iter().rposition(|step| matches!(step, Step::WriteKnob(..))).unwrap();
+    assert!(group < knob && last_knob < start);
+    assert_eq!(steps.first(), Some(&Step::SetUpDisk(0)));
+    assert_eq!(steps.last(), Some(&Step::Measure));
+}
+
+#[test]
+fn each_section_of_a_job_file_goes_to_its_group_and_partition() {
+    let plan = plan(&study("io-weight-job"), &host(false), 1);
+    assert_eq!(plan.refusals, []);
+    for (index, group) in plan.trials[0].groups.iter().enumerate() {
+        let workload = &group.workloads[0];
+        assert_eq!(workload.job().unwrap().name, group.name);
+        assert_eq!(workload.job().unwrap().option("cgroup"), None);
+        assert!(workload.taken_over.contains(&format!("cgroup={}", group.name)));
+        assert_eq!(workload.storage.as_ref().unwrap().part, Part::Mount(index));
+    }
+}
+
+#[test]
+fn comparisons_and_references_are_part_of_the_plan() {
+    let plan = settings::limited(&Ok(120 << 20), 80 << 20);
+    assert!(plan.trials.iter().all(|trial| trial.promises.is_empty()));
+    assert_eq!(plan.comparisons.len(), 2);
+    let AcrossRecord::Equal { over, within, .. } = &plan.comparisons[0].is else {
+        panic!("{:?}", plan.comparisons[0]);
+    };
+    assert_eq!((over.as_str(), *within), ("limit", 0.1));
+    // The study writes 2.0, and so do its trials: levels are compared as JSON values.
+    let level = &plan.references[1].under["limit"];
+    assert_eq!(level, &serde_json::to_value(&plan.trials[2].factors["limit"]).unwrap());
+}

@@ -1,0 +1,301 @@
+//! The record of one repeat: its window, what was read of the host, and the results of its workloads.
+
+use std::collections::BTreeMap;
+
+use assay_facts::Available;
+use serde::{Deserialize, Serialize};
+
+use crate::curve::Curve;
+use crate::manifest::LooksRecord;
+use crate::overrides::OverridesRecord;
+use crate::placement::{NodeCounts, PlacementReading};
+use crate::setting::{Dropped, SettingReading};
+
+/// The record of one repeat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RepeatRecord {
+    /// Folder of its samples in `samples/`, `trial-00-repeat-00`.
+    pub samples: String,
+    /// When the first workload was released.
+    pub released_ns: u64,
+    /// When the last workload had been released: start of the common window.
+    pub all_released_ns: u64,
+    /// When the first workload was stopped or ended by itself: end of the window.
+    pub stopped_ns: u64,
+    /// Seconds between the first I/O of the first group and the first I/O of the last group.
+    pub start_skew_s: Available<f64>,
+    /// Every knob as read from the kernel.
+    pub knobs: Vec<Reading>,
+    /// The queues of the scratch disks.
+    pub queues: Vec<QueueReading>,
+    /// The CPUs that each group could use at the start, by group, if a hierarchy of the run serves `cpuset`.
+    /// Groups without an entry could use those of the host's `allowed`.
+    #[serde(default)]
+    pub cpus: BTreeMap<String, Available<String>>,
+    /// Influences besides the knobs on how resources are divided; `None` in records from before this field,
+    /// and of a repeat without a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<OverridesRecord>,
+    /// The settings of the host that the study requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<SettingReading>,
+    /// That caches were dropped, if the study requests it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Dropped>,
+    /// The observed placement of workloads that have one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<PlacementReading>,
+    /// The host's counters of placement, if workloads have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<NodeCounts>,
+    /// Cost of rereading knobs and queues during the repeat; `None` in records from before this field.
+    #[serde(default)]
+    pub watch: Option<WatchCost>,
+    /// Interim looks at the data, if the trial may stop early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<LooksRecord>,
+    /// CPU seconds spent within the window on interim looks and on showing progress; `None` in records from
+    /// before this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown_cpu_s: Option<f64>,
+    /// The results reported by each workload.
+    pub workloads: Vec<WorkloadResult>,
+    /// The results of what ran to its end before the common start (`prepare` of a study).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preparations: Vec<WorkloadResult>,
+    /// The kernel's counters of memory limits in each group over the whole repeat, by group and by the
+    /// kernel's names (`oom_kill`, `max`, `failcnt`). Groups without an entry have no controller `memory` in
+    /// this run, or no such file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub memory_events: BTreeMap<String, BTreeMap<String, u64>>,
+    /// The cost of sampling.
+    pub sampler: SamplerCost,
+    /// Sources missing on this host, by name, with the reason.
+    pub not_available: BTreeMap<String, String>,
+    /// Why the repeat was cut short or did not take place, if so.
+    pub fault: Option<Fault>,
+}
+
+impl RepeatRecord {
+    /// A repeat without data, given only its samples folder and the reason why its groups did not start
+    /// together.
+    #[must_use]
+    pub fn without_a_window(samples: &str, no_start: &str) -> Self {
+        Self {
+            samples: samples.to_owned(),
+            released_ns: 0,
+            all_released_ns: 0,
+            stopped_ns: 0,
+            start_skew_s: Available::NotAvailable(no_start.to_owned()),
+            knobs: Vec::new(),
+            queues: Vec::new(),
+            cpus: BTreeMap::new(),
+            overrides: None,
+            settings: Vec::new(),
+            dropped: None,
+            placements: Vec::new(),
+            nodes: None,
+            watch: None,
+            looks: None,
+            shown_cpu_s: None,
+            workloads: Vec::new(),
+            preparations: Vec::new(),
+            memory_events: BTreeMap::new(),
+            sampler: SamplerCost::default(),
+            not_available: BTreeMap::new(),
+            fault: None,
+        }
+    }
+}
+
+/// Why a repeat did not go as planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// `interrupted`, `workload`, `host`, or `oom`: the kernel killed a workload for lack of memory.
+    pub kind: String,
+    /// What happened, where, and what to do about it.
+    pub message: String,
+}
+
+/// A knob, read back after it was written and again at the end of the repeat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The group's name.
+    pub group: String,
+    /// The knob's name in the study.
+    pub knob: String,
+    /// The file it was read from.
+    pub file: String,
+    /// After it was written.
+    pub at_start: Available<String>,
+    /// At the end of the repeat.
+    pub at_end: Available<String>,
+    /// Further files of the knob, as read at the start, by file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub also: BTreeMap<String, Available<String>>,
+    /// Readings in between that differ from the one at the start, by file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub drift: BTreeMap<String, Drift>,
+}
+
+/// Changes of a value during a repeat, whether or not it was changed back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drift {
+    /// The first reading that differs from the one at the start.
+    pub first: TimedReading,
+    /// The last such reading.
+    pub last: TimedReading,
+    /// How many readings differ.
+    pub readings: u64,
+}
+
+/// A reading with its time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimedReading {
+    /// CLOCK_MONOTONIC nanoseconds.
+    pub time_ns: u64,
+    /// The value read.
+    pub value: Available<String>,
+}
+
+/// The cost of rereading knobs and queues in one repeat.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct WatchCost {
+    /// Planned seconds between two rounds; a change that is reverted between rounds may be missed.
+    pub interval_s: f64,
+    /// Rounds taken.
+    pub rounds: u64,
+    /// Files read per round.
+    pub files: u64,
+    /// CPU seconds, all rounds together.
+    pub cpu_s: f64,
+}
+
+/// A queue at the start and at the end of a repeat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueReading {
+    /// The study's name of the disk.
+    pub disk: String,
+    /// The kernel's name.
+    pub device: String,
+    /// Active scheduler at the start.
+    pub scheduler_at_start: String,
+    /// Active scheduler at the end.
+    pub scheduler_at_end: String,
+    /// Attributes below `queue/` at the start: those the study sets, and `nr_requests`,
+    /// `rotational`.
+    pub at_start: BTreeMap<String, String>,
+    /// The same at the end.
+    pub at_end: BTreeMap<String, String>,
+    /// Readings in between that differ from the one at the start, by attribute; the scheduler is
+    /// the attribute `scheduler`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub drift: BTreeMap<String, Drift>,
+}
+
+/// The results of one workload in one repeat, as reported by its tool.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadResult {
+    /// The workload's name in its [`GroupRecord`].
+    pub workload: String,
+    /// Its group.
+    pub group: String,
+    /// How it failed; `None` if it was stopped by Assay at the end of the window as planned.
+    pub failure: Option<String>,
+    /// Its own output, relative to the run folder.
+    pub log: String,
+    /// Seconds measured by the tool.
+    pub runtime_s: Option<f64>,
+    /// Numbers by name with the unit in the name: `read_bytes`, `write_bytes`, `read_ios`,
+    /// `write_ios`, `read_iops`, `write_iops`, `user_cpu_percent`, `system_cpu_percent`.
+    pub metrics: BTreeMap<String, f64>,
+    /// Completion latency by direction (`read`, `write`), or by operation.
+    pub latency: BTreeMap<String, Latency>,
+    /// Missing metrics, with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_available: BTreeMap<String, String>,
+    /// Phases of the workload, if it reports them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
+    /// Warnings about its numbers for readers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
+    /// Curves for plotting.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<Curve>,
+    /// When it was started or released, CLOCK_MONOTONIC nanoseconds; `None` in records from before this
+    /// field, and if it was never started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began_ns: Option<u64>,
+    /// When it ended by itself; `None` if it was stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_ns: Option<u64>,
+}
+
+/// A named part of a workload's run time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// The name reported by the tool.
+    pub name: String,
+    /// When it began, CLOCK_MONOTONIC nanoseconds.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+}
+
+/// Completion latency in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Arithmetic mean.
+    pub mean_ns: f64,
+    /// Percentile (as `"99"`, `"99.9"`) to value.
+    pub percentiles_ns: BTreeMap<String, f64>,
+}
+
+/// The cost of sampling in one repeat.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SamplerCost {
+    /// Planned seconds between two rounds.
+    pub interval_s: f64,
+    /// Rounds taken.
+    pub rounds: u64,
+    /// Rounds skipped because the previous one took too long.
+    pub missed: u64,
+    /// Largest delay of a round after its planned time, seconds.
+    pub latest_s: f64,
+    /// CPU seconds of the sampling thread.
+    pub cpu_s: f64,
+    /// Wall-clock seconds of its run.
+    pub wall_s: f64,
+    /// Wake-ups of the sampling thread. Records from before this field have 0.
+    #[serde(default)]
+    pub wakeups: u64,
+    /// Rounds that began more than a tenth of the interval late.
+    #[serde(default)]
+    pub late: u64,
+    /// The CPU that the sampling thread was bound to. If absent, `not_available` holds the reason as
+    /// `sampler.cpu`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u16>,
+    /// The group of the sampling thread; if absent, the reason is `sampler.group`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// CPU seconds by source.
+    pub by_source_s: BTreeMap<String, f64>,
+    /// Reads, rows and cost of each source. Records from before this field have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, SourceCost>,
+}
+
+/// Reads, rows and cost of one source in one repeat.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct SourceCost {
+    /// Planned seconds between two reads.
+    pub period_s: f64,
+    /// Number of reads.
+    pub rounds: u64,
+    /// Rows on disk.
+    pub rows: u64,
+    /// CPU seconds.
+    pub cpu_s: f64,
+}

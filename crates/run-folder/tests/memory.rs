@@ -1,0 +1,46 @@
+//! Memory that a hostile file of samples takes. Alone in its process, whose peak it reads.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::fs::{self, File};
+
+use assay_files::Dir;
+use assay_run_folder::{Budget, Column, SampleStream, Table, read_tables, sample_files};
+
+/// The most memory that this process has used, in bytes (proc(5), `VmHWM`).
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}
+
+/// A hole takes no space on disk.
+#[test]
+fn a_stream_is_read_in_pieces_however_long_it_is() {
+    const HOLE: u64 = 256 << 20;
+    let place = tempfile::tempdir().unwrap();
+    let table = Table {
+        source: "io".to_owned(),
+        time_ns: vec![1, 2],
+        subject: vec![0, 0],
+        subjects: vec!["a".to_owned()],
+        columns: vec![Column { name: "bytes".to_owned(), values: vec![Some(1), None] }],
+    };
+    let mut stream = SampleStream::create(place.path(), "io", &["bytes".to_owned()]).unwrap();
+    stream.append(&table).unwrap();
+    let path = place.path().join("io.arrows");
+    let length = fs::metadata(&path).unwrap().len();
+    File::options().write(true).open(&path).unwrap().set_len(length + HOLE).unwrap();
+    let before = peak();
+    assert_eq!(read_tables(place.path()).unwrap(), [table]);
+    let dir = Dir::open(place.path()).unwrap();
+    let mut rows = 0;
+    let mut take = |table: Table| {
+        rows += table.time_ns.len();
+        true
+    };
+    sample_files(&dir).unwrap()[0].each(&dir, &mut Budget::default(), &mut take).unwrap();
+    assert_eq!(rows, 2);
+    let grown = peak() - before;
+    assert!(grown < HOLE / 4, "{grown} bytes for {length} bytes and a hole");
+}

@@ -1,0 +1,120 @@
+//! Relations of promises: their names, whether they divide, and in which direction a value breaks them.
+
+/// How a measure relates to what is promised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RelationKind {
+    /// Shares are proportional to a knob.
+    Proportional,
+    /// All groups get the same.
+    Equal,
+    /// No more than a bound or a limit.
+    AtMost,
+    /// No less than a bound or a protection.
+    AtLeast,
+    /// A ratio of trials.
+    Ratio,
+    /// Threads run on their CPUs, or pages lie on their nodes.
+    Placed,
+}
+
+/// The direction of errors that break a promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Too much and too little: shares.
+    Both,
+    /// Too much: a limit.
+    Above,
+    /// Too little: a protection.
+    Below,
+}
+
+impl Side {
+    /// Relative error of a value; 0 in the harmless direction.
+    #[must_use]
+    pub fn error(self, value: f64, expected: f64) -> f64 {
+        self.harmful(value / expected - 1.0)
+    }
+
+    /// The size of a relative error; 0 in the harmless direction.
+    #[must_use]
+    pub fn harmful(self, error: f64) -> f64 {
+        match self {
+            Self::Above => error.max(0.0),
+            Self::Below => (-error).max(0.0),
+            Self::Both => error.abs(),
+        }
+    }
+}
+
+impl RelationKind {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 6] =
+        [Self::Proportional, Self::Equal, Self::AtMost, Self::AtLeast, Self::Ratio, Self::Placed];
+
+    /// Their names in a study, in this order.
+    pub const NAMES: [&str; Self::ALL.len()] = {
+        let mut names = [""; Self::ALL.len()];
+        let mut index = 0;
+        while index < names.len() {
+            names[index] = Self::ALL[index].name();
+            index += 1;
+        }
+        names
+    };
+
+    /// Its name in a study and in documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Proportional => "proportional",
+            Self::Equal => "equal",
+            Self::AtMost => "at_most",
+            Self::AtLeast => "at_least",
+            Self::Ratio => "ratio",
+            Self::Placed => "placed",
+        }
+    }
+
+    /// The relation of this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|relation| relation.name() == name)
+    }
+
+    /// Whether a measure of the kernel is divided into shares by it.
+    #[must_use]
+    pub const fn divides(self) -> bool {
+        matches!(self, Self::Proportional | Self::Equal)
+    }
+
+    /// The direction of errors that break it.
+    #[must_use]
+    pub const fn side(self) -> Side {
+        match self {
+            Self::AtMost => Side::Above,
+            Self::AtLeast => Side::Below,
+            Self::Proportional | Self::Equal | Self::Ratio | Self::Placed => Side::Both,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_relation_is_found_by_its_name() {
+        for (relation, name) in RelationKind::ALL.into_iter().zip(RelationKind::NAMES) {
+            assert_eq!(RelationKind::parse(name), Some(relation));
+        }
+        assert_eq!(RelationKind::parse("at most"), None);
+    }
+
+    #[test]
+    fn only_errors_in_the_harmful_direction_count() {
+        assert_eq!(Side::Above.error(0.5, 1.0), 0.0);
+        assert_eq!(Side::Above.error(1.5, 1.0), 0.5);
+        assert_eq!(Side::Below.error(0.5, 1.0), 0.5);
+        assert_eq!(Side::Both.error(0.5, 1.0), 0.5);
+    }
+}
