@@ -11,7 +11,7 @@ use assay_run_folder::Run;
 use assay_verdict::{Prediction, Score, score};
 use serde::de::DeserializeOwned;
 
-use super::{Reader, answer};
+use assay_fuzzer::{Reader, answer};
 
 const COLUMNS: usize = 80;
 

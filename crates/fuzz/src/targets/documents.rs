@@ -7,7 +7,7 @@ use assay_run_folder::{Run, Table, parse_events, parse_manifest};
 use assay_verdict::Judgement;
 use assay_workload::fio::sections;
 
-use super::{Reader, answer};
+use assay_fuzzer::{Reader, answer};
 
 const COLUMNS: usize = 80;
 

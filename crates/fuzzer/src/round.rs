@@ -119,9 +119,3 @@ fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
-
-/// A text without numbers, which differ from one input to the next.
-pub(crate) fn without_numbers(text: &str) -> String {
-    let kept = text.chars().take(160).filter(|sign| !sign.is_ascii_digit());
-    kept.collect()
-}

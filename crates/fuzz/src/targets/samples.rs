@@ -5,7 +5,7 @@ use std::path::Path;
 use assay_files::Dir;
 use assay_run_folder::{Budget, Tail, read_tables, sample_files};
 
-use super::{Reader, answer};
+use assay_fuzzer::{Reader, answer};
 
 pub(super) fn stream() -> Reader {
     reader("io.arrows")

@@ -35,6 +35,8 @@ mod tests {
 
     use super::*;
 
+    const BLESS: &str = "cd loadgen && ASSAY_BLESS=1 cargo test -p assay-load options";
+
     #[test]
     fn every_generator_has_a_section_and_a_line_in_the_table_of_generators() {
         let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/load");
@@ -50,5 +52,34 @@ mod tests {
             let has_section = text.lines().any(|line| line == format!("## {name}"));
             assert!(has_section, "docs/load/{page} has no section {name}");
         }
+    }
+    /// The options of every generator as clap knows them, in the format of the list.
+    fn options() -> String {
+        let mut lines = format!("# Options of assay-load; written by `{BLESS}`.\n");
+        for entry in GENERATORS {
+            let command = (entry.command)();
+            for argument in command.get_arguments().filter(|argument| !argument.is_positional()) {
+                let takes = if argument.get_action().takes_values() { "value" } else { "flag" };
+                let letter = argument.get_short().map(String::from);
+                let names = argument.get_long().map(str::to_owned).into_iter().chain(letter);
+                for name in names.filter(|name| name != "help" && name != "h") {
+                    lines.push_str(&format!("{} {name} {takes}\n", entry.name));
+                }
+            }
+        }
+        lines
+    }
+
+    /// Studies are checked against this list without starting a generator.
+    #[test]
+    fn the_list_of_options_that_studies_are_checked_against_is_current() {
+        let current = options();
+        let workload = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/workload");
+        let path = workload.join("data/assay-load-options.txt");
+        if std::env::var_os("ASSAY_BLESS").is_some() {
+            std::fs::write(&path, &current).unwrap();
+        }
+        let is_current = std::fs::read_to_string(&path).unwrap() == current;
+        assert!(is_current, "run `{BLESS}` to write {}", path.display());
     }
 }

@@ -7,7 +7,7 @@ use assay_units::{Bytes, CpuChoice, IdSet, MemoryPolicy, Percent, parse_duration
 use assay_workload::amounts::parse_amounts;
 use assay_workload::fio::{parse_bandwidth_log, parse_output, parse_totals};
 
-use super::{Reader, answer};
+use assay_fuzzer::{Reader, answer};
 
 pub(super) fn fio() -> Reader {
     Box::new(|bytes| {
@@ -48,20 +48,6 @@ fn judged(groups: Vec<(String, Vec<(u64, f64)>)>) -> u64 {
         confidence: 0.95,
     });
     answer(&assay_report::judgement_text("fuzz", &judgement, 80, false))
-}
-
-pub(super) fn filebench() -> Reader {
-    Box::new(|bytes| match assay_load::check_script(&String::from_utf8_lossy(bytes)) {
-        Ok(()) => 1,
-        Err(mistakes) => answer(&mistakes),
-    })
-}
-
-pub(super) fn properties() -> Reader {
-    Box::new(|bytes| match assay_load::check_properties(bytes) {
-        Ok(()) => 1,
-        Err(failure) => answer(&failure),
-    })
 }
 
 pub(super) fn slurm() -> Reader {

@@ -7,7 +7,7 @@ use assay_files::Dir;
 /// Longer files are truncated to this length.
 const LONGEST: usize = 1 << 16;
 
-/// The root of the workspace.
+/// The root of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

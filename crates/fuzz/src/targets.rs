@@ -1,31 +1,16 @@
 //! The fuzz targets: name, corpus, and reader of each.
 
+use assay_fuzzer::Target;
+
 mod documents;
 mod outcomes;
 mod samples;
 mod texts;
 
-/// One reader. Its answer is a number that is equal for inputs with the same outcome.
-pub struct Target {
-    /// Its name, `--only NAME`.
-    pub name: &'static str,
-    /// Its corpus: files and folders of this repository.
-    pub corpus: &'static [&'static str],
-    /// Ending of the corpus files' names.
-    pub ending: &'static str,
-    /// Tokens of its format.
-    pub words: &'static [&'static str],
-    /// Creates the reader.
-    pub reader: fn() -> Reader,
-}
-
-/// Reads one input.
-pub(crate) type Reader = Box<dyn FnMut(&[u8]) -> u64>;
-
 const FAULTS: &str = "crates/test-support/faults";
 
 /// All targets.
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 22] = [
     Target {
         name: "study",
         corpus: &["studies", "crates/study/tests/invalid", FAULTS],
@@ -191,39 +176,6 @@ pub const TARGETS: [Target; 24] = [
         reader: texts::csv,
     },
     Target {
-        name: "filebench",
-        corpus: &["crates/fuzz/corpus/filebench"],
-        ending: ".f",
-        words: &[
-            "define ",
-            "process ",
-            "thread ",
-            "flowop ",
-            "set $",
-            "name=",
-            "instances=",
-            "fileset ",
-            "randvar ",
-            "cvar(",
-            "run ",
-            "{",
-            "}",
-            "$",
-            "size=",
-            "entries=",
-            "usage \"",
-            "load ",
-        ],
-        reader: texts::filebench,
-    },
-    Target {
-        name: "properties",
-        corpus: &["crates/fuzz/corpus/properties"],
-        ending: "",
-        words: &["recordcount=", "requestdistribution=", "proportion=", "\\u00", "\\\n", "=", ":"],
-        reader: texts::properties,
-    },
-    Target {
         name: "slurm",
         corpus: &["crates/fuzz/corpus/slurm"],
         ending: "",
@@ -255,11 +207,3 @@ pub const TARGETS: [Target; 24] = [
         reader: texts::units,
     },
 ];
-
-/// Hash of an outcome, ignoring numbers in it.
-fn answer(outcome: &dyn std::fmt::Display) -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    crate::round::without_numbers(&outcome.to_string()).hash(&mut hasher);
-    hasher.finish()
-}

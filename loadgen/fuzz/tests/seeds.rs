@@ -1,0 +1,8 @@
+//! Every target for a short time with reproducible inputs; `make fuzz` runs them for any time.
+
+use assay_load_fuzz::TARGETS;
+
+#[test]
+fn no_reader_of_a_load_panics_on_the_inputs_of_the_seed() {
+    TARGETS.iter().for_each(assay_fuzzer::Target::assert_no_panic);
+}
