@@ -73,7 +73,7 @@ pub(super) fn scored() -> Reader {
     document(|parsed: &Score| assay_report::score_text(parsed, COLUMNS))
 }
 
-/// A calibration, with the simulations that a prediction runs for it.
+/// A calibration, with the costs that a prediction derives from it.
 pub(super) fn calibration() -> Reader {
     document(|parsed: &Calibration| match parsed.flaw() {
         Some(why) => why,
