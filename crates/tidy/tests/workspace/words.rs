@@ -58,7 +58,7 @@ const IDENTIFIERS: [(&str, &str); 8] = [
 const EXEMPT: [&str; 5] = [
     "crates/test-support/faults/",
     "crates/fuzz/corpus/",
-    "loadgen/fuzz/corpus/",
+    "loadgen/load-fuzz/corpus/",
     "CHANGELOG.md",
     "crates/tidy/tests/workspace/words.rs",
 ];

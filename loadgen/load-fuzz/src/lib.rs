@@ -6,7 +6,7 @@ use assay_fuzzer::{Reader, Target, answer};
 pub const TARGETS: [Target; 2] = [
     Target {
         name: "filebench",
-        corpus: &["loadgen/fuzz/corpus/filebench"],
+        corpus: &["loadgen/load-fuzz/corpus/filebench"],
         ending: ".f",
         words: &[
             "define ",
@@ -32,7 +32,7 @@ pub const TARGETS: [Target; 2] = [
     },
     Target {
         name: "properties",
-        corpus: &["loadgen/fuzz/corpus/properties"],
+        corpus: &["loadgen/load-fuzz/corpus/properties"],
         ending: "",
         words: &["recordcount=", "requestdistribution=", "proportion=", "\\u00", "\\\n", "=", ":"],
         reader: properties,
