@@ -52,11 +52,8 @@ pub(crate) fn shown(path: &Path) -> String {
 pub(crate) fn crate_of(path: &Path) -> String {
     let shown = shown(path);
     let mut parts = shown.split('/');
-    match (parts.next(), parts.next()) {
-        (Some("crates"), Some(name)) => name.to_owned(),
-        (Some(workspace), Some(name)) => format!("{workspace}/{name}"),
-        _ => panic!("{shown} belongs to no crate"),
-    }
+    let (workspace, name) = (parts.next().unwrap(), parts.next().unwrap());
+    if workspace == "crates" { name.to_owned() } else { format!("{workspace}/{name}") }
 }
 
 /// Whether the file is a test or an example rather than part of the program.
