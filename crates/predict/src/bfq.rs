@@ -43,10 +43,11 @@ fn is_capped(member: &Member, scenario: &Scenario) -> bool {
 }
 
 /// The share of each member in what BFQ serves, bytes; they add up to 1. `None` where every member is limited by
-/// its cap: most of them miss their shares then, in a way that no formula describes.
+/// its cap: most of them miss their shares then, in a way that no formula describes. Only equal ones get the same.
 #[must_use]
 pub fn shares(scenario: &Scenario) -> Option<Vec<f64>> {
-    (capped(scenario) < scenario.members.len()).then(|| {
+    let are_equal = scenario.members.windows(2).all(|pair| pair[0] == pair[1]);
+    (are_equal || capped(scenario) < scenario.members.len()).then(|| {
         let worth = |member| worth(member, scenario);
         normalized(&scenario.members.iter().map(worth).collect::<Vec<_>>())
     })

@@ -42,6 +42,15 @@ proptest! {
     }
 
     #[test]
+    fn equal_groups_get_equal_shares_even_if_all_are_capped(scenario in scenarios(), count in 1_usize..99) {
+        let first = scenario.members[..1].to_vec();
+        let equal = Scenario { members: first, ..scenario }.with_groups(count);
+        for share in shares(&equal).unwrap() {
+            prop_assert!((share * count as f64 - 1.0).abs() < 1e-9, "{share}");
+        }
+    }
+
+    #[test]
     fn a_pool_that_holds_all_requests_twice_over_gives_the_weights(scenario in scenarios()) {
         let least = scenario.members.iter().map(|one| one.weight).fold(f64::INFINITY, f64::min);
         let all: f64 = scenario.members.iter().map(|one| one.weight).sum();
