@@ -24,13 +24,14 @@ test-quick:
 # make fuzz TIME=600 ONLY=parquet SEED=2. Inputs that cause a panic are kept in target/fuzz.
 fuzz:
 	@scripts/setup build
-	cargo build -p assay-fuzz
-	@target/debug/assay-fuzz --time $(or $(TIME),60) --seed $(or $(SEED),1) $(if $(ONLY),--only '$(ONLY)')
+	@ONLY='$(ONLY)' scripts/fuzz --time $(or $(TIME),60) --seed $(or $(SEED),1)
 
 check:
 	@scripts/setup build
 	cargo fmt --all --check
+	cargo fmt --manifest-path loadgen/Cargo.toml --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --manifest-path loadgen/Cargo.toml --workspace --all-targets -- -D warnings
 	@scripts/check-static
 
 # Known advisories, licences and sources of all crates, hashes of vendored files (docs/supply-chain.md).
@@ -73,7 +74,8 @@ book:
 
 build:
 	@scripts/setup build
-	cargo build --release -p assay-cli -p assay-load
+	cargo build --release -p assay-cli
+	cargo build --release --manifest-path loadgen/Cargo.toml -p assay-load
 
 install: build
 	$(AS_ROOT) install -D -m 755 $(ASSAY) $(DESTDIR)$(PREFIX)/bin/assay

@@ -19,7 +19,7 @@ pub(crate) fn load(assay: &Path) -> Result<PathBuf, Failure> {
     if ours.is_file() {
         return Ok(ours);
     }
-    let remedy = "build it with `cargo build --release -p assay-load`";
+    let remedy = "build it with `make build`";
     Err(Failure::Failed(format!("{} does not exist: {remedy}", ours.display())))
 }
 

@@ -40,8 +40,8 @@ const GOAL_FASTER: f64 = 1000.0;
 struct Row {
     name: String,
     groups: usize,
-    /// Mean over groups of `|predicted / found - 1|`.
-    error: f64,
+    /// Mean over groups of `|predicted / found - 1|`; `None` where no shares were predicted.
+    error: Option<f64>,
     /// The same for shares predicted by the weights alone.
     by_weight: f64,
     predicted: Option<Verdict>,
@@ -85,19 +85,17 @@ fn read(family: &Family, out: &Path) -> Result<Vec<Row>, Failure> {
     let rows = each.filter_map(|(predicted, score)| {
         let found = judgement.trials.iter().find(|one| one.factors == predicted.factors)?;
         let promise = found.promises.first()?;
-        let score = score.promises.first()?;
+        let expected = predicted.promises.first()?;
+        let score = score.promises.first();
         Some(Row {
             name: family.name(),
             groups: promise.groups.len(),
-            error: score.mean_error,
+            error: score.map(|score| score.mean_error),
             by_weight: by_weight(promise),
-            predicted: score.predicted,
-            found: score.found,
-            worst: (
-                predicted.promises.first().and_then(|one| one.worst_error),
-                promise.worst_error.map(|error| error.value),
-            ),
-            rate: score.rate,
+            predicted: expected.verdict,
+            found: promise.verdict,
+            worst: (expected.worst_error, promise.worst_error.map(|error| error.value)),
+            rate: score.and_then(|score| score.rate),
         })
     });
     Ok(rows.collect())
@@ -111,15 +109,16 @@ fn by_weight(promise: &PromiseJudgement) -> f64 {
 
 fn figures(families: &[Vec<Row>], faster: f64, calibration: &Calibration) -> Vec<Figure> {
     let rows: Vec<&Row> = families.iter().flatten().collect();
-    let near = rows.iter().filter(|row| row.error <= GOAL_ERROR).count();
-    let mut errors: Vec<f64> = rows.iter().map(|row| row.error).collect();
+    let near = rows.iter().filter(|row| row.error.is_some_and(|error| error <= GOAL_ERROR)).count();
+    let mut errors: Vec<f64> = rows.iter().filter_map(|row| row.error).collect();
     errors.sort_by(f64::total_cmp);
     let right = rows.iter().filter(|row| row.predicted == Some(row.found)).count();
     let knees: Vec<Knees> = families.iter().map(|family| Knees::new(family)).collect();
     let hit = knees.iter().filter(|knees| knees.are_within_two()).count();
     let mut shares = of_goal("predicted shares within 5 % (mean of a run)", near, rows.len());
     shares.remarks.push(format!(
-        "mean error of a run: median {:.1} %, mean {:.1} %; verdict as predicted in {right} of {}",
+        "mean error of {} runs with predicted shares: median {:.1} %, mean {:.1} %; verdict as predicted in {right} of {}",
+        errors.len(),
         100.0 * errors.get(errors.len() / 2).copied().unwrap_or(f64::NAN),
         100.0 * errors.iter().sum::<f64>() / errors.len().max(1) as f64,
         rows.len()
@@ -159,13 +158,15 @@ struct Knees {
 
 impl Knees {
     fn new(family: &[Row]) -> Self {
-        let knee = |error: fn(&Row) -> Option<f64>| {
-            let broken = family.iter().filter(|row| error(row).is_some_and(|error| error > WITHIN));
-            broken.map(|row| row.groups).min()
+        let knee = |breaks: fn(&Row) -> bool| {
+            family.iter().filter(|row| breaks(row)).map(|row| row.groups).min()
         };
         Self {
-            predicted: knee(|row| row.worst.0),
-            found: knee(|row| row.worst.1),
+            predicted: knee(|row| match row.worst.0 {
+                Some(error) => error > WITHIN,
+                None => row.predicted == Some(Verdict::Broken),
+            }),
+            found: knee(|row| row.worst.1.is_some_and(|error| error > WITHIN)),
             run_to: family.iter().map(|row| row.groups).max().unwrap_or_default(),
         }
     }
@@ -199,11 +200,11 @@ fn line(row: &Row) -> String {
         value.map_or_else(|| "-".to_owned(), |value| format!("{:.1} %", value * 100.0))
     };
     format!(
-        "{} groups={}: shares off by {:.1} %; worst error predicted {} found {}; rate predicted / \
+        "{} groups={}: shares off by {}; worst error predicted {} found {}; rate predicted / \
          found {}; verdict predicted {} found {:?}",
         row.name,
         row.groups,
-        row.error * 100.0,
+        percent(row.error),
         percent(row.worst.0),
         percent(row.worst.1),
         row.rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.2}")),

@@ -3,31 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
-use assay_fuzz::{Limits, Round, TARGETS};
+use assay_fuzz::TARGETS;
 use assay_judge::judge;
 use assay_run_folder::{Column, Run, SampleStream, Table};
-
-/// This many inputs of a seed, or as many as fit into this time on a busy host.
-const LIMITS: Limits = Limits { time: Duration::from_secs(2), executions: 4_000 };
 
 #[test]
 fn no_reader_panics_on_the_inputs_of_the_seed() {
     for target in &TARGETS {
-        let round = Round::run(target, 1, LIMITS, None, &Arc::new(AtomicU64::new(0)));
-        println!("{}: {} executions, slowest {:?}", target.name, round.executions, round.slowest);
-        assert!(round.executions > 0, "{} read nothing", target.name);
-        if let Some(panic) = round.panics.first() {
-            panic!(
-                "{} panics: {}\ninput: {:?}",
-                target.name,
-                panic.why,
-                String::from_utf8_lossy(&panic.input)
-            );
-        }
+        target.run_inputs_of_tests().unwrap_or_else(|why| panic!("{why}"));
     }
 }
 

@@ -1,19 +1,14 @@
-//! Calibration of a disk from short measurements, and the costs that the simulation derives from it.
+//! Calibration of a disk from short measurements, and the costs that predictions derive from it.
 //!
-//! Three measurements of each kind of request: one request at a time (latency), many small ones (throughput
-//! and CPU time per request), many large ones (cost per byte). Parts that cannot be measured separately, such
-//! as the CPU time that cache misses cost under load, are one factor, chosen so that the simulation of the
-//! second measurement reproduces its throughput.
+//! Three measurements of each kind of request: one request at a time (which shows whether the host is idle
+//! otherwise), many small ones (time and CPU time of a request), many large ones (the same per byte).
 
 use std::collections::BTreeMap;
 
 use assay_facts::HostFacts;
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::{Bfq, Device, Member, Scenario, Scheduler};
-use crate::sim::{Effort, simulate};
-
-/// With less idle time than this the CPUs were the limit.
+/// With less idle time than this the host was busy.
 const SPARE: f64 = 0.1;
 
 // Limits on the content of a calibration; its own measurements have at most 4 groups, a depth of 32 and 64
@@ -105,97 +100,39 @@ pub struct Calibration {
     pub taken: Vec<Measurement>,
 }
 
-/// The cost of one request.
+/// The cost of one request while a disk is saturated, linear in its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// CPU seconds to issue and reap it.
-    pub submit_s: f64,
+    /// Seconds of the disk for each request.
+    pub request_s: f64,
     /// The same per byte.
-    pub submit_byte_s: f64,
-    /// CPU seconds of a loop device to serve it.
-    pub serve_s: f64,
+    pub request_byte_s: f64,
+    /// CPU seconds of the whole host for each request.
+    pub cpu_s: f64,
     /// The same per byte.
-    pub serve_byte_s: f64,
-    /// CPU seconds of a loop device for each further block of a merged request.
-    pub serve_more_s: f64,
-    /// Seconds that a worker waits after the CPU time of a request.
-    pub hold_s: f64,
-    /// The same per byte.
-    pub hold_byte_s: f64,
-    /// Seconds before service that are not CPU time, while nothing else is in service.
-    pub delay_s: f64,
+    pub cpu_byte_s: f64,
 }
 
-/// A cost, fitted to the measured throughput.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Fitted {
-    /// The cost.
-    pub cost: Cost,
-    /// Factor applied to all CPU times.
-    pub factor: f64,
-    /// Requests a second of the measurement it was fitted to.
-    pub iops: f64,
-}
-
-/// Costs by the name of the kind of request; missing kinds are assumed.
-pub type Costs = BTreeMap<String, Fitted>;
+/// Costs by the name of the kind of request; a kind that was not measured is missing.
+pub type Costs = BTreeMap<String, Cost>;
 
 impl Cost {
-    /// Assumed costs of an unmeasured disk: a loop device whose image is in memory, on a processor of the
-    /// 2020s. Accurate within a factor of two or three at best.
-    pub const ASSUMED: Self = Self {
-        submit_s: 8e-6,
-        submit_byte_s: 2e-11,
-        serve_s: 10e-6,
-        serve_byte_s: 1e-10,
-        serve_more_s: 2e-6,
-        hold_s: 8e-6,
-        hold_byte_s: 0.0,
-        delay_s: 20e-6,
-    };
-
-    const fn times(self, factor: f64) -> Self {
-        Self {
-            submit_s: self.submit_s * factor,
-            submit_byte_s: self.submit_byte_s * factor,
-            serve_s: self.serve_s * factor,
-            serve_byte_s: self.serve_byte_s * factor,
-            serve_more_s: self.serve_more_s * factor,
-            ..self
-        }
-    }
-
     /// The mean of two kinds, for workloads that do both.
     #[must_use]
     pub const fn mean(self, other: Self) -> Self {
         Self {
-            submit_s: (self.submit_s + other.submit_s) / 2.0,
-            submit_byte_s: (self.submit_byte_s + other.submit_byte_s) / 2.0,
-            serve_s: (self.serve_s + other.serve_s) / 2.0,
-            serve_byte_s: (self.serve_byte_s + other.serve_byte_s) / 2.0,
-            serve_more_s: (self.serve_more_s + other.serve_more_s) / 2.0,
-            hold_s: (self.hold_s + other.hold_s) / 2.0,
-            hold_byte_s: (self.hold_byte_s + other.hold_byte_s) / 2.0,
-            delay_s: (self.delay_s + other.delay_s) / 2.0,
+            request_s: (self.request_s + other.request_s) / 2.0,
+            request_byte_s: (self.request_byte_s + other.request_byte_s) / 2.0,
+            cpu_s: (self.cpu_s + other.cpu_s) / 2.0,
+            cpu_byte_s: (self.cpu_byte_s + other.cpu_byte_s) / 2.0,
         }
     }
 
-    /// A member with requests of this cost.
+    /// Seconds of the disk, and CPU seconds, for a request of this size.
     #[must_use]
-    pub fn member(self, weight: f64, depth: u32, bytes: u64, kind: RequestKind) -> Member {
+    pub const fn of(self, bytes: u64) -> (f64, f64) {
         let size = bytes as f64;
-        Member {
-            weight,
-            depth,
-            bytes,
-            sequential: kind.sequential,
-            writes: kind.writes,
-            submit_s: self.submit_s + self.submit_byte_s * size,
-            serve_s: self.serve_s + self.serve_byte_s * size,
-            serve_more_s: self.serve_more_s + self.serve_byte_s * size,
-            hold_s: self.hold_s + self.hold_byte_s * size,
-            delay_s: self.delay_s,
-        }
+        (self.request_s + self.request_byte_s * size, self.cpu_s + self.cpu_byte_s * size)
     }
 }
 
@@ -218,8 +155,7 @@ impl Calibration {
             .or_else(|| differs("disk", &self.disk, disk))
     }
 
-    /// The reason why its values are impossible, if so. A simulation takes time and memory for each group and
-    /// each request of a measurement.
+    /// The reason why its values are impossible, if so.
     #[must_use]
     pub fn flaw(&self) -> Option<String> {
         let amount = |value: f64, most: f64| (0.0..=most).contains(&value);
@@ -238,13 +174,13 @@ impl Calibration {
         (!is_whole).then(|| "it contains impossible values".to_owned())
     }
 
-    /// The costs for the simulation, by kind of request, without kinds that were not completely measured.
+    /// The costs by kind of request, without kinds that were not completely measured.
     #[must_use]
     pub fn costs(&self) -> Costs {
-        let fitted = RequestKind::ALL
+        let costs = RequestKind::ALL
             .iter()
-            .filter_map(|kind| Some((kind.name().to_owned(), self.fit(*kind)?)));
-        fitted.collect()
+            .filter_map(|kind| Some((kind.name().to_owned(), self.cost(*kind)?)));
+        costs.collect()
     }
 
     /// The measurement of many small requests.
@@ -273,84 +209,20 @@ impl Calibration {
         })
     }
 
+    /// A line through the measurements of small and of large requests.
     fn cost(&self, kind: RequestKind) -> Option<Cost> {
-        let of_kind = || self.taken.iter().filter(|one| one.rw == kind.name());
-        let single = of_kind().find(|one| one.depth == 1)?;
-        let small = self.small(kind)?;
-        let large = self.large(kind)?;
-        let bytes = (large.bytes as f64 - small.bytes as f64).max(1.0);
-        let serve = |one: &Measurement| (one.cpu_s - one.submit_cpu_s).max(1e-7);
-        let slope = |small: f64, large: f64| ((large - small) / bytes).max(0.0);
-        let submit_byte_s = slope(small.submit_cpu_s, large.submit_cpu_s);
-        let serve_byte_s = slope(serve(small), serve(large));
-        let own = small.bytes as f64;
-        let alone = if kind.sequential { serve(single) } else { serve(small) };
-        Some(Cost {
-            submit_s: (small.submit_cpu_s - submit_byte_s * own).max(1e-7),
-            submit_byte_s,
-            serve_s: (alone - serve_byte_s * own).max(1e-7),
-            serve_byte_s,
-            serve_more_s: (serve(small) - serve_byte_s * own).max(0.0),
-            hold_s: 0.0,
-            hold_byte_s: 0.0,
-            delay_s: (single.latency_s - single.submit_cpu_s - serve(small)).clamp(0.0, 0.05),
-        })
-    }
-
-    /// Fits the simulation to the measured throughput: by time in which a worker waits, or, if the CPUs were
-    /// busy or the simulation is too slow even without waiting, by one factor on all CPU time.
-    fn fit(&self, kind: RequestKind) -> Option<Fitted> {
-        let small = self.small(kind)?;
-        let large = self.large(kind)?;
-        let mut cost = self.cost(kind)?;
-        let mut factor: f64 = 1.0;
-        if small.idle < SPARE || self.simulated(cost, small, kind) < small.iops {
-            for _ in 0..4 {
-                let iops = self.simulated(cost.times(factor), small, kind);
-                factor = (factor * iops / small.iops.max(1.0)).clamp(0.2, 5.0);
-            }
-            cost = cost.times(factor);
-        } else {
-            cost.hold_s = self.hold(cost, small, kind);
-            let more = self.hold(Cost { hold_s: 0.0, ..cost }, large, kind) - cost.hold_s;
-            let bytes = (large.bytes as f64 - small.bytes as f64).max(1.0);
-            cost.hold_byte_s = (more / bytes).max(0.0);
-        }
-        Some(Fitted { cost, factor, iops: small.iops })
-    }
-
-    /// Seconds that a worker waits for each request so that the simulation reproduces a measurement's
-    /// throughput.
-    fn hold(&self, cost: Cost, measurement: &Measurement, kind: RequestKind) -> f64 {
-        let mut hold: f64 = 0.0;
-        for _ in 0..6 {
-            let iops = self.simulated(Cost { hold_s: hold, ..cost }, measurement, kind);
-            hold = (hold + 1.0 / measurement.iops.max(1.0) - 1.0 / iops.max(1.0)).max(0.0);
-        }
-        hold
-    }
-
-    /// Requests a second of a simulated measurement.
-    fn simulated(&self, cost: Cost, measurement: &Measurement, kind: RequestKind) -> f64 {
-        let member = cost.member(100.0, measurement.depth, measurement.bytes, kind);
-        let scenario = self.scenario_of(vec![member; measurement.groups as usize]);
-        simulate(&scenario, Effort { requests: 15_000, seconds: 1.0 }, 1).iops
-    }
-
-    fn scenario_of(&self, members: Vec<Member>) -> Scenario {
-        let bfq = Bfq { budget: Some(512.0), ..Bfq::default() };
-        let scheduler = match self.scheduler.as_deref() {
-            Some("bfq") => Scheduler::Bfq(bfq),
-            _ => Scheduler::Fifo,
+        let (small, large) = (self.small(kind)?, self.large(kind)?);
+        let is_measured = small.bytes < large.bytes && small.iops > 0.0 && large.iops > 0.0;
+        let line = |of: fn(&Measurement) -> f64| {
+            let slope = (of(large) - of(small)) / (large.bytes as f64 - small.bytes as f64);
+            let slope = slope.max(0.0);
+            ((of(small) - slope * small.bytes as f64).max(0.0), slope)
         };
-        Scenario {
-            members,
-            scheduler,
-            pool: self.pool,
-            device: Device::Loop { depth: 128 },
-            cpus: self.cpus as f64,
-            seconds: 1.0,
-        }
+        is_measured.then(|| {
+            let (request_s, request_byte_s) = line(|one| 1.0 / one.iops);
+            let (cpu_s, cpu_byte_s) = line(|one| one.cpu_s);
+            Cost { request_s, request_byte_s, cpu_s, cpu_byte_s }
+        })
     }
 }
 
@@ -392,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_values_are_not_simulated() {
+    fn impossible_values_are_refused() {
         assert_eq!(calibration().flaw(), None);
         let with = |change: &dyn Fn(&mut Measurement)| {
             let mut changed = calibration();
@@ -406,19 +278,23 @@ mod tests {
     }
 
     #[test]
-    fn the_simulation_reproduces_the_measured_throughput() {
+    fn costs_reproduce_the_measurements() {
         let costs = calibration().costs();
-        let fitted = &costs["randread"];
-        let member = |bytes| {
-            fitted.cost.member(100.0, 32, bytes, RequestKind { writes: false, sequential: false })
+        let near = |bytes, iops: f64, cpu: f64| {
+            let (request_s, cpu_s) = costs["randread"].of(bytes);
+            assert!((request_s * iops - 1.0).abs() < 1e-9, "{request_s}");
+            assert!((cpu_s / cpu - 1.0).abs() < 1e-9, "{cpu_s}");
         };
-        let iops = |bytes| {
-            let scenario = calibration().scenario_of(vec![member(bytes); 4]);
-            simulate(&scenario, Effort { requests: 40_000, seconds: 2.0 }, 3).iops
-        };
-        assert!((iops(4096) / 50_000.0 - 1.0).abs() < 0.03, "{}", iops(4096));
-        assert!((iops(65_536) / 20_000.0 - 1.0).abs() < 0.4, "{}", iops(65_536));
+        near(4096, 50_000.0, 30e-6);
+        near(65_536, 20_000.0, 80e-6);
         assert_eq!(costs.len(), 1, "unmeasured kinds are left out");
+    }
+
+    #[test]
+    fn one_size_of_requests_gives_no_cost_per_byte() {
+        let mut half = calibration();
+        half.taken.pop();
+        assert!(half.costs().is_empty());
     }
 
     #[test]
@@ -427,12 +303,5 @@ mod tests {
         let mut busy = calibration();
         busy.taken[0].idle = 0.02;
         assert!(busy.doubt().unwrap().contains("idle 2 %"));
-    }
-
-    #[test]
-    fn latency_beyond_cpu_time_is_delay() {
-        let cost = calibration().cost(RequestKind::ALL[0]).unwrap();
-        assert!((cost.delay_s - (80e-6 - 27e-6 - 12e-6)).abs() < 1e-9);
-        assert!(cost.serve_byte_s > 0.0 && cost.submit_byte_s > 0.0);
     }
 }

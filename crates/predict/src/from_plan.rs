@@ -6,7 +6,7 @@ use assay_run_folder::IoClass;
 use assay_study::DiskSource;
 
 use crate::calibration::{Cost, Costs, RequestKind};
-use crate::scenario::{Bfq, Device, Member, Scenario, Scheduler};
+use crate::scenario::{Device, Member, Scenario, Scheduler};
 
 /// A planned trial as a scenario of the model.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,8 +17,6 @@ pub struct PlannedTrial {
     pub names: Vec<String>,
     /// What obeys the weights: `bfq`, `iocost`, or nothing.
     pub obeyed_by: Option<String>,
-    /// Requests a second configured for iocost.
-    pub configured_iops: Option<f64>,
     /// Assumptions about what has not been measured.
     pub assumed: Vec<String>,
     /// Options of the study that the model ignores.
@@ -65,15 +63,13 @@ pub fn from_plan(trial: &Trial, facts: &HostFacts, costs: &Costs) -> Result<Plan
             members: members?,
             scheduler,
             pool: pool(disk, facts, &queue),
-            device: device(disk, &mut notes)?,
+            device: device(disk)?,
             cpus: cpus(trial, facts, &groups)?,
-            seconds: trial.at_most.as_secs_f64(),
         },
         names: groups.iter().map(|group| group.name.clone()).collect(),
         obeyed_by: groups.iter().flat_map(|group| &group.knobs).find_map(|knob| {
             (knob.record.knob == WEIGHT).then(|| knob.record.obeyed_by.clone()).flatten()
         }),
-        configured_iops: null_blk_speed(disk).iops.map(f64::from),
         assumed: notes.assumed,
         left_out: notes.left_out,
     })
@@ -138,25 +134,36 @@ fn member(group: &GroupPlan, costs: &Costs, notes: &mut Notes) -> Result<Member,
         return Err("requests through the page cache are not in the model".to_owned());
     }
     let bytes = io.block_size.ok_or("requests of several sizes are not in the model")?;
-    Ok(cost(io, costs, notes).member(weight(group)?, depth, bytes, kind(io, io.writes)))
+    let kind = kind(io, io.writes);
+    Ok(Member {
+        weight: weight(group)?,
+        depth,
+        bytes,
+        sequential: kind.sequential,
+        writes: kind.writes,
+        cost: cost(io, costs, notes),
+    })
 }
 
 const fn kind(io: &IoClass, writes: bool) -> RequestKind {
     RequestKind { writes, sequential: io.sequential }
 }
 
-fn cost(io: &IoClass, costs: &Costs, notes: &mut Notes) -> Cost {
+fn cost(io: &IoClass, costs: &Costs, notes: &mut Notes) -> Option<Cost> {
     let mut cost_of = |writes: bool| {
         let kind = kind(io, writes);
-        costs.get(kind.name()).map_or_else(
-            || {
-                notes.assume(format!("the cost of a request of `{}`", kind.name()));
-                Cost::ASSUMED
-            },
-            |fitted| fitted.cost,
-        )
+        let cost = costs.get(kind.name()).copied();
+        if cost.is_none() {
+            notes.assume(format!("the cost of a request of `{}`", kind.name()));
+        }
+        cost
     };
-    if io.reads && io.writes { cost_of(false).mean(cost_of(true)) } else { cost_of(io.writes) }
+    if io.reads && io.writes {
+        let (reading, writing) = (cost_of(false), cost_of(true));
+        Some(reading?.mean(writing?))
+    } else {
+        cost_of(io.writes)
+    }
 }
 
 fn weight(group: &GroupPlan) -> Result<f64, String> {
@@ -178,18 +185,8 @@ fn scheduler<'q>(
             "`iosched/low_latency` is not 0, and what it favours is not in the model".to_owned()
         );
     }
-    let usual = Bfq::default();
-    Ok(Scheduler::Bfq(Bfq {
-        budget: number("iosched/max_budget").filter(|budget| *budget > 0.0),
-        slice_idle_s: number("iosched/slice_idle_us")
-            .map(|us| us * 1e-6)
-            .or_else(|| number("iosched/slice_idle").map(|ms| ms * 1e-3))
-            .unwrap_or(usual.slice_idle_s),
-        strict: number("iosched/strict_guarantees").map_or(usual.strict, |value| value != 0.0),
-        rotational: number("rotational").map_or(usual.rotational, |value| value != 0.0),
-        timeout_s: number("iosched/timeout_sync").map_or(usual.timeout_s, |ms| ms * 1e-3),
-        caps: true,
-    }))
+    let has_budget = number("iosched/max_budget").is_some_and(|budget| budget > 0.0);
+    Ok(Scheduler::Bfq { has_budget })
 }
 
 /// `nr_requests`: twice the device's depth, with at most 128 of it counted, unless set by the study
@@ -209,19 +206,14 @@ fn pool<'q>(disk: &DiskPlan, facts: &HostFacts, queue: &impl Fn(&str) -> Option<
     named.unwrap_or(2 * depth.min(128))
 }
 
-fn device(disk: &DiskPlan, notes: &mut Notes) -> Result<Device, String> {
+fn device(disk: &DiskPlan) -> Result<Device, String> {
     match &disk.source {
-        DiskSource::Loop => Ok(Device::Loop { depth: LOOP_DEPTH }),
+        DiskSource::Loop => Ok(Device::Loop),
         DiskSource::NullBlk(_) => {
             let speed = null_blk_speed(disk);
-            let depth = speed.depth.unwrap_or(64);
-            let service_s = speed.iops.map_or(1e-6, |iops| f64::from(depth) / f64::from(iops));
-            Ok(Device::Servers { depth, servers: depth, service_s, per_byte_s: 0.0 })
+            Ok(Device::NullBlk { depth: speed.depth.unwrap_or(64), iops: speed.iops })
         }
-        DiskSource::Block { .. } => {
-            notes.assume("the parallelism of the disk (32 requests, each in 100 us)".to_owned());
-            Ok(Device::Servers { depth: 32, servers: 8, service_s: 1e-4, per_byte_s: 5e-10 })
-        }
+        DiskSource::Block { .. } => Ok(Device::Block),
         DiskSource::Directory { .. } => {
             Err("a directory is on a disk that the study does not control".to_owned())
         }

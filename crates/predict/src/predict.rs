@@ -21,8 +21,8 @@ mod disk;
 /// Largest number of groups tried at least when searching for the number from which on a promise breaks.
 const SEARCHED_TO: usize = 64;
 
-/// Predicts every trial of a plan. `costs` are those of the calibration named by `basis`; costs of other
-/// kinds of requests are assumed, and noted in the trial.
+/// Predicts every trial of a plan. `costs` are those of the calibration named by `basis`; without those of its
+/// requests a trial has no predicted throughput. `seed` is the plan's.
 #[must_use]
 pub fn predict(
     study: &str,
@@ -33,8 +33,8 @@ pub fn predict(
     seed: u64,
 ) -> Prediction {
     let trials: Vec<TrialPrediction> =
-        plan.trials.iter().map(|trial| predict_trial(trial, facts, costs, seed)).collect();
-    let knees = knees(plan, &trials, facts, costs, seed);
+        plan.trials.iter().map(|trial| predict_trial(trial, facts, costs)).collect();
+    let knees = knees(plan, facts, costs);
     let verdicts: Vec<Verdict> =
         trials.iter().flat_map(|trial| &trial.promises).filter_map(|one| one.verdict).collect();
     let length = |slot: &assay_plan::RepeatId| {
@@ -58,11 +58,11 @@ fn factors(trial: &Trial) -> BTreeMap<String, Value> {
     trial.factors.iter().map(|(name, scalar)| (name.clone(), value(scalar))).collect()
 }
 
-fn predict_trial(trial: &Trial, facts: &HostFacts, costs: &Costs, seed: u64) -> TrialPrediction {
+fn predict_trial(trial: &Trial, facts: &HostFacts, costs: &Costs) -> TrialPrediction {
     let of_disk = trial.promises.iter().any(|promise| promise.measure.starts_with("io."));
     let planned = if of_disk { Some(from_plan(trial, facts, costs)) } else { None };
     let answer = match &planned {
-        Some(Ok(planned)) => Some((planned, Answer::new(planned, seed))),
+        Some(Ok(planned)) => Some((planned, Answer::new(planned))),
         _ => None,
     };
     let refusal = match &planned {
@@ -71,7 +71,7 @@ fn predict_trial(trial: &Trial, facts: &HostFacts, costs: &Costs, seed: u64) -> 
     };
     let promises = trial.promises.iter().map(|promise| match promise.measure.as_str() {
         "io.bytes" | "io.ios" => match &answer {
-            Some((planned, answer)) => answer.promise(planned, promise),
+            Some((_, answer)) => answer.promise(promise),
             None => not_available(promise, refusal.clone().unwrap_or_default()),
         },
         "cpu.time" => cpu::promise(trial, facts, promise),
@@ -102,14 +102,8 @@ fn not_available(promise: &PromiseRecord, why: String) -> PromisePrediction {
 }
 
 /// One search for each promise on a disk's shares and each combination of the factors other than the number
-/// of groups. Numbers of groups that are trials of the study are not simulated again.
-fn knees(
-    plan: &Plan,
-    trials: &[TrialPrediction],
-    facts: &HostFacts,
-    costs: &Costs,
-    seed: u64,
-) -> Vec<KneePrediction> {
+/// of groups.
+fn knees(plan: &Plan, facts: &HostFacts, costs: &Costs) -> Vec<KneePrediction> {
     let mut families: Vec<(BTreeMap<String, Value>, Vec<usize>)> = Vec::new();
     for (number, trial) in plan.trials.iter().enumerate() {
         let held = held(trial, plan);
@@ -124,19 +118,8 @@ fn knees(
         let Some(largest) = numbers.iter().copied().max_by_key(size) else { continue };
         let Ok(planned) = from_plan(&plan.trials[largest], facts, costs) else { continue };
         let to = (2 * size(&largest)).next_power_of_two().max(SEARCHED_TO);
-        for (index, promise) in plan.trials[largest].promises.iter().enumerate() {
-            if !is_proportional(promise) {
-                continue;
-            }
-            let error_of_trial = |count: usize| {
-                let number = numbers.iter().find(|number| size(number) == count)?;
-                trials.get(*number)?.promises.get(index)?.worst_error
-            };
-            let breaks_at = powers(to).find(|count| {
-                let error =
-                    error_of_trial(*count).or_else(|| error_at(&planned, promise, *count, seed));
-                error.is_some_and(|error| error > promise.within)
-            });
+        for promise in plan.trials[largest].promises.iter().filter(|one| is_proportional(one)) {
+            let breaks_at = powers(to).find(|count| breaks_with(&planned, promise, *count));
             predictions.push(KneePrediction {
                 held: held.clone(),
                 measure: promise.measure.clone(),
@@ -169,15 +152,8 @@ fn held(trial: &Trial, plan: &Plan) -> BTreeMap<String, Value> {
     factors(trial).into_iter().filter(|(name, _)| !counts(name)).collect()
 }
 
-/// The largest error of any group, with this many groups.
-fn error_at(
-    planned: &PlannedTrial,
-    promise: &PromiseRecord,
-    count: usize,
-    seed: u64,
-) -> Option<f64> {
-    let names = (0..count).map(|index| format!("group{}", index + 1)).collect();
+/// Whether the promise breaks with this many groups.
+fn breaks_with(planned: &PlannedTrial, promise: &PromiseRecord, count: usize) -> bool {
     let scenario = planned.scenario.with_groups(count);
-    let more = PlannedTrial { scenario, names, ..planned.clone() };
-    Answer::new(&more, seed).promise(&more, promise).worst_error
+    Answer::new(&PlannedTrial { scenario, ..planned.clone() }).breaks(promise)
 }

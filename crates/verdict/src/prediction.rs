@@ -16,7 +16,7 @@ pub struct Prediction {
     pub study: String,
     /// Version of the program that made it.
     pub assay: String,
-    /// Seed of the simulations.
+    /// Seed of the plan.
     pub seed: u64,
     /// Date of the calibration used, or why there is none.
     pub calibration: Basis,
@@ -77,7 +77,7 @@ pub struct PromisePrediction {
     pub total_rate: Option<f64>,
     /// The idle part of the CPUs, where a disk is shared.
     pub idle: Option<f64>,
-    /// The mean queue of the disk.
+    /// The mean queue of the disk; only in files of versions that simulated it.
     pub queue: Option<f64>,
     /// Predictions by group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -93,10 +93,9 @@ pub struct GroupPrediction {
     pub expected_share: f64,
     /// The predicted share.
     pub share: f64,
-    /// Lower bound of the range of a single run's share by chance alone, at about 95 %; errors of
-    /// the model are not included.
+    /// The share again; in files of versions that simulated, the lower bound of what chance makes of it.
     pub low: f64,
-    /// Upper bound; `None` where there is none.
+    /// The same, upper bound; `None` where there is none.
     pub high: Option<f64>,
 }
 

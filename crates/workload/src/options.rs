@@ -3,7 +3,8 @@
 //! A line has the kind, the option without its dashes, and `value` or `flag`: `graph500 scale
 //! value`. Lines that begin with `#` describe the origin of a list.
 
-/// The options of `assay-load`; a test compares them with its command line and writes them.
+/// The options of `assay-load`; a test of the load generators compares them with its command line and writes them
+/// (`loadgen/load/src/registry.rs`).
 pub(crate) const ASSAY_LOAD: &str = include_str!("../data/assay-load-options.txt");
 
 /// The options of stressapptest.

@@ -33,7 +33,7 @@ fn whole(smallest: &Smallest) -> Option<(Value, Value)> {
     let beside = Path::new(env!("CARGO_BIN_EXE_assay")).with_file_name("assay-load");
     let bench = Bench::busy_with(smallest.study, smallest.needs)?;
     if !beside.is_file() {
-        skip(smallest.study, "assay-load was not built: cargo build -p assay-load");
+        skip(smallest.study, "assay-load was not built: cd loadgen && cargo build");
         return None;
     }
     let options = [smallest.options, &["--repeats", "1", "--json"]].concat();

@@ -26,7 +26,7 @@ const EXT4: &str = "use = \"loop\"\nsize = \"48 MiB\"\nformat = \"ext4\"";
 fn with_generators(test: &str, needs: &[Need]) -> Option<Bench> {
     let beside = Path::new(env!("CARGO_BIN_EXE_assay")).with_file_name("assay-load");
     if !beside.is_file() {
-        skip(test, "assay-load was not built: cargo build -p assay-load");
+        skip(test, "assay-load was not built: cd loadgen && cargo build");
         return None;
     }
     Bench::with(test, needs)

@@ -3,10 +3,10 @@
 use assay_facts::HostFacts;
 use assay_plan::{GroupPlan, Trial};
 use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_stats::water_fill::water_fill;
 use assay_verdict::{GroupPrediction, PromisePrediction, Verdict};
 
 use super::not_available;
-use crate::shares::max_min;
 
 /// The default weight of a group.
 const USUAL_WEIGHT: f64 = 100.0;
@@ -98,7 +98,7 @@ fn rates(demands: &[Demand], cpus: f64) -> Vec<f64> {
         .iter()
         .map(|demand| (demand.weight, demand.threads.min(cpus).min(demand.quota)))
         .collect();
-    max_min(cpus, &siblings)
+    water_fill(cpus, &siblings)
 }
 
 fn shares(demands: &[Demand], cpus: f64, promise: &PromiseRecord) -> PromisePrediction {
@@ -111,7 +111,7 @@ fn shares(demands: &[Demand], cpus: f64, promise: &PromiseRecord) -> PromisePred
     // Only what threads can use is promised (docs/judging.md), so only quotas reduce a share.
     let can: Vec<(f64, f64)> =
         demands.iter().map(|demand| (weight(demand), demand.threads.min(cpus))).collect();
-    let owed = max_min(cpus, &can);
+    let owed = water_fill(cpus, &can);
     let whole: f64 = owed.iter().sum();
     let threads: f64 = demands.iter().map(|demand| demand.threads).sum();
     let groups: Vec<GroupPrediction> = demands

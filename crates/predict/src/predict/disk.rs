@@ -1,192 +1,205 @@
 //! Predicts shares of a disk.
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_stats::water_fill::water_fill;
 use assay_verdict::{GroupPrediction, PromisePrediction, Verdict};
 
 use super::not_available;
+use crate::bfq::{self, normalized};
 use crate::from_plan::PlannedTrial;
-use crate::scenario::{Device, Scenario, Scheduler};
-use crate::shares::max_min;
-use crate::sim::{Effort, Simulated, simulate};
+use crate::scenario::{Device, Member, Scenario, Scheduler};
 
-/// The judge's validity checks in short: a promise about a disk is void below these limits (docs/judging.md).
+/// The judge's validity check in short: a promise about a disk is void below this (docs/judging.md).
 const LEAST_IDLE: f64 = 0.05;
-const LEAST_QUEUE: f64 = 0.5;
 
-/// Standard errors by which chance may shift a share in one run.
-const CHANCE: f64 = 2.0;
+/// What the formulas give for a trial.
+pub(super) struct Answer<'t> {
+    planned: &'t PlannedTrial,
+    /// Shares of bytes; `None` where no formula applies.
+    shares: Option<Vec<f64>>,
+    speed: Speed,
+}
 
-/// The simulated result of a trial.
-pub(super) struct Answer(Simulated);
+/// What the disk serves, as far as it is calibrated or configured.
+#[derive(Default)]
+struct Speed {
+    iops: Option<f64>,
+    /// The idle part of the CPUs.
+    idle: Option<f64>,
+}
 
-impl Answer {
-    pub(super) fn new(planned: &PlannedTrial, seed: u64) -> Self {
-        match planned.obeyed_by.as_deref() {
-            Some("iocost") => Self(by_model(planned)),
-            _ => Self(simulate(&planned.scenario, Effort::for_scenario(&planned.scenario), seed)),
-        }
+impl<'t> Answer<'t> {
+    pub(super) fn new(planned: &'t PlannedTrial) -> Self {
+        let scenario = &planned.scenario;
+        let shares = match (planned.obeyed_by.as_deref(), scenario.scheduler) {
+            (Some("iocost"), _) => Some(by_iocost(scenario)),
+            (_, Scheduler::Bfq { .. }) => bfq::shares(scenario),
+            (_, Scheduler::Fifo) => Some(by_requests(scenario)),
+        };
+        let speed = shares.as_ref().map_or_else(Speed::default, |of| Speed::new(scenario, of));
+        Self { planned, shares, speed }
     }
 
-    pub(super) fn promise(
-        &self,
-        planned: &PlannedTrial,
-        promise: &PromiseRecord,
-    ) -> PromisePrediction {
-        let scenario = &planned.scenario;
-        if let (RelationRecord::Proportional(knob), None) = (&promise.is, &planned.obeyed_by) {
-            return not_available(promise, format!("no group has `{knob}` on this host"));
-        }
-        let expected = match &promise.is {
-            RelationRecord::Proportional(_) => scenario.expected(),
-            RelationRecord::Equal => {
-                vec![1.0 / scenario.members.len() as f64; scenario.members.len()]
-            }
-            _ => {
-                return not_available(promise, "of a disk only shares are in the model".to_owned());
-            }
+    pub(super) fn promise(&self, promise: &PromiseRecord) -> PromisePrediction {
+        let expected = match self.expected(promise) {
+            Ok(expected) => expected,
+            Err(why) => return not_available(promise, why),
         };
-        let of_bytes = promise.measure == "io.bytes";
-        let shares = if of_bytes { &self.0.shares } else { &self.0.shares_of_requests };
-        let groups = self.groups(planned, &expected, shares);
-        let errors = shares.iter().zip(&expected).map(|(share, owed)| (share / owed - 1.0).abs());
-        let (verdict, reason) = self.verdict(planned, promise, &groups);
+        let shares = self.shares_of(&promise.measure);
+        let groups: Vec<GroupPrediction> = shares.as_ref().map_or_else(Vec::new, |shares| {
+            let each = self.planned.names.iter().zip(&expected).zip(shares);
+            each.map(|((name, owed), share)| group(name, *owed, *share)).collect()
+        });
+        let (verdict, reason) = self.verdict(promise, &groups);
+        let members = &self.planned.scenario.members;
+        let of_request = match promise.measure.as_str() {
+            "io.bytes" => shares.map(|shares| mean_bytes(members, &shares)),
+            _ => Some(1.0),
+        };
         PromisePrediction {
             measure: promise.measure.clone(),
             within: promise.within,
             not_available: None,
             verdict: Some(verdict),
             reason,
-            worst_error: errors.max_by(f64::total_cmp),
-            total_rate: Some(if of_bytes { self.0.bytes_s } else { self.0.iops }),
-            idle: Some(self.0.idle),
-            queue: Some(self.0.queue),
+            worst_error: groups.iter().map(|group| error(group).abs()).max_by(f64::total_cmp),
+            total_rate: self.speed.iops.zip(of_request).map(|(iops, size)| iops * size),
+            idle: self.speed.idle,
+            queue: None,
             groups,
         }
     }
 
-    fn groups(
-        &self,
-        planned: &PlannedTrial,
-        expected: &[f64],
-        shares: &[f64],
-    ) -> Vec<GroupPrediction> {
-        let each = planned.names.iter().zip(expected).zip(shares).zip(&self.0.scatter);
-        each.map(|(((name, owed), share), scatter)| {
-            let range = (CHANCE * scatter).exp();
-            GroupPrediction {
-                name: name.clone(),
-                expected_share: *owed,
-                share: *share,
-                low: share / range,
-                high: (share * range).is_finite().then_some(share * range),
-            }
+    /// Whether some group misses its share by more than the margin, whatever else makes the promise void.
+    pub(super) fn breaks(&self, promise: &PromiseRecord) -> bool {
+        let Ok(expected) = self.expected(promise) else { return false };
+        self.shares_of(&promise.measure).is_none_or(|shares| {
+            shares
+                .iter()
+                .zip(&expected)
+                .any(|(share, owed)| (share / owed - 1.0).abs() > promise.within)
         })
-        .collect()
     }
 
-    fn verdict(
-        &self,
-        planned: &PlannedTrial,
-        promise: &PromiseRecord,
-        groups: &[GroupPrediction],
-    ) -> (Verdict, String) {
-        if let Some(why) = self.void(planned) {
+    fn expected(&self, promise: &PromiseRecord) -> Result<Vec<f64>, String> {
+        let scenario = &self.planned.scenario;
+        match &promise.is {
+            RelationRecord::Proportional(knob) if self.planned.obeyed_by.is_none() => {
+                Err(format!("no group has `{knob}` on this host"))
+            }
+            RelationRecord::Proportional(_) => Ok(scenario.expected()),
+            RelationRecord::Equal => {
+                Ok(vec![1.0 / scenario.members.len() as f64; scenario.members.len()])
+            }
+            _ => Err("of a disk only shares are in the model".to_owned()),
+        }
+    }
+
+    fn shares_of(&self, measure: &str) -> Option<Vec<f64>> {
+        let shares = self.shares.as_ref()?;
+        match measure {
+            "io.bytes" => Some(shares.clone()),
+            _ => Some(of_requests(&self.planned.scenario.members, shares)),
+        }
+    }
+
+    fn verdict(&self, promise: &PromiseRecord, groups: &[GroupPrediction]) -> (Verdict, String) {
+        if let Some(why) = self.void() {
             return (Verdict::Void, why);
         }
         let worst = groups.iter().max_by(|a, b| error(a).abs().total_cmp(&error(b).abs()));
-        let Some(worst) = worst else { return (Verdict::Void, "no group is measured".to_owned()) };
-        let text = format!(
+        let Some(worst) = worst else {
+            let why = "every group wants more requests than BFQ's cap of the pool allows it";
+            return (Verdict::Broken, why.to_owned());
+        };
+        let share = format!(
             "`{}` gets {:.2} % where it is owed {:.2} %",
             worst.name,
             worst.share * 100.0,
             worst.expected_share * 100.0
         );
-        let (above, below) = (1.0 + promise.within, 1.0 - promise.within);
-        let is_outside = |group: &GroupPrediction| {
-            group.low > group.expected_share * above
-                || group.high.is_some_and(|high| high < group.expected_share * below)
-        };
-        let is_inside = |group: &GroupPrediction| {
-            group.low >= group.expected_share * below
-                && group.high.is_some_and(|high| high <= group.expected_share * above)
-        };
-        if groups.iter().any(is_outside) {
-            (Verdict::Broken, text)
-        } else if groups.iter().all(is_inside) {
-            (Verdict::Kept, text)
-        } else {
-            (Verdict::Undecided, format!("{text}, and chance decides on which side of the margin"))
+        match error(worst).abs() <= promise.within {
+            true => (Verdict::Kept, share),
+            false => (Verdict::Broken, share),
         }
     }
 
     /// The reason why the run would be void, if so.
-    fn void(&self, planned: &PlannedTrial) -> Option<String> {
-        let scenario = &planned.scenario;
-        if planned.obeyed_by.as_deref() == Some("bfq") && scenario.scheduler == Scheduler::Fifo {
+    fn void(&self) -> Option<String> {
+        if self.planned.obeyed_by.as_deref() == Some("bfq")
+            && self.planned.scenario.scheduler == Scheduler::Fifo
+        {
             return Some("C-SCHEDULER: the scheduler does not obey the weights".to_owned());
         }
-        if self.0.idle < LEAST_IDLE {
-            return Some(format!(
-                "C-CPU: the CPUs are idle {:.1} % of the time, and the disk is not the limit",
-                self.0.idle * 100.0
-            ));
-        }
-        let waiting = backlog(scenario);
-        (planned.obeyed_by.as_deref() != Some("iocost") && self.0.queue < LEAST_QUEUE * waiting)
-            .then(|| {
-                format!(
-                    "C-NOT-BACKLOGGED: a mean queue of {:.1} requests where {waiting:.0} could wait",
-                    self.0.queue
-                )
-            })
+        let idle = self.speed.idle.filter(|idle| *idle < LEAST_IDLE)?;
+        Some(format!(
+            "C-CPU: the CPUs are idle {:.1} % of the time, and the disk is not the limit",
+            idle * 100.0
+        ))
     }
+}
+
+impl Speed {
+    fn new(scenario: &Scenario, shares: &[f64]) -> Self {
+        let of_requests = of_requests(&scenario.members, shares);
+        let each = scenario.members.iter().zip(&of_requests);
+        let costs: Option<Vec<(f64, f64)>> = each
+            .map(|(member, part)| {
+                let (request_s, cpu_s) = member.cost?.of(member.bytes);
+                Some((request_s * part, cpu_s * part))
+            })
+            .collect();
+        let configured = match scenario.device {
+            Device::NullBlk { iops, .. } => iops.map(f64::from),
+            Device::Loop | Device::Block => None,
+        };
+        let Some(costs) = costs else { return Self { iops: configured, idle: None } };
+        let request_s: f64 = costs.iter().map(|(request_s, _)| request_s).sum();
+        let cpu_s: f64 = costs.iter().map(|(_, cpu_s)| cpu_s).sum();
+        let iops = configured.unwrap_or_else(|| 1.0 / request_s.max(1e-9));
+        Self { iops: Some(iops), idle: Some((1.0 - iops * cpu_s / scenario.cpus).max(0.0)) }
+    }
+}
+
+fn group(name: &str, expected_share: f64, share: f64) -> GroupPrediction {
+    GroupPrediction { name: name.to_owned(), expected_share, share, low: share, high: Some(share) }
 }
 
 fn error(group: &GroupPrediction) -> f64 {
     group.share / group.expected_share - 1.0
 }
 
-/// Requests that could be queued at once; sequential workloads count as one each.
-fn backlog(scenario: &Scenario) -> f64 {
-    let waiting = scenario.members.iter().map(|member| match member.sequential {
-        true => 1.0,
-        false => f64::from(member.depth),
-    });
-    waiting.sum::<f64>().min(f64::from(scenario.pool))
+/// Shares of requests, from those of bytes.
+fn of_requests(members: &[Member], shares: &[f64]) -> Vec<f64> {
+    let requests: Vec<f64> =
+        members.iter().zip(shares).map(|(member, share)| share / member.bytes as f64).collect();
+    normalized(&requests)
+}
+
+/// Bytes of a request, the mean over what is served.
+fn mean_bytes(members: &[Member], shares: &[f64]) -> f64 {
+    let requests = of_requests(members, shares);
+    members.iter().zip(requests).map(|(member, part)| member.bytes as f64 * part).sum()
+}
+
+/// First come, first served: shares follow the requests outstanding.
+fn by_requests(scenario: &Scenario) -> Vec<f64> {
+    let bytes = |member: &Member| f64::from(member.depth) * member.bytes as f64;
+    normalized(&scenario.members.iter().map(bytes).collect::<Vec<_>>())
 }
 
 /// The formula of iocost: each group gets its part of the configured speed by weight, and others get what one
 /// cannot use (donation, block/blk-iocost.c since 5.10, f1de2439ec43).
-fn by_model(planned: &PlannedTrial) -> Simulated {
-    let scenario = &planned.scenario;
-    let (servers, service) = match scenario.device {
-        Device::Servers { servers, service_s, .. } => (f64::from(servers), service_s),
-        Device::Loop { .. } => {
-            (scenario.cpus, scenario.members.first().map_or(1e-5, |m| m.serve_s))
-        }
+fn by_iocost(scenario: &Scenario) -> Vec<f64> {
+    let Device::NullBlk { depth, iops: Some(iops) } = scenario.device else {
+        return scenario.expected();
     };
-    let whole = planned.configured_iops.unwrap_or(servers / service.max(1e-9));
-    let siblings: Vec<(f64, f64)> = scenario
-        .members
-        .iter()
-        .map(|own| (own.weight, f64::from(own.depth) / (service + own.submit_s).max(1e-9)))
-        .collect();
-    let rates = max_min(whole, &siblings);
-    let iops: f64 = rates.iter().sum();
+    let whole = f64::from(iops);
+    // A request is served in depth / iops seconds.
+    let most = |member: &Member| f64::from(member.depth) * whole / f64::from(depth.max(1));
+    let siblings: Vec<(f64, f64)> =
+        scenario.members.iter().map(|own| (own.weight, most(own))).collect();
+    let rates = water_fill(whole, &siblings);
     let bytes = rates.iter().zip(&scenario.members).map(|(rate, own)| rate * own.bytes as f64);
-    let bytes: Vec<f64> = bytes.collect();
-    let bytes_s: f64 = bytes.iter().sum();
-    let cpu: f64 = rates.iter().zip(&scenario.members).map(|(rate, own)| rate * own.submit_s).sum();
-    Simulated {
-        shares: bytes.iter().map(|bytes| bytes / bytes_s).collect(),
-        shares_of_requests: rates.iter().map(|rate| rate / iops).collect(),
-        scatter: vec![0.0; rates.len()],
-        iops,
-        bytes_s,
-        idle: (1.0 - cpu / scenario.cpus).max(0.0),
-        queue: scenario.members.iter().map(|own| f64::from(own.depth)).sum(),
-        in_device: iops * service,
-        simulated_s: scenario.seconds,
-        served: 0,
-    }
+    normalized(&bytes.collect::<Vec<_>>())
 }

@@ -3,7 +3,5 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
 mod known;
-mod laws;
 mod properties;
 mod studies;
-mod toy;

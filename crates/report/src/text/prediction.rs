@@ -78,8 +78,12 @@ fn promise_lines(promise: &PromisePrediction, width: usize) -> Vec<String> {
     if let Some(queue) = promise.queue {
         facts.push(format!("mean queue {}", number::fixed(queue, 1)));
     }
-    lines.extend(wrap(&format!("  {}", facts.join("; ")), width, "    "));
-    lines.extend(table(columns(promise), width));
+    if !facts.is_empty() {
+        lines.extend(wrap(&format!("  {}", facts.join("; ")), width, "    "));
+    }
+    if !promise.groups.is_empty() {
+        lines.extend(table(columns(promise), width));
+    }
     lines
 }
 

@@ -2,9 +2,10 @@
 //! dependency for each set of features, and each selection of crates could have a different one.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
-use crate::tree::root;
+use crate::tree::{root, workspaces};
 
 /// The dependencies that take longest to compile.
 const SLOW: [&str; 3] = ["arrow-array ", "arrow-ipc ", "parquet "];
@@ -47,4 +48,30 @@ fn arrow_and_parquet_are_compiled_once_whichever_crate_is_tested() {
         assert!(!own.is_empty(), "assay-{package} no longer uses arrow");
         assert!(differ.is_empty(), "assay-{package} recompiles arrow: {differ:?}");
     }
+}
+
+/// The third-party packages of a workspace, each with its features.
+fn third_party(workspace: &Path) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--workspace", "--prefix", "none", "--format", "{p} [{f}]"])
+        .args(["--edges", "normal,build,dev"])
+        .current_dir(workspace)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines = text.lines().map(|line| line.trim_end_matches(" (*)").to_owned());
+    lines.filter(|line| !line.starts_with("assay-")).collect()
+}
+
+/// The product's build has compiled them already when `make test` builds the load generators. num-complex takes a
+/// second, and the features that pulp needs of it would bring bytemuck into the product.
+#[test]
+fn the_load_generators_recompile_no_dependency_of_the_product() {
+    let [product, generators] = workspaces().map(|folder| third_party(&folder));
+    let name = |line: &String| line.split(' ').next().unwrap().to_owned();
+    let names: BTreeSet<String> = product.iter().map(name).collect();
+    let twice = generators.difference(&product).filter(|line| names.contains(&name(line)));
+    let twice: Vec<_> = twice.filter(|line| !line.starts_with("num-complex ")).collect();
+    assert!(twice.is_empty(), "name these features in loadgen/load/Cargo.toml: {twice:?}");
 }

@@ -1,6 +1,7 @@
 //! Crates depend on lower layers only, and pure crates stay pure.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use crate::tree::root;
 
@@ -10,11 +11,11 @@ const LAYERS: [&str; 33] = [
     "terms",
     "escape",
     "files",
+    "fuzzer",
     "diagnostic",
     "facts",
     "knob",
     "kernel",
-    "load",
     "run-folder",
     "stats",
     "verdict",
@@ -75,11 +76,11 @@ const ACCESS_THE_HOST: [&str; 10] = [
     "fleet",
 ];
 
-/// The workspace's crates that each crate depends on, without dev-dependencies.
-fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
+/// The crates that each crate of a workspace depends on, without dev-dependencies.
+fn dependencies(workspace: &Path) -> BTreeMap<String, BTreeSet<String>> {
     let output = std::process::Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
-        .current_dir(root())
+        .current_dir(workspace)
         .output()
         .unwrap();
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -102,7 +103,7 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 #[test]
 fn crates_depend_on_lower_layers_only() {
     let layer = |name: &str| LAYERS.iter().position(|other| *other == name);
-    for (name, dependencies) in dependencies() {
+    for (name, dependencies) in dependencies(&root()) {
         if name == "tidy" {
             continue;
         }
@@ -118,7 +119,7 @@ fn crates_depend_on_lower_layers_only() {
 
 #[test]
 fn pure_crates_depend_on_no_crate_that_accesses_the_host() {
-    let crates = dependencies();
+    let crates = dependencies(&root());
     for pure in PURE {
         let mut reached = BTreeSet::from([pure.to_owned()]);
         let mut frontier = vec![pure.to_owned()];
@@ -137,11 +138,18 @@ fn pure_crates_depend_on_no_crate_that_accesses_the_host() {
 
 #[test]
 fn the_load_generators_depend_on_units_and_kernel_only() {
-    let crates = dependencies();
+    let crates = dependencies(&root().join("loadgen"));
     let allowed: BTreeSet<String> = ["units", "kernel"].map(str::to_owned).into();
     assert!(
         crates["load"].is_subset(&allowed),
         "generators are used without the rest of Assay: {:?}",
         crates["load"]
     );
+}
+
+/// The product starts `assay-load` and is built without it. That also holds for its tests.
+#[test]
+fn no_crate_of_the_product_depends_on_the_load_generators() {
+    let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    assert!(lock.contains("\"assay-kernel\"") && !lock.contains("\"assay-load"), "{lock}");
 }

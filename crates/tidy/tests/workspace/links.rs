@@ -72,10 +72,11 @@ fn every_link_between_pages_is_valid() {
     assert!(checked > 100, "only {checked} links were found");
 }
 
-/// The files and folders named in code spans, relative to the root of the workspace.
+/// The files and folders named in code spans, relative to the root of the repository.
 fn named_paths(text: &str) -> Vec<&str> {
     let spans = text.split('`').skip(1).step_by(2);
-    spans.filter(|span| span.starts_with("crates/") && !span.contains(['{', '<', ' '])).collect()
+    let is_of_crate = |span: &&str| span.starts_with("crates/") || span.starts_with("loadgen/");
+    spans.filter(is_of_crate).filter(|span| !span.contains(['{', '<', ' '])).collect()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The promises of docs/safety.md and the tests that attack them.
 
-use crate::tree::{files, root};
+use crate::tree::{files_of_crates, root};
 
 /// Without this, a promise whose test was renamed or removed would be untested.
 #[test]
@@ -8,7 +8,7 @@ fn every_promise_of_the_threat_model_names_existing_tests() {
     let text = std::fs::read_to_string(root().join("docs/safety.md")).unwrap();
     let (_, table) = text.split_once("| promise | attacked by |\n|---|---|\n").unwrap();
     let rows = table.split("\n\n").next().unwrap().lines();
-    let sources: String = files(&root().join("crates"), "rs")
+    let sources: String = files_of_crates("rs")
         .into_iter()
         .map(|path| std::fs::read_to_string(path).unwrap())
         .collect();

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::layers::PURE;
-use crate::tree::{crate_of, files, is_test, root, shown, without_tests};
+use crate::tree::{crate_of, files, files_of_crates, is_test, root, shown, without_tests};
 
 fn sources() -> Vec<(PathBuf, String)> {
-    files(&root().join("crates"), "rs")
+    files_of_crates("rs")
         .into_iter()
         .map(|path| {
             let text = std::fs::read_to_string(&path).unwrap();
@@ -54,7 +54,7 @@ fn file_names_are_not_generic() {
 fn unsafe_code_is_allowed_in_kernel_and_in_the_file_that_calls_rocksdb() {
     for (path, text) in sources() {
         let allows = text.contains(concat!("allow(unsafe", "_code)"));
-        let calls_rocksdb = path.ends_with("crates/load/src/ycsb/rocksdb/ffi.rs");
+        let calls_rocksdb = path.ends_with("loadgen/load/src/ycsb/rocksdb/ffi.rs");
         assert!(
             !allows || crate_of(&path) == "kernel" || calls_rocksdb || is_test(&path),
             "{} allows unsafe code",
@@ -105,7 +105,7 @@ fn only_files_creates_replaces_and_removes_files() {
         ["conformance/src/probe/device.rs", "host/src/ledger/loop_device.rs"];
     let sources = sources();
     for (path, line) in program_lines(&sources) {
-        let exempt = ["files", "kernel", "load", "bench", "test-support", "tidy"];
+        let exempt = ["files", "kernel", "loadgen/load", "bench", "test-support", "tidy"];
         let opens = OPENS_EXISTING.iter().any(|file| path.ends_with(format!("crates/{file}")));
         let is_test =
             ["fake", "fake_run"].map(Some).contains(&path.file_stem().and_then(|s| s.to_str()));
@@ -137,7 +137,7 @@ fn pure_crates_open_no_files_and_start_no_processes() {
 fn only_the_command_line_prints() {
     let sources = sources();
     for (path, line) in program_lines(&sources) {
-        if ["cli", "bench", "test-support", "fuzz"].contains(&crate_of(path).as_str()) {
+        if ["cli", "bench", "test-support", "fuzzer"].contains(&crate_of(path).as_str()) {
             continue;
         }
         for print in ["println!", "eprintln!", "print!(", "eprint!("] {

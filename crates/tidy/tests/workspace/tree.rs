@@ -1,8 +1,28 @@
-//! The files of the workspace.
+//! The files of the repository: of the product's workspace, and of the load generators'.
 
 use std::path::{Path, PathBuf};
 
-/// The root of the workspace.
+/// The folders that have the crates, one for each workspace.
+const WORKSPACES: [&str; 2] = ["crates", "loadgen"];
+
+/// Every file of a crate with this extension.
+pub(crate) fn files_of_crates(extension: &str) -> Vec<PathBuf> {
+    WORKSPACES.iter().flat_map(|folder| files(&root().join(folder), extension)).collect()
+}
+
+/// The manifests of all crates.
+pub(crate) fn manifests() -> Vec<PathBuf> {
+    let mut paths = files_of_crates("toml");
+    paths.retain(|path| path.ends_with("Cargo.toml") && *path != root().join("loadgen/Cargo.toml"));
+    paths
+}
+
+/// The folders with a workspace's manifest.
+pub(crate) fn workspaces() -> [PathBuf; 2] {
+    [root(), root().join("loadgen")]
+}
+
+/// The root of the repository, which is that of the product's workspace.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
@@ -23,16 +43,17 @@ pub(crate) fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// The path relative to the root of the workspace.
+/// The path relative to the root of the repository.
 pub(crate) fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-/// The crate that a source file belongs to, by its directory.
+/// The crate that a source file belongs to, by its directory: `judge`, `loadgen/load`.
 pub(crate) fn crate_of(path: &Path) -> String {
-    let crates = root().join("crates");
-    let below = path.strip_prefix(crates).unwrap();
-    below.components().next().unwrap().as_os_str().to_string_lossy().into_owned()
+    let shown = shown(path);
+    let mut parts = shown.split('/');
+    let (workspace, name) = (parts.next().unwrap(), parts.next().unwrap());
+    if workspace == "crates" { name.to_owned() } else { format!("{workspace}/{name}") }
 }
 
 /// Whether the file is a test or an example rather than part of the program.

@@ -144,7 +144,7 @@ fn every_command_line_of_the_docs_is_valid() {
         }
     }
     if unbuilt > 0 {
-        let why = format!("{unbuilt} lines: assay-load was not built: cargo build -p assay-load");
+        let why = format!("{unbuilt} lines: assay-load was not built: cd loadgen && cargo build");
         skip("command lines of assay-load in the docs", &why);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -19,7 +19,7 @@ fn has(program: &str) -> bool {
 fn package(out: &Path) -> Result<String, String> {
     let program = Path::new(env!("CARGO_BIN_EXE_assay"));
     let Some(load) = assay_load() else {
-        return Err("assay-load was not built: cargo build -p assay-load".to_owned());
+        return Err("assay-load was not built: cd loadgen && cargo build".to_owned());
     };
     if let Some(missing) = ["dpkg-deb", "readelf"].into_iter().find(|name| !has(name)) {
         return Err(format!("no {missing}"));

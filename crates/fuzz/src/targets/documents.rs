@@ -1,0 +1,83 @@
+//! Targets: studies, ledgers, and the documents of a run folder.
+
+use std::path::Path;
+
+use assay_fleet::FleetMerge;
+use assay_judge::judge;
+use assay_run_folder::{Run, Table, parse_events, parse_json, parse_manifest};
+use assay_verdict::Judgement;
+use assay_workload::fio::sections;
+
+use assay_fuzzer::{Reader, answer};
+
+const COLUMNS: usize = 80;
+
+/// A study and its diagnostics.
+pub(super) fn study() -> Reader {
+    Box::new(|bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let none = |path: &str| Err(format!("no such file: {path}"));
+        let (study, findings) = assay_study::parse("fuzz", &text, &none);
+        let rendered = assay_diagnostic::render(&findings, "fuzz.toml", &text, false);
+        let codes: Vec<&str> = findings.iter().map(|finding| finding.code).collect();
+        answer(&format!("{} {} {}", study.is_some(), rendered.is_empty(), codes.join(" ")))
+    })
+}
+
+pub(super) fn job_file() -> Reader {
+    Box::new(|bytes| match sections(&String::from_utf8_lossy(bytes)) {
+        Ok(sections) => answer(&format!("{} sections", sections.len().min(9))),
+        Err(error) => answer(&format!("{error:?}")),
+    })
+}
+
+pub(super) fn ledger() -> Reader {
+    Box::new(|bytes| {
+        let (open, damaged) = assay_host::ledger::count_changes(bytes);
+        (open.min(9) * 10 + damaged.min(9)) as u64
+    })
+}
+
+pub(super) fn manifest() -> Reader {
+    Box::new(|bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        match parse_manifest(&text, Path::new("manifest.json")) {
+            Ok(manifest) => answer(&format!("{} trials", manifest.trials.len().min(9))),
+            Err(error) => answer(&error),
+        }
+    })
+}
+
+/// A manifest with the samples of a recorded run: judged, and rendered as text and as a page.
+pub(super) fn judged() -> Reader {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-support/faults/one-cpu");
+    let samples: Vec<Vec<Vec<Table>>> = Run::load(&folder).expect("a recorded run").samples;
+    Box::new(move |bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let Ok(manifest) = parse_manifest(&text, Path::new("manifest.json")) else { return 0 };
+        let judgement = judge(&manifest, &samples);
+        let text = assay_report::text(&manifest, &judgement, COLUMNS, false);
+        let page = assay_report::html(&manifest, &judgement, &samples);
+        let reasons = judgement.trials.iter().flat_map(|trial| &trial.promises);
+        let reasons: Vec<&str> = reasons.map(|promise| promise.reason.as_str()).collect();
+        answer(&format!("{} {} {}", page.is_ok(), text.is_empty(), reasons.join(" ")))
+    })
+}
+
+/// A verdict, as text, and as that of two hosts of a fleet.
+pub(super) fn verdict() -> Reader {
+    Box::new(|bytes| match parse_json::<Judgement>(&String::from_utf8_lossy(bytes)) {
+        Ok(judgement) => {
+            let mut merge = FleetMerge::default();
+            ["a", "b"].iter().for_each(|node| merge.add(node, &judgement));
+            let (trials, comparisons) = merge.finish();
+            let text = assay_report::judgement_text("fuzz", &judgement, COLUMNS, false);
+            answer(&format!("{} {} {text}", trials.is_empty(), comparisons.is_empty()))
+        }
+        Err(error) => answer(&error),
+    })
+}
+
+pub(super) fn events() -> Reader {
+    Box::new(|bytes| parse_events(&String::from_utf8_lossy(bytes)).len().min(9) as u64)
+}

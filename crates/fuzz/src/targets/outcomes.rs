@@ -1,0 +1,110 @@
+//! Targets: documents of fleets, searches, predictions, calibrations and conformance.
+
+use std::path::Path;
+
+use assay_conformance::{Document, merge};
+use assay_fleet::{Fleet, TaskRecord};
+use assay_intervention::Tuning;
+use assay_judge::judge;
+use assay_predict::Calibration;
+use assay_run_folder::Run;
+use assay_verdict::{Prediction, Score, score};
+use serde::de::DeserializeOwned;
+
+use assay_fuzzer::{Reader, answer};
+
+const COLUMNS: usize = 80;
+
+/// A JSON document and its rendering.
+fn document<T: DeserializeOwned>(show: impl Fn(&T) -> String + 'static) -> Reader {
+    Box::new(move |bytes| match serde_json::from_slice(bytes) {
+        Ok(parsed) => answer(&show(&parsed)),
+        Err(error) => answer(&error),
+    })
+}
+
+/// A recorded run.
+fn recorded() -> Run {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-support/faults/one-cpu");
+    Run::load(&folder).expect("a recorded run")
+}
+
+pub(super) fn fleet() -> Reader {
+    document(|fleet: &Fleet| {
+        let tasks = 0..fleet.tasks.len() + 1;
+        let jobs = tasks.clone().filter(|task| fleet.job_of(*task).is_some()).count();
+        let names: Vec<String> = tasks.map(|task| fleet.name_of(task)).collect();
+        format!("{} {}", "x".repeat(jobs.min(9)), names.join(" "))
+    })
+}
+
+pub(super) fn task() -> Reader {
+    document(|task: &TaskRecord| {
+        format!("{:?} {:?} {:?}", task.phase, task.restored, task.code.is_some())
+    })
+}
+
+/// The document of a search, as text and in the page of its run.
+pub(super) fn tune() -> Reader {
+    let run = recorded();
+    let judgement = judge(&run.manifest, &run.samples);
+    document(move |parsed: &Tuning| {
+        let page =
+            assay_report::html_of_tuning(&run.manifest, &judgement, &run.samples, parsed).is_ok();
+        format!("{page} {}", assay_report::tuning_text(parsed, COLUMNS))
+    })
+}
+
+/// A prediction, rendered and compared with a judgement.
+pub(super) fn prediction() -> Reader {
+    let run = recorded();
+    let judgement = judge(&run.manifest, &run.samples);
+    document(move |parsed: &Prediction| {
+        let scored = score(parsed, &judgement);
+        format!(
+            "{} {}",
+            assay_report::score_text(&scored, COLUMNS),
+            assay_report::prediction_text(parsed, COLUMNS)
+        )
+    })
+}
+
+pub(super) fn scored() -> Reader {
+    document(|parsed: &Score| assay_report::score_text(parsed, COLUMNS))
+}
+
+/// A calibration, with the costs that a prediction derives from it.
+pub(super) fn calibration() -> Reader {
+    document(|parsed: &Calibration| match parsed.flaw() {
+        Some(why) => why,
+        None => format!("{:?} {}", parsed.doubt(), "x".repeat(parsed.costs().len())),
+    })
+}
+
+pub(super) fn conformance() -> Reader {
+    document(|parsed: &Document| {
+        let table = assay_conformance::table(parsed, COLUMNS);
+        format!("{} {}", merge(&[parsed.clone(), parsed.clone()]).len() > table.len(), table)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A corpus without any valid document would be ineffective.
+    #[test]
+    fn every_corpus_begins_with_a_valid_document() {
+        fn read<T: DeserializeOwned>(name: &str) {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
+            let parsed = serde_json::from_slice::<T>(&std::fs::read(path).unwrap());
+            assert!(parsed.is_ok(), "{name}: {:?}", parsed.err());
+        }
+        read::<Fleet>("fleet/two-hosts.json");
+        read::<TaskRecord>("task/ended.json");
+        read::<Tuning>("tune/found.json");
+        read::<Prediction>("prediction/one-cpu.json");
+        read::<Score>("score/one.json");
+        read::<Calibration>("calibration/loop.json");
+    }
+}

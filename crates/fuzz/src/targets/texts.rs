@@ -1,0 +1,150 @@
+//! Targets: output of other programs, kernel files, and user input.
+
+use assay_judge::{Amounts, ExternalData, ExternalFacts, ExternalGroup, judge_external};
+use assay_kernel::parse::{buddy, cgroups, choice, cpuinfo, keyed, maps, mountinfo, numa_maps};
+use assay_kernel::{counters, keyed_lines, task};
+use assay_units::{Bytes, CpuChoice, IdSet, MemoryPolicy, Percent, parse_duration};
+use assay_workload::amounts::parse_amounts;
+use assay_workload::fio::{parse_bandwidth_log, parse_output, parse_totals};
+use assay_workload::{CapturedOutput, Invocation, Metric, Source, WaitMethod};
+
+use assay_fuzzer::{Reader, answer};
+
+pub(super) fn fio() -> Reader {
+    Box::new(|bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let ours = parse_output(&text).map(|output| output.latency.len());
+        let theirs = parse_totals(&text).map(|totals| totals.len().min(9));
+        answer(&format!("{ours:?} {theirs:?}"))
+    })
+}
+
+/// Output of every kind of workload, and of a command with metrics.
+pub(super) fn output() -> Reader {
+    let metric = |from| Metric { name: "ops_per_s".to_owned(), from };
+    let invocation = |tool: &str| Invocation {
+        tool: tool.to_owned(),
+        program: String::new(),
+        words: Vec::new(),
+        metrics: vec![
+            metric(Source::Pattern("([0-9.]+) ops/s".to_owned())),
+            metric(Source::Json("/metrics/runtime_ms".to_owned())),
+        ],
+        wait: WaitMethod::Shell,
+        reports_on_sigint: true,
+    };
+    let invocations = ["ycsb", "chase", "stressapptest", "command"].map(invocation);
+    Box::new(move |bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let captured = CapturedOutput { stdout: &text, stderr: &text };
+        let outcomes = invocations.iter().map(|one| match one.parse_output(&captured) {
+            Ok(output) => format!("{} {}", output.metrics.is_empty(), output.latency.is_empty()),
+            Err(why) => why,
+        });
+        answer(&outcomes.collect::<Vec<_>>().join(" "))
+    })
+}
+
+pub(super) fn bandwidth_log() -> Reader {
+    Box::new(|bytes| match parse_bandwidth_log(&String::from_utf8_lossy(bytes)) {
+        Ok(series) => judged(vec![("a".to_owned(), series.clone()), ("b".to_owned(), series)]),
+        Err(error) => answer(&error),
+    })
+}
+
+pub(super) fn csv() -> Reader {
+    Box::new(|bytes| match parse_amounts(&String::from_utf8_lossy(bytes)) {
+        Ok(groups) => judged(groups),
+        Err(error) => answer(&error),
+    })
+}
+
+/// The judgement of amounts, as in `assay judge --csv`.
+fn judged(groups: Vec<(String, Vec<(u64, f64)>)>) -> u64 {
+    let group = |(name, series)| ExternalGroup {
+        name,
+        weight: 1.0,
+        amounts: Amounts::Series(series),
+        facts: ExternalFacts::default(),
+    };
+    let judgement = judge_external(&ExternalData {
+        title: "fuzz".to_owned(),
+        measure: "amount".to_owned(),
+        groups: groups.into_iter().map(group).collect(),
+        within: 0.1,
+        confidence: 0.95,
+    });
+    answer(&assay_report::judgement_text("fuzz", &judgement, 80, false))
+}
+
+pub(super) fn slurm() -> Reader {
+    Box::new(|bytes| {
+        let (nodes, tasks, job) = assay_fleet::parse_slurm_output(&String::from_utf8_lossy(bytes));
+        (nodes.min(9) * 100 + tasks.min(9) * 10 + usize::from(job.is_some())) as u64
+    })
+}
+
+/// All parsers of kernel files on the same text; none depends on the file's name.
+pub(super) fn kernel() -> Reader {
+    Box::new(|bytes| {
+        let text = &*String::from_utf8_lossy(bytes);
+        let keys = ["pgscan", "anon", "MemTotal", "file"];
+        let order = keyed_lines::order(bytes, &keys);
+        let mut values = [None; 4];
+        keyed_lines::read(bytes, &keys, &order, &mut values);
+        let mut nodes = [None; 4];
+        let on_nodes = counters::on_nodes(bytes, "anon", &mut nodes);
+        let blocks = buddy::blocks(bytes).map(|blocks| {
+            let orders = (0..12).filter_map(|order| blocks.unusable_permille(order)).count();
+            orders + (0..12).filter_map(|order| blocks.fragmentation_permille(order)).count()
+        });
+        let lists = [
+            blocks.count(),
+            maps::ranges(text).len(),
+            maps::programs(text).len(),
+            mountinfo::parse(text).len(),
+            cgroups::subsystems(text).len(),
+            cgroups::process_groups(text).len(),
+            numa_maps::areas(text).count(),
+            numa_maps::anonymous(text).len(),
+            numa_maps::anonymous_by_policy(text).len(),
+            numa_maps::files(text).len(),
+        ];
+        let single = [
+            keyed::kibibytes(text, "MemTotal").is_some(),
+            keyed::colon(text, "Uid").is_some(),
+            keyed::shell(text, "ID").is_some(),
+            choice::parse(text).is_some(),
+            cpuinfo::parse(text).model.is_some(),
+            task::stat(bytes).is_some(),
+            task::schedstat(bytes).is_some(),
+            counters::blkio(bytes, "254:0") != counters::blkio(b"", "254:0"),
+            counters::io_stat(bytes, "254:0") != counters::io_stat(b"", "254:0"),
+            counters::keyed(bytes, "anon").is_some(),
+            counters::pressure(bytes, "some").is_some(),
+            counters::fields::<10>(bytes, "cpu").is_some(),
+            counters::number(bytes).is_some(),
+            on_nodes,
+        ];
+        // Without digits, which the answer ignores.
+        let counts = lists.map(|count| char::from(b'a' + count.min(20) as u8));
+        let present = values.iter().chain(&nodes).flatten().count();
+        let present = char::from(b'a' + present as u8);
+        answer(&format!("{counts:?} {single:?} {present}"))
+    })
+}
+
+pub(super) fn units() -> Reader {
+    Box::new(|bytes| {
+        let text = &*String::from_utf8_lossy(bytes);
+        answer(&format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?}",
+            text.parse::<Bytes>().map(|_| ()),
+            text.parse::<Percent>().map(|_| ()),
+            text.parse::<IdSet>().map(|set| set.len() > 9),
+            text.parse::<CpuChoice>().map(|_| ()),
+            text.parse::<MemoryPolicy>().map(|_| ()),
+            parse_duration(text).map(|_| ()),
+        ))
+    })
+}
