@@ -1,56 +1,10 @@
-//! Exit codes: a contract with scripts (docs/cli.md).
+//! What the exit codes mean, for the manual pages (docs/cli.md).
 
-use std::process::ExitCode;
+pub(crate) use assay_session::Code;
 
-use assay_verdict::{Judgement, Verdict};
-
-/// How the program ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Code {
-    /// Every promise kept, or the command succeeded.
-    Kept = 0,
-    /// A promise broken.
-    Broken = 1,
-    /// Wrong usage or study file.
-    Usage = 2,
-    /// Undecided or void.
-    Undecided = 3,
-    /// The host cannot do it.
-    Host = 4,
-    /// A workload failed.
-    Workload = 5,
-    /// The host could not be restored entirely.
-    RestoreIncomplete = 6,
-    /// Interrupted by the user, and restored.
-    Interrupted = 130,
-}
-
-impl Code {
-    pub(crate) const fn from_verdict(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Kept => Self::Kept,
-            Verdict::Broken => Self::Broken,
-            Verdict::Undecided | Verdict::Void => Self::Undecided,
-        }
-    }
-
-    /// A run without promises counts as kept.
-    pub(crate) fn from_judgement(judgement: &Judgement) -> Self {
-        match judgement.promises_nothing() {
-            true => Self::Kept,
-            false => Self::from_verdict(judgement.verdict),
-        }
-    }
-
-    pub(crate) fn from_clap(error: &clap::Error) -> Self {
-        if error.use_stderr() { Self::Usage } else { Self::Kept }
-    }
-}
-
-impl From<Code> for ExitCode {
-    fn from(code: Code) -> Self {
-        Self::from(code as u8)
-    }
+/// The exit code of a command line that clap refused or answered.
+pub(crate) fn code_of_clap(error: &clap::Error) -> Code {
+    if error.use_stderr() { Code::Usage } else { Code::Kept }
 }
 
 /// Every code with its meaning for the manual pages.

@@ -5,14 +5,14 @@ use assay_run_folder::{
     AcrossRecord, ComparisonRecord, Levels, PairsRecord, PromiseRecord, ReferenceRecord,
     RelationRecord,
 };
+use assay_session::{Loaded, facts_for, plan_for};
 use assay_units::{Percent, format_duration};
 use assay_verdict::wording::count;
 use serde_json::{Value, json};
 
 use crate::args::{CheckArguments, StudyArguments};
-use crate::command::run::{facts_for, plan_for};
 use crate::exit::Code;
-use crate::load::{Loaded, load};
+use crate::observer::{load, refuse, this_host};
 use crate::output;
 
 /// Number of groups of a trial that are printed; the rest is only counted.
@@ -24,18 +24,16 @@ pub(crate) fn run(arguments: &CheckArguments) -> Code {
 }
 
 pub(crate) fn check(arguments: &StudyArguments, as_json: bool) -> Code {
-    let loaded = match load(arguments, as_json) {
+    let context = this_host();
+    let loaded = match load(&arguments.choice(), as_json) {
         Ok(loaded) => loaded,
         Err(code) => return code,
     };
-    let facts = match facts_for(&loaded.study) {
+    let facts = match facts_for(&context, &loaded.study) {
         Ok(facts) => facts,
-        Err(error) => {
-            output::error(&error);
-            return Code::Host;
-        }
+        Err(error) => return refuse(&error),
     };
-    let plan = plan_for(&loaded.study, &facts, arguments.seed);
+    let plan = plan_for(&context, &loaded.study, &facts, arguments.seed);
     if as_json {
         output::data(&format!("{:#}", to_json(&loaded, &plan)));
     } else {

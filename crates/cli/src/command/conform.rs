@@ -11,8 +11,8 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::exit::Code;
-use crate::load::MOST_TEXT;
 use crate::output;
+use assay_session::MOST_TEXT;
 
 /// Arguments of `assay conform`.
 #[derive(Debug, Args)]

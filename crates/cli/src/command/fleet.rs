@@ -12,12 +12,12 @@ use assay_fleet::{
     Fleet, FleetFolder, Limit, Slurm, TaskState, cancel, carry_out, collect, states, wait, write,
 };
 use assay_kernel::signal;
+use assay_session::MOST_TEXT;
 use assay_verdict::{FleetJudgement, HostState, Verdict};
 use clap::{Args, Subcommand};
 
 use crate::args::{StudyArguments, TrustArguments};
 use crate::exit::Code;
-use crate::load::MOST_TEXT;
 use crate::output;
 use show::Lines;
 

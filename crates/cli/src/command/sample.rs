@@ -8,11 +8,12 @@ use assay_host::gather;
 use assay_kernel::{Root, signal};
 use assay_run_folder::{Manifest, Run, RunFolder};
 use assay_runner::{FinishedRecording, FollowTarget, SampleRequest, sample};
+use assay_session::{REPORT, update_index};
 use clap::Args;
 use jiff::Timestamp;
 
 use crate::exit::Code;
-use crate::finish_run::REPORT;
+use crate::observer::Terminal;
 use crate::output;
 
 /// Arguments of `assay sample`.
@@ -143,7 +144,7 @@ fn conclude(request: &SampleRequest, sampled: &FinishedRecording, as_json: bool)
     if let Err(error) = &shown {
         output::error(error);
     }
-    crate::command::index::update_for_run(&request.folder);
+    update_index(&request.folder, &mut Terminal);
     match sampled.exit_code {
         _ if sampled.interrupted.is_some() => Code::Interrupted,
         _ if sampled.failure.is_some() || shown.is_err() => Code::Host,

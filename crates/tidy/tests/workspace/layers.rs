@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tree::root;
 
 /// The crates from the lowest layer up. A crate may only use those that precede it in this list.
-const LAYERS: [&str; 32] = [
+const LAYERS: [&str; 33] = [
     "units",
     "escape",
     "files",
@@ -35,6 +35,7 @@ const LAYERS: [&str; 32] = [
     "export",
     "lab",
     "fleet",
+    "session",
     "cli",
     "fuzz",
     "bench",
@@ -60,7 +61,7 @@ pub(crate) const PURE: [&str; 15] = [
 ];
 
 /// Crates that access the host.
-const ACCESS_THE_HOST: [&str; 10] = [
+const ACCESS_THE_HOST: [&str; 11] = [
     "kernel",
     "host",
     "test-support",
@@ -71,6 +72,7 @@ const ACCESS_THE_HOST: [&str; 10] = [
     "runner",
     "lab",
     "fleet",
+    "session",
 ];
 
 /// The workspace's crates that each crate depends on, without dev-dependencies.

@@ -11,6 +11,7 @@ use assay_fleet::{
 use assay_kernel::signal;
 use assay_lab::Argument;
 use assay_plan::{Plan, Shard};
+use assay_session::{Loaded, facts_for, plan_for};
 use assay_verdict::HostState;
 use assay_verdict::wording::count;
 use jiff::Timestamp;
@@ -18,17 +19,17 @@ use jiff::Timestamp;
 use super::{FleetResumeArguments, FleetRunArguments, limit, open, refuse, wait_and_conclude};
 use crate::args::StudyArguments;
 use crate::command::lab::study::run_words;
-use crate::command::run::{facts_for, plan_for};
 use crate::exit::Code;
-use crate::load::{Loaded, load};
+use crate::observer::{self, load, this_host};
 use crate::output;
 
 /// Submits a study and waits for its end, unless detached.
 pub(super) fn run(arguments: &FleetRunArguments) -> Result<Code, Code> {
     signal::note_interruptions();
-    let loaded = load(&arguments.study, arguments.json)?;
-    let facts = facts_for(&loaded.study).map_err(|error| refuse(&error))?;
-    let plan = plan_for(&loaded.study, &facts, arguments.study.seed);
+    let loaded = load(&arguments.study.choice(), arguments.json)?;
+    let context = this_host();
+    let facts = facts_for(&context, &loaded.study).map_err(|error| observer::refuse(&error))?;
+    let plan = plan_for(&context, &loaded.study, &facts, arguments.study.seed);
     let slurm = Slurm::find().map_err(|error| refuse(&error))?;
     let chosen = nodes(arguments, &slurm)?;
     let slices = slices(arguments, &chosen, &plan)?;

@@ -13,9 +13,9 @@ use jiff::Timestamp;
 
 use super::{LabRunArguments, Terminal, code, guest_task, program, refuse};
 use crate::args::StudyArguments;
+use crate::command::judge::show;
 use crate::exit::Code;
-use crate::finish_run::{open_run, show};
-use crate::load::load;
+use crate::observer::{self, load};
 
 /// Size of the guest's disk for images of scratch disks, since its memory is small.
 const WORK_SIZE: Bytes = Bytes::mebi(8 << 10);
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &LabRunArguments, cache: &Cache) -> ExitCode {
 /// Checks everything that can be checked before the slow boot of a guest.
 fn prepare(arguments: &LabRunArguments) -> Result<(GuestTask, PathBuf), ExitCode> {
     let on_host = StudyArguments { disk: None, ..arguments.study.clone() };
-    let loaded = load(&on_host, arguments.json).map_err(ExitCode::from)?;
+    let loaded = load(&on_host.choice(), arguments.json).map_err(ExitCode::from)?;
     arguments.guest.spec(&in_guest(arguments)).check().map_err(|why| {
         crate::output::error(&why);
         ExitCode::from(Code::Usage)
@@ -88,7 +88,8 @@ fn carry_out(
         remove_if_empty(folder);
         return code;
     }
-    let Ok((folder, run)) = open_run(folder) else { return Code::Host.into() };
+    let opened = assay_session::open_run(folder, &mut observer::Terminal);
+    let Ok((folder, run)) = opened else { return Code::Host.into() };
     match folder.read_json("verdict.json") {
         Ok(judgement) => {
             show(&folder, &run.manifest, &judgement, arguments.json);

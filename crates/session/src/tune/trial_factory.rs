@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use assay_facts::HostFacts;
 use assay_intervention::Budget;
-use assay_plan::{Setting, Trial};
+use assay_plan::{Plan, Setting, Trial};
 use assay_study::{Bindings, Scalar, Stop, Study, WarmUp, setting_lines};
-
-use crate::command::run::plan_for;
 
 /// Number of rungs of the search. A verdict may be read after each; the confidence is divided so that the
 /// error holds for all of them together.
@@ -24,14 +22,16 @@ pub(super) enum Stage {
 }
 
 /// Makes trials of settings.
-pub(super) struct TrialFactory {
+pub(super) struct TrialFactory<'a> {
     pub(super) study: Study,
     pub(super) factors: Bindings,
-    pub(super) facts: HostFacts,
+    pub(super) facts: &'a HostFacts,
     pub(super) budget: Budget,
+    /// Plans a study for the host with these facts.
+    pub(super) plan: &'a dyn Fn(&Study) -> Plan,
 }
 
-impl TrialFactory {
+impl TrialFactory<'_> {
     /// The study's one trial under a setting.
     pub(super) fn trial(&self, setting: &Setting, stage: Stage) -> Result<Trial, String> {
         let mut study = setting.apply(&self.study, &self.factors)?;
@@ -51,7 +51,7 @@ impl TrialFactory {
         for promise in &mut study.promises {
             promise.confidence = 1.0 - (1.0 - promise.confidence) / parts as f64;
         }
-        let mut plan = plan_for(&study, &self.facts, 0);
+        let mut plan = (self.plan)(&study);
         if let Some(refusal) = plan.refusals.first() {
             return Err(first_line(&refusal.to_string()));
         }

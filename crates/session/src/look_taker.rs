@@ -10,8 +10,11 @@ use assay_judge::{InterimLook, InterimLooks, is_enough, look};
 use assay_kernel::clock::thread_cpu_ns;
 use assay_run_folder::{LooksRecord, Run, Table, read_growing};
 use assay_runner::{Progress, StopRule};
+use assay_verdict::PromiseJudgement;
 
-use crate::progress::SharedLook;
+/// The latest interim look at the current repeat: its time and its judgements. Shared by the stop rule
+/// and a live view.
+pub type SharedLook = Rc<RefCell<Option<(Duration, Vec<PromiseJudgement>)>>>;
 
 /// The largest part of the time that looks may take: after an expensive look the next one is delayed.
 const MAX_TIME_SHARE: f64 = 0.02;
@@ -33,12 +36,12 @@ pub(crate) struct LookTaker {
     not_before_s: f64,
     /// CPU seconds that looks of the live view have cost in this repeat.
     display_cpu_s: f64,
-    shared_look: Option<Rc<RefCell<SharedLook>>>,
+    shared_look: Option<SharedLook>,
 }
 
 impl LookTaker {
     /// Looks are also written to `shared_look`, if there is one.
-    pub(crate) fn new(shared_look: Option<Rc<RefCell<SharedLook>>>) -> Self {
+    pub(crate) fn new(shared_look: Option<SharedLook>) -> Self {
         Self {
             looks: InterimLooks::new(Duration::ZERO),
             record: LooksRecord::default(),
@@ -88,7 +91,7 @@ impl LookTaker {
         let tables = tables(progress)?;
         let interim = look(progress.manifest, progress.slot.trial, progress.record, &tables);
         if let Some(shared) = &self.shared_look {
-            shared.borrow_mut().latest = Some((progress.elapsed, interim.promises.clone()));
+            *shared.borrow_mut() = Some((progress.elapsed, interim.promises.clone()));
         }
         Some(interim)
     }

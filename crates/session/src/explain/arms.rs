@@ -4,16 +4,14 @@ use std::time::Duration;
 
 use assay_facts::{Hierarchy, HostFacts};
 use assay_intervention::{Arm, PERMUTE, excluded};
-use assay_judge::{catalogue, cause_entry};
-use assay_plan::Trial;
-use assay_study::Intervention;
+use assay_judge::{FoundBy, catalogue, cause_entry};
+use assay_plan::{Plan, Trial};
+use assay_study::{Intervention, Study};
 use assay_verdict::Verdict;
 
-use super::ExplainArguments;
+use super::ExplainOptions;
 use super::target::Target;
-use crate::command::run::plan_for;
-use crate::exit::Code;
-use crate::output;
+use crate::error::Error;
 
 /// Default length of a repeat: enough to measure errors that matter.
 const DEFAULT_LENGTH: Duration = Duration::from_secs(10);
@@ -22,45 +20,74 @@ const DEFAULT_LENGTH: Duration = Duration::from_secs(10);
 const MOST_REQUESTS: u32 = 2048;
 
 /// The changes, and the trials of those that are possible.
-pub(crate) struct Chosen {
+pub(super) struct Chosen {
     /// The unchanged trial first.
-    pub(crate) arms: Vec<Arm>,
+    pub(super) arms: Vec<Arm>,
     /// Names and trials, in the order of the trial numbers in `arms`.
-    pub(crate) trials: Vec<(String, Trial)>,
+    pub(super) trials: Vec<(String, Trial)>,
 }
 
-/// Chooses the changes that test suspected causes, then those that test every broken share.
-pub(crate) fn choose(
-    target: &Target,
-    facts: &HostFacts,
-    arguments: &ExplainArguments,
-) -> Result<Chosen, Code> {
-    let at_most = arguments
-        .at_most
-        .unwrap_or_else(|| DEFAULT_LENGTH.min(Duration::from_secs_f64(target.at_most_s.max(1.0))));
-    let mut chosen = Chosen { arms: Vec::new(), trials: Vec::new() };
-    let unchanged = trial(target, facts, at_most, None);
-    match unchanged {
-        Ok(trial) => {
-            let same = Intervention::Repeat;
-            chosen.add("unchanged", Some((&same, 1.0)), Vec::new(), Ok(trial));
-        }
-        Err(why) => {
-            output::error(&format!("the trial cannot be repeated on this host: {why}"));
-            output::message("nothing was touched");
-            return Err(Code::Host);
-        }
+/// Chooses the changes of a target.
+pub(super) struct Chooser<'a> {
+    target: &'a Target,
+    facts: &'a HostFacts,
+    only: &'a [String],
+    at_most: Duration,
+    plan: &'a dyn Fn(&Study) -> Plan,
+}
+
+impl<'a> Chooser<'a> {
+    /// `plan` plans a study for the host with these facts.
+    pub(super) fn new(
+        target: &'a Target,
+        facts: &'a HostFacts,
+        options: &'a ExplainOptions,
+        plan: &'a dyn Fn(&Study) -> Plan,
+    ) -> Self {
+        let own = Duration::from_secs_f64(target.at_most_s.max(1.0));
+        let at_most = options.at_most.unwrap_or_else(|| DEFAULT_LENGTH.min(own));
+        Self { target, facts, only: &options.only, at_most, plan }
     }
-    for (name, tests) in changes_to_try(target, &arguments.only)? {
-        match intervention(name, target, facts, at_most) {
-            Ok((change, times)) => {
-                let changed = trial(target, facts, at_most, Some(&change));
-                chosen.add(name, Some((&change, times)), tests, changed);
+
+    /// Chooses the changes that test suspected causes, then those that test every broken share.
+    pub(super) fn choose(&self) -> Result<Chosen, Error> {
+        let mut chosen = Chosen { arms: Vec::new(), trials: Vec::new() };
+        let unchanged = self.trial(None).map_err(|why| {
+            Error::host(format!("the trial cannot be repeated on this host: {why}"))
+                .note("nothing was touched")
+        })?;
+        let same = Intervention::Repeat;
+        chosen.add("unchanged", Some((&same, 1.0)), Vec::new(), Ok(unchanged));
+        for (name, tests) in changes_to_try(self.target, self.only)? {
+            match intervention(name, self.target, self.facts, self.at_most) {
+                Ok((change, times)) => {
+                    let changed = self.trial(Some(&change));
+                    chosen.add(name, Some((&change, times)), tests, changed);
+                }
+                Err(why) => chosen.add(name, None, tests, Err(why)),
             }
-            Err(why) => chosen.add(name, None, tests, Err(why)),
+        }
+        Ok(chosen)
+    }
+
+    /// The trial with one thing changed, as planned for this host.
+    fn trial(&self, change: Option<&Intervention>) -> Result<Trial, String> {
+        let mut study = self.target.study.clone();
+        study.design.at_most = self.at_most;
+        // All arms run equally long, so that their intervals can be compared.
+        study.design.stop = assay_study::Stop::AtMost;
+        if let Some(change) = change {
+            change.apply(&mut study, &self.target.factors)?;
+        }
+        let mut plan = (self.plan)(&study);
+        if let Some(refusal) = plan.refusals.first() {
+            return Err(refusal.to_string());
+        }
+        match plan.trials.len() {
+            1 => Ok(plan.trials.remove(0)),
+            count => Err(format!("it results in {count} trials instead of one")),
         }
     }
-    Ok(chosen)
 }
 
 impl Chosen {
@@ -91,75 +118,82 @@ impl Chosen {
     }
 }
 
+/// Interventions with the codes of the causes that they test, each intervention once.
+#[derive(Default)]
+struct Changes(Vec<(&'static str, Vec<String>)>);
+
+impl Changes {
+    fn add(&mut self, name: &'static str, code: &str) {
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, codes)) if codes.iter().any(|known| known == code) => {}
+            Some((_, codes)) => codes.push(code.to_owned()),
+            None => self.0.push((name, vec![code.to_owned()])),
+        }
+    }
+
+    /// Those that test the suspects; if no check proves one of them, also those that test every broken
+    /// share.
+    fn add_suspected(&mut self, target: &Target) {
+        let suspects = target.suspects().iter().filter_map(|cause| cause_entry(&cause.code));
+        let suspects: Vec<_> = suspects.collect();
+        for entry in &suspects {
+            entry.tests.iter().for_each(|name| self.add(name, entry.code));
+        }
+        // A failed check is proof enough; only its own remedy remains to be tried.
+        if !suspects.iter().any(|entry| matches!(entry.found_by, FoundBy::ValidityCheck(_))) {
+            self.add_for_every_share(target);
+        }
+    }
+
+    /// Causes that the recorded run rules out need no test. Two checks that passed are tested
+    /// nevertheless, since a check sees only a mean.
+    fn add_for_every_share(&mut self, target: &Target) {
+        let names = cause_entry("C-UNKNOWN").map_or(&[][..], |entry| entry.tests);
+        for name in names {
+            for entry in catalogue().into_iter().filter(|entry| entry.tests.contains(name)) {
+                let tried = entry.found_by == FoundBy::Suspicion
+                    || matches!(entry.code, "C-CPU" | "C-SCHEDULER");
+                if tried && excluded(entry.code, &target.trial, &target.judged).is_none() {
+                    self.add(name, entry.code);
+                }
+            }
+        }
+    }
+
+    /// Those of a requested cause, or the requested change itself.
+    fn add_requested(&mut self, requested: &str) -> Result<(), Error> {
+        let is_it = |name: &str| name == requested;
+        let all = catalogue().into_iter();
+        let matching: Vec<_> = all
+            .filter(|entry| is_it(entry.code) || entry.tests.iter().any(|name| is_it(name)))
+            .collect();
+        if matching.is_empty() && requested != PERMUTE {
+            return Err(Error::usage(format!(
+                "unknown cause or change `{requested}`\n  hint: docs/reference/causes.md lists both"
+            )));
+        }
+        for entry in matching {
+            let names = entry.tests.iter().filter(|name| is_it(entry.code) || is_it(name));
+            names.for_each(|name| self.add(name, entry.code));
+        }
+        Ok(())
+    }
+}
+
 /// Names of interventions with the causes that they test, suspects first. The interventions for every
 /// broken share also test causes that were ruled out.
 fn changes_to_try(
     target: &Target,
     only: &[String],
-) -> Result<Vec<(&'static str, Vec<String>)>, Code> {
-    let mut changes: Vec<(&'static str, Vec<String>)> = Vec::new();
-    let mut add =
-        |name: &'static str, code: &str| match changes.iter_mut().find(|(known, _)| *known == name)
-        {
-            Some((_, codes)) if !codes.iter().any(|known| known == code) => {
-                codes.push(code.to_owned());
-            }
-            Some(_) => {}
-            None => changes.push((name, vec![code.to_owned()])),
-        };
-    let suspects: Vec<&str> = target.suspects().iter().map(|cause| cause.code.as_str()).collect();
+) -> Result<Vec<(&'static str, Vec<String>)>, Error> {
+    let mut changes = Changes::default();
     if only.is_empty() {
-        for entry in suspects.iter().filter_map(|code| cause_entry(code)) {
-            entry.tests.iter().for_each(|name| add(name, entry.code));
-        }
-        // A failed check is proof enough; only its own remedy remains to be tried.
-        let proven = suspects.iter().any(|code| {
-            cause_entry(code).is_some_and(|entry| {
-                matches!(entry.found_by, assay_judge::FoundBy::ValidityCheck(_))
-            })
-        });
-        if !proven {
-            let rest = cause_entry("C-UNKNOWN").map_or(&[][..], |entry| entry.tests);
-            for (name, entry) in rest
-                .iter()
-                .flat_map(|name| catalogue().into_iter().map(move |entry| (*name, entry)))
-            {
-                // Causes that the recorded run rules out need no test. Two checks that passed are
-                // tested nevertheless, since a check sees only a mean.
-                let tried = entry.found_by == assay_judge::FoundBy::Suspicion
-                    || matches!(entry.code, "C-CPU" | "C-SCHEDULER");
-                if tried
-                    && entry.tests.contains(&name)
-                    && excluded(entry.code, &target.trial, &target.judged).is_none()
-                {
-                    add(name, entry.code);
-                }
-            }
-        }
-    } else {
-        for requested in only {
-            let all = catalogue();
-            let mut matching = all
-                .iter()
-                .filter(|entry| {
-                    entry.code == requested || entry.tests.contains(&requested.as_str())
-                })
-                .peekable();
-            if matching.peek().is_none() && requested != PERMUTE {
-                output::error(&format!(
-                    "unknown cause or change `{requested}`\n  hint: docs/reference/causes.md lists both"
-                ));
-                return Err(Code::Usage);
-            }
-            for entry in matching {
-                let names = entry
-                    .tests
-                    .iter()
-                    .filter(|name| entry.code == requested || **name == requested.as_str());
-                names.for_each(|name| add(name, entry.code));
-            }
-        }
+        changes.add_suspected(target);
     }
+    for requested in only {
+        changes.add_requested(requested)?;
+    }
+    let Changes(mut changes) = changes;
     // Drop changes that only test C-UNKNOWN.
     changes.retain(|(_, codes)| codes.iter().any(|code| code != "C-UNKNOWN"));
     if permutes_weights(target, only) {
@@ -258,29 +292,5 @@ fn another_scheduler(target: &Target, facts: &HostFacts) -> Result<Intervention,
         (Some(true), _) => Err("bfq is active, and on cgroup v1 no other scheduler obeys weights \
                                 (on v2 iocost does)"
             .to_owned()),
-    }
-}
-
-/// The trial with one thing changed, as planned for this host.
-fn trial(
-    target: &Target,
-    facts: &HostFacts,
-    at_most: Duration,
-    change: Option<&Intervention>,
-) -> Result<Trial, String> {
-    let mut study = target.study.clone();
-    study.design.at_most = at_most;
-    // All arms run equally long, so that their intervals can be compared.
-    study.design.stop = assay_study::Stop::AtMost;
-    if let Some(change) = change {
-        change.apply(&mut study, &target.factors)?;
-    }
-    let mut plan = plan_for(&study, facts, 0);
-    if let Some(refusal) = plan.refusals.first() {
-        return Err(refusal.to_string());
-    }
-    match plan.trials.len() {
-        1 => Ok(plan.trials.remove(0)),
-        count => Err(format!("it results in {count} trials instead of one")),
     }
 }

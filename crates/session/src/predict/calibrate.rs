@@ -1,7 +1,7 @@
 //! Calibration: an internal study on the disk, executed by the runner like any other, so that every
 //! change of the host is in the ledger and restored.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_facts::HostFacts;
@@ -12,10 +12,13 @@ use assay_run_folder::{Manifest, RepeatRecord, Run, Table, TrialRecord};
 use assay_study::{Disk, Format, Scalar, Study, Templated, parse};
 
 use super::store;
-use crate::command::run::{code, execute, plan_for, refuse, request};
-use crate::exit::Code;
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::Error;
 use crate::load::Loaded;
-use crate::output;
+use crate::observer::Observer;
+use crate::prepare::{Destination, new_request, plan_for};
+use crate::run::execute;
 
 const STUDY: &str = include_str!("calibration.toml");
 
@@ -23,42 +26,46 @@ const STUDY: &str = include_str!("calibration.toml");
 /// ones. Several groups, since a loop device serves each with its own worker.
 const POINTS: [(i64, &str, i64); 3] = [(1, "4k", 1), (32, "4k", 4), (32, "64k", 4)];
 
+/// How a disk is calibrated.
+#[derive(Debug, Clone)]
+pub struct CalibrationOptions {
+    /// Length of each measurement.
+    pub each: Duration,
+    /// Folder of the measurements; `None` for `runs/<time>-calibration`.
+    pub out: Option<PathBuf>,
+}
+
 /// Measures the plan's disk and stores the calibration in the run folder and the state folder.
 pub(super) fn measure(
+    context: &Context,
     plan: &Plan,
     facts: &HostFacts,
-    each: Duration,
-    out: Option<PathBuf>,
-) -> Result<(), Code> {
-    let Some((name, scheduler)) = disk_of(plan) else {
-        output::error(&"the study has no disk to calibrate");
-        return Err(Code::Usage);
-    };
-    let Some(disk) = plan.trials.first().and_then(|trial| trial.disks.first()) else {
-        return Err(Code::Usage);
-    };
-    let study = study(disk, each).map_err(|why| refuse(&why))?;
-    let mut plan = plan_for(&study, facts, 1);
+    options: CalibrationOptions,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    let no_disk = || Error::usage("the study has no disk to calibrate");
+    let (name, scheduler) = disk_of(plan).ok_or_else(no_disk)?;
+    let disk = plan.trials.first().and_then(|trial| trial.disks.first()).ok_or_else(no_disk)?;
+    let study = study(disk, options.each).map_err(Error::host)?;
+    let mut plan = plan_for(context, &study, facts, 1);
     if let Some(refusal) = plan.refusals.first() {
-        output::error(refusal);
-        output::message("nothing was touched");
-        return Err(Code::Host);
+        return Err(Error::host(refusal).note("nothing was touched"));
     }
     keep_points(&mut plan);
-    let loaded = Loaded { study, text: STUDY.to_owned(), named_files: Vec::new() };
-    let request = request(loaded, plan, facts.clone(), (out, Trust::Checked), "calibration", 1)?;
-    let finished = execute(&request)?;
-    match code(&finished, Some(Code::Kept)) {
-        Code::Kept => {}
-        other => {
-            output::error(&"the measurements did not finish");
-            return Err(other);
-        }
+    let loaded = Loaded::derived(study, STUDY);
+    let to = Destination { out: options.out, trust: Trust::Checked };
+    let request = new_request(context, loaded, plan, facts.clone(), (&to, "calibration", 1))?;
+    let finished = execute(context, &request, observer)?;
+    let code = Code::of_run(&finished, Some(Code::Kept));
+    if code != Code::Kept {
+        return Err(Error { code, ..Error::usage("the measurements did not finish") });
     }
-    let run = Run::from_folder(&request.folder).map_err(|error| refuse(&error))?;
-    let calibration = calibration(&run, facts, name, scheduler).map_err(|why| refuse(&why))?;
-    request.folder.write_json("calibration.json", &calibration).map_err(|error| refuse(&error))?;
-    store_calibration(&calibration).map_err(|why| refuse(&why))
+    let run = Run::from_folder(&request.folder).map_err(Error::host)?;
+    let calibration = calibration(&run, facts, name, scheduler).map_err(Error::host)?;
+    request.folder.write_json("calibration.json", &calibration).map_err(Error::host)?;
+    let file = store_calibration(&context.state_dir, &calibration).map_err(Error::host)?;
+    observer.message(&format!("calibration: {}", file.display()));
+    Ok(())
 }
 
 /// The study of the measurements on this disk.
@@ -206,9 +213,9 @@ fn processors(repeat: &RepeatRecord, samples: &[Table]) -> Result<(f64, f64), St
     Ok((busy, idle / (busy + idle)))
 }
 
-/// Stores the calibration atomically where predictions look for it.
-fn store_calibration(calibration: &Calibration) -> Result<(), String> {
-    let path = store::file(&calibration.disk, calibration.scheduler.as_deref());
+/// Stores the calibration atomically where predictions look for it; returns the file.
+fn store_calibration(state_dir: &Path, calibration: &Calibration) -> Result<PathBuf, String> {
+    let path = store::file(state_dir, &calibration.disk, calibration.scheduler.as_deref());
     let failed = |cause: &dyn std::fmt::Display| {
         format!(
             "cannot write {}: {cause}\n  hint: set $ASSAY_STATE to a writable folder",
@@ -220,6 +227,5 @@ fn store_calibration(calibration: &Calibration) -> Result<(), String> {
     let text = serde_json::to_string_pretty(calibration).map_err(|cause| failed(&cause))?;
     let name = path.file_name().unwrap_or_default();
     folder.replace(name, text.as_bytes()).map_err(|cause| failed(&cause))?;
-    output::message(&format!("calibration: {}", path.display()));
-    Ok(())
+    Ok(path)
 }

@@ -5,25 +5,25 @@ use std::time::{Duration, Instant};
 use assay_plan::RepeatId;
 use assay_run_folder::{Manifest, RunFolder};
 use assay_runner::Observer;
+use assay_session::CurrentSetting;
 
-use super::search_schedule::SharedLabel;
-use crate::progress::{Line, bar};
+use super::{Line, bar};
 
 /// Shows the setting being tried.
-pub(super) struct Progress {
+pub(crate) struct SearchProgress {
     line: Line,
-    label: SharedLabel,
+    current: CurrentSetting,
     last_printed: String,
     phase: String,
     began: Instant,
     length: Duration,
 }
 
-impl Progress {
-    pub(super) fn new(label: SharedLabel, length: Duration) -> Self {
+impl SearchProgress {
+    pub(crate) fn new(current: CurrentSetting, length: Duration) -> Self {
         Self {
             line: Line::new(),
-            label,
+            current,
             last_printed: String::new(),
             phase: String::new(),
             began: Instant::now(),
@@ -31,16 +31,11 @@ impl Progress {
         }
     }
 
-    /// Clears the progress line.
-    pub(super) fn finish(&mut self) {
-        self.line.finish();
-    }
-
     fn draw(&mut self) {
         let elapsed = self.began.elapsed();
         let done = elapsed.as_secs_f64() / self.length.as_secs_f64();
         let remaining = self.length.saturating_sub(elapsed).as_secs();
-        let name = self.label.borrow().clone();
+        let name = self.current.borrow().clone();
         self.line.draw(&format!(
             "{} about {remaining} s left  {name}: {}",
             bar(done, 24),
@@ -49,10 +44,10 @@ impl Progress {
     }
 }
 
-impl Observer for Progress {
+impl Observer for SearchProgress {
     fn phase(&mut self, _: RepeatId, text: &str) {
         text.clone_into(&mut self.phase);
-        let name = self.label.borrow().clone();
+        let name = self.current.borrow().clone();
         if !self.line.is_shown() && self.last_printed != name {
             self.line.print(&format!("{:4.0} s: {name}", self.began.elapsed().as_secs_f64()));
             self.last_printed = name;

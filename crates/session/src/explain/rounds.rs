@@ -1,11 +1,9 @@
 //! The schedule of an explanation: as many rounds as needed to find a cause.
 
-use assay_intervention::{Explanation, FRESH, Fresh};
+use assay_intervention::{Arm, Explanation, FRESH, Fresh};
 use assay_plan::{Plan, RepeatId};
-use assay_run_folder::{Manifest, Run, RunFolder};
+use assay_run_folder::Manifest;
 use assay_runner::{Failure, NextRepeat, Schedule};
-
-use super::question::ExplainRequest;
 
 /// Rounds before the first look, and between two looks. Changes alternate forwards and backwards, so
 /// that host drift favours none over an even number of rounds.
@@ -50,14 +48,17 @@ impl Length {
     }
 }
 
+/// Evaluates the rounds so far, from the refusals by trial number and the fresh rounds.
+pub(super) type Look<'a> = &'a dyn Fn(&[Option<String>], &[Fresh]) -> Option<Explanation>;
+
 /// The rounds of an explanation. At each look the run ends if a cause is known; a decided change is not
 /// repeated, and one that surely helps is confirmed by fresh rounds of it and the unchanged trial
 /// alone.
 pub(super) struct Rounds<'a> {
     plan: &'a Plan,
     length: Length,
-    folder: &'a RunFolder,
-    question: &'a ExplainRequest<'a>,
+    arms: &'a [Arm],
+    look: Look<'a>,
     done: usize,
     /// Trials that are no longer repeated.
     retired: Vec<bool>,
@@ -70,18 +71,13 @@ pub(super) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    pub(super) fn new(
-        plan: &'a Plan,
-        length: Length,
-        folder: &'a RunFolder,
-        question: &'a ExplainRequest<'a>,
-    ) -> Self {
+    pub(super) fn new(plan: &'a Plan, length: Length, arms: &'a [Arm], look: Look<'a>) -> Self {
         let trials = plan.trials.len();
         Self {
             plan,
             length,
-            folder,
-            question,
+            arms,
+            look,
             done: 0,
             retired: vec![false; trials],
             refused: vec![None; trials],
@@ -111,7 +107,9 @@ impl<'a> Rounds<'a> {
         if !was_confirming && !self.length.is_look(ordinary) {
             return ordinary >= self.length.most;
         }
-        let Some(explanation) = self.look() else { return ordinary >= self.length.most };
+        let Some(explanation) = (self.look)(&self.refused, &self.fresh) else {
+            return ordinary >= self.length.most;
+        };
         if explanation.is_settled() {
             return true;
         }
@@ -119,7 +117,7 @@ impl<'a> Rounds<'a> {
             return false;
         }
         // Every arm except the first, the unchanged one, has a result.
-        for (arm, result) in self.question.arms.iter().skip(1).zip(&explanation.arms) {
+        for (arm, result) in self.arms.iter().skip(1).zip(&explanation.arms) {
             if let Ok(trial) = arm.trial {
                 self.retired[trial] |= !result.effect.may_change();
             }
@@ -130,8 +128,7 @@ impl<'a> Rounds<'a> {
     /// Starts fresh rounds for the winner; returns whether there is one.
     fn begins_to_confirm(&mut self, explanation: &Explanation, round: u32) -> bool {
         let arm = explanation.winner().filter(|_| self.fresh.len() < WINNERS as usize);
-        let arms = &self.question.arms;
-        let Some(arm) = arm.and_then(|name| arms.iter().find(|arm| arm.name == name)) else {
+        let Some(arm) = arm.and_then(|name| self.arms.iter().find(|arm| arm.name == name)) else {
             return false;
         };
         let Ok(trial) = arm.trial else { return false };
@@ -139,13 +136,6 @@ impl<'a> Rounds<'a> {
         self.fresh.push(Fresh { arm: arm.name.clone(), from: round as usize + 1 });
         self.confirming = Some((trial, round + FRESH as u32));
         true
-    }
-
-    /// Evaluates the rounds so far; `None` if the run cannot be read.
-    fn look(&self) -> Option<Explanation> {
-        let run = Run::from_folder(self.folder).ok()?;
-        let judgement = assay_judge::judge_so_far(&run.manifest, &run.samples);
-        self.question.explain(&judgement, &self.refused, &self.fresh)
     }
 
     /// Whether this trial takes part in the round.

@@ -9,7 +9,8 @@ use assay_verdict::Judgement;
 use sha2::{Digest, Sha256};
 
 use super::predicted;
-use crate::output;
+use crate::context::Context;
+use crate::observer::Observer;
 
 /// Kind of the event that holds a prediction's hash.
 const EVENT: &str = "prediction";
@@ -18,14 +19,20 @@ const FILE: &str = "prediction.json";
 const SCORE: &str = "score.json";
 
 /// Writes the prediction into the run folder if its disk was calibrated or `always` is set. An error is
-/// printed and does not stop the run.
-pub(crate) fn record_prediction(request: &Request, always: bool) {
-    let (prediction, _) = predicted(&request.study, &request.plan, &request.facts, request.seed);
+/// reported and does not stop the run.
+pub(crate) fn record_prediction(
+    context: &Context,
+    request: &Request,
+    always: bool,
+    observer: &mut dyn Observer,
+) {
+    let (study, plan) = (&request.study, &request.plan);
+    let (prediction, _) = predicted(context, study, plan, &request.facts, request.seed);
     if !always && matches!(prediction.calibration, Basis::Assumed(_)) {
         return;
     }
     if let Err(why) = write(&request.folder, &prediction) {
-        output::error(&format!("the prediction was not recorded: {why}"));
+        observer.error(&format!("the prediction was not recorded: {why}"));
     }
 }
 
@@ -50,7 +57,11 @@ fn hash(folder: &RunFolder) -> Result<String, String> {
 
 /// Scores the prediction of a run, if it has one, against its judgement. A prediction that was changed
 /// after the run started is not scored.
-pub(crate) fn score_prediction(folder: &RunFolder, judgement: &Judgement) {
+pub(crate) fn score_prediction(
+    folder: &RunFolder,
+    judgement: &Judgement,
+    observer: &mut dyn Observer,
+) {
     if !folder.has(FILE) {
         return;
     }
@@ -61,12 +72,19 @@ pub(crate) fn score_prediction(folder: &RunFolder, judgement: &Judgement) {
     if let Err(why) = written {
         // The score of an earlier judgement would be mistaken for this one's.
         let _ = folder.dir().remove_file(SCORE);
-        output::error(&format!("the prediction was not scored: {why}"));
+        observer.error(&format!("the prediction was not scored: {why}"));
     }
 }
 
 /// The score of a run's prediction, if it has one.
-pub(crate) fn read_score(folder: &RunFolder) -> Option<Score> {
+///
+/// ```no_run
+/// # fn example(folder: &assay_run_folder::RunFolder) {
+/// assert!(assay_session::read_score(folder).is_some());
+/// # }
+/// ```
+#[must_use]
+pub fn read_score(folder: &RunFolder) -> Option<Score> {
     folder.read_json(SCORE).ok()
 }
 

@@ -9,29 +9,32 @@ use assay_host::machine;
 use assay_kernel::Root;
 use assay_run_folder::{Manifest, Run, RunFolder};
 
-use crate::exit::Code;
+use crate::code::Code;
+use crate::error::Error;
 use crate::finish_run::open_run;
-use crate::output;
+use crate::observer::Observer;
 
 /// Opens a run whose study is to be started again. Unless `trusted`, the folder is checked before
 /// anything is read, and everything is read from the directory that was checked. A run of another host,
-/// or in a folder that others can write to, is refused after showing what would be started.
-pub(super) fn open(path: &Path, trusted: bool) -> Result<Run, Code> {
+/// or in a folder that others can write to, is refused; the error shows what would be started.
+pub(super) fn open(
+    root: &Root,
+    path: &Path,
+    trusted: bool,
+    observer: &mut dyn Observer,
+) -> Result<Run, Error> {
     if trusted {
-        return Ok(open_run(path)?.1);
+        return Ok(open_run(path, observer)?.1);
     }
     let (run, why) = match check(path, Caller::from_sudo(), Trust::Checked) {
         Ok(checked) => {
-            let run = read(checked).map_err(|error| {
-                output::error(&error);
-                Code::Usage
-            })?;
-            let why = why_foreign(&run.manifest);
+            let run = read(checked).map_err(Error::usage)?;
+            let why = why_foreign(root, &run.manifest);
             (run, why)
         }
         Err(refused) => {
             let why = format!("others may have changed the run folder ({})", refused.cause);
-            (open_run(path)?.1, Some(why))
+            (open_run(path, observer)?.1, Some(why))
         }
     };
     match why {
@@ -50,23 +53,24 @@ fn read(checked: Checked) -> Result<Run, assay_run_folder::Error> {
     Run::from_folder(&folder)
 }
 
-fn refuse(manifest: &Manifest, why: &str) -> Code {
-    output::message(&format!("the command line: {}", line(&shell_words(&manifest.command))));
-    output::message("the study:");
-    for text in manifest.study_text.lines() {
-        output::message(&format!("  {}", line(text)));
-    }
-    output::error(&format!(
+fn refuse(manifest: &Manifest, why: &str) -> Error {
+    let command = format!("the command line: {}", line(&shell_words(&manifest.command)));
+    let study = manifest.study_text.lines().map(|text| format!("  {}", line(text)));
+    let reason = format!(
         "{why}, and its study would run on this host\n  hint: nothing was started; check the commands \
          and disks of the study above, then give `--trust`"
-    ));
-    Code::Usage
+    );
+    Error {
+        context: [command, "the study:".to_owned()].into_iter().chain(study).collect(),
+        reasons: vec![reason],
+        ..Error::ended(Code::Usage)
+    }
 }
 
 /// Why the run is from another machine, by the machine's hash. This guards against mistakes only: the
 /// hash can be forged.
-fn why_foreign(manifest: &Manifest) -> Option<String> {
-    let here = machine(&Root::real());
+fn why_foreign(root: &Root, manifest: &Manifest) -> Option<String> {
+    let here = machine(root);
     if here.is_none() || manifest.host.machine != here {
         let name = line(&manifest.host.host_name);
         return Some(format!("the run was recorded on another machine ({name})"));

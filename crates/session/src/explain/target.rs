@@ -3,12 +3,11 @@
 use assay_run_folder::{Manifest, RepeatRecord, TrialRecord};
 use assay_study::{Bindings, Scalar, Study, set_factors};
 use assay_verdict::{Cause, Judgement, PromiseJudgement, Verdict};
-use clap::Parser;
 
-use crate::args::{Arguments, Command};
-use crate::exit::Code;
+use super::CommandReader;
+use crate::error::Error;
 use crate::load::reload;
-use crate::output;
+use crate::overrides::StudyChoice;
 
 /// A trial and its promise to be explained.
 pub(crate) struct Target {
@@ -33,22 +32,23 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Finds the target; errors are printed.
-    pub(crate) fn find(manifest: &Manifest, judgement: &Judgement) -> Result<Self, Code> {
+    /// Finds the target.
+    pub(crate) fn find(
+        manifest: &Manifest,
+        judgement: &Judgement,
+        read_command: CommandReader<'_>,
+    ) -> Result<Self, Error> {
         let Some((number, promise)) = smallest(manifest, judgement) else {
-            output::error(&format!(
+            return Err(Error::usage(format!(
                 "no promise of this run is broken or void (its verdict: {:?})\n  hint: an undecided \
                  run needs more time, see `needs_s` in verdict.json",
                 judgement.verdict
-            ));
-            return Err(Code::Usage);
+            )));
         };
         let trial = &manifest.trials[number];
-        let Some(repeat) = trial.repeats.first() else {
-            output::error(&"the trial that failed never ran");
-            return Err(Code::Usage);
-        };
-        let mut study = recorded_study(manifest)?;
+        let never_ran = || Error::usage("the trial that failed never ran");
+        let repeat = trial.repeats.first().ok_or_else(never_ran)?;
+        let mut study = recorded_study(manifest, read_command)?;
         let factors = bind(&mut study, trial)?;
         Ok(Self {
             number,
@@ -84,33 +84,32 @@ fn smallest(manifest: &Manifest, judgement: &Judgement) -> Option<(usize, usize)
         .map(|(_, number, promise)| (number, promise))
 }
 
-/// The recorded study with the overrides of the run's command line.
-fn recorded_study(manifest: &Manifest) -> Result<Study, Code> {
+/// The recorded study with the overrides of its run.
+fn recorded_study(manifest: &Manifest, read_command: CommandReader<'_>) -> Result<Study, Error> {
     if let Some(guest) = &manifest.guest {
-        output::error(&format!(
+        return Err(Error::usage(format!(
             "the run took place in a guest ({})\n  hint: run `assay explain` in such a guest \
              (`assay lab exec`)",
             guest.line()
-        ));
-        return Err(Code::Usage);
+        )));
     }
-    match Arguments::try_parse_from(&manifest.command).map(|parsed| parsed.command) {
-        Ok(Command::Run(arguments)) => {
-            reload(&manifest.study, &manifest.study_text, &arguments.study)
-        }
-        _ => {
-            output::error(&format!(
-                "the run was not made by `assay run` of this version (`{}`)\n  hint: run the study \
-                 again with `assay run`",
-                assay_escape::shell_words(&manifest.command)
-            ));
-            Err(Code::Usage)
-        }
-    }
+    let choice = match &manifest.study_choice {
+        Some(record) => StudyChoice::from_record(record, manifest.seed),
+        // A run from before the choice was recorded.
+        None => read_command(&manifest.command),
+    };
+    let choice = choice.ok_or_else(|| {
+        Error::usage(format!(
+            "the run was not made by `assay run` of this version (`{}`)\n  hint: run the study again \
+             with `assay run`",
+            assay_escape::shell_words(&manifest.command)
+        ))
+    })?;
+    reload(&manifest.study, &manifest.study_text, &choice)
 }
 
 /// Reduces each factor to its value in the trial.
-fn bind(study: &mut Study, trial: &TrialRecord) -> Result<Bindings, Code> {
+fn bind(study: &mut Study, trial: &TrialRecord) -> Result<Bindings, Error> {
     let mut factors = Bindings::new();
     for (name, value) in &trial.factors {
         let scalar = match value {
@@ -128,8 +127,8 @@ fn bind(study: &mut Study, trial: &TrialRecord) -> Result<Bindings, Code> {
     let levels = factors.iter().map(|(name, scalar)| (name.clone(), vec![scalar.clone()]));
     if let Err(findings) = set_factors(study, levels.collect()) {
         let why = findings.first().map(|finding| finding.message.clone()).unwrap_or_default();
-        output::error(&format!("the factors cannot be set as they were in the trial: {why}"));
-        return Err(Code::Usage);
+        let what = format!("the factors cannot be set as they were in the trial: {why}");
+        return Err(Error::usage(what));
     }
     Ok(factors)
 }

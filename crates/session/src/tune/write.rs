@@ -5,42 +5,27 @@ use std::path::Path;
 
 use assay_files::{create_new, input_text};
 use assay_plan::Setting;
-use assay_study::{Bindings, rewrite, shipped_file};
+use assay_study::{rewrite, shipped_file};
 
-use crate::args::StudyArguments;
-use crate::exit::Code;
+use super::Origin;
+use crate::error::Error;
 use crate::load::{MOST_TEXT, reload};
-use crate::output;
+use crate::overrides::StudyChoice;
 
-/// Writes the study. Other overrides of the command line are left out: the file keeps its author's
-/// values except for the setting.
-pub(super) fn study(
-    file: &Path,
-    arguments: &StudyArguments,
-    name: &str,
-    text: &str,
-    setting: &Setting,
-    factors: &Bindings,
-) -> Result<(), Code> {
+/// Writes the study. Other overrides are left out: the file keeps its author's values except for the
+/// setting.
+pub(super) fn study(file: &Path, origin: &Origin, setting: &Setting) -> Result<(), Error> {
     let refuse = |why: &dyn std::fmt::Display| {
-        output::error(&format!(
+        Error::usage(format!(
             "{} was not written: {why}\n  hint: paste the lines above into the study",
             file.display()
-        ));
-        Code::Usage
+        ))
     };
-    let as_written = StudyArguments {
-        set: Vec::new(),
-        repeats: None,
-        at_most: None,
-        stop: None,
-        disk: None,
-        scheduler: None,
-        ..arguments.clone()
-    };
+    let Origin { choice, name, text, factors } = origin;
+    let as_written = StudyChoice { seed: choice.seed, ..StudyChoice::named(&choice.study) };
     let from = reload(name, text, &as_written)?;
     let to = setting.apply(&from, factors).map_err(|why| refuse(&why))?;
-    let beside = Path::new(&arguments.study).parent().unwrap_or(Path::new(""));
+    let beside = Path::new(&choice.study).parent().unwrap_or(Path::new(""));
     let load = |path: &str| {
         shipped_file(path).or_else(|_| {
             input_text(&beside.join(path), MOST_TEXT)
@@ -50,7 +35,5 @@ pub(super) fn study(
     let changed = rewrite(text, &from, &to, factors, &load).map_err(|why| refuse(&why))?;
     let new = create_new(file).map_err(std::io::Error::from);
     let written = new.and_then(|mut new| new.write_all(changed.as_bytes()));
-    written.map_err(|cause| refuse(&cause))?;
-    output::message(&format!("written: {}", file.display()));
-    Ok(())
+    written.map_err(|cause| refuse(&cause))
 }

@@ -1,20 +1,19 @@
 //! The schedule of a search: turns the next move of the search into a repeat.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 
 use assay_intervention::{Assessment, Move, NotTried, Search, SettingPool, TriedSetting};
 use assay_plan::{RepeatId, Scope, Setting, Trial, candidates};
-use assay_run_folder::{Manifest, Run, RunFolder};
+use assay_run_folder::Manifest;
 use assay_runner::{Failure, NextRepeat, Schedule};
-use assay_study::Bindings;
-use assay_verdict::Verdict;
+use assay_verdict::{Judgement, Verdict};
 
 use super::trial_factory::{Stage, TrialFactory};
+use crate::observer::CurrentSetting;
 
-/// Name of the setting being tried, shared with the progress display.
-pub(super) type SharedLabel = Rc<RefCell<String>>;
+/// Judges the repeats recorded so far; `None` if the run cannot be read.
+pub(super) type JudgeSoFar<'a> = &'a dyn Fn() -> Option<Judgement>;
 
 /// A setting with its trials.
 struct Entry {
@@ -26,32 +25,32 @@ struct Entry {
 }
 
 /// Settings and their trials.
-struct Settings {
-    factory: TrialFactory,
-    folder: RunFolder,
+struct Settings<'a> {
+    factory: TrialFactory<'a>,
+    judge_so_far: JudgeSoFar<'a>,
     entries: Vec<Entry>,
     /// In the order of the manifest.
     trials: Vec<Trial>,
 }
 
 /// The schedule of a search.
-pub(super) struct SearchSchedule {
-    settings: Settings,
+pub(super) struct SearchSchedule<'a> {
+    settings: Settings<'a>,
     scope: Scope,
     most: usize,
     began: Instant,
     search: Option<Search>,
     not_tried: Vec<NotTried>,
-    label: SharedLabel,
+    current: CurrentSetting,
 }
 
-impl SearchSchedule {
+impl<'a> SearchSchedule<'a> {
+    /// A search among at most `most` settings of the scope, which begins with the unchanged trial.
     pub(super) fn begin(
-        factory: TrialFactory,
+        factory: TrialFactory<'a>,
         unchanged: Trial,
-        scope: Scope,
-        most: usize,
-        folder: RunFolder,
+        (scope, most): (Scope, usize),
+        judge_so_far: JudgeSoFar<'a>,
     ) -> Self {
         let first = Entry {
             setting: Setting::unchanged(),
@@ -60,22 +59,24 @@ impl SearchSchedule {
             refused: None,
         };
         Self {
-            settings: Settings { factory, folder, entries: vec![first], trials: vec![unchanged] },
+            settings: Settings {
+                factory,
+                judge_so_far,
+                entries: vec![first],
+                trials: vec![unchanged],
+            },
             scope,
             most,
             began: Instant::now(),
             search: None,
             not_tried: Vec::new(),
-            label: SharedLabel::default(),
+            current: CurrentSetting::default(),
         }
     }
 
-    pub(super) fn label(&self) -> SharedLabel {
-        Rc::clone(&self.label)
-    }
-
-    pub(super) fn factors(&self) -> &Bindings {
-        &self.settings.factory.factors
+    /// Where the name of the setting being tried is written to.
+    pub(super) fn current(&self) -> CurrentSetting {
+        Rc::clone(&self.current)
     }
 
     /// The setting of this name.
@@ -119,7 +120,7 @@ impl SearchSchedule {
             other => queue?.at_start.get(other).map(|text| text.trim().to_owned()),
         };
         let factory = &self.settings.factory;
-        let all = candidates(&factory.study, &factory.facts, &now, &self.scope);
+        let all = candidates(&factory.study, factory.facts, &now, &self.scope);
         let most = self.most.min(factory.budget.settings());
         let mut always = Vec::new();
         for setting in all {
@@ -149,11 +150,11 @@ impl SearchSchedule {
     }
 }
 
-impl Schedule for SearchSchedule {
+impl Schedule for SearchSchedule<'_> {
     fn next(&mut self, manifest: &Manifest) -> Option<NextRepeat<'_>> {
         let first = manifest.trials.first()?;
         if first.repeats.is_empty() {
-            self.label.replace("unchanged".to_owned());
+            self.current.replace("unchanged".to_owned());
             let slot = RepeatId { trial: 0, repeat: 0 };
             return Some(NextRepeat { slot, trial: &self.settings.trials[0] });
         }
@@ -168,7 +169,7 @@ impl Schedule for SearchSchedule {
             next_trial = self.settings.number(next, search.finalists().len(), manifest);
             if let Some((_, name)) = &next_trial {
                 let stage = if matches!(next, Move::Confirm(_)) { "confirm " } else { "try " };
-                self.label.replace(format!("{stage}{name}"));
+                self.current.replace(format!("{stage}{name}"));
             }
         }
         self.search = Some(search);
@@ -194,7 +195,7 @@ impl Schedule for SearchSchedule {
     }
 }
 
-impl Settings {
+impl Settings<'_> {
     fn add(&mut self, setting: Setting) -> usize {
         self.entries.push(Entry { setting, search: None, confirmation: None, refused: None });
         self.entries.len() - 1
@@ -250,13 +251,11 @@ impl Settings {
     }
 }
 
-impl SettingPool for Settings {
+impl SettingPool for Settings<'_> {
     /// Judges the repeats so far. A run that cannot be read gives void assessments.
     fn assessments(&mut self) -> Vec<Assessment> {
         let unknown = Assessment { verdict: Verdict::Void, error: None, within: 0.0, rate: None };
-        let judgement = Run::from_folder(&self.folder)
-            .map(|run| assay_judge::judge_so_far(&run.manifest, &run.samples))
-            .ok();
+        let judgement = (self.judge_so_far)();
         let assess = |entry: &Entry| {
             let trial = judgement.as_ref()?.trials.get(entry.search?)?;
             Some(Assessment::from_trial(trial))

@@ -1,6 +1,7 @@
 //! Evaluates a run of interventions, at every look.
 
 use assay_intervention::{Arm, Explanation, Fresh, Prediction, Question, explain};
+use assay_run_folder::{Run, RunFolder};
 use assay_verdict::{Judgement, Verdict};
 
 use super::target::Target;
@@ -14,6 +15,18 @@ pub(super) struct ExplainRequest<'t> {
 }
 
 impl ExplainRequest<'_> {
+    /// Evaluates the rounds recorded so far; `None` if the run cannot be read.
+    pub(super) fn look(
+        &self,
+        folder: &RunFolder,
+        refused: &[Option<String>],
+        fresh: &[Fresh],
+    ) -> Option<Explanation> {
+        let run = Run::from_folder(folder).ok()?;
+        let judgement = assay_judge::judge_so_far(&run.manifest, &run.samples);
+        self.explain(&judgement, refused, fresh)
+    }
+
     /// Evaluates the rounds so far. `refused` holds by trial why the host refused it during the run,
     /// and `fresh` the rounds in which winners were confirmed.
     pub(super) fn explain(

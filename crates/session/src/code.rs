@@ -1,0 +1,112 @@
+//! Exit codes: a contract with scripts (docs/cli.md).
+
+use std::process::ExitCode;
+
+use assay_runner::Finished;
+use assay_verdict::{Equivalence, Judgement, Verdict};
+
+/// How a command ends.
+///
+/// ```
+/// use assay_session::Code;
+/// assert_eq!(Code::RestoreIncomplete as u8, 6);
+/// assert!(Code::Kept < Code::Broken);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Code {
+    /// Every promise kept, or the command succeeded.
+    Kept = 0,
+    /// A promise broken.
+    Broken = 1,
+    /// Wrong usage or study file.
+    Usage = 2,
+    /// Undecided or void.
+    Undecided = 3,
+    /// The host cannot do it.
+    Host = 4,
+    /// A workload failed.
+    Workload = 5,
+    /// The host could not be restored entirely.
+    RestoreIncomplete = 6,
+    /// Interrupted by the user, and restored.
+    Interrupted = 130,
+}
+
+impl Code {
+    /// The code of a verdict.
+    ///
+    /// ```
+    /// use assay_session::Code;
+    /// use assay_verdict::Verdict;
+    /// assert_eq!(Code::from_verdict(Verdict::Void), Code::Undecided);
+    /// ```
+    #[must_use]
+    pub const fn from_verdict(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Kept => Self::Kept,
+            Verdict::Broken => Self::Broken,
+            Verdict::Undecided | Verdict::Void => Self::Undecided,
+        }
+    }
+
+    /// The code of a judged run; one without promises counts as kept.
+    ///
+    /// ```
+    /// use assay_session::Code;
+    /// let code = |judgement: &assay_verdict::Judgement| Code::from_judgement(judgement);
+    /// # let _ = code;
+    /// ```
+    #[must_use]
+    pub fn from_judgement(judgement: &Judgement) -> Self {
+        match judgement.promises_nothing() {
+            true => Self::Kept,
+            false => Self::from_verdict(judgement.verdict),
+        }
+    }
+
+    /// The code of a comparison of two runs.
+    ///
+    /// ```
+    /// use assay_session::Code;
+    /// use assay_verdict::Equivalence;
+    /// assert_eq!(Code::from_equivalence(Equivalence::Better), Code::Kept);
+    /// ```
+    #[must_use]
+    pub const fn from_equivalence(verdict: Equivalence) -> Self {
+        match verdict {
+            Equivalence::Equal | Equivalence::Better => Self::Kept,
+            Equivalence::Worse | Equivalence::Different => Self::Broken,
+            Equivalence::Undecided => Self::Undecided,
+            Equivalence::NotComparable => Self::Usage,
+        }
+    }
+
+    /// The code of a run; `verdict`, the code of its verdict, has the lowest precedence.
+    pub(crate) fn of_run(finished: &Finished, verdict: Option<Self>) -> Self {
+        if !finished.not_restored.is_empty() {
+            return Self::RestoreIncomplete;
+        }
+        if finished.interrupted.is_some() {
+            return Self::Interrupted;
+        }
+        if finished.failure.is_some() {
+            return Self::Host;
+        }
+        let workload_failed = finished
+            .manifest
+            .trials
+            .iter()
+            .flat_map(|trial| &trial.repeats)
+            .any(|repeat| repeat.fault.as_ref().is_some_and(|fault| fault.kind == "workload"));
+        match verdict {
+            _ if workload_failed => Self::Workload,
+            verdict => verdict.unwrap_or(Self::Host),
+        }
+    }
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}

@@ -1,0 +1,38 @@
+//! The program as a library: running, judging, explaining, tuning, predicting and comparing studies.
+//!
+//! Each function combines the crates below it and returns a value; nothing is printed. Messages and
+//! progress go to an [`Observer`], the host is reached through a [`Context`], and a failure is an
+//! [`Error`] with the exit code that the command line gives it.
+
+mod code;
+mod compare;
+mod context;
+mod error;
+mod explain;
+mod finish_run;
+mod load;
+mod look_taker;
+mod observer;
+mod overrides;
+mod predict;
+mod prepare;
+mod run;
+mod tune;
+
+pub use code::Code;
+pub use compare::{
+    Interleaved, Sides, compare, compare_interleaved, compare_levels_of, compare_with_baseline,
+    newest_run,
+};
+pub use context::{Context, HostRunner, Runner};
+pub use error::Error;
+pub use explain::{CommandReader, ExplainOptions, Explained, explain};
+pub use finish_run::{REPORT, judge_run, open_run, read_run, update_index, write_report};
+pub use load::{Findings, Loaded, MOST_TEXT, load, reload};
+pub use look_taker::SharedLook;
+pub use observer::{CurrentSetting, Observer, RunView, Transcript};
+pub use overrides::StudyChoice;
+pub use predict::{CalibrationOptions, Predicted, calibrate, predict, read_score};
+pub use prepare::{Destination, RunOptions, facts_for, plan_for, prepare};
+pub use run::{Ended, conclude, execute};
+pub use tune::{TuneOptions, Tuned, tune};
