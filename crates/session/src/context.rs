@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use assay_facts::HostFacts;
 use assay_host::state_dir;
 use assay_kernel::{Root, signal};
 use assay_run_folder::Guest;
@@ -56,6 +57,8 @@ impl Runner for HostRunner {
 pub struct Context {
     /// The kernel's files.
     pub root: Root,
+    /// The machine, if it is known already; otherwise it is read below `root`.
+    pub facts: Option<HostFacts>,
     /// Folder of ledgers and calibrations.
     pub state_dir: PathBuf,
     /// Runs the plans.
@@ -77,6 +80,7 @@ impl Context {
     pub fn of_this_host(command: Vec<String>) -> Self {
         Self {
             root: Root::real(),
+            facts: None,
             state_dir: state_dir(),
             runner: Box::new(HostRunner),
             command,

@@ -173,7 +173,22 @@ fn announcement(target: &Target, trials: &[(String, Trial)], length: Length) -> 
 
 #[cfg(test)]
 mod tests {
+    use assay_files::Trust;
+    use assay_plan::RepeatId;
+
     use super::*;
+    use crate::observer::Transcript;
+    use crate::replay::{as_recorded_now, context, fault};
+
+    fn options(out: &Path, only: &[&str]) -> ExplainOptions {
+        ExplainOptions {
+            at_most: None,
+            rounds: None,
+            only: only.iter().map(|name| (*name).to_owned()).collect(),
+            destination: Destination { out: Some(out.to_owned()), trust: Trust::Checked },
+            trust_run: true,
+        }
+    }
 
     #[test]
     fn one_round_is_refused_for_a_broken_promise() {
@@ -181,5 +196,67 @@ mod tests {
         assert_eq!(too_few(Some(1), Verdict::Void), None);
         assert_eq!(too_few(Some(2), Verdict::Broken), None);
         assert_eq!(too_few(None, Verdict::Broken), None);
+    }
+
+    /// The check of the CPUs fails in every round, which proves the cause at the first look.
+    #[test]
+    fn a_check_that_fails_again_proves_its_cause_after_the_fewest_rounds() {
+        let temp = tempfile::tempdir().unwrap();
+        let recorded = as_recorded_now("one-cpu", &temp);
+        let (context, replayed) = context(&recorded, &temp);
+        let out = temp.path().join("out");
+        let mut observer = Transcript::default();
+        let explained =
+            explain(&context, &recorded, &options(&out, &[]), &|_| None, &mut observer).unwrap();
+        assert_eq!(explained.code, Code::Kept, "{:?}", observer.lines());
+        let cause = &explained.explanation.causes[0];
+        assert_eq!((cause.code.as_str(), cause.finding), ("C-CPU", Finding::Proven));
+        let replayed = replayed.borrow();
+        assert_eq!(replayed.iter().filter(|slot| slot.trial == 0).count(), 4);
+        let changes = replayed.iter().take_while(|slot| slot.repeat == 0).count();
+        let (first, second) = replayed.split_at(changes);
+        assert!(
+            first.iter().eq(second[..changes]
+                .iter()
+                .rev()
+                .map(|slot| RepeatId { repeat: 0, ..*slot })
+                .collect::<Vec<_>>()
+                .iter())
+        );
+        assert!(observer.lines()[0].contains("in 4 to 8 rounds"), "{:?}", observer.lines());
+        assert!(out.join("explain.json").is_file() && out.join("predictions.json").is_file());
+        assert_eq!(explained.folder.path(), out);
+    }
+
+    #[test]
+    fn a_run_from_elsewhere_is_shown_and_starts_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let recorded = as_recorded_now("one-cpu", &temp);
+        let (context, replayed) = context(&recorded, &temp);
+        let out = temp.path().join("out");
+        let options = ExplainOptions { trust_run: false, ..options(&out, &[]) };
+        let error = explain(&context, &recorded, &options, &|_| None, &mut Transcript::default());
+        let error = error.unwrap_err();
+        assert_eq!(error.code, Code::Usage);
+        assert!(error.context.iter().any(|line| line.contains("[disks.scratch]")), "{error:?}");
+        assert!(error.to_string().contains("`--trust`") && replayed.borrow().is_empty());
+        assert!(!out.exists());
+    }
+
+    #[test]
+    fn an_old_run_is_understood_by_its_command_line_only() {
+        let temp = tempfile::tempdir().unwrap();
+        let recorded = fault("one-cpu");
+        let (context, _) = context(&recorded, &temp);
+        let options = options(&temp.path().join("out"), &[]);
+        let mut observer = Transcript::default();
+        let error = explain(&context, &recorded, &options, &|_| None, &mut observer).unwrap_err();
+        assert!(error.to_string().contains("not made by `assay run` of this version"), "{error}");
+        let read = |command: &[String]| {
+            assert_eq!(command, ["assay", "run"]);
+            Some(StudyChoice::named("one-cpu"))
+        };
+        let explained = explain(&context, &recorded, &options, &read, &mut observer).unwrap();
+        assert_eq!(explained.code, Code::Kept);
     }
 }

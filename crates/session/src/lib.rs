@@ -19,6 +19,9 @@ mod prepare;
 mod run;
 mod tune;
 
+#[cfg(test)]
+mod replay;
+
 pub use code::Code;
 pub use compare::{
     Interleaved, Sides, compare, compare_interleaved, compare_levels_of, compare_with_baseline,

@@ -253,3 +253,101 @@ fn only_trial(study: &Study) -> Result<Bindings, Error> {
         choose.join(" ")
     )))
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_files::Trust;
+    use assay_intervention::NotTried;
+
+    use super::*;
+    use crate::load::load;
+    use crate::observer::Transcript;
+    use crate::replay::{as_recorded_now, context, fault};
+
+    /// A study with one trial on a disk with BFQ.
+    fn choice(values: &str) -> StudyChoice {
+        StudyChoice { set: vec![format!("groups={values}")], ..StudyChoice::named("io-weight") }
+    }
+
+    fn options(out: &Path, settings: usize) -> TuneOptions {
+        TuneOptions {
+            length: Duration::from_secs(300),
+            keep: Vec::new(),
+            also: Vec::new(),
+            settings: Some(settings),
+            destination: Destination { out: Some(out.to_owned()), trust: Trust::Checked },
+        }
+    }
+
+    #[test]
+    fn a_search_needs_one_trial_with_a_promise_of_its_own() {
+        let study = |choice: &StudyChoice| load(choice).unwrap().study;
+        assert!(only_trial(&study(&choice("4"))).is_ok());
+        let error = only_trial(&study(&choice("4,8"))).unwrap_err();
+        assert_eq!(error.code, Code::Usage);
+        assert!(error.to_string().contains("choose one, e.g. `--set groups=4`"), "{error}");
+        let mut without = study(&choice("4"));
+        without.promises.clear();
+        let error = only_trial(&without).unwrap_err();
+        assert!(error.to_string().contains("nothing to tune for"), "{error}");
+    }
+
+    /// Every setting replays the same void data, so none is found, and the search ends by itself.
+    #[test]
+    fn a_search_without_a_better_setting_ends_and_writes_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let recorded = as_recorded_now("low-latency-on", &temp);
+        let (context, replayed) = context(&recorded, &temp);
+        let out = temp.path().join("out");
+        let loaded = load(&choice("4")).unwrap();
+        let mut observer = Transcript::default();
+        let tuned = tune(&context, loaded, &options(&out, 2), &mut observer).unwrap();
+        assert_ne!(tuned.code, Code::Kept, "{:?}", tuned.tuning.outcome);
+        assert!(!tuned.has_setting() && tuned.tuning.chosen.is_none());
+        assert_eq!((replayed.borrow()[0].trial, replayed.borrow()[0].repeat), (0, 0));
+        let for_time = |left: &NotTried| left.for_time && left.why.contains("`--settings`");
+        assert!(tuned.tuning.not_tried.iter().any(for_time), "{:?}", tuned.tuning.not_tried);
+        assert!(out.join("tune.json").is_file() && out.join("report.html").is_file());
+        let file = temp.path().join("tuned.toml");
+        tuned.write_study(&file).unwrap();
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn a_host_that_cannot_run_the_unchanged_study_is_left_alone() {
+        let temp = tempfile::tempdir().unwrap();
+        let (mut context, replayed) = context(&fault("one-cpu"), &temp);
+        context.facts.as_mut().unwrap().schedulers.clear();
+        let out = temp.path().join("out");
+        let loaded = load(&choice("4")).unwrap();
+        let error = tune(&context, loaded, &options(&out, 2), &mut Transcript::default());
+        let error = error.unwrap_err();
+        assert_eq!((error.code, error.note.as_deref()), (Code::Host, Some("nothing was touched")));
+        assert!(replayed.borrow().is_empty() && !out.exists());
+    }
+
+    #[test]
+    fn the_chosen_setting_is_written_into_a_copy_of_the_study() {
+        let temp = tempfile::tempdir().unwrap();
+        let study = load(&choice("4")).unwrap();
+        let factors = only_trial(&study.study).unwrap();
+        let name = study.study.name.clone();
+        let origin = Origin { choice: choice("4"), name, text: study.text.clone(), factors };
+        let facts = assay_test_support::hosts::host(false);
+        let now = |_: &str| Some("0".to_owned());
+        let scope = Scope { keep: Vec::new(), also: Vec::new() };
+        let all = assay_plan::candidates(&study.study, &facts, &now, &scope);
+        let setting = all.into_iter().find(|setting| setting.name != "defaults").unwrap();
+        let file = temp.path().join("tuned.toml");
+        write::study(&file, &origin, &setting).unwrap();
+        let written = load(&StudyChoice::named(file.to_str().unwrap())).unwrap();
+        assert_ne!(written.text, study.text);
+        // The factor keeps its author's values.
+        assert_eq!(
+            written.study.factors,
+            load(&StudyChoice::named("io-weight")).unwrap().study.factors
+        );
+        let error = write::study(&file, &origin, &setting).unwrap_err();
+        assert!(error.to_string().contains("was not written"), "an existing file is kept: {error}");
+    }
+}

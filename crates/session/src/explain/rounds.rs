@@ -171,3 +171,171 @@ impl Schedule for Rounds<'_> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_intervention::{ArmResult, CauseFinding, Effect, Finding};
+    use assay_plan::Trial;
+    use assay_test_support::hosts::host;
+    use assay_verdict::Verdict;
+
+    use super::*;
+    use crate::load::load;
+    use crate::overrides::StudyChoice;
+
+    const HELPS: &str = "helps";
+    const OTHER: &str = "other";
+
+    fn arms() -> Vec<Arm> {
+        let named = [("unchanged", ""), (HELPS, "C-HELPED"), (OTHER, "C-OTHER")];
+        let arm = |(trial, (name, code)): (usize, &(&str, &str))| Arm {
+            name: (*name).to_owned(),
+            change: (*name).to_owned(),
+            remedy: None,
+            tests: if code.is_empty() { Vec::new() } else { vec![(*code).to_owned()] },
+            times: 1.0,
+            trial: Ok(trial),
+        };
+        named.iter().enumerate().map(arm).collect()
+    }
+
+    fn plan() -> Plan {
+        let choice =
+            StudyChoice { set: vec!["groups=4".to_owned()], ..StudyChoice::named("io-weight") };
+        let trial =
+            assay_plan::plan(&load(&choice).unwrap().study, &host(false), 1).trials.remove(0);
+        let arms = arms().into_iter().map(|arm| (arm.name, trial.clone()));
+        assay_plan::interleave(
+            arms.collect::<Vec<(String, Trial)>>(),
+            Length::new(None).with_fresh(),
+        )
+    }
+
+    /// An explanation in which each change has this effect.
+    fn explanation(effects: [Effect; 2], confirmed: Option<bool>) -> Explanation {
+        let left =
+            assay_intervention::Rounds { rounds: 4, left: 0.2, low: 0.1, high: 0.3, within: 0 };
+        let result = |arm: &Arm, effect: Effect| ArmResult {
+            name: arm.name.clone(),
+            change: arm.change.clone(),
+            effect,
+            error: None,
+            rounds: Some(left),
+            confirmed: confirmed.filter(|_| arm.name == HELPS),
+            throughput: None,
+            predicted: String::new(),
+            laws: Vec::new(),
+            tests: arm.tests.clone(),
+            reason: String::new(),
+        };
+        let arms = arms();
+        let finding = if confirmed == Some(true) { Finding::Confirmed } else { Finding::Open };
+        Explanation {
+            schema: 1,
+            study: "io-weight".to_owned(),
+            measure: "io.bytes".to_owned(),
+            within: 0.1,
+            unchanged: None,
+            verdict: Verdict::Broken,
+            arms: vec![result(&arms[1], effects[0]), result(&arms[2], effects[1])],
+            causes: vec![CauseFinding {
+                code: "C-HELPED".to_owned(),
+                finding,
+                evidence: Vec::new(),
+            }],
+            follows: None,
+            sentence: String::new(),
+        }
+    }
+
+    /// The trials of each round until the schedule ends.
+    fn rounds_with(look: Look<'_>) -> Vec<Vec<usize>> {
+        let (plan, arms) = (plan(), arms());
+        let manifest =
+            assay_run_folder::Run::load(&crate::replay::fault("one-cpu")).unwrap().manifest;
+        let mut rounds = Rounds::new(&plan, Length::new(None), &arms, look);
+        let mut all: Vec<Vec<usize>> = Vec::new();
+        while let Some(next) = rounds.next(&manifest) {
+            all.resize(next.slot.repeat as usize + 1, Vec::new());
+            all[next.slot.repeat as usize].push(next.slot.trial);
+        }
+        all
+    }
+
+    #[test]
+    fn undecided_changes_are_repeated_in_alternating_order_to_the_last_round() {
+        let looks = std::cell::Cell::new(0);
+        let all = rounds_with(&|_, _| {
+            looks.set(looks.get() + 1);
+            Some(explanation([Effect::Open, Effect::Open], None))
+        });
+        assert_eq!(all.len(), MOST as usize);
+        assert_eq!((&all[0], &all[1]), (&vec![0, 1, 2], &vec![2, 1, 0]));
+        assert_eq!(looks.get(), Length::new(None).looks());
+    }
+
+    #[test]
+    fn a_run_that_cannot_be_read_does_not_end_before_its_last_round() {
+        assert_eq!(rounds_with(&|_, _| None).len(), MOST as usize);
+    }
+
+    #[test]
+    fn a_decided_change_is_not_repeated_and_without_any_left_the_run_ends() {
+        let all = rounds_with(&|_, _| Some(explanation([Effect::Unmoved, Effect::Open], None)));
+        assert!(all[4..].iter().all(|round| !round.contains(&1) && round.contains(&2)), "{all:?}");
+        let all = rounds_with(&|_, _| Some(explanation([Effect::Unmoved, Effect::Worsened], None)));
+        assert_eq!(all.len(), LEAST as usize);
+    }
+
+    #[test]
+    fn a_winner_gets_fresh_rounds_with_the_unchanged_trial_alone() {
+        let seen = std::cell::RefCell::new(Vec::new());
+        let all = rounds_with(&|_, fresh: &[Fresh]| {
+            seen.borrow_mut().push(fresh.to_vec());
+            let confirmed = if fresh.is_empty() { None } else { Some(true) };
+            Some(explanation([Effect::Cured, Effect::Open], confirmed))
+        });
+        assert_eq!(all.len(), LEAST as usize + FRESH, "a confirmed cause ends the run");
+        assert!(
+            all[LEAST as usize..].iter().flatten().all(|trial| [0, 1].contains(trial)),
+            "{all:?}"
+        );
+        // The first fresh round follows the last ordinary one, counted from 1.
+        let fresh = Fresh { arm: HELPS.to_owned(), from: LEAST as usize + 1 };
+        assert_eq!(*seen.borrow(), [vec![], vec![fresh]]);
+    }
+
+    #[test]
+    fn an_effect_that_does_not_recur_leads_back_to_ordinary_rounds() {
+        let all = rounds_with(&|_, fresh: &[Fresh]| {
+            Some(match fresh {
+                [] => explanation([Effect::Cured, Effect::Open], None),
+                _ => explanation([Effect::Open, Effect::Open], Some(false)),
+            })
+        });
+        assert_eq!(all.len(), MOST as usize + FRESH);
+        assert_eq!(all[LEAST as usize + FRESH].len(), 3, "{all:?}");
+    }
+
+    #[test]
+    fn a_refused_change_is_left_out_but_the_unchanged_trial_is_needed() {
+        let (plan, arms) = (plan(), arms());
+        let look = |_: &[Option<String>], _: &[Fresh]| None;
+        let mut rounds = Rounds::new(&plan, Length::new(Some(2)), &arms, &look);
+        let why = Failure::Host({
+            let cause = std::io::Error::other("refused");
+            assay_kernel::Error::new("write", "/sys/x".as_ref(), &cause)
+        });
+        assert!(!rounds.continue_without(RepeatId { trial: 0, repeat: 0 }, &why));
+        assert!(rounds.continue_without(RepeatId { trial: 1, repeat: 0 }, &why));
+        let manifest =
+            assay_run_folder::Run::load(&crate::replay::fault("one-cpu")).unwrap().manifest;
+        let mut trials = Vec::new();
+        while let Some(next) = rounds.next(&manifest) {
+            trials.push(next.slot.trial);
+        }
+        assert_eq!(trials, [0, 2, 2, 0]);
+        let (refused, _) = rounds.into_parts();
+        assert!(refused[1].as_ref().is_some_and(|why| why.contains("refused")), "{refused:?}");
+    }
+}

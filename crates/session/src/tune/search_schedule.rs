@@ -269,3 +269,136 @@ impl SettingPool for Settings<'_> {
         Some(self.add(both))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_intervention::Budget;
+    use assay_plan::Plan;
+    use assay_run_folder::Run;
+    use assay_study::{Study, combinations};
+    use assay_test_support::hosts::host;
+
+    use super::*;
+    use crate::load::load;
+    use crate::overrides::StudyChoice;
+    use crate::replay::fault;
+
+    fn study() -> Study {
+        let set = vec!["groups=4".to_owned()];
+        load(&StudyChoice { set, ..StudyChoice::named("io-weight") }).unwrap().study
+    }
+
+    /// Runs the schedule of a search until it ends; `refuses` tells whether the host refuses a trial.
+    /// Returns the trials in their order.
+    fn search(
+        schedule: &mut SearchSchedule<'_>,
+        refuses: &dyn Fn(&Trial) -> bool,
+    ) -> Vec<RepeatId> {
+        let recorded = Run::load(&fault("low-latency-on")).unwrap().manifest;
+        let mut manifest = Manifest { trials: Vec::new(), ..recorded.clone() };
+        let mut slots = Vec::new();
+        let empty =
+            || assay_run_folder::TrialRecord { repeats: vec![], ..recorded.trials[0].clone() };
+        manifest.trials.push(empty());
+        while let Some(NextRepeat { slot, trial }) = schedule.next(&manifest) {
+            let refused = refuses(trial);
+            if slot.trial == manifest.trials.len() {
+                manifest.trials.push(empty());
+            }
+            if refused {
+                let cause = std::io::Error::other("refused");
+                let why = assay_kernel::Error::new("write", "/sys/x".as_ref(), &cause);
+                if !schedule.continue_without(slot, &Failure::Host(why)) {
+                    break;
+                }
+                continue;
+            }
+            manifest.trials[slot.trial].repeats.push(recorded.trials[0].repeats[0].clone());
+            slots.push(slot);
+        }
+        slots
+    }
+
+    fn scope(keep: &[&str]) -> Scope {
+        Scope { keep: keep.iter().map(|name| (*name).to_owned()).collect(), also: Vec::new() }
+    }
+
+    /// Calls `check` with a search among at most `most` settings in `length_s` seconds.
+    fn with_search(
+        (scope, most, length_s): (Scope, usize, f64),
+        check: impl FnOnce(&mut SearchSchedule<'_>),
+    ) {
+        let (study, facts) = (study(), host(false));
+        let plan = |study: &Study| -> Plan { assay_plan::plan(study, &facts, 0) };
+        let factors = combinations(&study).remove(0);
+        let budget = Budget::new(length_s, 10.0, 1.5);
+        let factory = TrialFactory { study, factors, facts: &facts, budget, plan: &plan };
+        let first = factory.trial(&Setting::unchanged(), Stage::Search).unwrap();
+        check(&mut SearchSchedule::begin(factory, first, (scope, most), &|| None));
+    }
+
+    #[test]
+    fn the_unchanged_study_comes_first_and_each_setting_is_a_new_trial() {
+        with_search((scope(&[]), 4, 600.0), |schedule| {
+            let slots = search(schedule, &|_| false);
+            assert_eq!(slots[0], RepeatId { trial: 0, repeat: 0 });
+            let tried = schedule.tried();
+            assert_eq!((tried[0].name.as_str(), tried[0].search), ("unchanged", Some(0)));
+            let new: Vec<usize> = tried.iter().filter_map(|tried| tried.search).collect();
+            assert!(
+                new.len() > 4
+                    && new.iter().all(|trial| slots.iter().any(|slot| slot.trial == *trial))
+            );
+            assert!(!schedule.current().borrow().is_empty());
+        });
+    }
+
+    #[test]
+    fn settings_without_time_are_named_with_the_option_that_gives_more() {
+        with_search((scope(&[]), 1, 600.0), |schedule| {
+            search(schedule, &|_| false);
+            let left = schedule.not_tried();
+            let for_time = |one: &&NotTried| one.for_time;
+            assert!(left.iter().filter(for_time).count() > 2, "{left:?}");
+            assert!(left.iter().filter(for_time).all(|one| one.why.contains("`--for`")));
+        });
+    }
+
+    #[test]
+    fn what_is_kept_is_not_changed() {
+        with_search((scope(&["nr_requests"]), 50, 3600.0), |schedule| {
+            search(schedule, &|_| false);
+            let tried = schedule.tried();
+            assert!(tried.iter().all(|one| !one.change.contains("nr_requests")), "{tried:?}");
+            assert!(tried.iter().any(|one| one.change.contains("slice_idle")), "{tried:?}");
+        });
+    }
+
+    #[test]
+    fn a_setting_that_the_host_refuses_is_left_out_with_the_reason() {
+        with_search((scope(&[]), 4, 600.0), |schedule| {
+            let refused = |trial: &Trial| {
+                trial.factors[assay_plan::CHANGED]
+                    != assay_study::Scalar::Text("unchanged".to_owned())
+            };
+            let slots = search(schedule, &refused);
+            let [unchanged] = schedule.tried().try_into().unwrap();
+            let own = [unchanged.search, unchanged.confirmation];
+            assert!(slots.iter().all(|slot| own.contains(&Some(slot.trial))), "{slots:?}");
+            let left = schedule.not_tried();
+            assert!(
+                left.iter().any(|one| !one.for_time && one.why.contains("refused")),
+                "{left:?}"
+            );
+        });
+    }
+
+    #[test]
+    fn a_host_that_refuses_the_unchanged_study_ends_the_search() {
+        with_search((scope(&[]), 4, 600.0), |schedule| {
+            assert_eq!(search(schedule, &|_| true), []);
+            assert!(schedule.setting(Some("unchanged")).is_some());
+            assert!(schedule.setting(None).is_none());
+        });
+    }
+}
