@@ -9,7 +9,10 @@ mod compare;
 mod context;
 mod error;
 mod explain;
+mod external_data;
 mod finish_run;
+mod fleet;
+mod lab;
 mod load;
 mod look_taker;
 mod observer;
@@ -17,6 +20,7 @@ mod overrides;
 mod predict;
 mod prepare;
 mod run;
+mod run_words;
 mod tune;
 
 #[cfg(test)]
@@ -30,7 +34,12 @@ pub use compare::{
 pub use context::{Context, HostRunner, Runner};
 pub use error::Error;
 pub use explain::{CommandReader, ExplainOptions, Explained, explain};
+pub use external_data::{ExternalFiles, Numbers, Quantity, read_external};
 pub use finish_run::{REPORT, judge_run, open_run, read_run, update_index, write_report};
+pub use fleet::{
+    FleetOptions, OpenFleet, fleet_code, open_fleet, read_fleet, resubmit_fleet, submit_fleet,
+};
+pub use lab::{LabStudy, prepare_lab_study, program_in_guest, run_lab_study};
 pub use load::{Findings, Loaded, MOST_TEXT, load, reload};
 pub use look_taker::SharedLook;
 pub use observer::{CurrentSetting, Observer, RunView, Transcript};
