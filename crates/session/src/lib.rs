@@ -12,13 +12,17 @@ mod explain;
 mod external_data;
 mod finish_run;
 mod fleet;
+mod groups;
+mod host;
 mod lab;
 mod load;
 mod look_taker;
 mod observer;
 mod overrides;
+mod plan_text;
 mod predict;
 mod prepare;
+mod recording;
 mod run;
 mod run_words;
 mod tune;
@@ -39,12 +43,18 @@ pub use finish_run::{REPORT, judge_run, open_run, read_run, update_index, write_
 pub use fleet::{
     FleetOptions, OpenFleet, fleet_code, open_fleet, read_fleet, resubmit_fleet, submit_fleet,
 };
+pub use groups::{GroupOrder, check_groups, groups_document, groups_text, top_groups};
+pub use host::{check_knob_table, host_text};
 pub use lab::{LabStudy, prepare_lab_study, program_in_guest, run_lab_study};
 pub use load::{Findings, Loaded, MOST_TEXT, load, reload};
 pub use look_taker::SharedLook;
 pub use observer::{CurrentSetting, Observer, RunView, Transcript};
 pub use overrides::StudyChoice;
+pub use plan_text::{plan_document, plan_text};
 pub use predict::{CalibrationOptions, Predicted, calibrate, predict, read_score};
 pub use prepare::{Destination, RunOptions, facts_for, plan_for, prepare};
+pub use recording::{
+    RecordingOptions, conclude_recording, has_promises, prepare_recording, write_recording,
+};
 pub use run::{Ended, conclude, execute};
 pub use tune::{TuneOptions, Tuned, tune};

@@ -5,11 +5,10 @@ mod external_data;
 use std::path::PathBuf;
 
 use assay_run_folder::{Manifest, RunFolder};
-use assay_session::{judge_run, open_run, read_score, update_index};
+use assay_session::{has_promises, judge_run, open_run, read_score, update_index};
 use assay_verdict::Judgement;
 use clap::Args;
 
-use crate::command::sample::refuse_to_judge;
 use crate::exit::Code;
 use crate::observer::{Terminal, refuse};
 use crate::output;
@@ -37,8 +36,8 @@ pub(crate) fn run(arguments: &JudgeArguments) -> Code {
         Ok(opened) => opened,
         Err(error) => return refuse(&error),
     };
-    if refuse_to_judge(&run.manifest) {
-        return Code::Usage;
+    if let Err(error) = has_promises(&run.manifest) {
+        return refuse(&error);
     }
     match judge_run(&folder, &run, &mut Terminal) {
         Ok(judgement) => {

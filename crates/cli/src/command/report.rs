@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use assay_session::{REPORT, judge_run, open_run, update_index};
+use assay_session::{REPORT, judge_run, open_run, update_index, write_recording};
 
 use crate::args::ReportArguments;
-use crate::command::sample;
 use crate::exit::Code;
 use crate::observer::{Terminal, refuse};
 use crate::output;
@@ -21,7 +20,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Code {
         Err(error) => return refuse(&error),
     };
     let written = if run.manifest.recording.is_some() {
-        sample::write(&folder, &run)
+        write_recording(&folder, &run, &mut Terminal)
     } else {
         judge_run(&folder, &run, &mut Terminal).map(|_| ())
     };

@@ -6,7 +6,7 @@ use assay_cgroup::inventory::{Entry, Inventory, Rates};
 use assay_escape::line as harmless;
 use assay_facts::Available;
 
-use super::order::Order;
+use super::GroupOrder;
 
 /// The headings of the numeric columns.
 const HEADINGS: [&str; 8] =
@@ -22,10 +22,18 @@ const NUMBERS: usize = 5 + 7 + 6 + 9 + 9 + 5 + 9 + 9 + 8;
 type Row<'i> = (String, &'i Entry, &'i Rates);
 
 /// All groups in this order. `width` is that of the terminal; without one, lines are not cut.
-pub(super) fn whole(
+///
+/// ```
+/// use assay_cgroup::inventory::Inventory;
+/// use assay_session::{GroupOrder, groups_text};
+/// let empty = Inventory { taken_ns: 0, hierarchies: Vec::new(), groups: Vec::new() };
+/// assert!(groups_text(&empty, &[], GroupOrder::Path, None).starts_with("hierarchies:"));
+/// ```
+#[must_use]
+pub fn groups_text(
     inventory: &Inventory,
     rates: &[Rates],
-    order: Order,
+    order: GroupOrder,
     width: Option<usize>,
 ) -> String {
     let mut lines = vec![hierarchies(inventory)];
@@ -36,10 +44,18 @@ pub(super) fn whole(
 }
 
 /// As many groups as fit into `height` lines, below a line with their number.
-pub(super) fn top(
+///
+/// ```
+/// use assay_cgroup::inventory::Inventory;
+/// use assay_session::{GroupOrder, top_groups};
+/// let empty = Inventory { taken_ns: 0, hierarchies: Vec::new(), groups: Vec::new() };
+/// assert_eq!(top_groups(&empty, &[], GroupOrder::Cpu, None, 9)[0], "0 groups by CPU");
+/// ```
+#[must_use]
+pub fn top_groups(
     inventory: &Inventory,
     rates: &[Rates],
-    order: Order,
+    order: GroupOrder,
     width: Option<usize>,
     height: usize,
 ) -> Vec<String> {
@@ -52,12 +68,12 @@ pub(super) fn top(
     lines
 }
 
-fn rows<'i>(inventory: &'i Inventory, rates: &'i [Rates], order: Order) -> Vec<Row<'i>> {
+fn rows<'i>(inventory: &'i Inventory, rates: &'i [Rates], order: GroupOrder) -> Vec<Row<'i>> {
     let top = inventory.groups.first().map_or(0, |entry| depth(&entry.path));
     let all = inventory.groups.iter().zip(rates);
     // Group names are untrusted.
     let row = |name: &str, entry, rates| (harmless(name).into_owned(), entry, rates);
-    if order == Order::Path {
+    if order == GroupOrder::Path {
         return all.map(|(entry, rates)| row(&indented(&entry.path, top), entry, rates)).collect();
     }
     let mut rows: Vec<Row> = all.map(|(entry, rates)| row(&entry.path, entry, rates)).collect();
@@ -238,7 +254,7 @@ mod tests {
     #[test]
     fn the_tree_is_indented_and_dashes_have_reasons() {
         let rates = [rate(1.0), rate(0.5), rate(0.5)];
-        let text = whole(&inventory(), &rates, Order::Path, None);
+        let text = groups_text(&inventory(), &rates, GroupOrder::Path, None);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "hierarchies: v2 (memory)");
         assert!(lines[1].starts_with("GROUP") && lines[1].ends_with("SET"), "{text}");
@@ -251,12 +267,12 @@ mod tests {
     #[test]
     fn the_largest_come_first_and_the_rest_is_cut() {
         let rates = [rate(0.1), rate(0.2), rate(0.9)];
-        let lines = top(&inventory(), &rates, Order::Cpu, None, 4);
+        let lines = top_groups(&inventory(), &rates, GroupOrder::Cpu, None, 4);
         assert_eq!(lines[0], "3 groups by CPU, 2 shown");
         assert!(lines[2].starts_with("/a/b ") && lines[3].starts_with("/a "), "{lines:?}");
         assert_eq!(lines.len(), 4);
         // Equal and unavailable values stay in the order of the paths.
-        let lines = top(&inventory(), &rates, Order::Read, None, 9);
+        let lines = top_groups(&inventory(), &rates, GroupOrder::Read, None, 9);
         assert!(lines[2].starts_with("/ ") && lines[4].starts_with("/a/b "), "{lines:?}");
     }
 
@@ -266,10 +282,10 @@ mod tests {
         inventory.groups[2].path = "/a/".to_owned() + &"b".repeat(200);
         let rates = [rate(0.1), rate(0.2), rate(0.9)];
         for width in [20, 80, 100, 300] {
-            let lines = top(&inventory, &rates, Order::Cpu, Some(width), 9);
+            let lines = top_groups(&inventory, &rates, GroupOrder::Cpu, Some(width), 9);
             assert!(lines.iter().all(|line| line.chars().count() <= width), "{lines:#?}");
         }
-        let lines = top(&inventory, &rates, Order::Cpu, None, 9);
+        let lines = top_groups(&inventory, &rates, GroupOrder::Cpu, None, 9);
         assert!(lines[2].starts_with(&inventory.groups[2].path), "a program reads all of it");
     }
 
@@ -278,8 +294,8 @@ mod tests {
         let mut inventory = inventory();
         inventory.groups[2].path = "/a/x\u{1b}]0;owned\u{7}\u{1b}[2J".to_owned();
         let rates = [rate(0.1), rate(0.2), rate(0.9)];
-        for order in [Order::Path, Order::Cpu] {
-            let text = whole(&inventory, &rates, order, None);
+        for order in [GroupOrder::Path, GroupOrder::Cpu] {
+            let text = groups_text(&inventory, &rates, order, None);
             assert!(text.contains("x\\x1b]0;owned\\x07\\x1b[2J"), "{text}");
             assert!(text.chars().all(|sign| sign == '\n' || !sign.is_control()), "{text:?}");
         }

@@ -1,21 +1,22 @@
-//! The interface files of a host in `assay host`, and their comparison with the knob table.
+//! The interface files of a host, and their comparison with the knob table.
 
 use std::collections::BTreeMap;
 
 use assay_cgroup::{KnobsCheck, check_knobs};
 use assay_facts::{Available, HostFacts};
-use assay_host::{Ledger, kernel, state_dir};
-use assay_kernel::Root;
+use assay_host::{Ledger, kernel};
 use assay_knob::{Evidence, KnobFact, Version};
 
-use crate::exit::Code;
-use crate::output;
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::Error;
 
 /// The column at which names begin.
 const INDENT: usize = 18;
 
 /// Files by controller and hierarchy: present ones, then absent ones grouped by reason.
-pub(super) fn text(knobs: &[KnobFact]) -> String {
+pub(super) fn text(knobs: &[KnobFact], width: usize) -> String {
+    let width = width.max(INDENT + 40);
     let here = knobs.iter().filter(|fact| fact.state.value().is_some()).count();
     let mut lines = vec![format!(
         "knobs: {here} interface files present, {} absent (all: docs/reference/knobs.md)",
@@ -31,7 +32,7 @@ pub(super) fn text(knobs: &[KnobFact]) -> String {
                 .map(|(fact, known)| marked(&fact.name, *known))
                 .collect();
             if !names.is_empty() {
-                wrap(&mut lines, title, label, &names);
+                wrap(&mut lines, width, title, label, &names);
                 title = "";
             }
         }
@@ -44,7 +45,7 @@ pub(super) fn text(knobs: &[KnobFact]) -> String {
         for (why, names) in absent {
             let mut words = names;
             words.push(format!("({why})"));
-            wrap(&mut lines, title, "--", &words);
+            wrap(&mut lines, width, title, "--", &words);
             title = "";
         }
     }
@@ -70,8 +71,7 @@ fn controllers(knobs: &[KnobFact]) -> Vec<&'static str> {
     controllers
 }
 
-fn wrap(lines: &mut Vec<String>, title: &str, label: &str, words: &[String]) {
-    let width = output::width().max(INDENT + 40);
+fn wrap(lines: &mut Vec<String>, width: usize, title: &str, label: &str, words: &[String]) {
     let mut line = format!("  {title:<11} {label}  ");
     let mut is_empty = true;
     for word in words {
@@ -89,61 +89,33 @@ fn wrap(lines: &mut Vec<String>, title: &str, label: &str, words: &[String]) {
     lines.push(line);
 }
 
-/// Compares the table with a new group in every hierarchy and prints the differences.
-pub(super) fn check(facts: &HostFacts, json: bool) -> Code {
+/// Compares the knob table with a new group in every hierarchy; the groups are removed again.
+///
+/// ```no_run
+/// use assay_session::{Context, check_knob_table};
+/// let context = Context::of_this_host(Vec::new());
+/// let facts = assay_host::gather(&context.root)?;
+/// assert!(check_knob_table(&context, &facts)?.differences.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The caller is not root, a group cannot be made, or the host could not be restored.
+pub fn check_knob_table(context: &Context, facts: &HostFacts) -> Result<KnobsCheck, Error> {
     if facts.effective_user != 0 {
-        output::error(&"making a group in every hierarchy needs root\n  hint: run it with sudo");
-        return Code::Host;
-    }
-    let root = Root::real();
-    let run_id = format!("knobs-{}", std::process::id());
-    let mut ledger = match Ledger::begin(&state_dir(), &run_id) {
-        Ok(ledger) => ledger,
-        Err(error) => {
-            output::error(&error);
-            return Code::Host;
-        }
-    };
-    let check =
-        check_knobs(&root, &mut ledger, facts, &kernel(&root, facts), &format!("assay-{run_id}"));
-    let mut errors = ledger.restore(&root);
-    errors.extend(ledger.finish().err());
-    if let Some(error) = errors.first() {
-        output::error(error);
-        return Code::RestoreIncomplete;
-    }
-    match check {
-        Ok(check) => print_check(facts, &check, json),
-        Err(error) => {
-            output::error(&error);
-            Code::Host
-        }
-    }
-}
-
-fn print_check(facts: &HostFacts, check: &KnobsCheck, json: bool) -> Code {
-    if json {
-        let document = serde_json::json!({
-            "schema": 1, "kernel": facts.kernel, "layout": facts.cgroup.layout, "check": check,
-        });
-        output::data(&format!("{document:#}"));
-    } else {
-        for difference in &check.differences {
-            output::data(&format!("differs: {difference}"));
-        }
-        for (name, why) in check.absent.iter().chain(&check.left_out).chain(&check.not_looked_at) {
-            output::data(&format!("{name}: {why}"));
-        }
-        output::data(&format!(
-            "{} interface files compared on Linux {}, {} differ from the table",
-            check.compared,
-            facts.kernel,
-            check.differences.len()
+        return Err(Error::host(
+            "making a group in every hierarchy needs root\n  hint: run it with sudo",
         ));
     }
-    match (check.compared, check.differences.is_empty()) {
-        (0, _) => Code::Host,
-        (_, true) => Code::Kept,
-        (_, false) => Code::Broken,
+    let root = &context.root;
+    let run_id = format!("knobs-{}", std::process::id());
+    let mut ledger = Ledger::begin(&context.state_dir, &run_id).map_err(Error::host)?;
+    let name = format!("assay-{run_id}");
+    let check = check_knobs(root, &mut ledger, facts, &kernel(root, facts), &name);
+    let mut errors = ledger.restore(root);
+    errors.extend(ledger.finish().err());
+    if let Some(error) = errors.first() {
+        return Err(Error { code: Code::RestoreIncomplete, ..Error::host(error) });
     }
+    check.map_err(Error::host)
 }
