@@ -31,6 +31,7 @@ check:
 	@scripts/setup build
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test --doc -p assay-session
 	@scripts/check-static
 
 # Known advisories, licences and sources of all crates, hashes of vendored files (docs/supply-chain.md).

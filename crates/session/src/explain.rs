@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
     use crate::observer::Transcript;
-    use crate::replay::{as_recorded_now, context, fault};
+    use crate::replay_tests::{as_recorded_now, context, fault};
 
     fn options(out: &Path, only: &[&str]) -> ExplainOptions {
         ExplainOptions {

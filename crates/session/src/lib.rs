@@ -28,7 +28,7 @@ mod run_words;
 mod tune;
 
 #[cfg(test)]
-mod replay;
+mod replay_tests;
 
 pub use code::Code;
 pub use compare::{

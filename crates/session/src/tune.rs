@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use crate::load::load;
     use crate::observer::Transcript;
-    use crate::replay::{as_recorded_now, context, fault};
+    use crate::replay_tests::{as_recorded_now, context, fault};
 
     /// A study with one trial on a disk with BFQ.
     fn choice(values: &str) -> StudyChoice {

@@ -305,7 +305,7 @@ mod tests {
     use crate::code::Code;
     use crate::overrides::StudyChoice;
     use crate::prepare::Destination;
-    use crate::replay::fault;
+    use crate::replay_tests::fault;
 
     fn target(name: &str) -> Target {
         let run = Run::load(&fault(name)).unwrap();

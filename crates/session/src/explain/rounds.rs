@@ -252,7 +252,7 @@ mod tests {
     fn rounds_with(look: Look<'_>) -> Vec<Vec<usize>> {
         let (plan, arms) = (plan(), arms());
         let manifest =
-            assay_run_folder::Run::load(&crate::replay::fault("one-cpu")).unwrap().manifest;
+            assay_run_folder::Run::load(&crate::replay_tests::fault("one-cpu")).unwrap().manifest;
         let mut rounds = Rounds::new(&plan, Length::new(None), &arms, look);
         let mut all: Vec<Vec<usize>> = Vec::new();
         while let Some(next) = rounds.next(&manifest) {
@@ -329,7 +329,7 @@ mod tests {
         assert!(!rounds.continue_without(RepeatId { trial: 0, repeat: 0 }, &why));
         assert!(rounds.continue_without(RepeatId { trial: 1, repeat: 0 }, &why));
         let manifest =
-            assay_run_folder::Run::load(&crate::replay::fault("one-cpu")).unwrap().manifest;
+            assay_run_folder::Run::load(&crate::replay_tests::fault("one-cpu")).unwrap().manifest;
         let mut trials = Vec::new();
         while let Some(next) = rounds.next(&manifest) {
             trials.push(next.slot.trial);

@@ -281,7 +281,7 @@ mod tests {
     use super::*;
     use crate::load::load;
     use crate::overrides::StudyChoice;
-    use crate::replay::fault;
+    use crate::replay_tests::fault;
 
     fn study() -> Study {
         let set = vec!["groups=4".to_owned()];
