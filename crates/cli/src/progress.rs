@@ -2,7 +2,6 @@
 //! phase and trial.
 
 mod line;
-mod pace;
 mod screen;
 mod search;
 
@@ -13,11 +12,10 @@ use assay_plan::{Plan, RepeatId};
 use assay_report::{Clock, InterimResult, Live, Position, Style, trial_line};
 use assay_run_folder::{Manifest, RunFolder, StopRecord, read_tables};
 use assay_runner::Observer;
-use assay_session::SharedLook;
+use assay_session::{Pace, SharedLook};
 use assay_verdict::TrialJudgement;
 
 use crate::output;
-use pace::Pace;
 use screen::Screen;
 
 pub(crate) use line::{Line, bar};

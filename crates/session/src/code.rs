@@ -51,10 +51,12 @@ impl Code {
 
     /// The code of a judged run; one without promises counts as kept.
     ///
-    /// ```
-    /// use assay_session::Code;
-    /// let code = |judgement: &assay_verdict::Judgement| Code::from_judgement(judgement);
-    /// # let _ = code;
+    /// ```no_run
+    /// use assay_session::{Code, Transcript, open_run};
+    /// let (_, run) = open_run("runs/one".as_ref(), &mut Transcript::default())?;
+    /// let judgement = assay_judge::judge(&run.manifest, &run.samples);
+    /// assert_eq!(Code::from_judgement(&judgement), Code::Kept);
+    /// # Ok::<(), assay_session::Error>(())
     /// ```
     #[must_use]
     pub fn from_judgement(judgement: &Judgement) -> Self {

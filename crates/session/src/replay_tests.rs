@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use assay_facts::Available;
-use assay_plan::RepeatId;
+use assay_plan::{Plan, RepeatId, Trial};
 use assay_run_folder::{Manifest, RepeatRecord, Run, RunFolder, StudyChoiceRecord, TrialRecord};
-use assay_runner::{Failure, Finished, Request, Schedule, StopRule};
+use assay_runner::{Failure, Finished, NextRepeat, Request, Schedule, StopRule};
 use assay_test_support::hosts::host;
 use tempfile::TempDir;
 
@@ -89,15 +89,18 @@ impl Runner for Replay {
             trials: Vec::new(),
             ..recorded.clone()
         };
-        let trial = || TrialRecord { repeats: Vec::new(), ..recorded.trials[0].clone() };
-        manifest.trials.extend(request.plan.trials.iter().map(|_| trial()));
+        manifest.trials.extend(request.plan.trials.iter().map(|trial| planned(&recorded, trial)));
         request.folder.write_manifest(&manifest)?;
-        let schedule = schedule.expect("only schedules are replayed");
+        let mut in_order = InOrder { plan: &request.plan, done: 0 };
+        let schedule: &mut dyn Schedule = match schedule {
+            Some(schedule) => schedule,
+            None => &mut in_order,
+        };
         while let Some(next) = schedule.next(&manifest) {
             let slot = next.slot;
             self.replayed.borrow_mut().push(slot);
             if slot.trial == manifest.trials.len() {
-                manifest.trials.push(trial());
+                manifest.trials.push(planned(&recorded, next.trial));
             }
             let repeat = self.repeat(request, &recorded.trials[0].repeats[0], slot);
             manifest.trials[slot.trial].repeats.push(repeat);
@@ -108,6 +111,27 @@ impl Runner for Replay {
 
     fn footprint(&self, _: &[String]) -> Result<u64, String> {
         Err("a replay starts no generators".to_owned())
+    }
+}
+
+/// The recorded trial with the factors of a planned one.
+fn planned(recorded: &Manifest, trial: &Trial) -> TrialRecord {
+    let factors = trial.factors.iter();
+    let factors = factors.map(|(name, value)| (name.clone(), serde_json::to_value(value).unwrap()));
+    TrialRecord { factors: factors.collect(), repeats: Vec::new(), ..recorded.trials[0].clone() }
+}
+
+/// The repeats of a plan in order.
+struct InOrder<'p> {
+    plan: &'p Plan,
+    done: usize,
+}
+
+impl Schedule for InOrder<'_> {
+    fn next(&mut self, _: &Manifest) -> Option<NextRepeat<'_>> {
+        let slot = *self.plan.slots.get(self.done)?;
+        self.done += 1;
+        Some(NextRepeat { slot, trial: &self.plan.trials[slot.trial] })
     }
 }
 

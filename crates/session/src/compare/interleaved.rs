@@ -138,7 +138,12 @@ pub fn compare_interleaved(
 
 #[cfg(test)]
 mod tests {
+    use assay_verdict::Equivalence;
+
     use super::*;
+    use crate::explain::{ExplainOptions, explain};
+    use crate::observer::Transcript;
+    use crate::replay_tests::{as_recorded_now, context};
 
     #[test]
     fn the_factor_set_twice_is_compared() {
@@ -174,5 +179,39 @@ mod tests {
         let choice = what.choice();
         assert_eq!(choice.set, ["x=1,2", "groups=4"]);
         assert_eq!((choice.order, choice.repeats), (Some(Order::Interleaved), Some(4)));
+    }
+
+    /// Both sides replay the same data. A run of both sides has no command line of `assay run`, but what
+    /// it records is enough to explain it.
+    #[test]
+    fn sides_alternate_and_their_run_can_be_explained() {
+        let temp = tempfile::tempdir().unwrap();
+        let recorded = as_recorded_now("one-cpu", &temp);
+        let (context, replayed) = context(&recorded, &temp);
+        let to = |name: &str| Destination {
+            out: Some(temp.path().join(name)),
+            trust: assay_files::Trust::Checked,
+        };
+        let set = ["groups=4", "groups=8"].map(str::to_owned);
+        let what = Interleaved {
+            choice: StudyChoice { repeats: Some(2), ..StudyChoice::named("io-weight") },
+            sides: Sides::parse(&set).unwrap(),
+            destination: to("run"),
+        };
+        let mut observer = Transcript::default();
+        let compared = compare_interleaved(&context, &what, &Terms::default(), &mut observer);
+        assert_ne!(compared.unwrap().verdict, Equivalence::Different);
+        let order: Vec<usize> = replayed.borrow().iter().map(|slot| slot.trial).collect();
+        assert_eq!(order, [0, 1, 1, 0]);
+        let options = ExplainOptions {
+            at_most: None,
+            rounds: Some(2),
+            only: Vec::new(),
+            destination: to("explained"),
+            trust_run: true,
+        };
+        let run = temp.path().join("run");
+        let explained = explain(&context, &run, &options, &|_| None, &mut observer).unwrap();
+        assert_eq!(explained.explanation.study, "io-weight");
     }
 }

@@ -6,8 +6,20 @@ use assay_plan::{Plan, RepeatId};
 use assay_report::Position;
 
 /// The repeats of a run in order, and the time that the ended ones took.
+///
+/// ```
+/// use assay_session::{Context, Pace, StudyChoice, facts_for, load, plan_for};
+/// let context = Context::of_this_host(Vec::new());
+/// let study = load(&StudyChoice::named("io-weight"))?.study;
+/// let plan = plan_for(&context, &study, &facts_for(&context, &study)?, 1);
+/// let pace = Pace::from_plan(&plan);
+/// for slot in plan.slots.first() {
+///     assert_eq!(pace.number(*slot), (1, plan.slots.len()));
+/// }
+/// # Ok::<(), assay_session::Error>(())
+/// ```
 #[derive(Debug)]
-pub(super) struct Pace {
+pub struct Pace {
     slots: Vec<RepeatId>,
     at_most: Vec<Duration>,
     ended: Vec<RepeatId>,
@@ -17,7 +29,14 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn from_plan(plan: &Plan) -> Self {
+    /// The repeats of a plan, none of which has ended.
+    ///
+    /// ```
+    /// let plan = assay_plan::interleave(Vec::new(), 1);
+    /// let pace = assay_session::Pace::from_plan(&plan);
+    /// ```
+    #[must_use]
+    pub fn from_plan(plan: &Plan) -> Self {
         let at_most = plan.trials.iter().map(|trial| trial.at_most).collect();
         Self::new(plan.slots.clone(), at_most)
     }
@@ -27,18 +46,41 @@ impl Pace {
     }
 
     /// Notes the start of a repeat.
-    pub(super) fn begin(&mut self) {
+    ///
+    /// ```
+    /// # fn example(pace: &mut assay_session::Pace, slot: assay_plan::RepeatId) {
+    /// use std::time::Duration;
+    /// pace.begin();
+    /// pace.end(slot, Duration::from_secs(10));
+    /// # }
+    /// ```
+    pub fn begin(&mut self) {
         self.began = Instant::now();
     }
 
     /// Notes the end of a repeat with a window of this length.
-    pub(super) fn end(&mut self, slot: RepeatId, window: Duration) {
+    ///
+    /// ```
+    /// # fn example(pace: &mut assay_session::Pace, slot: assay_plan::RepeatId) {
+    /// use std::time::Duration;
+    /// pace.end(slot, Duration::from_secs(10));
+    /// # }
+    /// ```
+    pub fn end(&mut self, slot: RepeatId, window: Duration) {
         self.ended.push(slot);
         self.overhead += self.began.elapsed().saturating_sub(window);
     }
 
     /// The number of the repeat in the run, from 1, and the number of all.
-    pub(super) fn number(&self, slot: RepeatId) -> (usize, usize) {
+    ///
+    /// ```
+    /// # fn example(pace: &mut assay_session::Pace, slot: assay_plan::RepeatId) {
+    /// let (number, all) = pace.number(slot);
+    /// assert!(number <= all);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn number(&self, slot: RepeatId) -> (usize, usize) {
         (self.index(slot) + 1, self.slots.len())
     }
 
@@ -47,7 +89,14 @@ impl Pace {
     }
 
     /// The trial and repeat of the slot, from 1.
-    pub(super) fn position(&self, slot: RepeatId) -> Position {
+    ///
+    /// ```
+    /// # fn example(pace: &mut assay_session::Pace, slot: assay_plan::RepeatId) {
+    /// assert!(pace.position(slot).trial >= 1);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn position(&self, slot: RepeatId) -> Position {
         let repeats = self.slots.iter().filter(|other| other.trial == slot.trial).count();
         Position {
             trial: slot.trial + 1,
@@ -58,7 +107,14 @@ impl Pace {
     }
 
     /// Whether all repeats of this slot's trial have ended.
-    pub(super) fn was_last(&self, slot: RepeatId) -> bool {
+    ///
+    /// ```
+    /// # fn example(pace: &mut assay_session::Pace, slot: assay_plan::RepeatId) {
+    /// assert!(!pace.was_last(slot));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn was_last(&self, slot: RepeatId) -> bool {
         self.slots
             .iter()
             .filter(|other| other.trial == slot.trial)
@@ -67,7 +123,15 @@ impl Pace {
 
     /// Remaining time when `elapsed` of this repeat's window has passed: the windows at their
     /// longest, and the average overhead of the repeats so far.
-    pub(super) fn remaining(&self, slot: RepeatId, elapsed: Duration) -> Duration {
+    ///
+    /// ```
+    /// # fn example(pace: &mut assay_session::Pace, slot: assay_plan::RepeatId) {
+    /// use std::time::Duration;
+    /// assert!(pace.remaining(slot, Duration::ZERO) > Duration::ZERO);
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn remaining(&self, slot: RepeatId, elapsed: Duration) -> Duration {
         let after = &self.slots[(self.index(slot) + 1).min(self.slots.len())..];
         let windows: Duration = after.iter().map(|slot| self.at_most[slot.trial]).sum();
         let overhead = match u32::try_from(self.ended.len()) {
