@@ -57,7 +57,7 @@ impl Runner for HostRunner {
 pub struct Context {
     /// The kernel's files.
     pub root: Root,
-    /// The machine, if it is known already; otherwise it is read below `root`.
+    /// The machine with its programs, if known already; otherwise it is read below `root` for each study.
     pub facts: Option<HostFacts>,
     /// Folder of ledgers and calibrations.
     pub state_dir: PathBuf,

@@ -6,9 +6,11 @@
 
 mod code;
 mod compare;
+mod conform;
 mod context;
 mod error;
 mod explain;
+mod exporting;
 mod external_data;
 mod finish_run;
 mod fleet;
@@ -36,9 +38,13 @@ pub use compare::{
     Interleaved, Sides, compare, compare_interleaved, compare_levels_of, compare_with_baseline,
     newest_run,
 };
+pub use conform::{conform_code, prepare_conform, read_conform};
 pub use context::{Context, HostRunner, Runner};
 pub use error::Error;
 pub use explain::{CommandReader, ExplainOptions, Explained, explain};
+pub use exporting::{
+    DocumentFormat, LiveExport, export_document, follow_lines, follow_metrics, runs_in, write_error,
+};
 pub use external_data::{ExternalFiles, Numbers, Quantity, read_external};
 pub use finish_run::{REPORT, judge_run, open_run, read_run, update_index, write_report};
 pub use fleet::{

@@ -6,7 +6,7 @@ use assay_session::{Ended, RunOptions, conclude, execute, prepare, update_index}
 use crate::args::RunArguments;
 use crate::command::check::check;
 use crate::command::compare;
-use crate::command::export::LiveExport;
+use crate::command::export::{finish_live, start_live};
 use crate::command::judge::show;
 use crate::exit::Code;
 use crate::observer::{Terminal, load, refuse, this_host};
@@ -32,10 +32,10 @@ fn carry_out(arguments: &RunArguments) -> Result<Code, Code> {
     let request =
         prepare(&context, loaded, &options, &mut Terminal).map_err(|error| refuse(&error))?;
     let live = arguments.live_jsonl.as_deref();
-    let live = live.map(|out| LiveExport::start(&request.folder, out)).transpose()?;
+    let live = live.map(|out| start_live(&request.folder, out)).transpose()?;
     let finished = execute(&context, &request, &mut Terminal);
     if let Some(live) = live {
-        live.finish();
+        finish_live(live);
     }
     let finished = finished.map_err(|error| refuse(&error))?;
     let ended = conclude(&request, &finished, &mut Terminal);
