@@ -83,6 +83,28 @@ impl Code {
         }
     }
 
+    /// The worse of two results of one command (docs/cli.md): broken, not comparable, undecided, kept.
+    /// Whatever else a code may say comes before these.
+    ///
+    /// ```
+    /// use assay_session::Code;
+    /// assert_eq!(Code::Broken.worse(Code::Undecided), Code::Broken);
+    /// ```
+    #[must_use]
+    pub fn worse(self, other: Self) -> Self {
+        let rank = |code: &Self| match code {
+            Self::Kept => 0,
+            Self::Undecided => 1,
+            Self::Usage => 2,
+            Self::Broken => 3,
+            Self::Workload => 4,
+            Self::Host => 5,
+            Self::Interrupted => 6,
+            Self::RestoreIncomplete => 7,
+        };
+        std::cmp::max_by_key(self, other, rank)
+    }
+
     /// The code of a run; `verdict`, the code of its verdict, has the lowest precedence.
     pub(crate) fn of_run(finished: &Finished, verdict: Option<Self>) -> Self {
         if !finished.not_restored.is_empty() {
@@ -110,5 +132,20 @@ impl Code {
 impl From<Code> for ExitCode {
     fn from(code: Code) -> Self {
         Self::from(code as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_promise_is_not_hidden_by_an_undecided_comparison() {
+        assert_eq!(Code::Broken.worse(Code::Undecided), Code::Broken);
+        assert_eq!(Code::Undecided.worse(Code::Broken), Code::Broken);
+        assert_eq!(Code::Broken.worse(Code::Usage), Code::Broken);
+        assert_eq!(Code::Kept.worse(Code::Usage), Code::Usage);
+        assert_eq!(Code::Undecided.worse(Code::Kept), Code::Undecided);
+        assert_eq!(Code::Kept.worse(Code::Kept), Code::Kept);
     }
 }

@@ -40,14 +40,15 @@ pub fn compare(
     Ok(between((a, &run_a), (b, &run_b), terms))
 }
 
-/// Compares a run that has just ended with a baseline. The run is read from the open folder that it was
-/// written to, even if its path has changed.
+/// Compares the run of an open folder with a baseline; its path may have changed since it was opened.
 ///
 /// ```no_run
 /// # fn example(run: &assay_run_folder::RunFolder) -> Result<(), assay_session::Error> {
+/// use assay_compare::Terms;
 /// use assay_session::{Transcript, compare_with_baseline};
+/// let terms = Terms { baseline: true, ..Terms::default() };
 /// let mut observer = Transcript::default();
-/// let comparison = compare_with_baseline("runs/good".as_ref(), run, &mut observer)?;
+/// let comparison = compare_with_baseline("runs/good".as_ref(), run, &terms, &mut observer)?;
 /// println!("{:?}", comparison.verdict);
 /// # Ok(())
 /// # }
@@ -58,12 +59,12 @@ pub fn compare(
 pub fn compare_with_baseline(
     baseline: &Path,
     run: &RunFolder,
+    terms: &Terms,
     observer: &mut dyn Observer,
 ) -> Result<RunComparison, Error> {
-    let terms = Terms { baseline: true, ..Terms::default() };
     let (_, baseline_run) = open_run(baseline, observer)?;
     let new_run = read_run(run, observer)?;
-    Ok(between((baseline, &baseline_run), (run.path(), &new_run), &terms))
+    Ok(between((baseline, &baseline_run), (run.path(), &new_run), terms))
 }
 
 /// Compares two levels of a factor of one run; `levels` names them if the factor has more.

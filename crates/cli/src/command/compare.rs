@@ -75,7 +75,7 @@ fn carry_out(arguments: &CompareArguments) -> Result<Code, Code> {
         (Some(baseline), _, [run]) => compare(baseline, run, &baseline_terms, observer),
         (Some(baseline), _, []) => {
             let run = newest(baseline)?;
-            compare(baseline, &run, &baseline_terms, observer)
+            compare_with_baseline(baseline, &run, &baseline_terms, observer)
         }
         (None, Some(over), [run]) => {
             let (factor, named) = levels(over);
@@ -93,9 +93,10 @@ fn carry_out(arguments: &CompareArguments) -> Result<Code, Code> {
 }
 
 /// The run to compare if none is named.
-fn newest(baseline: &Path) -> Result<PathBuf, Code> {
+fn newest(baseline: &Path) -> Result<RunFolder, Code> {
     let run = newest_run(Path::new("runs"), baseline).map_err(|error| refuse(&error))?;
-    output::message(&format!("comparing {} with {}", run.display(), baseline.display()));
+    let (path, baseline) = (run.path().display(), baseline.display());
+    output::message(&format!("comparing {path} with {baseline}"));
     Ok(run)
 }
 
@@ -119,18 +120,19 @@ impl How {
 }
 
 /// Compares a run that has just ended with a baseline, prints the result to stderr, and returns the exit
-/// code: a regression takes precedence over the code of the run.
+/// code: the worse of the run's and the comparison's.
 pub(crate) fn after_run(baseline: &Path, run: &RunFolder, code_of_run: Code) -> Code {
-    let comparison = match compare_with_baseline(baseline, run, &mut Terminal) {
-        Ok(comparison) => comparison,
-        Err(error) => return refuse(&error),
+    let terms = Terms { baseline: true, ..Terms::default() };
+    let code = match compare_with_baseline(baseline, run, &terms, &mut Terminal) {
+        Ok(comparison) => {
+            let width = output::width();
+            let text = |color| assay_report::comparison_text(&comparison, width, color);
+            output::message_painted(text);
+            Code::from_equivalence(comparison.verdict)
+        }
+        Err(error) => refuse(&error),
     };
-    let width = output::width();
-    output::message_painted(|color| assay_report::comparison_text(&comparison, width, color));
-    match (Code::from_equivalence(comparison.verdict), code_of_run) {
-        (Code::Kept, run) => run,
-        (comparison, _) => comparison,
-    }
+    code_of_run.worse(code)
 }
 
 /// Shows a comparison, writes its page if requested, and returns the exit code.

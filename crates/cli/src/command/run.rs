@@ -1,7 +1,7 @@
 //! `assay run`
 
 use assay_runner::Request;
-use assay_session::{Ended, RunOptions, conclude, execute, prepare, update_index};
+use assay_session::{Ended, RunOptions, conclude, execute, open_run, prepare, update_index};
 
 use crate::args::RunArguments;
 use crate::command::check::check;
@@ -22,6 +22,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Code {
 }
 
 fn carry_out(arguments: &RunArguments) -> Result<Code, Code> {
+    if let Some(baseline) = &arguments.baseline {
+        // A baseline that cannot be read is refused before it costs a run.
+        open_run(baseline, &mut Terminal).map_err(|error| refuse(&error))?;
+    }
     let context = this_host();
     let loaded = load(&arguments.study.choice(), arguments.json)?;
     let options = RunOptions {

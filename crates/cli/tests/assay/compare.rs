@@ -141,6 +141,7 @@ fn wrong_usage_is_refused_with_a_hint() {
         (&["compare", "a", "b", "--within", "0 %"], "a margin must be above 0 %"),
         (&["compare", "--baseline", "nothing", "here"], "holds no manifest.json"),
         (&["compare", "--baseline", "nothing"], "there is no folder `runs/`"),
+        (&["run", "io-weight", "--baseline", "nothing"], "holds no manifest.json"),
         (&["export"], "required"),
         (&["export", "nothing"], "holds no manifest.json"),
         (&["report"], "required"),

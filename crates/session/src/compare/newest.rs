@@ -1,13 +1,13 @@
 //! The run to compare with a baseline if none is named.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use assay_run_folder::summaries;
+use assay_run_folder::{RunFolder, summaries};
 
 use super::usage;
 use crate::error::Error;
 
-/// The newest run in a folder of runs other than the baseline.
+/// The newest run in a folder of runs other than the baseline, open.
 ///
 /// ```
 /// use assay_session::{Code, newest_run};
@@ -17,7 +17,7 @@ use crate::error::Error;
 ///
 /// # Errors
 /// The folder cannot be read, or holds no other run.
-pub fn newest_run(runs: &Path, baseline: &Path) -> Result<PathBuf, Error> {
+pub fn newest_run(runs: &Path, baseline: &Path) -> Result<RunFolder, Error> {
     let baseline_path = baseline.canonicalize().ok();
     let shown = runs.display();
     let recorded = summaries(runs).map_err(|error| {
@@ -34,7 +34,25 @@ pub fn newest_run(runs: &Path, baseline: &Path) -> Result<PathBuf, Error> {
         .map(|(run, summary)| (summary.started_at, run))
         .filter(|(started_at, _)| !started_at.is_empty())
         .max();
-    newest
-        .map(|(_, run)| run)
-        .ok_or_else(|| usage(format!("`{shown}/` holds no run other than the baseline")))
+    let (_, run) =
+        newest.ok_or_else(|| usage(format!("`{shown}/` holds no run other than the baseline")))?;
+    RunFolder::open(&run).map_err(Error::usage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay_tests::as_recorded_now;
+
+    #[test]
+    fn the_baseline_itself_is_not_the_newest_run() {
+        let temp = tempfile::tempdir().unwrap();
+        let runs = ["one-cpu", "wrong-level"].map(|name| as_recorded_now(name, &temp));
+        for (baseline, other) in [(&runs[0], &runs[1]), (&runs[1], &runs[0])] {
+            assert_eq!(newest_run(temp.path(), baseline).unwrap().path(), other);
+        }
+        std::fs::remove_dir_all(&runs[1]).unwrap();
+        let error = newest_run(temp.path(), &runs[0]).unwrap_err();
+        assert!(error.to_string().contains("holds no run other than the baseline"), "{error}");
+    }
 }
