@@ -181,6 +181,7 @@ mod tests {
             question: None,
             study_text: String::new(),
             command: Vec::new(),
+            study_choice: None,
             started_at: "2026-01-01T00:00:00Z".to_owned(),
             seed: 1,
             host: assay_host::gather(&Root::real()).unwrap(),

@@ -1,9 +1,10 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_files::Trust;
+use assay_session::{Destination, StudyChoice};
 use assay_study::{DiskOverride, Stop};
 use clap::{Args, Parser, Subcommand};
 
@@ -116,6 +117,14 @@ pub(crate) struct StudyArguments {
     pub(crate) seed: u64,
 }
 
+impl StudyArguments {
+    pub(crate) fn choice(&self) -> StudyChoice {
+        // Name every field, so that a new one is not forgotten here.
+        let Self { study, set, repeats, at_most, stop, disk, scheduler, seed } = self.clone();
+        StudyChoice { study, set, repeats, at_most, stop, disk, scheduler, order: None, seed }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     #[command(flatten)]
@@ -158,6 +167,11 @@ pub(crate) struct TrustArguments {
 impl TrustArguments {
     pub(crate) fn trust(self) -> Trust {
         if self.trust_folder { Trust::UserConfirmed } else { Trust::Checked }
+    }
+
+    /// Where to write: the run folder of `--out`, or a default one.
+    pub(crate) fn destination(self, out: Option<&Path>) -> Destination {
+        Destination { out: out.map(Path::to_owned), trust: self.trust() }
     }
 }
 
@@ -204,7 +218,7 @@ fn stop(text: &str) -> Result<Stop, String> {
     }
 }
 
-fn disk(text: &str) -> Result<DiskOverride, String> {
+pub(crate) fn disk(text: &str) -> Result<DiskOverride, String> {
     text.parse()
 }
 

@@ -1,72 +1,10 @@
-//! Exit codes: a contract with scripts (docs/cli.md).
+//! What the exit codes mean, for the manual pages (docs/cli.md).
 
-use std::process::ExitCode;
+pub(crate) use assay_session::Code;
 
-use assay_verdict::{Judgement, Verdict};
-
-/// How the program ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Code {
-    /// Every promise kept, or the command succeeded.
-    Kept = 0,
-    /// A promise broken.
-    Broken = 1,
-    /// Wrong usage or study file.
-    Usage = 2,
-    /// Undecided or void.
-    Undecided = 3,
-    /// The host cannot do it.
-    Host = 4,
-    /// A workload failed.
-    Workload = 5,
-    /// The host could not be restored entirely.
-    RestoreIncomplete = 6,
-    /// Interrupted by the user, and restored.
-    Interrupted = 130,
-}
-
-impl Code {
-    pub(crate) const fn from_verdict(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Kept => Self::Kept,
-            Verdict::Broken => Self::Broken,
-            Verdict::Undecided | Verdict::Void => Self::Undecided,
-        }
-    }
-
-    /// A run without promises counts as kept.
-    pub(crate) fn from_judgement(judgement: &Judgement) -> Self {
-        match judgement.promises_nothing() {
-            true => Self::Kept,
-            false => Self::from_verdict(judgement.verdict),
-        }
-    }
-
-    /// The worse of two results of one command (docs/cli.md): broken, not comparable, undecided,
-    /// kept. Whatever else a code may say comes before these.
-    pub(crate) fn worse(self, other: Self) -> Self {
-        let rank = |code: &Self| match code {
-            Self::Kept => 0,
-            Self::Undecided => 1,
-            Self::Usage => 2,
-            Self::Broken => 3,
-            Self::Workload => 4,
-            Self::Host => 5,
-            Self::Interrupted => 6,
-            Self::RestoreIncomplete => 7,
-        };
-        std::cmp::max_by_key(self, other, rank)
-    }
-
-    pub(crate) fn from_clap(error: &clap::Error) -> Self {
-        if error.use_stderr() { Self::Usage } else { Self::Kept }
-    }
-}
-
-impl From<Code> for ExitCode {
-    fn from(code: Code) -> Self {
-        Self::from(code as u8)
-    }
+/// The exit code of a command line that clap refused or answered.
+pub(crate) fn code_of_clap(error: &clap::Error) -> Code {
+    if error.use_stderr() { Code::Usage } else { Code::Kept }
 }
 
 /// Every code with its meaning for the manual pages.
@@ -123,6 +61,8 @@ pub(crate) fn note_of(command: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use assay_verdict::Verdict;
+
     use super::*;
 
     #[test]
@@ -152,16 +92,6 @@ mod tests {
         }
         let (_, undecided) = MEANINGS[3];
         assert!(row("cli.md", Code::Undecided).contains(undecided));
-    }
-
-    #[test]
-    fn a_broken_promise_is_not_hidden_by_an_undecided_comparison() {
-        assert_eq!(Code::Broken.worse(Code::Undecided), Code::Broken);
-        assert_eq!(Code::Undecided.worse(Code::Broken), Code::Broken);
-        assert_eq!(Code::Broken.worse(Code::Usage), Code::Broken);
-        assert_eq!(Code::Kept.worse(Code::Usage), Code::Usage);
-        assert_eq!(Code::Undecided.worse(Code::Kept), Code::Undecided);
-        assert_eq!(Code::Kept.worse(Code::Kept), Code::Kept);
     }
 
     #[test]

@@ -4,11 +4,9 @@ mod args;
 mod command;
 mod destination;
 mod exit;
-mod finish_run;
-mod load;
+mod observer;
 mod output;
 mod progress;
-mod stop;
 
 use clap::Parser;
 
@@ -31,7 +29,7 @@ fn main() -> std::process::ExitCode {
         Err(error) => {
             // clap knows which of its messages are help (stdout, 0) and which are errors.
             let _ = error.print();
-            return exit::Code::from_clap(&error).into();
+            return exit::code_of_clap(&error).into();
         }
     };
     let code = match arguments.command {

@@ -6,11 +6,27 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 use assay_escape::{painted, terminal};
 use assay_report::{Style, ascii};
 
+use crate::exit::Code;
+
 /// Prints data to stdout. A closed pipe (`assay studies | head`) is not an error. Files and pipes get
 /// UTF-8 whatever the locale; a terminal gets what it can show. Control sequences are always escaped,
 /// since text piped into a pager or a log ends up on a terminal later.
 pub(crate) fn data(text: &str) {
     print(&terminal(text));
+}
+
+/// Prints a document as JSON.
+pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Code> {
+    match serde_json::to_string_pretty(document) {
+        Ok(text) => {
+            data(&text);
+            Ok(())
+        }
+        Err(cause) => {
+            error(&cause);
+            Err(Code::Host)
+        }
+    }
 }
 
 /// Prints the data that `draw` makes, with or without colours.

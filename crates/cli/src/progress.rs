@@ -2,11 +2,9 @@
 //! phase and trial.
 
 mod line;
-mod pace;
 mod screen;
+mod search;
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use assay_kernel::signal;
@@ -14,23 +12,17 @@ use assay_plan::{Plan, RepeatId};
 use assay_report::{Clock, InterimResult, Live, Position, Style, trial_line};
 use assay_run_folder::{Manifest, RunFolder, StopRecord, read_tables};
 use assay_runner::Observer;
-use assay_verdict::{PromiseJudgement, TrialJudgement};
+use assay_session::{Pace, SharedLook};
+use assay_verdict::TrialJudgement;
 
 use crate::output;
-use pace::Pace;
 use screen::Screen;
 
 pub(crate) use line::{Line, bar};
+pub(crate) use search::SearchProgress;
 
 /// Shortest time between two frames: enough for a clock that shows seconds.
 const FRAME_INTERVAL: Duration = Duration::from_millis(200);
-
-/// The latest interim look at the current repeat, shared by the stop rule and the live view.
-#[derive(Debug, Default)]
-pub(crate) struct SharedLook {
-    /// Time of the look and its judgements.
-    pub(crate) latest: Option<(Duration, Vec<PromiseJudgement>)>,
-}
 
 /// Shows the position in the run and the remaining time.
 pub(crate) struct Progress {
@@ -40,7 +32,7 @@ pub(crate) struct Progress {
     ends_early: Vec<bool>,
     /// `None` if stderr is not a terminal that can be drawn on.
     screen: Option<Screen>,
-    shared_look: Rc<RefCell<SharedLook>>,
+    shared_look: SharedLook,
     current: Option<Current>,
     next_frame: Instant,
 }
@@ -53,7 +45,8 @@ struct Current {
 }
 
 impl Progress {
-    pub(crate) fn new(study: &str, plan: &Plan) -> Self {
+    /// Shows interim looks that are written to `shared_look`.
+    pub(crate) fn new(study: &str, plan: &Plan, shared_look: SharedLook) -> Self {
         let factors = plan.trials.iter().map(|trial| {
             let named = trial.factors.iter().map(|(name, value)| format!("{name} = {value}"));
             named.collect::<Vec<_>>().join(", ")
@@ -65,19 +58,19 @@ impl Progress {
             factors: factors.collect(),
             ends_early: ends_early.collect(),
             screen: output::can_draw().then(Screen::default),
-            shared_look: Rc::default(),
+            shared_look,
             current: None,
             next_frame: Instant::now(),
         }
     }
 
-    /// Where interim looks are written to; `None` if they are not shown.
-    pub(crate) fn shared_look(&self) -> Option<Rc<RefCell<SharedLook>>> {
-        self.screen.as_ref().map(|_| Rc::clone(&self.shared_look))
+    /// Whether interim looks are shown.
+    pub(crate) const fn shows_looks(&self) -> bool {
+        self.screen.is_some()
     }
 
     /// Clears the live view.
-    pub(crate) fn finish(&mut self) {
+    fn finish(&mut self) {
         let columns = output::size().columns;
         if let Some(screen) = &mut self.screen {
             screen.clear(columns);
@@ -105,7 +98,7 @@ impl Progress {
             clock: current.clock,
             remaining: self.pace.remaining(current.slot, elapsed),
             ends_early: self.ends_early.iter().any(|early| *early),
-            interim: look.latest.as_ref().map(|(at, promises)| InterimResult { at: *at, promises }),
+            interim: look.as_ref().map(|(at, promises)| InterimResult { at: *at, promises }),
             stopping: signal::interrupted_by(),
         };
         let size = output::size();
@@ -159,7 +152,7 @@ impl Observer for Progress {
     fn phase(&mut self, slot: RepeatId, text: &str) {
         if self.current.as_ref().is_none_or(|current| current.slot != slot) {
             self.pace.begin();
-            self.shared_look.borrow_mut().latest = None;
+            *self.shared_look.borrow_mut() = None;
         }
         self.current = Some(Current { slot, phase: text.to_owned(), clock: Clock::Unknown });
         match self.screen {

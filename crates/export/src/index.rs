@@ -61,8 +61,8 @@ pub fn update_own_index(folder: &Dir) -> Result<(), Error> {
 
 /// The same folder, if nobody but root, this user and the caller of sudo can change what is in it.
 fn checked(folder: &Dir) -> Result<Dir, Error> {
-    let checked =
-        check(folder.path(), Caller::from_sudo(), Trust::Checked).and_then(|it| it.open());
+    let checked = check(folder.path(), Caller::from_sudo(), Trust::Checked)
+        .and_then(assay_files::Checked::open);
     let dir = checked.map_err(|error| left_alone(folder.path(), &error.cause.to_string()))?;
     match dir.identity()? == folder.identity()? {
         true => Ok(dir),

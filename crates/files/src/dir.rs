@@ -16,7 +16,7 @@ use rustix::process::geteuid;
 use crate::draft::Draft;
 use crate::error::Error;
 use crate::owner::Caller;
-use crate::tree::Identity;
+use crate::tree::{Identity, open_on_mount};
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
@@ -225,6 +225,16 @@ impl Dir {
             let leads_on = index + 1 < parts.len();
             fd = self.enter("open", name, &fd, part, if leads_on { PASSAGE } else { DIRECTORY })?;
         }
+        Ok(self.below(fd, name))
+    }
+
+    /// Opens a directory in this one unless something is mounted there (EXDEV): a file system that a user has
+    /// mounted may never answer.
+    pub fn dir_on_mount(&self, name: impl AsRef<Path>) -> Result<Self, Error> {
+        let name = name.as_ref();
+        let above = self.own("open")?;
+        let fd = open_on_mount(above.as_fd(), name.as_os_str(), DIRECTORY)
+            .map_err(|cause| Error::new("open", &self.path.join(name), cause))?;
         Ok(self.below(fd, name))
     }
 

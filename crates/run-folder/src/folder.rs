@@ -21,7 +21,7 @@ pub struct RunFolder {
     held: Arc<Held>,
 }
 
-/// The open directory, and the user it is handed from_dir to when the last copy is dropped.
+/// The open directory, and the user it is handed over to when the last copy is dropped.
 #[derive(Debug)]
 struct Held {
     dir: Dir,
@@ -44,7 +44,7 @@ impl RunFolder {
     /// Creates a new run folder. An existing folder is accepted only if empty: a run never overwrites
     /// another. A folder that other users may change is refused unless they are trusted: they could replace
     /// what root starts and writes there. Under sudo the folder belongs to root until the last copy of this
-    /// value is dropped, owner_after to the calling user.
+    /// value is dropped, then to the calling user.
     pub fn create(path: &Path, trust: Trust) -> Result<Self, Error> {
         let checked = check(path, Caller::from_sudo(), trust)?;
         // Anything created in a folder owned by root stays owned by root: a folder that root's programs read
@@ -77,7 +77,7 @@ impl RunFolder {
         Self::from_dir(Dir::open(path).map_err(|_| not_a_run_folder(path))?)
     }
 
-    /// A run folder from_dir an open directory.
+    /// The run folder of an open directory.
     pub fn from_dir(dir: Dir) -> Result<Self, Error> {
         if !dir.has_file(MANIFEST) {
             return Err(not_a_run_folder(dir.path()));
@@ -96,7 +96,7 @@ impl RunFolder {
         }
     }
 
-    /// The user who will own the folder when the run is from_dir, if it is not the one running it.
+    /// The user who will own the folder when the run is over, if it is not the one running it.
     #[must_use]
     pub fn future_owner(&self) -> Option<Caller> {
         self.held.owner_after

@@ -40,6 +40,7 @@ mod runs_dir;
 mod schema;
 mod setting;
 mod stream;
+mod study_choice;
 mod summary;
 mod table;
 mod tail;
@@ -63,6 +64,7 @@ pub use runs_dir::{RunsDir, runs, summaries};
 pub use schema::{SCHEMA, parse as parse_manifest};
 pub use setting::{Dropped, SettingReading, SettingRecord};
 pub use stream::{SampleStream, read_growing, read_tables, to_parquet};
+pub use study_choice::StudyChoiceRecord;
 pub use summary::{RunSummary, Stamp, State, stamp, summarize};
 
 pub use manifest::{

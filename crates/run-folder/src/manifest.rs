@@ -15,6 +15,7 @@ use crate::placement::PlacementRecord;
 use crate::promise::PromiseRecord;
 use crate::repeat::RepeatRecord;
 use crate::setting::SettingRecord;
+use crate::study_choice::StudyChoiceRecord;
 
 /// Everything about a run except its samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +34,10 @@ pub struct Manifest {
     pub study_text: String,
     /// The command line of the run.
     pub command: Vec<String>,
+    /// How the study was chosen; absent in records from before this field, and for runs of a study that was
+    /// derived from another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub study_choice: Option<StudyChoiceRecord>,
     /// When the run began, RFC 3339, UTC.
     pub started_at: String,
     /// Seed of the order of trials and of random data.

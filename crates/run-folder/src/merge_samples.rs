@@ -82,7 +82,7 @@ impl Piece<'_> {
     }
 
     fn batches(&self) -> Result<Batches, Error> {
-        Batches::open(self.folder.read(&self.name)?, &self.path(), BATCH)
+        Batches::open(&self.folder.read(&self.name)?, &self.path(), BATCH)
     }
 
     /// A batch of this file, if it is sound and within the budget of its run.

@@ -141,7 +141,7 @@ mod tests {
     }
 
     fn open(path: &Path) -> Result<Batches, Error> {
-        Batches::open(File::open(path).unwrap(), path, ROWS)
+        Batches::open(&File::open(path).unwrap(), path, ROWS)
     }
 
     fn error(path: &Path) -> String {

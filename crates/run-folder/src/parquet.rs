@@ -31,14 +31,14 @@ pub(crate) struct Batches {
 
 impl Batches {
     /// Opens a file, to be read in batches of at most `rows`; one that does not hold samples is refused.
-    pub(crate) fn open(file: File, path: &Path, rows: usize) -> Result<Self, Error> {
+    pub(crate) fn open(file: &File, path: &Path, rows: usize) -> Result<Self, Error> {
         let bytes = file.metadata().map_err(|cause| Error::io("stat", path, &cause))?.len();
         let cells = limit::cells(bytes);
         let (reader, schema) = guarded(path, || {
             // The Arrow schema that Arrow's own writers embed is ignored.
             let options = ArrowReaderOptions::new()
                 .with_skip_arrow_metadata(true)
-                .with_parquet_schema(footer::schema(&file, path)?);
+                .with_parquet_schema(footer::schema(file, path)?);
             let same = file.try_clone().map_err(|cause| Error::io("read", path, &cause))?;
             let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(same, options)
                 .map_err(|cause| damaged(path, &cause))?;
@@ -51,7 +51,7 @@ impl Batches {
             if declared.saturating_mul(schema.fields().len() as u64) > cells {
                 return Err(too_much(path));
             }
-            let longest = pages::check(&file, builder.metadata(), path)?;
+            let longest = pages::check(file, builder.metadata(), path)?;
             let rows = rows.min(limit::BATCH_NAMES / longest.max(1));
             let reader =
                 builder.with_batch_size(rows).build().map_err(|cause| damaged(path, &cause))?;

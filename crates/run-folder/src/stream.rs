@@ -136,7 +136,7 @@ const ROWS: usize = 1 << 16;
 fn read_parquet(dir: &Dir, name: &Path, budget: &mut Budget) -> Result<Table, Error> {
     let path = dir.path().join(name);
     let mut assembler = Assembler::new(&source_of(name));
-    for batch in Batches::open(dir.read(name)?, &path, ROWS)? {
+    for batch in Batches::open(&dir.read(name)?, &path, ROWS)? {
         append(&mut assembler, &batch?, budget, &path)?;
     }
     Ok(assembler.finish())

@@ -156,7 +156,7 @@ impl SampleFile {
         if self.is_stream {
             return Tail::open(folder, Path::new(&self.name))?.each_batch(&mut hand_over);
         }
-        for batch in Batches::open(folder.read(&self.name)?, &path, ROWS)? {
+        for batch in Batches::open(&folder.read(&self.name)?, &path, ROWS)? {
             if !hand_over(&batch?)? {
                 break;
             }

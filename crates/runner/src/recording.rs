@@ -29,6 +29,7 @@ pub(crate) fn manifest(request: &Request) -> Manifest {
         question: request.question.clone(),
         study_text: request.study_text.clone(),
         command: request.command.clone(),
+        study_choice: request.study_choice.clone(),
         started_at: request.started_at.clone(),
         seed: request.seed,
         host: request.facts.clone(),

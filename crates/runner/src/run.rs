@@ -8,7 +8,7 @@ use assay_files::Trust;
 use assay_host::{Ledger, scratch};
 use assay_kernel::{Root, signal};
 use assay_plan::{Plan, RepeatId};
-use assay_run_folder::{EventLog, Guest, Manifest, RunFolder, StopRecord};
+use assay_run_folder::{EventLog, Guest, Manifest, RunFolder, StopRecord, StudyChoiceRecord};
 
 use crate::disks::Disks;
 use crate::failure::Failure;
@@ -32,6 +32,8 @@ pub struct Request {
     pub study_text: String,
     /// The command line.
     pub command: Vec<String>,
+    /// How the study was chosen; `None` for one that was derived from another.
+    pub study_choice: Option<StudyChoiceRecord>,
     /// When the run began, RFC 3339.
     pub started_at: String,
     /// Identifies the run in group names and in the ledger; letters, digits and `-`.

@@ -157,6 +157,7 @@ fn manifest(request: &SampleRequest, groups: &[assay_sample::GroupTarget]) -> Ma
         question: None,
         study_text: String::new(),
         command: request.command.clone(),
+        study_choice: None,
         started_at: request.started_at.clone(),
         seed: 0,
         host: request.facts.clone(),

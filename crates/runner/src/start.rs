@@ -199,7 +199,7 @@ pub(crate) fn remove_data_location(location: &Path) -> Result<(), Error> {
 fn hand_over_data_location(location: &Path, user: Option<&User>) -> Result<(), Error> {
     let own = rustix::process::geteuid().as_raw();
     let (above, name) = (open_above(location)?, location.file_name().unwrap_or_default());
-    let mut dir = above.dir(name)?;
+    let mut dir = above.dir_on_mount(name)?;
     let new_owner = user.map_or(own, |user| user.uid);
     let owner = dir.owner()?;
     if owner != new_owner && (owner != own || !dir.is_empty()?) {

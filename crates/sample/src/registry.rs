@@ -27,8 +27,11 @@ pub struct SourceInfo {
     /// CPU time of the kernel for one read, on the machine of docs/results/performance.md.
     pub cost: &'static str,
     /// Opens its files, once.
-    pub open: fn(&Root, &Targets) -> Result<Box<dyn Source>, String>,
+    pub open: Open,
 }
+
+/// Opens the files of a source; a host that lacks it gives the reason.
+pub type Open = fn(&Root, &Targets) -> Result<Box<dyn Source>, String>;
 
 /// Which runs have a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

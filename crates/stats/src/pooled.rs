@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn the_value_is_the_mean_of_the_shares_and_within_its_intervals() {
         let rows = |count: usize| -> Vec<Within> {
-            let share = |one: usize| if one % 2 == 0 { 0.1_f64 } else { 0.4 };
+            let share = |one: usize| if one.is_multiple_of(2) { 0.1_f64 } else { 0.4 };
             (0..count)
                 .map(|one| repeat(&[share(one).ln(), (1.0 - share(one)).ln()], 0.01))
                 .collect()

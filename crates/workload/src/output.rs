@@ -72,7 +72,8 @@ impl Output {
 #[must_use]
 pub fn excerpt(text: &str) -> &str {
     const LONGEST: usize = 300;
-    &text[..text.floor_char_boundary(LONGEST)]
+    let end = (0..=LONGEST.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
+    &text[..end.unwrap_or(0)]
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
 //! `assay compare`
 
 mod interleaved;
-mod newest;
 
 use std::path::{Path, PathBuf};
 
-use assay_compare::{Side, Terms, compare_levels, compare_runs};
-use assay_run_folder::{Run, RunFolder};
+use assay_compare::Terms;
+use assay_run_folder::RunFolder;
+use assay_session::{compare, compare_levels_of, compare_with_baseline, newest_run};
 use assay_units::Percent;
-use assay_verdict::{Equivalence, RunComparison};
+use assay_verdict::RunComparison;
 use clap::Args;
 
 use crate::exit::Code;
-use crate::finish_run::{open_run, read_run};
+use crate::observer::{Terminal, refuse};
 use crate::output;
 
 /// Arguments of `assay compare`.
@@ -66,17 +66,22 @@ pub(crate) fn run(arguments: &CompareArguments) -> Code {
 
 fn carry_out(arguments: &CompareArguments) -> Result<Code, Code> {
     let how = &arguments.how;
-    if arguments.interleaved.study.is_some() {
-        return interleaved::run(&arguments.interleaved, how);
+    if let Some(study) = &arguments.interleaved.study {
+        return show(&interleaved::run(study, &arguments.interleaved, how)?, how);
     }
+    let observer = &mut Terminal;
+    let (plain, baseline_terms) = (how.terms(false), how.terms(true));
     let comparison = match (&arguments.baseline, &arguments.over, arguments.runs.as_slice()) {
-        (Some(baseline), _, [run]) => against_baseline(baseline, run, how)?,
+        (Some(baseline), _, [run]) => compare(baseline, run, &baseline_terms, observer),
         (Some(baseline), _, []) => {
-            let newest = newest::run(baseline)?;
-            with_baseline(baseline, &newest, &how.terms(true))?
+            let run = newest(baseline)?;
+            compare_with_baseline(baseline, &run, &baseline_terms, observer)
         }
-        (None, Some(over), [run]) => levels(run, over, how)?,
-        (None, None, [a, b]) => two(a, b, &how.terms(false))?,
+        (None, Some(over), [run]) => {
+            let (factor, named) = levels(over);
+            compare_levels_of(run, factor, &named, &plain, observer)
+        }
+        (None, None, [a, b]) => compare(a, b, &plain, observer),
         _ => {
             return Err(usage(
                 "name two runs; or one with `--baseline RUN` or `--over FACTOR`; or a study with \
@@ -84,7 +89,22 @@ fn carry_out(arguments: &CompareArguments) -> Result<Code, Code> {
             ));
         }
     };
-    show(&comparison, how)
+    show(&comparison.map_err(|error| refuse(&error))?, how)
+}
+
+/// The run to compare if none is named.
+fn newest(baseline: &Path) -> Result<RunFolder, Code> {
+    let run = newest_run(Path::new("runs"), baseline).map_err(|error| refuse(&error))?;
+    let (path, baseline) = (run.path().display(), baseline.display());
+    output::message(&format!("comparing {path} with {baseline}"));
+    Ok(run)
+}
+
+/// The factor and the levels of `FACTOR[=A,B]`.
+fn levels(over: &str) -> (&str, Vec<String>) {
+    let (factor, named) = over.split_once('=').unwrap_or((over, ""));
+    let named = named.split(',').map(|level| level.trim().to_owned());
+    (factor.trim(), named.filter(|level| !level.is_empty()).collect())
 }
 
 impl How {
@@ -99,78 +119,26 @@ impl How {
     }
 }
 
-/// Compares a run with a baseline.
-pub(crate) fn against_baseline(
-    baseline: &Path,
-    run: &Path,
-    how: &How,
-) -> Result<RunComparison, Code> {
-    two(baseline, run, &how.terms(true))
-}
-
 /// Compares a run that has just ended with a baseline, prints the result to stderr, and returns the exit
 /// code: the worse of the run's and the comparison's.
-///
-/// The run is read from the open folder that it was written to, even if its path has changed.
 pub(crate) fn after_run(baseline: &Path, run: &RunFolder, code_of_run: Code) -> Code {
     let terms = Terms { baseline: true, ..Terms::default() };
-    let code = with_baseline(baseline, run, &terms).map_or_else(
-        |code| code,
-        |comparison| {
+    let code = match compare_with_baseline(baseline, run, &terms, &mut Terminal) {
+        Ok(comparison) => {
             let width = output::width();
             let text = |color| assay_report::comparison_text(&comparison, width, color);
             output::message_painted(text);
-            code(comparison.verdict)
-        },
-    );
+            Code::from_equivalence(comparison.verdict)
+        }
+        Err(error) => refuse(&error),
+    };
     code_of_run.worse(code)
 }
 
-/// Refuses a baseline that cannot be read before it costs a run.
-pub(crate) fn check_baseline(baseline: &Path) -> Result<(), Code> {
-    open_run(baseline).map(drop)
-}
-
-fn with_baseline(baseline: &Path, run: &RunFolder, terms: &Terms) -> Result<RunComparison, Code> {
-    let (_, baseline_run) = open_run(baseline)?;
-    let new_run = read_run(run)?;
-    Ok(between((baseline, &baseline_run), (run.path(), &new_run), terms))
-}
-
-fn two(a: &Path, b: &Path, terms: &Terms) -> Result<RunComparison, Code> {
-    let (_, run_a) = open_run(a)?;
-    let (_, run_b) = open_run(b)?;
-    Ok(between((a, &run_a), (b, &run_b), terms))
-}
-
-fn between(a: (&Path, &Run), b: (&Path, &Run), terms: &Terms) -> RunComparison {
-    let (name_a, name_b) = (a.0.display().to_string(), b.0.display().to_string());
-    compare_runs(&side(&name_a, a.1), &side(&name_b, b.1), terms)
-}
-
-/// Compares two levels of a factor of one run.
-pub(crate) fn levels(run: &Path, over: &str, how: &How) -> Result<RunComparison, Code> {
-    let (_, recorded) = open_run(run)?;
-    let (factor, named) = over.split_once('=').unwrap_or((over, ""));
-    let named: Vec<String> =
-        named.split(',').map(|level| level.trim().to_owned()).filter(|l| !l.is_empty()).collect();
-    let name = run.display().to_string();
-    compare_levels(&side(&name, &recorded), factor.trim(), &named, &how.terms(false))
-        .map_err(|why| usage(&why))
-}
-
-fn side<'r>(name: &'r str, run: &'r Run) -> Side<'r> {
-    Side { name, manifest: &run.manifest, samples: &run.samples }
-}
-
 /// Shows a comparison, writes its page if requested, and returns the exit code.
-pub(crate) fn show(comparison: &RunComparison, how: &How) -> Result<Code, Code> {
+fn show(comparison: &RunComparison, how: &How) -> Result<Code, Code> {
     if how.json {
-        let text = serde_json::to_string_pretty(comparison).map_err(|cause| {
-            output::error(&cause);
-            Code::Host
-        })?;
-        output::data(&text);
+        output::json(comparison)?;
     } else {
         let width = output::width();
         output::data_painted(|color| assay_report::comparison_text(comparison, width, color));
@@ -178,7 +146,7 @@ pub(crate) fn show(comparison: &RunComparison, how: &How) -> Result<Code, Code> 
     if let Some(path) = &how.html {
         write_page(comparison, path)?;
     }
-    Ok(code(comparison.verdict))
+    Ok(Code::from_equivalence(comparison.verdict))
 }
 
 fn write_page(comparison: &RunComparison, path: &Path) -> Result<(), Code> {
@@ -195,18 +163,8 @@ fn write_page(comparison: &RunComparison, path: &Path) -> Result<(), Code> {
     Ok(())
 }
 
-/// The exit code of a comparison (docs/cli.md).
-fn code(verdict: Equivalence) -> Code {
-    match verdict {
-        Equivalence::Equal | Equivalence::Better => Code::Kept,
-        Equivalence::Worse | Equivalence::Different => Code::Broken,
-        Equivalence::Undecided => Code::Undecided,
-        Equivalence::NotComparable => Code::Usage,
-    }
-}
-
 /// Prints a usage error.
-pub(crate) fn usage(why: &str) -> Code {
+fn usage(why: &str) -> Code {
     output::error(&format!("{why}\n  hint: `assay compare --help` shows the ways to call it"));
     Code::Usage
 }

@@ -1,17 +1,14 @@
 //! `assay conform`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use assay_conformance::{Case, CaseRecord, Document, Finished, Request, Verdict};
-use assay_facts::HostFacts;
-use assay_files::input_text;
-use assay_host::{gather, state_dir};
-use assay_kernel::{Root, signal};
+use assay_conformance::{Case, CaseRecord, Finished};
+use assay_kernel::signal;
+use assay_session::{conform_code, prepare_conform, read_conform};
 use clap::Args;
-use jiff::Timestamp;
 
 use crate::exit::Code;
-use crate::load::MOST_TEXT;
+use crate::observer::{refuse, this_host};
 use crate::output;
 
 /// Arguments of `assay conform`.
@@ -57,71 +54,29 @@ pub(crate) fn run(arguments: &ConformArguments) -> Code {
         output::data(&assay_conformance::list(&cases, output::width()));
         return Code::Kept;
     }
-    let prepared = request(arguments, cases);
-    let finished = prepared.and_then(|request| {
-        signal::note_interruptions();
-        assay_conformance::run(&request, &mut print_case).map_err(|error| error.to_string())
-    });
-    match finished {
+    let request = match prepare_conform(&this_host(), cases, arguments.patience) {
+        Ok(request) => request,
+        Err(error) => return refuse(&error),
+    };
+    signal::note_interruptions();
+    match assay_conformance::run(&request, &mut print_case) {
         Ok(finished) => conclude(&finished, arguments.json),
-        Err(message) => {
-            output::error(&message);
+        Err(error) => {
+            output::error(&error);
             Code::Host
         }
     }
 }
 
-/// The default patience: QEMU without KVM runs a guest some ten times slower than its host, and
-/// irregularly.
-fn default_patience(facts: &HostFacts) -> f64 {
-    if facts.virtual_machine.as_deref() == Some("QEMU") { 3.0 } else { 1.0 }
-}
-
 fn merge(paths: &[PathBuf]) -> Code {
-    let documents: Result<Vec<Document>, String> = paths.iter().map(|path| open(path)).collect();
+    let documents: Result<Vec<_>, _> = paths.iter().map(|path| read_conform(path)).collect();
     match documents {
         Ok(documents) => {
             output::data(&assay_conformance::merge(&documents));
             Code::Kept
         }
-        Err(message) => {
-            output::error(&message);
-            Code::Usage
-        }
+        Err(error) => refuse(&error),
     }
-}
-
-fn open(path: &Path) -> Result<Document, String> {
-    let text = input_text(path, MOST_TEXT).map_err(|error| error.to_string())?;
-    serde_json::from_str(&text).map_err(|cause| {
-        let hint = "expected the output of `assay conform --json`";
-        format!("cannot understand {}: {cause}\n  hint: {hint}", path.display())
-    })
-}
-
-fn request<'c>(arguments: &ConformArguments, cases: Vec<&'c Case>) -> Result<Request<'c>, String> {
-    let facts = gather(&Root::real()).map_err(|error| error.to_string())?;
-    let patience = arguments.patience.unwrap_or_else(|| default_patience(&facts));
-    let program: PathBuf = std::env::current_exe()
-        .map_err(|cause| format!("cannot find this program's file: {cause}"))?;
-    let now = Timestamp::now();
-    Ok(Request {
-        cases,
-        facts,
-        state_dir: state_dir(),
-        id: format!("{}-{}", now.strftime("%Y%m%dT%H%M%SZ"), std::process::id()),
-        program,
-        patience,
-        started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        command: command_line(),
-    })
-}
-
-/// The command line with only the name of the program: its folder means nothing on other hosts.
-fn command_line() -> String {
-    let mut words = vec!["assay".to_owned()];
-    words.extend(std::env::args().skip(1));
-    words.join(" ")
 }
 
 fn print_case(case: &Case, record: Option<&CaseRecord>) {
@@ -155,16 +110,7 @@ fn conclude(finished: &Finished, json: bool) -> Code {
         output::message(&format!("interrupted by {name}, and restored"));
         return Code::Interrupted;
     }
-    code(&finished.document)
-}
-
-/// The exit code; unavailable cases do not count.
-fn code(document: &Document) -> Code {
-    match document.verdict() {
-        Verdict::Kept | Verdict::NotAvailable => Code::Kept,
-        Verdict::Broken => Code::Broken,
-        Verdict::Undecided | Verdict::Void => Code::Undecided,
-    }
+    conform_code(&finished.document)
 }
 
 /// The arguments of the internal command `assay probe`, if it is called. Only cases use it. It bypasses

@@ -2,18 +2,17 @@
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use assay_export::{Error, Follower, Format, Live, Outcome, RunSource, export, json_lines};
-use assay_run_folder::{Run, RunFolder};
+use assay_export::{Error, Follower, Format, Outcome, RunSource, export, json_lines};
+use assay_run_folder::RunFolder;
+use assay_session::{
+    DocumentFormat, LiveExport, export_document, follow_lines, follow_metrics, write_error,
+};
 use clap::{Args, ValueEnum};
 
 use crate::destination::Destination;
 use crate::exit::Code;
 use crate::output;
-
-/// How often a running run is polled. The sampler writes its batches once a second.
-const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Arguments of `assay export`.
 #[derive(Debug, Args)]
@@ -103,7 +102,9 @@ fn write(arguments: &ExportArguments) -> Result<Code, Error> {
             finish(out)?;
             Ok(conclude(&outcome))
         }
-        format => document(format, &runs, arguments.out.as_deref()),
+        FormatArgument::Openmetrics => document(DocumentFormat::OpenMetrics, &runs, arguments),
+        FormatArgument::Fio => document(DocumentFormat::Fio, &runs, arguments),
+        FormatArgument::Hyperfine => document(DocumentFormat::Hyperfine, &runs, arguments),
     }
 }
 
@@ -119,55 +120,41 @@ fn conclude(outcome: &Outcome) -> Code {
 }
 
 /// Writes a format that holds a single run.
-fn document(format: FormatArgument, runs: &[RunSource], out: Option<&Path>) -> Result<Code, Error> {
+fn document(
+    format: DocumentFormat,
+    runs: &[RunSource],
+    arguments: &ExportArguments,
+) -> Result<Code, Error> {
     let [source] = runs else {
         return Err(Error::NotApplicable(
             "this format holds a single run\n  hint: name one run, or use `--to parquet`"
                 .to_owned(),
         ));
     };
-    let run = Run::from_folder(&source.open()?)?;
-    let path = source.path();
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let text = match format {
-        FormatArgument::Fio => format!("{:#}\n", assay_export::fio(&run.manifest, &run.samples)?),
-        FormatArgument::Hyperfine => format!("{:#}\n", assay_export::hyperfine(&run.manifest)?),
-        _ => {
-            let promises = run.manifest.recording.is_none();
-            let judgement = promises.then(|| assay_judge::judge(&run.manifest, &run.samples));
-            assay_export::openmetrics(&name, &run.manifest, judgement.as_ref())
-        }
-    };
-    let mut out = open(out)?;
-    out.write_all(text.as_bytes()).map_err(|cause| io(&cause))?;
+    let text = export_document(source, format)?;
+    let mut out = open(arguments.out.as_deref())?;
+    out.write_all(text.as_bytes()).map_err(|cause| write_error(&cause))?;
     finish(out).map(|()| Code::Kept)
 }
 
 /// Opens the named file or stream, or stdout if none is named.
 fn open(out: Option<&Path>) -> Result<BufWriter<Destination>, Error> {
     Ok(BufWriter::new(match out.filter(|path| path.as_os_str() != "-") {
-        None => Destination::stdout().map_err(|cause| io(&cause))?,
+        None => Destination::stdout().map_err(|cause| write_error(&cause))?,
         Some(path) => Destination::new(assay_files::output(path)?),
     }))
 }
 
 /// Opens an output that is read while it grows.
 fn open_live(out: Option<&Path>) -> Result<BufWriter<Destination>, Error> {
-    let whole = open(out)?.into_inner().map_err(|cause| io(cause.error()))?;
+    let whole = open(out)?.into_inner().map_err(|cause| write_error(cause.error()))?;
     Ok(BufWriter::new(whole.into_stream()?))
 }
 
 fn finish(mut out: BufWriter<Destination>) -> Result<(), Error> {
-    out.flush().map_err(|cause| io(&cause))?;
-    let whole = out.into_inner().map_err(|cause| io(cause.error()))?;
+    out.flush().map_err(|cause| write_error(&cause))?;
+    let whole = out.into_inner().map_err(|cause| write_error(cause.error()))?;
     Ok(whole.finish()?)
-}
-
-fn io(cause: &std::io::Error) -> Error {
-    match cause.kind() {
-        std::io::ErrorKind::BrokenPipe => Error::ReaderClosed,
-        _ => Error::Write("the output".to_owned(), cause.to_string()),
-    }
 }
 
 fn follow(run: &Path, arguments: &ExportArguments) -> Result<Code, Error> {
@@ -178,7 +165,8 @@ fn follow(run: &Path, arguments: &ExportArguments) -> Result<Code, Error> {
         FormatArgument::Openmetrics => metrics(run, arguments.out.as_deref()),
         FormatArgument::Parquet | FormatArgument::Jsonl => {
             let mut out = open_live(arguments.out.as_deref())?;
-            lines(Follower::new(run), &mut out, &|| false)
+            follow_lines(Follower::new(run), &mut out, &|| false)?;
+            Ok(Code::Kept)
         }
         _ => Err(Error::NotApplicable(
             "a running run cannot be exported in this format\n  hint: follow it with `--to jsonl` or \
@@ -188,67 +176,29 @@ fn follow(run: &Path, arguments: &ExportArguments) -> Result<Code, Error> {
     }
 }
 
-/// Writes new rows as lines until the run is over or `stop` returns true.
-pub(crate) fn lines(
-    mut follower: Follower,
-    out: &mut dyn Write,
-    stop: &dyn Fn() -> bool,
-) -> Result<Code, Error> {
-    loop {
-        // Check first: rows written after the check are still read below.
-        let over = stop() || follower.is_over();
-        follower.write(out)?;
-        out.flush().map_err(|cause| io(&cause))?;
-        if over {
-            return Ok(Code::Kept);
-        }
-        std::thread::sleep(POLL_INTERVAL);
-    }
-}
-
 /// Writes the latest counters repeatedly until the run is over: replacing a file as a whole, or one
 /// text after the other to stdout.
 fn metrics(run: &Path, out: Option<&Path>) -> Result<Code, Error> {
-    let mut follower = Follower::new(run);
-    let mut live = Live::default();
-    loop {
-        let over = follower.is_over();
-        follower.samples(&mut |place, table| live.take(place, table))?;
-        let text = live.text(follower.run());
+    follow_metrics(run, |text| {
         match out {
-            None => output::data(&text),
+            None => output::data(text),
             Some(path) => assay_files::replace(path, text.as_bytes())?,
         }
-        if over {
-            return Ok(Code::Kept);
-        }
-        std::thread::sleep(2 * POLL_INTERVAL);
-    }
+        Ok(())
+    })?;
+    Ok(Code::Kept)
 }
 
-/// Exports a run as JSON lines from a separate thread while it is executed.
-pub(crate) struct LiveExport {
-    thread: std::thread::JoinHandle<Result<Code, Error>>,
-    over: std::sync::Arc<std::sync::atomic::AtomicBool>,
+/// Exports a run as JSON lines while it is executed. The output is opened first, so that an error is
+/// reported before anything runs.
+pub(crate) fn start_live(run: &RunFolder, out: &Path) -> Result<LiveExport, Code> {
+    let out = open_live(Some(out)).map_err(|error| report_error(&error))?;
+    Ok(LiveExport::start(run, out))
 }
 
-impl LiveExport {
-    /// Opens the output, so that an error is reported before anything runs, and starts the thread.
-    pub(crate) fn start(run: &RunFolder, out: &Path) -> Result<Self, Code> {
-        let mut out = open_live(Some(out)).map_err(|error| report_error(&error))?;
-        let over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let (follower, stop) = (Follower::from_folder(run), std::sync::Arc::clone(&over));
-        let thread = std::thread::spawn(move || {
-            lines(follower, &mut out, &|| stop.load(std::sync::atomic::Ordering::Acquire))
-        });
-        Ok(Self { thread, over })
-    }
-
-    /// Writes the remaining rows. An error is printed and does not fail the run.
-    pub(crate) fn finish(self) {
-        self.over.store(true, std::sync::atomic::Ordering::Release);
-        if let Ok(Err(error)) = self.thread.join() {
-            report_error(&error);
-        }
+/// Writes the remaining rows. An error is printed and does not fail the run.
+pub(crate) fn finish_live(live: LiveExport) {
+    if let Err(error) = live.finish() {
+        report_error(&error);
     }
 }

@@ -1,23 +1,22 @@
 //! `assay fleet`
 
 mod show;
-mod submit;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use assay_files::Trust;
-use assay_fleet::{
-    Fleet, FleetFolder, Limit, Slurm, TaskState, cancel, carry_out, collect, states, wait, write,
-};
+use assay_fleet::{FleetFolder, cancel, carry_out};
 use assay_kernel::signal;
-use assay_verdict::{FleetJudgement, HostState, Verdict};
+use assay_session::{
+    FleetOptions, MOST_TEXT, OpenFleet, fleet_code, open_fleet, read_fleet, resubmit_fleet,
+    submit_fleet,
+};
 use clap::{Args, Subcommand};
 
 use crate::args::{StudyArguments, TrustArguments};
 use crate::exit::Code;
-use crate::load::MOST_TEXT;
+use crate::observer::{Terminal, load, refuse, this_host};
 use crate::output;
 use show::Lines;
 
@@ -130,8 +129,8 @@ pub(crate) struct FleetTaskArguments {
 /// Runs a subcommand.
 pub(crate) fn run(command: &FleetCommand) -> ExitCode {
     let result = match command {
-        FleetCommand::Run(arguments) => submit::run(arguments),
-        FleetCommand::Resume(arguments) => submit::resume(arguments),
+        FleetCommand::Run(arguments) => submit(arguments),
+        FleetCommand::Resume(arguments) => resume(arguments),
         FleetCommand::Status(arguments) => status(arguments),
         FleetCommand::Collect(arguments) => merge(arguments),
         FleetCommand::Cancel(arguments) => stop(arguments),
@@ -140,43 +139,52 @@ pub(crate) fn run(command: &FleetCommand) -> ExitCode {
     result.unwrap_or_else(|code| code).into()
 }
 
-/// Opens a fleet to act on its contents, and finds a Slurm that answers. The fleet is read from the
-/// folder that was checked.
-fn open(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet, Slurm), Code> {
-    // A folder that is not a fleet is reported first, as a usage error.
-    read(path)?;
-    let opened = FleetFolder::open_trusted(path, trust).and_then(with_document);
-    let (folder, fleet) = opened.map_err(|error| refuse(&error))?;
-    Ok((folder, fleet, Slurm::find().map_err(|error| refuse(&error))?))
+/// Submits a study and waits for its end, unless detached.
+fn submit(arguments: &FleetRunArguments) -> Result<Code, Code> {
+    signal::note_interruptions();
+    let loaded = load(&arguments.study.choice(), arguments.json)?;
+    let options = FleetOptions {
+        hosts: arguments.hosts.clone(),
+        nodes: arguments.nodes,
+        partition: arguments.partition.clone(),
+        slices: arguments.slices,
+        shared: arguments.shared.clone(),
+        out: arguments.out.clone(),
+        time_limit: arguments.time_limit,
+        program: arguments.program.clone(),
+        trust: arguments.trust.trust(),
+    };
+    let submitted = submit_fleet(&this_host(), &loaded, &options, &mut Terminal);
+    let fleet = submitted.map_err(|error| refuse(&error))?;
+    detach_or_wait(&fleet, arguments.detach, arguments.json)
 }
 
-/// Opens a fleet for reading.
-fn read(path: &Path) -> Result<(FleetFolder, Fleet), Code> {
-    FleetFolder::open(path).and_then(with_document).map_err(|error| {
-        output::error(&error);
-        Code::Usage
-    })
+/// Resubmits failed and lost tasks.
+fn resume(arguments: &FleetResumeArguments) -> Result<Code, Code> {
+    signal::note_interruptions();
+    let trust = arguments.trust.trust();
+    let submitted = resubmit_fleet(&arguments.fleet, trust, &mut Terminal);
+    let fleet = submitted.map_err(|error| refuse(&error))?;
+    detach_or_wait(&fleet, arguments.detach, arguments.json)
 }
 
-fn with_document(folder: FleetFolder) -> Result<(FleetFolder, Fleet), assay_fleet::Error> {
-    let fleet = folder.read_fleet()?;
-    Ok((folder, fleet))
-}
-
-fn refuse(error: &dyn std::fmt::Display) -> Code {
-    output::error(error);
-    Code::Host
+fn detach_or_wait(fleet: &OpenFleet, detach: bool, as_json: bool) -> Result<Code, Code> {
+    if !detach {
+        return wait_and_conclude(fleet, as_json);
+    }
+    let path = fleet.folder.path().display();
+    let word = assay_escape::shell_word(&path.to_string());
+    output::message(&format!(
+        "assay fleet status {word}   shows it; collect, cancel and resume too"
+    ));
+    output::data(&path.to_string());
+    Ok(Code::Kept)
 }
 
 fn status(arguments: &FleetArguments) -> Result<Code, Code> {
-    let (folder, fleet) = read(&arguments.fleet)?;
-    let slurm = Slurm::from_fleet(&fleet);
-    let states = states(&folder, &fleet, &slurm);
-    let judgement = collect(&folder, &fleet, &states, &slurm);
+    let judgement = read_fleet(&arguments.fleet).map_err(|error| refuse(&error))?.judgement();
     if arguments.json {
-        let text =
-            serde_json::to_string_pretty(&judgement.hosts).map_err(|error| refuse(&error))?;
-        output::data(&text);
+        output::json(&judgement.hosts)?;
     } else {
         let width = output::width();
         output::data_painted(|color| {
@@ -187,19 +195,18 @@ fn status(arguments: &FleetArguments) -> Result<Code, Code> {
 }
 
 fn merge(arguments: &FleetArguments) -> Result<Code, Code> {
-    let (folder, fleet) = read(&arguments.fleet)?;
-    let slurm = Slurm::from_fleet(&fleet);
-    let states = states(&folder, &fleet, &slurm);
-    conclude(&folder, &fleet, &slurm, &states, arguments.json)
+    let fleet = read_fleet(&arguments.fleet).map_err(|error| refuse(&error))?;
+    conclude(&fleet, arguments.json)
 }
 
 fn stop(arguments: &FleetCancelArguments) -> Result<Code, Code> {
-    let (folder, fleet, slurm) = open(&arguments.fleet, arguments.trust.trust())?;
+    let trust = arguments.trust.trust();
+    let fleet = open_fleet(&arguments.fleet, trust).map_err(|error| refuse(&error))?;
     signal::note_interruptions();
-    cancel(&fleet, &slurm).map_err(|error| refuse(&error))?;
+    cancel(&fleet.fleet, &fleet.slurm).map_err(|error| fail(&error))?;
     output::message("cancelling the jobs and waiting until every host is restored");
     let mut lines = Lines::new();
-    let interrupted = wait(&folder, &fleet, &slurm, &mut lines).map_err(|error| refuse(&error))?;
+    let interrupted = fleet.wait(&mut lines).map_err(|error| refuse(&error))?;
     lines.finish();
     if interrupted.is_some() {
         return Ok(Code::Interrupted);
@@ -219,22 +226,16 @@ fn task(arguments: &FleetTaskArguments) -> ExitCode {
             let code = end.code.and_then(|code| u8::try_from(code).ok());
             code.map_or(Code::Host.into(), ExitCode::from)
         }
-        Err(error) => refuse(&error).into(),
+        Err(error) => fail(&error).into(),
     }
 }
 
 /// Waits for a submitted fleet, then collects it.
-fn wait_and_conclude(
-    folder: &FleetFolder,
-    fleet: &Fleet,
-    slurm: &Slurm,
-    as_json: bool,
-) -> Result<Code, Code> {
+fn wait_and_conclude(fleet: &OpenFleet, as_json: bool) -> Result<Code, Code> {
     let mut lines = Lines::new();
-    let interrupted = wait(folder, fleet, slurm, &mut lines).map_err(|error| refuse(&error))?;
+    let interrupted = fleet.wait(&mut lines).map_err(|error| refuse(&error))?;
     lines.finish();
-    let states = states(folder, fleet, slurm);
-    let code = conclude(folder, fleet, slurm, &states, as_json)?;
+    let code = conclude(fleet, as_json)?;
     Ok(match (interrupted, code) {
         (Some(_), Code::RestoreIncomplete) | (None, _) => code,
         (Some(_), _) => Code::Interrupted,
@@ -242,52 +243,21 @@ fn wait_and_conclude(
 }
 
 /// Merges the finished runs, writes the result and shows it.
-fn conclude(
-    folder: &FleetFolder,
-    fleet: &Fleet,
-    slurm: &Slurm,
-    states: &[TaskState],
-    as_json: bool,
-) -> Result<Code, Code> {
-    let judgement = collect(folder, fleet, states, slurm);
-    for (path, why) in write(folder, &judgement).map_err(|error| refuse(&error))? {
-        output::message(&format!("samples left out: {}: {why}", path.display()));
-    }
+fn conclude(fleet: &OpenFleet, as_json: bool) -> Result<Code, Code> {
+    let judgement = fleet.merge(&mut Terminal).map_err(|error| refuse(&error))?;
+    let folder = &fleet.folder;
     if as_json {
         let text = folder.dir().text("fleet-verdict.json", MOST_TEXT);
-        output::data(&text.map_err(|error| refuse(&error))?);
+        output::data(&text.map_err(|error| fail(&error))?);
     } else {
         let width = output::width();
         output::data_painted(|color| assay_report::fleet_text(&judgement, width, color));
         output::data(&format!("report: {}", folder.file("report.html").display()));
     }
-    Ok(code(&judgement))
+    Ok(fleet_code(&judgement))
 }
 
-/// The exit code for the results of the hosts (docs/cli.md).
-fn code(judgement: &FleetJudgement) -> Code {
-    let has = |code: Code| judgement.hosts.iter().any(|host| host.code == Some(code as i32));
-    let none = judgement.hosts.iter().all(|host| host.overall_verdict().is_none());
-    let in_progress = |state| matches!(state, HostState::Waiting | HostState::Running);
-    if judgement.restored == Some(false) || has(Code::RestoreIncomplete) {
-        return Code::RestoreIncomplete;
-    }
-    if has(Code::Workload) {
-        return Code::Workload;
-    }
-    if none && !judgement.hosts.iter().any(|host| in_progress(host.state)) {
-        return Code::Host;
-    }
-    // A study without promises succeeds if every host does.
-    let all_did = judgement.hosts.iter().all(|host| host.code == Some(Code::Kept as i32));
-    match judgement.verdict {
-        Verdict::Void if none => Code::Undecided,
-        Verdict::Void if all_did => Code::Kept,
-        verdict => Code::from_verdict(verdict),
-    }
-}
-
-/// The time limit of a study's tasks.
-fn limit(requested: Option<Duration>, windows: Duration, repeats: usize, turns: usize) -> Limit {
-    requested.map_or_else(|| assay_fleet::limit(windows, repeats, turns), Limit::for_run)
+fn fail(error: &dyn std::fmt::Display) -> Code {
+    output::error(error);
+    Code::Host
 }

@@ -1,20 +1,19 @@
 //! `assay groups`
 
 mod order;
-mod table;
 mod terminal;
 mod watch;
 
 use std::time::Duration;
 
-use assay_cgroup::inventory::{Filter, Inventory, Rates, rates, take};
-use assay_facts::CgroupLayout;
+use assay_cgroup::inventory::{Filter, rates, take};
 use assay_host::gather;
 use assay_kernel::Root;
+use assay_session::{check_groups, groups_document, groups_text};
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::exit::Code;
+use crate::observer::refuse;
 use crate::output;
 use order::Order;
 
@@ -71,8 +70,8 @@ pub(crate) fn run(arguments: &GroupsArguments) -> Code {
         populated: arguments.populated,
     };
     let first = take(&root, &layout, &filter);
-    if let Err(code) = check(&first, &filter, &layout) {
-        return code;
+    if let Err(error) = check_groups(&first, &filter, &layout) {
+        return refuse(&error);
     }
     let read = || take(&root, &layout, &filter);
     if let Some(period) = arguments.watch {
@@ -87,56 +86,10 @@ pub(crate) fn run(arguments: &GroupsArguments) -> Code {
     let second = read();
     let rates = rates(&first, &second);
     if arguments.json {
-        output::data(&format!("{:#}", document(&second, &rates)));
+        output::data(&format!("{:#}", groups_document(&second, &rates)));
     } else {
         let order = arguments.sort.unwrap_or(Order::Path);
-        output::data(&table::whole(&second, &rates, order, terminal::width()));
+        output::data(&groups_text(&second, &rates, order.into(), terminal::width()));
     }
     Code::Kept
-}
-
-/// Reports a filter that matches no hierarchy or group as an error.
-fn check(inventory: &Inventory, filter: &Filter, layout: &CgroupLayout) -> Result<(), Code> {
-    if let (true, Some(name)) = (inventory.hierarchies.is_empty(), &filter.controller) {
-        let names: Vec<&str> = layout.controllers.keys().map(String::as_str).collect();
-        output::error(&format!(
-            "no mounted hierarchy has the controller `{name}`\n  hint: this kernel lists {}",
-            names.join(", ")
-        ));
-        return Err(if names.contains(&name.as_str()) { Code::Host } else { Code::Usage });
-    }
-    if inventory.hierarchies.is_empty() {
-        output::error(
-            &"no control groups are mounted\n  hint: mount -t cgroup2 none /sys/fs/cgroup",
-        );
-        return Err(Code::Host);
-    }
-    if let (true, Some(path)) = (inventory.groups.is_empty(), &filter.below) {
-        output::error(&format!(
-            "no hierarchy has a group `{path}`\n  hint: `assay groups` lists all; paths begin \
-             below the mount, as in /proc/PID/cgroup"
-        ));
-        return Err(Code::Usage);
-    }
-    Ok(())
-}
-
-/// The document of `--json`: the inventory with the rates of each group.
-fn document(inventory: &Inventory, rates: &[Rates]) -> Value {
-    let groups: Vec<Value> = inventory
-        .groups
-        .iter()
-        .zip(rates)
-        .map(|(entry, rates)| {
-            let mut group = json!(entry);
-            group["rates"] = json!(rates);
-            group
-        })
-        .collect();
-    json!({
-        "schema": 1,
-        "taken_ns": inventory.taken_ns,
-        "hierarchies": inventory.hierarchies,
-        "groups": groups,
-    })
 }

@@ -1,15 +1,14 @@
 //! `assay lab`
 
 mod options;
-pub(crate) mod study;
+mod study;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use assay_kernel::signal;
-use assay_lab::{
-    Argument, Cache, Ended, GuestSpec, GuestTask, Kernel, KernelChoice, ReadOnlyMount, Watcher,
-};
+use assay_lab::{Argument, Cache, Ended, GuestSpec, GuestTask, Kernel, KernelChoice, Watcher};
+use assay_session::program_in_guest;
 use assay_study::DiskOverride;
 use clap::{Args, Subcommand};
 
@@ -128,9 +127,9 @@ fn shell(arguments: &LabShellArguments, cache: &Cache) -> ExitCode {
 }
 
 fn conform(arguments: &LabConformArguments, cache: &Cache) -> ExitCode {
-    let (program, shown) = match program() {
+    let (program, shown) = match program_in_guest() {
         Ok(program) => program,
-        Err(error) => return refuse(&error),
+        Err(error) => return crate::observer::refuse(&error).into(),
     };
     let mut words = vec![program, "conform".to_owned()];
     words.extend(arguments.json.then(|| "--json".to_owned()));
@@ -177,19 +176,6 @@ fn guest_task() -> GuestTask {
         .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
         .collect();
     GuestTask { directory: std::env::current_dir().ok(), environment, ..GuestTask::default() }
-}
-
-/// This program's path in the guest, and its folder to be shared with it: builds below a folder that
-/// guests hide must be found as well.
-fn program() -> Result<(String, ReadOnlyMount), String> {
-    const GUEST_DIR: &str = "/run/assay/program";
-    let path = std::env::current_exe().map_err(|cause| format!("cannot find assay: {cause}"))?;
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let folder = path.parent().map(std::path::Path::to_owned);
-    let (Some(name), Some(host)) = (name, folder) else {
-        return Err(format!("{} has no folder or file name", path.display()));
-    };
-    Ok((format!("{GUEST_DIR}/{name}"), ReadOnlyMount { guest: GUEST_DIR.into(), host }))
 }
 
 /// Runs a task and ends with its exit code.

@@ -10,7 +10,6 @@ pub(crate) mod export;
 pub(crate) mod fleet;
 pub(crate) mod groups;
 pub(crate) mod host;
-pub(crate) mod index;
 pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod man;

@@ -1,23 +1,15 @@
 //! `assay predict`
 
-mod calibrate;
-mod prediction_file;
-mod store;
+use std::time::Duration;
 
-use std::time::{Duration, Instant};
-
-use assay_facts::HostFacts;
-use assay_plan::Plan;
-use assay_predict::{Costs, Prediction, predict};
+use assay_predict::Prediction;
+use assay_session::{CalibrationOptions, Predicted, calibrate, predict};
 use clap::Args;
 
 use crate::args::{StudyArguments, duration};
-use crate::command::run::{facts_for, plan_for, refuse};
 use crate::exit::Code;
-use crate::load::load;
+use crate::observer::{Terminal, load, refuse, this_host};
 use crate::output;
-
-pub(crate) use prediction_file::{read_score, record_prediction, score_prediction};
 
 /// Arguments of `assay predict`.
 #[derive(Debug, Args)]
@@ -46,20 +38,19 @@ pub(crate) fn run(arguments: &PredictArguments) -> Code {
 }
 
 fn carry_out(arguments: &PredictArguments) -> Result<Code, Code> {
-    let loaded = load(&arguments.study, arguments.json)?;
-    let facts = facts_for(&loaded.study).map_err(|error| refuse(&error))?;
-    let plan = plan_for(&loaded.study, &facts, arguments.study.seed);
+    let context = this_host();
+    let loaded = load(&arguments.study.choice(), arguments.json)?;
     if arguments.calibrate {
-        let out = arguments.out.clone();
-        calibrate::measure(&plan, &facts, arguments.each, out)?;
+        let options = CalibrationOptions { each: arguments.each, out: arguments.out.clone() };
+        calibrate(&context, &loaded, options, &mut Terminal).map_err(|error| refuse(&error))?;
     }
-    for refusal in &plan.refusals {
+    let Predicted { prediction, took, refusals } =
+        predict(&context, &loaded).map_err(|error| refuse(&error))?;
+    for refusal in &refusals {
         output::message(&format!("this host cannot run the study: {refusal}"));
     }
-    let (prediction, took) = predicted(&loaded.study.name, &plan, &facts, arguments.study.seed);
     if arguments.json {
-        let text = serde_json::to_string_pretty(&prediction).map_err(|error| refuse(&error))?;
-        output::data(&text);
+        output::json(&prediction)?;
     } else {
         output::data(&assay_report::prediction_text(&prediction, output::width()));
         if prediction.verdict.is_some() {
@@ -77,13 +68,4 @@ fn print_timing(prediction: &Prediction, took: Duration) {
         prediction.run_s / took.as_secs_f64().max(1e-6),
         prediction.run_s
     ));
-}
-
-/// The prediction of a plan from the calibration of this host's disk, if any, and the time it took.
-fn predicted(study: &str, plan: &Plan, facts: &HostFacts, seed: u64) -> (Prediction, Duration) {
-    let (costs, basis) = store::costs(plan, facts);
-    let costs: Costs = costs.unwrap_or_default();
-    let began = Instant::now();
-    let prediction = predict(study, plan, facts, &costs, basis, seed);
-    (prediction, began.elapsed())
 }

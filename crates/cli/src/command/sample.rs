@@ -4,15 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_host::gather;
-use assay_kernel::{Root, signal};
-use assay_run_folder::{Manifest, Run, RunFolder};
+use assay_kernel::signal;
+use assay_run_folder::{Run, RunFolder};
 use assay_runner::{FinishedRecording, FollowTarget, SampleRequest, sample};
+use assay_session::{RecordingOptions, conclude_recording, prepare_recording, update_index};
 use clap::Args;
-use jiff::Timestamp;
 
 use crate::exit::Code;
-use crate::finish_run::REPORT;
+use crate::observer::{Terminal, refuse, this_host};
 use crate::output;
 
 /// Arguments of `assay sample`.
@@ -58,9 +57,6 @@ fn source(text: &str) -> Result<String, String> {
     Err(format!("expected one of {}", names.join(", ")))
 }
 
-/// Default length of following a group.
-const GROUP_LENGTH: Duration = Duration::from_secs(10);
-
 fn length(text: &str) -> Result<Duration, String> {
     let duration = assay_units::parse_duration(text).map_err(|error| error.to_string())?;
     let shortest = Duration::from_millis(100);
@@ -79,12 +75,16 @@ pub(crate) fn run(arguments: &SampleArguments) -> Code {
         output::error(&"no target given\n  hint: give one of --group PATH, --pid PID, -- COMMAND");
         return Code::Usage;
     };
-    let request = match request(arguments, target) {
+    let options = RecordingOptions {
+        target,
+        length: arguments.length,
+        interval: arguments.interval,
+        also: arguments.also.clone(),
+        destination: arguments.trust.destination(arguments.out.as_deref()),
+    };
+    let request = match prepare_recording(&this_host(), &options) {
         Ok(request) => request,
-        Err(error) => {
-            output::error(&error);
-            return Code::Host;
-        }
+        Err(error) => return refuse(&error),
     };
     signal::note_interruptions();
     output::message(&format!("recording into {}", request.folder.path().display()));
@@ -106,47 +106,19 @@ fn target(arguments: &SampleArguments) -> Option<FollowTarget> {
     }
 }
 
-fn request(
-    arguments: &SampleArguments,
-    target: FollowTarget,
-) -> Result<SampleRequest, Box<dyn std::error::Error>> {
-    let facts = gather(&Root::real())?;
-    let now = Timestamp::now();
-    let stamp = now.strftime("%Y%m%dT%H%M%SZ");
-    let default = || PathBuf::from("runs").join(format!("{stamp}-sample"));
-    let folder =
-        RunFolder::create(&arguments.out.clone().unwrap_or_else(default), arguments.trust.trust())?;
-    let endless = matches!(target, FollowTarget::Group(_));
-    Ok(SampleRequest {
-        target,
-        length: arguments.length.or(endless.then_some(GROUP_LENGTH)),
-        interval: arguments.interval,
-        also: arguments.also.clone(),
-        command: std::env::args().collect(),
-        started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        facts,
-        folder,
-    })
-}
-
 fn conclude(request: &SampleRequest, sampled: &FinishedRecording, as_json: bool) -> Code {
     if let Some(failure) = &sampled.failure {
         output::error(failure);
     }
-    let shown = Run::from_folder(&request.folder).and_then(|run| {
-        // The manifest in memory counts, in case the disk was too full to write it.
-        let run = Run { manifest: sampled.manifest.clone(), ..run };
-        write(&request.folder, &run)?;
-        show(&request.folder, &run, as_json);
-        Ok(())
-    });
-    if let Err(error) = &shown {
-        output::error(error);
+    let recorded = conclude_recording(request, sampled, &mut Terminal);
+    match &recorded {
+        Ok(run) => show(&request.folder, run, as_json),
+        Err(error) => drop(refuse(error)),
     }
-    crate::command::index::update_for_run(&request.folder);
+    update_index(&request.folder, &mut Terminal);
     match sampled.exit_code {
         _ if sampled.interrupted.is_some() => Code::Interrupted,
-        _ if sampled.failure.is_some() || shown.is_err() => Code::Host,
+        _ if sampled.failure.is_some() || recorded.is_err() => Code::Host,
         Some(code) if code != 0 => {
             output::message(&format!(
                 "the command ended with exit code {code}; its output is in {}",
@@ -156,20 +128,6 @@ fn conclude(request: &SampleRequest, sampled: &FinishedRecording, as_json: bool)
         }
         _ => Code::Kept,
     }
-}
-
-/// Writes the page and the summary of a recording.
-pub(crate) fn write(folder: &RunFolder, run: &Run) -> Result<(), assay_run_folder::Error> {
-    let document = assay_report::recording_document(&run.manifest, &run.samples);
-    folder.write_json("summary.json", &document)?;
-    match assay_report::recording_html(&run.manifest, &run.samples) {
-        Ok(html) => folder.write_text(REPORT, &html)?,
-        Err(error) => {
-            folder.dir().remove_file(REPORT)?;
-            output::error(&format!("the report could not be written: {error}"));
-        }
-    }
-    Ok(())
 }
 
 fn show(folder: &RunFolder, run: &Run, as_json: bool) {
@@ -183,15 +141,4 @@ fn show(folder: &RunFolder, run: &Run, as_json: bool) {
         assay_report::recording_text(&run.manifest, &run.samples, width, color)
     });
     output::data(&format!("report: {}", folder.file("report.html").display()));
-}
-
-/// Whether this is a recording; prints why a recording cannot be judged.
-pub(crate) fn refuse_to_judge(manifest: &Manifest) -> bool {
-    if manifest.recording.is_some() {
-        output::error(
-            &"this is a recording without a study: it has no promises to judge\n  hint: `assay report` \
-              rewrites its page",
-        );
-    }
-    manifest.recording.is_some()
 }

@@ -476,6 +476,7 @@ fn manifest(trial: TrialRecord) -> Manifest {
         question: None,
         study_text: String::new(),
         command: Vec::new(),
+        study_choice: None,
         started_at: "2026-01-01T00:00:00Z".to_owned(),
         seed: 42,
         host: host(),

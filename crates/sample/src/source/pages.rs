@@ -232,7 +232,7 @@ impl Pages {
         }
         match drawn_pages {
             Ok(drawn_pages) => {
-                rows.add_at(now, subject, &self.columns.estimated(bytes, &drawn_pages))
+                rows.add_at(now, subject, &self.columns.estimated(bytes, &drawn_pages));
             }
             Err(error) => self.refused = Some(error.to_string().replace('\n', ";")),
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::tree::root;
 
 /// The crates from the lowest layer up. A crate may only use those that precede it in this list.
-const LAYERS: [&str; 33] = [
+const LAYERS: [&str; 34] = [
     "units",
     "terms",
     "escape",
@@ -37,6 +37,7 @@ const LAYERS: [&str; 33] = [
     "export",
     "lab",
     "fleet",
+    "session",
     "cli",
     "fuzz",
     "bench",
@@ -63,7 +64,7 @@ pub(crate) const PURE: [&str; 16] = [
 ];
 
 /// Crates that access the host.
-const ACCESS_THE_HOST: [&str; 10] = [
+const ACCESS_THE_HOST: [&str; 11] = [
     "kernel",
     "host",
     "test-support",
@@ -74,6 +75,7 @@ const ACCESS_THE_HOST: [&str; 10] = [
     "runner",
     "lab",
     "fleet",
+    "session",
 ];
 
 /// The crates that each crate of a workspace depends on, without dev-dependencies.

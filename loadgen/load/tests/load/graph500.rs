@@ -184,7 +184,7 @@ fn a_scale_beyond_the_group_limit_is_refused_and_one_below_it_runs() {
     let test = "graph500 below a group's limit";
     let Some(_lock) = busy_host_lock(test, &[Need::Controller("memory")]) else { return };
     let root = Root::real();
-    let homes = assay_host::gather(&root).unwrap().cgroup.homes(["memory"]).0;
+    let homes = assay_host::gather(&root).unwrap().cgroup.hierarchies_with(["memory"]).0;
     let before = HostSnapshot::take();
     let work = tempfile::Builder::new().prefix("assay-test-").tempdir().unwrap();
     let mut ledger = Ledger::begin(&work.path().join("state"), "load").unwrap();

@@ -1,6 +1,6 @@
-//! The sort order of groups.
+//! The sort orders of groups as values of `--sort` and as keys of `--watch`.
 
-use assay_cgroup::inventory::{Entry, Rates};
+use assay_session::GroupOrder;
 use clap::ValueEnum;
 
 /// What groups are sorted by.
@@ -30,29 +30,17 @@ impl Order {
         (b'w', Self::Write),
         (b't', Self::Path),
     ];
+}
 
-    /// The name in the heading and in the list of keys.
-    pub(super) const fn label(self) -> &'static str {
-        match self {
-            Self::Path => "tree",
-            Self::Cpu => "CPU",
-            Self::Memory => "memory",
-            Self::Processes => "processes",
-            Self::Read => "reads",
-            Self::Write => "writes",
+impl From<Order> for GroupOrder {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Path => Self::Path,
+            Order::Cpu => Self::Cpu,
+            Order::Memory => Self::Memory,
+            Order::Processes => Self::Processes,
+            Order::Read => Self::Read,
+            Order::Write => Self::Write,
         }
-    }
-
-    /// The value of a group to sort by; unavailable values sort last.
-    pub(super) fn value(self, entry: &Entry, rates: &Rates) -> f64 {
-        let value = match self {
-            Self::Path => None,
-            Self::Cpu => rates.cpus.value().copied(),
-            Self::Memory => entry.counts.memory.value().map(|bytes| *bytes as f64),
-            Self::Processes => Some(entry.processes.len() as f64),
-            Self::Read => rates.read.value().copied(),
-            Self::Write => rates.write.value().copied(),
-        };
-        value.unwrap_or(-1.0)
     }
 }

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use assay_cgroup::inventory::{Inventory, Rates, rates};
 use assay_escape::terminal;
 use assay_kernel::signal;
+use assay_session::{GroupOrder, groups_document, top_groups};
 
+use super::READING_INTERVAL;
 use super::order::Order;
 use super::terminal::{Keys, Screen};
-use super::{READING_INTERVAL, document, table};
 use crate::destination::Destination;
 use crate::exit::Code;
 
@@ -64,7 +65,7 @@ fn show(
     };
     let (columns, lines) = screen.size();
     let most = lines.saturating_sub(1);
-    let mut frame = table::top(inventory, rates, options.order, Some(columns), most);
+    let mut frame = top_groups(inventory, rates, options.order.into(), Some(columns), most);
     // The footer stays on the last line, whatever the number of groups.
     frame.resize(most, String::new());
     frame.push(footer().chars().take(columns).collect());
@@ -74,15 +75,18 @@ fn show(
 /// A block of text or JSON, if the screen cannot be drawn. Control sequences are escaped in JSON too.
 fn block(inventory: &Inventory, rates: &[Rates], options: WatchOptions) -> String {
     let text = match options.as_json {
-        true => document(inventory, rates).to_string() + "\n",
-        false => table::top(inventory, rates, options.order, None, usize::MAX).join("\n") + "\n\n",
+        true => groups_document(inventory, rates).to_string() + "\n",
+        false => {
+            top_groups(inventory, rates, options.order.into(), None, usize::MAX).join("\n") + "\n\n"
+        }
     };
     terminal(&text).into_owned()
 }
 
 /// The list of keys.
 fn footer() -> String {
-    let orders = Order::KEYS.map(|(key, order)| format!("{} {}", char::from(key), order.label()));
+    let orders = Order::KEYS
+        .map(|(key, order)| format!("{} {}", char::from(key), GroupOrder::from(order).label()));
     format!("q quit; sort by {}", orders.join(", "))
 }
 

@@ -1,0 +1,91 @@
+//! The terminal as a session's observer, and its errors on stderr.
+
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::rc::Rc;
+use std::time::Duration;
+
+use assay_plan::Plan;
+use assay_session::{
+    Context, CurrentSetting, Error, Findings, Loaded, Observer, RunView, StudyChoice,
+};
+
+use crate::exit::Code;
+use crate::output;
+use crate::progress::{Progress, SearchProgress};
+
+/// Messages to stderr, and live views.
+pub(crate) struct Terminal;
+
+impl Observer for Terminal {
+    fn message(&mut self, text: &str) {
+        output::message(text);
+    }
+
+    fn error(&mut self, error: &dyn Display) {
+        output::error(error);
+    }
+
+    fn findings(&mut self, findings: &Findings) {
+        show_findings(findings);
+    }
+
+    fn begin_run(&mut self, study: &str, plan: &Plan) -> RunView {
+        let looks = Rc::new(RefCell::new(None));
+        let progress = Progress::new(study, plan, Rc::clone(&looks));
+        let looks = progress.shows_looks().then_some(looks);
+        RunView { progress: Box::new(progress), looks }
+    }
+
+    fn begin_search(
+        &mut self,
+        current: CurrentSetting,
+        length: Duration,
+    ) -> Box<dyn assay_runner::Observer> {
+        Box::new(SearchProgress::new(current, length))
+    }
+}
+
+/// This host, with the command line of this program.
+pub(crate) fn this_host() -> Context {
+    Context::of_this_host(std::env::args().collect())
+}
+
+/// Loads the chosen study and shows what was found in it; mistakes with `as_json` on stdout.
+pub(crate) fn load(choice: &StudyChoice, as_json: bool) -> Result<Loaded, Code> {
+    match assay_session::load(choice) {
+        Ok(loaded) => {
+            show_findings(&loaded.findings);
+            Ok(loaded)
+        }
+        Err(mut error) => {
+            if let Some(findings) = error.findings.take_if(|_| as_json) {
+                output::data(&findings.to_json());
+            }
+            Err(refuse(&error))
+        }
+    }
+}
+
+fn show_findings(findings: &Findings) {
+    if !findings.findings.is_empty() {
+        output::message_painted(|color| findings.render(color));
+    }
+}
+
+/// Prints an error and returns its exit code.
+pub(crate) fn refuse(error: &Error) -> Code {
+    for line in &error.context {
+        output::message(line);
+    }
+    if let Some(findings) = &error.findings {
+        show_findings(findings);
+    }
+    for reason in &error.reasons {
+        output::error(reason);
+    }
+    if let Some(note) = &error.note {
+        output::message(note);
+    }
+    error.code
+}

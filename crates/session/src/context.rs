@@ -1,0 +1,90 @@
+//! What the functions of this crate need of the world: a kernel, a folder for state, and a runner.
+
+use std::path::PathBuf;
+
+use assay_facts::HostFacts;
+use assay_host::state_dir;
+use assay_kernel::{Root, signal};
+use assay_run_folder::Guest;
+use assay_runner::{Failure, Finished, Request, Schedule, StopRule};
+
+/// Runs plans, and generators that predict their own memory. Tests replace it.
+pub trait Runner {
+    /// Runs a request, in the order of `schedule` if there is one.
+    ///
+    /// # Errors
+    /// Only if nothing was changed; see `assay_runner::run`.
+    fn run(
+        &self,
+        request: &Request,
+        observer: &mut dyn assay_runner::Observer,
+        stop_rule: &mut dyn StopRule,
+        schedule: Option<&mut dyn Schedule>,
+    ) -> Result<Finished, Failure>;
+
+    /// Bytes that a generator predicts to use; see `assay_runner::footprint`.
+    ///
+    /// # Errors
+    /// The reason why there is no number.
+    fn footprint(&self, command: &[String]) -> Result<u64, String>;
+}
+
+/// The runner of this host. SIGINT, SIGTERM, SIGHUP and SIGQUIT stop a run, which restores the host.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HostRunner;
+
+impl Runner for HostRunner {
+    fn run(
+        &self,
+        request: &Request,
+        observer: &mut dyn assay_runner::Observer,
+        stop_rule: &mut dyn StopRule,
+        schedule: Option<&mut dyn Schedule>,
+    ) -> Result<Finished, Failure> {
+        signal::note_interruptions();
+        match schedule {
+            Some(schedule) => assay_runner::run_schedule(request, observer, stop_rule, schedule),
+            None => assay_runner::run(request, observer, stop_rule),
+        }
+    }
+
+    fn footprint(&self, command: &[String]) -> Result<u64, String> {
+        assay_runner::footprint(command)
+    }
+}
+
+/// The host, and what is recorded of the caller.
+pub struct Context {
+    /// The kernel's files.
+    pub root: Root,
+    /// The machine with its programs, if known already; otherwise it is read below `root` for each study.
+    pub facts: Option<HostFacts>,
+    /// Folder of ledgers and calibrations.
+    pub state_dir: PathBuf,
+    /// Runs the plans.
+    pub runner: Box<dyn Runner>,
+    /// The command line, recorded in run folders.
+    pub command: Vec<String>,
+    /// The guest of the lab that this is, if it is one.
+    pub guest: Option<Guest>,
+}
+
+impl Context {
+    /// This host, on behalf of a command line.
+    ///
+    /// ```
+    /// let context = assay_session::Context::of_this_host(std::env::args().collect());
+    /// assert!(!context.state_dir.as_os_str().is_empty());
+    /// ```
+    #[must_use]
+    pub fn of_this_host(command: Vec<String>) -> Self {
+        Self {
+            root: Root::real(),
+            facts: None,
+            state_dir: state_dir(),
+            runner: Box::new(HostRunner),
+            command,
+            guest: std::env::var(Guest::VARIABLE).ok().and_then(|text| Guest::parse(&text)),
+        }
+    }
+}

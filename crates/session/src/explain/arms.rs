@@ -1,0 +1,426 @@
+//! Chooses the changes to try, their order, and which of them this host cannot make.
+
+use std::time::Duration;
+
+use assay_facts::{Hierarchy, HostFacts};
+use assay_intervention::{Arm, PERMUTE, excluded};
+use assay_judge::{FoundBy, catalogue, cause_entry};
+use assay_plan::{Plan, Trial};
+use assay_study::{Intervention, Study};
+use assay_verdict::Verdict;
+
+use super::ExplainOptions;
+use super::target::Target;
+use crate::error::Error;
+
+/// Default length of a repeat: enough to measure errors that matter.
+const DEFAULT_LENGTH: Duration = Duration::from_secs(10);
+
+/// The kernel's limit on a scheduler's requests (MAX_SCHED_RQ, block/blk-mq.h).
+const MOST_REQUESTS: u32 = 2048;
+
+/// The changes, and the trials of those that are possible.
+pub(super) struct Chosen {
+    /// The unchanged trial first.
+    pub(super) arms: Vec<Arm>,
+    /// Names and trials, in the order of the trial numbers in `arms`.
+    pub(super) trials: Vec<(String, Trial)>,
+}
+
+/// Chooses the changes of a target.
+pub(super) struct Chooser<'a> {
+    target: &'a Target,
+    facts: &'a HostFacts,
+    only: &'a [String],
+    at_most: Duration,
+    plan: &'a dyn Fn(&Study) -> Plan,
+}
+
+impl<'a> Chooser<'a> {
+    /// `plan` plans a study for the host with these facts.
+    pub(super) fn new(
+        target: &'a Target,
+        facts: &'a HostFacts,
+        options: &'a ExplainOptions,
+        plan: &'a dyn Fn(&Study) -> Plan,
+    ) -> Self {
+        let own = Duration::from_secs_f64(target.at_most_s.max(1.0));
+        let at_most = options.at_most.unwrap_or_else(|| DEFAULT_LENGTH.min(own));
+        Self { target, facts, only: &options.only, at_most, plan }
+    }
+
+    /// Chooses the changes that test suspected causes, then those that test every broken share.
+    pub(super) fn choose(&self) -> Result<Chosen, Error> {
+        let mut chosen = Chosen { arms: Vec::new(), trials: Vec::new() };
+        let unchanged = self.trial(None).map_err(|why| {
+            Error::host(format!("the trial cannot be repeated on this host: {why}"))
+                .note("nothing was touched")
+        })?;
+        let same = Intervention::Repeat;
+        chosen.add("unchanged", Some((&same, 1.0)), Vec::new(), Ok(unchanged));
+        for (name, tests) in changes_to_try(self.target, self.only)? {
+            match intervention(name, self.target, self.facts, self.at_most) {
+                Ok((change, times)) => {
+                    let changed = self.trial(Some(&change));
+                    chosen.add(name, Some((&change, times)), tests, changed);
+                }
+                Err(why) => chosen.add(name, None, tests, Err(why)),
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// The trial with one thing changed, as planned for this host.
+    fn trial(&self, change: Option<&Intervention>) -> Result<Trial, String> {
+        let mut study = self.target.study.clone();
+        study.design.at_most = self.at_most;
+        // All arms run equally long, so that their intervals can be compared.
+        study.design.stop = assay_study::Stop::AtMost;
+        if let Some(change) = change {
+            change.apply(&mut study, &self.target.factors)?;
+        }
+        let mut plan = (self.plan)(&study);
+        if let Some(refusal) = plan.refusals.first() {
+            return Err(refusal.to_string());
+        }
+        match plan.trials.len() {
+            1 => Ok(plan.trials.remove(0)),
+            count => Err(format!("it results in {count} trials instead of one")),
+        }
+    }
+}
+
+impl Chosen {
+    fn add(
+        &mut self,
+        name: &str,
+        change: Option<(&Intervention, f64)>,
+        tests: Vec<String>,
+        trial: Result<Trial, String>,
+    ) {
+        let trial = trial.map(|trial| {
+            self.trials.push((name.to_owned(), trial));
+            self.trials.len() - 1
+        });
+        let text = match change {
+            Some(_) if self.arms.is_empty() => name.to_owned(),
+            Some((change, _)) => change.to_string(),
+            None => name.to_owned(),
+        };
+        self.arms.push(Arm {
+            name: name.to_owned(),
+            change: text,
+            remedy: change.and_then(|(change, _)| change.remedy()),
+            times: change.map_or(1.0, |(_, times)| times),
+            tests,
+            trial,
+        });
+    }
+}
+
+/// Interventions with the codes of the causes that they test, each intervention once.
+#[derive(Default)]
+struct Changes(Vec<(&'static str, Vec<String>)>);
+
+impl Changes {
+    fn add(&mut self, name: &'static str, code: &str) {
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, codes)) if codes.iter().any(|known| known == code) => {}
+            Some((_, codes)) => codes.push(code.to_owned()),
+            None => self.0.push((name, vec![code.to_owned()])),
+        }
+    }
+
+    /// Those that test the suspects; if no check proves one of them, also those that test every broken
+    /// share.
+    fn add_suspected(&mut self, target: &Target) {
+        let suspects = target.suspects().iter().filter_map(|cause| cause_entry(&cause.code));
+        let suspects: Vec<_> = suspects.collect();
+        for entry in &suspects {
+            entry.tests.iter().for_each(|name| self.add(name, entry.code));
+        }
+        // A failed check is proof enough; only its own remedy remains to be tried.
+        if !suspects.iter().any(|entry| matches!(entry.found_by, FoundBy::ValidityCheck(_))) {
+            self.add_for_every_share(target);
+        }
+    }
+
+    /// Causes that the recorded run rules out need no test. Two checks that passed are tested
+    /// nevertheless, since a check sees only a mean.
+    fn add_for_every_share(&mut self, target: &Target) {
+        let names = cause_entry("C-UNKNOWN").map_or(&[][..], |entry| entry.tests);
+        for name in names {
+            for entry in catalogue().into_iter().filter(|entry| entry.tests.contains(name)) {
+                let tried = entry.found_by == FoundBy::Suspicion
+                    || matches!(entry.code, "C-CPU" | "C-SCHEDULER");
+                if tried && excluded(entry.code, &target.trial, &target.judged).is_none() {
+                    self.add(name, entry.code);
+                }
+            }
+        }
+    }
+
+    /// Those of a requested cause, or the requested change itself.
+    fn add_requested(&mut self, requested: &str) -> Result<(), Error> {
+        let is_it = |name: &str| name == requested;
+        let all = catalogue().into_iter();
+        let matching: Vec<_> = all
+            .filter(|entry| is_it(entry.code) || entry.tests.iter().any(|name| is_it(name)))
+            .collect();
+        if matching.is_empty() && requested != PERMUTE {
+            return Err(Error::usage(format!(
+                "unknown cause or change `{requested}`\n  hint: docs/reference/causes.md lists both"
+            )));
+        }
+        for entry in matching {
+            let names = entry.tests.iter().filter(|name| is_it(entry.code) || is_it(name));
+            names.for_each(|name| self.add(name, entry.code));
+        }
+        Ok(())
+    }
+}
+
+/// Names of interventions with the causes that they test, suspects first. The interventions for every
+/// broken share also test causes that were ruled out.
+fn changes_to_try(
+    target: &Target,
+    only: &[String],
+) -> Result<Vec<(&'static str, Vec<String>)>, Error> {
+    let mut changes = Changes::default();
+    if only.is_empty() {
+        changes.add_suspected(target);
+    }
+    for requested in only {
+        changes.add_requested(requested)?;
+    }
+    let Changes(mut changes) = changes;
+    // Drop changes that only test C-UNKNOWN.
+    changes.retain(|(_, codes)| codes.iter().any(|code| code != "C-UNKNOWN"));
+    if permutes_weights(target, only) {
+        changes.push((PERMUTE, Vec::new()));
+    }
+    Ok(changes)
+}
+
+/// Whether weights are exchanged among the groups: if shares under unequal weights are broken, or on
+/// request. This tests no cause, but shows whether the error follows the weight or the group.
+fn permutes_weights(target: &Target, only: &[String]) -> bool {
+    let broken = target.judged.verdict == Verdict::Broken && target.judged.is == "proportional";
+    let knob = |group: &assay_verdict::GroupJudgement| group.knob;
+    let mut knobs = target.judged.groups.iter().map(knob);
+    let first = knobs.next();
+    let unequal = knobs.any(|knob| Some(knob) != first);
+    match only {
+        [] => broken && unequal,
+        only => only.iter().any(|name| name == PERMUTE),
+    }
+}
+
+/// The change of this name for the target's trial, with the factor by which the value grows; or the
+/// reason why it cannot be made.
+fn intervention(
+    name: &'static str,
+    target: &Target,
+    facts: &HostFacts,
+    at_most: Duration,
+) -> Result<(Intervention, f64), String> {
+    let queue = |attribute: &str, value: u32| Intervention::Queue {
+        name,
+        attribute: attribute.to_owned(),
+        value: value.to_string(),
+    };
+    let now = |attribute: &str| {
+        target.repeat.queues.first()?.at_start.get(attribute).map(|text| text.trim().to_owned())
+    };
+    let set_to = |attribute: &str, new: u32| match now(attribute) {
+        Some(value) if value == new.to_string() => Err(format!("`{attribute}` is already {new}")),
+        Some(_) => Ok(queue(attribute, new)),
+        None => Err(format!("the disk has no `{attribute}`")),
+    };
+    let once = |change: Result<Intervention, String>| change.map(|change| (change, 1.0));
+    match name {
+        "requests" => {
+            let pool: u32 = now("nr_requests")
+                .and_then(|text| text.parse().ok())
+                .ok_or("`nr_requests` was not recorded")?;
+            let enough = (4 * pool).max(2 * target.outstanding.unwrap_or(0)).min(MOST_REQUESTS);
+            match enough > pool {
+                true => Ok((queue("nr_requests", enough), f64::from(enough) / f64::from(pool))),
+                false => Err(format!("`nr_requests` is already {pool}")),
+            }
+        }
+        "iodepth" => Ok((Intervention::Depth { name, times: 1, by: 4 }, 0.25)),
+        "deeper" => Ok((Intervention::Depth { name, times: 4, by: 1 }, 4.0)),
+        "longer" => Ok((Intervention::Longer(4 * at_most), 4.0)),
+        "slower" => Ok((Intervention::Slower { by: 16 }, 16.0)),
+        "one-cpu" => {
+            let mut allowed = facts.cpus.allowed.iter();
+            let first = allowed.next().ok_or("no CPU is known")?;
+            match allowed.next() {
+                Some(_) => Ok((Intervention::Cpus(first.to_string()), 1.0)),
+                None => Err("there is only one CPU".to_owned()),
+            }
+        }
+        "strict" => once(set_to("iosched/strict_guarantees", 1)),
+        "low-latency" => once(set_to("iosched/low_latency", 0)),
+        "slice-idle" => match now("iosched/slice_idle").as_deref() {
+            Some("0") => Ok((queue("iosched/slice_idle", 8), 1.0)),
+            Some(value) => Err(format!("`iosched/slice_idle` is already {value}")),
+            None => Err("the disk has no `iosched/slice_idle`".to_owned()),
+        },
+        "rotational" => once(set_to("rotational", 0)),
+        "scheduler" => once(another_scheduler(target, facts)),
+        "direct" => Ok((Intervention::Direct, 1.0)),
+        PERMUTE => Ok((Intervention::Permute, 1.0)),
+        "repeat" => Ok((Intervention::Repeat, 1.0)),
+        other => Err(format!("this version has no change `{other}`")),
+    }
+}
+
+/// Another scheduler: bfq if it was not active; otherwise none, under which iocost divides the disk on
+/// cgroup v2.
+fn another_scheduler(target: &Target, facts: &HostFacts) -> Result<Intervention, String> {
+    let active = target.repeat.queues.first().map(|queue| {
+        let always = queue.scheduler_at_start == "bfq" && queue.scheduler_at_end == "bfq";
+        always && !queue.drift.contains_key("scheduler")
+    });
+    let io = facts.cgroup.controllers.get("io").map(|controller| &controller.hierarchy);
+    match (active, io) {
+        (None, _) => Err("the study has no disk with a queue".to_owned()),
+        (Some(false), _) => Ok(Intervention::Scheduler("bfq".to_owned())),
+        (Some(true), Some(Hierarchy::V2(_))) => Ok(Intervention::Scheduler("none".to_owned())),
+        (Some(true), _) => Err("bfq is active, and on cgroup v1 no other scheduler obeys weights \
+                                (on v2 iocost does)"
+            .to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_files::Trust;
+    use assay_run_folder::Run;
+    use assay_test_support::hosts::host;
+
+    use super::*;
+    use crate::code::Code;
+    use crate::overrides::StudyChoice;
+    use crate::prepare::Destination;
+    use crate::replay_tests::fault;
+
+    fn target(name: &str) -> Target {
+        let run = Run::load(&fault(name)).unwrap();
+        let judgement = assay_judge::judge(&run.manifest, &run.samples);
+        let read = |_: &[String]| Some(StudyChoice::named(name));
+        Target::find(&run.manifest, &judgement, &read).unwrap()
+    }
+
+    fn choose(target: &Target, facts: &HostFacts, only: &[&str]) -> Result<Chosen, Error> {
+        let options = ExplainOptions {
+            at_most: None,
+            rounds: None,
+            only: only.iter().map(|name| (*name).to_owned()).collect(),
+            destination: Destination { out: None, trust: Trust::Checked },
+            trust_run: true,
+        };
+        let plan = |study: &Study| assay_plan::plan(study, facts, 0);
+        Chooser::new(target, facts, &options, &plan).choose()
+    }
+
+    fn names(chosen: &Chosen) -> Vec<&str> {
+        chosen.arms.iter().map(|arm| arm.name.as_str()).collect()
+    }
+
+    /// The recorded trial as if a suspicion fitted its broken shares.
+    fn suspected(code: &str) -> Target {
+        let mut target = target("low-latency-on");
+        target.judged.verdict = Verdict::Broken;
+        target.judged.causes.retain(|cause| cause.code == "C-CPU");
+        target.judged.causes[0].code = code.to_owned();
+        target
+    }
+
+    #[test]
+    fn a_cause_that_a_check_proves_leaves_only_its_own_remedies_to_try() {
+        let target = target("one-cpu");
+        let chosen = choose(&target, &host(false), &[]).unwrap();
+        let [unchanged, others @ ..] = chosen.arms.as_slice() else { panic!("no arms") };
+        assert_eq!((unchanged.name.as_str(), unchanged.trial.clone()), ("unchanged", Ok(0)));
+        assert!(!others.is_empty());
+        let proven: Vec<&str> = target.suspects().iter().map(|cause| cause.code.as_str()).collect();
+        for arm in others {
+            let tests = arm.tests.iter().all(|code| proven.contains(&code.as_str()));
+            assert!(tests, "{}: {:?}", arm.name, arm.tests);
+        }
+    }
+
+    #[test]
+    fn a_suspicion_is_tested_first_and_then_everything_that_breaks_shares() {
+        let code = "C-REQUEST-POOL";
+        let chosen = choose(&suspected(code), &host(false), &[]).unwrap();
+        let own = cause_entry(code).unwrap().tests;
+        assert_eq!(names(&chosen)[1..=own.len()], *own);
+        assert!(chosen.arms.len() > own.len() + 2, "{:?}", names(&chosen));
+        assert_eq!(names(&chosen).last(), Some(&PERMUTE), "the weights are unequal");
+        // Trials are numbered in the order of the possible arms.
+        let possible: Vec<&Arm> = chosen.arms.iter().filter(|arm| arm.trial.is_ok()).collect();
+        assert_eq!(possible.len(), chosen.trials.len());
+        for (number, (arm, (name, _))) in possible.iter().zip(&chosen.trials).enumerate() {
+            assert_eq!((&arm.name, &arm.trial), (name, &Ok(number)));
+        }
+    }
+
+    #[test]
+    fn only_what_is_requested_is_tried() {
+        let target = suspected("C-REQUEST-POOL");
+        let chosen = choose(&target, &host(false), &["requests", "low-latency"]).unwrap();
+        assert_eq!(names(&chosen), ["unchanged", "requests", "low-latency"]);
+        let request_pool = ("nr_requests".to_owned(), "1024".to_owned());
+        assert!(chosen.trials[1].1.disks[0].queue.contains(&request_pool));
+        let why = Err("`iosched/low_latency` is already 0".to_owned());
+        assert_eq!(chosen.arms[2].trial, why);
+        let error = choose(&target, &host(false), &["no-such"]).err().unwrap();
+        assert_eq!(error.code, Code::Usage);
+        assert!(error.to_string().contains("unknown cause or change `no-such`"), "{error}");
+    }
+
+    #[test]
+    fn more_requests_are_as_many_as_the_groups_keep_outstanding() {
+        let mut target = target("low-latency-on");
+        target.repeat.queues[0].at_start.insert("nr_requests".to_owned(), "32\n".to_owned());
+        for (outstanding, expected) in [(None, 128), (Some(500), 1000), (Some(9000), MOST_REQUESTS)]
+        {
+            target.outstanding = outstanding;
+            let (change, times) =
+                intervention("requests", &target, &host(false), DEFAULT_LENGTH).unwrap();
+            assert!(change.to_string().contains(&expected.to_string()), "{change}");
+            assert!((times - f64::from(expected) / 32.0).abs() < 1e-9);
+        }
+        target.repeat.queues[0].at_start.insert("nr_requests".to_owned(), "2048".to_owned());
+        let refused = intervention("requests", &target, &host(false), DEFAULT_LENGTH).unwrap_err();
+        assert_eq!(refused, "`nr_requests` is already 2048");
+    }
+
+    #[test]
+    fn another_scheduler_needs_one_that_obeys_weights() {
+        let mut target = target("low-latency-on");
+        let other = |target: &Target, v2| another_scheduler(target, &host(v2));
+        assert_eq!(other(&target, true), Ok(Intervention::Scheduler("none".to_owned())));
+        assert!(other(&target, false).unwrap_err().contains("on cgroup v1 no other scheduler"));
+        target.repeat.queues[0].scheduler_at_start = "none".to_owned();
+        assert_eq!(other(&target, false), Ok(Intervention::Scheduler("bfq".to_owned())));
+    }
+
+    #[test]
+    fn a_host_that_cannot_repeat_the_trial_is_left_alone() {
+        let facts = HostFacts { schedulers: vec!["none".to_owned()], ..host(false) };
+        let error = choose(&target("low-latency-on"), &facts, &[]).err().unwrap();
+        assert_eq!((error.code, error.note.as_deref()), (Code::Host, Some("nothing was touched")));
+        assert!(error.to_string().contains("`bfq`"), "{error}");
+    }
+
+    #[test]
+    fn repeats_are_no_longer_than_ten_seconds_unless_requested() {
+        let chosen = choose(&target("one-cpu"), &host(false), &[]).unwrap();
+        assert!(chosen.trials[0].1.at_most <= DEFAULT_LENGTH);
+    }
+}

@@ -1,0 +1,193 @@
+//! Numbers that another tool measured, to be judged like a run.
+
+use std::path::{Path, PathBuf};
+
+use assay_files::input_text;
+use assay_judge::{Amounts, ExternalData, ExternalFacts, ExternalGroup, Scatter};
+use assay_workload::amounts::parse_amounts;
+use assay_workload::fio::{Spread, Totals, job_names, parse_bandwidth_log, parse_totals, sum_jobs};
+
+use crate::error::Error;
+
+/// Files of numbers.
+#[derive(Debug, Clone)]
+pub enum Numbers {
+    /// JSON of fio runs, one file per group; or one file with one job per group.
+    Fio(Vec<PathBuf>),
+    /// Bandwidth logs of fio, one file per group.
+    BandwidthLogs(Vec<PathBuf>),
+    /// A table with the columns group, time (s), and amount or total.
+    Table(PathBuf),
+}
+
+/// A quantity in fio's JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// Bytes read and written.
+    Bytes,
+    /// Requests read and written.
+    Ios,
+}
+
+/// Files of numbers, and what they are judged against.
+#[derive(Debug, Clone)]
+pub struct ExternalFiles {
+    /// The files.
+    pub numbers: Numbers,
+    /// The quantity.
+    pub quantity: Quantity,
+    /// Weight of each group, in the order of the files, jobs or first rows.
+    pub weights: Vec<f64>,
+    /// Allowed deviation of a share, relative to the promised share.
+    pub within: f64,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+}
+
+/// Reads numbers of another tool.
+///
+/// ```
+/// use assay_session::{ExternalFiles, Numbers, Quantity, read_external};
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("shares.csv");
+/// std::fs::write(&file, "group,time,amount\na,1,10\nb,1,20\na,2,10\nb,2,20\n")?;
+/// let files = ExternalFiles {
+///     numbers: Numbers::Table(file),
+///     quantity: Quantity::Bytes,
+///     weights: vec![100.0, 200.0],
+///     within: 0.1,
+///     confidence: 0.95,
+/// };
+/// let data = read_external(&files)?;
+/// assert_eq!((data.title.as_str(), data.groups.len()), ("shares", 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// A file cannot be read or understood, or the number of weights is not that of the groups.
+pub fn read_external(files: &ExternalFiles) -> Result<ExternalData, Error> {
+    read_all(files).map_err(Error::usage)
+}
+
+fn read_all(files: &ExternalFiles) -> Result<ExternalData, String> {
+    let (groups, named) = match &files.numbers {
+        Numbers::Fio(paths) => (groups_from_fio(paths, files.quantity)?, paths.as_slice()),
+        Numbers::BandwidthLogs(paths) => (groups_from_logs(paths)?, paths.as_slice()),
+        Numbers::Table(path) => (groups_from_table(path)?, std::slice::from_ref(path)),
+    };
+    let title: Vec<String> = named.iter().map(|file| stem(file)).collect();
+    let measure = match (&files.numbers, files.quantity) {
+        (Numbers::Table(_), _) => "amount",
+        (_, Quantity::Bytes) => "io.bytes",
+        (_, Quantity::Ios) => "io.ios",
+    };
+    Ok(ExternalData {
+        title: title.join(", "),
+        measure: measure.to_owned(),
+        groups: weighted(groups, &files.weights)?,
+        within: files.within,
+        confidence: files.confidence,
+    })
+}
+
+/// The largest size of a file of numbers, in bytes: a log of some ten million requests.
+const MOST_NUMBERS: u64 = 1 << 30;
+
+fn read(file: &Path) -> Result<String, String> {
+    input_text(file, MOST_NUMBERS).map_err(|error| error.to_string())
+}
+
+fn stem(file: &Path) -> String {
+    file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Gives each group its weight.
+fn weighted(mut groups: Vec<ExternalGroup>, weights: &[f64]) -> Result<Vec<ExternalGroup>, String> {
+    if groups.len() != weights.len() {
+        let names: Vec<String> = groups.iter().map(|group| format!("`{}`", group.name)).collect();
+        return Err(format!(
+            "there are {} groups ({}) and {} weights\n  hint: give one weight for each group, in \
+             this order",
+            groups.len(),
+            names.join(", "),
+            weights.len()
+        ));
+    }
+    for (group, weight) in groups.iter_mut().zip(weights) {
+        group.weight = *weight;
+    }
+    Ok(groups)
+}
+
+fn group(name: String, amounts: Amounts) -> ExternalGroup {
+    ExternalGroup { name, weight: 0.0, amounts, facts: ExternalFacts::default() }
+}
+
+/// One group per file, or per job of a single file.
+fn groups_from_fio(files: &[PathBuf], quantity: Quantity) -> Result<Vec<ExternalGroup>, String> {
+    let mut groups = Vec::new();
+    for file in files {
+        let in_file = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
+        let jobs = parse_totals(&read(file)?).map_err(|error| in_file(&error))?;
+        if files.len() == 1 && jobs.len() > 1 {
+            groups.extend(jobs);
+        } else {
+            let all = sum_jobs(&stem(file), &jobs)
+                .ok_or_else(|| in_file(&format!("no job of {}", job_names(&jobs))))?;
+            groups.push(all);
+        }
+    }
+    let bytes = quantity == Quantity::Bytes;
+    Ok(groups.into_iter().map(|totals| group_from_totals(totals, bytes)).collect())
+}
+
+fn group_from_totals(totals: Totals, bytes: bool) -> ExternalGroup {
+    let scatter = |spread: Spread| Scatter {
+        mean: spread.mean,
+        deviation: spread.deviation,
+        readings: spread.readings,
+    };
+    let spread = if bytes { totals.bytes_spread } else { totals.ios_spread };
+    // fio prints its result when the job is over; without a recorded start, assume that it ran until
+    // then.
+    let began_s = totals.began_s.or_else(|| Some(totals.printed_s? - totals.runtime_s));
+    let paced = match totals.stonewall {
+        true => Some("stonewall".to_owned()),
+        false => totals.paced,
+    };
+    ExternalGroup {
+        name: totals.name,
+        weight: 0.0,
+        amounts: Amounts::Total {
+            amount: if bytes { totals.bytes } else { totals.ios },
+            seconds: totals.runtime_s,
+            scatter: spread.map(scatter),
+        },
+        facts: ExternalFacts {
+            failure: totals.failure,
+            began_s,
+            ended_s: began_s.map(|began| began + totals.runtime_s),
+            outstanding: totals.outstanding,
+            wanted: totals.iodepth,
+            paced,
+            direct: totals.direct.or(Some(false)),
+            disk: totals.disk,
+        },
+    }
+}
+
+fn groups_from_logs(files: &[PathBuf]) -> Result<Vec<ExternalGroup>, String> {
+    let read_log = |file: &PathBuf| {
+        let series = parse_bandwidth_log(&read(file)?);
+        let series = series.map_err(|error| format!("{}: {error}", file.display()))?;
+        Ok(group(stem(file), Amounts::Series(series)))
+    };
+    files.iter().map(read_log).collect()
+}
+
+fn groups_from_table(file: &Path) -> Result<Vec<ExternalGroup>, String> {
+    let table = parse_amounts(&read(file)?);
+    let table = table.map_err(|error| format!("{}: {error}", file.display()))?;
+    let groups = table.into_iter().map(|(name, series)| group(name, Amounts::Series(series)));
+    Ok(groups.collect())
+}

@@ -1,0 +1,136 @@
+//! One study on many hosts: submitting it, and merging the runs.
+
+mod submit;
+
+use std::path::Path;
+
+use assay_files::Trust;
+use assay_fleet::{Fleet, FleetFolder, Slurm, Watcher, collect, states, wait, write};
+use assay_verdict::{FleetJudgement, HostState, Verdict};
+
+use crate::code::Code;
+use crate::error::Error;
+use crate::observer::Observer;
+
+pub use submit::{FleetOptions, OpenFleet, resubmit_fleet, submit_fleet};
+
+/// Opens a fleet to act on its contents, and finds a Slurm that answers. The fleet is read from the folder
+/// that was checked.
+///
+/// ```
+/// use assay_files::Trust;
+/// use assay_session::{Code, open_fleet};
+/// let error = open_fleet("no/such/fleet".as_ref(), Trust::Checked).unwrap_err();
+/// assert_eq!(error.code, Code::Usage);
+/// ```
+///
+/// # Errors
+/// The folder holds no fleet, others may have changed it, or there is no Slurm.
+pub fn open_fleet(path: &Path, trust: Trust) -> Result<OpenFleet, Error> {
+    // A folder that is not a fleet is reported first, as a usage error.
+    read_fleet(path)?;
+    let opened = FleetFolder::open_trusted(path, trust).and_then(with_document);
+    let (folder, fleet) = opened.map_err(Error::host)?;
+    let slurm = Slurm::find().map_err(Error::host)?;
+    Ok(OpenFleet { folder, fleet, slurm })
+}
+
+/// Opens a fleet for reading.
+///
+/// ```
+/// use assay_session::{Code, read_fleet};
+/// assert_eq!(read_fleet("no/such/fleet".as_ref()).unwrap_err().code, Code::Usage);
+/// ```
+///
+/// # Errors
+/// The folder holds no fleet.
+pub fn read_fleet(path: &Path) -> Result<OpenFleet, Error> {
+    let (folder, fleet) = FleetFolder::open(path).and_then(with_document).map_err(Error::usage)?;
+    let slurm = Slurm::from_fleet(&fleet);
+    Ok(OpenFleet { folder, fleet, slurm })
+}
+
+fn with_document(folder: FleetFolder) -> Result<(FleetFolder, Fleet), assay_fleet::Error> {
+    let fleet = folder.read_fleet()?;
+    Ok((folder, fleet))
+}
+
+impl OpenFleet {
+    /// The results of the hosts so far, without writing them.
+    ///
+    /// ```no_run
+    /// let fleet = assay_session::read_fleet("runs/fleet".as_ref())?;
+    /// println!("{} hosts", fleet.judgement().hosts.len());
+    /// # Ok::<(), assay_session::Error>(())
+    /// ```
+    #[must_use]
+    pub fn judgement(&self) -> FleetJudgement {
+        let states = states(&self.folder, &self.fleet, &self.slurm);
+        collect(&self.folder, &self.fleet, &states, &self.slurm)
+    }
+
+    /// Merges the finished runs and writes the result and its report.
+    ///
+    /// ```no_run
+    /// let fleet = assay_session::read_fleet("runs/fleet".as_ref())?;
+    /// let judgement = fleet.merge(&mut assay_session::Transcript::default())?;
+    /// println!("{:?}", judgement.verdict);
+    /// # Ok::<(), assay_session::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn merge(&self, observer: &mut dyn Observer) -> Result<FleetJudgement, Error> {
+        let judgement = self.judgement();
+        for (path, why) in write(&self.folder, &judgement).map_err(Error::host)? {
+            observer.message(&format!("samples left out: {}: {why}", path.display()));
+        }
+        Ok(judgement)
+    }
+
+    /// Waits until every task has ended. Returns the signal that ended the wait before, if one did.
+    ///
+    /// ```no_run
+    /// # fn example(watcher: &mut dyn assay_fleet::Watcher) -> Result<(), assay_session::Error> {
+    /// let fleet = assay_session::read_fleet("runs/fleet".as_ref())?;
+    /// assert_eq!(fleet.wait(watcher)?, None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn wait(&self, watcher: &mut dyn Watcher) -> Result<Option<&'static str>, Error> {
+        wait(&self.folder, &self.fleet, &self.slurm, watcher).map_err(Error::host)
+    }
+}
+
+/// The exit code for the results of the hosts (docs/cli.md).
+///
+/// ```
+/// # fn example(judgement: &assay_verdict::FleetJudgement) {
+/// assert_eq!(assay_session::fleet_code(judgement), assay_session::Code::Kept);
+/// # }
+/// ```
+#[must_use]
+pub fn fleet_code(judgement: &FleetJudgement) -> Code {
+    let has = |code: Code| judgement.hosts.iter().any(|host| host.code == Some(code as i32));
+    let none = judgement.hosts.iter().all(|host| host.overall_verdict().is_none());
+    let in_progress = |state| matches!(state, HostState::Waiting | HostState::Running);
+    if judgement.restored == Some(false) || has(Code::RestoreIncomplete) {
+        return Code::RestoreIncomplete;
+    }
+    if has(Code::Workload) {
+        return Code::Workload;
+    }
+    if none && !judgement.hosts.iter().any(|host| in_progress(host.state)) {
+        return Code::Host;
+    }
+    // A study without promises succeeds if every host does.
+    let all_did = judgement.hosts.iter().all(|host| host.code == Some(Code::Kept as i32));
+    match judgement.verdict {
+        Verdict::Void if none => Code::Undecided,
+        Verdict::Void if all_did => Code::Kept,
+        verdict => Code::from_verdict(verdict),
+    }
+}

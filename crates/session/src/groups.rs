@@ -1,0 +1,129 @@
+//! The groups of a host: filters, sort orders, and listings as text and JSON.
+
+mod table;
+
+use assay_cgroup::inventory::{Entry, Filter, Inventory, Rates};
+use assay_facts::CgroupLayout;
+use serde_json::{Value, json};
+
+use crate::error::Error;
+
+pub use table::{groups_text, top_groups};
+
+/// What groups are sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupOrder {
+    /// As a tree.
+    Path,
+    /// CPU time.
+    Cpu,
+    /// Memory now.
+    Memory,
+    /// Processes in the group itself.
+    Processes,
+    /// Bytes read from disks.
+    Read,
+    /// Bytes written to disks.
+    Write,
+}
+
+impl GroupOrder {
+    /// The name in a heading.
+    ///
+    /// ```
+    /// assert_eq!(assay_session::GroupOrder::Path.label(), "tree");
+    /// ```
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Path => "tree",
+            Self::Cpu => "CPU",
+            Self::Memory => "memory",
+            Self::Processes => "processes",
+            Self::Read => "reads",
+            Self::Write => "writes",
+        }
+    }
+
+    /// The value of a group to sort by; unavailable values sort last.
+    fn value(self, entry: &Entry, rates: &Rates) -> f64 {
+        let value = match self {
+            Self::Path => None,
+            Self::Cpu => rates.cpus.value().copied(),
+            Self::Memory => entry.counts.memory.value().map(|bytes| *bytes as f64),
+            Self::Processes => Some(entry.processes.len() as f64),
+            Self::Read => rates.read.value().copied(),
+            Self::Write => rates.write.value().copied(),
+        };
+        value.unwrap_or(-1.0)
+    }
+}
+
+/// Whether a filter matches any hierarchy and group.
+///
+/// ```
+/// use assay_cgroup::inventory::Filter;
+/// use assay_session::check_groups;
+/// let facts = assay_host::gather(&assay_kernel::Root::real())?;
+/// let filter = Filter { below: Some("/no/such/group".to_owned()), ..Filter::default() };
+/// let none = assay_cgroup::inventory::take(&assay_kernel::Root::real(), &facts.cgroup, &filter);
+/// assert!(check_groups(&none, &filter, &facts.cgroup).is_err());
+/// # Ok::<(), assay_kernel::Error>(())
+/// ```
+///
+/// # Errors
+/// What does not match, with what there is.
+pub fn check_groups(
+    inventory: &Inventory,
+    filter: &Filter,
+    layout: &CgroupLayout,
+) -> Result<(), Error> {
+    if let (true, Some(name)) = (inventory.hierarchies.is_empty(), &filter.controller) {
+        let names: Vec<&str> = layout.controllers.keys().map(String::as_str).collect();
+        let what = format!(
+            "no mounted hierarchy has the controller `{name}`\n  hint: this kernel lists {}",
+            names.join(", ")
+        );
+        let is_known = names.contains(&name.as_str());
+        return Err(if is_known { Error::host(what) } else { Error::usage(what) });
+    }
+    if inventory.hierarchies.is_empty() {
+        return Err(Error::host(
+            "no control groups are mounted\n  hint: mount -t cgroup2 none /sys/fs/cgroup",
+        ));
+    }
+    if let (true, Some(path)) = (inventory.groups.is_empty(), &filter.below) {
+        return Err(Error::usage(format!(
+            "no hierarchy has a group `{path}`\n  hint: `assay groups` lists all; paths begin \
+             below the mount, as in /proc/PID/cgroup"
+        )));
+    }
+    Ok(())
+}
+
+/// The inventory with the rates of each group as a JSON document.
+///
+/// ```
+/// use assay_cgroup::inventory::Inventory;
+/// let empty = Inventory { taken_ns: 0, hierarchies: Vec::new(), groups: Vec::new() };
+/// assert_eq!(assay_session::groups_document(&empty, &[])["schema"], 1);
+/// ```
+#[must_use]
+pub fn groups_document(inventory: &Inventory, rates: &[Rates]) -> Value {
+    let groups: Vec<Value> = inventory
+        .groups
+        .iter()
+        .zip(rates)
+        .map(|(entry, rates)| {
+            let mut group = json!(entry);
+            group["rates"] = json!(rates);
+            group
+        })
+        .collect();
+    json!({
+        "schema": 1,
+        "taken_ns": inventory.taken_ns,
+        "hierarchies": inventory.hierarchies,
+        "groups": groups,
+    })
+}

@@ -1,0 +1,121 @@
+//! The interface files of a host, and their comparison with the knob table.
+
+use std::collections::BTreeMap;
+
+use assay_cgroup::{KnobsCheck, check_knobs};
+use assay_facts::{Available, HostFacts};
+use assay_host::{Ledger, kernel};
+use assay_knob::{Evidence, KnobFact, Version};
+
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::Error;
+
+/// The column at which names begin.
+const INDENT: usize = 18;
+
+/// Files by controller and hierarchy: present ones, then absent ones grouped by reason.
+pub(super) fn text(knobs: &[KnobFact], width: usize) -> String {
+    let width = width.max(INDENT + 40);
+    let here = knobs.iter().filter(|fact| fact.state.value().is_some()).count();
+    let mut lines = vec![format!(
+        "knobs: {here} interface files present, {} absent (all: docs/reference/knobs.md)",
+        knobs.len() - here
+    )];
+    for controller in controllers(knobs) {
+        let of_it = || knobs.iter().filter(|fact| fact.controller == controller);
+        let mut title = controller;
+        for (version, label) in [(Version::V2, "v2"), (Version::V1, "v1")] {
+            let names: Vec<String> = of_it()
+                .filter(|fact| fact.version == version)
+                .filter_map(|fact| Some((fact, fact.state.value()?)))
+                .map(|(fact, known)| marked(&fact.name, *known))
+                .collect();
+            if !names.is_empty() {
+                wrap(&mut lines, width, title, label, &names);
+                title = "";
+            }
+        }
+        let mut absent: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for fact in of_it() {
+            if let Available::NotAvailable(why) = &fact.state {
+                absent.entry(why).or_default().push(fact.name.clone());
+            }
+        }
+        for (why, names) in absent {
+            let mut words = names;
+            words.push(format!("({why})"));
+            wrap(&mut lines, width, title, "--", &words);
+            title = "";
+        }
+    }
+    lines.push("  * according to the table: no group exists to check".to_owned());
+    lines.join("\n")
+}
+
+fn marked(name: &str, known: Evidence) -> String {
+    match known {
+        Evidence::Seen => name.to_owned(),
+        Evidence::ByTheTable => format!("{name}*"),
+    }
+}
+
+/// The controllers in the order of the table, without duplicates.
+fn controllers(knobs: &[KnobFact]) -> Vec<&'static str> {
+    let mut controllers = Vec::new();
+    for fact in knobs {
+        if !controllers.contains(&fact.controller) {
+            controllers.push(fact.controller);
+        }
+    }
+    controllers
+}
+
+fn wrap(lines: &mut Vec<String>, width: usize, title: &str, label: &str, words: &[String]) {
+    let mut line = format!("  {title:<11} {label}  ");
+    let mut is_empty = true;
+    for word in words {
+        if !is_empty && line.len() + 1 + word.len() > width {
+            lines.push(line);
+            line = " ".repeat(INDENT);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    lines.push(line);
+}
+
+/// Compares the knob table with a new group in every hierarchy; the groups are removed again.
+///
+/// ```no_run
+/// use assay_session::{Context, check_knob_table};
+/// let context = Context::of_this_host(Vec::new());
+/// let facts = assay_host::gather(&context.root)?;
+/// assert!(check_knob_table(&context, &facts)?.differences.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The caller is not root, a group cannot be made, or the host could not be restored.
+pub fn check_knob_table(context: &Context, facts: &HostFacts) -> Result<KnobsCheck, Error> {
+    if facts.effective_user != 0 {
+        return Err(Error::host(
+            "making a group in every hierarchy needs root\n  hint: run it with sudo",
+        ));
+    }
+    let root = &context.root;
+    let run_id = format!("knobs-{}", std::process::id());
+    let mut ledger = Ledger::begin(&context.state_dir, &run_id).map_err(Error::host)?;
+    let name = format!("assay-{run_id}");
+    let check = check_knobs(root, &mut ledger, facts, &kernel(root, facts), &name);
+    let mut errors = ledger.restore(root);
+    errors.extend(ledger.finish().err());
+    if let Some(error) = errors.first() {
+        return Err(Error { code: Code::RestoreIncomplete, ..Error::host(error) });
+    }
+    check.map_err(Error::host)
+}

@@ -1,0 +1,68 @@
+//! The program as a library: running, judging, explaining, tuning, predicting and comparing studies.
+//!
+//! Each function combines the crates below it and returns a value; nothing is printed. Messages and
+//! progress go to an [`Observer`], the host is reached through a [`Context`], and a failure is an
+//! [`Error`] with the exit code that the command line gives it.
+
+mod code;
+mod compare;
+mod conform;
+mod context;
+mod error;
+mod explain;
+mod exporting;
+mod external_data;
+mod finish_run;
+mod fleet;
+mod groups;
+mod host;
+mod lab;
+mod load;
+mod look_taker;
+mod observer;
+mod overrides;
+mod pace;
+mod plan_text;
+mod predict;
+mod prepare;
+mod recording;
+mod run;
+mod run_words;
+mod tune;
+
+#[cfg(test)]
+mod replay_tests;
+
+pub use code::Code;
+pub use compare::{
+    Interleaved, Sides, compare, compare_interleaved, compare_levels_of, compare_with_baseline,
+    newest_run,
+};
+pub use conform::{conform_code, prepare_conform, read_conform};
+pub use context::{Context, HostRunner, Runner};
+pub use error::Error;
+pub use explain::{CommandReader, ExplainOptions, Explained, explain};
+pub use exporting::{
+    DocumentFormat, LiveExport, export_document, follow_lines, follow_metrics, write_error,
+};
+pub use external_data::{ExternalFiles, Numbers, Quantity, read_external};
+pub use finish_run::{REPORT, judge_run, open_run, read_run, update_index, write_report};
+pub use fleet::{
+    FleetOptions, OpenFleet, fleet_code, open_fleet, read_fleet, resubmit_fleet, submit_fleet,
+};
+pub use groups::{GroupOrder, check_groups, groups_document, groups_text, top_groups};
+pub use host::{check_knob_table, host_text};
+pub use lab::{LabStudy, prepare_lab_study, program_in_guest, run_lab_study};
+pub use load::{Findings, Loaded, MOST_TEXT, load, reload};
+pub use look_taker::SharedLook;
+pub use observer::{CurrentSetting, Observer, RunView, Transcript};
+pub use overrides::StudyChoice;
+pub use pace::Pace;
+pub use plan_text::{plan_document, plan_text};
+pub use predict::{CalibrationOptions, Predicted, calibrate, predict, read_score};
+pub use prepare::{Destination, RunOptions, facts_for, plan_for, prepare};
+pub use recording::{
+    RecordingOptions, conclude_recording, has_promises, prepare_recording, write_recording,
+};
+pub use run::{Ended, conclude, execute};
+pub use tune::{TuneOptions, Tuned, tune};

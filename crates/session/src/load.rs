@@ -1,0 +1,249 @@
+//! Finds, reads and checks studies.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use assay_diagnostic::{Diagnostic, Severity, closest, render, to_json};
+use assay_files::input_text;
+use assay_study::{Study, parse, shipped, shipped_file};
+use assay_verdict::wording::count;
+
+use crate::code::Code;
+use crate::error::Error;
+use crate::overrides::StudyChoice;
+
+/// The largest size of a study, of the files it names, and of documents named by users, in bytes.
+pub const MOST_TEXT: u64 = 64 << 20;
+
+/// A checked study.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The study with its overrides.
+    pub study: Study,
+    /// Its text, without them.
+    pub text: String,
+    /// Names and texts of the files that it names; empty for a shipped study.
+    pub named_files: Vec<(String, String)>,
+    /// How it was chosen; `None` for a study that this program derived from another.
+    pub choice: Option<StudyChoice>,
+    /// What the check remarked; no errors.
+    pub findings: Findings,
+}
+
+impl Loaded {
+    /// A study that this program derived from another, whose text is `text`.
+    pub(crate) fn derived(study: Study, text: &str) -> Self {
+        let text = text.to_owned();
+        Self { study, text, named_files: Vec::new(), choice: None, findings: Findings::default() }
+    }
+
+    /// The seed of the choice.
+    pub(crate) fn seed(&self) -> u64 {
+        self.choice.as_ref().map_or(1, |choice| choice.seed)
+    }
+}
+
+/// Mistakes of a study and remarks on it, with the text that they point into.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    /// The findings, in the order of the text.
+    pub findings: Vec<Diagnostic>,
+    shown_as: String,
+    text: String,
+}
+
+impl Findings {
+    fn new(source: &Source, findings: Vec<Diagnostic>) -> Self {
+        let (shown_as, text) = (source.shown_as.clone(), source.text.clone());
+        Self { findings, shown_as, text }
+    }
+
+    /// The findings with the lines that they point at.
+    ///
+    /// ```
+    /// assert_eq!(assay_session::Findings::default().render(false), "");
+    /// ```
+    #[must_use]
+    pub fn render(&self, color: bool) -> String {
+        match self.findings.is_empty() {
+            true => String::new(),
+            false => render(&self.findings, &self.shown_as, &self.text, color),
+        }
+    }
+
+    /// The findings as a JSON document.
+    ///
+    /// ```
+    /// assert!(assay_session::Findings::default().to_json().starts_with('{'));
+    /// ```
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        to_json(&self.findings, &self.shown_as, &self.text).to_string()
+    }
+}
+
+/// A study's text and origin.
+struct Source {
+    name: String,
+    shown_as: String,
+    text: String,
+    /// The folder for files that the study names; shipped studies have theirs embedded.
+    folder: Option<PathBuf>,
+}
+
+/// Finds, reads and checks a study, and applies its overrides.
+///
+/// ```
+/// use assay_session::{StudyChoice, load};
+/// let choice = StudyChoice { repeats: Some(2), ..StudyChoice::named("io-weight") };
+/// assert_eq!(load(&choice)?.study.design.repeats, 2);
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+///
+/// # Errors
+/// All mistakes together, in `findings`; a study that cannot be found or read.
+pub fn load(choice: &StudyChoice) -> Result<Loaded, Error> {
+    let source = find(&choice.study)?;
+    let read = RefCell::new(Vec::new());
+    let read_named = |path: &str| {
+        let text = read_named_file(&source, path)?;
+        if source.folder.is_some() {
+            read.borrow_mut().push((path.to_owned(), text.clone()));
+        }
+        Ok(text)
+    };
+    let (study, findings) = checked(&source, &read_named, choice);
+    let findings = Findings::new(&source, findings);
+    let Some(study) = study else {
+        let errors = findings.findings.iter().filter(|one| one.severity == Severity::Error).count();
+        let note =
+            format!("{} has {}; nothing was touched", source.shown_as, count(errors, "mistake"));
+        return Err(mistakes(findings, note));
+    };
+    let study = Study { folder: folder(&source), ..study };
+    let named_files = read.into_inner();
+    Ok(Loaded { study, text: source.text, named_files, choice: Some(choice.clone()), findings })
+}
+
+/// Checks a recorded study with the overrides of its run. The recorded text is used, not the current
+/// file.
+///
+/// ```
+/// use assay_session::{StudyChoice, load, reload};
+/// let text = load(&StudyChoice::named("io-weight"))?.text;
+/// let study = reload("io-weight", &text, &StudyChoice::named("gone.toml"))?;
+/// assert_eq!(study.name, "io-weight");
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+///
+/// # Errors
+/// All mistakes together, in `findings`.
+pub fn reload(name: &str, text: &str, choice: &StudyChoice) -> Result<Study, Error> {
+    let path = Path::new(&choice.study);
+    let source = Source {
+        name: name.to_owned(),
+        shown_as: format!("the recorded study {name}"),
+        text: text.to_owned(),
+        folder: path.is_file().then(|| path.parent().unwrap_or(Path::new("")).to_owned()),
+    };
+    let (study, findings) = checked(&source, &|path| read_named_file(&source, path), choice);
+    let note = "the recorded study cannot be planned again; nothing was touched";
+    study.ok_or_else(|| mistakes(Findings::new(&source, findings), note.to_owned()))
+}
+
+/// Parses a study and applies the overrides; no study if there are mistakes.
+fn checked(
+    source: &Source,
+    read: &dyn Fn(&str) -> Result<String, String>,
+    choice: &StudyChoice,
+) -> (Option<Study>, Vec<Diagnostic>) {
+    let (study, mut findings) = parse(&source.name, &source.text, read);
+    let study = study.and_then(|mut study| match choice.apply(&mut study) {
+        Ok(()) => Some(study),
+        Err(more) => {
+            findings.extend(more);
+            None
+        }
+    });
+    (study, findings)
+}
+
+fn mistakes(findings: Findings, note: String) -> Error {
+    Error { findings: Some(Box::new(findings)), note: Some(note), ..Error::ended(Code::Usage) }
+}
+
+/// Finds a study. A name without a slash and without `.toml` means a shipped study.
+fn find(name: &str) -> Result<Source, Error> {
+    let path = Path::new(name);
+    let is_bare = !name.contains('/') && path.extension().is_none_or(|suffix| suffix != "toml");
+    if is_bare && !path.is_file() {
+        return find_shipped(name);
+    }
+    let text = input_text(path, MOST_TEXT).map_err(|error| {
+        let cause = error.cause;
+        Error::usage(format!(
+            "cannot read {name}: {cause}\n  hint: name a study file, or one of `assay studies`"
+        ))
+    })?;
+    Ok(Source {
+        name: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
+        shown_as: name.to_owned(),
+        text,
+        folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
+    })
+}
+
+fn find_shipped(name: &str) -> Result<Source, Error> {
+    if let Some(study) = shipped().iter().find(|study| study.name == name) {
+        return Ok(Source {
+            name: study.name.to_owned(),
+            shown_as: format!("{name} (shipped)"),
+            text: study.text.to_owned(),
+            folder: None,
+        });
+    }
+    let hint = closest(name, shipped().iter().map(|study| study.name)).map_or_else(
+        || "`assay studies` lists them; for a file give its path or `.toml`".to_owned(),
+        |similar| format!("did you mean `{similar}`?"),
+    );
+    Err(Error::usage(format!("no shipped study is called `{name}`\n  hint: {hint}")))
+}
+
+fn read_named_file(source: &Source, path: &str) -> Result<String, String> {
+    match &source.folder {
+        None => shipped_file(path),
+        Some(folder) => {
+            let path = folder.join(path);
+            input_text(&path, MOST_TEXT)
+                .map_err(|error| format!("{}: {}", path.display(), error.cause))
+        }
+    }
+}
+
+/// The absolute path of a study file's folder.
+fn folder(source: &Source) -> Option<String> {
+    let folder = source.folder.as_ref()?;
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    Some(folder.canonicalize().ok()?.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_of_the_text_and_of_the_overrides_come_together() {
+        let set = vec!["groups".to_owned(), "no-such=1".to_owned()];
+        let error = load(&StudyChoice { set, ..StudyChoice::named("io-weight") }).unwrap_err();
+        assert_eq!(error.code, Code::Usage);
+        let note = "io-weight (shipped) has 2 mistakes; nothing was touched";
+        assert_eq!(error.note.as_deref(), Some(note));
+        assert_eq!(error.findings.unwrap().findings.len(), 2);
+    }
+
+    #[test]
+    fn a_similar_shipped_study_is_proposed() {
+        let error = load(&StudyChoice::named("io-wieght")).unwrap_err();
+        assert!(error.to_string().contains("did you mean `io-weight`?"), "{error}");
+    }
+}

@@ -1,0 +1,236 @@
+//! A plan as text and as a JSON document, as `assay check` shows it.
+
+use assay_plan::{Plan, Trial, steps};
+use assay_run_folder::{
+    AcrossRecord, ComparisonRecord, Levels, PairsRecord, PromiseRecord, ReferenceRecord,
+    RelationRecord,
+};
+use assay_units::{Percent, format_duration};
+use assay_verdict::wording::count;
+use serde_json::{Value, json};
+
+use crate::load::Loaded;
+
+/// Number of groups of a trial that are printed; the rest is only counted.
+const SHOWN: usize = 8;
+
+/// A plan for readers: trials, changes of the host and how each is restored, promises, refusals.
+///
+/// ```
+/// use assay_session::{Context, StudyChoice, facts_for, load, plan_for, plan_text};
+/// let context = Context::of_this_host(Vec::new());
+/// let loaded = load(&StudyChoice::named("io-weight"))?;
+/// let plan = plan_for(&context, &loaded.study, &facts_for(&context, &loaded.study)?, 1);
+/// assert!(plan_text(&loaded, &plan).starts_with("io-weight: "));
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+#[must_use]
+pub fn plan_text(loaded: &Loaded, plan: &Plan) -> String {
+    let study = &loaded.study;
+    let mut lines = vec![format!("{}: {}", study.name, study.title)];
+    let total = plan.slots.len() as u32 * study.design.at_most;
+    lines.push(format!(
+        "{} x {}, each at most {}: at most {}{}",
+        count(plan.trials.len(), "trial"),
+        count(study.design.repeats as usize, "repeat"),
+        format_duration(study.design.at_most),
+        format_duration(total),
+        if study.disks.is_empty() { "" } else { " and the set-up of disks" },
+    ));
+    for (index, trial) in plan.trials.iter().enumerate() {
+        lines.push(String::new());
+        lines.push(format!("trial {} of {}: {}", index + 1, plan.trials.len(), factors(trial)));
+        describe(trial, &mut lines);
+    }
+    across(plan, &mut lines);
+    lines.push(String::new());
+    if plan.refusals.is_empty() {
+        lines.push("this host can do it; nothing was touched".to_owned());
+    } else {
+        lines.push("what this host cannot do".to_owned());
+        for refusal in &plan.refusals {
+            lines.push(format!("  {}", refusal.what));
+            lines.push(format!("    remedy: {}", refusal.remedy));
+        }
+    }
+    lines.join("\n")
+}
+
+/// Promises across trials, and reference values.
+fn across(plan: &Plan, lines: &mut Vec<String>) {
+    if !plan.comparisons.is_empty() {
+        lines.push(String::new());
+        lines.push("promises across trials".to_owned());
+        lines.extend(plan.comparisons.iter().map(|one| format!("  {}", describe_across(one))));
+    }
+    if !plan.references.is_empty() {
+        lines.push(String::new());
+        lines.push("reference values, shown next to the results and never judged".to_owned());
+        let line = |one: &ReferenceRecord| {
+            format!("  {}: {} {} ({})", one.what, one.value, one.unit, one.source)
+        };
+        lines.extend(plan.references.iter().map(line));
+    }
+}
+
+fn describe_across(promise: &ComparisonRecord) -> String {
+    let relation = match &promise.is {
+        AcrossRecord::Ratio { of, to, at_least, at_most } => {
+            let bound = |word: &str, bound: Option<f64>| {
+                bound.map(|bound| format!("{word} {bound}")).into_iter()
+            };
+            let bounds: Vec<String> =
+                bound("at least", *at_least).chain(bound("at most", *at_most)).collect();
+            format!("under {} / under {}: {}", levels(of), levels(to), bounds.join(" and "))
+        }
+        AcrossRecord::Equal { over, pairs, within } => {
+            let pairs = match pairs {
+                PairsRecord::All => "each with each",
+                PairsRecord::First => "each with the first",
+            };
+            let within = Percent::from_fraction(*within);
+            format!("equal at every level of {over} ({pairs}), within {within}")
+        }
+    };
+    let group = promise.group.as_ref().map_or_else(String::new, |group| format!(" of {group}"));
+    format!("{}{group}, {relation}, at confidence {}", promise.measure, promise.confidence)
+}
+
+fn levels(levels: &Levels) -> String {
+    let named: Vec<String> =
+        levels.iter().map(|(name, level)| format!("{name} = {level}")).collect();
+    named.join(", ")
+}
+
+fn factors(trial: &Trial) -> String {
+    let named: Vec<String> =
+        trial.factors.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    if named.is_empty() { "no factors".to_owned() } else { named.join(", ") }
+}
+
+fn describe(trial: &Trial, lines: &mut Vec<String>) {
+    lines.push("  knobs on this host".to_owned());
+    let knobs: Vec<_> = trial
+        .groups
+        .iter()
+        .flat_map(|group| group.knobs.iter().map(move |knob| (group, knob)))
+        .collect();
+    for (group, knob) in knobs.iter().take(SHOWN) {
+        let record = &knob.record;
+        let obeyed =
+            record.obeyed_by.as_ref().map(|by| format!(", obeyed by {by}")).unwrap_or_default();
+        let note = record.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+        lines.push(format!(
+            "    {}: {} = {} -> {} = {}{obeyed}{note}",
+            group.name, record.knob, record.asked, record.file, record.written
+        ));
+    }
+    rest(knobs.len(), lines);
+    lines.push("  changes of the host, and how each is restored".to_owned());
+    let changes: Vec<(String, &str)> = steps(trial)
+        .iter()
+        .flat_map(|step| step.changes(trial).into_iter().map(|text| (text, step.inverse())))
+        .collect();
+    // Groups are similar; the kinds of change are not, so show more of them.
+    for (text, inverse) in changes.iter().take(4 * SHOWN) {
+        lines.push(format!("    {text}   [{inverse}]"));
+    }
+    rest_of(changes.len(), 4 * SHOWN, lines);
+    lines.push("  promises".to_owned());
+    lines.extend(trial.promises.iter().map(|promise| format!("    {}", describe_promise(promise))));
+    for (controller, why) in &trial.absent {
+        lines.push(format!("  not sampled: {controller}: {why}"));
+    }
+}
+
+fn rest(count: usize, lines: &mut Vec<String>) {
+    rest_of(count, SHOWN, lines);
+}
+
+fn rest_of(count: usize, shown: usize, lines: &mut Vec<String>) {
+    if count > shown {
+        lines.push(format!("    and {} more like these", count - shown));
+    }
+}
+
+fn describe_promise(promise: &PromiseRecord) -> String {
+    let relation = match &promise.is {
+        RelationRecord::Proportional(knob) => format!("proportional to {knob}"),
+        RelationRecord::Equal => "equal".to_owned(),
+        RelationRecord::Placed => "placed".to_owned(),
+        RelationRecord::AtMost(bound) => format!("at most {}", amount(&promise.measure, *bound)),
+        RelationRecord::AtLeast(bound) => format!("at least {}", amount(&promise.measure, *bound)),
+        RelationRecord::AtMostKnob(knob) => format!("at most {knob}"),
+        RelationRecord::AtLeastKnob(knob) => format!("at least {knob}"),
+    };
+    format!(
+        "{} is {relation}, within {}, at confidence {}",
+        promise.measure,
+        Percent::from_fraction(promise.within),
+        promise.confidence
+    )
+}
+
+/// A bound with its unit; memory held is an amount, other kernel measures are rates.
+fn amount(measure: &str, bound: f64) -> String {
+    if matches!(measure, "memory.current" | "memory.dirty") {
+        return format!("{bound} bytes");
+    }
+    if !["io", "cpu", "memory"].iter().any(|family| measure.starts_with(&format!("{family}."))) {
+        return bound.to_string();
+    }
+    format!("{bound} per second")
+}
+
+/// A plan as a JSON document.
+///
+/// ```
+/// use assay_session::{Context, StudyChoice, facts_for, load, plan_document, plan_for};
+/// let context = Context::of_this_host(Vec::new());
+/// let loaded = load(&StudyChoice::named("io-weight"))?;
+/// let plan = plan_for(&context, &loaded.study, &facts_for(&context, &loaded.study)?, 1);
+/// assert_eq!(plan_document(&loaded, &plan)["schema"], 1);
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+#[must_use]
+pub fn plan_document(loaded: &Loaded, plan: &Plan) -> Value {
+    let trials: Vec<Value> = plan
+        .trials
+        .iter()
+        .map(|trial| {
+            let knobs: Vec<Value> = trial
+                .groups
+                .iter()
+                .flat_map(|group| {
+                    group
+                        .knobs
+                        .iter()
+                        .map(move |knob| json!({ "group": group.name, "knob": knob.record }))
+                })
+                .collect();
+            let changes: Vec<Value> = steps(trial)
+                .iter()
+                .flat_map(|step| {
+                    let inverse = step.inverse();
+                    step.changes(trial)
+                        .into_iter()
+                        .map(move |text| json!({ "change": text, "inverse": inverse }))
+                })
+                .collect();
+            json!({
+                "factors": trial.factors,
+                "knobs": knobs,
+                "changes": changes,
+                "promises": trial.promises,
+            })
+        })
+        .collect();
+    json!({
+        "schema": 1,
+        "study": loaded.study.name,
+        "trials": trials,
+        "comparisons": plan.comparisons,
+        "references": plan.references,
+        "refusals": plan.refusals,
+    })
+}

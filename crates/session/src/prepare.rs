@@ -1,0 +1,189 @@
+//! All steps before the first change of the host: facts, plan, and a new run folder.
+
+use std::path::PathBuf;
+
+use assay_facts::HostFacts;
+use assay_files::Trust;
+use assay_host::{gather, locate_tools, unfinished};
+use assay_plan::{Plan, Predictions, Shard, plan_with, prediction_commands, required_programs};
+use assay_run_folder::RunFolder;
+use assay_runner::Request;
+use assay_study::Study;
+use jiff::Timestamp;
+
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::Error;
+use crate::load::Loaded;
+use crate::observer::Observer;
+use crate::predict::record_prediction;
+
+/// Where a run is recorded.
+#[derive(Debug, Clone)]
+pub struct Destination {
+    /// The new run folder; `None` for `runs/<time>-<study>`.
+    pub out: Option<PathBuf>,
+    /// Whether folders that other users can write to are accepted.
+    pub trust: Trust,
+}
+
+/// How a study is run.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// The run folder.
+    pub destination: Destination,
+    /// Whether a prediction is recorded even if the disk was never calibrated.
+    pub predict: bool,
+    /// The part of the trials to run; all without one.
+    pub shard: Option<Shard>,
+}
+
+/// Plans a study for this host and creates its run folder. The result can be executed.
+///
+/// ```no_run
+/// use assay_files::Trust;
+/// use assay_session::{
+///     Context, Destination, RunOptions, StudyChoice, Transcript, conclude, execute, load, prepare,
+/// };
+/// let context = Context::of_this_host(vec!["my-program".to_owned()]);
+/// let mut observer = Transcript::default();
+/// let destination = Destination { out: Some("run-1".into()), trust: Trust::Checked };
+/// let options = RunOptions { destination, predict: false, shard: None };
+/// let loaded = load(&StudyChoice::named("io-weight"))?;
+/// let request = prepare(&context, loaded, &options, &mut observer)?;
+/// let finished = execute(&context, &request, &mut observer)?;
+/// let ended = conclude(&request, &finished, &mut observer);
+/// println!("{:?}", ended.judgement.map(|judgement| judgement.verdict));
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+///
+/// # Errors
+/// The host cannot run the study, an earlier run is not restored, or the folder cannot be created. Nothing
+/// was touched.
+pub fn prepare(
+    context: &Context,
+    loaded: Loaded,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+) -> Result<Request, Error> {
+    let seed = loaded.seed();
+    let facts = facts_for(context, &loaded.study)?;
+    let plan = plan_for(context, &loaded.study, &facts, seed);
+    let plan = match options.shard {
+        Some(shard) => {
+            for torn in plan.split_comparisons(shard) {
+                let (measure, over) = (&torn.measure, torn.is.over().join(", "));
+                observer.message(&format!(
+                    "`{measure}` over {over} is not judged: its trials are in several slices"
+                ));
+            }
+            plan.shard(shard)
+        }
+        None => plan,
+    };
+    if !plan.refusals.is_empty() {
+        let reasons = plan.refusals.iter().map(ToString::to_string).collect();
+        let refused = Error { reasons, ..Error::ended(Code::Host) };
+        return Err(refused.note("nothing was touched"));
+    }
+    let name = loaded.study.name.clone();
+    let request = new_request(context, loaded, plan, facts, (&options.destination, &name, seed))?;
+    record_prediction(context, &request, options.predict, observer);
+    Ok(request)
+}
+
+/// The runner's request for a plan, with a new run folder: the destination's, or one with this name in
+/// `runs/`.
+pub(crate) fn new_request(
+    context: &Context,
+    loaded: Loaded,
+    plan: Plan,
+    facts: HostFacts,
+    (destination, name, seed): (&Destination, &str, u64),
+) -> Result<Request, Error> {
+    refuse_if_unfinished(context)?;
+    let now = Timestamp::now();
+    let stamp = now.strftime("%Y%m%dT%H%M%SZ").to_string();
+    let out = destination.out.clone();
+    let path = out.unwrap_or_else(|| PathBuf::from("runs").join(format!("{stamp}-{name}")));
+    let folder = RunFolder::create(&path, destination.trust).map_err(Error::host)?;
+    Ok(Request {
+        plan,
+        study: loaded.study.name,
+        title: loaded.study.title,
+        question: loaded.study.question,
+        study_text: loaded.text,
+        command: context.command.clone(),
+        study_choice: loaded.choice.map(|choice| choice.record()),
+        started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        run_id: format!("{stamp}-{}", std::process::id()),
+        seed,
+        facts,
+        guest: context.guest.clone(),
+        folder,
+        trust: destination.trust,
+        state_dir: context.state_dir.clone(),
+    })
+}
+
+/// The facts of this host, with the programs that the study starts.
+///
+/// ```
+/// use assay_session::{Context, StudyChoice, facts_for, load};
+/// let study = load(&StudyChoice::named("io-weight"))?.study;
+/// let facts = facts_for(&Context::of_this_host(Vec::new()), &study)?;
+/// assert!(!facts.kernel.is_empty());
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+///
+/// # Errors
+/// A kernel file that every host has cannot be read.
+pub fn facts_for(context: &Context, study: &Study) -> Result<HostFacts, Error> {
+    if let Some(facts) = &context.facts {
+        return Ok(facts.clone());
+    }
+    let mut facts = gather(&context.root).map_err(Error::host)?;
+    let needed = required_programs(study);
+    let needed = needed.iter().map(|program| (program.name.as_str(), program.package.as_str()));
+    locate_tools(&mut facts, needed);
+    Ok(facts)
+}
+
+/// The plan of a study. If a limit is a part of a memory footprint, generators are run to predict it.
+///
+/// ```
+/// use assay_session::{Context, StudyChoice, facts_for, load, plan_for};
+/// let context = Context::of_this_host(Vec::new());
+/// let study = load(&StudyChoice::named("io-weight"))?.study;
+/// let plan = plan_for(&context, &study, &facts_for(&context, &study)?, 1);
+/// assert!(!plan.trials.is_empty() || !plan.refusals.is_empty());
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+#[must_use]
+pub fn plan_for(context: &Context, study: &Study, facts: &HostFacts, seed: u64) -> Plan {
+    let mut predictions = Predictions::default();
+    for command in prediction_commands(study, facts) {
+        let footprint = context.runner.footprint(&command);
+        predictions.add(command, footprint);
+    }
+    plan_with(study, facts, &predictions, seed)
+}
+
+/// Refuses to run while an earlier run is not restored: its leftovers would be mistaken for the host's
+/// own state.
+fn refuse_if_unfinished(context: &Context) -> Result<(), Error> {
+    let runs = unfinished(&context.state_dir).map_err(Error::host)?;
+    let Some(first) = runs.first() else { return Ok(()) };
+    Err(Error::host(match first.live {
+        true => format!(
+            "run {} is in progress{}\n  hint: wait until it is over",
+            first.run_id,
+            first.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+        ),
+        false => format!(
+            "run {} ended without restoring the host ({})\n  hint: run `assay restore` first",
+            first.run_id,
+            first.describe_open_changes()
+        ),
+    }))
+}

@@ -1,0 +1,154 @@
+//! Recording a command, a process or a group without a study.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_host::gather;
+use assay_run_folder::{Manifest, Run, RunFolder};
+use assay_runner::{FinishedRecording, FollowTarget, SampleRequest};
+use jiff::Timestamp;
+
+use crate::context::Context;
+use crate::error::Error;
+use crate::finish_run::REPORT;
+use crate::observer::Observer;
+use crate::prepare::Destination;
+
+/// Default length of following a group, which does not end by itself.
+const GROUP_LENGTH: Duration = Duration::from_secs(10);
+
+/// What is recorded, and how.
+#[derive(Debug, Clone)]
+pub struct RecordingOptions {
+    /// What is followed.
+    pub target: FollowTarget,
+    /// Length; `None` until the command or process ends, or 10 s for a group.
+    pub length: Option<Duration>,
+    /// Time between two rounds.
+    pub interval: Duration,
+    /// Sources that disturb the host and are sampled nevertheless.
+    pub also: Vec<String>,
+    /// The run folder.
+    pub destination: Destination,
+}
+
+/// Creates the run folder of a recording. The result can be passed to `assay_runner::sample`.
+///
+/// ```
+/// use std::time::Duration;
+/// use assay_files::Trust;
+/// use assay_runner::FollowTarget;
+/// use assay_session::{Context, Destination, RecordingOptions, prepare_recording};
+/// let folder = tempfile::tempdir()?;
+/// let options = RecordingOptions {
+///     target: FollowTarget::Process(std::process::id()),
+///     length: Some(Duration::from_secs(1)),
+///     interval: Duration::from_millis(100),
+///     also: Vec::new(),
+///     destination: Destination { out: Some(folder.path().join("run")), trust: Trust::UserConfirmed },
+/// };
+/// let request = prepare_recording(&Context::of_this_host(Vec::new()), &options)?;
+/// assert_eq!(request.length, Some(Duration::from_secs(1)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// A kernel file that every host has cannot be read, or the folder cannot be created.
+pub fn prepare_recording(
+    context: &Context,
+    options: &RecordingOptions,
+) -> Result<SampleRequest, Error> {
+    let facts = gather(&context.root).map_err(Error::host)?;
+    let now = Timestamp::now();
+    let stamp = now.strftime("%Y%m%dT%H%M%SZ");
+    let default = || PathBuf::from("runs").join(format!("{stamp}-sample"));
+    let Destination { out, trust } = options.destination.clone();
+    let folder = RunFolder::create(&out.unwrap_or_else(default), trust).map_err(Error::host)?;
+    let endless = matches!(options.target, FollowTarget::Group(_));
+    Ok(SampleRequest {
+        target: options.target.clone(),
+        length: options.length.or(endless.then_some(GROUP_LENGTH)),
+        interval: options.interval,
+        also: options.also.clone(),
+        command: context.command.clone(),
+        started_at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        facts,
+        folder,
+    })
+}
+
+/// Reads a finished recording and writes its page and summary.
+///
+/// ```no_run
+/// # fn example(request: &assay_runner::SampleRequest) -> Result<(), assay_session::Error> {
+/// let sampled = assay_runner::sample(request, |_| ()).map_err(assay_session::Error::host)?;
+/// let mut observer = assay_session::Transcript::default();
+/// let run = assay_session::conclude_recording(request, &sampled, &mut observer)?;
+/// println!("{:?}", run.manifest.recording);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// The folder cannot be read or written.
+pub fn conclude_recording(
+    request: &SampleRequest,
+    sampled: &FinishedRecording,
+    observer: &mut dyn Observer,
+) -> Result<Run, Error> {
+    let run = Run::from_folder(&request.folder).map_err(Error::host)?;
+    // The manifest in memory counts, in case the disk was too full to write it.
+    let run = Run { manifest: sampled.manifest.clone(), ..run };
+    write_recording(&request.folder, &run, observer).map_err(Error::host)?;
+    Ok(run)
+}
+
+/// Writes the page and the summary of a recording.
+///
+/// ```no_run
+/// use assay_session::{Transcript, open_run, write_recording};
+/// let mut observer = Transcript::default();
+/// let (folder, run) = open_run("runs/one".as_ref(), &mut observer)?;
+/// write_recording(&folder, &run, &mut observer)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn write_recording(
+    folder: &RunFolder,
+    run: &Run,
+    observer: &mut dyn Observer,
+) -> Result<(), assay_run_folder::Error> {
+    let document = assay_report::recording_document(&run.manifest, &run.samples);
+    folder.write_json("summary.json", &document)?;
+    match assay_report::recording_html(&run.manifest, &run.samples) {
+        Ok(html) => folder.write_text(REPORT, &html)?,
+        Err(error) => {
+            folder.dir().remove_file(REPORT)?;
+            observer.error(&format!("the report could not be written: {error}"));
+        }
+    }
+    Ok(())
+}
+
+/// That a run has promises to judge: a recording has none.
+///
+/// ```no_run
+/// let mut observer = assay_session::Transcript::default();
+/// let (_, run) = assay_session::open_run("runs/one".as_ref(), &mut observer)?;
+/// assay_session::has_promises(&run.manifest)?;
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+///
+/// # Errors
+/// The run is a recording.
+pub fn has_promises(manifest: &Manifest) -> Result<(), Error> {
+    match manifest.recording {
+        None => Ok(()),
+        Some(_) => Err(Error::usage(
+            "this is a recording without a study: it has no promises to judge\n  hint: `assay report` \
+             rewrites its page",
+        )),
+    }
+}

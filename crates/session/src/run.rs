@@ -1,0 +1,105 @@
+//! Executes a request and judges what it recorded.
+
+use assay_run_folder::{Manifest, Run};
+use assay_runner::{Finished, Request, Schedule};
+use assay_verdict::Judgement;
+
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::Error;
+use crate::finish_run::judge_run;
+use crate::look_taker::LookTaker;
+use crate::observer::Observer;
+
+/// A run that is over, even if it ended early.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its judgement; `None` if nothing can be judged or written, which the observer knows.
+    pub judgement: Option<Judgement>,
+    /// Its exit code.
+    pub code: Code,
+}
+
+/// Runs a request with interim looks.
+///
+/// ```no_run
+/// # fn example(request: &assay_runner::Request) -> Result<(), assay_session::Error> {
+/// use assay_session::{Context, Transcript, execute};
+/// let context = Context::of_this_host(Vec::new());
+/// let finished = execute(&context, request, &mut Transcript::default())?;
+/// assert!(finished.not_restored.is_empty());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Only if nothing was changed; a run that fails later is in the result.
+pub fn execute(
+    context: &Context,
+    request: &Request,
+    observer: &mut dyn Observer,
+) -> Result<Finished, Error> {
+    execute_schedule(context, request, None, observer)
+}
+
+/// Like `execute`, with a schedule that chooses the next repeat of the plan.
+pub(crate) fn execute_schedule(
+    context: &Context,
+    request: &Request,
+    schedule: Option<&mut dyn Schedule>,
+    observer: &mut dyn Observer,
+) -> Result<Finished, Error> {
+    let mut view = observer.begin_run(&request.study, &request.plan);
+    let mut looks = LookTaker::new(view.looks.take());
+    let finished = context.runner.run(request, view.progress.as_mut(), &mut looks, schedule);
+    finished.map_err(Error::host)
+}
+
+/// Judges a run and writes its verdict and report, even if it ended early.
+///
+/// ```no_run
+/// # fn example(request: &assay_runner::Request, finished: &assay_runner::Finished) {
+/// use assay_session::{Code, Transcript, conclude};
+/// let ended = conclude(request, finished, &mut Transcript::default());
+/// assert_ne!(ended.code, Code::RestoreIncomplete);
+/// # }
+/// ```
+#[must_use]
+pub fn conclude(request: &Request, finished: &Finished, observer: &mut dyn Observer) -> Ended {
+    let judgement = match judge_finished(request, finished, observer) {
+        Ok(judgement) => Some(judgement),
+        Err(error) => {
+            observer.error(&error);
+            None
+        }
+    };
+    let code = Code::of_run(finished, judgement.as_ref().map(Code::from_judgement));
+    Ended { judgement, code }
+}
+
+/// Reports the errors of a run and judges it.
+pub(crate) fn judge_finished(
+    request: &Request,
+    finished: &Finished,
+    observer: &mut dyn Observer,
+) -> Result<Judgement, assay_run_folder::Error> {
+    for error in &finished.not_restored {
+        observer.error(&format!("not restored: {error}"));
+    }
+    if let (None, Some(failure)) = (finished.interrupted, &finished.failure) {
+        observer.error(failure);
+    }
+    report_faults(&finished.manifest, observer);
+    let run = Run::from_folder(&request.folder)?;
+    // The manifest in memory counts, in case the disk was too full to write it.
+    let run = Run { manifest: finished.manifest.clone(), ..run };
+    judge_run(&request.folder, &run, observer)
+}
+
+fn report_faults(manifest: &Manifest, observer: &mut dyn Observer) {
+    for repeat in manifest.trials.iter().flat_map(|trial| &trial.repeats) {
+        if let Some(fault) = &repeat.fault {
+            observer.error(&fault.message);
+        }
+    }
+}

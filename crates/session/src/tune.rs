@@ -1,0 +1,353 @@
+//! Searching for the setting that keeps a promise at the highest throughput.
+
+mod search_schedule;
+mod trial_factory;
+mod write;
+
+use std::path::Path;
+use std::time::Duration;
+
+use assay_escape::shell_word;
+use assay_intervention::{Budget, Outcome, SearchRun, Tuning, tuning};
+use assay_plan::{Scope, Setting, interleave};
+use assay_run_folder::{Run, RunFolder};
+use assay_runner::{Finished, Request};
+use assay_study::{Bindings, Study, combinations};
+
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::Error;
+use crate::finish_run::write_report;
+use crate::load::Loaded;
+use crate::look_taker::LookTaker;
+use crate::observer::Observer;
+use crate::overrides::StudyChoice;
+use crate::prepare::{Destination, facts_for, new_request, plan_for};
+use crate::run::judge_finished;
+use search_schedule::SearchSchedule;
+use trial_factory::{Stage, TrialFactory};
+
+/// Assumed overhead of a repeat before one was measured, seconds: making groups, starting and stopping
+/// processes, reading their output.
+const OVERHEAD_S: f64 = 1.5;
+
+/// How a study is tuned.
+#[derive(Debug, Clone)]
+pub struct TuneOptions {
+    /// Total time.
+    pub length: Duration,
+    /// Attributes that are not changed: `scheduler`, `weights`, `nr_requests`.
+    pub keep: Vec<String>,
+    /// Properties of the workload that are changed as well: `iodepth`.
+    pub also: Vec<String>,
+    /// Maximum number of settings to try.
+    pub settings: Option<usize>,
+    /// The run folder.
+    pub destination: Destination,
+}
+
+/// The result of a search.
+#[derive(Debug)]
+pub struct Tuned {
+    /// What was found.
+    pub tuning: Tuning,
+    /// The run folder, with `tune.json` and the report.
+    pub folder: RunFolder,
+    /// The exit code.
+    pub code: Code,
+    /// The chosen setting; `None` if none was found.
+    setting: Option<Setting>,
+    origin: Origin,
+}
+
+/// The study that was tuned, as its author wrote it.
+#[derive(Debug)]
+struct Origin {
+    choice: StudyChoice,
+    name: String,
+    text: String,
+    factors: Bindings,
+}
+
+impl Tuned {
+    /// Whether there is a setting to write.
+    ///
+    /// ```no_run
+    /// # fn example(tuned: &assay_session::Tuned) {
+    /// assert_eq!(tuned.has_setting(), tuned.tuning.chosen.is_some());
+    /// # }
+    /// ```
+    #[must_use]
+    pub const fn has_setting(&self) -> bool {
+        self.setting.is_some()
+    }
+
+    /// Writes the study with the chosen setting to a new file. Other overrides are left out: the file
+    /// keeps its author's values except for the setting. Without a setting nothing is written.
+    ///
+    /// ```no_run
+    /// # fn example(tuned: &assay_session::Tuned) -> Result<(), assay_session::Error> {
+    /// tuned.write_study("tuned.toml".as_ref())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The file exists or cannot be written, or the study has a form that cannot be rewritten.
+    pub fn write_study(&self, file: &Path) -> Result<(), Error> {
+        match &self.setting {
+            Some(setting) => write::study(file, &self.origin, setting),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Searches for the setting that keeps the promise at the highest throughput, without applying it.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use assay_files::Trust;
+/// use assay_session::{Context, Destination, StudyChoice, Transcript, TuneOptions, load, tune};
+/// let choice = StudyChoice {
+///     set: vec!["groups=4".to_owned()],
+///     ..StudyChoice::named("io-weight")
+/// };
+/// let options = TuneOptions {
+///     length: Duration::from_secs(300),
+///     keep: Vec::new(),
+///     also: Vec::new(),
+///     settings: None,
+///     destination: Destination { out: None, trust: Trust::Checked },
+/// };
+/// let context = Context::of_this_host(Vec::new());
+/// let tuned = tune(&context, load(&choice)?, &options, &mut Transcript::default())?;
+/// println!("{:?}", tuned.tuning.chosen);
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+///
+/// # Errors
+/// The study has more than one trial or no promise about it, this host cannot run it, or not even the
+/// unchanged study was run.
+pub fn tune(
+    context: &Context,
+    loaded: Loaded,
+    options: &TuneOptions,
+    observer: &mut dyn Observer,
+) -> Result<Tuned, Error> {
+    let factors = only_trial(&loaded.study)?;
+    let seed = loaded.seed();
+    let origin = Origin {
+        choice: loaded.choice.clone().unwrap_or_default(),
+        name: loaded.study.name.clone(),
+        text: loaded.text.clone(),
+        factors: factors.clone(),
+    };
+    let facts = facts_for(context, &loaded.study)?;
+    let longest = loaded.study.design.at_most.as_secs_f64();
+    let budget = Budget::new(options.length.as_secs_f64(), longest, OVERHEAD_S);
+    let plan_study = |study: &Study| plan_for(context, study, &facts, 0);
+    let study = loaded.study.clone();
+    let factory = TrialFactory { study, factors, facts: &facts, budget, plan: &plan_study };
+    let unchanged = factory.trial(&Setting::unchanged(), Stage::Search).map_err(|why| {
+        Error::host(format!("the study cannot be run on this host: {why}"))
+            .note("nothing was touched")
+    })?;
+    let plan = interleave(vec![(Setting::unchanged().name, unchanged)], 0);
+    let name = format!("{}-tune", loaded.study.name);
+    let loaded = Loaded { choice: None, ..loaded };
+    let to = (&options.destination, name.as_str(), seed);
+    let request = new_request(context, loaded, plan, facts.clone(), to)?;
+    let judge_so_far = || {
+        let run = Run::from_folder(&request.folder).ok()?;
+        Some(assay_judge::judge_so_far(&run.manifest, &run.samples))
+    };
+    let scope = Scope { keep: options.keep.clone(), also: options.also.clone() };
+    let first = request.plan.trials[0].clone();
+    let mut schedule = SearchSchedule::begin(
+        factory,
+        first,
+        (scope, options.settings.unwrap_or(usize::MAX)),
+        &judge_so_far,
+    );
+    let finished = search(context, &request, &mut schedule, options.length, observer)?;
+    conclude(&request, &finished, &schedule, origin, observer)
+}
+
+/// Runs the search.
+fn search(
+    context: &Context,
+    request: &Request,
+    schedule: &mut SearchSchedule<'_>,
+    length: Duration,
+    observer: &mut dyn Observer,
+) -> Result<Finished, Error> {
+    let mut progress = observer.begin_search(schedule.current(), length);
+    let mut looks = LookTaker::new(None);
+    let finished = context.runner.run(request, progress.as_mut(), &mut looks, Some(schedule));
+    finished.map_err(Error::host)
+}
+
+/// Evaluates the search and writes its result and report.
+fn conclude(
+    request: &Request,
+    finished: &Finished,
+    schedule: &SearchSchedule<'_>,
+    origin: Origin,
+    observer: &mut dyn Observer,
+) -> Result<Tuned, Error> {
+    let judgement = judge_finished(request, finished, observer).map_err(Error::host)?;
+    let run = Run::from_folder(&request.folder).map_err(Error::host)?;
+    let run = Run { manifest: finished.manifest.clone(), ..run };
+    let search_run = SearchRun {
+        manifest: &run.manifest,
+        samples: &run.samples,
+        judgement: &judgement,
+        tried: schedule.tried(),
+        not_tried: schedule.not_tried(),
+        ended_early: finished.interrupted.is_some() || finished.failure.is_some(),
+    };
+    let Some(tuning) = tuning(&search_run) else {
+        let code = Code::of_run(finished, None);
+        return Err(match finished.interrupted {
+            Some(_) => Error::ended(code),
+            None => Error { code, ..Error::host("not even the unchanged study could be run") },
+        });
+    };
+    request.folder.write_json("tune.json", &tuning).map_err(Error::host)?;
+    write_report(&request.folder, &run, &judgement, observer).map_err(Error::host)?;
+    let code = exit_code(&tuning, Code::of_run(finished, Some(Code::Kept)));
+    let setting = schedule.setting(tuning.chosen.as_deref()).cloned();
+    Ok(Tuned { tuning, folder: request.folder.clone(), code, setting, origin })
+}
+
+/// The exit code of a search, from that of its run. A workload that fails under one setting does not
+/// fail the search.
+fn exit_code(tuning: &Tuning, run: Code) -> Code {
+    match (run, tuning.outcome) {
+        (Code::Kept | Code::Workload, Outcome::Found) => Code::Kept,
+        (Code::Kept, Outcome::NoneKeeps) => Code::Broken,
+        (Code::Kept, Outcome::Undecided) => Code::Undecided,
+        (other, _) => other,
+    }
+}
+
+/// The factors of the only trial; a search needs exactly one.
+fn only_trial(study: &Study) -> Result<Bindings, Error> {
+    if study.promises.iter().all(|promise| promise.is.is_cross_trial()) {
+        return Err(Error::usage(
+            "the study has no promise about a single trial, so there is nothing to tune for",
+        ));
+    }
+    let mut all = combinations(study);
+    if all.len() == 1 {
+        return Ok(all.remove(0));
+    }
+    let several = study.factors.iter().filter(|factor| factor.values.len() > 1);
+    let choose: Vec<String> = several
+        .map(|factor| {
+            format!("--set {}", shell_word(&format!("{}={}", factor.name, factor.values[0])))
+        })
+        .collect();
+    Err(Error::usage(format!(
+        "the study has {} trials, but `assay tune` needs exactly one\n  hint: choose one, e.g. `{}`",
+        all.len(),
+        choose.join(" ")
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_files::Trust;
+    use assay_intervention::NotTried;
+
+    use super::*;
+    use crate::load::load;
+    use crate::observer::Transcript;
+    use crate::replay_tests::{as_recorded_now, context, fault};
+
+    /// A study with one trial on a disk with BFQ.
+    fn choice(values: &str) -> StudyChoice {
+        StudyChoice { set: vec![format!("groups={values}")], ..StudyChoice::named("io-weight") }
+    }
+
+    fn options(out: &Path, settings: usize) -> TuneOptions {
+        TuneOptions {
+            length: Duration::from_secs(300),
+            keep: Vec::new(),
+            also: Vec::new(),
+            settings: Some(settings),
+            destination: Destination { out: Some(out.to_owned()), trust: Trust::Checked },
+        }
+    }
+
+    #[test]
+    fn a_search_needs_one_trial_with_a_promise_of_its_own() {
+        let study = |choice: &StudyChoice| load(choice).unwrap().study;
+        assert!(only_trial(&study(&choice("4"))).is_ok());
+        let error = only_trial(&study(&choice("4,8"))).unwrap_err();
+        assert_eq!(error.code, Code::Usage);
+        assert!(error.to_string().contains("choose one, e.g. `--set groups=4`"), "{error}");
+        let mut without = study(&choice("4"));
+        without.promises.clear();
+        let error = only_trial(&without).unwrap_err();
+        assert!(error.to_string().contains("nothing to tune for"), "{error}");
+    }
+
+    /// Every setting replays the same void data, so none is found, and the search ends by itself.
+    #[test]
+    fn a_search_without_a_better_setting_ends_and_writes_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let recorded = as_recorded_now("low-latency-on", &temp);
+        let (context, replayed) = context(&recorded, &temp);
+        let out = temp.path().join("out");
+        let loaded = load(&choice("4")).unwrap();
+        let mut observer = Transcript::default();
+        let tuned = tune(&context, loaded, &options(&out, 2), &mut observer).unwrap();
+        assert_ne!(tuned.code, Code::Kept, "{:?}", tuned.tuning.outcome);
+        assert!(!tuned.has_setting() && tuned.tuning.chosen.is_none());
+        assert_eq!((replayed.borrow()[0].trial, replayed.borrow()[0].repeat), (0, 0));
+        let for_time = |left: &NotTried| left.for_time && left.why.contains("`--settings`");
+        assert!(tuned.tuning.not_tried.iter().any(for_time), "{:?}", tuned.tuning.not_tried);
+        assert!(out.join("tune.json").is_file() && out.join("report.html").is_file());
+        let file = temp.path().join("tuned.toml");
+        tuned.write_study(&file).unwrap();
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn a_host_that_cannot_run_the_unchanged_study_is_left_alone() {
+        let temp = tempfile::tempdir().unwrap();
+        let (mut context, replayed) = context(&fault("one-cpu"), &temp);
+        context.facts.as_mut().unwrap().schedulers.clear();
+        let out = temp.path().join("out");
+        let loaded = load(&choice("4")).unwrap();
+        let error = tune(&context, loaded, &options(&out, 2), &mut Transcript::default());
+        let error = error.unwrap_err();
+        assert_eq!((error.code, error.note.as_deref()), (Code::Host, Some("nothing was touched")));
+        assert!(replayed.borrow().is_empty() && !out.exists());
+    }
+
+    #[test]
+    fn the_chosen_setting_is_written_into_a_copy_of_the_study() {
+        let temp = tempfile::tempdir().unwrap();
+        let study = load(&choice("4")).unwrap();
+        let factors = only_trial(&study.study).unwrap();
+        let name = study.study.name.clone();
+        let origin = Origin { choice: choice("4"), name, text: study.text.clone(), factors };
+        let facts = assay_test_support::hosts::host(false);
+        let now = |_: &str| Some("0".to_owned());
+        let scope = Scope { keep: Vec::new(), also: Vec::new() };
+        let all = assay_plan::candidates(&study.study, &facts, &now, &scope);
+        let setting = all.into_iter().find(|setting| setting.name != "defaults").unwrap();
+        let file = temp.path().join("tuned.toml");
+        write::study(&file, &origin, &setting).unwrap();
+        let written = load(&StudyChoice::named(file.to_str().unwrap())).unwrap();
+        assert_ne!(written.text, study.text);
+        // The factor keeps its author's values.
+        assert_eq!(
+            written.study.factors,
+            load(&StudyChoice::named("io-weight")).unwrap().study.factors
+        );
+        let error = write::study(&file, &origin, &setting).unwrap_err();
+        assert!(error.to_string().contains("was not written"), "an existing file is kept: {error}");
+    }
+}

@@ -1,0 +1,404 @@
+//! The schedule of a search: turns the next move of the search into a repeat.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use assay_intervention::{Assessment, Move, NotTried, Search, SettingPool, TriedSetting};
+use assay_plan::{RepeatId, Scope, Setting, Trial, candidates};
+use assay_run_folder::Manifest;
+use assay_runner::{Failure, NextRepeat, Schedule};
+use assay_verdict::{Judgement, Verdict};
+
+use super::trial_factory::{Stage, TrialFactory};
+use crate::observer::CurrentSetting;
+
+/// Judges the repeats recorded so far; `None` if the run cannot be read.
+pub(super) type JudgeSoFar<'a> = &'a dyn Fn() -> Option<Judgement>;
+
+/// A setting with its trials.
+struct Entry {
+    setting: Setting,
+    search: Option<usize>,
+    confirmation: Option<usize>,
+    /// Why the host refused it during the run.
+    refused: Option<String>,
+}
+
+/// Settings and their trials.
+struct Settings<'a> {
+    factory: TrialFactory<'a>,
+    judge_so_far: JudgeSoFar<'a>,
+    entries: Vec<Entry>,
+    /// In the order of the manifest.
+    trials: Vec<Trial>,
+}
+
+/// The schedule of a search.
+pub(super) struct SearchSchedule<'a> {
+    settings: Settings<'a>,
+    scope: Scope,
+    most: usize,
+    began: Instant,
+    search: Option<Search>,
+    not_tried: Vec<NotTried>,
+    current: CurrentSetting,
+}
+
+impl<'a> SearchSchedule<'a> {
+    /// A search among at most `most` settings of the scope, which begins with the unchanged trial.
+    pub(super) fn begin(
+        factory: TrialFactory<'a>,
+        unchanged: Trial,
+        (scope, most): (Scope, usize),
+        judge_so_far: JudgeSoFar<'a>,
+    ) -> Self {
+        let first = Entry {
+            setting: Setting::unchanged(),
+            search: Some(0),
+            confirmation: None,
+            refused: None,
+        };
+        Self {
+            settings: Settings {
+                factory,
+                judge_so_far,
+                entries: vec![first],
+                trials: vec![unchanged],
+            },
+            scope,
+            most,
+            began: Instant::now(),
+            search: None,
+            not_tried: Vec::new(),
+            current: CurrentSetting::default(),
+        }
+    }
+
+    /// Where the name of the setting being tried is written to.
+    pub(super) fn current(&self) -> CurrentSetting {
+        Rc::clone(&self.current)
+    }
+
+    /// The setting of this name.
+    pub(super) fn setting(&self, name: Option<&str>) -> Option<&Setting> {
+        let mut all = self.settings.entries.iter().map(|entry| &entry.setting);
+        all.find(|setting| Some(setting.name.as_str()) == name)
+    }
+
+    /// Every setting with its trials.
+    pub(super) fn tried(&self) -> Vec<TriedSetting> {
+        let entries = self.settings.entries.iter().enumerate();
+        entries
+            .filter(|(_, entry)| entry.refused.is_none())
+            .map(|(index, entry)| TriedSetting {
+                name: entry.setting.name.clone(),
+                change: entry.setting.describe(),
+                changes: entry.setting.changes.len(),
+                lines: self.settings.factory.lines(&entry.setting),
+                search: entry.search,
+                confirmation: entry.confirmation,
+                left_out_after: self.search.as_ref().and_then(|search| search.left_out(index)),
+            })
+            .collect()
+    }
+
+    /// Settings that could not be tried, with the reason.
+    pub(super) fn not_tried(&self) -> Vec<NotTried> {
+        let refused = self.settings.entries.iter().filter_map(|entry| {
+            let why = entry.refused.clone()?;
+            Some(NotTried { name: entry.setting.name.clone(), why, for_time: false })
+        });
+        self.not_tried.iter().cloned().chain(refused).collect()
+    }
+
+    /// Chooses the settings to try from the queue's attributes in the first repeat.
+    fn choose(&mut self, manifest: &Manifest) -> Search {
+        let repeat = manifest.trials.first().and_then(|trial| trial.repeats.first());
+        let queue = repeat.and_then(|repeat| repeat.queues.first());
+        let now = |attribute: &str| match attribute {
+            "scheduler" => queue.map(|queue| queue.scheduler_at_start.clone()),
+            other => queue?.at_start.get(other).map(|text| text.trim().to_owned()),
+        };
+        let factory = &self.settings.factory;
+        let all = candidates(&factory.study, factory.facts, &now, &self.scope);
+        let most = self.most.min(factory.budget.settings());
+        let mut always = Vec::new();
+        for setting in all {
+            let name = setting.name.clone();
+            match self.settings.factory.trial(&setting, Stage::Search) {
+                Err(why) => self.not_tried.push(NotTried { name, why, for_time: false }),
+                Ok(trial) if self.settings.is_unchanged(&trial) => {
+                    let why = "it equals the unchanged study".to_owned();
+                    self.not_tried.push(NotTried { name, why, for_time: false });
+                }
+                Ok(_) if self.settings.entries.len() > most => {
+                    let why = "no time left for it (`--for`, `--settings`)".to_owned();
+                    self.not_tried.push(NotTried { name, why, for_time: true });
+                }
+                Ok(_) => {
+                    // The study's own settings are compared with the defaults.
+                    if name == "defaults" {
+                        always.push(self.settings.entries.len());
+                    }
+                    self.settings.add(setting);
+                }
+            }
+        }
+        let budget = self.settings.factory.budget;
+        let elapsed = self.began.elapsed().as_secs_f64();
+        Search::begin(self.settings.entries.len(), &always, budget, elapsed)
+    }
+}
+
+impl Schedule for SearchSchedule<'_> {
+    fn next(&mut self, manifest: &Manifest) -> Option<NextRepeat<'_>> {
+        let first = manifest.trials.first()?;
+        if first.repeats.is_empty() {
+            self.current.replace("unchanged".to_owned());
+            let slot = RepeatId { trial: 0, repeat: 0 };
+            return Some(NextRepeat { slot, trial: &self.settings.trials[0] });
+        }
+        let mut search = match self.search.take() {
+            Some(search) => search,
+            None => self.choose(manifest),
+        };
+        let mut next_trial = None;
+        while next_trial.is_none() {
+            let elapsed = self.began.elapsed().as_secs_f64();
+            let Some(next) = search.next(elapsed, &mut self.settings) else { break };
+            next_trial = self.settings.number(next, search.finalists().len(), manifest);
+            if let Some((_, name)) = &next_trial {
+                let stage = if matches!(next, Move::Confirm(_)) { "confirm " } else { "try " };
+                self.current.replace(format!("{stage}{name}"));
+            }
+        }
+        self.search = Some(search);
+        let (trial, _) = next_trial?;
+        let repeat = manifest.trials.get(trial).map_or(0, |known| known.repeats.len());
+        let slot = RepeatId { trial, repeat: u32::try_from(repeat).unwrap_or(u32::MAX) };
+        Some(NextRepeat { slot, trial: &self.settings.trials[trial] })
+    }
+
+    fn continue_without(&mut self, slot: RepeatId, why: &Failure) -> bool {
+        let entry = self
+            .settings
+            .entries
+            .iter_mut()
+            .find(|entry| entry.search == Some(slot.trial) && slot.trial > 0);
+        match entry {
+            Some(entry) => {
+                entry.refused = Some(why.to_string());
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl Settings<'_> {
+    fn add(&mut self, setting: Setting) -> usize {
+        self.entries.push(Entry { setting, search: None, confirmation: None, refused: None });
+        self.entries.len() - 1
+    }
+
+    /// Whether the trial equals the unchanged one.
+    fn is_unchanged(&self, trial: &Trial) -> bool {
+        let bare = |trial: &Trial| {
+            let mut trial = trial.clone();
+            trial.factors.clear();
+            for disk in &mut trial.disks {
+                disk.queue.sort();
+            }
+            trial
+        };
+        self.trials.first().is_some_and(|first| bare(first) == bare(trial))
+    }
+
+    /// The trial number of a move and the name of its setting; makes the trial if it is new. `None` if
+    /// the host refused it.
+    fn number(
+        &mut self,
+        next: Move,
+        finalists: usize,
+        manifest: &Manifest,
+    ) -> Option<(usize, String)> {
+        let (Move::Try(index) | Move::Confirm(index)) = next;
+        let stage = match next {
+            Move::Try(_) => Stage::Search,
+            Move::Confirm(_) => Stage::Confirmation(finalists),
+        };
+        let new = manifest.trials.len();
+        let entry = self.entries.get_mut(index).filter(|entry| entry.refused.is_none())?;
+        let assigned = match stage {
+            Stage::Search => &mut entry.search,
+            Stage::Confirmation(_) => &mut entry.confirmation,
+        };
+        if let Some(number) = assigned {
+            return Some((*number, entry.setting.name.clone()));
+        }
+        match self.factory.trial(&entry.setting, stage) {
+            Ok(trial) => {
+                *assigned = Some(new);
+                self.trials.truncate(new);
+                self.trials.push(trial);
+                Some((new, entry.setting.name.clone()))
+            }
+            Err(why) => {
+                entry.refused = Some(why);
+                None
+            }
+        }
+    }
+}
+
+impl SettingPool for Settings<'_> {
+    /// Judges the repeats so far. A run that cannot be read gives void assessments.
+    fn assessments(&mut self) -> Vec<Assessment> {
+        let unknown = Assessment { verdict: Verdict::Void, error: None, within: 0.0, rate: None };
+        let judgement = (self.judge_so_far)();
+        let assess = |entry: &Entry| {
+            let trial = judgement.as_ref()?.trials.get(entry.search?)?;
+            Some(Assessment::from_trial(trial))
+        };
+        self.entries.iter().map(|entry| assess(entry).unwrap_or_else(|| unknown.clone())).collect()
+    }
+
+    fn combine(&mut self, one: usize, other: usize) -> Option<usize> {
+        let both = self.entries.get(one)?.setting.with(&self.entries.get(other)?.setting)?;
+        self.factory.trial(&both, Stage::Search).ok()?;
+        Some(self.add(both))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_intervention::Budget;
+    use assay_plan::Plan;
+    use assay_run_folder::Run;
+    use assay_study::{Study, combinations};
+    use assay_test_support::hosts::host;
+
+    use super::*;
+    use crate::load::load;
+    use crate::overrides::StudyChoice;
+    use crate::replay_tests::fault;
+
+    fn study() -> Study {
+        let set = vec!["groups=4".to_owned()];
+        load(&StudyChoice { set, ..StudyChoice::named("io-weight") }).unwrap().study
+    }
+
+    /// Runs the schedule of a search until it ends; `refuses` tells whether the host refuses a trial.
+    /// Returns the trials in their order.
+    fn search(
+        schedule: &mut SearchSchedule<'_>,
+        refuses: &dyn Fn(&Trial) -> bool,
+    ) -> Vec<RepeatId> {
+        let recorded = Run::load(&fault("low-latency-on")).unwrap().manifest;
+        let mut manifest = Manifest { trials: Vec::new(), ..recorded.clone() };
+        let mut slots = Vec::new();
+        let empty =
+            || assay_run_folder::TrialRecord { repeats: vec![], ..recorded.trials[0].clone() };
+        manifest.trials.push(empty());
+        while let Some(NextRepeat { slot, trial }) = schedule.next(&manifest) {
+            let refused = refuses(trial);
+            if slot.trial == manifest.trials.len() {
+                manifest.trials.push(empty());
+            }
+            if refused {
+                let cause = std::io::Error::other("refused");
+                let why = assay_kernel::Error::new("write", "/sys/x".as_ref(), &cause);
+                if !schedule.continue_without(slot, &Failure::Host(why)) {
+                    break;
+                }
+                continue;
+            }
+            manifest.trials[slot.trial].repeats.push(recorded.trials[0].repeats[0].clone());
+            slots.push(slot);
+        }
+        slots
+    }
+
+    fn scope(keep: &[&str]) -> Scope {
+        Scope { keep: keep.iter().map(|name| (*name).to_owned()).collect(), also: Vec::new() }
+    }
+
+    /// Calls `check` with a search among at most `most` settings in `length_s` seconds.
+    fn with_search(
+        (scope, most, length_s): (Scope, usize, f64),
+        check: impl FnOnce(&mut SearchSchedule<'_>),
+    ) {
+        let (study, facts) = (study(), host(false));
+        let plan = |study: &Study| -> Plan { assay_plan::plan(study, &facts, 0) };
+        let factors = combinations(&study).remove(0);
+        let budget = Budget::new(length_s, 10.0, 1.5);
+        let factory = TrialFactory { study, factors, facts: &facts, budget, plan: &plan };
+        let first = factory.trial(&Setting::unchanged(), Stage::Search).unwrap();
+        check(&mut SearchSchedule::begin(factory, first, (scope, most), &|| None));
+    }
+
+    #[test]
+    fn the_unchanged_study_comes_first_and_each_setting_is_a_new_trial() {
+        with_search((scope(&[]), 4, 600.0), |schedule| {
+            let slots = search(schedule, &|_| false);
+            assert_eq!(slots[0], RepeatId { trial: 0, repeat: 0 });
+            let tried = schedule.tried();
+            assert_eq!((tried[0].name.as_str(), tried[0].search), ("unchanged", Some(0)));
+            let new: Vec<usize> = tried.iter().filter_map(|tried| tried.search).collect();
+            assert!(
+                new.len() > 4
+                    && new.iter().all(|trial| slots.iter().any(|slot| slot.trial == *trial))
+            );
+            assert!(!schedule.current().borrow().is_empty());
+        });
+    }
+
+    #[test]
+    fn settings_without_time_are_named_with_the_option_that_gives_more() {
+        with_search((scope(&[]), 1, 600.0), |schedule| {
+            search(schedule, &|_| false);
+            let left = schedule.not_tried();
+            let for_time = |one: &&NotTried| one.for_time;
+            assert!(left.iter().filter(for_time).count() > 2, "{left:?}");
+            assert!(left.iter().filter(for_time).all(|one| one.why.contains("`--for`")));
+        });
+    }
+
+    #[test]
+    fn what_is_kept_is_not_changed() {
+        with_search((scope(&["nr_requests"]), 50, 3600.0), |schedule| {
+            search(schedule, &|_| false);
+            let tried = schedule.tried();
+            assert!(tried.iter().all(|one| !one.change.contains("nr_requests")), "{tried:?}");
+            assert!(tried.iter().any(|one| one.change.contains("slice_idle")), "{tried:?}");
+        });
+    }
+
+    #[test]
+    fn a_setting_that_the_host_refuses_is_left_out_with_the_reason() {
+        with_search((scope(&[]), 4, 600.0), |schedule| {
+            let refused = |trial: &Trial| {
+                trial.factors[assay_plan::CHANGED]
+                    != assay_study::Scalar::Text("unchanged".to_owned())
+            };
+            let slots = search(schedule, &refused);
+            let [unchanged] = schedule.tried().try_into().unwrap();
+            let own = [unchanged.search, unchanged.confirmation];
+            assert!(slots.iter().all(|slot| own.contains(&Some(slot.trial))), "{slots:?}");
+            let left = schedule.not_tried();
+            assert!(
+                left.iter().any(|one| !one.for_time && one.why.contains("refused")),
+                "{left:?}"
+            );
+        });
+    }
+
+    #[test]
+    fn a_host_that_refuses_the_unchanged_study_ends_the_search() {
+        with_search((scope(&[]), 4, 600.0), |schedule| {
+            assert_eq!(search(schedule, &|_| true), []);
+            assert!(schedule.setting(Some("unchanged")).is_some());
+            assert!(schedule.setting(None).is_none());
+        });
+    }
+}

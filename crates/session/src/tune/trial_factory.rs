@@ -1,0 +1,80 @@
+//! Makes trials of settings from the study, the host's facts and the time budget.
+
+use std::time::Duration;
+
+use assay_facts::HostFacts;
+use assay_intervention::Budget;
+use assay_plan::{Plan, Setting, Trial};
+use assay_study::{Bindings, Scalar, Stop, Study, WarmUp, setting_lines};
+
+/// Number of rungs of the search. A verdict may be read after each; the confidence is divided so that the
+/// error holds for all of them together.
+const RUNGS: usize = 4;
+
+/// The purpose of a repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Choosing among settings.
+    Search,
+    /// Confirming this number of chosen settings: since the best of them is taken, each may spend only
+    /// its part of the error.
+    Confirmation(usize),
+}
+
+/// Makes trials of settings.
+pub(super) struct TrialFactory<'a> {
+    pub(super) study: Study,
+    pub(super) factors: Bindings,
+    pub(super) facts: &'a HostFacts,
+    pub(super) budget: Budget,
+    /// Plans a study for the host with these facts.
+    pub(super) plan: &'a dyn Fn(&Study) -> Plan,
+}
+
+impl TrialFactory<'_> {
+    /// The study's one trial under a setting.
+    pub(super) fn trial(&self, setting: &Setting, stage: Stage) -> Result<Trial, String> {
+        let mut study = setting.apply(&self.study, &self.factors)?;
+        let (length, parts, name) = match stage {
+            Stage::Search => (self.budget.search_s, RUNGS, "search"),
+            Stage::Confirmation(settings) => {
+                (self.budget.confirmation_s, settings.max(1), "confirmation")
+            }
+        };
+        let cut = match study.design.warm_up {
+            WarmUp::Fixed(length) => length,
+            WarmUp::Auto => Duration::ZERO,
+        };
+        study.design.at_most = cut + Duration::from_secs_f64(length);
+        study.design.stop = Stop::AtMost;
+        study.promises.retain(|promise| !promise.is.is_cross_trial());
+        for promise in &mut study.promises {
+            promise.confidence = 1.0 - (1.0 - promise.confidence) / parts as f64;
+        }
+        let mut plan = (self.plan)(&study);
+        if let Some(refusal) = plan.refusals.first() {
+            return Err(first_line(&refusal.to_string()));
+        }
+        if plan.trials.len() != 1 {
+            return Err(format!("it results in {} trials instead of one", plan.trials.len()));
+        }
+        let mut trial = plan.trials.remove(0);
+        let text = |text: &str| Scalar::Text(text.to_owned());
+        trial.factors.insert(assay_plan::CHANGED.to_owned(), text(&setting.name));
+        trial.factors.insert("stage".to_owned(), text(name));
+        Ok(trial)
+    }
+
+    /// The lines of a study file that make a setting.
+    pub(super) fn lines(&self, setting: &Setting) -> Vec<String> {
+        setting
+            .apply(&self.study, &self.factors)
+            .map(|changed| setting_lines(&self.study, &changed))
+            .unwrap_or_default()
+    }
+}
+
+/// The first line of a refusal, without its remedy: a search tries something else.
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
