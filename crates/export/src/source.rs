@@ -27,7 +27,11 @@ impl RunSource {
     pub fn find(paths: &[PathBuf]) -> Result<Vec<Self>, Error> {
         let mut found = Vec::new();
         for path in paths {
-            let folder = Dir::open(path).map_err(assay_run_folder::Error::from)?;
+            let Ok(folder) = Dir::open(path) else {
+                // The same error as for any other path that is no run folder.
+                found.push(Self(Place::Named(RunFolder::open(path)?)));
+                continue;
+            };
             let names = match folder.has_file("manifest.json") {
                 true => Vec::new(),
                 false => runs(&folder)?,

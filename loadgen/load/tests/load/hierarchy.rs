@@ -71,18 +71,27 @@ fn bandwidth_ends_at_sigint_with_a_report() {
 fn latency_begins_with_idle_memory_and_has_a_point_for_each_delay() {
     let arguments = "latency --size 8MiB --load-size 16MiB --delays 1000,0 --samples 3 \
         --sample-ms 5 --json";
-    let output = load(arguments).output().unwrap();
-    if output.status.code() == Some(4) {
-        let messages = String::from_utf8_lossy(&output.stderr);
-        assert!(messages.contains("no CPU for an aggressor"), "{messages}");
-        return;
+    // On a busy host the aggressor may get no CPU during samples as short as these.
+    const TRIES: usize = 10;
+    let mut document = Value::Null;
+    for _ in 0..TRIES {
+        let output = load(arguments).output().unwrap();
+        if output.status.code() == Some(4) {
+            let messages = String::from_utf8_lossy(&output.stderr);
+            assert!(messages.contains("no CPU for an aggressor"), "{messages}");
+            return;
+        }
+        document = json(&output);
+        let loaded =
+            |point: &Value| point["load_bytes_per_s"].as_f64().is_some_and(|rate| rate > 0.0);
+        if document["points"].as_array().unwrap()[1..].iter().all(loaded) {
+            break;
+        }
     }
-    let document = json(&output);
     let points = document["points"].as_array().unwrap();
     assert_eq!(points.len(), 3);
     assert!(points[0]["delay_steps"].is_null());
     assert_eq!(points[0]["load_bytes_per_s"], 0.0);
-    // How much load each delay allows depends on what else runs on the host.
     for (point, delay) in points[1..].iter().zip([1000, 0]) {
         assert_eq!(point["delay_steps"], delay);
         assert!(point["load_bytes_per_s"].as_f64().unwrap() > 0.0, "{point}");
