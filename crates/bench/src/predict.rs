@@ -1,5 +1,5 @@
 //! Accuracy of predictions: configurations drawn from a seed are predicted, run and compared, on
-//! this host's loop disk. None of them was used to build or fit the model.
+//! this host's loop disk. None of them was used to fit the formulas.
 
 mod draw;
 mod question;
@@ -26,7 +26,7 @@ pub(crate) struct Campaign {
     pub(crate) seconds: u64,
     /// Seed.
     pub(crate) seed: u64,
-    /// Only configurations that the calibrated model classifies as inside its validated range;
+    /// Only configurations that the calibrated prediction classifies as inside its validated range;
     /// request pools are then drawn up to the largest size.
     pub(crate) inside: bool,
 }
@@ -125,7 +125,7 @@ fn figures(families: &[Vec<Row>], faster: f64, calibration: &Calibration) -> Vec
     ));
     let by_weight = rows.iter().filter(|row| row.by_weight <= GOAL_ERROR).count();
     shares.remarks.push(format!(
-        "without a model, by the weights alone: {by_weight} of {} within 5 %",
+        "without the formulas, by the weights alone: {by_weight} of {} within 5 %",
         rows.len()
     ));
     shares.remarks.extend(rows.iter().map(|row| line(row)));

@@ -13,7 +13,7 @@ pub(super) struct Log {
     variance: f64,
     /// Degrees of freedom of the variance; 0 where the scatter is unknown.
     freedom: f64,
-    /// RepeatLog of repeats.
+    /// Number of repeats.
     pub(super) repeats: usize,
     /// Lower limit of half the interval's width: the resolution of numbers that are equal in all
     /// repeats.

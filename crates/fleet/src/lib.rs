@@ -7,7 +7,7 @@
 //! ```text
 //! fleet.json, job.sh -> sbatch --array -> `assay fleet task` on each host -> tasks/NN/job-J/
 //!                                              |-> host lock, restore, run      |
-//!                       one report  <-  FleetMerge  <-  collect  <-------+
+//!                       one report  <-  FleetMerge  <-  collect  <--------------+
 //! ```
 
 mod choose;

@@ -5,7 +5,7 @@ pub(crate) use assay_knob::matches_written as same;
 use assay_knob::numeric_reading;
 use assay_run_folder::{Reading, RepeatRecord};
 
-/// Whether a queue attribute matches_written the requested value: `0` and `0`, but also `none` within `[none]
+/// Whether a queue attribute has the requested value: `0` and `0`, but also `none` within `[none]
 /// mq-deadline`, as some attributes show all choices.
 pub(crate) fn attribute_holds(asked: &str, shown: &str) -> bool {
     let (asked, shown) = (asked.trim(), shown.trim());

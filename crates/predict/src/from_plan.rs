@@ -8,7 +8,7 @@ use assay_study::DiskSource;
 use crate::calibration::{Cost, Costs, RequestKind};
 use crate::scenario::{Device, Member, Scenario, Scheduler};
 
-/// A planned trial as a scenario of the model.
+/// A planned trial as a scenario of the formulas.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedTrial {
     /// The scenario, with the planned weights.
@@ -105,7 +105,7 @@ fn one_disk<'t>(trial: &'t Trial, groups: &[&GroupPlan]) -> Result<&'t DiskPlan,
     first.disk.and_then(|index| trial.disks.get(index)).ok_or_else(|| "it uses no disk".to_owned())
 }
 
-/// Combines all workloads of a group. They must be alike: the model has one flow for each group.
+/// Combines all workloads of a group. They must be alike: the formulas know one kind of request for each group.
 fn member(group: &GroupPlan, costs: &Costs, notes: &mut Notes) -> Result<Member, String> {
     let mut depth = 0;
     let mut io: Option<&IoClass> = None;

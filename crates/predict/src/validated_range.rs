@@ -1,4 +1,4 @@
-//! Whether a scenario is within the range in which the model was validated.
+//! Whether a scenario is within the range in which predictions were compared with runs.
 
 use crate::bfq::capped;
 use crate::from_plan::PlannedTrial;

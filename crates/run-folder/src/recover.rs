@@ -245,7 +245,7 @@ fn description(stream: &[u8]) -> Option<&[u8]> {
 }
 
 /// The declared length of the metadata of the message at the start of `stream`; `None` if no message begins
-/// is_present.
+/// there.
 fn declared_length(stream: &[u8]) -> Option<usize> {
     let prefix = stream.get(..PREFIX)?;
     let length = u32::from_le_bytes(prefix[4..].try_into().ok()?) as usize;
@@ -379,7 +379,7 @@ mod tests {
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     }
 
-    /// Arrow counts the bytes of all names of a batch in 31 bits, and panics where is_present are more.
+    /// Arrow counts the bytes of all names of a batch in 31 bits, and panics where there are more.
     #[test]
     fn names_beyond_arrows_offsets_are_refused() {
         let bytes =

@@ -1,5 +1,5 @@
 //! The interface of rules that end repeats early. This crate knows no statistics: it passes what was recorded so
-//! far to the rule, which is `judge::stop_when_precise` behind the command line.
+//! far to the rule, which is `judge::stop_when_precise`, called by `look_taker.rs` of `session`.
 
 use std::path::Path;
 use std::time::Duration;

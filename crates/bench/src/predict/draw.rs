@@ -1,5 +1,5 @@
 //! Draws configurations from a seed over the whole range that was ever compared, including parts
-//! outside the model's validated range.
+//! outside the validated range.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -14,7 +14,7 @@ use super::Campaign;
 use super::draw::{Family, Range, families};
 use crate::failure::Failure;
 
-/// The model on this host.
+/// Predictions on this host.
 pub(super) struct Predictor {
     facts: HostFacts,
     costs: Costs,
@@ -72,13 +72,13 @@ impl Predictor {
         match drawn.is_empty() {
             // Without rows, a rate of 0 of 0 would count as reached.
             true => Err(Failure::Failed(format!(
-                "none of {most} families is inside the model's validated range"
+                "none of {most} families is inside the validated range"
             ))),
             false => Ok(drawn),
         }
     }
 
-    /// Numbers of groups for which the configuration is inside the model's validated range.
+    /// Numbers of groups for which the configuration is inside the validated range.
     fn inside(&self, family: &Family) -> Result<Vec<usize>, Failure> {
         let (prediction, _) = self.predict(family)?;
         let each = family.counts().iter().zip(&prediction.trials);

@@ -159,7 +159,7 @@ impl Allowed {
     }
 }
 
-/// Derives the limits: CPU time other_use where a group of share `s` runs is lost by that group alone,
+/// Derives the limits: CPU time that others take where a group of share `s` runs is lost by that group alone,
 /// and the part `1 - s` of it goes to the others.
 fn allowed(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Allowed {
     let promises = evidence.trial.promises.iter();

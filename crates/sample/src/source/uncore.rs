@@ -156,7 +156,7 @@ fn cpus(root: &Root, pmu: &str) -> Vec<u16> {
     if cpus.is_empty() { vec![0] } else { cpus }
 }
 
-/// A named_event event, with its `.scale` in its `.unit`.
+/// An event that the driver lists by name, with its `.scale` in its `.unit`.
 fn named_event(root: &Root, pmu: &str, name: &str) -> Option<ByteEvent> {
     let file = |end: &str| root.read_trimmed(format!("{FOLDER}/{pmu}/events/{name}{end}")).ok();
     let unit = match file(".unit")?.as_str() {

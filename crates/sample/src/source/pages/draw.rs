@@ -83,9 +83,9 @@ fn is_precise(pages_by_node: &BTreeMap<u16, u64>, count: usize) -> bool {
     })
 }
 
-/// Draws pages until the share of each node is known within two points, or until `enough` pages are pages_by_node,
+/// Draws pages until the share of each node is known within two points, or until `enough` pages are found,
 /// which is enough for any shares, and counts them by node. At most `tries` addresses are tried: if a process
-/// has reserved far more than it uses, fewer pages are pages_by_node. `query` fills in the node of each address,
+/// has reserved far more than it uses, fewer pages are found. `query` fills in the node of each address,
 /// negative if there is no page.
 pub(super) fn drawn<E>(
     draw: &mut Draw,
