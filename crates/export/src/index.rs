@@ -22,8 +22,8 @@ enum Page {
     Missing,
     /// A list that root, this user or the caller of sudo has written, with the runs in it.
     Own(Vec<IndexEntry>),
-    /// A page that assay did not write.
-    Foreign,
+    /// A page that they did not write, or not with assay, and why.
+    Foreign(String),
 }
 
 /// Writes the list of all runs in a folder that the user named, and returns their number. Unchanged
@@ -36,7 +36,7 @@ pub fn update_index(folder: &Path) -> Result<usize, Error> {
     match read_page(runs_dir.dir())? {
         Page::Missing => update(&runs_dir, &[]),
         Page::Own(known) => update(&runs_dir, &known),
-        Page::Foreign => Err(left_alone(folder, "it was not written by assay")),
+        Page::Foreign(why) => Err(left_alone(folder, &why)),
     }
 }
 
@@ -46,8 +46,8 @@ pub fn update_index(folder: &Path) -> Result<usize, Error> {
 pub fn update_own_index(folder: &Dir) -> Result<(), Error> {
     let is_runs = folder.path().file_name().is_some_and(|name| name == "runs");
     match read_page(folder)? {
-        Page::Missing | Page::Foreign if !is_runs => return Ok(()),
-        Page::Foreign => return Err(left_alone(folder.path(), "it was not written by assay")),
+        Page::Missing | Page::Foreign(_) if !is_runs => return Ok(()),
+        Page::Foreign(why) => return Err(left_alone(folder.path(), &why)),
         Page::Missing | Page::Own(_) => {}
     }
     let runs_dir = RunsDir::from_dir(checked(folder)?)?;
@@ -55,7 +55,7 @@ pub fn update_own_index(folder: &Dir) -> Result<(), Error> {
         Page::Missing => update(&runs_dir, &[]).map(|_| ()),
         Page::Own(known) => update(&runs_dir, &known).map(|_| ()),
         // It appeared while we waited for the lock.
-        Page::Foreign => Err(left_alone(folder.path(), "it was not written by assay")),
+        Page::Foreign(why) => Err(left_alone(folder.path(), &why)),
     }
 }
 
@@ -77,15 +77,16 @@ fn read_page(folder: &Dir) -> Result<Page, Error> {
         Err(error) if error.is_missing() => return Ok(Page::Missing),
         file => file.map_err(|error| unreadable(&error.cause))?,
     };
+    // Nothing of another user is read: they choose how much there is to parse.
+    let owner = file.metadata().map_err(|cause| unreadable(&cause))?.uid();
+    if !is_own(owner) {
+        return Ok(Page::Foreign(format!("it belongs to user {owner}")));
+    }
     let mut bytes = Vec::new();
     file.by_ref().take(MAX_PAGE).read_to_end(&mut bytes).map_err(|cause| unreadable(&cause))?;
     let entries = String::from_utf8(bytes).ok().and_then(|text| index_entries(&text));
-    let Some(entries) = entries else { return Ok(Page::Foreign) };
-    let owner = file.metadata().map_err(|cause| unreadable(&cause))?.uid();
-    match is_own(owner) {
-        true => Ok(Page::Own(entries)),
-        false => Err(left_alone(folder.path(), &format!("it belongs to user {owner}"))),
-    }
+    let foreign = || Page::Foreign("it was not written by assay".to_owned());
+    Ok(entries.map_or_else(foreign, Page::Own))
 }
 
 fn left_alone(folder: &Path, why: &str) -> Error {
@@ -173,6 +174,21 @@ mod tests {
         assert!(error.contains("left alone"), "{error}");
         update_own_index(&Dir::open(dir.path()).unwrap()).unwrap();
         assert_eq!(fs::read_to_string(dir.path().join(PAGE)).unwrap(), "<html>mine</html>");
+    }
+
+    /// It could be made of millions of values.
+    #[test]
+    fn a_page_of_another_user_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let page = dir.path().join(PAGE);
+        fs::write(&page, "<html>theirs</html>").unwrap();
+        if std::os::unix::fs::chown(&page, Some(65534), None).is_err() {
+            return;
+        }
+        let error = update_index(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("it belongs to user 65534"), "{error}");
+        update_own_index(&Dir::open(dir.path()).unwrap()).unwrap();
+        assert_eq!(fs::read_to_string(&page).unwrap(), "<html>theirs</html>");
     }
 
     #[test]

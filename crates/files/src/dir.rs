@@ -238,6 +238,14 @@ impl Dir {
         Ok(self.below(fd, name))
     }
 
+    /// The same; it is created where it is missing.
+    pub fn make_dir_on_mount(&self, name: impl AsRef<Path>) -> Result<Self, Error> {
+        match self.make_new_dir(name.as_ref()) {
+            Err(error) if error.is(Errno::EXIST) => self.dir_on_mount(name),
+            result => result,
+        }
+    }
+
     /// Creates a directory below this one, with missing directories on the way, and opens it. An
     /// existing one is opened.
     pub fn make_dir(&self, name: impl AsRef<Path>) -> Result<Self, Error> {

@@ -262,14 +262,16 @@ fn a_file_system_that_does_not_answer_is_not_asked() {
         send.send(dir.remove_tree("scratch/silent").map(|_| ())).unwrap();
         let scratch = dir.dir("scratch").unwrap();
         send.send(scratch.dir_on_mount("silent").map(|_| ())).unwrap();
+        send.send(scratch.make_dir_on_mount("silent").map(|_| ())).unwrap();
     });
-    let answers = [(); 4].map(|()| receive.recv_timeout(Duration::from_secs(10)));
+    let answers = [(); 5].map(|()| receive.recv_timeout(Duration::from_secs(10)));
     drop(silent);
     thread.join().unwrap();
     let answers = answers.map(|answer| answer.expect("it waits for the file system"));
-    let [removed, handed_over, whole, opened] = answers;
-    let opened = opened.unwrap_err().to_string();
-    assert!(opened.contains("EXDEV") || opened.contains("cross-device"), "{opened}");
+    let [removed, handed_over, whole, opened, made] = answers;
+    for opened in [opened, made].map(|error| error.unwrap_err().to_string()) {
+        assert!(opened.contains("EXDEV") || opened.contains("cross-device"), "{opened}");
+    }
     for error in [removed.unwrap_err(), whole.unwrap_err()] {
         assert!(error.to_string().contains("another file system is mounted there"), "{error}");
     }

@@ -1,6 +1,8 @@
 //! Document formats: `fleet.json`, the requested fleet and its jobs, and `task.json`, a task's own
 //! record, written on its host.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 /// The version of both formats.
@@ -111,6 +113,12 @@ impl Fleet {
     pub fn jobs_of(&self, task: usize) -> impl Iterator<Item = u64> {
         let with = move |submission: &&Submission| submission.tasks.contains(&task);
         self.submissions.iter().rev().filter(with).map(|submission| submission.job)
+    }
+
+    /// A job that is listed twice: the verdicts of its runs would count as often.
+    pub(crate) fn repeated_job(&self) -> Option<u64> {
+        let mut known = BTreeSet::new();
+        self.submissions.iter().map(|submission| submission.job).find(|job| !known.insert(*job))
     }
 
     /// Display name of a task: its node, and its slice if any.

@@ -153,8 +153,15 @@ impl FleetFolder {
             return Err(Error::file("read", &self.file(FLEET), &format!("it has {written}"))
                 .hint("it was written by another version of Assay; use that version"));
         }
-        serde_json::from_value(value)
-            .map_err(|cause| Error::file("read", &self.file(FLEET), &cause))
+        let fleet: Fleet = serde_json::from_value(value)
+            .map_err(|cause| Error::file("read", &self.file(FLEET), &cause))?;
+        match fleet.repeated_job() {
+            None => Ok(fleet),
+            Some(job) => {
+                let why = format!("it lists the job {job} twice");
+                Err(Error::file("read", &self.file(FLEET), &why))
+            }
+        }
     }
 
     /// Reads a task's own record; `None` before its start, or if the file is incomplete.
@@ -176,6 +183,7 @@ impl FleetFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Submission;
 
     #[test]
     fn a_fleet_never_overwrites_another() {
@@ -197,6 +205,19 @@ mod tests {
         folder.write_text(Path::new(FLEET), "{\"schema\": 9}").unwrap();
         let error = folder.read_fleet().unwrap_err();
         assert!(error.what.contains("schema 9") && error.hint.is_some(), "{error}");
+    }
+
+    /// Its verdict would count twice.
+    #[test]
+    fn a_job_that_is_listed_twice_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = FleetFolder::create(place.path(), Trust::Checked).unwrap();
+        let submission =
+            Submission { job: 17, tasks: vec![0], at: String::new(), script: String::new() };
+        let submissions = vec![submission.clone(), submission];
+        folder.write_fleet(&Fleet { schema: SCHEMA, submissions, ..Fleet::default() }).unwrap();
+        let error = folder.read_fleet().unwrap_err();
+        assert!(error.what.contains("job 17"), "{error}");
     }
 
     #[test]

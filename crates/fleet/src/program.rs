@@ -1,7 +1,8 @@
 //! The program that the tasks of a fleet start.
 //!
 //! Its own file may change at any time: an upgrade replaces it, a build rewrites it. So it is copied
-//! into the fleet's folder, in which no one else may write, and each task starts the copy.
+//! into the fleet's folder. Root of any host may be able to write there, so the job script of each task
+//! copies it once more, into a private folder of its host, and compares and starts that copy.
 
 use std::fs::{File, Permissions};
 use std::io::{Read, Write};
@@ -19,8 +20,8 @@ use crate::folder::FleetFolder;
 pub(crate) struct Program {
     /// Its path on the hosts.
     pub(crate) path: String,
-    /// Its SHA-256, if the submitting host has it.
-    pub(crate) hash: Option<String>,
+    /// The files copied, the program first, each with its SHA-256; none if only the hosts have it.
+    pub(crate) files: Vec<(&'static str, String)>,
 }
 
 /// The name of the copy.
@@ -28,6 +29,9 @@ const NAME: &str = "assay";
 
 /// The load generators, which a program finds next to itself.
 const GENERATORS: &str = "assay-load";
+
+/// How the private folder of a task begins.
+pub(crate) const OWN_FOLDER: &str = "assay-fleet-program.";
 
 impl Program {
     /// Copies the program into the fleet's folder. A program that only the hosts have stays where it is.
@@ -37,20 +41,34 @@ impl Program {
         submission: usize,
     ) -> Result<Self, Error> {
         let Some(file) = open(program)? else {
-            return Ok(Self { path: program.display().to_string(), hash: None });
+            return Ok(Self { path: program.display().to_string(), files: Vec::new() });
         };
         let name = format!("program-{submission}");
         // Left by a submission that Slurm refused.
         folder.dir().remove_tree(&name)?;
         let dir = folder.dir().make_new_dir(&name)?;
-        let hash = copy(file, program, &dir, NAME)?;
+        let mut files = vec![(NAME, copy(file, program, &dir, NAME)?)];
         let generators = program.with_file_name(GENERATORS);
         if let Some(file) = open(&generators)? {
-            copy(file, &generators, &dir, GENERATORS)?;
+            files.push((GENERATORS, copy(file, &generators, &dir, GENERATORS)?));
         }
         let path = folder.file(name).join(NAME).display().to_string();
-        Ok(Self { path, hash: Some(hash) })
+        Ok(Self { path, files })
     }
+}
+
+/// Removes the folder that the job script made on this host, if `program` was started from it.
+pub(crate) fn remove_own_copy(program: &Path) {
+    let Some(folder) = program.parent() else { return };
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    if !name.starts_with(OWN_FOLDER) {
+        return;
+    }
+    // What is left only takes space: the name of the next one is new.
+    for file in [NAME, GENERATORS] {
+        let _ = std::fs::remove_file(folder.join(file));
+    }
+    let _ = std::fs::remove_dir(folder);
 }
 
 fn open(path: &Path) -> Result<Option<File>, Error> {
@@ -80,4 +98,25 @@ fn copy(mut file: File, path: &Path, to: &Dir, name: &str) -> Result<String, Err
     // Other hosts start it.
     copy.sync_all().map_err(|cause| failed(&cause))?;
     Ok(hex(&hash.finalize()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_private_copy_is_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let [own, other] = [format!("{OWN_FOLDER}x"), "bin".to_owned()].map(|name| {
+            let folder = place.path().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            for name in [NAME, GENERATORS] {
+                std::fs::write(folder.join(name), "").unwrap();
+            }
+            folder
+        });
+        remove_own_copy(&own.join(NAME));
+        remove_own_copy(&other.join(NAME));
+        assert!(!own.exists() && other.join(GENERATORS).exists());
+    }
 }

@@ -3,7 +3,7 @@
 use assay_escape::{shell_word, slurm_word};
 
 use crate::document::Fleet;
-use crate::program::Program;
+use crate::program::{OWN_FOLDER, Program};
 
 /// The program and data of the tasks, with hashes to verify them.
 pub(crate) struct Code {
@@ -15,8 +15,36 @@ pub(crate) struct Code {
     pub(crate) program: Program,
 }
 
-/// The program as opened by the script, for the shell and for the processes that it starts.
-const OPENED: &str = "/proc/self/fd/9";
+/// The part of the script that copies the program into a private folder of the host, in which no other host can
+/// write, and compares the copies: whatever changes afterwards, they are what starts.
+fn compared(program: &Program) -> String {
+    let Some((first, _)) = program.files.first() else { return String::new() };
+    let names: Vec<&str> = program.files.iter().map(|(name, _)| *name).collect();
+    let sums: Vec<String> =
+        program.files.iter().map(|(name, hash)| format!("{hash} {name}")).collect();
+    format!(
+        "own=$(mktemp -d \"${{TMPDIR:-/tmp}}/{OWN_FOLDER}XXXXXXXXXX\") || exit 4\n\
+         # Until the program takes the place of this shell, which removes it at its end.\n\
+         trap 'rm -rf \"$own\"' EXIT\n\
+         trap 'exit 130' HUP INT TERM\n\
+         for name in {names}; do\n    \
+             cp \"${{program%/*}}/$name\" \"$own/$name\" || exit 4\n\
+         done\n\
+         if ! (cd \"$own\" && printf '%s  %s\\n' {sums} | sha256sum --check --status); then\n    \
+             echo \"$program on $(uname -n) is not the program that was submitted\" >&2\n    \
+             exit 4\n\
+         fi\n\
+         # A workload of another user starts its load generator from there.\n\
+         chmod 755 \"$own\" \"$own\"/*\n\
+         program=$own/{first}\n\
+         if [ ! -x \"$program\" ]; then\n    \
+             echo \"no program can be started from $own on $(uname -n) (set TMPDIR)\" >&2\n    \
+             exit 4\n\
+         fi\n",
+        names = names.join(" "),
+        sums = sums.join(" "),
+    )
+}
 
 /// The script for these tasks of a fleet.
 pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
@@ -27,17 +55,7 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
         .as_ref()
         .map(|name| format!("#SBATCH --partition={}\n", slurm_word(name)))
         .unwrap_or_default();
-    // Opened once: the file behind the name may be replaced after the comparison.
-    let compared = code.program.hash.as_ref().map_or_else(String::new, |hash| {
-        format!(
-            "exec 9<\"$program\"\n\
-             if ! echo \"{hash}  {OPENED}\" | sha256sum --check --status; then\n    \
-                 echo \"$program on $(uname -n) is not the program that was submitted\" >&2\n    \
-                 exit 4\n\
-             fi\n"
-        )
-    });
-    let started = if code.program.hash.is_some() { OPENED } else { "\"$program\"" };
+    let compared = compared(&code.program);
     let trust = if fleet.trust_folder { " --trust-folder" } else { "" };
     format!(
         "#!/bin/sh\n\
@@ -67,7 +85,7 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
              exit 4\n\
          fi\n\
          {compared}\
-         exec {started} fleet task \"$fleet\" \"$SLURM_ARRAY_TASK_ID\" --job \
+         exec \"$program\" fleet task \"$fleet\" \"$SLURM_ARRAY_TASK_ID\" --job \
          \"$SLURM_ARRAY_JOB_ID\" --digest {digest}{trust}\n",
         study = slurm_word(&fleet.study),
         digest = code.digest,
@@ -101,7 +119,7 @@ mod tests {
     }
 
     fn code(folder: &str) -> Code {
-        let program = Program { path: "/opt/it's/assay".to_owned(), hash: None };
+        let program = Program { path: "/opt/it's/assay".to_owned(), files: Vec::new() };
         Code { folder: folder.to_owned(), digest: "d1g3st".to_owned(), program }
     }
 
@@ -167,7 +185,7 @@ mod tests {
         let mut command = std::process::Command::new("sh");
         command.arg(place.path().join("job.sh"));
         let path = format!("{}:{usual}", place.path().display());
-        let output = command.env("PATH", path).output().unwrap();
+        let output = command.env("PATH", path).env("TMPDIR", place.path()).output().unwrap();
         (output.status.code(), String::from_utf8(output.stdout).unwrap())
     }
 
@@ -188,6 +206,7 @@ mod tests {
         assert_eq!(start(&own, &format!("cp {other} {}", own.display())), as_submitted);
         executable(&own, "echo as submitted: $2");
         assert_eq!(start(&own, &format!("cp {other} COPY.new; mv COPY.new COPY")), as_submitted);
+        assert_eq!(start(&own, &format!("cat {other} > COPY")), as_submitted, "the same file");
     }
 
     #[test]
@@ -199,11 +218,15 @@ mod tests {
         executable(&place.path().join("assay-load"), "");
         let program = Program::copy(&own, &folder, 1).unwrap();
         assert!(folder.file("program-1/assay-load").is_file(), "its load generators come with it");
-        executable(Path::new(&program.path), "echo another");
+        let copy = program.path.clone();
         let path = place.path().join("job.sh");
         std::fs::write(&path, script(&fleet(), &Code { program, ..code("/shared") }, &[0]))
             .unwrap();
-        let output = std::process::Command::new("sh").arg(&path).output().unwrap();
-        assert_eq!((output.status.code(), output.stdout), (Some(4), vec![]));
+        for (changed, back) in [(format!("{copy}-load"), ""), (copy, "echo as submitted")] {
+            executable(Path::new(&changed), "echo another");
+            let output = std::process::Command::new("sh").arg(&path).output().unwrap();
+            assert_eq!((output.status.code(), output.stdout), (Some(4), vec![]), "{changed}");
+            executable(Path::new(&changed), back);
+        }
     }
 }

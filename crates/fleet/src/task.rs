@@ -17,6 +17,7 @@ use crate::document::{Fleet, Phase, SCHEMA, TaskRecord};
 use crate::error::Error;
 use crate::folder::{FleetFolder, MOST_DOCUMENT};
 use crate::host_lock;
+use crate::program::remove_own_copy;
 use crate::submit::now;
 
 /// The result of a task.
@@ -66,6 +67,20 @@ struct RunningTask<'f> {
 ///
 /// `expected` is the hash of the submission; if the folder has changed since, nothing is started.
 pub fn carry_out(
+    folder: &FleetFolder,
+    task: usize,
+    job: u64,
+    expected: &str,
+) -> Result<TaskEnd, Error> {
+    let end = carry_out_task(folder, task, job, expected);
+    // The script cannot: this program has taken its place, so that Slurm's signals reach it.
+    if let Ok(program) = std::env::current_exe() {
+        remove_own_copy(&program);
+    }
+    end
+}
+
+fn carry_out_task(
     folder: &FleetFolder,
     task: usize,
     job: u64,

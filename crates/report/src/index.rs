@@ -2,7 +2,7 @@
 //! changed runs.
 
 use assay_escape::json_in_html;
-use assay_run_folder::{RunSummary, Stamp, State};
+use assay_run_folder::{RunSummary, Stamp, State, parse_json};
 use minijinja::Value as Markup;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub fn parse_entries(page: &str) -> Option<Vec<IndexEntry>> {
     }
     let data = page.split_once(OPENS).and_then(|(_, rest)| rest.split_once("</script>"));
     // A damaged list is still ours, and is rewritten.
-    Some(data.and_then(|(json, _)| serde_json::from_str(json).ok()).unwrap_or_default())
+    Some(data.and_then(|(json, _)| parse_json(json).ok()).unwrap_or_default())
 }
 
 #[derive(Serialize)]

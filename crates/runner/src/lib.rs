@@ -13,6 +13,7 @@ mod knobs;
 mod measure;
 mod outcome;
 mod overrides;
+mod patience;
 mod placement;
 mod prepare;
 mod privileges;

@@ -3,11 +3,13 @@
 
 use std::time::Duration;
 
-use assay_kernel::Error;
+use assay_kernel::process::state;
+use assay_kernel::{Error, Root};
 use assay_plan::{GroupPlan, Trial, WorkloadPlan};
 use assay_run_folder::WorkloadResult;
 
 use crate::outcome::result;
+use crate::patience::{Expected, Patience, TO_PREPARE};
 use crate::processes::{BEFORE_THE_START, Process, pause, stop_all};
 use crate::start::Starter;
 
@@ -26,7 +28,13 @@ struct Row<'t> {
     group: &'t GroupPlan,
     workload: &'t WorkloadPlan,
     next: usize,
-    running: Option<Process>,
+    running: Option<Running>,
+}
+
+/// A preparation that was started.
+struct Running {
+    process: Process,
+    expected: Expected,
 }
 
 /// How many preparations a trial has.
@@ -67,30 +75,81 @@ pub(crate) fn prepare(
         if !prepared.interrupted && pause(Duration::from_millis(10)) {
             prepared.interrupted = true;
             prepared.ready = false;
-            let running = rows.iter_mut().filter_map(|row| row.running.take());
+            let running = rows.iter_mut().filter_map(|row| Some(row.running.take()?.process));
             stop_all(&mut running.collect::<Vec<_>>(), BEFORE_THE_START);
             return Ok(prepared);
         }
     }
 }
 
+impl Running {
+    fn new(process: Process) -> Self {
+        let expected = Expected::new(process.id());
+        Self { process, expected }
+    }
+
+    /// Whether it is still running; killed once it has exceeded a limit. It may wait for a child or a disk
+    /// without CPU time of its own, but not while it is stopped: nobody may ever continue it.
+    fn is_running(&mut self, root: &Root, patience: Patience) -> bool {
+        if !self.process.is_running() {
+            return false;
+        }
+        if state(root, self.process.id()) != Some('T') {
+            self.expected.has_worked();
+        }
+        if let Some(why) = self.expected.timed_out(patience) {
+            self.process.give_up(format!("did not end {why}, and was killed"));
+        }
+        self.process.is_running()
+    }
+}
+
 impl Row<'_> {
     /// Checks the running preparation, and starts the next.
     fn step(&mut self, starter: &Starter<'_>, prepared: &mut Prepared) -> Result<(), Error> {
-        if let Some(process) = &mut self.running {
-            if process.is_running() {
+        if let Some(running) = &mut self.running {
+            if running.is_running(starter.root, TO_PREPARE) {
                 return Ok(());
             }
-            let mut result = result(process);
+            let mut result = result(&running.process);
             result.workload = self.workload.prepare[self.next - 1].name.clone();
             prepared.ready &= result.failure.is_none();
             prepared.results.push(result);
             self.running = None;
         }
         if prepared.ready && self.next < self.workload.prepare.len() {
-            self.running = Some(starter.prepare(self.group, self.workload, self.next)?);
+            let process = starter.prepare(self.group, self.workload, self.next)?;
+            self.running = Some(Running::new(process));
             self.next += 1;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::start_barrier::tests::start;
+
+    #[test]
+    fn a_stopped_preparation_is_killed_and_one_that_waits_for_a_child_is_not() {
+        let place = tempfile::tempdir().unwrap();
+        let patience =
+            Patience { idle: Duration::from_millis(200), whole: Duration::from_secs(3600) };
+        let mut stopped = Running::new(start(place.path(), "kill -STOP $$", false));
+        let mut waits = Running::new(start(place.path(), "sleep 100 & wait", false));
+        let mut rounds = 0;
+        while stopped.is_running(&Root::real(), patience) {
+            assert!(waits.is_running(&Root::real(), patience), "{:?}", waits.process.ended);
+            rounds += 1;
+            assert!(rounds < 3000, "it is still waited for");
+            pause(Duration::from_millis(10));
+        }
+        let why = stopped.process.ended.clone().unwrap();
+        assert!(why.contains("did not end without any CPU time used for 200ms"), "{why}");
+        let short = Patience { whole: Duration::ZERO, ..patience };
+        assert!(!waits.is_running(&Root::real(), short));
+        let why = waits.process.ended.clone().unwrap();
+        assert!(why.contains("did not end within 0ns"), "{why}");
     }
 }

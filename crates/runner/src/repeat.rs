@@ -18,13 +18,14 @@ use crate::knobs;
 use crate::measure::{Load, Window, measure};
 use crate::outcome::{memory_events, note_failures, result};
 use crate::overrides::Overrides;
+use crate::patience::TO_ARRIVE;
 use crate::placement::{Counts, PlacementObserver, narrow};
 use crate::prepare::{self, Prepared};
 use crate::processes::{BEFORE_THE_START, Process, TO_WRITE_RESULTS, stop_all};
 use crate::run::Context;
 
 use crate::start::{Starter, empty_data_locations};
-use crate::start_barrier::{Arrival, PATIENCE, Release, StartBarrier};
+use crate::start_barrier::{Arrival, Release, StartBarrier};
 use crate::stop_rule::Progress;
 use crate::targets::targets;
 use crate::watch::Watch;
@@ -156,7 +157,7 @@ impl Repeat<'_, '_> {
         processes: &mut [Process],
     ) -> Result<Arrival, Failure> {
         let observer = &mut *self.context.observer;
-        Ok(barrier.wait_for_all(starter.root, processes, PATIENCE, |arrived, expected| {
+        Ok(barrier.wait_for_all(starter.root, processes, TO_ARRIVE, |arrived, expected| {
             observer.progress(arrived as f64 / expected.max(1) as f64);
         })?)
     }

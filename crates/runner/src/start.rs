@@ -1,7 +1,8 @@
 //! Starts planned workloads: data location, command line or job file, and start barrier.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::ffi::OsStr;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use assay_cgroup::Tree;
@@ -9,7 +10,7 @@ use assay_facts::{Available, HostFacts};
 use assay_files::{Caller, Dir};
 use assay_host::scratch::ScratchDisk;
 use assay_kernel::privileges::User;
-use assay_kernel::{Error, Root};
+use assay_kernel::{Error, Root, signal};
 use assay_plan::{GroupPlan, Part, StoragePlan, ToolPlan, Trial, WorkloadPlan};
 use assay_workload::Placeholders;
 use assay_workload::fio::{Target, barrier_command};
@@ -149,9 +150,13 @@ impl Starter<'_> {
         };
         match target {
             Some(Target::Directory { path, .. }) => {
-                // Tools run in a folder of their own, so they need the absolute path.
-                let absolute = std::fs::canonicalize(&path)
-                    .map_err(|cause| Error::new("find", Path::new(&path), &cause))?;
+                // Tools run in a folder of their own, so they need the absolute path. It ends in the directory
+                // itself, which is no link and may be under its user's control.
+                let path = Path::new(&path);
+                let (above, name) = (path.parent().unwrap_or(path), path.file_name());
+                let above = std::fs::canonicalize(above)
+                    .map_err(|cause| Error::new("find", above, &cause))?;
+                let absolute = above.join(name.unwrap_or_default());
                 placeholders.directory = Some(absolute.display().to_string());
             }
             Some(Target::Device { path, .. }) => placeholders.device = Some(path),
@@ -189,8 +194,25 @@ fn open_above(location: &Path) -> Result<Dir, Error> {
 
 /// Removes a data location with its contents.
 pub(crate) fn remove_data_location(location: &Path) -> Result<(), Error> {
-    open_above(location)?.remove_tree(location.file_name().unwrap_or_default())?;
-    Ok(())
+    remove_tree(&open_above(location)?, location.file_name().unwrap_or_default())
+}
+
+/// Removes a directory with its contents, unless the user interrupts the run.
+fn remove_tree(above: &Dir, name: &OsStr) -> Result<(), Error> {
+    remove_tree_until(above, name, &signal::interrupted_by)
+}
+
+fn remove_tree_until(
+    above: &Dir,
+    name: &OsStr,
+    interrupted_by: &dyn Fn() -> Option<&'static str>,
+) -> Result<(), Error> {
+    let Some(own) = above.identity_of(name)? else { return Ok(()) };
+    let mut between = || match interrupted_by() {
+        Some(signal) => Err(io::Error::other(format!("interrupted by {signal}"))),
+        None => Ok(()),
+    };
+    Ok(above.remove_own_tree(name, own, &mut between)?)
 }
 
 /// Hands a data location over to the user that a workload runs as. If another user has owned it, it is
@@ -203,7 +225,7 @@ fn hand_over_data_location(location: &Path, user: Option<&User>) -> Result<(), E
     let new_owner = user.map_or(own, |user| user.uid);
     let owner = dir.owner()?;
     if owner != new_owner && (owner != own || !dir.is_empty()?) {
-        above.remove_tree(name)?;
+        remove_tree(&above, name)?;
         dir = above.make_new_dir(name)?;
     }
     if dir.owner()? != new_owner {
@@ -226,7 +248,7 @@ pub(crate) fn find_data_location(
     };
     let directory = |above: &Path| {
         let path = above.join(workload);
-        open_above(&path)?.make_dir(workload)?;
+        open_above(&path)?.make_dir_on_mount(workload)?;
         Ok(Target::Directory { path: path.display().to_string(), size: storage.size })
     };
     let missing = |what: &str| {
@@ -313,6 +335,28 @@ mod tests {
             assert_eq!(then.nlink(), 0, "the open descriptor refers to a deleted directory");
             std::fs::remove_dir(&location).unwrap();
         }
+    }
+
+    #[test]
+    fn an_interruption_ends_the_removal_of_a_data_location() {
+        let disk = tempfile::tempdir().unwrap();
+        let location = disk.path().canonicalize().unwrap().join("task.reader");
+        std::fs::create_dir(&location).unwrap();
+        for number in 0..100 {
+            std::fs::write(location.join(number.to_string()), "").unwrap();
+        }
+        let calls = std::cell::Cell::new(0);
+        let interrupted = || {
+            calls.set(calls.get() + 1);
+            (calls.get() > 10).then_some("SIGINT")
+        };
+        let above = open_above(&location).unwrap();
+        let name = location.file_name().unwrap();
+        let error = remove_tree_until(&above, name, &interrupted).unwrap_err().to_string();
+        assert!(error.contains("interrupted by SIGINT"), "{error}");
+        assert_eq!(std::fs::read_dir(&location).unwrap().count(), 90);
+        remove_data_location(&location).unwrap();
+        assert!(!location.exists());
     }
 
     #[test]

@@ -1,52 +1,45 @@
 //! The start barrier: every job waits there until all have arrived.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use assay_files::Dir;
-use assay_kernel::clock::{monotonic_ns, process_cpu_ns};
+use assay_kernel::clock::monotonic_ns;
 use assay_kernel::fifo::Fifo;
 use assay_kernel::privileges::User;
 use assay_kernel::process::{ProcessHandle, parent, state, with_real_time_priority};
 use assay_kernel::{Error, Root};
 use assay_workload::fio::{BARRIER_FILE, parse_barrier_line};
-use rustix::process::Signal;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, test_kill_process};
 
+use crate::patience::{Expected, Patience};
 use crate::processes::{Process, pause};
 
 /// The start barrier of one repeat.
 pub(crate) struct StartBarrier {
     /// One for the workloads of each user, with its name.
     fifos: Vec<(String, Fifo)>,
-    waiting: Vec<Job>,
+    /// Reported processes whose parent could not be read, for want of descriptors.
+    unclear: Vec<u32>,
+    /// By the id of the workload's process.
+    reports: BTreeMap<u32, Reports>,
 }
 
-/// A process that has reported that it waits.
-struct Job {
-    process: ProcessHandle,
-    /// The id of the workload's process: its own, or that of its parent.
-    workload: u32,
+/// The processes of one workload that have reported that they wait: its own and its children. Anyone who can
+/// write to the FIFO can report any number of them.
+#[derive(Default)]
+struct Reports {
+    /// Those seen stopped, by id.
+    waiting: BTreeMap<u32, ProcessHandle>,
+    /// The others, without a descriptor.
+    set_aside: BTreeSet<u32>,
+    /// Where the next look at those set aside begins.
+    next: u32,
 }
 
-/// How long the barrier waits for jobs that have not arrived.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    /// Limit for a process that uses no CPU time at all.
-    pub(crate) idle: Duration,
-    /// Limit for any process.
-    pub(crate) whole: Duration,
-}
-
-/// Laying out files may take long, but never without CPU time. Documented in docs/run-folder.md.
-pub(crate) const PATIENCE: Patience =
-    Patience { idle: Duration::from_secs(60), whole: Duration::from_secs(3600) };
-
-/// A process that has not arrived yet.
-struct Expected {
-    id: u32,
-    cpu_ns: Option<u64>,
-    /// When it last used CPU time.
-    worked_ns: u64,
-}
+/// Processes set aside that are looked at in one round.
+const LOOKS: usize = 256;
 
 /// When the jobs were released, CLOCK_MONOTONIC nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +71,7 @@ impl StartBarrier {
             }
             fifos.push((name, fifo));
         }
-        Ok(Self { fifos, waiting: Vec::new() })
+        Ok(Self { fifos, unclear: Vec::new(), reports: BTreeMap::new() })
     }
 
     /// Waits until all jobs have arrived. A process that ends meanwhile is not waited for: the others still
@@ -92,28 +85,27 @@ impl StartBarrier {
         patience: Patience,
         mut on_progress: impl FnMut(usize, usize),
     ) -> Result<Arrival, Error> {
-        let began_ns = monotonic_ns();
-        let mut expected_processes: Vec<Expected> = processes
-            .iter()
-            .map(|process| Expected { id: process.id(), cpu_ns: None, worked_ns: began_ns })
-            .collect();
+        let mut expected_processes: Vec<Expected> =
+            processes.iter().map(|process| Expected::new(process.id())).collect();
         loop {
             self.add_arrivals(root, processes)?;
+            self.admit(root, processes);
             let mut expected = 0;
             let mut all_arrived = true;
             for process in processes.iter_mut().filter_map(running) {
                 expected += process.jobs;
-                all_arrived &= self.has_arrived(root, process);
+                all_arrived &= self.has_arrived(process);
             }
-            on_progress(self.waiting.len(), expected);
+            on_progress(self.jobs().count(), expected);
             if all_arrived {
                 return Ok(Arrival::All);
             }
             for (process_state, process) in expected_processes.iter_mut().zip(&mut *processes) {
-                if let Some(why) = process_state.timed_out(began_ns, patience)
-                    && !self.has_arrived(root, process)
+                if let Some(why) = process_state.timed_out(patience)
+                    && !self.has_arrived(process)
                 {
-                    process.give_up(why);
+                    process
+                        .give_up(format!("did not reach the start barrier {why}, and was killed"));
                 }
             }
             if pause(Duration::from_millis(5)) {
@@ -122,32 +114,43 @@ impl StartBarrier {
         }
     }
 
-    /// Adds the jobs that have arrived since the last call.
+    /// Notes the processes reported since the last call.
     fn add_arrivals(&mut self, root: &Root, processes: &[Process]) -> Result<(), Error> {
-        let mut named = Vec::new();
+        let mut named = std::mem::take(&mut self.unclear);
         for (_, fifo) in &mut self.fifos {
             named.extend(fifo.lines()?.iter().filter_map(|line| parse_barrier_line(line)));
         }
         for pid in named {
-            if self.waiting.iter().any(|job| job.process.id() == pid) {
-                continue;
-            }
-            // Opened first: whatever is read of it then is about the process that gets the signal.
-            let Ok(process) = ProcessHandle::open(pid) else { continue };
-            let may_be = [Some(pid), parent(root, pid)];
+            let parent = parent(root, pid);
+            let may_be = [Some(pid), parent];
             let of = processes.iter().map(Process::id).find(|id| may_be.contains(&Some(*id)));
-            if let Some(workload) = of {
-                self.waiting.push(Job { process, workload });
+            match of {
+                Some(workload) => self.reports.entry(workload).or_default().add(pid),
+                None if parent.is_none() && exists(pid) => self.unclear.push(pid),
+                None => {}
             }
         }
         Ok(())
     }
 
+    /// Lets those that are stopped by now wait.
+    fn admit(&mut self, root: &Root, processes: &[Process]) {
+        for process in processes {
+            if let Some(reports) = self.reports.get_mut(&process.id()) {
+                reports.admit(root, process.id(), process.jobs);
+            }
+        }
+    }
+
     /// Whether all jobs of a process wait. One that was killed there counts: it is reported with the results.
-    fn has_arrived(&self, root: &Root, process: &Process) -> bool {
-        let stopped = |pid: u32| !matches!(state(root, pid), Some('R' | 'S' | 'D'));
-        let own = self.waiting.iter().filter(|job| job.workload == process.id());
-        own.filter(|job| stopped(job.process.id())).count() >= process.jobs
+    fn has_arrived(&self, process: &Process) -> bool {
+        let waiting = self.reports.get(&process.id()).map_or(0, |reports| reports.waiting.len());
+        waiting >= process.jobs
+    }
+
+    /// The jobs that wait.
+    fn jobs(&self) -> impl Iterator<Item = &ProcessHandle> {
+        self.reports.values().flat_map(|reports| reports.waiting.values())
     }
 
     /// Removes the FIFOs: a later reader of the logs must not block on them.
@@ -162,14 +165,60 @@ impl StartBarrier {
     pub(crate) fn release<T>(&self, watch: impl FnOnce() -> T) -> (Release, T) {
         with_real_time_priority(|| {
             let first_ns = monotonic_ns();
-            for job in &self.waiting {
+            for job in self.jobs() {
                 // A job that was killed at the barrier is reported with its results.
-                let _ = job.process.send(Signal::CONT);
+                let _ = job.send(Signal::CONT);
             }
             let release = Release { first_ns, last_ns: monotonic_ns() };
             (release, watch())
         })
     }
+}
+
+impl Reports {
+    fn add(&mut self, pid: u32) {
+        if !self.waiting.contains_key(&pid) {
+            self.set_aside.insert(pid);
+        }
+    }
+
+    /// Lets those that are stopped by now wait, and sets aside those that no longer are. False reports can
+    /// neither use up our descriptors nor our time: few more wait than the workload has jobs, and few are looked
+    /// at in a round.
+    fn admit(&mut self, root: &Root, workload: u32, jobs: usize) {
+        let running = self.waiting.keys().copied().filter(|pid| !is_stopped(root, *pid));
+        self.set_aside.extend(running);
+        self.waiting.retain(|pid, _| !self.set_aside.contains(pid));
+        let at_most = 2 * jobs + 16;
+        let from_here = self.set_aside.range(self.next..).chain(self.set_aside.range(..self.next));
+        let looked_at: Vec<u32> = from_here.copied().take(LOOKS).collect();
+        for pid in looked_at {
+            self.next = pid.saturating_add(1);
+            if !exists(pid) {
+                self.set_aside.remove(&pid);
+            } else if self.waiting.len() < at_most
+                && is_stopped(root, pid)
+                // Opened first: whatever is read of it then is about the process that gets the signal.
+                && let Ok(process) = ProcessHandle::open(pid)
+                && (pid == workload || parent(root, pid) == Some(workload))
+                && is_stopped(root, pid)
+            {
+                self.set_aside.remove(&pid);
+                self.waiting.insert(pid, process);
+            }
+        }
+    }
+}
+
+/// Whether a process is stopped, or was killed.
+fn is_stopped(root: &Root, pid: u32) -> bool {
+    !matches!(state(root, pid), Some('R' | 'S' | 'D'))
+}
+
+/// Whether there is a process of this id; needs no descriptor.
+fn exists(pid: u32) -> bool {
+    let id = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    id.is_some_and(|id| test_kill_process(id) != Err(Errno::SRCH))
 }
 
 /// The FIFO of a user's workloads, `None` for our own user, by its name in the folder of the repeat's logs.
@@ -184,26 +233,5 @@ fn running(process: &mut Process) -> Option<&mut Process> {
     process.is_running().then_some(process)
 }
 
-impl Expected {
-    /// The reason if it has exceeded a limit.
-    fn timed_out(&mut self, began_ns: u64, patience: Patience) -> Option<String> {
-        let now = monotonic_ns();
-        let cpu_ns = process_cpu_ns(self.id);
-        if cpu_ns != self.cpu_ns {
-            self.cpu_ns = cpu_ns;
-            self.worked_ns = now;
-        }
-        let since = |then: u64| Duration::from_nanos(now.saturating_sub(then));
-        let why = if since(self.worked_ns) > patience.idle {
-            format!("without any CPU time used for {:?}", patience.idle)
-        } else if since(began_ns) > patience.whole {
-            format!("within {:?}", patience.whole)
-        } else {
-            return None;
-        };
-        Some(format!("did not reach the start barrier {why}, and was killed"))
-    }
-}
-
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_run_folder::check_json_output;
 use regex_lite::Regex;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::output::{CapturedOutput, Output, excerpt};
@@ -69,7 +70,7 @@ pub(crate) fn find(metrics: &[Metric], captured: &CapturedOutput<'_>) -> Output 
 
 fn by_pattern(pattern: &str, captured: &CapturedOutput<'_>) -> Result<f64, String> {
     let regex = Regex::new(pattern).map_err(|error| error.to_string())?;
-    let last = |text| regex.captures_iter(text).last();
+    let last = |text| regex.captures_iter(end_of(text)).last();
     let captures = last(captured.stdout)
         .or_else(|| last(captured.stderr))
         .ok_or_else(|| format!("its output does not match `{pattern}`"))?;
@@ -93,12 +94,28 @@ fn by_pointer(pointer: &str, document: Option<&Result<Value, String>>) -> Result
     })
 }
 
-/// How many lines that begin with a brace are tried, the last ones first: each try may read up to the end.
-const TRIES: usize = 64;
+/// What is searched of an output, in bytes. The host is restored only once the outputs have been read.
+const MOST_SEARCHED: usize = 16 << 20;
+
+/// The last part of a text, which is searched: whole lines where possible.
+fn end_of(text: &str) -> &str {
+    let Some(from) = text.len().checked_sub(MOST_SEARCHED) else { return text };
+    let from = (from..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(from);
+    let end = &text[from..];
+    end.split_once('\n').map_or(end, |(_, lines)| lines)
+}
 
 /// The last JSON document of a text: all of it, or what begins at the last line that begins with a
 /// brace and can be parsed. An error if it has more values than are read.
 pub(crate) fn document(text: &str) -> Option<Result<Value, String>> {
+    document_within(end_of(text), &mut 0)
+}
+
+/// How many lines that begin with a brace are tried, the last ones first.
+const TRIES: usize = 64;
+
+/// Adds to `scanned` the bytes that the tries have read: each may read up to the end.
+fn document_within(text: &str, scanned: &mut usize) -> Option<Result<Value, String>> {
     match check_json_output(text) {
         Ok(()) => {
             if let Ok(document) = serde_json::from_str(text) {
@@ -113,14 +130,32 @@ pub(crate) fn document(text: &str) -> Option<Result<Value, String>> {
     }
     let is_start = |at: &usize| *at == 0 || text.as_bytes()[at - 1] == b'\n';
     let starts = text.rmatch_indices('{').map(|(at, _)| at).filter(is_start);
-    starts.take(TRIES).find_map(|at| first_document(&text[at..]))
+    for at in starts.take(TRIES) {
+        match first_document(&text[at..]) {
+            Ok(document) => {
+                let parsed =
+                    check_json_output(document).and_then(|()| serde_json::from_str(document));
+                return Some(parsed.map_err(|error| refusal(&error)));
+            }
+            Err(bytes) => *scanned += bytes,
+        }
+        if *scanned > text.len() {
+            return None;
+        }
+    }
+    None
 }
 
-/// The document at the beginning of a text; `None` if there is none.
-fn first_document(text: &str) -> Option<Result<Value, String>> {
-    match check_json_output(text) {
-        Ok(()) => serde_json::Deserializer::from_str(text).into_iter().next()?.ok().map(Ok),
-        Err(error) => Some(Err(refusal(&error))),
+/// The document at the beginning of a text; if there is none, how many bytes it took to know that.
+fn first_document(text: &str) -> Result<&str, usize> {
+    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    match documents.next() {
+        Some(Ok(_)) => Ok(&text[..documents.byte_offset()]),
+        Some(Err(error)) => {
+            let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+            Err(lines.map(str::len).sum::<usize>() + error.column())
+        }
+        None => Err(0),
     }
 }
 
@@ -210,6 +245,27 @@ mod tests {
         let captured = CapturedOutput { stdout: &table, stderr: "" };
         let output = find(&metric(Source::Json("/a".to_owned())), &captured);
         assert_eq!(output.metrics["ops_per_s"], 5.0);
+    }
+
+    /// Each of the last lines could be the beginning of a document that reaches the end.
+    #[test]
+    fn tries_read_little_more_than_the_text() {
+        let text = format!("{}\"{}", "{\"a\":\n".repeat(64), "x".repeat(1 << 20));
+        let mut scanned = 0;
+        assert!(document_within(&text, &mut scanned).is_none());
+        assert!(scanned <= 2 * text.len(), "{scanned} bytes of {}", text.len());
+        // Lines that end at once cost nothing.
+        let text = format!("{{\"a\": 5}}\n{}{}", "{now}\n".repeat(60), "x".repeat(1 << 20));
+        assert_eq!(document(&text).unwrap().unwrap()["a"], 5);
+    }
+
+    #[test]
+    fn only_the_end_of_an_output_is_searched() {
+        let text = format!("{{\"a\": 5}}\n3 ops/s\n{}", "\u{20ac}\n".repeat(MOST_SEARCHED / 4));
+        assert!(document(&text).is_none() && !end_of(&text).contains("ops/s"));
+        let text = format!("{text}4 ops/s\n{{\"a\": 6}}\n");
+        assert_eq!(document(&text).unwrap().unwrap()["a"], 6);
+        assert!(end_of(&text).starts_with('\u{20ac}') && end_of(&text).contains("4 ops/s"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::*;
 use crate::processes::Launch;
 
 /// A shell command, started like a workload.
-fn start(folder: &Path, script: &str, at_barrier: bool) -> Process {
+pub(crate) fn start(folder: &Path, script: &str, at_barrier: bool) -> Process {
     let call = Invocation {
         tool: "command".to_owned(),
         program: "sh".to_owned(),
@@ -43,7 +43,7 @@ fn start(folder: &Path, script: &str, at_barrier: bool) -> Process {
 
 /// The ids of the processes that wait.
 fn waiting(barrier: &StartBarrier) -> Vec<u32> {
-    barrier.waiting.iter().map(|job| job.process.id()).collect()
+    barrier.jobs().map(ProcessHandle::id).collect()
 }
 
 const SHORT: Patience =
@@ -140,6 +140,39 @@ fn a_false_report_does_not_block_the_start() {
     for process in &mut processes {
         assert!(process.is_running(), "{:?}", process.ended);
     }
+    barrier.release(|| ());
+}
+
+/// Each report kept with a descriptor would use up ours.
+#[test]
+fn false_reports_cost_no_descriptors() {
+    let place = tempfile::tempdir().unwrap();
+    let mut barrier = StartBarrier::open(&Dir::open(place.path()).unwrap(), &[]).unwrap();
+    let fifo = place.path().join(BARRIER_FILE);
+    let script = |stop: &str| {
+        format!(
+            "i=0; while [ $i -lt 400 ]; do sleep 100 & {stop} echo at $! >>{0}; i=$((i + 1)); done; \
+             echo at $$ >>{0}; kill -STOP $$",
+            fifo.display()
+        )
+    };
+    let (root, long) = (Root::real(), Patience { idle: Duration::from_secs(20), ..SHORT });
+    let mut running = [start(place.path(), &script(""), false)];
+    let arrival = barrier.wait_for_all(&root, &mut running, long, |_, _| ()).unwrap();
+    assert_eq!((arrival, waiting(&barrier)), (Arrival::All, vec![running[0].id()]));
+    assert!(running[0].is_running(), "{:?}", running[0].ended);
+    // Stopped ones are like jobs.
+    let mut stopped = [start(place.path(), &script("kill -STOP $!;"), false)];
+    let arrival = barrier.wait_for_all(&root, &mut stopped, long, |_, _| ()).unwrap();
+    assert_eq!(arrival, Arrival::All);
+    while stopped[0].is_running() && state(&root, stopped[0].id()) != Some('T') {
+        pause(Duration::from_millis(10));
+    }
+    for _ in 0..10 {
+        barrier.add_arrivals(&root, &stopped).unwrap();
+        barrier.admit(&root, &stopped);
+    }
+    assert!(barrier.jobs().count() <= 20, "{}", barrier.jobs().count());
     barrier.release(|| ());
 }
 

@@ -20,9 +20,12 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// The output as a JSON document.
+    /// The JSON document at the beginning of the output. Messages follow it where a repeat failed, as one does in a
+    /// guest that is too slow for its program.
     pub(super) fn json(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+        let document = serde_json::Deserializer::from_str(&self.text).into_iter().next();
+        let document = document.unwrap_or_else(|| panic!("no document: {self:?}"));
+        document.unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
