@@ -2,9 +2,9 @@
 
 use assay_judge::trial_numbers::{RepeatLog, TrialNumber};
 use assay_stats::over_repeats::Resolution;
-use assay_terms::Direction;
+use assay_terms::{Direction, Measure};
 use assay_verdict::wording::{number, together};
-use assay_verdict::{Equivalence, Estimated, MeasureComparison, PromiseChange};
+use assay_verdict::{Equivalence, Estimated, MeasureComparison, PromiseChange, Verdict};
 
 use super::direction::direction;
 use super::ratio::Log;
@@ -36,6 +36,7 @@ impl Rule {
     }
 
     fn compare(&self, a: &TrialNumber, b: &TrialNumber) -> MeasureComparison {
+        let (of, to) = (a, b);
         let blank = MeasureComparison {
             measure: a.measure.clone(),
             of: a.of.to_owned(),
@@ -57,7 +58,9 @@ impl Rule {
         };
         match (&a.found, &b.found) {
             (Ok(of_a), Ok(of_b)) => {
-                apply_objection(self.decide(blank, direction(a), of_a, of_b), self.objection(a, b))
+                let found = self.decide(blank, direction(of), of_a, of_b);
+                let zeros = (of.lacks_zeros, to.lacks_zeros);
+                apply_objection(against_zeros(found, zeros), self.objection(of, to))
             }
             (a, b) => MeasureComparison { not_available: Some(why(a, b)), ..blank },
         }
@@ -175,6 +178,24 @@ fn resolution(of: &str, measure: &str) -> Resolution {
     if of == "number" { assay_judge::resolution(measure) } else { Resolution::Exact }
 }
 
+/// Repeats with a zero, of which no ratio can be formed, would move the ratio towards 0 in B and
+/// away from it in A. What differs in the other direction is open.
+fn against_zeros(found: MeasureComparison, (in_a, in_b): (bool, bool)) -> MeasureComparison {
+    let against = match found.ratio {
+        Some(ratio) if ratio > 1.0 => in_b,
+        _ => in_a,
+    };
+    match against {
+        true => MeasureComparison {
+            verdict: Equivalence::Undecided,
+            equivalent: None,
+            differs: None,
+            ..found
+        },
+        false => found,
+    }
+}
+
 /// An objection forbids equal and not worse; different remains.
 fn apply_objection(found: MeasureComparison, objection: Option<String>) -> MeasureComparison {
     if objection.is_none() {
@@ -210,6 +231,28 @@ fn why(a: &Result<Vec<RepeatLog>, String>, b: &Result<Vec<RepeatLog>, String>) -
     }
 }
 
+/// Whether this is about one group of a resource whose division was broken in A and is kept in B:
+/// what one group lost on the way another was owed.
+fn is_kept_at_last(one: &MeasureComparison, promises: &[PromiseChange]) -> bool {
+    let resource = |name: &str| Measure::parse(name).map(|measure| measure.info().resource);
+    let divides = |one: &PromiseChange| matches!(one.is.as_str(), "equal" | "proportional");
+    let of = resource(&one.measure).filter(|_| one.group.is_some());
+    let mut better = promises.iter().filter(|promise| promise.change == Equivalence::Better);
+    of.is_some() && better.any(|promise| divides(promise) && resource(&promise.measure) == of)
+}
+
+/// Whether a promise leaves open what the measures may have decided. One that is undecided on both
+/// sides adds nothing to them. But the placement of threads and pages is compared by the verdicts
+/// alone: unless it is kept on both sides, or changed, nothing is known of it.
+pub(super) fn leaves_open(one: &PromiseChange) -> bool {
+    let kept = one.a.verdict == Verdict::Kept && one.b.verdict == Verdict::Kept;
+    match one.is.as_str() {
+        "placed" if one.change == Equivalence::Equal => !kept,
+        "placed" => one.change == Equivalence::Undecided,
+        _ => one.change == Equivalence::Undecided && one.a.verdict != one.b.verdict,
+    }
+}
+
 /// The verdict of a trial. A significant difference in any measure counts, since the intervals hold
 /// for all measures at once; an open measure counts only where it decides.
 pub(super) fn of_trial(
@@ -217,11 +260,13 @@ pub(super) fn of_trial(
     promises: &[PromiseChange],
     baseline: bool,
 ) -> Equivalence {
-    let seen =
-        measures.iter().map(|one| one.verdict).chain(promises.iter().map(|promise| promise.change));
+    let counted = measures.iter().filter(|one| !baseline || !is_kept_at_last(one, promises));
+    let changes = promises.iter().map(|promise| promise.change);
+    let seen = counted.clone().map(|one| one.verdict).chain(changes);
     let any = |wanted: &[Equivalence]| seen.clone().any(|one| wanted.contains(&one));
-    let missing = measures.iter().filter(|one| one.decides);
-    let open = missing.clone().any(|one| match one.verdict {
+    let deciding = counted.filter(|one| one.decides);
+    let mut missing = deciding.clone();
+    let open = missing.any(|one| match one.verdict {
         Equivalence::Undecided => !baseline || !one.not_worse,
         Equivalence::NotComparable => true,
         // What became better in the remaining data of a side may have become worse in the missing
@@ -230,13 +275,9 @@ pub(super) fn of_trial(
         _ => false,
     });
     // More CPU time is no regression by itself, unless it was promised or asked about.
-    let mut deciding = measures.iter().filter(|one| one.decides);
+    let mut deciding = deciding;
     let unclear = deciding.any(|one| one.verdict == Equivalence::Different);
-    // A promise that is undecided on both sides adds nothing to what the measures leave open.
-    let on_one_side = |one: &PromiseChange| {
-        one.change == Equivalence::Undecided && one.a.verdict != one.b.verdict
-    };
-    let open = open || promises.iter().any(on_one_side);
+    let open = open || promises.iter().any(leaves_open);
     let decided = promises.iter().any(|one| one.change != Equivalence::Undecided);
     let nothing = measures.iter().all(|one| one.ratio.is_none()) && !decided;
     if baseline {

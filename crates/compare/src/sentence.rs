@@ -5,6 +5,8 @@ use assay_verdict::{
     Equivalence, MeasureComparison, PromiseChange, RunComparison, TrialComparison,
 };
 
+use super::equivalence::leaves_open;
+
 /// A refused comparison.
 pub(super) fn refused(mut document: RunComparison, why: String) -> RunComparison {
     document.verdict = Equivalence::NotComparable;
@@ -67,13 +69,15 @@ fn reason(document: &RunComparison) -> String {
     match document.verdict {
         Equivalence::Equal | Equivalence::Better => {
             let what = match document.verdict {
-                Equivalence::Better => "nothing became worse, and something became better",
-                _ if document.baseline => "nothing became worse",
+                Equivalence::Better => {
+                    "no deciding measure became worse, and something became better"
+                }
+                _ if document.baseline => "no deciding measure became worse",
                 _ => "all deciding measures are equal",
             };
-            let widest = widest(document);
+            let (widest, kept) = (widest(document), kept_at_last(document));
             format!(
-                "{what} within {} in {counted}, with {} confidence{widest}",
+                "{what} within {} in {counted}, with {} confidence{kept}{widest}",
                 margin(document.within),
                 percent(document.confidence)
             )
@@ -84,6 +88,22 @@ fn reason(document: &RunComparison) -> String {
             .unwrap_or_else(|| "a promise was decided on one side only".to_owned()),
         _ => trials().find_map(|trial| different(document, trial)).unwrap_or_default(),
     }
+}
+
+/// A promise that was broken in A and is kept in B.
+fn kept_at_last(document: &RunComparison) -> String {
+    let mut all = document.trials.iter().flat_map(|trial| &trial.promises);
+    let found = all.find(|one| one.change == Equivalence::Better);
+    found.map_or_else(String::new, |promise| format!("; {}", verdicts(promise)))
+}
+
+fn verdicts(promise: &PromiseChange) -> String {
+    format!(
+        "the promise on `{}` is {} in A and {} in B",
+        promise.measure,
+        promise.a.verdict.word(),
+        promise.b.verdict.word()
+    )
 }
 
 /// The equal measure whose ratio is farthest from 1.
@@ -111,14 +131,7 @@ fn different(document: &RunComparison, trial: &TrialComparison) -> Option<String
             .partial_cmp(&(b.decides, distance(b)))
             .unwrap_or(std::cmp::Ordering::Equal)
     });
-    let of_promise = promise.map(|promise| {
-        format!(
-            "the promise on `{}` is {} in A and {} in B",
-            promise.measure,
-            promise.a.verdict.word(),
-            promise.b.verdict.word()
-        )
-    });
+    let of_promise = promise.map(verdicts);
     let direction = match counts {
         [Equivalence::Different] => ", and which way would be worse is unknown",
         _ => "",
@@ -136,19 +149,8 @@ fn undecided(document: &RunComparison, trial: &TrialComparison) -> Option<String
     };
     let one = trial.measures.iter().filter(open).max_by(|a, b| distance(a).total_cmp(&distance(b)));
     let of_promise = || {
-        let differs = |one: &&PromiseChange| one.a.verdict != one.b.verdict;
-        let promise = trial
-            .promises
-            .iter()
-            .filter(differs)
-            .find(|one| one.change == Equivalence::Undecided)?;
-        Some(format!(
-            "{}the promise on `{}` is {} in A and {} in B",
-            under(trial),
-            promise.measure,
-            promise.a.verdict.word(),
-            promise.b.verdict.word()
-        ))
+        let promise = trial.promises.iter().find(|one| leaves_open(one))?;
+        Some(format!("{}{}", under(trial), verdicts(promise)))
     };
     let Some(one) = one else {
         let missing = trial.measures.iter().find(|one| one.decides && one.ratio.is_none());

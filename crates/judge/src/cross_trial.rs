@@ -180,7 +180,7 @@ struct Pair {
     /// Estimate, low and high; `None` where there is no spread.
     interval: Option<(f64, f64, f64)>,
     verdict: Verdict,
-    /// Why it is not kept although its interval lies within the range.
+    /// Why it is neither kept nor broken although its interval says so.
     objection: Option<String>,
 }
 
@@ -204,6 +204,10 @@ impl Pair {
                 Some(why) => (Verdict::Undecided, Some(why)),
                 None => (Verdict::Kept, None),
             },
+            // The ratio is outside of one bound, and zeros would move it towards the other.
+            Verdict::Broken if against_zeros(&spread, (of, to), allowed) => {
+                (Verdict::Undecided, objection(of, to, allowed))
+            }
             other => (other, None),
         };
         let (of, to) = (of.factors.clone(), to.factors.clone());
@@ -226,6 +230,17 @@ impl Pair {
             verdict: self.verdict,
         }
     }
+}
+
+/// Whether repeats of a side in which the number was zero contradict that the others break the
+/// promise.
+fn against_zeros(
+    spread: &Result<Spread, String>,
+    (of, to): (&Level, &Level),
+    allowed: Allowed,
+) -> bool {
+    let above = spread.as_ref().is_ok_and(|spread| spread.mean > allowed.high.ln());
+    if above { of.found.has_zeros } else { to.found.has_zeros }
 }
 
 /// Kept by the interval of this pair, broken only by the interval that holds for all pairs at once;

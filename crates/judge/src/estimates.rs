@@ -19,6 +19,8 @@ pub(crate) struct PromiseData<'a> {
     /// Promised share or rate of each group.
     pub(crate) expected: Vec<Expected>,
     pub(crate) quantity: Quantity,
+    /// The least amount that is served at once.
+    pub(crate) unit: f64,
     pub(crate) side: Side,
     /// The margin.
     pub(crate) within: f64,
@@ -107,7 +109,7 @@ impl PromiseData<'_> {
         let mut within: Vec<Within> = Vec::with_capacity(self.repeats.len());
         let mut correlation_time_s = 0.0_f64;
         for repeat in &self.repeats {
-            let found = batches::of_repeat(repeat.judged, self.quantity, &shares);
+            let found = batches::of_repeat(repeat.judged, self.quantity, &shares, self.unit);
             within.push(found.ok_or_else(|| {
                 format!("the measured groups have a total of zero in repeat {}", repeat.number)
             })?);

@@ -28,7 +28,9 @@ pub(crate) struct Values {
     /// For each repeat in which every instance has a value: its number from 1, and the values in
     /// the order of the groups, all above 0.
     pub(crate) rows: Vec<(usize, Vec<f64>)>,
-    /// Repeats without a value, with the reason.
+    /// Repeats in which some value is not above 0: it has no logarithm, but it is an observation.
+    pub(crate) zeros: Vec<(usize, Vec<f64>)>,
+    /// Repeats without a value, and those with zeros, with the reason.
     pub(crate) left_out: Vec<String>,
 }
 
@@ -63,8 +65,25 @@ impl<'m> Metric<'m> {
     }
 
     /// Its values in these repeats of a trial, for the groups that `counts` accepts, or why there
-    /// are none.
+    /// are none above 0.
     pub(crate) fn values(
+        self,
+        trial: &TrialRecord,
+        repeats: &[Repeat<'_>],
+        counts: impl Fn(&str) -> bool,
+    ) -> Result<Values, String> {
+        let values = self.with_zeros(trial, repeats, counts)?;
+        if values.rows.is_empty() {
+            return Err(match values.left_out.is_empty() {
+                true => "no repeat can be judged".to_owned(),
+                false => some_of(&values.left_out, "; "),
+            });
+        }
+        Ok(values)
+    }
+
+    /// The same, of which all may be zero or missing.
+    pub(crate) fn with_zeros(
         self,
         trial: &TrialRecord,
         repeats: &[Repeat<'_>],
@@ -86,21 +105,26 @@ impl<'m> Metric<'m> {
         let mut values = Values {
             groups: instances.iter().map(|(group, _)| group.name.clone()).collect(),
             rows: Vec::new(),
+            zeros: Vec::new(),
             left_out: Vec::new(),
         };
         for repeat in repeats {
             let row: Result<Vec<f64>, String> =
                 instances.iter().map(|instance| self.value(repeat, *instance)).collect();
             match row {
-                Ok(row) => values.rows.push((repeat.number, row)),
+                Ok(row) => match row.iter().position(|value| *value <= 0.0) {
+                    None => values.rows.push((repeat.number, row)),
+                    Some(group) => {
+                        let why = format!(
+                            "repeat {}: `{}` of `{}` is {}, which has no logarithm",
+                            repeat.number, self.name, instances[group].1.name, row[group]
+                        );
+                        values.left_out.push(why);
+                        values.zeros.push((repeat.number, row));
+                    }
+                },
                 Err(why) => values.left_out.push(format!("repeat {}: {why}", repeat.number)),
             }
-        }
-        if values.rows.is_empty() {
-            return Err(match values.left_out.is_empty() {
-                true => "no repeat can be judged".to_owned(),
-                false => some_of(&values.left_out, "; "),
-            });
         }
         Ok(values)
     }
@@ -132,10 +156,10 @@ impl<'m> Metric<'m> {
                 ),
             }
         })?;
-        if value.is_finite() && value > 0.0 {
-            return Ok(value);
+        match value.is_finite() {
+            true => Ok(value),
+            false => Err(format!("`{}` of `{}` is {value}", self.name, workload.name)),
         }
-        Err(format!("`{}` of `{}` is {value}, which has no logarithm", self.name, workload.name))
     }
 }
 

@@ -45,6 +45,12 @@ pub(crate) fn judge(
         (Ok(_), Err(why)) => (Verdict::Void, why.clone()),
     };
     let objection = subject.objection(|repeat| broken(subject, promise, metric, repeat));
+    // What concerns all groups forbids the same of each that it forbids of the promise.
+    let found = values.as_ref().ok();
+    let allows = Allows {
+        kept: objection.is_none() && found.is_some_and(|values| values.left_out.is_empty()),
+        broken: found.is_none_or(|values| may_break(promise, values)),
+    };
     let (will_be, verdict, reason) = match (verdict, objection) {
         (Verdict::Void, _) => (None, verdict, reason),
         (Verdict::Kept, Some(why)) => {
@@ -60,10 +66,27 @@ pub(crate) fn judge(
         worst_error: decide::worst(&deviations),
         errors: if complete { largest_errors(&seen) } else { Vec::new() },
         needs_repeats: (verdict == Verdict::Undecided).then(|| needed(promise, &seen)).flatten(),
-        groups: seen.iter().map(|group| document(group, promise.within, verdict)).collect(),
+        groups: seen
+            .iter()
+            .map(|group| document(group, promise.within, (verdict, allows)))
+            .collect(),
         causes: causes_of(subject, promise, &failed, verdict),
-        ..promise::document(promise, None, Statement { verdict, will_be, reason })
+        ..promise::document(promise, None, Statement { verdict, will_be, reason, is_open: false })
     }
+}
+
+/// Which verdicts the repeats that are left out allow.
+#[derive(Clone, Copy)]
+struct Allows {
+    kept: bool,
+    broken: bool,
+}
+
+/// Whether repeats in which the number is zero leave a promise broken by the others: a zero is the
+/// worst that can happen to a lower bound, and lies within an upper one. Of equal groups it is
+/// unknown to which side it would move their mean.
+fn may_break(promise: &PromiseRecord, values: &Values) -> bool {
+    values.zeros.is_empty() || matches!(promise.is, RelationRecord::AtLeast(_))
 }
 
 /// How far one repeat was outside the promise, if it was.
@@ -73,11 +96,27 @@ fn broken(
     metric: Metric<'_>,
     repeat: &Repeat<'_>,
 ) -> Option<String> {
-    let values = metric.values(subject.trial, std::slice::from_ref(repeat), |_| true).ok()?;
+    let values = metric.with_zeros(subject.trial, std::slice::from_ref(repeat), |_| true).ok()?;
+    if let Some((_, row)) = values.zeros.first() {
+        return broken_with_zeros(promise, &values.groups, row);
+    }
     let seen = seen(promise, &values).ok()?;
     let worst = seen.iter().max_by(|a, b| a.deviation.value.total_cmp(&b.deviation.value))?;
     let off = worst.deviation.value;
     (off > promise.within).then(|| format!("`{}` was off by {}", worst.name, percent(off)))
+}
+
+/// The same where some group's number is zero, which is outside unless it has an upper bound or all
+/// groups are equal.
+fn broken_with_zeros(promise: &PromiseRecord, groups: &[String], row: &[f64]) -> Option<String> {
+    let by_value = |a: &usize, b: &usize| row[*a].total_cmp(&row[*b]);
+    let (least, most) = ((0..row.len()).min_by(by_value)?, (0..row.len()).max_by(by_value)?);
+    let (worst, off) = match promise.is {
+        RelationRecord::AtMost(bound) => (most, Side::Above.error(row[most], bound)),
+        RelationRecord::AtLeast(bound) => (least, Side::Below.error(row[least], bound)),
+        _ => (least, if row[most] > 0.0 { 1.0 } else { 0.0 }),
+    };
+    (off > promise.within).then(|| format!("`{}` was off by {}", groups[worst], percent(off)))
 }
 
 /// The largest error of any group in each repeat.
@@ -165,6 +204,7 @@ fn decide(promise: &PromiseRecord, seen: &[GroupEstimate], values: &Values) -> (
     // In a repeat without the number a group may have got nothing at all.
     let verdict = match found {
         Verdict::Kept if !values.left_out.is_empty() => Verdict::Undecided,
+        Verdict::Broken if !may_break(promise, values) => Verdict::Undecided,
         found => found,
     };
     let reach = |group: &&GroupEstimate| match verdict {
@@ -242,7 +282,11 @@ fn room(promise: &PromiseRecord, group: &GroupEstimate) -> f64 {
     }
 }
 
-fn document(group: &GroupEstimate, within: f64, verdict: Verdict) -> GroupJudgement {
+fn document(
+    group: &GroupEstimate,
+    within: f64,
+    (verdict, allows): (Verdict, Allows),
+) -> GroupJudgement {
     GroupJudgement {
         name: group.name.clone(),
         knob: None,
@@ -254,7 +298,11 @@ fn document(group: &GroupEstimate, within: f64, verdict: Verdict) -> GroupJudgem
         rate: group.estimate.value,
         verdict: match verdict {
             Verdict::Void => Verdict::Void,
-            _ => group.deviation.verdict(within),
+            _ => match group.deviation.verdict(within) {
+                Verdict::Kept if !allows.kept => Verdict::Undecided,
+                Verdict::Broken if !allows.broken => Verdict::Undecided,
+                own => own,
+            },
         },
         was: None,
         worst_span: None,

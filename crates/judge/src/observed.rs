@@ -66,17 +66,12 @@ pub(crate) fn deviations(data: &PromiseData<'_>, facts: &[Interval]) -> Vec<Devi
     .collect()
 }
 
-/// The group furthest off; of those outside of the margin by more than their own grain, where there are any:
-/// a light group may be further off than a heavy one and yet within its grain.
+/// The group furthest off, of those with the worst verdict: a light group may be further off than a
+/// heavy one and yet within its grain.
 fn furthest(deviations: &[Deviation], within: f64) -> Option<usize> {
-    let each = deviations.iter().enumerate();
-    let by_value =
-        |one: &(usize, &Deviation)| (one.1.verdict(within) == Verdict::Broken, one.1.value);
-    each.max_by(|a, b| {
-        let (a, b) = (by_value(a), by_value(b));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-    })
-    .map(|(group, _)| group)
+    let worst = Verdict::worst(deviations.iter().map(|one| one.verdict(within)));
+    let each = deviations.iter().enumerate().filter(|(_, one)| one.verdict(within) == worst);
+    each.max_by(|a, b| a.1.value.total_cmp(&b.1.value)).map(|(group, _)| group)
 }
 
 /// A breach of the promise: the group furthest off over all seconds, by more than the counters'
@@ -91,7 +86,8 @@ pub(crate) fn broken(data: &PromiseData<'_>) -> Option<String> {
     let in_cut = || {
         let shares: Vec<f64> = data.expected.iter().map(|expected| expected.share).collect();
         let within = data.repeats.iter();
-        let within = within.map(|one| batches::of_repeat(one.judged, data.quantity, &shares));
+        let within =
+            within.map(|one| batches::of_repeat(one.judged, data.quantity, &shares, data.unit));
         in_warm_up(data, &within.collect::<Option<Vec<_>>>()?)
     };
     group.map(off).or_else(in_cut).or_else(|| in_spans(data))
@@ -168,5 +164,12 @@ mod tests {
         let heavy = Deviation { value: 0.12, low: 0.108, high: 0.132 };
         assert_eq!(furthest(&[light, heavy], 0.1), Some(1));
         assert_eq!(furthest(&[light, heavy], 0.2), Some(0));
+    }
+
+    #[test]
+    fn a_group_that_is_too_close_to_tell_is_named_before_one_that_is_kept() {
+        let coarse = Deviation { value: 0.08, low: 0.02, high: 0.14 };
+        let kept = Deviation { value: 0.09, low: 0.085, high: 0.095 };
+        assert_eq!(furthest(&[coarse, kept], 0.1), Some(0));
     }
 }

@@ -38,6 +38,12 @@ pub(crate) struct PlacedWorkload<'r> {
 }
 
 impl PlacedWorkload<'_> {
+    /// The part of everything that was counted, without an error.
+    fn observed(&self) -> f64 {
+        let sum = |part: fn(&Counted) -> f64| self.counted.iter().map(part).sum::<f64>();
+        sum(|one| one.held) / sum(|one| one.of)
+    }
+
     /// Kept by its own interval, broken by one that holds for all. One repeat decides neither.
     fn verdict(&self, within: f64) -> Verdict {
         let least = 1.0 - within;
@@ -85,6 +91,7 @@ pub(crate) fn judge(
         let out = seen.iter().find(|one| one.share.value < 1.0 - promise.within)?;
         Some(format!("{} of `{}` were in place", percent(out.share.value), out.asked.workload))
     });
+    let is_open = objection.is_some();
     let objection = objection.filter(|_| worst == Verdict::Kept);
     if let Some(why) = &objection {
         reason = format!("{reason}; {why}");
@@ -95,7 +102,7 @@ pub(crate) fn judge(
         will_be: Some(if repeats < 2 { Verdict::Undecided } else { worst }),
         reason,
         worst_error: worst_error(&seen),
-        groups: seen.iter().map(|one| row(one, promise.within)).collect(),
+        groups: seen.iter().map(|one| row(one, promise.within, is_open)).collect(),
         needs_repeats: (worst == Verdict::Undecided && repeats < proportion::FEWEST)
             .then_some(proportion::FEWEST),
         ..document
@@ -110,17 +117,17 @@ pub(crate) fn judge(
 /// The observation about the workload that was worst placed: all looks, and all bytes, were
 /// counted.
 fn was(repeats: &[Repeat<'_>], seen: &[PlacedWorkload<'_>], within: f64) -> Option<Observation> {
-    let worst = seen.iter().min_by(|a, b| a.share.value.total_cmp(&b.share.value))?;
+    let worst = seen.iter().min_by(|a, b| a.observed().total_cmp(&b.observed()))?;
     let least = 1.0 - within;
     let kept = |repeat: &usize| {
         let mut counted = seen.iter().map(|one| one.counted[*repeat]);
         counted.all(|one| one.held >= least * one.of)
     };
     Some(Observation {
-        verdict: if worst.share.value >= least { Verdict::Kept } else { Verdict::Broken },
+        verdict: if worst.observed() >= least { Verdict::Kept } else { Verdict::Broken },
         seconds: repeats.iter().map(Repeat::window_s).sum(),
         group: worst.asked.workload.clone(),
-        error: exactly(1.0 - worst.share.value),
+        error: exactly(1.0 - worst.observed()),
         repeats_kept: (0..repeats.len()).filter(kept).count(),
         repeats: repeats.len(),
         states: None,
@@ -234,7 +241,8 @@ fn worst_error(seen: &[PlacedWorkload<'_>]) -> Option<Interval> {
     Some(Interval { value: 1.0 - worst.value, low: 1.0 - worst.high, high: 1.0 - worst.low })
 }
 
-fn row(seen: &PlacedWorkload<'_>, within: f64) -> GroupJudgement {
+/// `is_open` where something that concerns all workloads forbids kept.
+fn row(seen: &PlacedWorkload<'_>, within: f64, is_open: bool) -> GroupJudgement {
     GroupJudgement {
         name: seen.asked.workload.clone(),
         knob: None,
@@ -244,8 +252,11 @@ fn row(seen: &PlacedWorkload<'_>, within: f64) -> GroupJudgement {
         low: seen.share.low,
         high: seen.share.high,
         rate: seen.share.value,
-        verdict: seen.verdict(within),
-        was: Some(exactly(seen.share.value)),
+        verdict: match seen.verdict(within) {
+            Verdict::Kept if is_open => Verdict::Undecided,
+            own => own,
+        },
+        was: Some(exactly(seen.observed())),
         worst_span: None,
     }
 }

@@ -234,6 +234,7 @@ mod tests {
             names: vec!["a".to_owned(), "b".to_owned()],
             expected: vec![Expected::plain(None, 0.5); 2],
             quantity: Quantity::Share,
+            unit: 0.0,
             side: Side::Both,
             within: 0.1,
             confidence: 0.95,

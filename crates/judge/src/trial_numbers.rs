@@ -43,6 +43,8 @@ pub struct TrialNumber {
     /// Where some of these are zero: the same numbers with one unit of the counter in place of zero,
     /// which has no logarithm. A group that got nothing differs from one that was served.
     pub with_zeros: Option<Vec<RepeatLog>>,
+    /// Whether a metric was zero in a counted repeat, so that `found` lacks it.
+    pub lacks_zeros: bool,
     /// Numbers of repeats that were left out, where available.
     pub left_out: Vec<RepeatLog>,
     /// Unobserved repeats, and why.
@@ -140,6 +142,7 @@ fn blank(measure: &str, of: &'static str, group: Option<&str>, decides: bool) ->
         decides,
         found: Ok(Vec::new()),
         with_zeros: None,
+        lacks_zeros: false,
         left_out: Vec::new(),
         unseen: None,
         part: 1.0,
@@ -244,16 +247,26 @@ fn of_workloads(
         Err(why) => TrialNumber { found: Err(why), ..blank },
         Ok(values) => {
             let left_out = subject.left_out_with_samples();
-            let left_out = left_out.filter_map(|repeat| of(std::slice::from_ref(repeat)).ok());
+            let left_out = left_out.filter_map(|repeat| {
+                metric.with_zeros(subject.trial, std::slice::from_ref(repeat), |_| true).ok()
+            });
             TrialNumber {
                 found: Ok(means(&values)),
-                left_out: left_out.flat_map(|values| means(&values)).collect(),
+                lacks_zeros: !values.zeros.is_empty(),
+                left_out: left_out.flat_map(|values| with_zeros(&values)).collect(),
                 // An instance without a number may have been the slowest.
                 unseen: together(values.left_out.into_iter()),
                 ..blank
             }
         }
     }
+}
+
+/// Zero has no finite logarithm, and differs from everything.
+fn with_zeros(values: &Values) -> Vec<RepeatLog> {
+    let zero = |repeat: usize| RepeatLog { repeat, log: f64::NEG_INFINITY };
+    let zeros = values.zeros.iter().map(|(repeat, _)| zero(*repeat));
+    means(values).into_iter().chain(zeros).collect()
 }
 
 fn means(values: &Values) -> Vec<RepeatLog> {

@@ -29,6 +29,8 @@ pub(crate) struct TrialValues {
     pub(crate) numbers: ValuesByRepeat,
     /// Of the others, where available.
     pub(crate) left_out: Vec<(usize, f64)>,
+    /// Whether a metric was zero in a counted repeat, which has no ratio.
+    pub(crate) has_zeros: bool,
     /// Unobserved repeats, and why.
     pub(crate) unseen: Option<String>,
 }
@@ -36,7 +38,7 @@ pub(crate) struct TrialValues {
 impl TrialValues {
     /// No values, for this reason.
     pub(crate) fn missing(why: String) -> Self {
-        Self { numbers: Err(why), left_out: Vec::new(), unseen: None }
+        Self { numbers: Err(why), left_out: Vec::new(), has_zeros: false, unseen: None }
     }
 }
 
@@ -63,7 +65,7 @@ impl ValueRequest<'_> {
 
     /// Its numbers in one trial.
     pub(crate) fn find(&self, subject: &Subject<'_>) -> TrialValues {
-        let of = |repeat| self.of_repeats(subject, std::slice::from_ref(repeat)).ok();
+        let of = |repeat| self.of_left_out(subject, std::slice::from_ref(repeat)).ok();
         let numbers = self.passed(subject).and_then(|()| self.of_repeats(subject, subject.repeats));
         let without_value =
             numbers.as_ref().ok().and_then(|found| self.without_value(subject, found));
@@ -72,6 +74,7 @@ impl ValueRequest<'_> {
         TrialValues {
             numbers,
             left_out: subject.left_out.iter().filter_map(of).flatten().collect(),
+            has_zeros: self.has_zeros(subject),
             unseen: (!unseen.is_empty()).then(|| unseen.join("; ")),
         }
     }
@@ -102,6 +105,28 @@ impl ValueRequest<'_> {
             (None, Some(metric)) => self.of_workloads(subject, repeats, metric),
             (None, None) => Err(format!("no source provides the measure `{}`", self.measure)),
         }
+    }
+
+    /// Of repeats that do not count, in which zero is a fact like any other.
+    fn of_left_out(&self, subject: &Subject<'_>, repeats: &[Repeat<'_>]) -> ValuesByRepeat {
+        let zeros = self.zeros(subject, repeats);
+        match zeros.is_empty() {
+            true => self.of_repeats(subject, repeats),
+            false => Ok(zeros.into_iter().map(|repeat| (repeat, 0.0)).collect()),
+        }
+    }
+
+    fn has_zeros(&self, subject: &Subject<'_>) -> bool {
+        !self.zeros(subject, subject.repeats).is_empty()
+    }
+
+    /// Repeats in which a metric of some instance is zero, and with it the geometric mean.
+    fn zeros(&self, subject: &Subject<'_>, repeats: &[Repeat<'_>]) -> Vec<usize> {
+        let metric = Metric::parse(self.measure).filter(|_| self.sampled().is_none());
+        let found = metric.and_then(|metric| {
+            metric.with_zeros(subject.trial, repeats, |group| self.counts(group)).ok()
+        });
+        found.into_iter().flat_map(|values| values.zeros).map(|(repeat, _)| repeat).collect()
     }
 
     /// Total rate of the measured groups, or the average amount held.

@@ -48,22 +48,24 @@ pub struct Within {
     /// The same by half as many batches, which are less correlated, and its degrees of freedom.
     pub coarse: (Vec<f64>, f64),
     /// The largest amount that any group got in one step, as a share or rate of the whole. Where no
-    /// group got anything, what the largest promise would have been in one batch.
+    /// group got anything, what the largest promise would have been in one batch, and at least one
+    /// unit of service.
     pub quantum: f64,
     /// Effective number of service slices of each group; 0 for a group with a total of zero.
     pub turns: Vec<f64>,
 }
 
 /// Estimates one repeat; `None` without any time, and for shares of a total of zero. `expected` is
-/// what the groups were promised.
-pub fn of_repeat(grid: &Grid, quantity: Quantity, expected: &[f64]) -> Option<Within> {
+/// what the groups were promised, and `unit` the least amount that is served at once.
+pub fn of_repeat(grid: &Grid, quantity: Quantity, expected: &[f64], unit: f64) -> Option<Within> {
     let whole = quantity.whole(grid);
     if whole <= 0.0 || grid.steps == 0 {
         return None;
     }
     let quantum = match grid.largest_increment() / whole {
         seen if seen > 0.0 => seen,
-        _ => expected.iter().copied().fold(0.0, f64::max) / BATCHES as f64,
+        // In a short window less than one unit may have been promised.
+        _ => (expected.iter().copied().fold(0.0, f64::max) / BATCHES as f64).max(unit / whole),
     };
     let values: Vec<f64> = grid.totals().iter().map(|amount| amount / whole).collect();
     // The floor is relevant only where the group was served in another repeat.
@@ -148,7 +150,7 @@ mod tests {
         // Ten steps are ten batches; the first group alternates between 1 and 3 of 4.
         let steps: Vec<[f64; 2]> =
             (0..10).map(|step| if step % 2 == 0 { [1.0, 3.0] } else { [3.0, 1.0] }).collect();
-        let found = of_repeat(&grid(&steps), Quantity::Share, &[0.5; 2]).unwrap();
+        let found = of_repeat(&grid(&steps), Quantity::Share, &[0.5; 2], 1.0).unwrap();
         assert!((found.values[0] - 0.5).abs() < 1e-12);
         assert!((found.logs[0] - 0.5_f64.ln()).abs() < 1e-12);
         // Shares of 0.25 and 0.75: a standard deviation of 0.5 of their mean, over the root of 9.
@@ -160,7 +162,7 @@ mod tests {
     fn fewer_steps_than_batches_have_less_freedom() {
         let of = |steps: usize| {
             let steps: Vec<[f64; 2]> = (0..steps).map(|step| [1.0 + step as f64, 3.0]).collect();
-            of_repeat(&grid(&steps), Quantity::Share, &[0.5; 2]).unwrap()
+            of_repeat(&grid(&steps), Quantity::Share, &[0.5; 2], 1.0).unwrap()
         };
         assert_eq!((of(4).freedom, of(10).freedom, of(100).freedom), (3.0, 9.0, 9.0));
         assert_eq!((of(4).coarse.1, of(100).coarse.1), (1.0, 4.0));
@@ -171,15 +173,16 @@ mod tests {
     fn a_growing_total_is_not_an_error_of_a_share() {
         let steps: Vec<[f64; 2]> =
             (1..=40).map(|step| [f64::from(step), f64::from(step)]).collect();
-        let share = of_repeat(&grid(&steps), Quantity::Share, &[0.5; 2]).unwrap();
+        let share = of_repeat(&grid(&steps), Quantity::Share, &[0.5; 2], 1.0).unwrap();
         assert_eq!(share.errors, [LEAST_ERROR; 2]);
-        let rate = of_repeat(&grid(&steps), Quantity::Rate, &[100.0; 2]).unwrap();
+        let rate = of_repeat(&grid(&steps), Quantity::Rate, &[100.0; 2], 1.0).unwrap();
         assert!(rate.errors[0] > 0.1, "{rate:?}");
     }
 
     #[test]
     fn a_total_of_zero_has_no_shares_and_a_starved_group_no_error() {
-        let of = |steps: [f64; 2], quantity| of_repeat(&grid(&[steps; 20]), quantity, &[5.0; 2]);
+        let of =
+            |steps: [f64; 2], quantity| of_repeat(&grid(&[steps; 20]), quantity, &[5.0; 2], 1.0);
         assert_eq!(of([0.0, 0.0], Quantity::Share), None);
         let found = of([0.0, 1.0], Quantity::Share).unwrap();
         assert_eq!((found.turns[0], found.errors[0]), (0.0, f64::INFINITY));
@@ -188,9 +191,13 @@ mod tests {
 
     #[test]
     fn a_rate_of_zero_is_an_estimate() {
-        let nothing = of_repeat(&grid(&[[0.0, 0.0]; 20]), Quantity::Rate, &[5.0, 4.0]).unwrap();
+        let nothing = of_repeat(&grid(&[[0.0, 0.0]; 20]), Quantity::Rate, &[5.0, 4.0], 1.0);
+        let nothing = nothing.unwrap();
         // A tenth of what was promised, since no slice shows its size.
         assert_eq!((nothing.values[1], nothing.quantum), (0.0, 0.5));
         assert!(nothing.logs.iter().all(|log| log.is_finite()));
+        // In two seconds a request is half a request a second.
+        let few = of_repeat(&grid(&[[0.0, 0.0]; 20]), Quantity::Rate, &[1.0, 1.0], 1.0).unwrap();
+        assert_eq!(few.quantum, 0.5);
     }
 }

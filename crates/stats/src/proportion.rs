@@ -22,20 +22,20 @@ pub struct Counted {
 /// show nothing of how bad others are. A proportion that both lack shows how good they can be.
 pub const FEWEST: usize = 3;
 
-/// The proportion over all repeats with the wider of two intervals: Student's t over the repeats,
+/// The mean proportion of the repeats, each of which counts once however many observations it has,
+/// with the wider of two intervals: Student's t over the repeats,
 /// whose deviation is at least that of rounding to the grain, and Wilson's (1927) over all
 /// observations, which limits agreement by chance. Counts within a repeat are correlated over an
 /// unknown time, so one repeat has no interval, and two have only the upper end of one. `None`
 /// without any count.
 pub fn over_repeats(counted: &[Counted], confidence: f64) -> Option<Interval> {
     let sum = |part: fn(&Counted) -> f64| counted.iter().map(part).sum::<f64>();
-    let of = sum(|one| one.of);
-    if of <= 0.0 {
-        return None;
-    }
-    let value = sum(|one| one.held) / of;
     let parts: Vec<f64> =
         counted.iter().filter(|one| one.of > 0.0).map(|one| one.held / one.of).collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let value = parts.iter().sum::<f64>() / parts.len() as f64;
     if parts.len() < 2 {
         return Some(Interval { value, low: 0.0, high: 1.0 });
     }
@@ -99,6 +99,17 @@ mod tests {
         // t(2) = 4.3027 and t(4) = 2.7764 of a rounding error of 0.04 / sqrt(12).
         assert!((1.0 - low(3) - 4.3027 * 0.011547 / 3.0_f64.sqrt()).abs() < 1e-4);
         assert!((1.0 - low(5) - 2.7764 * 0.011547 / 5.0_f64.sqrt()).abs() < 1e-4);
+    }
+
+    #[test]
+    fn a_long_repeat_counts_once() {
+        let of = |held: f64, of: f64| Counted { held, of, looks: of, grain: 0.01 };
+        let mut counted = vec![of(282.0, 300.0); 7];
+        counted.push(of(2400.0, 2400.0));
+        let found = over_repeats(&counted, 0.95).unwrap();
+        // Seven times 94 % and once 100 %.
+        assert!((found.value - 0.9475).abs() < 1e-12, "{found:?}");
+        assert!(found.low < 0.95, "{found:?}");
     }
 
     #[test]

@@ -104,19 +104,30 @@ fn is_limited(
     groups.any(|one| is_own(one) && own_limit_met(evidence, repeat, table, &one.name).is_some())
 }
 
-/// How often a group's own limit was reached, if it was: `memory.max`, or `memory.high`, above which
-/// its pages are reclaimed as well (Documentation/admin-guide/cgroup-v2.rst). `memory.events` of v2
-/// includes the groups inside; `memory.failcnt` of v1 does not.
+/// How often a group's own limits were reached, if they were: `memory.max`, or `memory.high`, above
+/// which its pages are reclaimed as well (Documentation/admin-guide/cgroup-v2.rst).
 fn own_limit_met(
     evidence: &Evidence<'_>,
     repeat: &Repeat<'_>,
     table: &Sorted<'_>,
     group: &str,
 ) -> Option<f64> {
-    let met = |name: &str| {
-        let high = grown(table, repeat, name, &["high_events"]).unwrap_or(0.0);
-        Some(grown(table, repeat, name, &["max_events"])? + high)
-    };
+    // Events of one limit inside must not hide those of the other.
+    let met = ["max_events", "high_events"]
+        .into_iter()
+        .filter_map(|limit| own_events(evidence, repeat, table, (group, limit)));
+    met.reduce(|max, high| max + high)
+}
+
+/// The events of one limit of a group without those of the groups inside: `memory.events` of v2
+/// includes them, `memory.failcnt` of v1 does not.
+fn own_events(
+    evidence: &Evidence<'_>,
+    repeat: &Repeat<'_>,
+    table: &Sorted<'_>,
+    (group, limit): (&str, &str),
+) -> Option<f64> {
+    let met = |name: &str| grown(table, repeat, name, &[limit]);
     let controller = evidence.host.cgroup.controllers.get("memory");
     let on_v1 = matches!(controller.map(|one| &one.hierarchy), Some(Hierarchy::V1(_)));
     let names = evidence.trial.groups.iter().map(|one| one.name.as_str());

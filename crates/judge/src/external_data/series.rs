@@ -31,6 +31,8 @@ pub(super) fn numbers(outside: &ExternalData) -> Result<ExternalNumbers, String>
         names: outside.groups.iter().map(|group| group.name.clone()).collect(),
         expected: expected(outside),
         quantity: Quantity::Share,
+        // Shares of nothing do not exist.
+        unit: 0.0,
         side: Side::Both,
         within: outside.within,
         confidence: outside.confidence,

@@ -59,12 +59,23 @@ pub(super) fn promise_data<'s>(
         names: subject.groups.iter().map(|name| (*name).to_owned()).collect(),
         expected,
         quantity,
+        unit: unit(measure),
         side,
         within: promise.within,
         confidence: 1.0 - (1.0 - promise.confidence) * subject.part,
         every: promise.every,
         repeats: observed.collect::<Result<_, String>>()?,
     })
+}
+
+/// The least amount that is served at once: a request, a page, and of CPU time a tick of the
+/// slowest clock (kernel/Kconfig.hz: 100 a second).
+fn unit(measure: Measure) -> f64 {
+    match measure {
+        Measure::IoIos | Measure::MemoryRefaults => 1.0,
+        Measure::IoBytes | Measure::MemoryCurrent | Measure::MemoryDirty => 4096.0,
+        Measure::CpuTime => 0.01,
+    }
 }
 
 /// The shared resource: one disk, or CPUs that all groups may use.

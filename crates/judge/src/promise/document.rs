@@ -14,7 +14,7 @@ use crate::estimates::Estimates;
 pub(crate) fn document(
     promise: &PromiseRecord,
     numbers: Option<&Estimates>,
-    Statement { verdict, will_be, reason }: Statement,
+    Statement { verdict, will_be, reason, is_open }: Statement,
 ) -> PromiseJudgement {
     let open = numbers.filter(|_| verdict == Verdict::Undecided);
     let needs = open.and_then(|numbers| needed_repeats(numbers, promise.within));
@@ -39,7 +39,9 @@ pub(crate) fn document(
         was: numbers.and_then(|numbers| numbers.was.clone()),
         will_be,
         spans: numbers.and_then(|numbers| numbers.spans.clone()),
-        groups: numbers.map(|numbers| groups(numbers, promise.within, verdict)).unwrap_or_default(),
+        groups: numbers
+            .map(|numbers| groups(numbers, promise.within, (verdict, is_open)))
+            .unwrap_or_default(),
         causes: Vec::new(),
     }
 }
@@ -80,12 +82,17 @@ fn worst_error(numbers: &Estimates, verdict: Verdict) -> Option<Interval> {
     }
 }
 
-fn groups(numbers: &Estimates, within: f64, verdict: Verdict) -> Vec<GroupJudgement> {
+fn groups(
+    numbers: &Estimates,
+    within: f64,
+    (verdict, is_open): (Verdict, bool),
+) -> Vec<GroupJudgement> {
     let unbounded = numbers.is_unbounded(verdict);
     let own = |index: usize| {
         let in_spans = numbers.span_verdicts.get(index).copied().flatten();
         Verdict::worst([numbers.deviations[index].verdict(within)].into_iter().chain(in_spans))
     };
+    let was_broken = |index: usize| numbers.fact_verdicts.get(index) == Some(&Verdict::Broken);
     let each = numbers.names.iter().zip(&numbers.expected).zip(&numbers.seen);
     each.zip(&numbers.rates)
         .enumerate()
@@ -108,7 +115,11 @@ fn groups(numbers: &Estimates, within: f64, verdict: Verdict) -> Vec<GroupJudgem
                 {
                     Verdict::Undecided
                 }
-                _ => own(index),
+                _ => match own(index) {
+                    // What keeps the promise from being kept, of this group or of all.
+                    Verdict::Kept if is_open || was_broken(index) => Verdict::Undecided,
+                    own => own,
+                },
             },
             was: numbers.facts.get(index).copied(),
             worst_span: numbers.worst_spans.get(index).copied().flatten(),

@@ -18,12 +18,14 @@ pub(crate) struct Statement {
     pub(crate) will_be: Option<Verdict>,
     /// Why.
     pub(crate) reason: String,
+    /// Whether something that concerns all groups forbids kept.
+    pub(crate) is_open: bool,
 }
 
 impl Statement {
     /// A void verdict.
     pub(crate) fn void(reason: String) -> Self {
-        Self { verdict: Verdict::Void, will_be: None, reason }
+        Self { verdict: Verdict::Void, will_be: None, reason, is_open: false }
     }
 }
 
@@ -65,7 +67,10 @@ pub(crate) fn of_numbers(
     };
     let measure = Measure::parse(&promise.measure).unwrap_or(Measure::IoBytes);
     let reason = reason::of_numbers(promise, measure, numbers, on_average, verdict, objection);
-    Statement { verdict, will_be: Some(will_be), reason }
+    let is_open = objection.is_some()
+        || numbers.unsettled.is_some()
+        || was.is_some_and(|was| was.in_warm_up.is_some());
+    Statement { verdict, will_be: Some(will_be), reason, is_open }
 }
 
 /// The verdict by the numbers, once every check has passed.

@@ -120,6 +120,28 @@ fn a_ratio_breaks_below_its_bound_and_above_its_other() {
 }
 
 #[test]
+fn zeros_count_in_the_direction_in_which_they_point() {
+    let verdict = |of: &[f64], to: &[f64], is| two(of, to).promise(is).comparison().verdict;
+    let (twice, once) = ([200.0, 202.0, 201.0, 0.0], [100.0, 100.0, 100.0, 100.0]);
+    // With its zero the ratio would be lower.
+    assert_eq!(verdict(&twice, &once, ratio(None, Some(1.1))), Verdict::Undecided);
+    assert_eq!(verdict(&twice, &once, ratio(Some(3.0), None)), Verdict::Broken);
+    assert_eq!(verdict(&once, &twice, ratio(Some(0.9), None)), Verdict::Undecided);
+    assert_eq!(verdict(&once, &twice, ratio(None, Some(0.3))), Verdict::Broken);
+}
+
+#[test]
+fn a_zero_in_a_repeat_that_is_left_out_rules_out_kept() {
+    let values = [120.0, 121.0, 120.0, 0.0];
+    let mut world = two(&values, &[100.0; 4]).promise(ratio(Some(1.1), None));
+    world.trial(1).repeats[3].fault =
+        Some(Fault { kind: "interrupted".to_owned(), message: "it was ended".to_owned() });
+    let found = world.comparison();
+    assert_eq!(found.verdict, Verdict::Undecided, "{}", found.reason);
+    assert!(found.reason.contains("repeat 4, which is left out, has 0 times"), "{}", found.reason);
+}
+
+#[test]
 fn an_undecided_ratio_says_how_many_repeats_would_decide() {
     let world = two(&[121.0, 115.0, 130.0], &[100.0, 100.0, 100.0]);
     let found = world.promise(ratio(Some(1.1), None)).comparison();

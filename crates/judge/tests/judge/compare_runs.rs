@@ -129,6 +129,8 @@ fn against_a_baseline_only_worse_counts() {
     assert_eq!(verdict(1.3, &baseline), Equivalence::Better);
     assert_eq!(verdict(0.8, &baseline), Equivalence::Worse);
     assert_eq!(verdict(1.0, &baseline), Equivalence::Equal);
+    let equal = compare(&run(&WEIGHTS, 1, 3), &scaled(1.0, 2), &baseline).reason;
+    assert!(equal.contains("no deciding measure became worse"), "{equal}");
     assert_eq!(verdict(1.3, &Terms::default()), Equivalence::Different);
 }
 
@@ -321,4 +323,81 @@ fn against_a_baseline_single_repeats_of_shares_decide_nothing() {
     let shares = found.trials[0].measures.iter().filter(|one| one.of == "share");
     assert!(shares.clone().count() > 0 && shares.clone().all(|one| !one.not_worse));
     assert_eq!(found.verdict, Equivalence::Undecided, "{}", found.reason);
+}
+
+/// A run whose only group reports these numbers.
+fn reporting(values: &[f64]) -> Run {
+    let bound = RelationRecord::AtMost(1e6);
+    let scenario = Scenario { repeats: values.len(), ..Scenario::new(&[1]) };
+    let mut run = scenario.promise("reader.read_iops", bound).run();
+    for (repeat, value) in run.trial().repeats.iter_mut().zip(values) {
+        repeat.workloads[0].metrics.insert("read_iops".to_owned(), *value);
+    }
+    run
+}
+
+fn iops(a: &Run, b: &Run) -> MeasureComparison {
+    let found = compare(a, b, &Terms::default()).trials.remove(0).measures;
+    found.into_iter().find(|one| one.measure == "reader.read_iops").unwrap()
+}
+
+#[test]
+fn zeros_decide_only_in_the_direction_in_which_they_point() {
+    let steady = reporting(&[100.0, 101.0, 100.0, 101.0]);
+    let zeros = reporting(&[0.0, 202.0, 201.0, 202.0]);
+    let found = iops(&steady, &zeros);
+    assert_eq!((found.verdict, found.differs), (Equivalence::Undecided, None), "{found:?}");
+    let fewer = reporting(&[0.0, 52.0, 51.0, 52.0]);
+    assert_eq!(iops(&steady, &fewer).verdict, Equivalence::Worse);
+    assert_eq!(iops(&fewer, &steady).verdict, Equivalence::Better);
+}
+
+#[test]
+fn a_zero_in_a_repeat_that_is_left_out_is_not_equal() {
+    let steady = reporting(&[100.0, 101.0, 100.0, 101.0]);
+    let mut other = reporting(&[100.0, 101.0, 100.0, 0.0]);
+    other.trial().repeats[3].fault = crate::left_out::fault("interrupted");
+    let found = iops(&steady, &other);
+    assert_eq!(found.verdict, Equivalence::Undecided, "{found:?}");
+    let why = found.objection.unwrap();
+    assert!(why.contains("repeat 4 of B, which is left out, has 0 times"), "{why}");
+}
+
+#[test]
+fn shares_that_are_as_promised_at_last_are_better() {
+    let run = |shares: &[f64], seed| {
+        let scenario = Scenario::new(&[100; 4]).shares(shares);
+        let scenario = Scenario { repeats: 3, seed, ..scenario };
+        scenario.promise("io.bytes", RelationRecord::Equal).run()
+    };
+    let (uneven, even) = (run(&[0.1, 0.2, 0.3, 0.4], 1), run(&[0.25; 4], 2));
+    let terms = Terms { baseline: true, ..Terms::default() };
+    let found = compare(&uneven, &even, &terms);
+    assert_eq!(found.trials[0].promises[0].change, Equivalence::Better);
+    assert_eq!(found.verdict, Equivalence::Better, "{}", found.reason);
+    assert!(found.reason.contains("broken in A and kept in B"), "{}", found.reason);
+    assert_eq!(compare(&even, &uneven, &terms).verdict, Equivalence::Worse);
+    assert_eq!(compare(&uneven, &even, &Terms::default()).verdict, Equivalence::Different);
+}
+
+#[test]
+fn a_placement_that_is_not_kept_on_both_sides_is_not_equal() {
+    let placed = |on_cpus: u64| {
+        let mut run = crate::placement::run("threads");
+        run.repeat().placements[0].on_cpus = on_cpus;
+        run.trial().repeats = vec![run.trial().repeats[0].clone(); 3];
+        run.samples[0] = vec![run.samples[0][0].clone(); 3];
+        run
+    };
+    let verdict = |a: u64, b: u64| {
+        let found = compare(&placed(a), &placed(b), &Terms::default());
+        (found.verdict, found.reason)
+    };
+    let (kept, reason) = verdict(400, 400);
+    assert_ne!(kept, Equivalence::Undecided, "{reason}");
+    for (a, b) in [(300, 100), (382, 382)] {
+        let (found, reason) = verdict(a, b);
+        assert_eq!(found, Equivalence::Undecided, "{reason}");
+        assert!(reason.contains("the promise on `threads` is"), "{reason}");
+    }
 }

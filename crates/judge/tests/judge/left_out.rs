@@ -55,6 +55,8 @@ fn a_disturbed_repeat_supports_nothing_but_its_breach_counts() {
     let promise = run.promise();
     assert_undecided(&promise, "repeat 2, which is left out, was broken: `task1` was off by 27");
     assert_eq!(promise.will_be, Some(Verdict::Kept), "of what counts");
+    let rows = promise.groups.iter().map(|group| group.verdict);
+    assert!(rows.clone().all(|row| row == Verdict::Undecided), "{:?}", rows.collect::<Vec<_>>());
 }
 
 #[test]

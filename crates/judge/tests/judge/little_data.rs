@@ -53,6 +53,25 @@ fn a_rate_of_zero_breaks_a_protection() {
 }
 
 #[test]
+fn no_request_in_a_short_window_is_not_fewer_than_one_a_second() {
+    let promise = |repeats: usize| {
+        let mut scenario = Scenario { repeats, alone: true, ..Scenario::new(&[100, 100]) };
+        scenario.seconds = 3.0;
+        let floor = RelationRecord::AtLeast(1.0);
+        let mut run = scenario.shares(&[0.0, 0.0]).promise("io.ios", floor).run();
+        for result in run.trial().repeats.iter_mut().flat_map(|repeat| &mut repeat.workloads) {
+            result.latency.clear();
+        }
+        run.promise()
+    };
+    // At 0.9 a second there is none in three seconds with a probability of 6.7 %.
+    let one = promise(1);
+    assert_eq!(one.verdict, Verdict::Undecided, "{}", one.reason);
+    let several = promise(5);
+    assert_eq!(several.verdict, Verdict::Broken, "{}", several.reason);
+}
+
+#[test]
 fn a_repeat_without_any_service_counts() {
     let relation = RelationRecord::AtLeast(150e6);
     let scenario = Scenario { repeats: 3, ..Scenario::new(&[100, 100]) };

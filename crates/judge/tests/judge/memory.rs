@@ -175,6 +175,23 @@ fn thrashing_at_its_own_memory_high_is_no_shortage_around_others() {
 }
 
 #[test]
+fn events_of_high_inside_do_not_hide_those_of_max_around() {
+    let mut run = beside_one_in_its_own_limit(0);
+    let columns = [&COLUMNS[..], &["high_events"]].concat();
+    let table = table("memory", &["box", "box/kept", "box/hog"], &columns, 200, |subject, ns| {
+        let ripple = ns / 100_000_000 % 5 * MIB / 16;
+        match subject {
+            // Its own limit was reached 50 times a second.
+            0 => vec![184 * MIB, 0, 0, grown(50, ns), grown(2000, ns)],
+            1 => vec![120 * MIB + ripple, 0, 0, 0, 0],
+            _ => vec![64 * MIB, 0, grown(300, ns), 0, grown(2000, ns)],
+        }
+    });
+    *run.samples[0][0].last_mut().unwrap() = table;
+    assert_eq!(run.promise().verdict, Verdict::Kept, "{}", run.promise().reason);
+}
+
+#[test]
 fn the_larger_of_two_protections_sets_the_needed_demand() {
     let mut run = run(protected(), 50, 50, 0);
     let mut first = run.trial().promises[0].clone();

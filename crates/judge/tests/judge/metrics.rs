@@ -157,6 +157,32 @@ fn a_repeat_without_the_number_is_left_out_and_forbids_kept() {
 }
 
 #[test]
+fn zeros_within_an_upper_bound_are_not_ignored() {
+    let late = vec![0.0, 0.0, 0.0, 0.0, 0.0, 6.0, 6.0, 7.0];
+    let found = promise(RelationRecord::AtMost(3.0), std::slice::from_ref(&late));
+    assert_eq!(found.verdict, Verdict::Undecided, "{}", found.reason);
+    assert_eq!(found.groups[0].verdict, Verdict::Undecided);
+    assert!(found.reason.contains("left out: repeat 1: `read_iops`"), "{}", found.reason);
+    // Below a lower bound they are one more breach.
+    let found = promise(RelationRecord::AtLeast(100.0), &[late]);
+    assert_eq!(found.verdict, Verdict::Broken, "{}", found.reason);
+}
+
+#[test]
+fn a_zero_in_a_repeat_that_is_left_out_is_a_breach() {
+    let left_out = |relation: RelationRecord, last: f64| {
+        let mut run = run(relation, &[vec![110.0, 111.0, 110.0, last]]);
+        run.trial().repeats[3].fault = crate::left_out::fault("interrupted");
+        run.promise()
+    };
+    let found = left_out(RelationRecord::AtLeast(100.0), 0.0);
+    crate::left_out::assert_undecided(&found, "repeat 4, which is left out, was broken");
+    assert_eq!(found.groups[0].verdict, Verdict::Undecided, "the repeat concerns its groups");
+    let within = left_out(RelationRecord::AtMost(120.0), 0.0);
+    assert_eq!(within.verdict, Verdict::Kept, "{}", within.reason);
+}
+
+#[test]
 fn latencies_are_metrics_too() {
     let mut run = run(RelationRecord::AtMost(9e6), &[vec![1.0; 3]]);
     run.trial().promises[0].measure = "reader.read_p99_ns".to_owned();

@@ -96,6 +96,27 @@ fn the_observation_gives_the_part_of_the_looks_in_place() {
     );
 }
 
+#[test]
+fn a_repeat_of_many_samples_counts_once() {
+    let mut run = run("threads");
+    let first = reading(&mut run);
+    (first.looks, first.samples, first.on_cpus) = (300, 300, 282);
+    let short = run.trial().repeats[0].clone();
+    let mut long = short.clone();
+    let all = &mut long.placements[0];
+    (all.looks, all.samples, all.on_cpus) = (2400, 2400, 2400);
+    let samples = run.samples[0][0].clone();
+    run.trial().repeats = vec![short; 7];
+    run.trial().repeats.push(long);
+    run.samples[0] = vec![samples; 8];
+    let promise = run.promise();
+    assert_eq!(promise.verdict, Verdict::Undecided, "{}", promise.reason);
+    let row = &promise.groups[0];
+    assert!((row.share - 0.9475).abs() < 1e-9, "{row:?}");
+    // The observation is about all samples.
+    assert!((row.was.unwrap().value - 4374.0 / 4500.0).abs() < 1e-9, "{row:?}");
+}
+
 /// The same repeat so many times.
 fn times(mut run: Run, repeats: usize) -> PromiseJudgement {
     run.trial().repeats = vec![run.trial().repeats[0].clone(); repeats];

@@ -61,6 +61,7 @@ fn cases() -> Vec<Case> {
     cases.extend(of_left_out());
     cases.extend(of_doubt());
     cases.extend(of_little());
+    cases.extend(of_zeros());
     cases
 }
 
@@ -276,6 +277,38 @@ fn of_little() -> Vec<Case> {
             },
             ..Case::new("the facts of two groups", "undecided", &FOUR)
         },
+    ]
+}
+
+/// Workloads whose number is zero in the first repeat, or in one that is left out.
+fn of_zeros() -> Vec<Case> {
+    let case = |what, verdict, is| Case {
+        promise: promise("compute.steps_per_s", is),
+        repeats: 5,
+        change: |trial| {
+            for (repeat, value) in trial.repeats.iter_mut().zip([0.0, 600.0, 610.0, 605.0, 602.0]) {
+                for result in &mut repeat.workloads {
+                    result.metrics.insert("steps_per_s".to_owned(), value);
+                }
+            }
+        },
+        ..Case::new(what, verdict, &[100, 100])
+    };
+    let left_out = |what, verdict, is| Case {
+        change: |trial| {
+            let (kind, message) = ("interrupted".to_owned(), "it was ended".to_owned());
+            trial.repeats[3].fault = Some(Fault { kind, message });
+            for result in &mut trial.repeats[3].workloads {
+                result.metrics.insert("steps_per_s".to_owned(), 0.0);
+            }
+        },
+        ..case(what, verdict, is)
+    };
+    vec![
+        case("a zero below an upper bound", "undecided", RelationRecord::AtMost(300.0)),
+        case("a zero below a lower bound", "broken", RelationRecord::AtLeast(900.0)),
+        left_out("a zero is left out", "undecided", RelationRecord::AtLeast(900.0)),
+        left_out("a zero is left out of a limit", "kept", RelationRecord::AtMost(1100.0)),
     ]
 }
 
