@@ -60,15 +60,18 @@ impl Program {
 /// Removes the folder that the job script made on this host, if `program` was started from it.
 pub(crate) fn remove_own_copy(program: &Path) {
     let Some(folder) = program.parent() else { return };
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    if !name.starts_with(OWN_FOLDER) {
+    let name = folder.file_name().unwrap_or_default();
+    if !name.to_string_lossy().starts_with(OWN_FOLDER) {
         return;
     }
     // What is left only takes space: the name of the next one is new.
-    for file in [NAME, GENERATORS] {
-        let _ = std::fs::remove_file(folder.join(file));
+    let Ok(above) = Dir::open(folder.parent().unwrap_or(Path::new("/"))) else { return };
+    if let Ok(own) = above.dir(name) {
+        for file in [NAME, GENERATORS] {
+            let _ = own.remove_file(file);
+        }
     }
-    let _ = std::fs::remove_dir(folder);
+    let _ = above.remove_dir(name);
 }
 
 fn open(path: &Path) -> Result<Option<File>, Error> {
