@@ -29,6 +29,7 @@ mod merge_samples;
 mod overrides;
 mod pages;
 mod parquet;
+mod parquet_file;
 mod placement;
 mod promise;
 mod recover;

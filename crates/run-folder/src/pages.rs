@@ -4,7 +4,6 @@
 //! values to allocate (parquet 60, `DictDecoder::set_dict`), a name in a dictionary is copied into each row
 //! that refers to it, and a name stored as its difference from the one before repeats that one.
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +16,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use crate::arrow::damaged;
 use crate::error::Error;
 use crate::limit;
+use crate::parquet_file::ParquetFile;
 
 /// Index of the column of names.
 const SUBJECT: usize = 1;
@@ -26,9 +26,12 @@ const NUMBER: usize = 8;
 const LENGTH: usize = 4;
 
 /// Checks every dictionary and every page of names. Returns the length of the longest name in a dictionary.
-pub(crate) fn check(file: &File, metadata: &ParquetMetaData, path: &Path) -> Result<usize, Error> {
-    let file = file.try_clone().map_err(|cause| Error::io("read", path, &cause))?;
-    let (file, mut longest) = (Arc::new(file), 0);
+pub(crate) fn check(
+    file: &ParquetFile,
+    metadata: &ParquetMetaData,
+    path: &Path,
+) -> Result<usize, Error> {
+    let (file, mut longest) = (Arc::new(file.clone()), 0);
     for group in metadata.row_groups() {
         let rows = usize::try_from(group.num_rows()).unwrap_or(0);
         for (index, chunk) in group.columns().iter().enumerate() {
@@ -43,7 +46,7 @@ pub(crate) fn check(file: &File, metadata: &ParquetMetaData, path: &Path) -> Res
 }
 
 fn check_chunk(
-    file: &Arc<File>,
+    file: &Arc<ParquetFile>,
     index: usize,
     chunk: &ColumnChunkMetaData,
     rows: usize,
@@ -99,7 +102,7 @@ fn longest_name(mut dictionary: &[u8]) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, File};
 
     use arrow_array::types::Int32Type;
     use arrow_array::{
@@ -194,5 +197,20 @@ mod tests {
         let path = place.path().join("io.parquet");
         write(&path, &"x".repeat(1 << 15), vec![1; 64], WriterVersion::PARQUET_2_0);
         assert!(error(&path).contains("stored as differences"), "{}", error(&path));
+    }
+
+    /// The header of a page ends with the file, in a list that declares 2^31 elements.
+    #[test]
+    fn a_header_that_does_not_end_is_refused() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus/parquet/endless-header.parquet");
+        let (send, receive) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let path = Path::new(path);
+            let batches = Batches::open(&File::open(path).unwrap(), path, ROWS);
+            send.send(batches.and_then(|mut batches| batches.try_for_each(|batch| batch.map(drop))))
+        });
+        let read = receive.recv_timeout(std::time::Duration::from_secs(30));
+        assert!(read.expect("it reads for ever").is_err());
     }
 }

@@ -17,6 +17,7 @@ use crate::footer;
 use crate::guard::guarded;
 use crate::limit;
 use crate::pages;
+use crate::parquet_file::ParquetFile;
 
 /// The batches of one file.
 pub(crate) struct Batches {
@@ -39,9 +40,10 @@ impl Batches {
             let options = ArrowReaderOptions::new()
                 .with_skip_arrow_metadata(true)
                 .with_parquet_schema(footer::schema(file, path)?);
-            let same = file.try_clone().map_err(|cause| Error::io("read", path, &cause))?;
-            let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(same, options)
-                .map_err(|cause| damaged(path, &cause))?;
+            let same = ParquetFile::new(file).map_err(|cause| Error::io("read", path, &cause))?;
+            let builder =
+                ParquetRecordBatchReaderBuilder::try_new_with_options(same.clone(), options)
+                    .map_err(|cause| damaged(path, &cause))?;
             let schema = SchemaRef::clone(builder.schema());
             check(&schema).map_err(|why| damaged(path, &why))?;
             let declared = builder.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
@@ -51,7 +53,7 @@ impl Batches {
             if declared.saturating_mul(schema.fields().len() as u64) > cells {
                 return Err(too_much(path));
             }
-            let longest = pages::check(file, builder.metadata(), path)?;
+            let longest = pages::check(&same, builder.metadata(), path)?;
             let rows = rows.min(limit::BATCH_NAMES / longest.max(1));
             let reader =
                 builder.with_batch_size(rows).build().map_err(|cause| damaged(path, &cause))?;
