@@ -90,8 +90,8 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
     let helped = arm["effect"] == "cured" || arm["effect"] == "lessened";
     assert!(!helped || arm["rounds"]["high"].as_f64().unwrap() < 1.0, "{arm:#}");
     assert!(arm["effect"] != "open" || fresh == 2 || ordinary == 8, "{arm:#}");
-    // More requests always change such an error, and only fresh rounds confirm it.
-    assert!(arm["effect"] != "unmoved" && arm["effect"] != "worsened", "{arm:#}");
+    // The error may also stay as large: with four times the requests BFQ moves groups between states, of which some
+    // get a twentieth of their promise for seconds. Only an error that fell in fresh rounds is confirmed.
     let cause = &found["causes"][0];
     let confirmed = cause["finding"] == "confirmed";
     assert!(!confirmed || helped && arm["confirmed"] == true, "{found:#}");
