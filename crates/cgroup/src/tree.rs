@@ -170,14 +170,6 @@ impl Tree {
         Membership::open(&self.root, &[group])
     }
 
-    /// Processes of the run: in its groups, in any hierarchy, and ungrouped.
-    #[must_use]
-    pub fn all_processes(&self) -> Vec<u32> {
-        let mut groups = self.directories("");
-        groups.extend(self.outside.clone());
-        self.below(groups)
-    }
-
     /// Processes in a group, in any hierarchy, each once.
     pub fn processes(&self, group: &str) -> Result<Vec<u32>, Error> {
         let mut ids = Vec::new();
@@ -194,10 +186,7 @@ impl Tree {
     /// count as empty.
     #[must_use]
     pub fn processes_below(&self, group: &str) -> Vec<u32> {
-        self.below(self.directories(group))
-    }
-
-    fn below(&self, mut open: Vec<PathBuf>) -> Vec<u32> {
+        let mut open = self.directories(group);
         let mut ids = Vec::new();
         while let Some(group) = open.pop() {
             let text = self.root.read(group.join("cgroup.procs")).unwrap_or_default();

@@ -32,12 +32,7 @@ enum Page {
 ///
 /// Only a list of our own is believed and replaced; any other page is an error.
 pub fn update_index(folder: &Path) -> Result<usize, Error> {
-    let runs_dir = RunsDir::lock(folder)?;
-    match read_page(runs_dir.dir())? {
-        Page::Missing => update(&runs_dir, &[]),
-        Page::Own(known) => update(&runs_dir, &known),
-        Page::Foreign(why) => Err(left_alone(folder, &why)),
-    }
+    update(&RunsDir::lock(folder)?, folder)
 }
 
 /// Updates the list in the folder that holds a run. Nobody has asked for it, so this happens only
@@ -51,12 +46,7 @@ pub fn update_own_index(folder: &Dir) -> Result<(), Error> {
         Page::Missing | Page::Own(_) => {}
     }
     let runs_dir = RunsDir::from_dir(checked(folder)?)?;
-    match read_page(runs_dir.dir())? {
-        Page::Missing => update(&runs_dir, &[]).map(|_| ()),
-        Page::Own(known) => update(&runs_dir, &known).map(|_| ()),
-        // It appeared while we waited for the lock.
-        Page::Foreign(why) => Err(left_alone(folder.path(), &why)),
-    }
+    update(&runs_dir, folder.path()).map(|_| ())
 }
 
 /// The same folder, if nobody but root, this user and the caller of sudo can change what is in it.
@@ -98,7 +88,14 @@ fn left_alone(folder: &Path, why: &str) -> Error {
     ))
 }
 
-fn update(runs_dir: &RunsDir, known: &[IndexEntry]) -> Result<usize, Error> {
+/// Writes the list of a locked folder. `folder` is its path for messages.
+fn update(runs_dir: &RunsDir, folder: &Path) -> Result<usize, Error> {
+    // Read under the lock: another page may have appeared before.
+    let known = match read_page(runs_dir.dir())? {
+        Page::Missing => Vec::new(),
+        Page::Own(known) => known,
+        Page::Foreign(why) => return Err(left_alone(folder, &why)),
+    };
     let mut entries = Vec::new();
     for name in runs_dir.runs()? {
         let (link, stamp) = (link(&name), runs_dir.stamp(&name));

@@ -10,6 +10,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::Length;
 
 use crate::arrow::{check, damaged};
 use crate::error::Error;
@@ -33,14 +34,13 @@ pub(crate) struct Batches {
 impl Batches {
     /// Opens a file, to be read in batches of at most `rows`; one that does not hold samples is refused.
     pub(crate) fn open(file: &File, path: &Path, rows: usize) -> Result<Self, Error> {
-        let bytes = file.metadata().map_err(|cause| Error::io("stat", path, &cause))?.len();
-        let cells = limit::cells(bytes);
+        let same = ParquetFile::new(file).map_err(|cause| Error::io("read", path, &cause))?;
+        let cells = limit::cells(same.len());
         let (reader, schema) = guarded(path, || {
             // The Arrow schema that Arrow's own writers embed is ignored.
             let options = ArrowReaderOptions::new()
                 .with_skip_arrow_metadata(true)
                 .with_parquet_schema(footer::schema(file, path)?);
-            let same = ParquetFile::new(file).map_err(|cause| Error::io("read", path, &cause))?;
             let builder =
                 ParquetRecordBatchReaderBuilder::try_new_with_options(same.clone(), options)
                     .map_err(|cause| damaged(path, &cause))?;

@@ -130,21 +130,13 @@ pub(super) static ENTRIES: &[CauseEntry] = &[
         confirm: "Larger requests or a slower disk: shares return. One CPU less: the break comes earlier.",
         tests: &["slower", "one-cpu"],
         effects: &[
-            PredictedEffect {
-                of: &["slower"],
-                expect: Expect::Vanishes,
-                why: "the disk is the bottleneck once each request takes it longer",
-            },
+            PredictedEffect::SLOWER_DISK,
             PredictedEffect {
                 of: &["one-cpu"],
                 expect: Expect::RISES,
                 why: "with fewer CPUs the break comes earlier",
             },
-            PredictedEffect {
-                of: &["requests"],
-                expect: Expect::STAYS,
-                why: "the change is unrelated",
-            },
+            PredictedEffect::unrelated(&["requests"]),
         ],
         remedy: "Larger requests, fewer jobs, or more CPUs.",
         source: "ICPE 2024 study of I/O schedulers: one core saturates at about 16 synchronous jobs without any scheduler",

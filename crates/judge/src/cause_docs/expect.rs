@@ -14,6 +14,20 @@ pub struct PredictedEffect {
     pub why: &'static str,
 }
 
+impl PredictedEffect {
+    /// A slower device, where the rate of requests is the limit.
+    pub(crate) const SLOWER_DISK: Self = Self {
+        of: &["slower"],
+        expect: Expect::Vanishes,
+        why: "the disk is the bottleneck once each request takes it longer",
+    };
+
+    /// Changes that have nothing to do with the cause.
+    pub(crate) const fn unrelated(of: &'static [&'static str]) -> Self {
+        Self { of, expect: Expect::STAYS, why: "the change is unrelated" }
+    }
+}
+
 /// Expected effect on the error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

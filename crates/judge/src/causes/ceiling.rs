@@ -4,7 +4,7 @@ use assay_verdict::Cause;
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
-use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::cause_docs::{CauseEntry, FoundBy, PredictedEffect};
 use crate::promise::{Estimates, Subject};
 use crate::repeat::Repeat;
 
@@ -15,18 +15,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     fingerprint: "More than 200 000 requests a second in total under BFQ, and each group's share follows its requests outstanding.",
     confirm: "A slower device (null_blk with `iops`), or larger requests: shares return.",
     tests: &["slower"],
-    effects: &[
-        PredictedEffect {
-            of: &["slower"],
-            expect: Expect::Vanishes,
-            why: "the disk is the bottleneck once each request takes it longer",
-        },
-        PredictedEffect {
-            of: &["requests"],
-            expect: Expect::STAYS,
-            why: "the change is unrelated",
-        },
-    ],
+    effects: &[PredictedEffect::SLOWER_DISK, PredictedEffect::unrelated(&["requests"])],
     remedy: "Larger requests, or iocost instead of BFQ on devices this fast.",
     source: "Documentation/block/bfq-iosched.rst: 400, 250 and 80 thousand requests a second on three CPUs",
 };

@@ -28,11 +28,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
             expect: Expect::RISES,
             why: "weights act only if groups x iodepth exceeds the device's depth",
         },
-        PredictedEffect {
-            of: &["longer", "requests", "rotational"],
-            expect: Expect::STAYS,
-            why: "the change is unrelated",
-        },
+        PredictedEffect::unrelated(&["longer", "requests", "rotational"]),
     ],
     remedy: "More requests outstanding a group, a smaller device queue (`device/queue_depth`), or `strict_guarantees`.",
     source: "Documentation/block/bfq-iosched.rst on devices that queue internally; SFQ(D), Jin, Chase and Kaur 2004",

@@ -33,11 +33,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
             expect: Expect::FALLS,
             why: "fewer requests can be injected",
         },
-        PredictedEffect {
-            of: &["longer", "requests", "rotational"],
-            expect: Expect::STAYS,
-            why: "the change is unrelated",
-        },
+        PredictedEffect::unrelated(&["longer", "requests", "rotational"]),
     ],
     remedy: "A smaller iodepth, or `strict_guarantees` = 1 where throughput does not matter.",
     source: "block/bfq-iosched.c: bfq_update_inject_limit, since 5.2",

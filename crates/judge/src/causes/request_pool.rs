@@ -11,7 +11,7 @@ use assay_verdict::wording::percent;
 
 use super::Suspicion;
 use super::fit::{Fit, first_come_first_served};
-use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::cause_docs::{CauseEntry, FoundBy, PredictedEffect};
 use crate::promise::{Estimates, Subject};
 use crate::queue::Queue;
 
@@ -24,11 +24,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     tests: &["requests", "iodepth"],
     // Nothing for `strict`: with one request in the device the others merge in the scheduler, which takes
     // tags from the pool too.
-    effects: &[PredictedEffect {
-        of: &["longer", "rotational", "low-latency", "one-cpu"],
-        expect: Expect::STAYS,
-        why: "the change is unrelated",
-    }],
+    effects: &[PredictedEffect::unrelated(&["longer", "rotational", "low-latency", "one-cpu"])],
     remedy: "Raise `nr_requests` above groups x iodepth, or lower the iodepth.",
     source: "a051661ca6d1 (2012), 76f1df88bbc2 (5.17); breaks at N* = P / d groups",
 };

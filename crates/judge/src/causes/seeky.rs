@@ -23,11 +23,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
             expect: Expect::Vanishes,
             why: "sectors are charged instead of time",
         },
-        PredictedEffect {
-            of: &["longer", "requests"],
-            expect: Expect::STAYS,
-            why: "the change is unrelated",
-        },
+        PredictedEffect::unrelated(&["longer", "requests"]),
     ],
     remedy: "`queue = { rotational = 0 }` for a disk that is not rotational.",
     source: "block/bfq-iosched.c: bfq_bfqq_charge_time, BFQQ_SEEKY",

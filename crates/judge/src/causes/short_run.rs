@@ -7,7 +7,7 @@
 use assay_verdict::wording::percent;
 use assay_verdict::{Cause, Strength};
 
-use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::cause_docs::{CauseEntry, FoundBy, PredictedEffect};
 use crate::promise::Estimates;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
@@ -17,11 +17,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     fingerprint: "A service slice (125 ms of BFQ, a tick of a CPU) is more than the margin of what the lightest group is promised in the window.",
     confirm: "A run of four times the length: the error falls to a quarter, without a bias over repeats. It leaves promises undecided and breaks none, since intervals cover it.",
     tests: &["longer"],
-    effects: &[PredictedEffect {
-        of: &["requests"],
-        expect: Expect::STAYS,
-        why: "the change is unrelated",
-    }],
+    effects: &[PredictedEffect::unrelated(&["requests"])],
     remedy: "A longer run (`at_most`), or shorter slices (`iosched/max_budget`).",
     source: "Relative error q / (T share) of any server with time slices",
 };

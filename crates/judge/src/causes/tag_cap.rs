@@ -13,7 +13,7 @@ use assay_verdict::wording::{percent, some_of};
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::bfq_request_cap::{self, Cap};
-use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
+use crate::cause_docs::{CauseEntry, FoundBy, PredictedEffect};
 use crate::checks::backlogged::outstanding;
 use crate::promise::{Estimates, Subject};
 use crate::queue::Queue;
@@ -28,11 +28,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     tests: &["requests", "iodepth"],
     // Nothing for `strict`: with one request in the device the others merge in the scheduler, which takes
     // tags from the pool too.
-    effects: &[PredictedEffect {
-        of: &["longer", "rotational", "low-latency", "one-cpu"],
-        expect: Expect::STAYS,
-        why: "the change is unrelated",
-    }],
+    effects: &[PredictedEffect::unrelated(&["longer", "rotational", "low-latency", "one-cpu"])],
     remedy: "Raise `nr_requests` to iodepth x sum w / w_min (a third more for writes), or lower the iodepth.",
     source: "76f1df88bbc2 (5.17): bfq_limit_depth; since 6.18 a group above the limit gets one request of the whole pool at a time and not one of each word (lib/sbitmap: shallow_depth)",
 };
