@@ -9,6 +9,7 @@ use assay_study::{DiskOverride, Stop};
 use clap::{Args, Parser, Subcommand};
 
 use crate::command::conform::ConformArguments;
+use crate::parsers::repeat_length;
 
 /// Check whether the kernel divides this machine as configured
 ///
@@ -99,7 +100,7 @@ pub(crate) struct StudyArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeats: Option<u32>,
     /// Maximum length of a repeat, e.g. `20s`
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = repeat_length)]
     pub(crate) at_most: Option<Duration>,
     /// When to stop: `at_most` (when the time is up) or `precise` (a trial of more than three repeats, or
     /// a single repeat, as soon as every promise is known precisely enough, whatever its verdict)
@@ -107,7 +108,7 @@ pub(crate) struct StudyArguments {
     pub(crate) stop: Option<Stop>,
     /// Use this disk instead of the study's: `loop`, `block:/dev/x` or
     /// `null_blk:iops=500,depth=32,size=1GiB`; in the lab also `nvme:2GiB` or `virtio:2GiB`
-    #[arg(long, value_name = "DISK", value_parser = disk)]
+    #[arg(long, value_name = "DISK")]
     pub(crate) disk: Option<DiskOverride>,
     /// Use this I/O scheduler instead of the study's
     #[arg(long, value_name = "NAME")]
@@ -145,14 +146,17 @@ pub(crate) struct RunArguments {
     pub(crate) dry_run: bool,
     /// Run only a part of the trials, e.g. `2/4` for the second of four; promises across trials of
     /// several parts are left out
-    #[arg(long, value_name = "K/N")]
-    pub(crate) slice: Option<assay_plan::Shard>,
+    #[arg(long, value_name = "K/N", alias = "slice")]
+    pub(crate) shard: Option<assay_plan::Shard>,
     /// Compare with this run afterwards; exit code 1 also for a regression
     #[arg(long, value_name = "RUN")]
     pub(crate) baseline: Option<PathBuf>,
     /// Write samples and events as JSON lines to this file during the run; `-` for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) live_jsonl: Option<PathBuf>,
+    /// Write the exit code and all errors as JSON to this file at the end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) errors_json: Option<PathBuf>,
 }
 
 /// Whether folders that other users can write to are accepted.
@@ -216,18 +220,6 @@ fn stop(text: &str) -> Result<Stop, String> {
         "precise" | "decided" => Ok(Stop::Precise),
         _ => Err("write `at_most` or `precise`".to_owned()),
     }
-}
-
-pub(crate) fn disk(text: &str) -> Result<DiskOverride, String> {
-    text.parse()
-}
-
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let duration = assay_units::parse_duration(text).map_err(|error| error.to_string())?;
-    if duration < Duration::from_secs(1) {
-        return Err("a repeat needs at least 1 s".to_owned());
-    }
-    Ok(duration)
 }
 
 #[cfg(test)]

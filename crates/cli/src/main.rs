@@ -3,18 +3,22 @@
 mod args;
 mod command;
 mod destination;
-mod exit;
+mod live_terminal;
 mod observer;
 mod output;
-mod progress;
+mod parsers;
 
+use std::process::ExitCode;
+
+use assay_session::{Code, Error};
 use clap::Parser;
 
 use args::{Arguments, Command};
+use observer::refuse;
 
-fn main() -> std::process::ExitCode {
+fn main() -> ExitCode {
     if let Some(words) = command::conform::probe_words() {
-        return command::conform::probe(&words).into();
+        return end(command::conform::probe(&words));
     }
     assay_kernel::open_files::raise_limit();
     let default_hook = std::panic::take_hook();
@@ -24,36 +28,46 @@ fn main() -> std::process::ExitCode {
             default_hook(panic);
         }
     }));
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    match Arguments::try_parse() {
+        Ok(arguments) => run(&arguments.command),
         Err(error) => {
             // clap knows which of its messages are help (stdout, 0) and which are errors.
             let _ = error.print();
-            return exit::code_of_clap(&error).into();
+            if error.use_stderr() { Code::Usage.into() } else { Code::Kept.into() }
         }
-    };
-    let code = match arguments.command {
-        Command::Run(arguments) => command::run::run(&arguments),
-        Command::Check(arguments) => command::check::run(&arguments),
-        Command::Studies(arguments) => command::studies::run(&arguments),
-        Command::Host(arguments) => command::host::run(&arguments),
-        Command::Judge(arguments) => command::judge::run(&arguments),
-        Command::Compare(arguments) => command::compare::run(&arguments),
-        Command::Explain(arguments) => command::explain::run(&arguments),
-        Command::Export(arguments) => command::export::run(&arguments),
-        Command::Tune(arguments) => command::tune::run(&arguments),
-        Command::Report(arguments) => command::report::run(&arguments),
-        Command::Exec(arguments) => return command::exec::run(&arguments),
-        Command::Sample(arguments) => command::sample::run(&arguments),
-        Command::Groups(arguments) => command::groups::run(&arguments),
-        Command::Predict(arguments) => command::predict::run(&arguments),
-        Command::Restore(arguments) => command::restore::run(&arguments),
-        Command::Fleet(command) => return command::fleet::run(&command),
-        Command::Lab(command) => return command::lab::run(&command),
-        Command::Schema => command::schema::run(),
-        Command::Conform(arguments) => command::conform::run(&arguments),
-        Command::Completions(arguments) => command::completions::run(&arguments),
-        Command::Man(arguments) => command::man::run(&arguments),
-    };
-    code.into()
+    }
+}
+
+fn run(command: &Command) -> ExitCode {
+    match command {
+        Command::Run(arguments) => end(command::run::run(arguments)),
+        Command::Check(arguments) => end(command::check::run(arguments)),
+        Command::Studies(arguments) => end(command::studies::run(arguments)),
+        Command::Host(arguments) => end(command::host::run(arguments)),
+        Command::Judge(arguments) => end(command::judge::run(arguments)),
+        Command::Compare(arguments) => end(command::compare::run(arguments)),
+        Command::Explain(arguments) => end(command::explain::run(arguments)),
+        Command::Export(arguments) => end(command::export::run(arguments)),
+        Command::Tune(arguments) => end(command::tune::run(arguments)),
+        Command::Report(arguments) => end(command::report::run(arguments)),
+        Command::Exec(arguments) => end(command::exec::run(arguments)),
+        Command::Sample(arguments) => end(command::sample::run(arguments)),
+        Command::Groups(arguments) => end(command::groups::run(arguments)),
+        Command::Predict(arguments) => end(command::predict::run(arguments)),
+        Command::Restore(arguments) => end(command::restore::run(arguments)),
+        Command::Fleet(command) => end(command::fleet::run(command)),
+        Command::Lab(command) => end(command::lab::run(command)),
+        Command::Schema => {
+            output::data(&format!("{:#}", assay_study::schema()));
+            Code::Kept.into()
+        }
+        Command::Conform(arguments) => end(command::conform::run(arguments)),
+        Command::Completions(arguments) => end(command::completions::run(arguments)),
+        Command::Man(arguments) => end(command::man::run(arguments)),
+    }
+}
+
+/// The exit code of a command; an error is printed.
+fn end(result: Result<impl Into<ExitCode>, Error>) -> ExitCode {
+    result.map_or_else(|error| refuse(&error).into(), Into::into)
 }

@@ -1,18 +1,17 @@
 //! The terminal as a session's observer, and its errors on stderr.
 
-use std::cell::RefCell;
 use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
 
 use assay_plan::Plan;
 use assay_session::{
-    Context, CurrentSetting, Error, Findings, Loaded, Observer, RunView, StudyChoice,
+    Code, Context, CurrentSetting, Error, Findings, LiveScreen, Loaded, Observer, RunProgress,
+    RunView, SearchProgress, SharedLook, StudyChoice,
 };
 
-use crate::exit::Code;
+use crate::live_terminal::LiveTerminal;
 use crate::output;
-use crate::progress::{Progress, SearchProgress};
 
 /// Messages to stderr, and live views.
 pub(crate) struct Terminal;
@@ -31,10 +30,9 @@ impl Observer for Terminal {
     }
 
     fn begin_run(&mut self, study: &str, plan: &Plan) -> RunView {
-        let looks = Rc::new(RefCell::new(None));
-        let progress = Progress::new(study, plan, Rc::clone(&looks));
-        let looks = progress.shows_looks().then_some(looks);
-        RunView { progress: Box::new(progress), looks }
+        let (screen, looks) = (LiveTerminal::new(), SharedLook::default());
+        let shown = screen.shows_frames().then(|| Rc::clone(&looks));
+        RunView { progress: Box::new(RunProgress::new(screen, study, plan, looks)), looks: shown }
     }
 
     fn begin_search(
@@ -42,7 +40,7 @@ impl Observer for Terminal {
         current: CurrentSetting,
         length: Duration,
     ) -> Box<dyn assay_runner::Observer> {
-        Box::new(SearchProgress::new(current, length))
+        Box::new(SearchProgress::new(LiveTerminal::new(), current, length))
     }
 }
 
@@ -52,7 +50,7 @@ pub(crate) fn this_host() -> Context {
 }
 
 /// Loads the chosen study and shows what was found in it; mistakes with `as_json` on stdout.
-pub(crate) fn load(choice: &StudyChoice, as_json: bool) -> Result<Loaded, Code> {
+pub(crate) fn load(choice: &StudyChoice, as_json: bool) -> Result<Loaded, Error> {
     match assay_session::load(choice) {
         Ok(loaded) => {
             show_findings(&loaded.findings);
@@ -62,7 +60,7 @@ pub(crate) fn load(choice: &StudyChoice, as_json: bool) -> Result<Loaded, Code> 
             if let Some(findings) = error.findings.take_if(|_| as_json) {
                 output::data(&findings.to_json());
             }
-            Err(refuse(&error))
+            Err(error)
         }
     }
 }

@@ -1,12 +1,11 @@
 //! All output of the program: data to stdout, messages to stderr.
 
-use std::borrow::Cow;
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::os::fd::AsFd;
 
 use assay_escape::{painted, terminal};
 use assay_report::{Style, ascii};
-
-use crate::exit::Code;
+use assay_session::Error;
 
 /// Prints data to stdout. A closed pipe (`assay studies | head`) is not an error. Files and pipes get
 /// UTF-8 whatever the locale; a terminal gets what it can show. Control sequences are always escaped,
@@ -16,17 +15,9 @@ pub(crate) fn data(text: &str) {
 }
 
 /// Prints a document as JSON.
-pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Code> {
-    match serde_json::to_string_pretty(document) {
-        Ok(text) => {
-            data(&text);
-            Ok(())
-        }
-        Err(cause) => {
-            error(&cause);
-            Err(Code::Host)
-        }
-    }
+pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Error> {
+    data(&serde_json::to_string_pretty(document).map_err(Error::host)?);
+    Ok(())
 }
 
 /// Prints the data that `draw` makes, with or without colours.
@@ -51,7 +42,7 @@ pub(crate) fn for_terminal(text: &str) -> String {
 
 /// Prints a message to stderr: progress, remarks, errors.
 pub(crate) fn message(text: &str) {
-    put(&safe_for_stderr(text));
+    put(&terminal(text));
 }
 
 /// Prints the message that `draw` makes, with or without colours.
@@ -61,11 +52,6 @@ pub(crate) fn message_painted(draw: impl Fn(bool) -> String) {
 
 fn put(text: &str) {
     let _ = writeln!(stderr().lock(), "{}", text.trim_end());
-}
-
-/// Untrusted text made safe for stderr.
-pub(crate) fn safe_for_stderr(text: &str) -> Cow<'_, str> {
-    terminal(text)
 }
 
 /// The text that `draw` makes, with or without colours, made safe for stderr.
@@ -90,8 +76,12 @@ fn stderr_has_color() -> bool {
 
 /// Whether the live view can be drawn on stderr: a terminal that can move its cursor.
 pub(crate) fn can_draw() -> bool {
-    let is_dumb = std::env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb");
-    stderr().is_terminal() && !is_dumb
+    stderr().is_terminal() && !is_dumb()
+}
+
+/// Whether terminals are said to be unable to move their cursors.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb")
 }
 
 /// The size of a terminal.
@@ -103,12 +93,14 @@ pub(crate) struct Size {
 
 /// The current size of the terminal behind stderr; 80 x 24 if unknown.
 pub(crate) fn size() -> Size {
-    let size = rustix::termios::tcgetwinsize(stderr()).ok();
-    let size = size.filter(|size| size.ws_col > 0 && size.ws_row > 0);
-    size.map_or(Size { columns: 80, rows: 24 }, |size| Size {
-        columns: usize::from(size.ws_col),
-        rows: usize::from(size.ws_row),
-    })
+    size_of(stderr()).unwrap_or(Size { columns: 80, rows: 24 })
+}
+
+/// The size of the terminal behind a stream, if it is one.
+pub(crate) fn size_of(stream: impl AsFd) -> Option<Size> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
+    (columns > 0 && rows > 0).then_some(Size { columns, rows })
 }
 
 /// The style of the live view on stderr. The last column stays free, because terminals differ in
@@ -138,9 +130,5 @@ fn wants_color() -> bool {
 /// Columns of the terminal behind stdout, or 100 if there is none.
 pub(crate) fn width() -> usize {
     const USUAL: usize = 100;
-    rustix::termios::tcgetwinsize(stdout())
-        .ok()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|columns| *columns > 0)
-        .unwrap_or(USUAL)
+    size_of(stdout()).map_or(USUAL, |size| size.columns)
 }

@@ -8,6 +8,7 @@ pub(super) fn direction(number: &TrialNumber) -> Direction {
     let name = number.measure.as_str();
     match (number.of, Measure::parse(name)) {
         ("share", _) => Direction::Neither,
+        ("in_place", _) => Direction::Higher,
         (_, Some(measure)) => measure.info().better,
         (_, None) => of_metric(name.split_once('.').map_or(name, |(_, own)| own)),
     }

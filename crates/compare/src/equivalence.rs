@@ -1,7 +1,6 @@
 //! Classifies two noisy measurements: better, worse, equal, different, undecided.
 
 use assay_judge::trial_numbers::{RepeatLog, TrialNumber};
-use assay_stats::over_repeats::Resolution;
 use assay_terms::{Direction, Measure};
 use assay_verdict::wording::{number, together};
 use assay_verdict::{Equivalence, Estimated, MeasureComparison, PromiseChange, Verdict};
@@ -68,7 +67,7 @@ impl Rule {
 
     fn side(&self, one: &TrialNumber) -> Estimated {
         let numbers = one.found.as_ref().map_or(&[][..], Vec::as_slice);
-        let Some(log) = Log::new(numbers, resolution(one.of, &one.measure)) else {
+        let Some(log) = Log::new(numbers) else {
             return Estimated::default();
         };
         let half = Some(log.half(self.confidence)).filter(|half| half.is_finite());
@@ -87,8 +86,7 @@ impl Rule {
         a: &[RepeatLog],
         b: &[RepeatLog],
     ) -> MeasureComparison {
-        let resolution = resolution(&blank.of, &blank.measure);
-        let Some(ratio) = self.ratio(a, b, resolution) else { return blank };
+        let Some(ratio) = self.ratio(a, b) else { return blank };
         let edge = self.edge();
         let (half, sure) = (ratio.half(self.confidence), ratio.half(self.sure));
         let enough = ratio.is_enough();
@@ -153,7 +151,7 @@ impl Rule {
         let mut all = counted.iter().chain(&other.left_out);
         match self.paired {
             true => all.find(|one| one.repeat == repeat).map(|one| one.log),
-            false => Log::new(counted, Resolution::Exact).map(|log| log.mean),
+            false => Log::new(counted).map(|log| log.mean),
         }
     }
 
@@ -164,18 +162,13 @@ impl Rule {
 
     /// Paired where the design pairs and there are at least two pairs; otherwise each side
     /// separately.
-    fn ratio(&self, a: &[RepeatLog], b: &[RepeatLog], resolution: Resolution) -> Option<Log> {
-        let paired = if self.paired { Log::paired(b, a, resolution) } else { None };
+    fn ratio(&self, a: &[RepeatLog], b: &[RepeatLog]) -> Option<Log> {
+        let paired = if self.paired { Log::paired(b, a) } else { None };
         match paired {
             Some(ratio) => Some(ratio),
-            None => Some(Log::ratio(&Log::new(b, resolution)?, &Log::new(a, resolution)?)),
+            None => Some(Log::ratio(&Log::new(b)?, &Log::new(a)?)),
         }
     }
-}
-
-/// How finely a quantity is known.
-fn resolution(of: &str, measure: &str) -> Resolution {
-    if of == "number" { assay_judge::resolution(measure) } else { Resolution::Exact }
 }
 
 /// Repeats with a zero, of which no ratio can be formed, would move the ratio towards 0 in B and
@@ -241,16 +234,11 @@ fn is_kept_at_last(one: &MeasureComparison, promises: &[PromiseChange]) -> bool 
     of.is_some() && better.any(|promise| divides(promise) && resource(&promise.measure) == of)
 }
 
-/// Whether a promise leaves open what the measures may have decided. One that is undecided on both
-/// sides adds nothing to them. But the placement of threads and pages is compared by the verdicts
-/// alone: unless it is kept on both sides, or changed, nothing is known of it.
+/// Whether a promise leaves open what the measures may have decided. One that is undecided, or void, on
+/// both sides adds nothing to them; one that is broken on both may be so by more in one.
 pub(super) fn leaves_open(one: &PromiseChange) -> bool {
-    let kept = one.a.verdict == Verdict::Kept && one.b.verdict == Verdict::Kept;
-    match one.is.as_str() {
-        "placed" if one.change == Equivalence::Equal => !kept,
-        "placed" => one.change == Equivalence::Undecided,
-        _ => one.change == Equivalence::Undecided && one.a.verdict != one.b.verdict,
-    }
+    let (a, b) = (one.a.verdict, one.b.verdict);
+    one.change == Equivalence::Undecided && (a != b || a == Verdict::Broken)
 }
 
 /// The verdict of a trial. A significant difference in any measure counts, since the intervals hold

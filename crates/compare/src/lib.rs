@@ -8,6 +8,7 @@
 mod differences;
 mod direction;
 mod equivalence;
+mod length;
 mod levels;
 mod matching;
 mod pairs;
@@ -26,6 +27,7 @@ use assay_verdict::{
 };
 
 use matching::Match;
+use promises::Judged;
 
 pub use levels::compare_levels;
 
@@ -168,13 +170,19 @@ fn find(
     let refused = matching::refusal(of_a, of_b).filter(|_| !terms.anyway);
     let quantities = match refused {
         Some(_) => Vec::new(),
-        None => pairs::pairs(
-            pairs::numbers(a, pair.a, &terms.measures),
-            pairs::numbers(b, pair.b, &terms.measures),
-        ),
+        None => {
+            let mut numbers = pairs::pairs(
+                pairs::numbers(a, pair.a, &terms.measures),
+                pairs::numbers(b, pair.b, &terms.measures),
+            );
+            length::leave_out_totals(&mut numbers, (of_a, of_b), terms.within);
+            numbers
+        }
     };
     let promises = match (judged.0.trials.get(pair.a), judged.1.trials.get(pair.b)) {
-        (Some(a), Some(b)) if refused.is_none() => promises::changes(a, b),
+        (Some(a), Some(b)) if refused.is_none() => {
+            promises::changes(Judged { trial: of_a, judged: a }, Judged { trial: of_b, judged: b })
+        }
         _ => Vec::new(),
     };
     PairData { pair: pair.clone(), refused, quantities, promises }

@@ -1,6 +1,6 @@
 //! Numbers of two trials side by side.
 
-use assay_judge::trial_numbers::{TrialNumber, of_trial};
+use assay_judge::trial_numbers::{RepeatLog, TrialNumber, of_trial};
 use assay_terms::Direction;
 
 use super::Side;
@@ -51,9 +51,20 @@ pub(super) fn pairs(a: Vec<TrialNumber>, b: Vec<TrialNumber>) -> Vec<(TrialNumbe
 }
 
 /// A deciding group that got nothing differs from one that was served; of others a page here and
-/// there proves nothing.
+/// there proves nothing, and no time at all is no measurement. Nothing is less than a unit: of this
+/// side, or of the other where those are larger, since requests that were not made have no size. It
+/// is never more than what the other side had.
 fn count_zeros(one: &mut TrialNumber, other: &TrialNumber) {
-    if let Some(numbers) = one.with_zeros.take_if(|_| other.found.is_ok()) {
-        one.found = Ok(numbers);
+    let Ok(served) = &other.found else { return };
+    if one.of == "number" && direction(one) == Direction::Lower {
+        return;
     }
+    let Some(mut numbers) = one.with_zeros.take() else { return };
+    let unit = |number: &RepeatLog| number.log + number.grain.exp_m1().ln();
+    let largest = served.iter().map(unit).fold(f64::NEG_INFINITY, f64::max);
+    let least = served.iter().map(|number| number.log).fold(f64::INFINITY, f64::min);
+    for number in numbers.iter_mut().filter(|number| number.is_a_unit()) {
+        number.log = number.log.max(largest).min(least);
+    }
+    one.found = Ok(numbers);
 }

@@ -1,29 +1,45 @@
 //! Changes of each promise from one run to the other.
 
+use assay_run_folder::{PromiseRecord, TrialRecord};
 use assay_verdict::{
     Equivalence, PromiseChange, PromiseJudgement, PromiseState, TrialJudgement, Verdict,
 };
 
-/// Promises that both trials make, in the order of A.
-pub(super) fn changes(a: &TrialJudgement, b: &TrialJudgement) -> Vec<PromiseChange> {
-    let mut left: Vec<&PromiseJudgement> = b.promises.iter().collect();
+/// One trial with its judgement.
+#[derive(Clone, Copy)]
+pub(super) struct Judged<'t> {
+    pub(super) trial: &'t TrialRecord,
+    pub(super) judged: &'t TrialJudgement,
+}
+
+/// Promises that both trials make, in the order of A. With another margin, confidence or span of time
+/// it is another promise.
+pub(super) fn changes(of_a: Judged<'_>, of_b: Judged<'_>) -> Vec<PromiseChange> {
+    let (a, b) = (of_a.judged, of_b.judged);
+    let mut left: Vec<_> = of_b.trial.promises.iter().zip(&b.promises).collect();
     let mut found = Vec::new();
-    for of_a in &a.promises {
-        let same = |of_b: &&PromiseJudgement| {
-            // With another margin or confidence it is another promise.
+    for (asked, of_a) in of_a.trial.promises.iter().zip(&a.promises) {
+        let same = |(other, of_b): &(&PromiseRecord, &PromiseJudgement)| {
             let terms = |one: &PromiseJudgement| (one.within.to_bits(), one.confidence.to_bits());
             (&of_a.measure, &of_a.is, &of_a.to) == (&of_b.measure, &of_b.is, &of_b.to)
                 && terms(of_a) == terms(of_b)
+                && asked.every == other.every
         };
         let Some(place) = left.iter().position(same) else { continue };
-        let of_b = left.remove(place);
+        let (_, of_b) = left.remove(place);
         found.push(PromiseChange {
             measure: of_a.measure.clone(),
             is: of_a.is.clone(),
             to: of_a.to.clone(),
             a: state(a, of_a),
             b: state(b, of_b),
-            change: change(decided(of_a), decided(of_b)),
+            change: match change(decided(of_a), decided(of_b)) {
+                // Shares and rates are compared by their numbers, too; spans are not.
+                Equivalence::Equal if asked.every.is_some() && of_a.verdict == Verdict::Broken => {
+                    Equivalence::Undecided
+                }
+                change => change,
+            },
         });
     }
     found

@@ -1,7 +1,7 @@
 //! The ratio of two noisy numbers, on logarithms.
 
 use assay_judge::trial_numbers::RepeatLog;
-use assay_stats::over_repeats::{MOST_REPEATS, Resolution, Spread};
+use assay_stats::over_repeats::{MOST_REPEATS, Spread};
 use assay_stats::student::t_quantile;
 
 /// A logarithm with its standard error.
@@ -15,29 +15,34 @@ pub(super) struct Log {
     freedom: f64,
     /// Number of repeats.
     pub(super) repeats: usize,
-    /// Lower limit of half the interval's width: the resolution of numbers that are equal in all
-    /// repeats.
+    /// What rounding adds to half the interval's width, however many repeats there are; 0 where the
+    /// scatter includes it.
     grain: f64,
 }
 
 impl Log {
     /// One side alone: only its repeats show the scatter from run to run, and one repeat shows
     /// none.
-    pub(super) fn new(numbers: &[RepeatLog], resolution: Resolution) -> Option<Self> {
+    ///
+    /// Numbers that scatter by half a grain or more are rounded up one time and down the next, so
+    /// that their scatter includes the rounding. Others may all be rounded the same way, and two of
+    /// them may agree by chance, so that their scatter is unknown.
+    pub(super) fn new(numbers: &[RepeatLog]) -> Option<Self> {
         let logs: Vec<f64> = numbers.iter().map(|number| number.log).collect();
-        Spread::of_numbers(&logs, resolution).map(|spread| Self::from(&spread))
-    }
-
-    /// The scatter is unknown where [`Spread::is_known`] is false.
-    fn from(spread: &Spread) -> Self {
+        let spread = Spread::from_logs(&logs)?;
+        let largest = |part: fn(&RepeatLog) -> f64| numbers.iter().map(part).fold(0.0, f64::max);
+        let (grain, least) = (largest(|one| one.grain), largest(|one| one.least_error));
         let count = spread.count as f64;
-        Self {
+        let is_resolved = !spread.is_same() && spread.deviation >= least.max(0.5 * grain);
+        let is_known = spread.count > 2 || spread.count == 2 && is_resolved;
+        let deviation = if spread.is_same() { least } else { spread.deviation.max(least) };
+        Some(Self {
             mean: spread.mean,
-            variance: if spread.is_same() { 0.0 } else { spread.deviation.powi(2) / count },
-            freedom: if spread.is_known() { count - 1.0 } else { 0.0 },
+            variance: deviation.powi(2) / count,
+            freedom: if is_known { count - 1.0 } else { 0.0 },
             repeats: spread.count,
-            grain: spread.grain,
-        }
+            grain: if is_resolved { 0.0 } else { grain },
+        })
     }
 
     /// The ratio of two independent sides (Welch 1947): each keeps its own scatter, and the degrees
@@ -61,16 +66,18 @@ impl Log {
 
     /// The ratio over pairs of repeats that ran next to each other: what moves both alike cancels.
     /// `None` with fewer than two pairs, which show no scatter.
-    pub(super) fn paired(b: &[RepeatLog], a: &[RepeatLog], resolution: Resolution) -> Option<Self> {
-        let pairs: Vec<(f64, f64)> = b
-            .iter()
-            .filter_map(|b| {
-                let a = a.iter().find(|a| a.repeat == b.repeat)?;
-                Some((b.log, a.log))
+    pub(super) fn paired(b: &[RepeatLog], a: &[RepeatLog]) -> Option<Self> {
+        let ratio = |b: &RepeatLog| {
+            let a = a.iter().find(|a| a.repeat == b.repeat)?;
+            Some(RepeatLog {
+                repeat: b.repeat,
+                log: b.log - a.log,
+                grain: b.grain + a.grain,
+                least_error: b.least_error.hypot(a.least_error),
             })
-            .collect();
-        let spread = Spread::of_ratios(&pairs, resolution).filter(|spread| spread.count > 1)?;
-        Some(Self::from(&spread))
+        };
+        let pairs: Vec<RepeatLog> = b.iter().filter_map(ratio).collect();
+        Self::new(&pairs).filter(|ratio| ratio.repeats > 1)
     }
 
     /// Half the width of the interval of the logarithm.
@@ -82,7 +89,7 @@ impl Log {
             true => t_quantile(confidence, self.freedom) * self.variance.sqrt(),
             false => 0.0,
         };
-        scatter.max(self.grain)
+        scatter + self.grain
     }
 
     /// Whether the scatter is known well enough to decide anything.
@@ -99,7 +106,7 @@ impl Log {
         (self.repeats + 1..=MOST_REPEATS).find(|count| {
             let times = *count as f64 / self.repeats as f64;
             t_quantile(confidence, self.freedom * times) * (self.variance / times).sqrt()
-                <= distance
+                <= distance - self.grain
         })
     }
 }
@@ -109,16 +116,24 @@ mod tests {
     use super::*;
 
     fn numbers(logs: &[f64]) -> Vec<RepeatLog> {
-        let number = |(index, log): (usize, &f64)| RepeatLog { repeat: index + 1, log: *log };
+        rounded(logs, 0.0)
+    }
+
+    /// Numbers that are known to this grain.
+    fn rounded(logs: &[f64], grain: f64) -> Vec<RepeatLog> {
+        let number =
+            |(index, log): (usize, &f64)| RepeatLog { grain, ..RepeatLog::exact(index + 1, *log) };
         logs.iter().enumerate().map(number).collect()
+    }
+
+    fn new(logs: &[f64]) -> Log {
+        Log::new(&numbers(logs)).unwrap()
     }
 
     #[test]
     fn welch_adds_the_degrees_of_freedom_of_equal_sides() {
         // Welch with equal variances and sizes: 2 (n - 1) = 4 degrees of freedom.
-        let a = Log::new(&numbers(&[-0.1, 0.0, 0.1]), Resolution::Exact).unwrap();
-        let b = Log::new(&numbers(&[0.1, 0.2, 0.3]), Resolution::Exact).unwrap();
-        let ratio = Log::ratio(&b, &a);
+        let ratio = Log::ratio(&new(&[0.1, 0.2, 0.3]), &new(&[-0.1, 0.0, 0.1]));
         assert!((ratio.mean - 0.2).abs() < 1e-12 && (ratio.freedom - 4.0).abs() < 1e-9);
         // t(4) at 95 % is 2.7764.
         let half = 2.7764 * (2.0 * 0.01 / 3.0_f64).sqrt();
@@ -128,39 +143,55 @@ mod tests {
     #[test]
     fn pairs_cancel_what_moves_both_sides() {
         let (a, b) = (numbers(&[0.0, 1.0, 2.0]), numbers(&[0.1, 1.11, 2.09]));
-        let paired = Log::paired(&b, &a, Resolution::Exact).unwrap();
-        let apart = Log::ratio(
-            &Log::new(&b, Resolution::Exact).unwrap(),
-            &Log::new(&a, Resolution::Exact).unwrap(),
-        );
+        let paired = Log::paired(&b, &a).unwrap();
+        let apart = Log::ratio(&Log::new(&b).unwrap(), &Log::new(&a).unwrap());
         assert!((paired.mean - 0.1).abs() < 1e-9 && paired.half(0.95) < 0.03);
         assert!(apart.half(0.95) > 1.0);
-        assert!(Log::paired(&b[..1], &a, Resolution::Exact).is_none(), "one pair has no scatter");
+        assert!(Log::paired(&b[..1], &a).is_none(), "one pair has no scatter");
     }
 
     #[test]
     fn one_repeat_per_side_decides_nothing() {
-        let one = Log::new(&numbers(&[0.0]), Resolution::Exact).unwrap();
-        let ratio = Log::ratio(&one, &one);
+        let ratio = Log::ratio(&new(&[0.0]), &new(&[0.0]));
         assert!(!ratio.is_enough());
         assert_eq!(ratio.half(0.95), f64::INFINITY);
     }
 
     #[test]
     fn two_identical_repeats_have_an_unknown_scatter() {
-        let same = Log::new(&numbers(&[0.3, 0.3]), Resolution::Exact).unwrap();
-        let three = Log::new(&numbers(&[0.3, 0.3, 0.3]), Resolution::Exact).unwrap();
-        let pairs =
-            Log::paired(&numbers(&[0.1, 0.5]), &numbers(&[0.0, 0.4]), Resolution::Exact).unwrap();
-        for ratio in [Log::ratio(&same, &same), Log::ratio(&same, &three), pairs] {
+        let (same, three) = (new(&[0.3, 0.3]), new(&[0.3, 0.3, 0.3]));
+        let pairs = Log::paired(&numbers(&[0.1, 0.5]), &numbers(&[0.0, 0.4])).unwrap();
+        // As close as this by rounding alone.
+        let close = Log::new(&rounded(&[0.3, 0.31], 0.1)).unwrap();
+        for ratio in [Log::ratio(&same, &same), Log::ratio(&same, &three), pairs, close] {
             assert!(!ratio.is_enough(), "{ratio:?}");
             assert_eq!(ratio.half(0.95), f64::INFINITY);
         }
-        // With three identical repeats, latencies still have the width of a bucket on each side.
         assert_eq!(Log::ratio(&three, &three).half(0.95), 0.0);
-        let latency = Log::new(&numbers(&[0.3; 3]), Resolution::Bucket).unwrap();
-        let buckets = 2.0 * (1.0_f64 / 64.0).ln_1p();
-        assert!((Log::ratio(&latency, &latency).half(0.95) - buckets).abs() < 1e-12);
-        assert_eq!(latency.needed(0.01, 0.95), None);
+    }
+
+    #[test]
+    fn the_grain_of_both_sides_widens_what_scatters_less() {
+        let same = Log::new(&rounded(&[0.3; 3], 0.02)).unwrap();
+        assert!((Log::ratio(&same, &same).half(0.95) - 0.04).abs() < 1e-12);
+        assert_eq!(same.needed(0.01, 0.95), None);
+        let close = Log::new(&rounded(&[0.299, 0.3, 0.301], 0.02)).unwrap();
+        let scatter = 4.3027 * 0.001 / 3.0_f64.sqrt();
+        assert!((close.half(0.95) - scatter - 0.02).abs() < 1e-5, "{close:?}");
+        // More scatter includes the rounding.
+        let apart = [0.28, 0.3, 0.32];
+        assert_eq!(Log::new(&rounded(&apart, 0.02)), Log::new(&numbers(&apart)));
+        let pairs = Log::paired(&rounded(&[0.1, 0.5, 0.9], 0.02), &numbers(&[0.0, 0.4, 0.8]));
+        assert!((pairs.unwrap().half(0.95) - 0.02).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_least_error_shrinks_with_the_repeats() {
+        let of = |count: usize| {
+            let one = RepeatLog { least_error: 0.02, ..RepeatLog::exact(1, 0.0) };
+            Log::new(&vec![one; count]).unwrap()
+        };
+        assert!((of(3).half(0.95) - 4.3027 * 0.02 / 3.0_f64.sqrt()).abs() < 1e-5);
+        assert!(of(9).half(0.95) < 0.02 && !of(2).is_enough());
     }
 }

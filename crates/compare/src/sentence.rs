@@ -186,6 +186,7 @@ fn undecided(document: &RunComparison, trial: &TrialComparison) -> Option<String
 fn name(one: &MeasureComparison) -> String {
     let of = match one.of.as_str() {
         "share" => "the share of ",
+        "in_place" => "the part of ",
         _ => "",
     };
     let owner = match (&one.group, one.of.as_str()) {
@@ -193,7 +194,8 @@ fn name(one: &MeasureComparison) -> String {
         (None, "number") => String::new(),
         (None, _) => " of all groups".to_owned(),
     };
-    format!("{of}`{}`{owner}", one.measure)
+    let place = if one.of == "in_place" { " in place" } else { "" };
+    format!("{of}`{}`{owner}{place}", one.measure)
 }
 
 /// `io.bytes of all groups is 1.002 times as large in B (0.991 to 1.013)`.

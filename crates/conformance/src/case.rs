@@ -1,10 +1,8 @@
 //! A single documented kernel behaviour.
 
-use assay_kernel::Error;
-
 use crate::fixture::Fixture;
 use crate::need::Need;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 /// A promise of the kernel's documentation and the function that tests it.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +18,48 @@ pub struct Case {
     /// Host requirements. The first need that names a controller or a hierarchy decides the
     /// hierarchy whose groups [`Fixture::write`] and similar methods use.
     pub needs: &'static [Need],
-    /// Creates groups, starts probes and observes the effect. An error means that the case could
-    /// not be carried out and becomes `void`, never a broken promise.
-    pub run: fn(&mut Fixture) -> Result<Outcome, Error>,
+    /// Creates groups, starts probes and observes the effect.
+    pub run: Run,
+}
+
+/// The function of a case. An error of the kernel means that the case could not be carried out and
+/// becomes `void`, never a broken promise.
+pub(crate) type Run = fn(&mut Fixture) -> Result<Outcome, Stop>;
+
+/// What several cases have in common: the fields of [`Case`] with these names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Topic {
+    controller: &'static str,
+    documented: &'static str,
+    needs: &'static [Need],
+}
+
+impl Topic {
+    pub(crate) const fn new(
+        controller: &'static str,
+        documented: &'static str,
+        needs: &'static [Need],
+    ) -> Self {
+        Self { controller, documented, needs }
+    }
+
+    /// The same with these requirements instead.
+    pub(crate) const fn needing(self, needs: &'static [Need]) -> Self {
+        Self { needs, ..self }
+    }
+
+    /// The same with this document instead.
+    pub(crate) const fn documented_in(self, documented: &'static str) -> Self {
+        Self { documented, ..self }
+    }
+
+    pub(crate) const fn case(
+        self,
+        behaviour: &'static str,
+        promise: &'static str,
+        run: Run,
+    ) -> Case {
+        let Self { controller, documented, needs } = self;
+        Case { controller, behaviour, promise, documented, needs, run }
+    }
 }

@@ -11,9 +11,12 @@ use assay_kernel::{Error, Root, clock, signal};
 use rustix::io::Errno;
 
 use crate::errno_name::errno_of;
-use crate::outcome::{Outcome, Verdict};
+use crate::outcome::{Outcome, Stop, Verdict};
 use crate::running::Running;
 use crate::windows::Window;
+
+/// Most windows that [`Fixture::settle`] reads of the longest length.
+const MOST_WINDOWS: usize = 24;
 
 /// The groups of one case, one top group per hierarchy, and the operations on them. The empty name
 /// stands for the top group; group names are paths below it, `a/b`.
@@ -222,14 +225,14 @@ impl Fixture<'_> {
 
     /// Reads and judges windows of the first of these lengths in seconds, and continues with the
     /// next length while the result is undecided: the longer the window, the smaller the effect of
-    /// single time slices. At the last length up to three times as many windows are read.
+    /// single time slices. At the last length up to [`MOST_WINDOWS`] are read.
     pub fn settle(
         &self,
         count: usize,
         lengths: &[f64],
         mut counters: impl FnMut() -> Result<Vec<u64>, Error>,
         judge: impl Fn(&[Window]) -> Outcome,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<Outcome, Stop> {
         let mut outcome = Outcome::void("no window was read");
         let mut windows = Vec::new();
         for seconds in lengths {
@@ -240,7 +243,7 @@ impl Fixture<'_> {
             }
         }
         let last = lengths.last().copied().unwrap_or_default();
-        while outcome.verdict == Verdict::Undecided && windows.len() < 3 * count {
+        while outcome.verdict == Verdict::Undecided && windows.len() < MOST_WINDOWS {
             windows.extend(self.windows(count, last, &mut counters)?);
             outcome = judge(&windows);
         }

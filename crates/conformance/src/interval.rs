@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use assay_stats::student::t_quantile;
 
 use crate::outcome::Verdict;
 
@@ -33,9 +33,7 @@ impl Interval {
             return Self { low: f64::NEG_INFINITY, mean, high: f64::INFINITY };
         }
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        let quantile = StudentsT::new(0.0, 1.0, count - 1.0)
-            .map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + CONFIDENCE / 2.0));
-        let half = quantile * (variance / count).sqrt();
+        let half = t_quantile(CONFIDENCE, count - 1.0) * (variance / count).sqrt();
         Self { low: mean - half, mean, high: mean + half }
     }
 
@@ -71,6 +69,27 @@ impl Interval {
             Verdict::Undecided
         }
     }
+}
+
+/// For each weight the share that it deserves, and the observed share relative to that; and whether
+/// all of them are 1 within `margin`. `shares` has one list per window.
+pub(crate) fn against_weights(
+    shares: &[Vec<f64>],
+    weights: &[f64],
+    margin: f64,
+    estimate: fn(&[f64]) -> Interval,
+) -> (Verdict, Vec<(f64, Interval)>) {
+    let sum: f64 = weights.iter().sum();
+    let ratio = |(index, weight): (usize, &f64)| {
+        let expected = weight / sum;
+        let parts: Vec<f64> = shares.iter().map(|window| window[index] / expected).collect();
+        (expected, estimate(&parts))
+    };
+    let ratios: Vec<(f64, Interval)> = weights.iter().enumerate().map(ratio).collect();
+    let verdicts: Vec<Verdict> =
+        ratios.iter().map(|(_, ratio)| ratio.verdict_within(1.0 - margin, 1.0 + margin)).collect();
+    let any = [Verdict::Broken, Verdict::Undecided].into_iter().find(|one| verdicts.contains(one));
+    (any.unwrap_or(Verdict::Kept), ratios)
 }
 
 /// How many of `count` windows may be cut off at each end: the largest k for which the probability

@@ -30,6 +30,6 @@ pub use errno_name::{errno_of, errno_text};
 pub use fixture::Fixture;
 pub use merge::merge;
 pub use need::Need;
-pub use outcome::{Outcome, Verdict};
+pub use outcome::{Outcome, Stop, Verdict};
 pub use run::{Finished, Request, run};
 pub use table::{list, table};

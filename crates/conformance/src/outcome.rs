@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use assay_kernel::Error;
 use serde::{Deserialize, Serialize};
 
 /// Whether the kernel behaved as documented.
@@ -74,6 +75,21 @@ impl Outcome {
         Self::new(Verdict::NotAvailable, reason)
     }
 
+    /// `kept`, `broken` or `undecided` as an interval says, with the reasons for the last two.
+    #[must_use]
+    pub(crate) fn decided(
+        verdict: Verdict,
+        evidence: String,
+        broken: &str,
+        undecided: &str,
+    ) -> Self {
+        match verdict {
+            Verdict::Kept => Self::kept(evidence),
+            Verdict::Broken => Self::broken(broken).with(evidence),
+            _ => Self::undecided(undecided).with(evidence),
+        }
+    }
+
     /// `kept` with `evidence` if `condition` holds, else `broken` with the same text.
     #[must_use]
     pub fn holds(condition: bool, evidence: impl Into<String>) -> Self {
@@ -103,6 +119,27 @@ impl Outcome {
 
     fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
         Self { verdict, reason: reason.into(), evidence: Vec::new() }
+    }
+}
+
+/// Why a case ends without an outcome.
+#[derive(Debug)]
+pub enum Stop {
+    /// This host lacks what the case needs, which shows only while it runs: what, and why.
+    NotAvailable(String),
+    /// It could not be carried out.
+    Failed(Error),
+}
+
+impl Stop {
+    pub(crate) fn not_available(reason: impl Into<String>) -> Self {
+        Self::NotAvailable(reason.into())
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
     }
 }
 

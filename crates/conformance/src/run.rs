@@ -14,7 +14,7 @@ use crate::case::Case;
 use crate::document::{CaseRecord, Document, SCHEMA};
 use crate::fixture::Fixture;
 use crate::need::{Need, hierarchies, to_mount};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 use crate::watchdog::Watchdog;
 
 /// Time limit of a case, after which its processes are killed.
@@ -149,7 +149,8 @@ fn attempt(request: &Request, root: &Root, ledger: &mut Ledger, case: &Case) -> 
             Outcome::void(format!("the case hung for {limit:?}; its processes were killed"))
         }
         (false, Ok(outcome)) => outcome,
-        (false, Err(error)) => failed(&request.facts, &error),
+        (false, Err(Stop::NotAvailable(why))) => Outcome::not_available(why),
+        (false, Err(Stop::Failed(error))) => failed(&request.facts, &error),
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use assay_kernel::process::{Membership, send};
 use assay_kernel::{Error, clock};
+use rustix::io::Errno;
 use rustix::process::Signal;
 
 /// A process started by a case. It is killed on drop.
@@ -61,6 +62,13 @@ impl Running {
             .read_line(&mut line)
             .map_err(|cause| Error::new("read", Path::new(&self.name), &cause))?;
         Ok((read > 0).then(|| line.trim_end().to_owned()))
+    }
+
+    /// The kernel's error in a next line `refused ERRNO`; `None` for any other line.
+    pub fn refusal(&mut self) -> Result<Option<Errno>, Error> {
+        let line = self.line()?.unwrap_or_default();
+        let number = line.strip_prefix("refused ").and_then(|text| text.parse().ok());
+        Ok(number.map(Errno::from_raw_os_error))
     }
 
     /// Sends a line. If the probe has ended, the line is dropped without an error.

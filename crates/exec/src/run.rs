@@ -25,7 +25,7 @@ use crate::settings::{self, Reading};
 use crate::supervise::{Supervised, supervise};
 use crate::usage::{self, OutsideCounters, ResourceUsage};
 
-/// Why the command was not run. The host has been restored.
+/// Why the command was not run, or not to its end. The host has been restored where nothing else is said.
 #[derive(Debug)]
 pub enum Failure {
     /// Settings that are wrong, or that this host does not support.
@@ -36,6 +36,8 @@ pub enum Failure {
     Host(Error),
     /// A signal arrived before the command was started.
     Interrupted(Signal),
+    /// One of the above, or the command could not be waited for, and these changes were not restored.
+    NotRestored(Box<Failure>, Vec<Error>),
 }
 
 /// The result of a command that was run.
@@ -74,11 +76,16 @@ pub fn exec(
     let mut ledger = Ledger::begin(&request.state_dir, &request.run_id)?;
     let job = Job { request, facts, root: &root, prepared: &prepared, program: &program };
     let result = job.run(&mut ledger, notify);
-    let not_restored = ledger.restore(&root);
-    ledger.finish()?;
-    let mut report = result?;
-    report.restored = not_restored.is_empty();
-    Ok(Outcome { report, not_restored })
+    let mut not_restored = ledger.restore(&root);
+    not_restored.extend(ledger.finish().err());
+    match result {
+        Ok(report) => {
+            let report = Report { restored: not_restored.is_empty(), ..report };
+            Ok(Outcome { report, not_restored })
+        }
+        Err(failure) if not_restored.is_empty() => Err(failure),
+        Err(failure) => Err(Failure::NotRestored(Box::new(failure), not_restored)),
+    }
 }
 
 /// Refuses mistakes always, and host limitations only without `--keep-going`.

@@ -4,7 +4,9 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use assay_cgroup::Tree;
-use assay_kernel::child::ExitWatch;
+use assay_host::ledger::{describe_survivor, is_frozen};
+use assay_kernel::blocked::HangWatch;
+use assay_kernel::child::{ExitWatch, ends_within};
 use assay_kernel::{Error, Root, process, signal_forwarding};
 use rustix::process::Signal;
 
@@ -36,23 +38,53 @@ pub(crate) fn supervise(
 ) -> Result<Supervised, Error> {
     let end = ExitWatch::new(child);
     let limit = if peaks.any() { PERIOD } else { PERIOD * 4 };
+    let (mut termination, mut watch) = (None, HangWatch::default());
     let status = loop {
+        let received = signal_forwarding::take();
+        if received.termination().is_some() {
+            termination.get_or_insert_with(Instant::now);
+        }
         // Signals from the terminal have reached the command too: it shares the process group.
-        for signal in signal_forwarding::take().sent {
+        for signal in received.sent {
             // The command has not been reaped, so its process id is still valid.
             let _ = process::send(child.id(), signal);
         }
         peaks.sample(counters);
-        let ended = child.try_wait().map_err(|cause| {
-            Error::new("wait for", &std::path::PathBuf::from("the command"), &cause)
-        })?;
+        let ended =
+            child.try_wait().map_err(|cause| Error::new("wait for", COMMAND.as_ref(), &cause))?;
         if let Some(status) = ended {
             break status;
+        }
+        if let Some(since) = termination
+            && cannot_end(counters.root, child.id(), since, &mut watch)
+        {
+            return Err(given_up(counters.root, child));
         }
         end.wait(limit);
     };
     let left = handle_leftovers(counters, peaks, leftover, notify);
     Ok(Supervised { status, left })
+}
+
+/// Name of the command in errors.
+const COMMAND: &str = "the command";
+
+/// Whether a command that was told to end cannot: it is frozen by someone else, or hangs in the kernel, where
+/// no signal reaches it. A command that goes on regardless is waited for, as a shell would.
+fn cannot_end(root: &Root, pid: u32, since: Instant, watch: &mut HangWatch) -> bool {
+    const FROZEN: Duration = Duration::from_secs(2);
+    const HANGING: Duration = Duration::from_secs(15);
+    watch.all_hang(root, &[pid], HANGING) || since.elapsed() > FROZEN && is_frozen(root, pid)
+}
+
+/// The error of such a command, which is killed as far as that is possible.
+fn given_up(root: &Root, child: &mut Child) -> Error {
+    let _ = child.kill();
+    let why = match ends_within(child, GRACE) {
+        true => "it was killed".to_owned(),
+        false => format!("it survived SIGKILL: {}", describe_survivor(root, child.id())),
+    };
+    Error::unexpected("end", COMMAND.as_ref(), why)
 }
 
 /// Waits for or kills processes that outlive the command.

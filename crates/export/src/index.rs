@@ -1,5 +1,6 @@
 //! Maintains `runs/index.html`, the list of all runs.
 
+use std::collections::HashMap;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -32,7 +33,12 @@ enum Page {
 ///
 /// Only a list of our own is believed and replaced; any other page is an error.
 pub fn update_index(folder: &Path) -> Result<usize, Error> {
-    update(&RunsDir::lock(folder)?, folder)
+    let runs_dir = RunsDir::lock(folder)?;
+    match read_page(runs_dir.dir())? {
+        Page::Missing => write(&runs_dir, Vec::new()),
+        Page::Own(known) => write(&runs_dir, known),
+        Page::Foreign(why) => Err(left_alone(folder, &why)),
+    }
 }
 
 /// Updates the list in the folder that holds a run. Nobody has asked for it, so this happens only
@@ -40,13 +46,18 @@ pub fn update_index(folder: &Path) -> Result<usize, Error> {
 /// any other folder, such as /tmp, gets none.
 pub fn update_own_index(folder: &Dir) -> Result<(), Error> {
     let is_runs = folder.path().file_name().is_some_and(|name| name == "runs");
-    match read_page(folder)? {
-        Page::Missing | Page::Foreign(_) if !is_runs => return Ok(()),
-        Page::Foreign(why) => return Err(left_alone(folder.path(), &why)),
-        Page::Missing | Page::Own(_) => {}
+    if !is_runs && !folder.has_file(PAGE) {
+        return Ok(());
     }
-    let runs_dir = RunsDir::from_dir(checked(folder)?)?;
-    update(&runs_dir, folder.path()).map(|_| ())
+    // Only where it is certain to be ours is the lock taken; the page is read under it.
+    let locked = checked(folder).and_then(|dir| Ok(RunsDir::from_dir(dir)?));
+    let page = read_page(locked.as_ref().map_or(folder, RunsDir::dir))?;
+    match page {
+        Page::Missing | Page::Foreign(_) if !is_runs => Ok(()),
+        Page::Foreign(why) => Err(left_alone(folder.path(), &why)),
+        Page::Missing => write(&locked?, Vec::new()).map(drop),
+        Page::Own(known) => write(&locked?, known).map(drop),
+    }
 }
 
 /// The same folder, if nobody but root, this user and the caller of sudo can change what is in it.
@@ -88,19 +99,15 @@ fn left_alone(folder: &Path, why: &str) -> Error {
     ))
 }
 
-/// Writes the list of a locked folder. `folder` is its path for messages.
-fn update(runs_dir: &RunsDir, folder: &Path) -> Result<usize, Error> {
-    // Read under the lock: another page may have appeared before.
-    let known = match read_page(runs_dir.dir())? {
-        Page::Missing => Vec::new(),
-        Page::Own(known) => known,
-        Page::Foreign(why) => return Err(left_alone(folder, &why)),
-    };
+/// Writes the list of a locked folder. `known` are the entries of the page as it is.
+fn write(runs_dir: &RunsDir, known: Vec<IndexEntry>) -> Result<usize, Error> {
+    let mut known: HashMap<String, IndexEntry> =
+        known.into_iter().map(|entry| (entry.link.clone(), entry)).collect();
     let mut entries = Vec::new();
     for name in runs_dir.runs()? {
         let (link, stamp) = (link(&name), runs_dir.stamp(&name));
-        let same = known.iter().find(|entry| entry.link == link && entry.stamp == stamp);
-        entries.push(same.cloned().unwrap_or_else(|| IndexEntry {
+        let same = known.remove(&link).filter(|entry| entry.stamp == stamp);
+        entries.push(same.unwrap_or_else(|| IndexEntry {
             name: name.to_string_lossy().into_owned(),
             link,
             stamp,

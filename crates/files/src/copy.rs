@@ -8,12 +8,12 @@ use crate::dir::Dir;
 use crate::error::Error;
 
 /// Maximum nesting depth of copied folders. No program of ours nests deeper.
-const MAX_DEPTH: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 
 /// Bytes copied between two checks of the stop callback.
 const CHUNK: usize = 1 << 20;
 
-/// Upper limit of a copy.
+/// Upper limit of a copy, or of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// Total apparent size of all files: a sparse file counts with its holes.
@@ -115,16 +115,15 @@ impl Copying<'_> {
         let names = folder.names()?;
         let count = names.len() as u64;
         self.remaining.names = self.remaining.names.checked_sub(count).ok_or_else(|| {
-            too_much(folder.path(), &format!("more than {} names", self.whole.names))
+            too_much("copy", folder.path(), &format!("more than {} names", self.whole.names))
         })?;
         Ok(names)
     }
 
     fn charge(&mut self, bytes: u64, whole: &Path) -> Result<(), Error> {
-        self.remaining.bytes =
-            self.remaining.bytes.checked_sub(bytes).ok_or_else(|| {
-                too_much(whole, &format!("more than {} MiB", self.whole.bytes >> 20))
-            })?;
+        self.remaining.bytes = self.remaining.bytes.checked_sub(bytes).ok_or_else(|| {
+            too_much("copy", whole, &format!("more than {} MiB", self.whole.bytes >> 20))
+        })?;
         Ok(())
     }
 
@@ -136,7 +135,7 @@ impl Copying<'_> {
     }
 }
 
-fn too_much(at: &Path, what: &str) -> Error {
-    let why = format!("the files to copy then hold {what}, which is the limit");
-    Error::refused("copy", at, why).with_hint("find out what created this much")
+pub(crate) fn too_much(verb: &'static str, at: &Path, what: &str) -> Error {
+    let why = format!("the files up to this one hold {what}, which is the limit");
+    Error::refused(verb, at, why).with_hint("find out what created this much")
 }

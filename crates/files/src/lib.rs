@@ -17,6 +17,7 @@ mod read;
 mod resolve;
 mod search;
 mod tree;
+mod usage;
 
 pub use copy::Budget;
 pub use dir::Dir;

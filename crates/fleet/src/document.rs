@@ -48,7 +48,7 @@ pub struct Fleet {
     /// Promises over trials that no single host ran, if trials are divided over hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torn: Option<Vec<SplitPromise>>,
-    /// Jobs, the latest last.
+    /// Jobs, the latest last: one per task. Older fleets have arrays of many tasks.
     pub submissions: Vec<Submission>,
 }
 
@@ -89,12 +89,12 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// A submitted job array.
+/// A submitted job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submission {
-    /// Slurm's job id of the array.
+    /// Slurm's job id.
     pub job: u64,
-    /// Its tasks, as indices into [`Fleet::tasks`].
+    /// Its task, as an index into [`Fleet::tasks`].
     pub tasks: Vec<usize>,
     /// Submission time, RFC 3339, UTC.
     pub at: String,
@@ -109,10 +109,40 @@ impl Fleet {
         self.jobs_of(task).next()
     }
 
+    /// All jobs of all tasks.
+    pub(crate) fn jobs(&self) -> Vec<u64> {
+        self.submissions.iter().map(|submission| submission.job).collect()
+    }
+
+    /// The number of times that tasks were submitted: each has a script of its own.
+    pub(crate) fn rounds(&self) -> usize {
+        self.submissions.iter().map(|one| one.script.as_str()).collect::<BTreeSet<_>>().len()
+    }
+
     /// All jobs of a task, the latest first.
-    pub fn jobs_of(&self, task: usize) -> impl Iterator<Item = u64> {
+    fn jobs_of(&self, task: usize) -> impl Iterator<Item = u64> {
         let with = move |submission: &&Submission| submission.tasks.contains(&task);
         self.submissions.iter().rev().filter(with).map(|submission| submission.job)
+    }
+
+    /// The same for each task.
+    pub(crate) fn jobs_by_task(&self) -> Vec<Vec<u64>> {
+        let mut jobs: Vec<Vec<u64>> = vec![Vec::new(); self.tasks.len()];
+        for submission in self.submissions.iter().rev() {
+            for task in &submission.tasks {
+                let Some(of_task) = jobs.get_mut(*task) else { continue };
+                if of_task.last() != Some(&submission.job) {
+                    of_task.push(submission.job);
+                }
+            }
+        }
+        jobs
+    }
+
+    /// Whether its times are beyond any use: their sums are added to a clock.
+    pub(crate) const fn exceeds_a_year(&self) -> bool {
+        const MINUTES: u64 = 366 * 24 * 60;
+        self.time_limit_min > MINUTES || self.signal_ahead_s > 60 * MINUTES
     }
 
     /// A job that is listed twice: the verdicts of its runs would count as often.
@@ -190,5 +220,10 @@ mod tests {
         let submissions = vec![submission(5, &[0, 1]), submission(9, &[1])];
         let fleet = Fleet { submissions, ..Fleet::default() };
         assert_eq!((fleet.job_of(0), fleet.job_of(1), fleet.job_of(2)), (Some(5), Some(9), None));
+        let (node, host_name) = ("n".to_owned(), "n".to_owned());
+        let tasks = vec![Task { node, host_name, seed: 1, slice: None }; 2];
+        let submissions = vec![submission(5, &[0, 1, 1]), submission(9, &[1, 7])];
+        let fleet = Fleet { tasks, submissions, ..Fleet::default() };
+        assert_eq!(fleet.jobs_by_task(), [vec![5], vec![9, 5]]);
     }
 }

@@ -11,7 +11,7 @@
 //!   fleet-verdict.json, report.html, samples/SOURCE.parquet    once collected
 //! ```
 
-use std::fs;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,6 +32,9 @@ pub struct FleetFolder {
 
 /// Size limit of documents and of a task's output, in bytes.
 pub(crate) const MOST_DOCUMENT: u64 = 64 << 20;
+
+/// Size limit of a task's own record, in bytes: those of all tasks are in memory at once.
+const MOST_RECORD: u64 = 1 << 20;
 
 /// Signs shown of a task's last line.
 const SHOWN: usize = 300;
@@ -72,24 +75,22 @@ impl FleetFolder {
 
     /// Opens a fleet folder.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        if !path.join(FLEET).is_file() {
-            return Err(Error::file("open", path, &"it holds no fleet.json")
-                .hint("name the folder that `assay fleet run` printed"));
+        // Everything after this uses the directory that was opened.
+        let dir = Dir::open(path).map_err(|_| no_fleet(path))?;
+        Self::over(dir, path)
+    }
+
+    fn over(dir: Dir, named: &Path) -> Result<Self, Error> {
+        match dir.has_file(FLEET) {
+            true => Ok(Self { path: dir.current_path()?, dir: Arc::new(dir) }),
+            false => Err(no_fleet(named)),
         }
-        let whole = fs::canonicalize(path);
-        let path = whole.map_err(|cause| Error::file("open", path, &cause))?;
-        Ok(Self { dir: Arc::new(Dir::open(&path)?), path })
     }
 
     /// Opens a fleet folder to run its contents. A folder that other users may write to is refused
     /// unless they are trusted.
     pub fn open_trusted(path: &Path, trust: Trust) -> Result<Self, Error> {
-        let dir = check(path, Caller::from_sudo(), trust)?.open()?;
-        match dir.has_file(FLEET) {
-            true => Ok(Self { path: dir.path().to_owned(), dir: Arc::new(dir) }),
-            // The error explains what is wrong.
-            false => Self::open(path),
-        }
+        Self::over(check(path, Caller::from_sudo(), trust)?.open()?, path)
     }
 
     /// The directory handle through which all files in it are created.
@@ -133,8 +134,8 @@ impl FleetFolder {
         self.write_text(name, &format!("{text}\n"))
     }
 
-    fn read_json<T: DeserializeOwned>(&self, name: &Path) -> Result<T, Error> {
-        let text = self.dir.text(name, MOST_DOCUMENT)?;
+    fn read_json<T: DeserializeOwned>(&self, name: &Path, limit: u64) -> Result<T, Error> {
+        let text = self.dir.text(name, limit)?;
         parse_json(&text).map_err(|cause| Error::file("read", &self.file(name), &cause))
     }
 
@@ -145,7 +146,7 @@ impl FleetFolder {
 
     /// Reads `fleet.json`. Newer formats are refused.
     pub fn read_fleet(&self) -> Result<Fleet, Error> {
-        let value: serde_json::Value = self.read_json(Path::new(FLEET))?;
+        let value: serde_json::Value = self.read_json(Path::new(FLEET), MOST_DOCUMENT)?;
         let schema = value.get("schema").and_then(serde_json::Value::as_u64);
         if schema != Some(u64::from(SCHEMA)) {
             let written =
@@ -155,29 +156,40 @@ impl FleetFolder {
         }
         let fleet: Fleet = serde_json::from_value(value)
             .map_err(|cause| Error::file("read", &self.file(FLEET), &cause))?;
+        let wrong = |why: &str| Err(Error::file("read", &self.file(FLEET), &why));
+        if fleet.exceeds_a_year() {
+            return wrong("its time limit is longer than a year");
+        }
         match fleet.repeated_job() {
             None => Ok(fleet),
-            Some(job) => {
-                let why = format!("it lists the job {job} twice");
-                Err(Error::file("read", &self.file(FLEET), &why))
-            }
+            Some(job) => wrong(&format!("it lists the job {job} twice")),
         }
     }
 
     /// Reads a task's own record; `None` before its start, or if the file is incomplete.
     #[must_use]
     pub fn read_task(&self, task: usize, job: u64) -> Option<TaskRecord> {
-        self.read_json(&Self::task_folder(task, job).join("task.json")).ok()
+        self.read_json(&Self::task_folder(task, job).join("task.json"), MOST_RECORD).ok()
     }
 
     /// The last line of a task's output, if any.
     #[must_use]
     pub fn last_line(&self, task: usize, job: u64) -> Option<String> {
-        let text = self.dir.bytes(format!("log/{job}_{task}.txt"), MOST_DOCUMENT).ok()?;
+        let text = self.dir.bytes(log_name(job, task), MOST_DOCUMENT).ok()?;
         let text = String::from_utf8_lossy(&text).into_owned();
         let last = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
         Some(last.chars().take(SHOWN).collect())
     }
+}
+
+fn no_fleet(path: &Path) -> Error {
+    Error::file("open", path, &"it holds no fleet.json")
+        .hint("name the folder that `assay fleet run` printed")
+}
+
+/// The file of a task's output, relative to the fleet's folder.
+pub(crate) fn log_name(job: impl fmt::Display, task: usize) -> String {
+    format!("log/{job}_{task}.txt")
 }
 
 #[cfg(test)]
@@ -218,6 +230,41 @@ mod tests {
         folder.write_fleet(&Fleet { schema: SCHEMA, submissions, ..Fleet::default() }).unwrap();
         let error = folder.read_fleet().unwrap_err();
         assert!(error.what.contains("job 17"), "{error}");
+    }
+
+    /// Sums of these would be beyond any clock.
+    #[test]
+    fn time_limits_beyond_a_year_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = FleetFolder::create(place.path(), Trust::Checked).unwrap();
+        let usual = Fleet { schema: SCHEMA, ..Fleet::default() };
+        folder.write_fleet(&usual).unwrap();
+        folder.read_fleet().unwrap();
+        for odd in [
+            Fleet { time_limit_min: u64::MAX, ..usual.clone() },
+            Fleet { signal_ahead_s: u64::MAX, ..usual },
+        ] {
+            folder.write_fleet(&odd).unwrap();
+            let error = folder.read_fleet().unwrap_err();
+            assert!(error.what.contains("longer than a year"), "{error}");
+        }
+    }
+
+    /// A thousand of them are in memory at once.
+    #[test]
+    fn an_oversized_task_record_is_ignored() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = FleetFolder::create(place.path(), Trust::Checked).unwrap();
+        let at = FleetFolder::task_folder(0, 17);
+        folder.make_dir(&at).unwrap();
+        let record = |why: &str| {
+            let text = include_str!("../../fuzz/corpus/task/ended.json");
+            let text = text.replace("a promise is broken", why);
+            folder.write_text(&at.join("task.json"), &text).unwrap();
+            folder.read_task(0, 17)
+        };
+        assert!(record("short").is_some());
+        assert_eq!(record(&"x".repeat(2 << 20)), None);
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! Runs one study on many hosts through Slurm and merges the runs into one report.
 //!
-//! Slurm alone decides when a task runs: this crate writes a job script, submits it as one array,
-//! assigns each task its node, and then reads the results. Tasks report in files of a shared
-//! folder; if a task stops reporting (its node died), Slurm's state is used.
+//! Slurm alone decides when a task runs: this crate writes a job script, submits it once for each node,
+//! and then reads the results. Tasks report in files of a shared folder; if a task stops reporting (its node died), Slurm's state is used.
 //!
 //! ```text
-//! fleet.json, job.sh -> sbatch --array -> `assay fleet task` on each host -> tasks/NN/job-J/
+//! fleet.json, job.sh -> sbatch --nodelist -> `assay fleet task` on each host -> tasks/NN/job-J/
 //!                                              |-> host lock, restore, run      |
 //!                       one report  <-  FleetMerge  <-  collect  <--------------+
 //! ```
@@ -21,12 +20,14 @@ mod host_lock;
 mod limit;
 mod merge;
 mod program;
+mod run_errors;
 mod script;
 mod slurm;
 mod spread;
 mod state;
 mod submit;
 mod task;
+mod task_runs;
 mod traits;
 mod watch;
 

@@ -29,13 +29,14 @@ const AROUND: Duration = Duration::from_secs(120);
 pub fn limit(windows: Duration, repeats: usize, tasks_per_host: usize) -> Limit {
     let repeats = u32::try_from(repeats).unwrap_or(u32::MAX);
     let tasks_per_host = u32::try_from(tasks_per_host.max(1)).unwrap_or(u32::MAX);
-    let run = windows + windows / 4 + SET_UP.saturating_mul(repeats) + AROUND;
+    let set_up = SET_UP.saturating_mul(repeats).saturating_add(AROUND);
+    let run = windows.saturating_add(windows / 4).saturating_add(set_up);
     with_margins(run.saturating_mul(tasks_per_host))
 }
 
 /// The limit for a task of this total duration.
 fn with_margins(run: Duration) -> Limit {
-    let whole = run + SIGNAL_AHEAD + Duration::from_secs(60);
+    let whole = run.saturating_add(SIGNAL_AHEAD + Duration::from_secs(60));
     Limit { minutes: whole.as_secs().div_ceil(60), signal_ahead_s: SIGNAL_AHEAD.as_secs() }
 }
 
@@ -60,5 +61,6 @@ mod tests {
         let shared = limit(Duration::from_secs(20), 1, 4);
         assert_eq!(shared.minutes, (4_u64 * (25 + 60 + 120) + 180).div_ceil(60));
         assert_eq!(Limit::for_run(Duration::from_secs(600)).minutes, 13);
+        assert_eq!(Limit::for_run(Duration::MAX), limit(Duration::MAX, usize::MAX, usize::MAX));
     }
 }

@@ -20,8 +20,16 @@ use crate::folder::FleetFolder;
 pub(crate) struct Program {
     /// Its path on the hosts.
     pub(crate) path: String,
-    /// The files copied, the program first, each with its SHA-256; none if only the hosts have it.
-    pub(crate) files: Vec<(&'static str, String)>,
+    /// The files copied, the program first; none if only the hosts have it.
+    pub(crate) files: Vec<Copied>,
+}
+
+/// A file as it was submitted.
+pub(crate) struct Copied {
+    pub(crate) name: &'static str,
+    pub(crate) bytes: u64,
+    /// Its SHA-256.
+    pub(crate) hash: String,
 }
 
 /// The name of the copy.
@@ -47,10 +55,10 @@ impl Program {
         // Left by a submission that Slurm refused.
         folder.dir().remove_tree(&name)?;
         let dir = folder.dir().make_new_dir(&name)?;
-        let mut files = vec![(NAME, copy(file, program, &dir, NAME)?)];
+        let mut files = vec![copy(file, program, &dir, NAME)?];
         let generators = program.with_file_name(GENERATORS);
         if let Some(file) = open(&generators)? {
-            files.push((GENERATORS, copy(file, &generators, &dir, GENERATORS)?));
+            files.push(copy(file, &generators, &dir, GENERATORS)?);
         }
         let path = folder.file(name).join(NAME).display().to_string();
         Ok(Self { path, files })
@@ -82,12 +90,12 @@ fn open(path: &Path) -> Result<Option<File>, Error> {
     }
 }
 
-/// Copies a program and returns the hash of what was written.
-fn copy(mut file: File, path: &Path, to: &Dir, name: &str) -> Result<String, Error> {
+/// Copies a program and describes what was written.
+fn copy(mut file: File, path: &Path, to: &Dir, name: &'static str) -> Result<Copied, Error> {
     let target = to.path().join(name);
     let failed = |cause: &std::io::Error| Error::file("write", &target, cause);
     let mut copy = to.create(name)?;
-    let mut hash = Sha256::new();
+    let (mut hash, mut bytes) = (Sha256::new(), 0);
     let mut buffer = vec![0; 1 << 16];
     loop {
         let count = file.read(&mut buffer).map_err(|cause| Error::file("read", path, &cause))?;
@@ -95,12 +103,13 @@ fn copy(mut file: File, path: &Path, to: &Dir, name: &str) -> Result<String, Err
             break;
         }
         hash.update(&buffer[..count]);
+        bytes += count as u64;
         copy.write_all(&buffer[..count]).map_err(|cause| failed(&cause))?;
     }
     copy.set_permissions(Permissions::from_mode(0o755)).map_err(|cause| failed(&cause))?;
     // Other hosts start it.
     copy.sync_all().map_err(|cause| failed(&cause))?;
-    Ok(hex(&hash.finalize()))
+    Ok(Copied { name, bytes, hash: hex(&hash.finalize()) })
 }
 
 #[cfg(test)]

@@ -16,19 +16,25 @@ pub(crate) struct Code {
 }
 
 /// The part of the script that copies the program into a private folder of the host, in which no other host can
-/// write, and compares the copies: whatever changes afterwards, they are what starts.
+/// write, and compares the copies: whatever changes afterwards, they are what starts. No more is read than was
+/// submitted, and nothing that might never end.
 fn compared(program: &Program) -> String {
-    let Some((first, _)) = program.files.first() else { return String::new() };
-    let names: Vec<&str> = program.files.iter().map(|(name, _)| *name).collect();
-    let sums: Vec<String> =
-        program.files.iter().map(|(name, hash)| format!("{hash} {name}")).collect();
+    let Some(first) = program.files.first() else { return String::new() };
+    let files = || program.files.iter();
+    let sizes: Vec<String> = files().map(|file| format!("{}:{}", file.name, file.bytes)).collect();
+    let sums: Vec<String> = files().map(|file| format!("{} {}", file.hash, file.name)).collect();
     format!(
         "own=$(mktemp -d \"${{TMPDIR:-/tmp}}/{OWN_FOLDER}XXXXXXXXXX\") || exit 4\n\
          # Until the program takes the place of this shell, which removes it at its end.\n\
          trap 'rm -rf \"$own\"' EXIT\n\
          trap 'exit 130' HUP INT TERM\n\
-         for name in {names}; do\n    \
-             cp \"${{program%/*}}/$name\" \"$own/$name\" || exit 4\n\
+         for file in {sizes}; do\n    \
+             from=${{program%/*}}/${{file%:*}}\n    \
+             if [ ! -f \"$from\" ]; then\n        \
+                 echo \"$from is not a regular file\" >&2\n        \
+                 exit 4\n    \
+             fi\n    \
+             head -c \"${{file#*:}}\" \"$from\" >\"$own/${{file%:*}}\" || exit 4\n\
          done\n\
          if ! (cd \"$own\" && printf '%s  %s\\n' {sums} | sha256sum --check --status); then\n    \
              echo \"$program on $(uname -n) is not the program that was submitted\" >&2\n    \
@@ -41,15 +47,14 @@ fn compared(program: &Program) -> String {
              echo \"no program can be started from $own on $(uname -n) (set TMPDIR)\" >&2\n    \
              exit 4\n\
          fi\n",
-        names = names.join(" "),
+        sizes = sizes.join(" "),
         sums = sums.join(" "),
+        first = first.name,
     )
 }
 
-/// The script for these tasks of a fleet.
-pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
-    let folder = &code.folder;
-    let array: Vec<String> = tasks.iter().map(usize::to_string).collect();
+/// The script of a fleet's jobs; its argument is the number of the task.
+pub(crate) fn script(fleet: &Fleet, code: &Code) -> String {
     let partition = fleet
         .partition
         .as_ref()
@@ -59,11 +64,11 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
     let trust = if fleet.trust_folder { " --trust-folder" } else { "" };
     format!(
         "#!/bin/sh\n\
-         # Written by `assay fleet run`: each task of this array runs the study {study} on one host.\n\
+         # Written by `assay fleet run`: runs the study {study} on one host. Submitted once for each host, with\n\
+         # --nodelist=NODE --output=FLEET/log/%j_TASK.txt, and the number of the task as its argument.\n\
          # `assay fleet task` waits until the host is free, restores changes of a killed run there,\n\
          # runs the study, and records the result in tasks/TASK/job-JOB/task.json.\n\
          #SBATCH --job-name=assay-{study}\n\
-         #SBATCH --array={array}\n\
          #SBATCH --nodes=1\n\
          #SBATCH --ntasks=1\n\
          # The whole host, with its memory: a shared host proves nothing.\n\
@@ -75,7 +80,6 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
          # `assay fleet resume` resubmits failed tasks, once they have been examined.\n\
          #SBATCH --no-requeue\n\
          {partition}\
-         #SBATCH --output=\"{folder}/log/%A_%a.txt\"\n\
          #SBATCH --open-mode=truncate\n\
          \n\
          program={program}\n\
@@ -85,15 +89,14 @@ pub(crate) fn script(fleet: &Fleet, code: &Code, tasks: &[usize]) -> String {
              exit 4\n\
          fi\n\
          {compared}\
-         exec \"$program\" fleet task \"$fleet\" \"$SLURM_ARRAY_TASK_ID\" --job \
-         \"$SLURM_ARRAY_JOB_ID\" --digest {digest}{trust}\n",
+         exec \"$program\" fleet task \"$fleet\" \"$1\" --job \"$SLURM_JOB_ID\" --digest \
+         {digest}{trust}\n",
         study = slurm_word(&fleet.study),
         digest = code.digest,
-        array = array.join(","),
         limit = fleet.time_limit_min,
         ahead = fleet.signal_ahead_s,
         program = shell_word(&code.program.path),
-        quoted = shell_word(folder),
+        quoted = shell_word(&code.folder),
     )
 }
 
@@ -125,14 +128,12 @@ mod tests {
 
     #[test]
     fn the_script_contains_all_slurm_options() {
-        let text = script(&fleet(), &code("/shared/a b"), &[0, 2]);
+        let text = script(&fleet(), &code("/shared/a b"));
         for line in [
-            "#SBATCH --array=0,2",
             "#SBATCH --exclusive",
             "#SBATCH --time=12",
             "#SBATCH --signal=B:TERM@120",
             "#SBATCH --partition=all",
-            "#SBATCH --output=\"/shared/a b/log/%A_%a.txt\"",
             "fleet='/shared/a b'",
         ] {
             assert!(text.lines().any(|text_line| text_line == line), "{line} in\n{text}");
@@ -147,10 +148,10 @@ mod tests {
         let study = "io\ntouch /owned\n#SBATCH --uid=0".to_owned();
         let partition = Some("all\n#SBATCH --uid=0".to_owned());
         let odd = Fleet { study, partition, ..fleet() };
-        let text = script(&odd, &code("/shared"), &[0]);
+        let text = script(&odd, &code("/shared"));
         assert!(!text.lines().any(|line| line.starts_with("#SBATCH --uid")), "{text}");
         let options = text.lines().filter(|line| line.starts_with("#SBATCH")).count();
-        let plain = script(&fleet(), &code("/shared"), &[0]);
+        let plain = script(&fleet(), &code("/shared"));
         let usual = plain.lines().filter(|line| line.starts_with("#SBATCH")).count();
         assert_eq!(options, usual);
         let named = text.lines().find(|line| line.starts_with("#SBATCH --job-name")).unwrap();
@@ -161,7 +162,7 @@ mod tests {
     fn the_shell_accepts_it_and_names_a_missing_program() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("job.sh");
-        std::fs::write(&path, script(&fleet(), &code("/shared"), &[0])).unwrap();
+        std::fs::write(&path, script(&fleet(), &code("/shared"))).unwrap();
         let output = std::process::Command::new("sh").arg(&path).output().unwrap();
         assert_eq!(output.status.code(), Some(4));
         let stderr = String::from_utf8(output.stderr).unwrap();
@@ -180,7 +181,7 @@ mod tests {
             &sum,
             &format!("export PATH={usual}; sha256sum \"$@\"; ended=$?; {change}; exit $ended"),
         );
-        let text = script(&fleet(), &Code { program, ..code("/shared") }, &[0]);
+        let text = script(&fleet(), &Code { program, ..code("/shared") });
         std::fs::write(place.path().join("job.sh"), text).unwrap();
         let mut command = std::process::Command::new("sh");
         command.arg(place.path().join("job.sh"));
@@ -192,6 +193,30 @@ mod tests {
     fn executable(path: &Path, text: &str) {
         std::fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Root of another host may have put anything there; `cp` would fill the disk of this one.
+    #[test]
+    fn no_more_than_the_program_is_copied() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = FleetFolder::create(&place.path().join("fleet"), Trust::Checked).unwrap();
+        let own = place.path().join("assay");
+        executable(&own, "echo as submitted");
+        let program = Program::copy(&own, &folder, 1).unwrap();
+        let copy = std::path::PathBuf::from(&program.path);
+        let path = place.path().join("job.sh");
+        std::fs::write(&path, script(&fleet(), &Code { program, ..code("/shared") })).unwrap();
+        std::fs::remove_file(&copy).unwrap();
+        executable(&copy, "echo another");
+        std::fs::File::options().append(true).open(&copy).unwrap().set_len(64 << 20).unwrap();
+        // Files of at most 32 MiB, in blocks of 512 bytes.
+        let limited = format!("ulimit -f 65536; exec sh {}", path.display());
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &limited]).env("TMPDIR", place.path());
+        let output = command.output().unwrap();
+        assert_eq!((output.status.code(), output.stdout), (Some(4), vec![]));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains("is not the program that was submitted"), "{stderr}");
     }
 
     /// The file of the program may be written to by its owner, and files in the program's folder renamed.
@@ -220,8 +245,7 @@ mod tests {
         assert!(folder.file("program-1/assay-load").is_file(), "its load generators come with it");
         let copy = program.path.clone();
         let path = place.path().join("job.sh");
-        std::fs::write(&path, script(&fleet(), &Code { program, ..code("/shared") }, &[0]))
-            .unwrap();
+        std::fs::write(&path, script(&fleet(), &Code { program, ..code("/shared") })).unwrap();
         for (changed, back) in [(format!("{copy}-load"), ""), (copy, "echo as submitted")] {
             executable(Path::new(&changed), "echo another");
             let output = std::process::Command::new("sh").arg(&path).output().unwrap();

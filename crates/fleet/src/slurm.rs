@@ -72,61 +72,72 @@ impl Slurm {
         Ok(listed.lines().map(|line| line.trim().to_owned()).collect())
     }
 
-    /// Submits a script as a held job, so that its tasks can be assigned to nodes.
-    pub fn submit_held(&self, script: &Path) -> Result<u64, Error> {
-        let path = script.display().to_string();
-        job_of_sbatch(&succeed("sbatch", &["--parsable", "--hold", &path])?)
+    /// Submits a script as a held job on this node, with the task's number as its argument and this file
+    /// for its output.
+    pub fn submit_held(
+        &self,
+        script: &Path,
+        node: &str,
+        task: usize,
+        log: &Path,
+    ) -> Result<u64, Error> {
+        let node = format!("--nodelist={node}");
+        let log = format!("--output={}", log.display());
+        let (path, task) = (script.display().to_string(), task.to_string());
+        job_of_sbatch(&succeed("sbatch", &["--parsable", "--hold", &node, &log, &path, &task])?)
     }
 
-    /// Assigns a held task of an array to a node.
-    pub fn pin(&self, job: u64, task: usize, node: &str) -> Result<(), Error> {
-        let (job, node) = (format!("JobId={job}_{task}"), format!("ReqNodeList={node}"));
-        succeed("scontrol", &["update", &job, &node]).map(|_| ())
+    /// Releases held jobs.
+    pub fn release(&self, jobs: &[u64]) -> Result<(), Error> {
+        jobs.chunks(AT_ONCE)
+            .try_for_each(|jobs| succeed("scontrol", &["release", &list(jobs)]).map(|_| ()))
     }
 
-    /// Releases a held job.
-    pub fn release(&self, job: u64) -> Result<(), Error> {
-        succeed("scontrol", &["release", &job.to_string()]).map(|_| ())
-    }
-
-    /// The tasks of a job, as long as Slurm remembers them (`MinJobAge` after their end, five
+    /// The tasks of jobs, as long as Slurm remembers them (`MinJobAge` after their end, five
     /// minutes by default). A forgotten job has none.
-    pub fn tasks(&self, job: u64) -> Result<Vec<SlurmTask>, Error> {
-        let job = job.to_string();
-        let words =
-            ["--noheader", "--array", "--states=all", "--format=%K|%T|%N|%r", "--jobs", &job];
-        let output = call("squeue", &words)?;
-        if output.success {
-            return Ok(tasks(&output.stdout));
+    pub fn tasks(&self, jobs: &[u64]) -> Result<Vec<SlurmTask>, Error> {
+        let mut found = Vec::new();
+        for jobs in jobs.chunks(AT_ONCE) {
+            let jobs = format!("--jobs={}", list(jobs));
+            let format = "--format=%F|%K|%T|%N|%r";
+            let output = call("squeue", &["--noheader", "--array", "--states=all", format, &jobs])?;
+            if output.success {
+                found.extend(tasks(&output.stdout));
+            } else if !output.stderr.contains("Invalid job id") {
+                return Err(output.error());
+            }
         }
-        if output.stderr.contains("Invalid job id") { Ok(Vec::new()) } else { Err(output.error()) }
+        Ok(found)
     }
 
-    /// Sends SIGTERM to the running part of a job, only to the batch step, which is Assay itself.
-    pub fn terminate(&self, job: u64) -> Result<(), Error> {
-        let job = job.to_string();
-        self.cancel_with(&["--quiet", "--batch", "--signal=TERM", "--state=RUNNING", &job])
+    /// Sends SIGTERM to running jobs, only to the batch step, which is Assay itself.
+    pub fn terminate(&self, jobs: &[u64]) -> Result<(), Error> {
+        self.cancel_with(&["--batch", "--signal=TERM", "--state=RUNNING"], jobs)
     }
 
-    /// Removes the pending part of a job from the queue.
-    pub fn cancel_pending(&self, job: u64) -> Result<(), Error> {
-        self.cancel_with(&["--quiet", "--state=PENDING", &job.to_string()])
+    /// Removes pending jobs from the queue.
+    pub fn cancel_pending(&self, jobs: &[u64]) -> Result<(), Error> {
+        self.cancel_with(&["--state=PENDING"], jobs)
     }
 
-    /// Ends a job like Slurm does: SIGTERM to everything, and SIGKILL after `KillWait`.
-    pub fn cancel(&self, job: u64) -> Result<(), Error> {
-        self.cancel_with(&["--quiet", &job.to_string()])
+    /// Ends jobs like Slurm does: SIGTERM to everything, and SIGKILL after `KillWait`.
+    pub fn cancel(&self, jobs: &[u64]) -> Result<(), Error> {
+        self.cancel_with(&[], jobs)
     }
 
-    /// Ignores jobs that have already ended. Jobs of other users are never cancelled, whatever the
-    /// fleet's folder contains: root could cancel any job.
-    fn cancel_with(&self, arguments: &[&str]) -> Result<(), Error> {
-        for owner in owners() {
-            let owner = format!("--user={owner}");
-            let output = call("scancel", &[&[owner.as_str()][..], arguments].concat())?;
-            let over = ["Invalid job id", "already completing", "already finished"];
-            let is_over = over.iter().any(|text| output.stderr.contains(text));
-            if !output.success && !is_over {
+    /// Jobs of other users are never cancelled, whatever the fleet's folder contains: root could cancel any job.
+    fn cancel_with(&self, options: &[&str], jobs: &[u64]) -> Result<(), Error> {
+        let owners: Vec<String> = owners().iter().map(|owner| format!("--user={owner}")).collect();
+        for (owner, jobs) in
+            owners.iter().flat_map(|one| jobs.chunks(AT_ONCE).map(move |jobs| (one, jobs)))
+        {
+            let jobs: Vec<String> = jobs.iter().map(u64::to_string).collect();
+            let jobs: Vec<&str> = jobs.iter().map(String::as_str).collect();
+            let output =
+                call("scancel", &[&[owner.as_str(), "--quiet"][..], options, &jobs].concat())?;
+            // With --quiet it fails without a message on jobs that have ended or are no longer known
+            // (scancel(1)), and cancels the others.
+            if !output.success && !output.stderr.trim().is_empty() {
                 return Err(output.error());
             }
         }
@@ -146,6 +157,14 @@ impl Slurm {
             Err(error) => Available::NotAvailable(error.what),
         }
     }
+}
+
+/// Jobs named in one call: the kernel limits the length of a command line.
+const AT_ONCE: usize = 1000;
+
+/// A list of jobs for squeue and scontrol.
+fn list(jobs: &[u64]) -> String {
+    jobs.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Owners of this user's fleet jobs: the user, and the user who called sudo. scancel accepts a

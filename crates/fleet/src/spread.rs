@@ -48,13 +48,18 @@ fn finish(
     let (Some((value, low, high)), Some(lowest), Some(highest)) = (spread, lowest, highest) else {
         return Available::NotAvailable("no host has a conclusive value".to_owned());
     };
-    let bounded = high.is_finite();
+    // Numbers of a host may be anything.
+    if !value.is_finite() || !highest.1.is_finite() {
+        let node = &nodes[highest.0 as usize];
+        return Available::NotAvailable(format!("the number of {node} is too large"));
+    }
+    let bounded = low.is_finite() && high.is_finite();
     Available::Value(Spread {
         hosts: numbers.len(),
         value,
         low: bounded.then_some(low),
         high: bounded.then_some(high),
-        ratio: (lowest.1 > 0.0).then(|| highest.1 / lowest.1),
+        ratio: (lowest.1 > 0.0).then(|| highest.1 / lowest.1).filter(|ratio| ratio.is_finite()),
         lowest: extreme(lowest),
         highest: extreme(highest),
     })
@@ -90,6 +95,18 @@ mod tests {
             of_amounts(&vec![], &nodes(), 0.95).reason(),
             Some("no host has a conclusive value")
         );
+    }
+
+    /// JSON has no infinity, and what is written in its place no reader of the document takes.
+    #[test]
+    fn no_spread_is_infinite() {
+        let huge = vec![(0, f64::MAX), (1, f64::MAX), (2, f64::MIN_POSITIVE)];
+        let odd = vec![(0, f64::INFINITY), (1, 1.0)];
+        for spread in [of_amounts(&huge, &nodes(), 0.95), of_ratios(&odd, &nodes(), 0.95)] {
+            assert!(spread.reason().unwrap().contains("too large"), "{spread:?}");
+        }
+        let spread = of_ratios(&huge, &nodes(), 0.95);
+        assert_eq!(spread.value().unwrap().ratio, None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The state of each task: its own record if there is a final one, otherwise Slurm's state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeSet, HashMap};
 
 use assay_verdict::HostState;
 
@@ -34,27 +34,39 @@ enum SlurmAnswer<'s> {
 /// The states of all tasks of a fleet, in order.
 #[must_use]
 pub fn states(folder: &FleetFolder, fleet: &Fleet, slurm: &Slurm) -> Vec<TaskState> {
-    let mut answers = BTreeMap::new();
-    let mut state = |task: usize| {
-        let Some(job) = fleet.job_of(task) else { return never_submitted() };
-        let record = folder.read_task(task, job);
-        if record.as_ref().is_some_and(|record| record.phase == Phase::Ended) {
+    let jobs: Vec<Option<u64>> =
+        fleet.jobs_by_task().iter().map(|jobs| jobs.first().copied()).collect();
+    let read = |task: usize| jobs[task].and_then(|job| folder.read_task(task, job));
+    let records: Vec<Option<TaskRecord>> = (0..jobs.len()).map(read).collect();
+    let open = jobs.iter().zip(&records).filter(|(_, record)| !has_ended(record.as_ref()));
+    let open: BTreeSet<u64> = open.filter_map(|(job, _)| *job).collect();
+    let answer = match open.is_empty() {
+        true => Ok(Vec::new()),
+        false => slurm.tasks(&open.into_iter().collect::<Vec<_>>()),
+    };
+    let known: HashMap<_, _> =
+        answer.iter().flatten().map(|task| ((task.job, task.index), task)).collect();
+    let state = |(task, record): (usize, Option<TaskRecord>)| {
+        let Some(job) = jobs[task] else { return never_submitted() };
+        if has_ended(record.as_ref()) {
             return ended(record);
         }
-        let answer = answers.entry(job).or_insert_with(|| slurm.tasks(job));
-        let slurm_answer = match answer {
-            Ok(tasks) => tasks
+        let slurm_answer = match &answer {
+            Ok(_) => [None, Some(task)]
                 .iter()
-                .find(|found| found.index == task)
-                .map_or(SlurmAnswer::Unknown, SlurmAnswer::Task),
+                .find_map(|index| known.get(&(job, *index)))
+                .map_or(SlurmAnswer::Unknown, |task| SlurmAnswer::Task(task)),
             Err(error) => SlurmAnswer::NoAnswer(&error.what),
         };
         // The task may have ended between the two reads.
-        let record = folder.read_task(task, job).or(record);
-        let last_line = || folder.last_line(task, job);
-        task_state(record, &slurm_answer, &last_line)
+        let record = read(task).or(record);
+        task_state(record, &slurm_answer, &|| folder.last_line(task, job))
     };
-    (0..fleet.tasks.len()).map(&mut state).collect()
+    records.into_iter().enumerate().map(state).collect()
+}
+
+fn has_ended(record: Option<&TaskRecord>) -> bool {
+    record.is_some_and(|record| record.phase == Phase::Ended)
 }
 
 fn never_submitted() -> TaskState {
@@ -76,7 +88,7 @@ fn task_state(
     slurm_answer: &SlurmAnswer<'_>,
     last_line: &dyn Fn() -> Option<String>,
 ) -> TaskState {
-    if record.as_ref().is_some_and(|record| record.phase == Phase::Ended) {
+    if has_ended(record.as_ref()) {
         return ended(record);
     }
     let (state, why, may_change) = match slurm_answer {
@@ -164,7 +176,8 @@ mod tests {
 
     fn slurm_task(state: &str, node: &str, reason: &str) -> SlurmTask {
         SlurmTask {
-            index: 0,
+            job: 17,
+            index: None,
             state: state.to_owned(),
             node: node.to_owned(),
             reason: reason.to_owned(),

@@ -1,58 +1,88 @@
-//! Submits a fleet as a Slurm job array.
+//! Submits a fleet to Slurm, one job per task.
 
 use std::path::Path;
 
+use assay_kernel::signal;
 use jiff::Timestamp;
 
 use crate::digest::digest;
 use crate::document::{Fleet, Submission};
 use crate::error::Error;
-use crate::folder::FleetFolder;
+use crate::folder::{FleetFolder, log_name};
 use crate::program::Program;
 use crate::script::{Code, script};
 use crate::slurm::Slurm;
 
-/// Submits these tasks as one array and records it; returns the job id.
+/// Submits each of these tasks as a job on its node, and records the jobs; returns their ids.
 ///
-/// The array is submitted held, each task is assigned its node, and then the array is released: one
-/// array, and on each node exactly its own task, as soon as Slurm finds that node free. The job is
-/// in `fleet.json` before any of its tasks can start.
+/// They are not one array: once Slurm finds that an element of an array cannot start, it tests no other one in
+/// that round (`reject_array_job` in slurmctld's `_schedule` and `_attempt_backfill`), since all are expected to
+/// need the same. Here each needs another node, and one that is busy would keep all others from starting.
+///
+/// All jobs are submitted held and then released, so that they are in `fleet.json` before any can start, and
+/// none starts if one cannot be submitted.
 pub fn submit(
     folder: &FleetFolder,
     fleet: &mut Fleet,
     tasks: &[usize],
     slurm: &Slurm,
-) -> Result<u64, Error> {
+) -> Result<Vec<u64>, Error> {
     folder.check_name()?;
-    let submission = fleet.submissions.len() + 1;
-    let name = format!("job-{submission}.sh");
+    if fleet.exceeds_a_year() {
+        return Err(
+            Error::new("the time limit is longer than a year").hint("set a shorter --time-limit")
+        );
+    }
+    let round = fleet.rounds() + 1;
+    let name = format!("job-{round}.sh");
     let code = Code {
         folder: folder.path().display().to_string(),
         digest: digest(folder, fleet)?,
-        program: Program::copy(Path::new(&fleet.program), folder, submission)?,
+        program: Program::copy(Path::new(&fleet.program), folder, round)?,
     };
-    let text = script(fleet, &code, tasks);
-    folder.write_text(Path::new(&name), &text)?;
-    let job = slurm.submit_held(&folder.file(&name))?;
-    fleet.submissions.push(Submission { job, tasks: tasks.to_vec(), at: now(), script: name });
-    let let_go = || {
+    folder.write_text(Path::new(&name), &script(fleet, &code))?;
+    let mut jobs = Vec::new();
+    let submitted = fleet.submissions.len();
+    let released = hold(folder, fleet, (tasks, &name), slurm, &mut jobs).and_then(|()| {
+        let submission = |(job, task): (&u64, &usize)| Submission {
+            job: *job,
+            tasks: vec![*task],
+            at: now(),
+            script: name.clone(),
+        };
+        fleet.submissions.extend(jobs.iter().zip(tasks).map(submission));
         folder.write_fleet(fleet)?;
-        for task in tasks {
-            slurm.pin(job, *task, &fleet.tasks[*task].node)?;
+        slurm.release(&jobs)
+    });
+    let Err(error) = released else { return Ok(jobs) };
+    let left = slurm.cancel(&jobs).err();
+    fleet.submissions.truncate(submitted);
+    let _ = folder.write_fleet(fleet);
+    Err(match left {
+        None => error,
+        Some(left) => error.hint(format!(
+            "the jobs {jobs:?} are in the queue and could not be cancelled ({left}); cancel them with scancel"
+        )),
+    })
+}
+
+/// Submits the tasks as held jobs; adds the id of each.
+fn hold(
+    folder: &FleetFolder,
+    fleet: &Fleet,
+    (tasks, script): (&[usize], &str),
+    slurm: &Slurm,
+    jobs: &mut Vec<u64>,
+) -> Result<(), Error> {
+    for task in tasks {
+        if let Some(signal) = signal::interrupted_by() {
+            return Err(Error::new(format!("{signal} during the submission: nothing was started")));
         }
-        slurm.release(job)
-    };
-    if let Err(error) = let_go() {
-        // No task has started: the job is held.
-        let left = slurm.cancel(job).err();
-        fleet.submissions.pop();
-        let _ = folder.write_fleet(fleet);
-        return Err(match left {
-            None => error,
-            Some(left) => error.hint(format!("the job {job} is held in the queue ({left})")),
-        });
+        let log = folder.file(log_name("%j", *task));
+        let node = &fleet.tasks[*task].node;
+        jobs.push(slurm.submit_held(&folder.file(script), node, *task, &log)?);
     }
-    Ok(job)
+    Ok(())
 }
 
 /// The current wall-clock time, RFC 3339, UTC.

@@ -1,6 +1,8 @@
 //! Runs one task of a fleet on its host: `assay fleet task`, started by the job script.
 
+use std::ffi::OsString;
 use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -10,14 +12,16 @@ use assay_files::Dir;
 use assay_host::{private_state, restore_all, state_dir, unfinished};
 use assay_kernel::child::ExitWatch;
 use assay_kernel::{Root, signal};
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::digest::{STUDY, Submitted, read_submitted};
 use crate::document::{Fleet, Phase, SCHEMA, TaskRecord};
 use crate::error::Error;
-use crate::folder::{FleetFolder, MOST_DOCUMENT};
+use crate::folder::FleetFolder;
 use crate::host_lock;
 use crate::program::remove_own_copy;
+use crate::run_errors::reason;
 use crate::submit::now;
 
 /// The result of a task.
@@ -182,13 +186,13 @@ impl RunningTask<'_> {
             return Ok(TaskEnd::without_a_run(INTERRUPTED, why, true));
         }
         self.set_phase(Phase::Run)?;
-        let status = self.run()?;
-        self.end(status)
+        let (status, errors) = self.run()?;
+        self.end(status, &errors)
     }
 
     /// Runs the study to its end, from a folder local to this host: the shared one may have
     /// changed. This task holds the host lock, so no other uses that folder.
-    fn run(&self) -> Result<ExitStatus, Error> {
+    fn run(&self) -> Result<(ExitStatus, File), Error> {
         let state = private_state(&state_dir())?;
         state.remove_tree(OWN_STUDY)?;
         let own = state.make_new_dir(OWN_STUDY)?;
@@ -197,20 +201,22 @@ impl RunningTask<'_> {
         status
     }
 
-    fn run_study(&self, study: &Dir) -> Result<ExitStatus, Error> {
+    /// Returns how the run ended, and the file with its errors.
+    fn run_study(&self, study: &Dir) -> Result<(ExitStatus, File), Error> {
         let own = &self.fleet.tasks[self.task];
         let folder_path = self.folder.dir().dir(&self.folder_path)?;
+        // The run inherits it: its name in the shared folder may lead elsewhere by the end.
+        let errors = create(&folder_path, "errors.json")?;
+        fcntl_setfd(&errors, FdFlags::empty())
+            .map_err(|cause| Error::new(format!("cannot pass on errors.json: {cause}")))?;
         // This very program, even if its path has been replaced.
         let mut command = Command::new(THIS_PROGRAM);
         command.arg0("assay").arg("run");
-        for word in &self.fleet.arguments {
-            let inside = Path::new(word).strip_prefix(self.folder.path()).ok();
-            let inside = inside.filter(|inside| inside.starts_with(STUDY));
-            command.arg(inside.map_or_else(|| word.into(), |inside| study.path().join(inside)));
-        }
+        command.args(run_words(&self.fleet.arguments, study.path()));
+        command.arg("--errors-json").arg(format!("/proc/self/fd/{}", errors.as_raw_fd()));
         command.arg("--seed").arg(own.seed.to_string());
         if let Some(slice) = &own.slice {
-            command.arg("--slice").arg(slice);
+            command.arg("--shard").arg(slice);
         }
         command.arg("--out").arg(self.folder.file(&self.folder_path).join("run"));
         if self.fleet.trust_folder {
@@ -222,34 +228,33 @@ impl RunningTask<'_> {
             .stderr(create(&folder_path, "stderr.txt")?)
             .spawn()
             .map_err(|cause| Error::new(format!("cannot start assay run: {cause}")))?;
-        wait(child)
+        Ok((wait(child)?, errors))
     }
 
-    fn end(&self, status: ExitStatus) -> Result<TaskEnd, Error> {
+    fn end(&self, status: ExitStatus, errors: &File) -> Result<TaskEnd, Error> {
         let Some(number) = status.signal() else {
             let restored = is_restored()?;
-            return Ok(TaskEnd { code: status.code(), why: self.reason(status), restored });
+            let why = status.code().and_then(|code| reason(code, errors));
+            return Ok(TaskEnd { code: status.code(), why, restored });
         };
         // No one else would restore the host before the next task.
         let (_, restored) = restore()?;
         let why = format!("its run was killed by signal {number}");
         Ok(TaskEnd { code: None, why: Some(why), restored })
     }
+}
 
-    /// The error message of a run that ended without a verdict.
-    fn reason(&self, status: ExitStatus) -> Option<String> {
-        let verdict = matches!(status.code(), Some(0 | 1 | 3));
-        if verdict {
-            return None;
-        }
-        let stderr = self.folder_path.join("stderr.txt");
-        let stderr = self.folder.dir().bytes(stderr, MOST_DOCUMENT).ok()?;
-        let stderr = String::from_utf8_lossy(&stderr).into_owned();
-        let lines = || stderr.lines().map(str::trim);
-        let error = lines().find_map(|line| line.strip_prefix("error: "));
-        let last = lines().rfind(|line| !line.is_empty());
-        error.or(last).map(str::to_owned)
+/// The arguments of the run. A study that was copied into the fleet's folder, wherever that is mounted, is taken
+/// from the verified copy in `study`.
+fn run_words(arguments: &[String], study: &Path) -> Vec<OsString> {
+    let mut words: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+    if let Some(word) = words.first_mut()
+        && Path::new(word).is_absolute()
+        && let Some(name) = Path::new(word).file_name()
+    {
+        *word = study.join(STUDY).join(name).into();
     }
+    words
 }
 
 /// Waits for the run, and forwards the first signal received meanwhile.
@@ -315,6 +320,16 @@ mod tests {
             tasks: vec![Task { node, host_name, seed: 1, slice: None }],
             ..Fleet::default()
         }
+    }
+
+    /// The folder may be mounted elsewhere, and its contents may change after they were compared.
+    #[test]
+    fn the_verified_study_is_run_wherever_the_folder_is_mounted() {
+        let words = ["/mnt/fleet/study/mine.toml", "--disk", "block:/dev/sdb"].map(str::to_owned);
+        let own = Path::new("/var/lib/assay/fleet-study");
+        let expected = ["/var/lib/assay/fleet-study/study/mine.toml", "--disk", "block:/dev/sdb"];
+        assert_eq!(run_words(&words, own), expected);
+        assert_eq!(run_words(&["io-weight".to_owned()], own), ["io-weight"]);
     }
 
     /// Anyone who can write to the fleet's folder would be root on every host.

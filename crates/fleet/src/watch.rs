@@ -23,7 +23,7 @@ pub trait Watcher {
     fn remark(&mut self, text: &str);
 }
 
-/// Poll interval. Each round is one `squeue` per job, a light load even for large controllers.
+/// Poll interval. Each round is one `squeue` per thousand jobs, a light load even for large controllers.
 const ROUND: Duration = Duration::from_secs(1);
 
 /// How long a task without a record may have ended in Slurm before it counts as lost: NFS caches
@@ -122,9 +122,7 @@ impl Watch {
         if !stop.killed && stop.began.elapsed() > ahead {
             stop.killed = true;
             watcher.remark("some tasks have not ended; Slurm kills them now");
-            for submission in &fleet.submissions {
-                slurm.cancel(submission.job)?;
-            }
+            slurm.cancel(&fleet.jobs())?;
         }
         let gave_up = stop.began.elapsed() > ahead + AFTER_THE_KILL;
         if gave_up {
@@ -137,9 +135,7 @@ impl Watch {
 /// Cancels a fleet: pending tasks leave the queue, and running ones are asked to stop, which they
 /// do after restoring their hosts.
 pub fn cancel(fleet: &Fleet, slurm: &Slurm) -> Result<(), Error> {
-    for submission in &fleet.submissions {
-        slurm.cancel_pending(submission.job)?;
-        slurm.terminate(submission.job)?;
-    }
-    Ok(())
+    let jobs = fleet.jobs();
+    slurm.cancel_pending(&jobs)?;
+    slurm.terminate(&jobs)
 }

@@ -1,15 +1,13 @@
 //! Runs system programs that prepare disks or report versions.
 
 use std::ffi::OsStr;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
+use std::time::Duration;
 
 use assay_files::{directories, search_path};
-use assay_kernel::{Error, Root, process, signal};
-use rustix::process::Signal;
+use assay_kernel::program::{self, Limits, Unfinished};
+use assay_kernel::{Error, Root, signal};
 
 use crate::ledger::describe_survivor;
 
@@ -44,8 +42,8 @@ pub(crate) fn require(program: &str, package: &str) -> Result<PathBuf, Error> {
 /// Time limit for a program: mkfs on a slow disk of several terabytes takes minutes.
 const TIME_LIMIT: Duration = Duration::from_secs(900);
 
-/// Time for a killed program to end.
-const AFTER_KILL: Duration = Duration::from_secs(5);
+/// Bytes of its output: mkfs and sfdisk print a few hundred.
+const OUTPUT_LIMIT: u64 = 1 << 20;
 
 /// Runs `program` with `input` on its standard input and returns its output and exit status. It is
 /// killed at the time limit and on the user's second Ctrl-C.
@@ -63,42 +61,17 @@ fn run_within<A: AsRef<OsStr>>(
     arguments: &[A],
     input: &str,
 ) -> Result<Output, Error> {
-    let wrong = |cause: &std::io::Error| Error::new("run", program, cause);
-    let mut child = Command::new(program)
-        .args(arguments)
-        .env("LC_ALL", "C")
-        .env("PATH", search_path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|cause| wrong(&cause))?;
-    let pid = child.id();
-    if let Some(mut standard_input) = child.stdin.take() {
-        // A program that reads no input closes the pipe; that is not an error.
-        let _ = standard_input.write_all(input.as_bytes());
-    }
-    // A thread waits, because a process that survives SIGKILL has to be abandoned.
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || sender.send(child.wait_with_output()));
-    let begun = Instant::now();
-    while begun.elapsed() < limit && !signal::interrupted_twice() {
-        match receiver.recv_timeout(Duration::from_millis(50)) {
-            Ok(output) => return output.map_err(|cause| wrong(&cause)),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
+    let mut command = Command::new(program);
+    command.args(arguments).env("LC_ALL", "C").env("PATH", search_path());
+    let limits = Limits { time: limit, output: OUTPUT_LIMIT, stop: &signal::interrupted_twice };
+    program::run(&mut command, input, &limits).map_err(|why| match why {
+        Unfinished::Failed(cause) => Error::new("run", program, &cause),
+        Unfinished::Killed { pid, survived: true, .. } => {
+            let why = describe_survivor(&Root::real(), pid);
+            Error::unexpected("run", program, format!("it survived SIGKILL: {why}"))
         }
-    }
-    let root = Root::real();
-    let why = describe_survivor(&root, pid);
-    // It has not been reaped, so its process id is still valid.
-    let _ = process::send(pid, Signal::KILL);
-    let ended = receiver.recv_timeout(AFTER_KILL).is_ok();
-    let hint = match ended {
-        true => format!("it was killed after {:?}", begun.elapsed()),
-        false => format!("it survived SIGKILL: {why}"),
-    };
-    Err(Error::unexpected("run", program, hint))
+        Unfinished::Killed { .. } => Error::unexpected("run", program, why.to_string()),
+    })
 }
 
 /// Like [`run`], but an exit code other than 0 is an error that quotes the program's stderr.
@@ -147,7 +120,7 @@ mod tests {
     #[test]
     fn a_program_that_takes_too_long_is_killed_and_named() {
         let sh = find("sh").unwrap();
-        let begun = Instant::now();
+        let begun = std::time::Instant::now();
         let limit = Duration::from_millis(200);
         let error = run_within(limit, &sh, &["-c", "exec sleep 60"], "").unwrap_err().to_string();
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());

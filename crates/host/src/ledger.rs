@@ -8,6 +8,7 @@ mod crash_point;
 mod disk;
 mod freezer;
 mod group;
+mod hanging_step;
 mod inverse;
 mod journal;
 mod line;
@@ -34,6 +35,7 @@ pub use loop_device::LoopDevice;
 pub use recovery::{LedgerRestore, RestoreReport, Unfinished, restore_all, set_aside, unfinished};
 
 use crash_point::crash_point;
+use hanging_step::Step;
 use journal::Journal;
 use line::{FORMAT, Header};
 
@@ -159,26 +161,31 @@ impl Ledger {
 
     /// Restores the changes made since `mark`.
     pub fn restore_to(&mut self, root: &Root, mark: Mark) -> Vec<Error> {
-        self.restore_entries(mark, |entry| restore_change::restore(root, &entry.change, entry.made))
+        self.restore_entries(root, mark, |entry| {
+            let (root, change, made) = (root.clone(), entry.change.clone(), entry.made);
+            Box::new(move || restore_change::restore(&root, &change, made))
+        })
     }
 
     /// Failures are retried once at the end: something that has been removed since may have blocked
     /// them, as a loop device's attributes depend on the device.
     fn restore_entries(
         &mut self,
+        root: &Root,
         mark: Mark,
-        restore: impl Fn(&Entry) -> Result<(), Error>,
+        step: impl Fn(&Entry) -> Step,
     ) -> Vec<Error> {
-        if self.pass(mark, &restore).is_empty() { Vec::new() } else { self.pass(mark, &restore) }
+        let errors = self.pass(root, mark, &step);
+        if errors.is_empty() { errors } else { self.pass(root, mark, &step) }
     }
 
-    fn pass(&mut self, mark: Mark, restore: &impl Fn(&Entry) -> Result<(), Error>) -> Vec<Error> {
+    fn pass(&mut self, root: &Root, mark: Mark, step: &impl Fn(&Entry) -> Step) -> Vec<Error> {
         let mut errors = Vec::new();
         for index in (mark.0.min(self.entries.len())..self.entries.len()).rev() {
             if matches!(self.entries[index].restored, Some(Ok(()))) {
                 continue;
             }
-            let result = self.restore_one_entry(index, restore);
+            let result = self.restore_one_entry(root, index, step);
             if let Err(error) = &result {
                 errors.push(error.clone());
             }
@@ -189,11 +196,16 @@ impl Ledger {
 
     fn restore_one_entry(
         &mut self,
+        root: &Root,
         index: usize,
-        restore: &impl Fn(&Entry) -> Result<(), Error>,
+        step: &impl Fn(&Entry) -> Step,
     ) -> Result<(), Error> {
         crash_point()?;
-        restore(&self.entries[index])?;
+        let entry = &self.entries[index];
+        match root.is_real() && entry.change.may_hang() {
+            true => hanging_step::run(&entry.change.describe(), step(entry))?,
+            false => step(entry)()?,
+        }
         // Only a note: a full disk must not make a restored change count as one in force. Without the
         // note it is restored once more, which has no effect.
         let _ = self.journal.back(self.entries[index].number);

@@ -26,12 +26,24 @@ pub(crate) fn wait_until(limit: Duration, is_done: impl FnMut() -> bool) -> bool
 /// The same for restoring a change: short once such a wait has timed out, and none at all after the
 /// user's second Ctrl-C.
 pub(crate) fn wait_for_end(limit: Duration, is_done: impl FnMut() -> bool) -> bool {
-    let limit = if STUCK.load(Ordering::Relaxed) { limit.min(ONCE_STUCK) } else { limit };
+    let limit = if is_stuck() { limit.min(ONCE_STUCK) } else { limit };
     let ended = wait_while(|elapsed| elapsed < limit && !signal::interrupted_twice(), is_done);
     if !ended {
         shorten_waits();
     }
     ended
+}
+
+/// The time after which a process counts as frozen or hanging: much shorter once a wait has timed out, since
+/// the same processes are met again in every hierarchy, and once more at the end.
+pub(crate) fn once_stuck(usual: Duration) -> Duration {
+    const AGAIN: Duration = Duration::from_millis(200);
+    if is_stuck() { usual.min(AGAIN) } else { usual }
+}
+
+/// Whether a wait has timed out.
+pub(crate) fn is_stuck() -> bool {
+    STUCK.load(Ordering::Relaxed)
 }
 
 /// Something hangs: later waits of a restore are short.

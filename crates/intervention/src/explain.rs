@@ -16,9 +16,9 @@ mod rounds;
 mod score;
 mod sentence;
 
-pub use assay_judge::Expect;
 use assay_judge::cause_entry;
 use assay_run_folder::TrialRecord;
+pub use assay_verdict::causes::Expect;
 use assay_verdict::{Cause, Judgement, PromiseJudgement};
 
 pub use document::{ArmResult, CauseFinding, Explanation, Finding};
@@ -108,7 +108,7 @@ pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> O
     let judged = |arm: &Arm| {
         let trial = judgement.trials.get(*arm.trial.as_ref().ok()?)?;
         let promise = trial.promises.get(question.promise)?;
-        Some(Judged { promise, rounds: &trial.rounds })
+        Some(Judged { promise, rounds: &trial.rounds, repeats: trial.repeats })
     };
     let (first, others) = arms.split_first()?;
     let base = Base { judged: judged(first)?, was_broken: question.was_broken };
@@ -117,11 +117,14 @@ pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> O
         .iter()
         .zip(rounds)
         .map(|(arm, rounds)| {
-            let mut result = result(arm, &base, judged(arm).map(|judged| judged.promise), rounds);
+            let mut result = result(arm, &base, judged(arm), rounds);
             let predictions = question.predictions.iter().filter(|one| one.arm == arm.name);
             let score = |one| {
                 let within = base.judged.promise.within;
-                ScoredPrediction::new(one, base.size(), within, result.error, result.rounds)
+                // A single round shows the noise of its window and not how far rounds differ.
+                let scored = base.judged.repeats.min(result.repeats) > 1;
+                let error = result.error.filter(|_| scored);
+                ScoredPrediction::new(one, base.size(), within, error, result.rounds)
             };
             result.predictions =
                 if base.is_bad() { predictions.map(score).collect() } else { Vec::new() };
@@ -130,16 +133,17 @@ pub fn explain(judgement: &Judgement, question: Question<'_>, arms: &[Arm]) -> O
         .collect();
     let exchanged = others.iter().find(|arm| arm.name == PERMUTE).and_then(judged);
     let follows = exchanged
-        .filter(|_| base.is_bad())
+        .filter(|after| base.is_bad() && base.judged.repeats.min(after.repeats) > 1)
         .and_then(|after| follows::compare(base.judged.promise, after.promise));
-    let base = base.judged.promise;
+    let Judged { promise: base, repeats, .. } = base.judged;
     let causes = causes::causes(base, question.suspects, &results);
-    let sentence = sentence::summary(base, &results, &causes, others);
+    let sentence = sentence::summary((base, repeats), &results, &causes, others);
     Some(Explanation {
         schema: 1,
         study: judgement.study.clone(),
         measure: base.measure.clone(),
         within: base.within,
+        repeats,
         unchanged: base.worst_error,
         verdict: base.verdict,
         arms: results,
@@ -207,9 +211,11 @@ fn apply_fresh_rounds(
 fn result(
     arm: &Arm,
     base: &Base<'_>,
-    judged: Option<&PromiseJudgement>,
+    judged: Option<Judged<'_>>,
     rounds: Option<Rounds>,
 ) -> ArmResult {
+    let repeats = judged.map_or(0, |judged| judged.repeats);
+    let judged = judged.map(|judged| judged.promise);
     let effect = match (&arm.trial, judged) {
         (Err(_), _) => Effect::NotTried,
         (Ok(_), None) => Effect::Void,
@@ -228,6 +234,7 @@ fn result(
         name: arm.name.clone(),
         change: arm.change.clone(),
         effect,
+        repeats,
         error: judged.and_then(|judged| judged.worst_error),
         rounds: judged.and(rounds),
         confirmed: None,

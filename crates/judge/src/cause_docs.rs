@@ -1,66 +1,15 @@
 //! The catalogue of causes: meaning, fingerprint, confirmation, remedy and source of each code.
 //! docs/reference/causes.md is generated from it. Suspected causes have their entries in their own files
-//! (`causes/`); those that a validity check or a record of the kernel proves are here.
-
-mod disk;
-mod elsewhere;
-mod expect;
-mod placement;
-mod processor;
-mod schedulers;
+//! (`causes/`); those that are proven are in `assay_verdict::causes`.
 
 use std::fmt::Write as _;
 
-pub use expect::{Expect, PredictedEffect, SAME_ERROR};
-
-/// How a cause is detected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FoundBy {
-    /// This validity check fails, which proves the cause.
-    ValidityCheck(&'static str),
-    /// The record fits; only an intervention proves it.
-    Suspicion,
-    /// Read directly from the kernel.
-    Observed,
-    /// No other cause fits.
-    Rest,
-}
-
-/// One cause.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CauseEntry {
-    /// Stable code, `C-REQUEST-POOL`.
-    pub code: &'static str,
-    /// What happens, in one sentence.
-    pub what: &'static str,
-    /// How it is detected.
-    pub found_by: FoundBy,
-    /// Its traces in the data.
-    pub fingerprint: &'static str,
-    /// What to change to test it, and how far the error should move.
-    pub confirm: &'static str,
-    /// The interventions of `assay explain` that test it, by name.
-    pub tests: &'static [&'static str],
-    /// What interventions do to the error under it, where that does not depend on the trial.
-    pub effects: &'static [PredictedEffect],
-    /// How to fix it.
-    pub remedy: &'static str,
-    /// Reference.
-    pub source: &'static str,
-}
+use assay_verdict::causes::{CauseEntry, FoundBy, proven};
 
 /// All causes, of disks, CPUs, placement and runs in general.
 #[must_use]
 pub fn catalogue() -> Vec<&'static CauseEntry> {
-    let parts = [
-        crate::causes::ENTRIES,
-        disk::ENTRIES,
-        schedulers::ENTRIES,
-        processor::ENTRIES,
-        placement::ENTRIES,
-        elsewhere::ENTRIES,
-    ];
-    parts.into_iter().flatten().collect()
+    crate::causes::ENTRIES.iter().chain(proven()).collect()
 }
 
 /// The catalogue entry of a code.
@@ -74,7 +23,7 @@ pub fn cause_entry(code: &str) -> Option<&'static CauseEntry> {
 pub fn causes_page() -> String {
     let mut page = String::from(
         "# Causes\n\nWhat a broken or void promise may be due to, by the codes of verdict.json. \
-         This page is generated from\n`crates/judge/src/causes` and `cause_docs`; `ASSAY_BLESS=1 cargo test -p \
+         This page is generated from\n`crates/judge/src/causes` and `crates/verdict/src/causes`; `ASSAY_BLESS=1 cargo test -p \
          assay-judge` writes it again.\n\nA failed validity check *proves* its cause. A *suspicion* fits \
          what was recorded; `assay explain RUN` tests it by changing\none thing at a time.\n",
     );

@@ -8,13 +8,13 @@
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
 
-use crate::cause_docs::CauseEntry;
 use crate::cpus::Shared;
 use crate::promise::{Estimates, Subject};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
 pub(crate) use assay_terms::Measure;
 use assay_verdict::Strength;
+use assay_verdict::causes::CauseEntry;
 use assay_verdict::{Cause, Verdict};
 
 mod ceiling;

@@ -19,7 +19,6 @@ mod decide;
 mod estimates;
 mod expected;
 mod expected_gain;
-mod external_data;
 mod facts;
 mod knob_value;
 mod metric;
@@ -31,6 +30,7 @@ mod queue;
 mod reason;
 mod reference;
 mod repeat;
+mod shares;
 mod sorted;
 mod states;
 mod stop_when_precise;
@@ -46,16 +46,11 @@ use cross_trial::TrialInput;
 use trial_value::TrialValues;
 
 pub use bfq_request_cap::{Cap, WRITER_PART, group_caps, request_cap};
-pub use cause_docs::{
-    CauseEntry, Expect, FoundBy, PredictedEffect, SAME_ERROR, catalogue, cause_entry, causes_page,
-};
+pub use cause_docs::{catalogue, cause_entry, causes_page};
 pub use causes::may_follow_from_others;
 pub use causes::short_run::{BFQ_SLICE_S, TICK_S};
 
-pub use external_data::{
-    Amounts, ExternalData, ExternalFacts, ExternalGroup, Scatter, judge_external,
-};
-pub use metric::resolution;
+pub use shares::{JudgedShares, MeasuredShares, SharePromise, judge_shares};
 pub use stop_when_precise::{InterimLook, InterimLooks, is_enough, look};
 
 /// The samples of a run, `[trial][repeat]` -> tables, in the order of the manifest. A missing

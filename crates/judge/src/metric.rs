@@ -26,28 +26,37 @@ pub(crate) struct Values {
     /// Groups that run the workload, one entry per instance.
     pub(crate) groups: Vec<String>,
     /// For each repeat in which every instance has a value: its number from 1, and the values in
-    /// the order of the groups, all above 0.
+    /// the order of the groups.
     pub(crate) rows: Vec<(usize, Vec<f64>)>,
-    /// Repeats in which some value is not above 0: it has no logarithm, but it is an observation.
+    /// Repeats that `rows` lacks because some value is not above 0: it has no logarithm, but it is an
+    /// observation.
     pub(crate) zeros: Vec<(usize, Vec<f64>)>,
-    /// Repeats without a value, and those with zeros, with the reason.
+    /// Repeats that `rows` lacks, with the reason.
     pub(crate) left_out: Vec<String>,
 }
 
 /// How finely a measure is known: a latency (`reader.read_p99_ns`) may be a bucket of a histogram,
-/// and any other metric may be a count of events, except what a program saw of the machine
-/// (`copy.nodes_seen`), which does not happen by chance. What was sampled is exact.
-#[must_use]
-pub fn resolution(measure: &str) -> Resolution {
+/// unless it is a mean, and any other metric may be a count of events, except what a program saw of
+/// the machine (`copy.nodes_seen`), which does not happen by chance. What was sampled is exact.
+pub(crate) fn resolution(measure: &str) -> Resolution {
     match measure {
         _ if Measure::parse(measure).is_some() => Resolution::Exact,
-        _ if measure.ends_with("_ns") => Resolution::Bucket,
+        _ if measure.ends_with("_ns") && !measure.ends_with("_mean_ns") => Resolution::Bucket,
         _ if measure.ends_with("_seen") => Resolution::Exact,
         _ => Resolution::Unit,
     }
 }
 
 impl Values {
+    /// Itself where any repeat has a value.
+    fn if_any(self) -> Result<Self, String> {
+        match (self.rows.is_empty(), self.left_out.is_empty()) {
+            (false, _) => Ok(self),
+            (true, true) => Err("no repeat can be judged".to_owned()),
+            (true, false) => Err(some_of(&self.left_out, "; ")),
+        }
+    }
+
     /// The logarithm of the geometric mean over all instances, for each repeat.
     pub(crate) fn mean_logs(&self) -> impl Iterator<Item = (usize, f64)> {
         self.rows.iter().map(|(repeat, row)| {
@@ -72,17 +81,31 @@ impl<'m> Metric<'m> {
         repeats: &[Repeat<'_>],
         counts: impl Fn(&str) -> bool,
     ) -> Result<Values, String> {
-        let values = self.with_zeros(trial, repeats, counts)?;
-        if values.rows.is_empty() {
-            return Err(match values.left_out.is_empty() {
-                true => "no repeat can be judged".to_owned(),
-                false => some_of(&values.left_out, "; "),
-            });
-        }
-        Ok(values)
+        let mut values = self.with_zeros(trial, repeats, counts)?;
+        let zero = |(repeat, row): &(usize, Vec<f64>)| {
+            let group = row.iter().position(|value| *value <= 0.0)?;
+            let (name, of, value) = (self.name, &values.groups[group], row[group]);
+            Some(format!("repeat {repeat}: `{name}` of `{of}` is {value}, which has no logarithm"))
+        };
+        let zeros: Vec<String> = values.zeros.iter().filter_map(zero).collect();
+        values.left_out.extend(zeros);
+        values.if_any()
     }
 
-    /// The same, of which all may be zero or missing.
+    /// The same with zeros among the values.
+    pub(crate) fn observed(
+        self,
+        trial: &TrialRecord,
+        repeats: &[Repeat<'_>],
+        counts: impl Fn(&str) -> bool,
+    ) -> Result<Values, String> {
+        let mut values = self.with_zeros(trial, repeats, counts)?;
+        values.rows.append(&mut values.zeros);
+        values.rows.sort_by_key(|(repeat, _)| *repeat);
+        values.if_any()
+    }
+
+    /// The same with zeros apart, where all may be zero or missing.
     pub(crate) fn with_zeros(
         self,
         trial: &TrialRecord,
@@ -112,17 +135,10 @@ impl<'m> Metric<'m> {
             let row: Result<Vec<f64>, String> =
                 instances.iter().map(|instance| self.value(repeat, *instance)).collect();
             match row {
-                Ok(row) => match row.iter().position(|value| *value <= 0.0) {
-                    None => values.rows.push((repeat.number, row)),
-                    Some(group) => {
-                        let why = format!(
-                            "repeat {}: `{}` of `{}` is {}, which has no logarithm",
-                            repeat.number, self.name, instances[group].1.name, row[group]
-                        );
-                        values.left_out.push(why);
-                        values.zeros.push((repeat.number, row));
-                    }
-                },
+                Ok(row) if row.iter().all(|value| *value > 0.0) => {
+                    values.rows.push((repeat.number, row));
+                }
+                Ok(row) => values.zeros.push((repeat.number, row)),
                 Err(why) => values.left_out.push(format!("repeat {}: {why}", repeat.number)),
             }
         }

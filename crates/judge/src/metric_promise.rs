@@ -1,32 +1,23 @@
 //! A promise about workload metrics in one trial.
 
+mod estimate;
+
 use assay_run_folder::{PromiseRecord, RelationRecord};
-use assay_stats::over_repeats::{Spread, coarsest, confidence_to_break, needed_of_all};
+use assay_stats::over_repeats::needed_of_all;
 use assay_stats::pooled::Estimate;
-use assay_terms::Side;
 use assay_verdict::wording::{count, few, margin as margin_text, number, percent, some_of};
 use assay_verdict::{Cause, GroupJudgement, PromiseJudgement, Verdict};
 
 use crate::checks::{Scope, ValidityCheck};
 use crate::decide::{self, Deviation};
-use crate::metric::{self, Metric, Values};
+use crate::metric::{Metric, Values};
 use crate::promise::{self, Statement, Subject};
 use crate::repeat::Repeat;
 use crate::{causes, placement, reason};
+use estimate::{GroupEstimate, seen};
 
 /// Reason for a void verdict on records of older studies that combined `every` with a metric.
 const NO_SPANS: &str = "`every` asks for spans, and a workload reports one number a repeat";
-
-/// One group under the promise.
-struct GroupEstimate {
-    name: String,
-    expected: f64,
-    estimate: Estimate,
-    deviation: Deviation,
-    spread: Spread,
-    /// Errors by repeat.
-    errors: Vec<f64>,
-}
 
 /// Judges a promise on `metric`. The interval of a group is Student's t over its repeats.
 pub(crate) fn judge(
@@ -35,7 +26,11 @@ pub(crate) fn judge(
     metric: Metric<'_>,
 ) -> PromiseJudgement {
     let failed = subject.failed(|scope| scope == Scope::All);
-    let values = metric.values(subject.trial, subject.repeats, |_| true);
+    // Zeros are compared with a bound; their ratio to other groups is unknown.
+    let values = match promise.is {
+        RelationRecord::Equal => metric.values(subject.trial, subject.repeats, |_| true),
+        _ => metric.observed(subject.trial, subject.repeats, |_| true),
+    };
     let seen = values.as_ref().map_err(Clone::clone).and_then(|values| seen(promise, values));
     let (verdict, reason) = match (&seen, &values) {
         _ if !failed.is_empty() => (Verdict::Void, reason::failed_checks(&failed)),
@@ -49,7 +44,7 @@ pub(crate) fn judge(
     let found = values.as_ref().ok();
     let allows = Allows {
         kept: objection.is_none() && found.is_some_and(|values| values.left_out.is_empty()),
-        broken: found.is_none_or(|values| may_break(promise, values)),
+        broken: found.is_none_or(may_break),
     };
     let (will_be, verdict, reason) = match (verdict, objection) {
         (Verdict::Void, _) => (None, verdict, reason),
@@ -66,10 +61,7 @@ pub(crate) fn judge(
         worst_error: decide::worst(&deviations),
         errors: if complete { largest_errors(&seen) } else { Vec::new() },
         needs_repeats: (verdict == Verdict::Undecided).then(|| needed(promise, &seen)).flatten(),
-        groups: seen
-            .iter()
-            .map(|group| document(group, promise.within, (verdict, allows)))
-            .collect(),
+        groups: seen.iter().map(|group| document(group, promise, (verdict, allows))).collect(),
         causes: causes_of(subject, promise, &failed, verdict),
         ..promise::document(promise, None, Statement { verdict, will_be, reason, is_open: false })
     }
@@ -82,41 +74,35 @@ struct Allows {
     broken: bool,
 }
 
-/// Whether repeats in which the number is zero leave a promise broken by the others: a zero is the
-/// worst that can happen to a lower bound, and lies within an upper one. Of equal groups it is
-/// unknown to which side it would move their mean.
-fn may_break(promise: &PromiseRecord, values: &Values) -> bool {
-    values.zeros.is_empty() || matches!(promise.is, RelationRecord::AtLeast(_))
+/// Whether repeats that are left out as zero allow broken: it is unknown to which side they would move
+/// the mean of equal groups.
+fn may_break(values: &Values) -> bool {
+    values.zeros.is_empty()
 }
 
-/// How far one repeat was outside the promise, if it was.
+/// How far one repeat was outside the promise, if it was. A group without anything is outside of one
+/// of equal groups, unless none got anything.
 fn broken(
     subject: &Subject<'_>,
     promise: &PromiseRecord,
     metric: Metric<'_>,
     repeat: &Repeat<'_>,
 ) -> Option<String> {
-    let values = metric.with_zeros(subject.trial, std::slice::from_ref(repeat), |_| true).ok()?;
-    if let Some((_, row)) = values.zeros.first() {
-        return broken_with_zeros(promise, &values.groups, row);
-    }
-    let seen = seen(promise, &values).ok()?;
-    let worst = seen.iter().max_by(|a, b| a.deviation.value.total_cmp(&b.deviation.value))?;
-    let off = worst.deviation.value;
-    (off > promise.within).then(|| format!("`{}` was off by {}", worst.name, percent(off)))
-}
-
-/// The same where some group's number is zero, which is outside unless it has an upper bound or all
-/// groups are equal.
-fn broken_with_zeros(promise: &PromiseRecord, groups: &[String], row: &[f64]) -> Option<String> {
-    let by_value = |a: &usize, b: &usize| row[*a].total_cmp(&row[*b]);
-    let (least, most) = ((0..row.len()).min_by(by_value)?, (0..row.len()).max_by(by_value)?);
-    let (worst, off) = match promise.is {
-        RelationRecord::AtMost(bound) => (most, Side::Above.error(row[most], bound)),
-        RelationRecord::AtLeast(bound) => (least, Side::Below.error(row[least], bound)),
-        _ => (least, if row[most] > 0.0 { 1.0 } else { 0.0 }),
+    let values = metric.observed(subject.trial, std::slice::from_ref(repeat), |_| true).ok()?;
+    let (_, row) = values.rows.first()?;
+    let zero = row.iter().position(|value| *value <= 0.0);
+    let (name, off) = match zero.filter(|_| promise.is == RelationRecord::Equal) {
+        Some(zero) => {
+            (&values.groups[zero], if row.iter().any(|one| *one > 0.0) { 1.0 } else { 0.0 })
+        }
+        None => {
+            let seen = seen(promise, &values).ok()?;
+            let worst =
+                seen.iter().max_by(|a, b| a.deviation.value.total_cmp(&b.deviation.value))?;
+            (values.groups.iter().find(|name| **name == worst.name)?, worst.deviation.value)
+        }
     };
-    (off > promise.within).then(|| format!("`{}` was off by {}", groups[worst], percent(off)))
+    (off > promise.within).then(|| format!("`{name}` was off by {}", percent(off)))
 }
 
 /// The largest error of any group in each repeat.
@@ -144,67 +130,12 @@ fn causes_of(
     }
 }
 
-fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<GroupEstimate>, String> {
-    let (side, bound) = match &promise.is {
-        RelationRecord::AtMost(bound) => (Side::Above, Some(*bound)),
-        RelationRecord::AtLeast(bound) => (Side::Below, Some(*bound)),
-        RelationRecord::Equal => (Side::Both, None),
-        RelationRecord::Proportional(_)
-        | RelationRecord::Placed
-        | RelationRecord::AtMostKnob(_)
-        | RelationRecord::AtLeastKnob(_) => {
-            return Err("no knob divides or bounds a workload metric".to_owned());
-        }
-    };
-    if bound.is_some_and(|bound| !bound.is_finite() || bound <= 0.0) {
-        return Err("a bound must be a positive number".to_owned());
-    }
-    if bound.is_none() && values.groups.len() < 2 {
-        return Err(format!("`{}` alone is equal to itself", values.groups[0]));
-    }
-    let measured = logs(values);
-    let (expected, logs) = match bound {
-        Some(bound) => (bound, measured.clone()),
-        None => relative(values),
-    };
-    let sure = confidence_to_break(promise.confidence, values.groups.len());
-    let resolution = metric::resolution(&promise.measure);
-    let each = values.groups.iter().zip(logs.iter().zip(&measured));
-    let each = each.filter_map(|(name, (logs, measured))| {
-        let spread = Spread::from_logs(logs)?.with_grain(coarsest(measured, resolution));
-        let (half, broken) = (spread.half(promise.confidence), spread.half(sure));
-        let estimate = Estimate::of_log(spread.mean, half, broken);
-        let deviation = Deviation::new(&estimate, expected, side);
-        let errors = logs.iter().map(|log| side.error(log.exp(), expected)).collect();
-        Some(GroupEstimate { name: name.clone(), expected, estimate, deviation, spread, errors })
-    });
-    Ok(each.collect())
-}
-
-/// Logarithms by group.
-fn logs(values: &Values) -> Vec<Vec<f64>> {
-    let of = |group: usize| values.rows.iter().map(|(_, row)| row[group].ln()).collect();
-    (0..values.groups.len()).map(of).collect()
-}
-
-/// The geometric mean over all groups and repeats, and each group's logarithms relative to the mean
-/// of the repeat: changes from repeat to repeat that affect all groups cancel.
-fn relative(values: &Values) -> (f64, Vec<Vec<f64>>) {
-    let means: Vec<f64> = values.mean_logs().map(|(_, log)| log).collect();
-    let overall = means.iter().sum::<f64>() / means.len().max(1) as f64;
-    let of = |group: usize| {
-        let rows = values.rows.iter().zip(&means);
-        rows.map(|((_, row), mean)| row[group].ln() - mean + overall).collect()
-    };
-    (overall.exp(), (0..values.groups.len()).map(of).collect())
-}
-
 fn decide(promise: &PromiseRecord, seen: &[GroupEstimate], values: &Values) -> (Verdict, String) {
-    let found = Verdict::worst(seen.iter().map(|group| group.deviation.verdict(promise.within)));
+    let found = Verdict::worst(seen.iter().map(|group| group.verdict(promise)));
     // In a repeat without the number a group may have got nothing at all.
     let verdict = match found {
         Verdict::Kept if !values.left_out.is_empty() => Verdict::Undecided,
-        Verdict::Broken if !may_break(promise, values) => Verdict::Undecided,
+        Verdict::Broken if !may_break(values) => Verdict::Undecided,
         found => found,
     };
     let reach = |group: &&GroupEstimate| match verdict {
@@ -270,9 +201,12 @@ fn needed(promise: &PromiseRecord, seen: &[GroupEstimate]) -> Option<usize> {
     needed_of_all(open.map(|group| (group.spread, room(promise, group))), promise.confidence)
 }
 
-/// Distance of the estimate from the edge of the margin, as a logarithm; negative outside.
+/// Distance of the estimate from the edge of the margin, on the scale of the spread; negative outside.
 fn room(promise: &PromiseRecord, group: &GroupEstimate) -> f64 {
-    let edge = |factor: f64| (group.expected * factor).ln();
+    let edge = |factor: f64| {
+        let edge = group.expected * factor;
+        if group.has_zeros { edge } else { edge.ln() }
+    };
     let above = edge(1.0 + promise.within) - group.spread.mean;
     let below = group.spread.mean - edge(1.0 - promise.within);
     match promise.is {
@@ -284,7 +218,7 @@ fn room(promise: &PromiseRecord, group: &GroupEstimate) -> f64 {
 
 fn document(
     group: &GroupEstimate,
-    within: f64,
+    promise: &PromiseRecord,
     (verdict, allows): (Verdict, Allows),
 ) -> GroupJudgement {
     GroupJudgement {
@@ -298,7 +232,7 @@ fn document(
         rate: group.estimate.value,
         verdict: match verdict {
             Verdict::Void => Verdict::Void,
-            _ => match group.deviation.verdict(within) {
+            _ => match group.verdict(promise) {
                 Verdict::Kept if !allows.kept => Verdict::Undecided,
                 Verdict::Broken if !allows.broken => Verdict::Undecided,
                 own => own,

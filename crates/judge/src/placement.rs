@@ -7,9 +7,10 @@
 
 mod blind;
 mod causes;
+mod counted;
 mod pages;
 
-use assay_run_folder::{NodeCounts, PlacementReading, PlacementRecord, PromiseRecord};
+use assay_run_folder::{PlacementRecord, PromiseRecord};
 use assay_stats::over_repeats::confidence_to_break;
 use assay_stats::proportion::{self, Counted};
 use assay_terms::PlacementMeasure;
@@ -22,13 +23,14 @@ use crate::reason;
 use crate::repeat::Repeat;
 
 pub(crate) use blind::blind;
+pub(crate) use counted::{Reading, counted};
 
 /// One workload with a placement, over all repeats.
 pub(crate) struct PlacedWorkload<'r> {
     /// The requested placement.
     pub(crate) asked: &'r PlacementRecord,
     /// One entry per repeat: the placement reading, and the host's counters.
-    pub(crate) readings: Vec<(&'r PlacementReading, Option<&'r NodeCounts>)>,
+    pub(crate) readings: Vec<Reading<'r>>,
     /// Counts of each repeat.
     counted: Vec<Counted>,
     /// The part that is in place.
@@ -166,74 +168,14 @@ fn one<'r>(
     (what, asked): (PlacementMeasure, &'r PlacementRecord),
     repeats: &[Repeat<'r>],
 ) -> Result<PlacedWorkload<'r>, String> {
-    possible(subject, what, asked)?;
-    let mut readings = Vec::new();
-    for repeat in repeats {
-        let record = repeat.record;
-        let reading = record.placements.iter().find(|one| one.workload == asked.workload);
-        let reading = reading.ok_or_else(|| {
-            format!("`{}` was not recorded in repeat {}", asked.workload, repeat.number)
-        })?;
-        readings.push((reading, record.nodes.as_ref()));
-    }
-    let why = |why: String| format!("`{}`: {why}", asked.workload);
-    let counted = match what {
-        PlacementMeasure::Threads => {
-            let each = readings.iter().zip(repeats);
-            let each = each.map(|((reading, _), repeat)| threads(reading, repeat));
-            each.collect::<Result<Vec<_>, _>>().map_err(why)?
-        }
-        PlacementMeasure::Pages | PlacementMeasure::FilePages => {
-            pages::counted(what, asked, &readings).map_err(why)?
-        }
-    };
+    let (readings, counted) = counted(subject, (what, asked), repeats)?;
     let share = |confidence: f64| {
         let share = proportion::over_repeats(&counted, confidence);
-        share.ok_or_else(|| why("none of its threads was recorded".to_owned()))
+        share.ok_or_else(|| format!("`{}`: none of its threads was recorded", asked.workload))
     };
     let all = confidence_to_break(promise.confidence, subject.trial.placements.len());
     let (share, surely) = (share(promise.confidence)?, share(all)?);
     Ok(PlacedWorkload { asked, readings, counted, share, surely })
-}
-
-/// A placement that allows the whole machine proves nothing.
-fn possible(
-    subject: &Subject<'_>,
-    what: PlacementMeasure,
-    asked: &PlacementRecord,
-) -> Result<(), String> {
-    let name = &asked.workload;
-    match (what, &asked.cpus) {
-        (PlacementMeasure::Threads, None) => {
-            Err(format!("the placement of `{name}` names no CPUs"))
-        }
-        (PlacementMeasure::Threads, Some(cpus)) if subject.host.cpus.allowed.is_subset(cpus) => {
-            Err(format!(
-                "`{name}` may run on all CPUs of the host: its threads cannot be elsewhere"
-            ))
-        }
-        (PlacementMeasure::Pages | PlacementMeasure::FilePages, _)
-            if subject.host.memory_nodes.len() < 2 =>
-        {
-            Err("the host has one node with memory: pages cannot be elsewhere".to_owned())
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Looks within a repeat are correlated, since a thread stays where it is for a while; the repeats
-/// show how much. Durations below a second cannot be told from chance. A repeat without a recorded
-/// thread may be the one in which all were elsewhere.
-fn threads(reading: &PlacementReading, repeat: &Repeat<'_>) -> Result<Counted, String> {
-    if reading.samples == 0 {
-        return Err(format!("none of its threads was recorded in repeat {}", repeat.number));
-    }
-    Ok(Counted {
-        held: reading.on_cpus as f64,
-        of: reading.samples as f64,
-        looks: reading.looks.min(reading.samples) as f64,
-        grain: 1.0 / repeat.window_s().max(1.0),
-    })
 }
 
 fn worst_error(seen: &[PlacedWorkload<'_>]) -> Option<Interval> {

@@ -14,6 +14,7 @@ use assay_verdict::PromiseJudgement;
 use crate::metric::Metric;
 use crate::{causes, metric_promise, placement, reason};
 use data::promise_data;
+pub(crate) use data::unit;
 use verdict::decide;
 
 pub(crate) use crate::estimates::Estimates;

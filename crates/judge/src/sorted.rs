@@ -38,23 +38,13 @@ impl<'t> Sorted<'t> {
         let rows = index
             .and_then(|index| self.rows.get(index))
             .ok_or_else(|| format!("table `{source}` has no rows of `{subject}`"))?;
-        let mut found = Vec::with_capacity(columns.len());
-        for name in columns {
-            let column = self.table.column(name);
-            found.push(column.ok_or_else(|| format!("table `{source}` has no column `{name}`"))?);
-        }
-        let series: Series = rows
-            .iter()
-            .filter_map(|&row| {
-                let row = row as usize;
-                let time = *self.table.time_ns.get(row)?;
-                let mut sum = 0_u64;
-                for column in &found {
-                    sum = sum.saturating_add((*column.values.get(row)?)?);
-                }
-                Some((time, sum as f64))
-            })
-            .collect();
+        let sums = self.table.sums(columns);
+        let sums = sums.map_err(|name| format!("table `{source}` has no column `{name}`"))?;
+        let reading = |&row: &u32| {
+            let row = row as usize;
+            Some((*self.table.time_ns.get(row)?, sums.at(row)? as f64))
+        };
+        let series: Series = rows.iter().filter_map(reading).collect();
         if series.len() < 2 {
             return Err(format!("table `{source}` has fewer than two readings of `{subject}`"));
         }

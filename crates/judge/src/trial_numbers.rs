@@ -1,8 +1,13 @@
 //! The measures of one trial to be compared, repeat by repeat.
 
+mod levels;
+mod placed;
+
+use std::f64::consts::LN_2;
+
 use assay_run_folder::{Manifest, RelationRecord};
-use assay_stats::Grid;
 use assay_stats::batches::Quantity as Estimand;
+use assay_stats::over_repeats::Resolution;
 use assay_terms::Measure;
 use assay_verdict::wording::together;
 
@@ -13,6 +18,7 @@ use crate::promise::Subject;
 use crate::repeat::Repeat;
 use crate::trial::Prepared;
 use crate::trial_value::{self, PLAIN};
+use levels::{Levels, levels};
 
 /// Measures of every comparison, in addition to those with a promise.
 const ALWAYS: [Measure; 4] =
@@ -25,6 +31,25 @@ pub struct RepeatLog {
     pub repeat: usize,
     /// The natural logarithm of its value.
     pub log: f64,
+    /// How finely that is known: one unit of the counter, or a bucket of a histogram, as a
+    /// logarithm.
+    pub grain: f64,
+    /// The standard deviation that it has at least, however little the repeats scatter.
+    pub least_error: f64,
+}
+
+impl RepeatLog {
+    /// A number that is known to its last digit.
+    #[must_use]
+    pub const fn exact(repeat: usize, log: f64) -> Self {
+        Self { repeat, log, grain: 0.0, least_error: 0.0 }
+    }
+
+    /// Whether it is a single unit, or stands for less.
+    #[must_use]
+    pub fn is_a_unit(&self) -> bool {
+        self.grain >= LN_2
+    }
 }
 
 /// One measure of one trial.
@@ -32,9 +57,9 @@ pub struct RepeatLog {
 pub struct TrialNumber {
     /// `io.bytes`, `reader.read_p99_ns`.
     pub measure: String,
-    /// `rate`, `share`, `amount`, `number`.
+    /// `rate`, `share`, `amount`, `number`, `in_place`.
     pub of: &'static str,
-    /// The group, if it is about one.
+    /// The group, or of a placement the workload, if it is about one.
     pub group: Option<String>,
     /// Whether the study promises something about it, or the user selected it.
     pub decides: bool,
@@ -77,18 +102,25 @@ pub fn of_trial(
     for measure in measures(&subject, selected) {
         found.extend(of_samples(&subject, measure, promised(measure.name())));
     }
+    for promise in &trial.promises {
+        found.extend(placed::numbers(&subject, promise));
+    }
     for name in metric::comparable(trial) {
         if let Some(metric) = Metric::parse(&name) {
             found.push(of_workloads(&subject, &name, metric, promised(&name)));
         }
     }
-    let known: Vec<String> = found.iter().map(|one| one.measure.clone()).collect();
-    for name in selected.iter().filter(|name| !known.contains(name)) {
-        let why = "neither the samples nor the workloads of this trial have it".to_owned();
-        let blank = blank(name, "number", None, true);
-        found.push(TrialNumber { found: Err(why), ..blank });
+    let mut named: Vec<&str> = selected.iter().map(String::as_str).collect();
+    let metrics = trial.promises.iter().filter(|promise| promise.is != RelationRecord::Placed);
+    named.extend(metrics.map(|promise| promise.measure.as_str()));
+    for name in named {
+        if !found.iter().any(|one| one.measure == name) {
+            let why = "neither the samples nor the workloads of this trial have it".to_owned();
+            found.push(TrialNumber { found: Err(why), ..blank(name, "number", None, true) });
+        }
     }
     for one in &mut found {
+        one.count_by_round(&subject);
         one.part = subject.part;
         one.unseen =
             together(subject.unseen.map(str::to_owned).into_iter().chain(one.unseen.take()));
@@ -149,89 +181,32 @@ fn blank(measure: &str, of: &'static str, group: Option<&str>, decides: bool) ->
     }
 }
 
-/// The shares or rates of one repeat.
-struct Level {
-    repeat: usize,
-    of_groups: Vec<f64>,
-    /// One unit of the counter: less is not counted.
-    unit: f64,
-}
-
-impl Level {
-    fn log(&self, group: usize) -> RepeatLog {
-        RepeatLog { repeat: self.repeat, log: self.of_groups[group].ln() }
-    }
-}
-
-/// Those of all repeats.
-struct Levels {
-    counted: Vec<Level>,
-    left_out: Vec<Level>,
-}
-
 impl TrialNumber {
+    /// Counts its repeats by the rounds of the run: a trial that was skipped in some has fewer.
+    fn count_by_round(&mut self, subject: &Subject<'_>) {
+        let all: Vec<&Repeat<'_>> = subject.repeats.iter().chain(subject.left_out).collect();
+        let numbers = self.found.iter_mut().chain(&mut self.with_zeros).flatten();
+        for one in numbers.chain(&mut self.left_out) {
+            let repeat = all.iter().find(|repeat| repeat.number == one.repeat);
+            one.repeat = repeat.map_or(one.repeat, |repeat| repeat.round());
+        }
+    }
+
     /// Fills in the numbers of one group.
     fn with(mut self, levels: &Result<Levels, String>, group: usize) -> Self {
         match levels {
             Err(why) => self.found = Err(why.clone()),
             Ok(levels) => {
-                self.found = numbers(&levels.counted, group);
-                let at_least_a_unit = |level: &Level| RepeatLog {
-                    log: level.of_groups[group].max(level.unit).ln(),
-                    ..level.log(group)
-                };
-                self.with_zeros = self
-                    .found
-                    .is_err()
-                    .then(|| levels.counted.iter().map(at_least_a_unit).collect());
+                self.found = levels.of_group(group);
+                self.with_zeros = self.found.is_err().then(|| {
+                    levels.counted.iter().map(|level| level.at_least_a_unit(group)).collect()
+                });
                 // Zero has no finite logarithm, and differs from everything.
                 self.left_out = levels.left_out.iter().map(|level| level.log(group)).collect();
             }
         }
         self
     }
-}
-
-fn levels(
-    subject: &Subject<'_>,
-    measure: Measure,
-    relation: &RelationRecord,
-    estimand: Estimand,
-    together: bool,
-) -> Result<Levels, String> {
-    subject.passes(|scope| scope.concerns(measure, relation))?;
-    if subject.repeats.is_empty() {
-        return Err("no repeat can be judged".to_owned());
-    }
-    let of = |repeat: &Repeat<'_>| {
-        let grid: Grid = repeat.resampled(measure, subject.groups)?;
-        let grid = if together { grid.together() } else { grid };
-        let whole = estimand.whole(&grid);
-        if whole <= 0.0 {
-            return Err(format!(
-                "the measured groups have a total of zero in repeat {}",
-                repeat.number
-            ));
-        }
-        Ok(Level {
-            repeat: repeat.number,
-            of_groups: grid.totals().iter().map(|total| total / whole).collect(),
-            unit: measure.scale() / whole,
-        })
-    };
-    Ok(Levels {
-        counted: subject.repeats.iter().map(of).collect::<Result<_, String>>()?,
-        left_out: subject.left_out_with_samples().filter_map(|repeat| of(repeat).ok()).collect(),
-    })
-}
-
-/// The numbers of one group.
-fn numbers(repeats: &[Level], group: usize) -> Result<Vec<RepeatLog>, String> {
-    let of = |level: &Level| match level.of_groups[group] > 0.0 {
-        true => Ok(level.log(group)),
-        false => Err(format!("it is zero in repeat {}, so there is no ratio", level.repeat)),
-    };
-    repeats.iter().map(of).collect()
 }
 
 /// Geometric mean over the instances of a workload.
@@ -243,17 +218,21 @@ fn of_workloads(
 ) -> TrialNumber {
     let blank = blank(name, "number", None, decides);
     let of = |repeats: &[Repeat<'_>]| metric.values(subject.trial, repeats, |_| true);
-    match subject.passes(|scope| scope == Scope::All).and_then(|()| of(subject.repeats)) {
-        Err(why) => TrialNumber { found: Err(why), ..blank },
+    let passed = subject.passes(|scope| scope == Scope::All);
+    match passed.clone().and_then(|()| of(subject.repeats)) {
+        Err(why) => {
+            let zeros = passed.is_ok().then(|| only_zeros(subject, name, metric)).flatten();
+            TrialNumber { found: Err(why), with_zeros: zeros, ..blank }
+        }
         Ok(values) => {
             let left_out = subject.left_out_with_samples();
             let left_out = left_out.filter_map(|repeat| {
                 metric.with_zeros(subject.trial, std::slice::from_ref(repeat), |_| true).ok()
             });
             TrialNumber {
-                found: Ok(means(&values)),
+                found: Ok(means(name, &values)),
                 lacks_zeros: !values.zeros.is_empty(),
-                left_out: left_out.flat_map(|values| with_zeros(&values)).collect(),
+                left_out: left_out.flat_map(|values| with_zeros(name, &values)).collect(),
                 // An instance without a number may have been the slowest.
                 unseen: together(values.left_out.into_iter()),
                 ..blank
@@ -263,12 +242,32 @@ fn of_workloads(
 }
 
 /// Zero has no finite logarithm, and differs from everything.
-fn with_zeros(values: &Values) -> Vec<RepeatLog> {
-    let zero = |repeat: usize| RepeatLog { repeat, log: f64::NEG_INFINITY };
+fn with_zeros(name: &str, values: &Values) -> Vec<RepeatLog> {
+    let zero = |repeat: usize| RepeatLog::exact(repeat, f64::NEG_INFINITY);
     let zeros = values.zeros.iter().map(|(repeat, _)| zero(*repeat));
-    means(values).into_iter().chain(zeros).collect()
+    means(name, values).into_iter().chain(zeros).collect()
 }
 
-fn means(values: &Values) -> Vec<RepeatLog> {
-    values.mean_logs().map(|(repeat, log)| RepeatLog { repeat, log }).collect()
+/// One event, or one a second, in place of the zeros of a metric that was nothing else.
+fn only_zeros(subject: &Subject<'_>, name: &str, metric: Metric<'_>) -> Option<Vec<RepeatLog>> {
+    let values = metric.with_zeros(subject.trial, subject.repeats, |_| true).ok()?;
+    let is_all = !values.zeros.is_empty() && values.zeros.len() == subject.repeats.len();
+    let one = |repeat: usize| RepeatLog { grain: LN_2, ..RepeatLog::exact(repeat, 0.0) };
+    (is_all && metric::resolution(name) == Resolution::Unit)
+        .then(|| values.zeros.iter().map(|(repeat, _)| one(*repeat)).collect())
+}
+
+/// A mean is known as finely as the instances are on average: all may be rounded the same way.
+fn means(name: &str, values: &Values) -> Vec<RepeatLog> {
+    let resolution = metric::resolution(name);
+    let grain = |row: &[f64]| {
+        let sum: f64 = row.iter().map(|value| resolution.grain(*value)).sum();
+        sum / row.len().max(1) as f64
+    };
+    let each = values.mean_logs().zip(&values.rows);
+    each.map(|((repeat, log), (_, row))| RepeatLog {
+        grain: grain(row),
+        ..RepeatLog::exact(repeat, log)
+    })
+    .collect()
 }

@@ -5,7 +5,7 @@ use assay_terms::Measure;
 
 use crate::checks::Scope;
 use crate::metric::Metric;
-use crate::promise::Subject;
+use crate::promise::{self, Subject};
 use crate::repeat::Repeat;
 
 /// Relation of a plain total: like a limit it needs no competition, so the checks for a limit
@@ -31,6 +31,8 @@ pub(crate) struct TrialValues {
     pub(crate) left_out: Vec<(usize, f64)>,
     /// Whether a metric was zero in a counted repeat, which has no ratio.
     pub(crate) has_zeros: bool,
+    /// Of sampled measures, the least rate that could be told from zero in any of these repeats.
+    pub(crate) least: Option<f64>,
     /// Unobserved repeats, and why.
     pub(crate) unseen: Option<String>,
 }
@@ -38,7 +40,13 @@ pub(crate) struct TrialValues {
 impl TrialValues {
     /// No values, for this reason.
     pub(crate) fn missing(why: String) -> Self {
-        Self { numbers: Err(why), left_out: Vec::new(), has_zeros: false, unseen: None }
+        Self {
+            numbers: Err(why),
+            left_out: Vec::new(),
+            has_zeros: false,
+            least: None,
+            unseen: None,
+        }
     }
 }
 
@@ -75,6 +83,10 @@ impl ValueRequest<'_> {
             numbers,
             left_out: subject.left_out.iter().filter_map(of).flatten().collect(),
             has_zeros: self.has_zeros(subject),
+            least: self.sampled().and_then(|measure| {
+                let seconds = subject.repeats.iter().map(Repeat::window_s).reduce(f64::min)?;
+                Some(promise::unit(measure) / seconds)
+            }),
             unseen: (!unseen.is_empty()).then(|| unseen.join("; ")),
         }
     }

@@ -1,8 +1,9 @@
-//! Describes what blocks a process, as far as it is visible from outside.
+//! What blocks a process, as far as it is visible from outside.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use crate::process::state;
 use crate::root::Root;
 
 /// System calls whose first argument is a descriptor and that wait for its file.
@@ -26,26 +27,131 @@ const ON_A_DESCRIPTOR: &[libc::c_long] = &[
     libc::SYS_openat,
 ];
 
-/// Describes a process: `state D, waits in wait_on_page, for /mnt/file`.
+/// Describes one thread of this process in the same way.
+#[must_use]
+pub fn describe_thread(root: &Root, tid: u32) -> String {
+    let pid = std::process::id();
+    let state = threads(root, pid).into_iter().find(|(id, _)| *id == tid);
+    words(root, pid, state.unwrap_or((tid, '?')))
+}
+
+/// Describes a process: `state D, waits in wait_on_page, for /mnt/file`. If one of its threads hangs in the
+/// kernel, it is that thread: the first one of a killed process is a zombie until the last one has ended.
 #[must_use]
 pub fn describe(root: &Root, pid: u32) -> String {
-    let mut words = format!("state {}", state(root, pid).unwrap_or('?'));
+    let threads = threads(root, pid);
+    let hangs = threads.iter().find(|(_, state)| *state == UNINTERRUPTIBLE);
+    words(root, pid, *hangs.or_else(|| threads.first()).unwrap_or(&(pid, '?')))
+}
+
+fn words(root: &Root, pid: u32, (tid, state): (u32, char)) -> String {
+    let mut words = format!("state {state}");
+    if tid != pid {
+        words = format!("thread {tid}, {words}");
+    }
     // "0" is a process that does not wait, or one that this process may not inspect.
-    let waits = root.read_trimmed(format!("/proc/{pid}/wchan")).unwrap_or_default();
+    let waits = root.read_trimmed(format!("/proc/{pid}/task/{tid}/wchan")).unwrap_or_default();
     if !waits.is_empty() && waits != "0" {
         words += &format!(", waits in {waits}");
     }
-    if let Some(file) = file(root, pid) {
+    if let Some(file) = file(root, pid, tid) {
         words += &format!(", for {}", file.display());
     }
     words
 }
 
-/// The file of the system call in which the process waits (/proc/PID/syscall).
-fn file(root: &Root, pid: u32) -> Option<PathBuf> {
-    let text = root.read(format!("/proc/{pid}/syscall")).ok()?;
+/// The state of a thread that no signal reaches.
+const UNINTERRUPTIBLE: char = 'D';
+
+/// The threads of a process that have not ended, with their states, the first one first; if all have ended,
+/// that one.
+fn threads(root: &Root, pid: u32) -> Vec<(u32, char)> {
+    let names = root.list(format!("/proc/{pid}/task")).unwrap_or_default();
+    let mut tids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    tids.sort_by_key(|tid| (*tid != pid, *tid));
+    let state = |tid: u32| {
+        let stat = root.read(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
+        // The command name is in parentheses and may itself contain parentheses.
+        Some((tid, stat.rsplit_once(')')?.1.trim_start().chars().next()?))
+    };
+    let all: Vec<(u32, char)> = tids.into_iter().filter_map(state).collect();
+    let alive: Vec<(u32, char)> =
+        all.iter().copied().filter(|(_, state)| !matches!(state, 'Z' | 'X')).collect();
+    if alive.is_empty() { all } else { alive }
+}
+
+/// Notices processes that hang in the kernel.
+#[derive(Debug, Default)]
+pub struct HangWatch {
+    /// How often a process was scheduled, and since when it has not been.
+    seen: HashMap<u32, (u64, Instant)>,
+    next_look: Option<Instant>,
+}
+
+impl HangWatch {
+    /// Whether every one of these processes has been hanging for `limit`. It looks at them ten times a second
+    /// at most, so that it may be called in a loop.
+    pub fn all_hang(&mut self, root: &Root, pids: &[u32], limit: Duration) -> bool {
+        const INTERVAL: Duration = Duration::from_millis(100);
+        if self.next_look.is_some_and(|next| Instant::now() < next) {
+            return false;
+        }
+        self.next_look = Some(Instant::now() + INTERVAL);
+        // Each one is looked at.
+        pids.iter().filter(|pid| self.hangs_for(root, **pid) < limit).count() == 0
+    }
+
+    /// How long every thread of the process has been in state D, without having been scheduled once, as far
+    /// as calls of this function have noticed; zero if it is not so now. Writing back gigabytes, for
+    /// comparison, wakes a thread again and again.
+    fn hangs_for(&mut self, root: &Root, pid: u32) -> Duration {
+        let mut threads = threads(root, pid);
+        if !threads.iter().all(|(_, state)| *state == UNINTERRUPTIBLE) {
+            threads.clear();
+        }
+        self.threads_hang_for(root, pid, &threads, pid)
+    }
+
+    /// How long this thread of this process has not been scheduled once, in whatever state it waits.
+    pub fn thread_hangs_for(&mut self, root: &Root, tid: u32) -> Duration {
+        let pid = std::process::id();
+        let mut threads = threads(root, pid);
+        threads.retain(|(id, state)| *id == tid && *state != 'R');
+        self.threads_hang_for(root, pid, &threads, tid)
+    }
+
+    fn threads_hang_for(
+        &mut self,
+        root: &Root,
+        pid: u32,
+        threads: &[(u32, char)],
+        key: u32,
+    ) -> Duration {
+        if threads.is_empty() {
+            self.seen.remove(&key);
+            return Duration::ZERO;
+        }
+        let switches = threads.iter().map(|(tid, _)| switches(root, pid, *tid)).sum();
+        let (before, since) = self.seen.entry(key).or_insert((switches, Instant::now()));
+        if *before != switches {
+            (*before, *since) = (switches, Instant::now());
+        }
+        since.elapsed()
+    }
+}
+
+/// How often a thread was scheduled (proc_pid_status(5), since Linux 2.6.23).
+fn switches(root: &Root, pid: u32, tid: u32) -> u64 {
+    let text = root.read(format!("/proc/{pid}/task/{tid}/status")).unwrap_or_default();
+    let counts = text.lines().filter_map(|line| line.split_once("voluntary_ctxt_switches:"));
+    counts.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
+}
+
+/// The file of the system call in which the thread waits (/proc/PID/task/TID/syscall).
+fn file(root: &Root, pid: u32, tid: u32) -> Option<PathBuf> {
+    let text = root.read(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
     let descriptor = descriptor(&text)?;
-    std::fs::read_link(root.resolve(format!("/proc/{pid}/fd/{descriptor}"))).ok()
+    std::fs::read_link(root.resolve(format!("/proc/{pid}/task/{tid}/fd/{descriptor}"))).ok()
 }
 
 fn descriptor(text: &str) -> Option<u32> {
@@ -72,6 +178,54 @@ mod tests {
         assert_eq!(descriptor("-1 0x7ffd 0x7"), None);
     }
 
+    /// Writes the files of a thread into a fake tree.
+    fn thread(root: &Root, (pid, tid): (u32, u32), state: char, switches: u64) {
+        let folder = root.resolve(format!("/proc/{pid}/task/{tid}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        let status =
+            format!("voluntary_ctxt_switches:\t{switches}\nnonvoluntary_ctxt_switches:\t1\n");
+        for (name, text) in [
+            ("stat", format!("{tid} (a) b) {state} 1 1")),
+            ("status", status),
+            ("wchan", "request_wait_answer".to_owned()),
+        ] {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_process_hangs_if_none_of_its_threads_is_ever_scheduled() {
+        let tree = tempfile::tempdir().unwrap();
+        let root = Root::at(tree.path());
+        let mut watch = HangWatch::default();
+        assert_eq!(watch.hangs_for(&root, 7), Duration::ZERO, "it is gone");
+        thread(&root, (7, 7), 'Z', 5);
+        thread(&root, (7, 9), 'D', 5);
+        let look = |watch: &mut HangWatch| {
+            std::thread::sleep(Duration::from_millis(20));
+            watch.hangs_for(&root, 7)
+        };
+        watch.hangs_for(&root, 7);
+        let first = look(&mut watch);
+        assert!(first >= Duration::from_millis(20) && look(&mut watch) > first, "{first:?}");
+        let words = describe(&root, 7);
+        assert_eq!(words, "thread 9, state D, waits in request_wait_answer");
+        thread(&root, (7, 9), 'D', 6);
+        let before = look(&mut watch);
+        assert!(before < first, "it was scheduled");
+        assert!(look(&mut watch) > before);
+        thread(&root, (7, 8), 'S', 5);
+        assert_eq!(look(&mut watch), Duration::ZERO, "another one works");
+        assert!(!watch.all_hang(&root, &[7], Duration::from_nanos(1)));
+        thread(&root, (7, 8), 'Z', 5);
+        watch.next_look = None;
+        assert!(!watch.all_hang(&root, &[7], Duration::from_secs(3600)));
+        watch.next_look = None;
+        assert!(watch.all_hang(&root, &[7], Duration::from_nanos(1)));
+        watch.next_look = None;
+        assert!(!watch.all_hang(&root, &[7, 10], Duration::from_nanos(1)), "10 is gone");
+    }
+
     #[test]
     fn a_process_waiting_for_a_pipe_is_described() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
@@ -84,7 +238,7 @@ mod tests {
             if description.starts_with("state S") && description.contains("pipe:") {
                 break;
             }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10));
         }
         child.kill().unwrap();
         child.wait().unwrap();

@@ -118,7 +118,7 @@ fn begin() -> io::Result<Sender<Query>> {
 /// Gives this thread an empty descriptor table of its own. A thread that hangs in the kernel outlives
 /// this process, and would keep its files open: the lock of a ledger, and the pipe whose reader waits
 /// for its end.
-fn close_all_descriptors() {
+pub fn close_all_descriptors() {
     const FIRST: libc::c_uint = 0;
     const NO_FLAGS: libc::c_uint = 0;
     /// More than a shell or a service manager ever passes down.

@@ -35,8 +35,6 @@ pub struct HostSetting {
     /// Its name in a study: a sysctl with its dots, or `thp.` and the path below
     /// /sys/kernel/mm/transparent_hugepage.
     pub name: &'static str,
-    /// The absolute path of its file.
-    pub path: &'static str,
     /// The values it accepts.
     pub range: ValueRange,
     /// The unit of its number; empty for words and switches.
@@ -72,6 +70,15 @@ impl HostSetting {
     #[must_use]
     pub fn is_sysctl(&self) -> bool {
         !self.name.starts_with(THP)
+    }
+
+    /// The absolute path of its file.
+    #[must_use]
+    pub fn path(&self) -> String {
+        match self.name.strip_prefix(THP) {
+            Some(below) => format!("/sys/kernel/mm/transparent_hugepage/{below}"),
+            None => format!("/proc/sys/{}", self.name.replace('.', "/")),
+        }
     }
 
     /// Its key in the `sysctls` or `thp` table of a study.
@@ -116,13 +123,12 @@ mod tests {
 
     #[test]
     fn names_and_paths_agree() {
-        for setting in host_settings() {
-            let path = match setting.is_sysctl() {
-                true => format!("/proc/sys/{}", setting.name.replace('.', "/")),
-                false => format!("/sys/kernel/mm/transparent_hugepage/{}", setting.key()),
-            };
-            assert_eq!(setting.path, path);
-        }
+        let path = |name: &str| host_setting(name).unwrap().path();
+        assert_eq!(path("vm.page-cluster"), "/proc/sys/vm/page-cluster");
+        assert_eq!(
+            path("thp.khugepaged/defrag"),
+            "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag"
+        );
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Detects whether KVM can actually run a guest here.
 
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use assay_kernel::program::{self, Limits};
+use assay_kernel::signal;
 
 use crate::error::Error;
 use crate::spec::Accelerator;
@@ -45,45 +47,25 @@ pub(crate) fn choose(requested: Accelerator, qemu: &Path) -> Result<CpuMode, Err
 /// are not sufficient: inside other virtual machines some processor registers may not be settable,
 /// which shows when QEMU first sets them.
 fn probe(qemu: &Path) -> Result<(), String> {
-    let mut child = Command::new(qemu)
+    let mut command = Command::new(qemu);
+    command
         .args(["-accel", "kvm", "-cpu", "host", "-machine", "q35", "-m", "64", "-nodefaults"])
-        .args(["-display", "none", "-S", "-monitor", "stdio"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|cause| format!("cannot start {}: {cause}", qemu.display()))?;
-    if let Some(mut monitor) = child.stdin.take() {
-        // A machine that could not be created does not read commands; its exit status shows it.
-        let _ = monitor.write_all(b"quit\n");
-    }
-    let began = Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => return Err(error_line(child, &status.to_string())),
-            Ok(None) if began.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            Ok(None) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err("QEMU did not respond".to_owned());
-            }
-            Err(cause) => return Err(cause.to_string()),
-        }
+        .args(["-display", "none", "-S", "-monitor", "stdio"]);
+    let stop = || signal::interrupted_by().is_some();
+    let limits = Limits { time: PATIENCE, output: 1 << 20, stop: &stop };
+    // A machine that could not be created does not read commands; its exit status shows it.
+    match program::run(&mut command, "quit\n", &limits) {
+        Ok(ended) if ended.status.success() => Ok(()),
+        Ok(ended) => Err(error_line(&ended)),
+        Err(why) => Err(format!("QEMU ({}) did not respond: {why}", qemu.display())),
     }
 }
 
-fn error_line(mut child: std::process::Child, status: &str) -> String {
-    use std::io::Read;
-    let mut stderr = String::new();
-    if let Some(mut errors) = child.stderr.take() {
-        let _ = errors.read_to_string(&mut stderr);
-    }
+fn error_line(ended: &Output) -> String {
+    let stderr = String::from_utf8_lossy(&ended.stderr);
     let line = stderr.lines().find(|line| line.contains("rror") || line.contains("KVM"));
     line.or_else(|| stderr.lines().last()).map_or_else(
-        || format!("QEMU ended with {status}"),
+        || format!("QEMU ended with {}", ended.status),
         |line| line.trim_start_matches("qemu-system-x86_64: ").to_owned(),
     )
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_files::{Budget, Dir};
+use assay_files::Dir;
 use assay_kernel::signal;
 use assay_run_folder::Guest;
 use assay_units::Bytes;
@@ -11,6 +11,7 @@ use assay_units::Bytes;
 use crate::accelerator::{self, CpuMode};
 use crate::cache::{Cache, is_plain};
 use crate::console;
+use crate::disk_space::{DiskSpace, RESULTS};
 use crate::error::{Console, Error};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
@@ -90,9 +91,6 @@ const BOOT: Duration = Duration::from_secs(600);
 /// Time limit for powering off after the command has ended.
 const POWER_OFF: Duration = Duration::from_secs(60);
 
-/// Size limit of copied results, since the guest's root controls their number and apparent size.
-const RESULTS: Budget = Budget { bytes: 4 << 30, names: 100_000 };
-
 /// Bytes of standard error kept for error messages.
 const KEPT_STDERR: usize = 4096;
 
@@ -134,8 +132,8 @@ pub fn shell(
     watcher: &mut dyn Watcher,
 ) -> Result<i32, Error> {
     let prepared = Prepared::new(spec, task, cache, watcher)?;
-    let shared = SharedDir::create(cache)?;
-    let disks = Files::make(&shared, spec, task)?;
+    let mut shared = SharedDir::create(cache)?;
+    let disks = Files::make(&mut shared, spec, task)?;
     let guest = prepared.guest(prepared.runs);
     shared.put("init", script::INIT)?;
     shared.put("settings", &script::settings(spec, task, &guest.text()))?;
@@ -143,8 +141,9 @@ pub fn shell(
     shared.make_executable("shell")?;
     watcher.remark(&format!("booting {}; `exit` ends it", guest.line()));
     let arguments = prepared.machine(&shared, &disks, prepared.runs, true).arguments();
-    let status =
-        process::at_the_terminal(&prepared.tools.virtme, &prepared.tools.qemu, &arguments)?;
+    let mut space = DiskSpace::new();
+    let (virtme, qemu) = (&prepared.tools.virtme, &prepared.tools.qemu);
+    let status = process::at_the_terminal(virtme, qemu, &arguments, &mut || space.check(&shared))?;
     if shared.read("reached").is_none() {
         return Err(Failure::new("the guest did not come up", &shared, "", false).error);
     }
@@ -232,8 +231,8 @@ impl<'p> Prepared<'p> {
 
     /// Runs one guest, from its folder to its exit code.
     fn attempt(&self, runs: CpuMode, watcher: &mut dyn Watcher) -> Result<Ended, Failure> {
-        let shared = SharedDir::create(self.cache)?;
-        let files = Files::make(&shared, self.spec, self.task)?;
+        let mut shared = SharedDir::create(self.cache)?;
+        let files = Files::make(&mut shared, self.spec, self.task)?;
         let guest = self.guest(runs);
         shared.put("init", script::INIT)?;
         shared.put("settings", &script::settings(self.spec, self.task, &guest.text()))?;
@@ -248,6 +247,7 @@ impl<'p> Prepared<'p> {
             began: Instant::now(),
             ready: None,
             stderr: String::new(),
+            space: DiskSpace::new(),
         };
         let interrupted = running.wait_for_end(watcher)?;
         let code = match interrupted {
@@ -294,7 +294,7 @@ impl<'p> Prepared<'p> {
 }
 
 impl Files {
-    fn make(shared: &SharedDir, spec: &GuestSpec, task: &GuestTask) -> Result<Self, Error> {
+    fn make(shared: &mut SharedDir, spec: &GuestSpec, task: &GuestTask) -> Result<Self, Error> {
         let mut disks = Vec::new();
         for (index, disk) in spec.disks.iter().enumerate() {
             let number = index + 1;
@@ -323,6 +323,7 @@ struct RunningGuest<'v> {
     ready: Option<Duration>,
     /// The end of its standard error.
     stderr: String,
+    space: DiskSpace,
 }
 
 impl RunningGuest<'_> {
@@ -339,19 +340,23 @@ impl RunningGuest<'_> {
                 break;
             }
             if let Some(signal) = signal::interrupted_by() {
-                self.process.end();
+                self.end(watcher);
                 return Ok(Some(signal));
+            }
+            if let Err(error) = self.space.check(self.shared) {
+                self.end(watcher);
+                return Err(error.into());
             }
             if self.shared.read("exit").is_some_and(|code| !code.is_empty()) {
                 // A guest that has reported its exit code has nothing more to report.
                 if done.get_or_insert_with(Instant::now).elapsed() > POWER_OFF {
-                    self.process.end();
+                    self.end(watcher);
                     break;
                 }
                 continue;
             }
             if let Some(why) = self.timeout_reason() {
-                self.process.end();
+                self.end(watcher);
                 return Err(self.failure(&why));
             }
         }
@@ -360,6 +365,12 @@ impl RunningGuest<'_> {
             self.forward(&chunk, watcher);
         }
         Ok(None)
+    }
+
+    fn end(&mut self, watcher: &mut dyn Watcher) {
+        if let Some(survivor) = self.process.end() {
+            watcher.remark(&survivor);
+        }
     }
 
     fn forward(&mut self, chunk: &OutputChunk, watcher: &mut dyn Watcher) {

@@ -14,6 +14,7 @@
 mod accelerator;
 mod cache;
 mod console;
+mod disk_space;
 mod error;
 mod guest;
 mod kernel;

@@ -9,6 +9,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use assay_files::search_path;
+use assay_kernel::child::{ExitWatch, ends_within};
+use assay_kernel::{Root, blocked};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::Error;
@@ -34,6 +36,12 @@ pub(crate) struct Process {
 
 /// Time limit for QEMU to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(3);
+
+/// Time limit for it to end after SIGKILL.
+const AFTER_KILL: Duration = Duration::from_secs(5);
+
+/// How often an interactive guest is checked.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// How long output may still arrive after QEMU has ended.
 const DRAIN: Duration = Duration::from_secs(2);
@@ -91,8 +99,9 @@ impl Process {
         self.child.try_wait().map_err(|cause| Error::new(format!("cannot wait for QEMU: {cause}")))
     }
 
-    /// Ends the machine: SIGTERM first, then SIGKILL.
-    pub(crate) fn end(&mut self) {
+    /// Ends the machine: SIGTERM first, then SIGKILL. A machine that survives, since it hangs in the kernel,
+    /// is left behind and described.
+    pub(crate) fn end(&mut self) -> Option<String> {
         self.signal(Signal::TERM);
         let began = Instant::now();
         while began.elapsed() < GRACE {
@@ -105,7 +114,12 @@ impl Process {
         }
         // virtme-run may end before its QEMU; both are in the group.
         self.signal(Signal::KILL);
-        let _ = self.child.wait();
+        if ends_within(&mut self.child, AFTER_KILL) {
+            return None;
+        }
+        let pid = self.child.id();
+        let waits = blocked::describe(&Root::real(), pid);
+        Some(format!("the guest (process {pid}) survived SIGKILL and is left behind: {waits}"))
     }
 
     fn signal(&self, signal: Signal) {
@@ -140,21 +154,42 @@ fn listen(
     });
 }
 
-/// Starts an interactive guest: QEMU owns the terminal until it ends.
+/// Starts an interactive guest: QEMU owns the terminal until it ends, also when it is ended because `check`
+/// fails.
 pub(crate) fn at_the_terminal(
     program: &Path,
     qemu: &Path,
     arguments: &[OsString],
+    check: &mut dyn FnMut() -> Result<(), Error>,
 ) -> Result<ExitStatus, Error> {
     // Earlier messages must be written before the guest clears the terminal.
     let _ = std::io::stderr().flush();
-    Command::new(program)
+    let mut child = Command::new(program)
         .arg("--qemu-bin")
         .arg(qemu)
         .args(arguments)
         .env("PATH", search_path())
-        .status()
-        .map_err(|cause| Error::new(format!("cannot start {}: {cause}", program.display())))
+        .spawn()
+        .map_err(|cause| Error::new(format!("cannot start {}: {cause}", program.display())))?;
+    let end = ExitWatch::new(&child);
+    loop {
+        end.wait(LOOK);
+        let status = child.try_wait();
+        let status =
+            status.map_err(|cause| Error::new(format!("cannot wait for QEMU: {cause}")))?;
+        if let Some(status) = status {
+            return Ok(status);
+        }
+        if let Err(error) = check() {
+            // virtme-run has become QEMU, which restores the terminal on SIGTERM.
+            let _ = assay_kernel::process::send(child.id(), Signal::TERM);
+            if !ends_within(&mut child, GRACE) {
+                let _ = child.kill();
+                ends_within(&mut child, AFTER_KILL);
+            }
+            return Err(error);
+        }
+    }
 }
 
 #[cfg(test)]

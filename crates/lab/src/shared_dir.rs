@@ -6,11 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use assay_files::Dir;
+use assay_files::{Budget, Dir};
 use assay_kernel::filesystem;
 use assay_units::Bytes;
 
 use crate::cache::Cache;
+use crate::disk_space::RESERVE;
 use crate::error::Error;
 
 /// A guest's folder. It is removed with the guest, except for the console of a failed guest.
@@ -20,6 +21,8 @@ pub(crate) struct SharedDir {
     dir: Dir,
     /// The part that the guest may write to: its contents are untrusted.
     share: Dir,
+    /// Bytes of all disks so far.
+    disks: u64,
     /// Lock that marks the guest as alive; it ends with this process.
     _alive: File,
 }
@@ -48,12 +51,22 @@ impl SharedDir {
         let share = dir.make_dir("share")?;
         let alive = dir.create(ALIVE)?;
         filesystem::try_lock(&alive, &folder.join(ALIVE))?;
-        Ok(Self { folder, dir, share, _alive: alive })
+        Ok(Self { folder, dir, share, disks: 0, _alive: alive })
     }
 
     /// The folder that the guest sees as /run/assay/lab and may write to.
     pub(crate) fn share(&self) -> PathBuf {
         self.folder.join("share")
+    }
+
+    /// The guest's whole folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// An error if the part that the guest may write to takes more than this on disk.
+    pub(crate) fn check_usage(&self, budget: Budget) -> Result<(), Error> {
+        Ok(self.share.check_usage(budget)?)
     }
 
     /// Path of the console log.
@@ -84,14 +97,19 @@ impl SharedDir {
         self.share.dir("back").ok()
     }
 
-    /// Creates a sparse file for a disk, after checking that its full size would fit.
-    pub(crate) fn disk(&self, name: &str, size: Bytes) -> Result<PathBuf, Error> {
-        let free = filesystem::free_space(&self.folder)?;
-        if free < size.get() {
+    /// Creates a sparse file for a disk, after checking that its full size would fit beside those of the
+    /// others, and leave a reserve.
+    pub(crate) fn disk(&mut self, name: &str, size: Bytes) -> Result<PathBuf, Error> {
+        let free = filesystem::free_space(&self.folder)?.saturating_sub(RESERVE);
+        let disks = self.disks.saturating_add(size.get());
+        if free < disks {
             let what = format!(
-                "not enough space for a guest disk of {size}: {} MiB are free in {}",
+                "not enough space for a guest disk of {size}: {} MiB are free in {}, apart from a \
+                 reserve of {} MiB, and all disks may take {} MiB",
                 free >> 20,
-                self.folder.display()
+                self.folder.display(),
+                RESERVE >> 20,
+                disks >> 20
             );
             return Err(Error::new(what)
                 .hint("use a smaller disk, or set ASSAY_LAB_CACHE to another folder"));
@@ -101,6 +119,7 @@ impl SharedDir {
             .create(name)?
             .set_len(size.get())
             .map_err(|cause| Error::file("make", &path, &cause))?;
+        self.disks = disks;
         Ok(path)
     }
 
@@ -172,7 +191,7 @@ mod tests {
     fn a_guest_s_folder_is_removed_and_the_console_of_a_failed_one_is_kept() {
         let place = tempfile::tempdir().unwrap();
         let cache = Cache::at(place.path());
-        let shared = SharedDir::create(&cache).unwrap();
+        let mut shared = SharedDir::create(&cache).unwrap();
         shared.put("spec", "x\n").unwrap();
         assert_eq!(shared.read("spec").as_deref(), Some("x"));
         assert_eq!(shared.read("exit"), None);
@@ -217,8 +236,13 @@ mod tests {
     #[test]
     fn a_disk_without_enough_space_is_refused_with_the_free_space() {
         let place = tempfile::tempdir().unwrap();
-        let shared = SharedDir::create(&Cache::at(place.path())).unwrap();
+        let mut shared = SharedDir::create(&Cache::at(place.path())).unwrap();
         let error = shared.disk("disk-1", Bytes::new(1 << 60)).unwrap_err().to_string();
         assert!(error.contains("MiB are free") && error.contains("hint"), "{error}");
+        // Sparse files take no space yet, but together they may take more than there is.
+        let half = filesystem::free_space(place.path()).unwrap() / 10 * 6 >> 20;
+        shared.disk("disk-1", Bytes::mebi(half)).unwrap();
+        let error = shared.disk("disk-2", Bytes::mebi(half)).unwrap_err().to_string();
+        assert!(error.contains("all disks may take"), "{error}");
     }
 }

@@ -1,10 +1,14 @@
 //! Host programs needed by guests.
 
 use std::ffi::OsStr;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
+use std::time::Duration;
 
 use assay_files::{Trust, directories, search_path};
+use assay_kernel::program::{self, Limits, Unfinished};
+use assay_kernel::{Root, blocked, signal};
 
 use crate::cache::Cache;
 use crate::error::Error;
@@ -98,7 +102,7 @@ pub(crate) fn succeed<A: AsRef<OsStr>>(
     arguments: &[A],
     directory: &Path,
 ) -> Result<String, Error> {
-    let output = run(program, arguments, directory)?;
+    let output = run(program, arguments, directory, &LIMITS)?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -113,17 +117,40 @@ pub(crate) fn succeed<A: AsRef<OsStr>>(
     )))
 }
 
-fn run<A: AsRef<OsStr>>(program: &str, arguments: &[A], directory: &Path) -> Result<Output, Error> {
+/// Limits of a program: downloading a kernel over a slow network takes minutes, and the longest output is
+/// a list of packages, of some kilobytes. Ctrl-C ends it.
+const LIMITS: Limits<'_> = Limits {
+    time: Duration::from_secs(15 * 60),
+    output: 1 << 20,
+    stop: &|| signal::interrupted_by().is_some(),
+};
+
+fn run<A: AsRef<OsStr>>(
+    program: &str,
+    arguments: &[A],
+    directory: &Path,
+    limits: &Limits<'_>,
+) -> Result<Output, Error> {
     let path = find(program, &[])
         .ok_or_else(|| Error::new(format!("the program {program} is not installed")))?;
-    Command::new(&path)
+    let mut command = Command::new(&path);
+    command
         .args(arguments)
         .current_dir(directory)
         .env("LC_ALL", "C")
         .env("PATH", search_path())
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|cause| Error::new(format!("cannot run {}: {cause}", path.display())))
+        // apt-get downloads in processes of their own, which end with it.
+        .process_group(0);
+    program::run(&mut command, "", limits).map_err(|why| {
+        let what = Error::new(format!("cannot run {}: {why}", path.display()));
+        match why {
+            Unfinished::Killed { pid, survived: true, .. } => what.hint(format!(
+                "process {pid} survived SIGKILL: {}",
+                blocked::describe(&Root::real(), pid)
+            )),
+            _ => what,
+        }
+    })
 }
 
 #[cfg(test)]
@@ -137,6 +164,19 @@ mod tests {
         let error = succeed("sh", &["-c", "echo no such package >&2; exit 100"], here).unwrap_err();
         assert!(error.what.contains("no such package"), "{error}");
         assert!(succeed("no-such-program", &["x"], here).unwrap_err().what.contains("installed"));
+    }
+
+    #[test]
+    fn a_program_that_hangs_or_prints_too_much_is_killed_and_named() {
+        let why = |script: &str, limits: &Limits<'_>| {
+            run("sh", &["-c", script], Path::new("/"), limits).unwrap_err().to_string()
+        };
+        let begun = std::time::Instant::now();
+        let error = why("exec sleep 100", &Limits { time: Duration::from_millis(200), ..LIMITS });
+        assert!(error.contains("/sh: it was killed after 0."), "{error}");
+        let error = why("yes", &LIMITS);
+        assert!(error.contains("/sh: it printed more than 1048576 bytes"), "{error}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     }
 
     #[test]

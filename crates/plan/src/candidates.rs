@@ -125,24 +125,21 @@ fn disk_changes(
 /// BFQ idles for its guarantees. Candidates: how long, how strictly, the budget per turn, and the
 /// heuristics that override weights (Documentation/block/bfq-iosched.rst).
 fn bfq(now: &dyn Fn(&str) -> Option<String>) -> Vec<Intervention> {
-    let mut changes = Vec::new();
-    let mut add = |attribute: &'static str, value: &str| {
-        if now(attribute).as_deref() != Some(value) {
-            changes.push(queue(attribute, value));
-        }
-    };
-    add("iosched/max_budget", "64");
-    add("iosched/strict_guarantees", "1");
-    add("iosched/low_latency", "0");
-    add("iosched/max_budget", "0");
-    add("iosched/slice_idle", "2");
-    add("iosched/slice_idle", "0");
-    add("iosched/timeout_sync", "30");
-    add("iosched/max_budget", "2048");
-    add("iosched/max_budget", "256");
-    add("iosched/fifo_expire_sync", "1000");
-    add("iosched/slice_idle", "8");
-    changes
+    const VALUES: [(&str, &str); 11] = [
+        ("iosched/max_budget", "64"),
+        ("iosched/strict_guarantees", "1"),
+        ("iosched/low_latency", "0"),
+        ("iosched/max_budget", "0"),
+        ("iosched/slice_idle", "2"),
+        ("iosched/slice_idle", "0"),
+        ("iosched/timeout_sync", "30"),
+        ("iosched/max_budget", "2048"),
+        ("iosched/max_budget", "256"),
+        ("iosched/fifo_expire_sync", "1000"),
+        ("iosched/slice_idle", "8"),
+    ];
+    let others = VALUES.iter().filter(|(name, value)| now(name).as_deref() != Some(*value));
+    others.map(|(name, value)| queue(name, value)).collect()
 }
 
 /// A larger request pool, up to the kernel's limit (MAX_SCHED_RQ in block/blk-mq.h), and a smaller

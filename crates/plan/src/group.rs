@@ -48,6 +48,23 @@ pub(crate) fn plan_groups(
     groups
 }
 
+/// The members of a group: their own names, and their names below the group around them.
+pub(crate) fn members(
+    group: &Group,
+    factors: &Bindings,
+    outer: Option<&str>,
+) -> Vec<(String, String)> {
+    let count = group.count.resolve(factors).unwrap_or(1);
+    (1..=count)
+        .map(|index| {
+            let number = if count > 1 { index.to_string() } else { String::new() };
+            let own = format!("{}{number}", group.name);
+            let name = outer.map_or_else(|| own.clone(), |outer| format!("{outer}/{own}"));
+            (own, name)
+        })
+        .collect()
+}
+
 struct Planner<'p> {
     workloads: WorkloadPlanner<'p>,
     predictions: &'p Predictions,
@@ -61,14 +78,8 @@ struct Planner<'p> {
 impl Planner<'_> {
     fn add(&mut self, groups: &[Group], outer: Option<&str>) {
         for group in groups {
-            let count = group.count.resolve(self.workloads.factors).unwrap_or(1) as usize;
-            for index in 0..count {
-                let own = if count > 1 {
-                    format!("{}{}", group.name, index + 1)
-                } else {
-                    group.name.clone()
-                };
-                let name = outer.map_or_else(|| own.clone(), |outer| format!("{outer}/{own}"));
+            let members = members(group, self.workloads.factors, outer);
+            for (index, (own, name)) in members.into_iter().enumerate() {
                 let planned = self.member(group, &name, &own, index);
                 self.groups.push(planned);
                 self.add(&group.groups, Some(&name));

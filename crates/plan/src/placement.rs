@@ -8,6 +8,7 @@ use assay_run_folder::PlacementRecord;
 use assay_study::{Bindings, Group, Placement, Study, Templated};
 use assay_units::{CpuChoice, CpuSet, MemoryPolicy, NodeSet};
 
+use crate::group::members;
 use crate::refusal::Refusal;
 
 /// The placement of one workload.
@@ -57,14 +58,11 @@ impl Planner<'_> {
     fn groups(&mut self, groups: &[Group], outer: Option<&str>, outer_placement: &Placement) {
         for group in groups {
             let placement = inherit(group.place.as_ref(), outer_placement);
-            let count = group.count.resolve(self.factors).unwrap_or(1);
-            for index in 1..=count {
-                let own =
-                    if count > 1 { format!("{}{index}", group.name) } else { group.name.clone() };
-                let name = outer.map_or_else(|| own.clone(), |outer| format!("{outer}/{own}"));
+            for (_, name) in members(group, self.factors, outer) {
                 for workload in &group.run {
-                    let placement =
-                        inherit(self.study.workload_placements.get(workload), &placement);
+                    let own = self.study.workloads.get(workload);
+                    let own = own.and_then(|workload| workload.place.as_ref());
+                    let placement = inherit(own, &placement);
                     if placement != Placement::default() {
                         self.workload(&name, workload, &placement);
                     }

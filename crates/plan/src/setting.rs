@@ -94,13 +94,14 @@ fn plan(
     if let Available::NotAvailable(why) = &facts.root
         && current != value
     {
-        let what = format!("`{name}` needs root, because {} belongs to root; {why}", setting.path);
+        let what =
+            format!("`{name}` needs root, because {} belongs to root; {why}", setting.path());
         return Err(Refusal::new(what, "run the same command with sudo, or remove it"));
     }
     let record = SettingRecord {
         setting: name.to_owned(),
         asked: value.to_owned(),
-        path: setting.path.to_owned(),
+        path: setting.path(),
         written: value.to_owned(),
         implied: value == "0" && rival_is_set,
     };

@@ -15,6 +15,7 @@ mod calibration;
 mod from_plan;
 mod predict;
 mod scenario;
+mod supported;
 mod validated_range;
 
 pub use assay_verdict::{
@@ -27,4 +28,5 @@ pub use calibration::{Calibration, Cost, Costs, Measurement, RequestKind};
 pub use from_plan::{PlannedTrial, disk_of, from_plan};
 pub use predict::predict;
 pub use scenario::{Device, Member, Scenario, Scheduler};
+pub use supported::supported_verdict;
 pub use validated_range::out_of_range;

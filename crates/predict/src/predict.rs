@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::calibration::Costs;
 use crate::from_plan::{PlannedTrial, from_plan};
 use crate::predict::disk::Answer;
+use crate::supported::as_shown_by_run;
 use crate::validated_range::out_of_range;
 
 mod cpu;
@@ -32,8 +33,10 @@ pub fn predict(
     basis: Basis,
     seed: u64,
 ) -> Prediction {
+    let repeats = |trial: usize| plan.slots.iter().filter(|slot| slot.trial == trial).count();
+    let each = plan.trials.iter().enumerate();
     let trials: Vec<TrialPrediction> =
-        plan.trials.iter().map(|trial| predict_trial(trial, facts, costs)).collect();
+        each.map(|(index, trial)| predict_trial(trial, repeats(index), facts, costs)).collect();
     let knees = knees(plan, facts, costs);
     let verdicts: Vec<Verdict> =
         trials.iter().flat_map(|trial| &trial.promises).filter_map(|one| one.verdict).collect();
@@ -58,7 +61,12 @@ fn factors(trial: &Trial) -> BTreeMap<String, Value> {
     trial.factors.iter().map(|(name, scalar)| (name.clone(), value(scalar))).collect()
 }
 
-fn predict_trial(trial: &Trial, facts: &HostFacts, costs: &Costs) -> TrialPrediction {
+fn predict_trial(
+    trial: &Trial,
+    repeats: usize,
+    facts: &HostFacts,
+    costs: &Costs,
+) -> TrialPrediction {
     let of_disk = trial.promises.iter().any(|promise| promise.measure.starts_with("io."));
     let planned = if of_disk { Some(from_plan(trial, facts, costs)) } else { None };
     let answer = match &planned {
@@ -69,14 +77,16 @@ fn predict_trial(trial: &Trial, facts: &HostFacts, costs: &Costs) -> TrialPredic
         Some(Err(why)) => Some(why.clone()),
         _ => None,
     };
-    let promises = trial.promises.iter().map(|promise| match promise.measure.as_str() {
+    let by_formula = |promise: &PromiseRecord| match promise.measure.as_str() {
         "io.bytes" | "io.ios" => match &answer {
             Some((_, answer)) => answer.promise(promise),
             None => not_available(promise, refusal.clone().unwrap_or_default()),
         },
         "cpu.time" => cpu::promise(trial, facts, promise),
         other => not_available(promise, format!("the model has no `{other}`")),
-    });
+    };
+    let promises = trial.promises.iter();
+    let promises = promises.map(|one| as_shown_by_run(by_formula(one), one, repeats));
     TrialPrediction {
         factors: factors(trial),
         promises: promises.collect(),

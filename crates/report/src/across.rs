@@ -91,7 +91,7 @@ pub(crate) fn unit(measure: &str, levels: &[LevelJudgement]) -> Unit {
 
 /// A number or a dash.
 pub(crate) fn cell(unit: Unit, value: Option<f64>) -> String {
-    value.map_or_else(|| NONE.to_owned(), |value| unit.number(value))
+    number::or_none(value, |value| unit.number(value))
 }
 
 /// An interval or a dash; `between` separates its ends.

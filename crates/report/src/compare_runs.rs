@@ -79,6 +79,7 @@ pub(crate) fn heading(trial: &TrialComparison) -> String {
 pub(crate) fn measure(one: &MeasureComparison) -> String {
     match one.of.as_str() {
         "share" => format!("share of {}", one.measure),
+        "in_place" => format!("{} in place", one.measure),
         _ => one.measure.clone(),
     }
 }
@@ -92,7 +93,9 @@ pub(crate) fn group(one: &MeasureComparison) -> String {
 pub(crate) fn value(one: &MeasureComparison, side: &Estimated) -> String {
     let Some(value) = side.value else { return NONE.to_owned() };
     match one.of.as_str() {
-        "share" => format!("{} %", number::percent(value, number::percent_decimals(value))),
+        "share" | "in_place" => {
+            format!("{} %", number::percent(value, number::percent_decimals(value)))
+        }
         "number" => number::four(value),
         _ => Unit::for_rate(&one.measure, value).with_label(value),
     }
@@ -100,7 +103,7 @@ pub(crate) fn value(one: &MeasureComparison, side: &Estimated) -> String {
 
 /// The ratio B/A.
 pub(crate) fn ratio(one: &MeasureComparison) -> String {
-    one.ratio.map_or_else(|| NONE.to_owned(), number::three)
+    number::or_none(one.ratio, number::three)
 }
 
 /// The interval of the ratio.

@@ -29,9 +29,10 @@ use crate::trial::Trial;
 pub(crate) use classes::classes;
 pub(crate) use frontier::frontier;
 pub(crate) use levels::levels;
-pub(crate) use overview::overview;
+pub(crate) use overview::{error_axis, error_points, margin_line, name_axis, overview};
 pub(crate) use page_nodes::node_columns;
 pub(crate) use ratios::ratios;
+pub(crate) use spec::base;
 pub(crate) use threads::short;
 
 /// One figure of the page, or the reason why it is missing.

@@ -11,8 +11,8 @@ use crate::error::Error;
 use crate::number::{self, NONE, Unit};
 use crate::wording;
 
-/// The page of a fleet.
-pub(crate) fn html(judgement: &FleetJudgement) -> Result<String, Error> {
+/// The page of a fleet: the verdict of each host, the spread between hosts, and their differences.
+pub fn html(judgement: &FleetJudgement) -> Result<String, Error> {
     page::render(judgement)
 }
 

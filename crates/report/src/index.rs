@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::number::{self, NONE};
-use crate::page::{Code, environment};
+use crate::page::{Code, filled};
 
 /// Identifies an `index.html` written by this version of Assay.
 const MARK: &str = "<meta name=\"generator\" content=\"assay index 1\">";
@@ -78,8 +78,8 @@ struct Row {
 const WORDS: [&str; 8] =
     ["broken", "undecided", "void", "kept", "recording", "not judged", "unfinished", "unreadable"];
 
-/// The whole page, the newest run first.
-pub(crate) fn render(entries: &[IndexEntry]) -> Result<String, Error> {
+/// The list of runs as a page, `runs/index.html`, the newest run first.
+pub fn render(entries: &[IndexEntry]) -> Result<String, Error> {
     let mut sorted: Vec<&IndexEntry> = entries.iter().collect();
     sorted.sort_by(|a, b| (&b.summary.started_at, &b.name).cmp(&(&a.summary.started_at, &a.name)));
     let rows: Vec<Row> = sorted.iter().map(|entry| row(entry)).collect();
@@ -98,9 +98,7 @@ pub(crate) fn render(entries: &[IndexEntry]) -> Result<String, Error> {
         code: Code::for_index(),
         rows,
     };
-    environment()
-        .and_then(|environment| environment.get_template("index.html")?.render(page))
-        .map_err(|cause| Error::new("render the list of runs", cause))
+    filled("index.html", page)
 }
 
 /// JSON that is safe inside a script element: no user text can close it.
@@ -134,7 +132,7 @@ fn row(entry: &IndexEntry) -> Row {
             true => format!("{} (guest)", summary.kernel),
             false => or_none(&summary.kernel),
         },
-        seconds: summary.seconds.map_or_else(|| NONE.to_owned(), number::seconds),
+        seconds: number::or_none(summary.seconds, number::seconds),
         size: format!("{} / {}", summary.trials, summary.repeats),
         word,
         mark,

@@ -32,8 +32,19 @@ use assay_verdict::Judgement;
 
 pub use ascii::ascii;
 pub use error::Error;
-pub use index::{IndexEntry, parse_entries as index_entries};
+pub use fleet::html as fleet_html;
+pub use index::{IndexEntry, parse_entries as index_entries, render as index_html};
 pub use live::{Clock, InterimResult, Live, Position, Style, trial_line};
+pub use page::comparison as comparison_html;
+pub use recording::{
+    document as recording_document, html as recording_html, text as recording_text,
+};
+pub use text::compare_runs::render as comparison_text;
+pub use text::explanation::render as explanation_text;
+pub use text::fleet::{hosts_text as fleet_hosts_text, render as fleet_text};
+pub use text::prediction::{render as prediction_text, score as score_text};
+pub use text::tuning::render as tuning_text;
+pub use text::{judgement_only as judgement_text, render as text};
 
 /// The samples of a run: `[trial][repeat]` -> tables, trials in the order of the manifest.
 pub type Samples = [Vec<Vec<Table>>];
@@ -59,98 +70,4 @@ pub fn html_of_tuning(
     tuning: &assay_intervention::Tuning,
 ) -> Result<String, Error> {
     page::render(manifest, judgement, samples, Some(tuning))
-}
-
-/// The page of a recording without a study (`assay sample`): the followed target over time, and the
-/// kernel's activity in that time.
-pub fn recording_html(manifest: &Manifest, samples: &Samples) -> Result<String, Error> {
-    recording::html(manifest, samples)
-}
-
-/// The summary of a recording for a terminal of `width` columns.
-#[must_use]
-pub fn recording_text(manifest: &Manifest, samples: &Samples, width: usize, color: bool) -> String {
-    recording::text(manifest, samples, width, color)
-}
-
-/// The summary of a recording for programs, schema 1; docs/sampling.md has its fields.
-#[must_use]
-pub fn recording_document(manifest: &Manifest, samples: &Samples) -> serde_json::Value {
-    recording::document(manifest, samples)
-}
-
-/// The judgement as text for a terminal of `width` columns, with ANSI colours if `color`.
-///
-/// With more than sixteen groups only the sixteen with the largest errors are listed, followed
-/// by one line for each weight.
-#[must_use]
-pub fn text(manifest: &Manifest, judgement: &Judgement, width: usize, color: bool) -> String {
-    text::render(manifest, judgement, width, color)
-}
-
-/// A judgement of external numbers without a run of Assay, under a title given by the caller.
-#[must_use]
-pub fn judgement_text(title: &str, judgement: &Judgement, width: usize, color: bool) -> String {
-    text::judgement_only(title, judgement, width, color)
-}
-
-/// The page of a comparison of two runs.
-pub fn comparison_html(comparison: &assay_verdict::RunComparison) -> Result<String, Error> {
-    page::comparison(comparison)
-}
-
-/// A comparison of two runs for a terminal of `width` columns, with ANSI colours if `color`.
-#[must_use]
-pub fn comparison_text(
-    comparison: &assay_verdict::RunComparison,
-    width: usize,
-    color: bool,
-) -> String {
-    text::compare_runs::render(comparison, width, color)
-}
-
-/// The list of runs as a page, `runs/index.html`.
-pub fn index_html(entries: &[IndexEntry]) -> Result<String, Error> {
-    index::render(entries)
-}
-
-/// The results of interventions, for a terminal of `width` columns.
-#[must_use]
-pub fn explanation_text(explanation: &assay_intervention::Explanation, width: usize) -> String {
-    text::explanation::render(explanation, width)
-}
-
-/// The page of a fleet: the verdict of each host, the spread between hosts, and their differences.
-pub fn fleet_html(judgement: &assay_verdict::FleetJudgement) -> Result<String, Error> {
-    fleet::html(judgement)
-}
-
-/// Same as [`fleet_html`] for a terminal of `width` columns, with ANSI colours if `color`.
-#[must_use]
-pub fn fleet_text(judgement: &assay_verdict::FleetJudgement, width: usize, color: bool) -> String {
-    text::fleet::render(judgement, width, color)
-}
-
-/// The states of a fleet's tasks, for a terminal of `width` columns.
-#[must_use]
-pub fn fleet_hosts_text(hosts: &[assay_verdict::FleetHost], width: usize, color: bool) -> String {
-    text::fleet::hosts_text(hosts, width, color)
-}
-
-/// The result of a search for the best setting, for a terminal of `width` columns.
-#[must_use]
-pub fn tuning_text(tuning: &assay_intervention::Tuning, width: usize) -> String {
-    text::tuning::render(tuning, width)
-}
-
-/// A prediction for a study, for a terminal of `width` columns.
-#[must_use]
-pub fn prediction_text(prediction: &assay_verdict::Prediction, width: usize) -> String {
-    text::prediction::render(prediction, width)
-}
-
-/// The accuracy of a prediction, for a terminal of `width` columns.
-#[must_use]
-pub fn score_text(score: &assay_verdict::Score, width: usize) -> String {
-    text::prediction::score(score, width)
 }

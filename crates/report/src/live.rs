@@ -172,9 +172,7 @@ pub fn trial_line(
     let line = match judged.promises.is_empty() {
         true => Line::default().then(Ink::Plain, "no promise for this trial"),
         false => {
-            let mark = wording::mark(judged.verdict);
-            let word = wording::verdict(judged.verdict);
-            Line::default().then(Ink::Verdict(judged.verdict), format!("{mark} {word}"))
+            Line::default().then(Ink::Verdict(judged.verdict), wording::marked(judged.verdict))
         }
     };
     let mut text = format!("  trial {trial} of {trials}");

@@ -5,6 +5,11 @@ use assay_terms::{Measure, Scale};
 /// Shown in place of a missing number.
 pub(crate) const NONE: &str = "\u{2013}";
 
+/// The number as `shown`, or a dash if there is none.
+pub(crate) fn or_none<T>(number: Option<T>, shown: impl FnOnce(T) -> String) -> String {
+    number.map_or_else(|| NONE.to_owned(), shown)
+}
+
 /// A unit for all values of one column or axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Unit {

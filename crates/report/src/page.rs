@@ -29,7 +29,7 @@ use crate::figure::{self, Figure};
 use crate::{Samples, trial as trials_of_run};
 
 pub(crate) use code::Code;
-pub(crate) use compare_runs::render as comparison;
+pub use compare_runs::render as comparison;
 pub(crate) use cost::Cost;
 pub(crate) use host::Host;
 pub(crate) use origin::origin;
@@ -60,7 +60,7 @@ struct Page<'a> {
     references: Vec<across::ReferenceView>,
     overview: Option<Figure>,
     classes: Vec<Figure>,
-    trials: Vec<trial::TrialView>,
+    trials: Vec<trial::TrialView<'a>>,
     host: Host,
     cost: Cost,
     changes: changes::Changes,
@@ -85,7 +85,7 @@ pub(crate) fn render(
         question: manifest.question.as_deref(),
         started_at: &manifest.started_at,
         headline: headline::Headline::new(manifest, judgement, &trials),
-        tuning: tuning.map(tuning::TuningView::new),
+        tuning: tuning.map(tuning::TuningView::new).transpose()?,
         comparisons: across::comparisons(judgement)?,
         references: across::references(judgement),
         overview: figure::overview(&trials)?,
@@ -99,12 +99,17 @@ pub(crate) fn render(
         command: origin::command(manifest),
         code: Code::for_figures(),
     };
-    environment()
-        .and_then(|environment| environment.get_template("report.html")?.render(page))
-        .map_err(|cause| Error::new("render the page", cause))
+    filled("report.html", page)
 }
 
-pub(crate) fn environment() -> Result<Environment<'static>, minijinja::Error> {
+/// A template with its data.
+pub(crate) fn filled(template: &str, data: impl Serialize) -> Result<String, Error> {
+    environment()
+        .and_then(|environment| environment.get_template(template)?.render(data))
+        .map_err(|cause| Error::new(format!("render {template}"), cause))
+}
+
+fn environment() -> Result<Environment<'static>, minijinja::Error> {
     let mut environment = Environment::new();
     // A misspelt field must fail in tests instead of leaving a gap in a report.
     environment.set_undefined_behavior(UndefinedBehavior::Strict);

@@ -74,23 +74,26 @@ fn nothing() -> String {
     "nothing was recorded: the manifest has no repeat".to_owned()
 }
 
-/// The page of a recording.
-pub(crate) fn html(manifest: &Manifest, samples: &Samples) -> Result<String, Error> {
+/// The page of a recording without a study (`assay sample`): the followed target over time, and the
+/// kernel's activity in that time.
+pub fn html(manifest: &Manifest, samples: &Samples) -> Result<String, Error> {
     let recorded = Recorded::new(manifest, samples);
     let recorded = recorded.ok_or_else(|| Error::new("write the page", nothing()))?;
     page::render(&recorded)
 }
 
-/// The summary for a terminal.
-pub(crate) fn text(manifest: &Manifest, samples: &Samples, width: usize, color: bool) -> String {
+/// The summary of a recording for a terminal of `width` columns.
+#[must_use]
+pub fn text(manifest: &Manifest, samples: &Samples, width: usize, color: bool) -> String {
     match Recorded::new(manifest, samples) {
         Some(recorded) => text::render(&recorded, width, color),
         None => nothing(),
     }
 }
 
-/// The summary for programs, schema 1.
-pub(crate) fn document(manifest: &Manifest, samples: &Samples) -> Value {
+/// The summary of a recording for programs, schema 1; docs/sampling.md has its fields.
+#[must_use]
+pub fn document(manifest: &Manifest, samples: &Samples) -> Value {
     let Some(recorded) = Recorded::new(manifest, samples) else {
         return json!({"schema": 1, "not_available": nothing()});
     };

@@ -17,19 +17,19 @@ use assay_run_folder::Manifest;
 use assay_verdict::Judgement;
 
 use crate::{number, trial as trials_of_run, wording};
+pub(crate) use layout::joined;
 use layout::wrap;
 use paint::Paint;
 
 /// Minimum width: a narrower table would be unreadable.
 const MIN_WIDTH: usize = 40;
 
-/// The full text, ending with a newline.
-pub(crate) fn render(
-    manifest: &Manifest,
-    judgement: &Judgement,
-    width: usize,
-    color: bool,
-) -> String {
+/// The judgement as text for a terminal of `width` columns, with ANSI colours if `color`.
+///
+/// With more than sixteen groups only the sixteen with the largest errors are listed, followed
+/// by one line for each weight.
+#[must_use]
+pub fn render(manifest: &Manifest, judgement: &Judgement, width: usize, color: bool) -> String {
     let width = width.max(MIN_WIDTH);
     let paint = Paint { color };
     let mut lines: Vec<String> = Vec::new();
@@ -37,10 +37,9 @@ pub(crate) fn render(
         wrap(&assay_escape::line(&manifest.title), width, "").iter().map(|line| paint.bold(line)),
     );
     let trials = trials_of_run::trials(manifest, judgement, &[]);
-    let word = wording::verdict(judgement.verdict);
     lines.push(format!(
         "{}  {}",
-        paint.verdict(judgement.verdict, &format!("{} {}", wording::mark(judgement.verdict), word)),
+        paint.verdict(judgement.verdict, &wording::marked(judgement.verdict)),
         wording::meaning(judgement, &trials)
     ));
     if let Some(wrong) = judgement.wrong_by_chance {
@@ -70,9 +69,7 @@ pub(crate) fn render(
     lines.extend(across::lines(judgement, width, paint));
     lines.push(String::new());
     lines.extend(restored(judgement.restored.or(manifest.restored), width, paint));
-    let mut text = lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");
-    text.push('\n');
-    text
+    joined(&lines)
 }
 
 /// Number of promises, within and across trials.
@@ -86,13 +83,9 @@ pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
     wrap(text, width.max(MIN_WIDTH), indent)
 }
 
-/// A judgement of external numbers, without a run of Assay.
-pub(crate) fn judgement_only(
-    title: &str,
-    judgement: &Judgement,
-    width: usize,
-    color: bool,
-) -> String {
+/// A judgement of external numbers without a run of Assay, under a title given by the caller.
+#[must_use]
+pub fn judgement_only(title: &str, judgement: &Judgement, width: usize, color: bool) -> String {
     let width = width.max(MIN_WIDTH);
     let paint = Paint { color };
     let mut lines = Vec::new();
@@ -102,9 +95,7 @@ pub(crate) fn judgement_only(
     if let Some(caveat) = &judgement.caveat {
         lines.extend(wrap(&format!("  note: {caveat}"), width, "  "));
     }
-    let mut text = lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");
-    text.push('\n');
-    text
+    joined(&lines)
 }
 
 fn restored(restored: Option<bool>, width: usize, paint: Paint) -> Vec<String> {

@@ -51,6 +51,11 @@ pub(crate) const fn mark(verdict: Verdict) -> &'static str {
     }
 }
 
+/// The mark and the word.
+pub(crate) fn marked(one: Verdict) -> String {
+    format!("{} {}", mark(one), verdict(one))
+}
+
 /// The meaning of a run's verdict, for the headline; `trials` are those it covers or lacks.
 pub(crate) fn meaning(judgement: &Judgement, trials: &[Trial<'_>]) -> &'static str {
     match judgement.verdict {
@@ -246,8 +251,7 @@ pub(crate) fn needs(promise: &PromiseJudgement, window_s: f64) -> Option<String>
     }
     let needs = promise.needs_s?;
     Some(format!(
-        "To decide it: a window of about {}; this run has {}. Raise `at_most` or `repeats` \
-         under [design].",
+        "To decide it: a window of about {}; this one has {}.",
         number::seconds(needs),
         number::seconds(window_s)
     ))

@@ -2,6 +2,7 @@
 
 use assay_verdict::{Figure, WorkloadMetrics};
 use assay_workload::{FIO, kind};
+use serde::Serialize;
 
 use crate::number;
 use crate::trial::Trial;
@@ -11,6 +12,7 @@ use crate::trial::Trial;
 const MAX_SHOWN: usize = 12;
 
 /// One metric of one workload.
+#[derive(Serialize)]
 pub(crate) struct Row<'t> {
     pub(crate) workload: &'t str,
     pub(crate) tool: &'t str,

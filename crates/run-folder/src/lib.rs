@@ -66,7 +66,7 @@ pub use schema::{SCHEMA, parse as parse_manifest};
 pub use setting::{Dropped, SettingReading, SettingRecord};
 pub use stream::{SampleStream, read_growing, read_tables, to_parquet};
 pub use study_choice::StudyChoiceRecord;
-pub use summary::{RunSummary, Stamp, State, stamp, summarize};
+pub use summary::{RunSummary, Stamp, State, stamp, summarize, summarize_dir};
 
 pub use manifest::{
     Change, DiskRecord, GroupRecord, IoClass, KnobRecord, LooksRecord, Manifest, Recording,
@@ -77,5 +77,5 @@ pub use repeat::{
     Drift, Fault, Latency, Phase, QueueReading, Reading, RepeatRecord, SamplerCost, SourceCost,
     TimedReading, WatchCost, WorkloadResult,
 };
-pub use table::{Column, Table};
+pub use table::{Column, RowSums, Table};
 pub use tail::{SampleFile, Tail, sample_files};

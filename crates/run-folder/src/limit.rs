@@ -29,15 +29,16 @@ pub(crate) const BATCH_NAMES: usize = 64 << 20;
 /// Counters of a source.
 pub(crate) const COLUMNS: usize = 4096;
 
-/// Values of one table of samples, 16 bytes each in memory.
-const CELLS: u64 = 1 << 28;
+/// Values of one table of samples, which may be all of a run.
+const CELLS: u64 = RUN;
 
 /// Values per byte of a Parquet file. The most compressible table written here, with columns that have no
 /// values, stays below 400.
 const CELLS_PER_BYTE: u64 = 1024;
 
-/// Values in all files of samples of a run.
-const RUN: u64 = 1 << 29;
+/// Values in all files of samples of a run, 16 bytes each in memory, so 3 GiB: ten times those of a run of ten
+/// minutes with 128 groups.
+const RUN: u64 = 192 << 20;
 
 /// Bytes of all distinct names in the samples of a run, which take twice that in memory. Enough for some
 /// three million names of usual length.
@@ -85,5 +86,20 @@ pub(crate) fn cells(bytes: u64) -> u64 {
     match *LIFTED {
         true => u64::MAX,
         false => bytes.saturating_mul(CELLS_PER_BYTE).clamp(CELLS_ANYWAY, CELLS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_times_a_long_run_is_read_and_takes_three_gib() {
+        // The run of `assay-bench report`: 1.5 million rows with 12 columns.
+        const LONG: u64 = 1_500_000 * 12;
+        assert!(values_of_a_run() >= 10 * LONG);
+        let value = size_of::<Option<u64>>() as u64;
+        assert_eq!(values_of_a_run() * value, 3 << 30);
+        assert!(cells(u64::MAX) <= values_of_a_run());
     }
 }

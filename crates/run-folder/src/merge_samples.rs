@@ -4,7 +4,6 @@
 //! (docs/run-folder.md). Hosts need not have the same counters: missing ones are null.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,6 +31,10 @@ const BATCH: usize = 1 << 14;
 /// Counters of one source of one run: each gives a column to every row of all runs.
 const COUNTERS: usize = 1024;
 
+/// Files of samples of one run, and sources in it.
+const FILES: usize = 1 << 17;
+const SOURCES: usize = 256;
+
 /// Values widened to the columns of all runs at once, 8 bytes each.
 const CELLS: usize = 1 << 23;
 
@@ -58,17 +61,24 @@ struct Piece<'r> {
     run: usize,
     trial: u32,
     repeat: u32,
-    folder: Arc<Dir>,
-    name: OsString,
+    /// The directory that holds all runs.
+    within: &'r Dir,
+    /// The file below it. It is opened anew for each pass: a run has more files than may be open at once.
+    name: PathBuf,
 }
 
-/// Merges the samples of runs, each a host and its run folder, into the directory `folder`. Memory does not
-/// grow with the number of runs. Samples that are still Arrow streams, as a killed run leaves them, are left
-/// out. A damaged run does not affect the rows of others; the returned error is always one of writing.
-pub fn merge_samples(runs: &[(String, PathBuf)], folder: &Dir) -> Result<Merged, Error> {
+/// Merges the samples of runs, each a host and the path of its run folder below `within`, into the directory
+/// `folder`. No link below `within` is followed. Memory does not grow with the number of runs. Samples that are
+/// still Arrow streams, as a killed run leaves them, are left out. A damaged run does not affect the rows of
+/// others; the returned error is always one of writing.
+pub fn merge_samples(
+    runs: &[(String, PathBuf)],
+    within: &Dir,
+    folder: &Dir,
+) -> Result<Merged, Error> {
     let mut merged = Merged::default();
     let mut budgets: Vec<Budget> = runs.iter().map(|_| Budget::default()).collect();
-    for (source, pieces) in pieces(runs, &mut merged.left_out) {
+    for (source, pieces) in pieces(runs, within, &mut merged.left_out) {
         let name = format!("{source}.parquet");
         let rows = merge_source(&pieces, folder, &name, &mut budgets, &mut merged.left_out)?;
         merged.rows.insert(source, rows);
@@ -78,11 +88,11 @@ pub fn merge_samples(runs: &[(String, PathBuf)], folder: &Dir) -> Result<Merged,
 
 impl Piece<'_> {
     fn path(&self) -> PathBuf {
-        self.folder.path().join(&self.name)
+        self.within.path().join(&self.name)
     }
 
     fn batches(&self) -> Result<Batches, Error> {
-        Batches::open(&self.folder.read(&self.name)?, &self.path(), BATCH)
+        Batches::open(&self.within.read(&self.name)?, &self.path(), BATCH)
     }
 
     /// A batch of this file, if it is sound and within the budget of its run.
@@ -112,38 +122,57 @@ fn or_left_out<T>(result: Result<T, impl Into<Error>>, left_out: &mut LeftOut) -
 /// Every Parquet file of every repeat, by source.
 fn pieces<'r>(
     runs: &'r [(String, PathBuf)],
+    within: &'r Dir,
     left_out: &mut LeftOut,
 ) -> BTreeMap<String, Vec<Piece<'r>>> {
     let mut by_source: BTreeMap<String, Vec<Piece<'r>>> = BTreeMap::new();
     for (run, (host, path)) in runs.iter().enumerate() {
-        let samples = match Dir::open(path).and_then(|dir| dir.dir("samples")) {
-            Err(error) if error.is_missing() => continue,
-            samples => samples,
-        };
-        let Some(samples) = or_left_out(samples, left_out) else { continue };
-        let Some(names) = or_left_out(samples.names(), left_out) else { continue };
-        for name in names {
-            let Some(id) = name.to_str().and_then(RepeatId::parse) else { continue };
+        let samples = path.join("samples");
+        let mut sources = BTreeSet::new();
+        for (files, (id, name)) in sample_files(within, &samples, left_out).into_iter().enumerate()
+        {
             let (trial, repeat) = (u32::try_from(id.trial), u32::try_from(id.repeat));
             let (Ok(trial), Ok(repeat)) = (trial, repeat) else { continue };
-            let Some(folder) = or_left_out(samples.dir(&name), left_out) else { continue };
-            let Some(names) = or_left_out(folder.names(), left_out) else { continue };
-            let folder = Arc::new(folder);
-            for name in names {
-                let path = Path::new(&name);
-                if path.extension().is_none_or(|extension| extension != "parquet") {
-                    continue;
-                }
-                let Some(source) = path.file_stem().and_then(|stem| stem.to_str()) else {
-                    continue;
-                };
-                let folder = Arc::clone(&folder);
-                let piece = Piece { host, run, trial, repeat, folder, name: name.clone() };
-                by_source.entry(source.to_owned()).or_default().push(piece);
+            let Some(source) = name.file_stem().and_then(|stem| stem.to_str()) else { continue };
+            let source = source.to_owned();
+            sources.insert(source.clone());
+            if files >= FILES || sources.len() > SOURCES {
+                let why = format!(
+                    "it holds more than {FILES} files or {SOURCES} sources of samples, the limit of a run: the \
+                     rest is left out"
+                );
+                left_out.push((within.path().join(&samples), why));
+                break;
             }
+            let piece = Piece { host, run, trial, repeat, within, name };
+            by_source.entry(source).or_default().push(piece);
         }
     }
     by_source
+}
+
+/// The Parquet files of all repeats in a run's folder of samples, up to one more than the limit; none if it does
+/// not exist.
+fn sample_files(within: &Dir, samples: &Path, left_out: &mut LeftOut) -> Vec<(RepeatId, PathBuf)> {
+    let mut files = Vec::new();
+    let names = match within.dir(samples) {
+        Err(error) if error.is_missing() => return files,
+        dir => or_left_out(dir.and_then(|dir| dir.names()), left_out),
+    };
+    for name in names.into_iter().flatten() {
+        let Some(id) = name.to_str().and_then(RepeatId::parse) else { continue };
+        let repeat = samples.join(name);
+        let names = or_left_out(within.dir(&repeat).and_then(|dir| dir.names()), left_out);
+        for name in names.into_iter().flatten().map(PathBuf::from) {
+            if name.extension().is_some_and(|extension| extension == "parquet") {
+                files.push((id, repeat.join(name)));
+            }
+            if files.len() > FILES {
+                return files;
+            }
+        }
+    }
+    files
 }
 
 fn merge_source(

@@ -3,7 +3,6 @@
 //! The stream is append-only and every batch is self-contained, so a killed run loses at most the batch being
 //! written.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,7 +22,7 @@ use crate::ipc::BatchWriter;
 use crate::parquet::Batches;
 use crate::rows::RowBuffer;
 use crate::table::Table;
-use crate::tail::{Tail, source_of};
+use crate::tail::{Tail, sample_files, source_of};
 
 /// The stream of one source in one repeat.
 pub struct SampleStream {
@@ -66,7 +65,9 @@ impl SampleStream {
 /// Converts every stream in `folder` to Parquet and removes it.
 pub fn to_parquet(folder: &Path) -> Result<(), Error> {
     let dir = Dir::open(folder)?;
-    for name in files(&dir, "arrows")? {
+    let names = dir.names()?.into_iter().map(PathBuf::from);
+    let streams = names.filter(|name| name.extension().is_some_and(|end| end == "arrows"));
+    for name in streams {
         let table = read_stream(&dir, &name, &mut Budget::default())?;
         write_parquet(&dir, &format!("{}.parquet", table.source), &table)?;
         dir.remove_file(&name)?;
@@ -82,19 +83,12 @@ pub fn read_tables(folder: &Path) -> Result<Vec<Table>, Error> {
 
 /// The same for an open folder, within a budget.
 pub(crate) fn tables_in(dir: &Dir, budget: &mut Budget) -> Result<Vec<Table>, Error> {
-    let mut tables = Vec::new();
-    let mut converted = HashSet::new();
-    for name in files(dir, "parquet")? {
-        tables.push(read_parquet(dir, &name, budget)?);
-        converted.insert(source_of(&name));
-    }
-    for name in files(dir, "arrows")? {
-        // Both exist if the run was killed between writing the one and removing the other.
-        if !converted.contains(&source_of(&name)) {
-            tables.push(read_stream(dir, &name, budget)?);
-        }
-    }
-    Ok(tables)
+    let files = sample_files(dir)?;
+    let read = files.iter().map(|file| match file.is_stream {
+        true => read_stream(dir, Path::new(&file.name), budget),
+        false => read_parquet(dir, Path::new(&file.name), budget),
+    });
+    read.collect()
 }
 
 /// The complete batches of one source in a folder that is still being written; `None` if there is no such
@@ -170,12 +164,6 @@ fn error_from(operation: &'static str, path: &Path, cause: &ArrowError) -> Error
         ArrowError::IoError(_, cause) => Error::io(operation, path, cause),
         other => Error::new(operation, path, other),
     }
-}
-
-/// The files with this extension, in order.
-fn files(dir: &Dir, extension: &str) -> Result<Vec<PathBuf>, Error> {
-    let names = dir.names()?.into_iter().map(PathBuf::from);
-    Ok(names.filter(|name| name.extension().is_some_and(|actual| actual == extension)).collect())
 }
 
 #[cfg(test)]

@@ -128,7 +128,8 @@ pub fn summarize(folder: &Path) -> RunSummary {
 }
 
 /// The same for an open folder.
-pub(crate) fn summarize_dir(folder: &Dir) -> RunSummary {
+#[must_use]
+pub fn summarize_dir(folder: &Dir) -> RunSummary {
     match folder.text("manifest.json", limit::document()) {
         Ok(text) => match parse_json::<Manifest>(&text) {
             Ok(manifest) => from_manifest(manifest, folder),

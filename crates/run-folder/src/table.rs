@@ -34,6 +34,12 @@ impl Table {
         self.columns.iter().find(|column| column.name == name)
     }
 
+    /// The sums of some counters, row by row. The error is the name of a counter that is not recorded.
+    pub fn sums<'t, 'n>(&'t self, names: &[&'n str]) -> Result<RowSums<'t>, &'n str> {
+        let columns = names.iter().map(|name| self.column(name).ok_or(*name));
+        Ok(RowSums(columns.collect::<Result<_, _>>()?))
+    }
+
     /// `(time_ns, value)` of one counter of one subject, without rows that have no value.
     pub fn series<'t>(
         &'t self,
@@ -47,5 +53,37 @@ impl Table {
                 .then(|| Some((self.time_ns[row], column?.values[row]?)))
                 .flatten()
         })
+    }
+}
+
+/// The sums of some counters of a [`Table`].
+#[derive(Debug, Clone)]
+pub struct RowSums<'t>(Vec<&'t Column>);
+
+impl RowSums<'_> {
+    /// The sum in a row; `None` if one of the counters could not be read.
+    #[must_use]
+    pub fn at(&self, row: usize) -> Option<u64> {
+        self.0.iter().try_fold(0_u64, |sum, column| {
+            Some(sum.saturating_add(column.values.get(row).copied().flatten()?))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_has_no_value_where_one_counter_was_not_read_and_needs_all_of_them() {
+        let column = |name: &str, values: [Option<u64>; 2]| Column {
+            name: name.to_owned(),
+            values: values.to_vec(),
+        };
+        let columns = vec![column("a", [Some(1), Some(u64::MAX)]), column("b", [None, Some(2)])];
+        let table = Table { columns, ..Table::default() };
+        let sums = table.sums(&["a", "b"]).unwrap();
+        assert_eq!([0, 1, 2].map(|row| sums.at(row)), [None, Some(u64::MAX), None]);
+        assert_eq!(table.sums(&["a", "c"]).unwrap_err(), "c");
     }
 }

@@ -122,7 +122,8 @@ pub struct SampleFile {
     pub is_stream: bool,
 }
 
-/// The files of one repeat, one per source: Parquet if present, otherwise the stream.
+/// The files of one repeat, one per source: Parquet if present, otherwise the stream. Both exist if
+/// the run was killed between writing the one and removing the other.
 pub fn sample_files(folder: &Dir) -> Result<Vec<SampleFile>, Error> {
     let mut files: Vec<SampleFile> = Vec::new();
     for name in folder.names()? {

@@ -11,10 +11,17 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, StringArray, UInt32Array, UInt64Array};
 use assay_files::Dir;
-use assay_run_folder::{Column, SampleStream, Table, merge_samples, to_parquet};
+use assay_run_folder::{Column, Merged, SampleStream, Table, merge_samples, to_parquet};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// A run folder with one repeat of one source.
+/// Merges runs in a folder into its folder `out`.
+fn merge(runs: &[(String, PathBuf)], place: &Path) -> Merged {
+    let within = Dir::open(place).unwrap();
+    merge_samples(runs, &within, &within.make_dir("out").unwrap()).unwrap()
+}
+
+/// A run folder with one repeat of one source; returns its name.
 fn run(place: &Path, name: &str, counter: &str, rows: u64) -> PathBuf {
     let run = place.join(name);
     let samples = run.join("samples/trial-01-repeat-02");
@@ -33,7 +40,7 @@ fn run(place: &Path, name: &str, counter: &str, rows: u64) -> PathBuf {
     stream.append(&table).unwrap();
     stream.finish().unwrap();
     to_parquet(&samples).unwrap();
-    run
+    PathBuf::from(name)
 }
 
 #[test]
@@ -42,12 +49,11 @@ fn rows_of_all_hosts_are_in_one_file_and_missing_counters_are_null() {
     let runs = [
         ("a".to_owned(), run(place.path(), "one", "read_bytes", 3)),
         ("b".to_owned(), run(place.path(), "two", "write_bytes", 2)),
-        ("c".to_owned(), place.path().join("nothing")),
+        ("c".to_owned(), PathBuf::from("nothing")),
     ];
-    let out = place.path().join("out");
-    let merged = merge_samples(&runs, &Dir::make_all(&out).unwrap()).unwrap();
+    let merged = merge(&runs, place.path());
     assert_eq!(merged.rows["io"], 5);
-    let file = File::open(out.join("io.parquet")).unwrap();
+    let file = File::open(place.path().join("out/io.parquet")).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
     let batch = reader.map(Result::unwrap).next().unwrap();
     let text = |name: &str| {
@@ -94,13 +100,12 @@ fn one_host_cannot_add_columns_without_end() {
         ("b".to_owned(), run(place.path(), "two", "read_bytes", 3)),
     ];
     let names = |from: u32| (from..from + 600).map(|number| format!("c{number}"));
-    wide(&runs[0].1, 3, names(0));
-    wide(&runs[0].1, 4, names(600));
-    let out = place.path().join("out");
-    let merged = merge_samples(&runs, &Dir::make_all(&out).unwrap()).unwrap();
+    wide(&place.path().join("one"), 3, names(0));
+    wide(&place.path().join("one"), 4, names(600));
+    let merged = merge(&runs, place.path());
     assert_eq!(merged.rows["io"], 5, "the rows of all other files");
     let [(path, why)] = merged.left_out.as_slice() else { panic!("{:?}", merged.left_out) };
-    assert_eq!(*path, runs[0].1.join("samples/trial-01-repeat-04/io.parquet"));
+    assert_eq!(*path, place.path().join("one").join("samples/trial-01-repeat-04/io.parquet"));
     assert!(why.contains("1024 counters"), "{why}");
 }
 
@@ -111,10 +116,10 @@ fn an_incomplete_file_is_left_out_and_named() {
         ("a".to_owned(), run(place.path(), "one", "read_bytes", 3)),
         ("b".to_owned(), run(place.path(), "two", "read_bytes", 3)),
     ];
-    let torn = runs[0].1.join("samples/trial-01-repeat-02/io.parquet");
+    let torn = place.path().join("one").join("samples/trial-01-repeat-02/io.parquet");
     let bytes = fs::read(&torn).unwrap();
     fs::write(&torn, &bytes[..bytes.len() / 2]).unwrap();
-    let merged = merge_samples(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
+    let merged = merge(&runs, place.path());
     assert_eq!(merged.rows["io"], 3);
     assert_eq!(merged.left_out.len(), 1);
     assert_eq!(merged.left_out[0].0, torn);
@@ -130,14 +135,15 @@ fn a_damaged_run_does_not_affect_the_rows_of_others() {
         ("c".to_owned(), run(place.path(), "three", "host", 3)),
         ("d".to_owned(), run(place.path(), "four", "read_bytes", 2)),
     ];
-    let link = runs[0].1.join("samples/trial-99-repeat-00");
+    let link = place.path().join("one").join("samples/trial-99-repeat-00");
     symlink("/etc", &link).unwrap();
-    let file = |run: usize| runs[run].1.join("samples/trial-01-repeat-02/io.parquet");
+    let file =
+        |run: usize| place.path().join(&runs[run].1).join("samples/trial-01-repeat-02/io.parquet");
     // The header of the first page, which is not read before the rows.
     let mut bytes = fs::read(file(1)).unwrap();
     bytes[4..12].fill(0xff);
     fs::write(file(1), bytes).unwrap();
-    let merged = merge_samples(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
+    let merged = merge(&runs, place.path());
     assert_eq!(merged.rows["io"], 3 + 2);
     let mut left_out: Vec<&PathBuf> = merged.left_out.iter().map(|(path, _)| path).collect();
     left_out.sort();
@@ -159,8 +165,49 @@ fn memory_does_not_grow_with_the_number_of_runs() {
     let runs: Vec<(String, PathBuf)> =
         (0..1000).map(|host| (format!("node{host}"), one.clone())).collect();
     let before = peak();
-    let merged = merge_samples(&runs, &Dir::make_all(&place.path().join("out")).unwrap()).unwrap();
+    let merged = merge(&runs, place.path());
     assert_eq!(merged.rows["io"], 600_000);
     let grown = peak().saturating_sub(before);
     assert!(grown < 200 << 20, "merging took {} MiB", grown >> 20);
+}
+
+/// Each distinct name becomes a file in the folder of the collector.
+#[test]
+fn one_host_cannot_add_sources_without_end() {
+    let place = tempfile::tempdir().unwrap();
+    let runs = [
+        ("a".to_owned(), run(place.path(), "one", "read_bytes", 1)),
+        ("b".to_owned(), run(place.path(), "two", "read_bytes", 3)),
+    ];
+    let samples = place.path().join("one/samples");
+    let file = samples.join("trial-01-repeat-02/io.parquet");
+    for number in 0..1000 {
+        fs::hard_link(&file, file.with_file_name(format!("x{number}.parquet"))).unwrap();
+    }
+    let merged = merge(&runs, place.path());
+    let [(path, why)] = merged.left_out.as_slice() else { panic!("{:?}", merged.left_out) };
+    assert_eq!(*path, samples);
+    assert!(why.contains("256 sources"), "{why}");
+    assert_eq!((merged.rows.len(), merged.rows["io"]), (256, 4));
+}
+
+/// The folder of each repeat is open only while it is listed.
+#[test]
+fn one_host_cannot_use_up_the_open_files() {
+    let place = tempfile::tempdir().unwrap();
+    let runs = [
+        ("a".to_owned(), run(place.path(), "one", "read_bytes", 1)),
+        ("b".to_owned(), run(place.path(), "two", "read_bytes", 3)),
+    ];
+    let samples = place.path().join("one/samples");
+    for number in 0..400 {
+        let folder = samples.join(format!("trial-02-repeat-{number}"));
+        fs::create_dir(&folder).unwrap();
+        fs::hard_link(samples.join("trial-01-repeat-02/io.parquet"), folder.join("io.parquet"))
+            .unwrap();
+    }
+    let limit = Rlimit { current: Some(256), ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, limit).unwrap();
+    let merged = merge(&runs, place.path());
+    assert_eq!((merged.left_out, merged.rows["io"]), (vec![], 404));
 }

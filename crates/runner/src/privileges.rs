@@ -1,7 +1,7 @@
 //! Workloads that run as another user, and the environment that workloads inherit.
 
 use std::ffi::OsString;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
@@ -93,22 +93,42 @@ pub(crate) fn set_environment(command: &mut Command, tool: &ToolPlan, user: Opti
     command.env("PATH", search_path());
 }
 
-/// Limit on the output read from a workload; longer output is truncated.
-const MOST_OUTPUT: u64 = 256 << 20;
+/// Limit on the output read from a workload; of a longer one only the end is read. fio prints some 20 kB of JSON
+/// for each job, and metrics of other programs are searched in the last 16 MiB.
+const MOST_OUTPUT: u64 = 32 << 20;
 
 /// Reads the output of a workload. Its folder may belong to another user, so links are not followed, and only
 /// regular files are read.
-pub(crate) fn read_output(folder: &Dir, name: &str) -> Vec<u8> {
+pub(crate) fn read_output(folder: &Dir, name: &str) -> String {
     let mut bytes = Vec::new();
-    if let Ok(file) = folder.read(name) {
+    if let Ok(mut file) = folder.read(name) {
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        let _ = file.seek(SeekFrom::Start(length.saturating_sub(MOST_OUTPUT)));
         let _ = file.take(MOST_OUTPUT).read_to_end(&mut bytes);
     }
-    bytes
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
+
+    /// Results are printed last. A hole takes no space on disk.
+    #[test]
+    fn of_a_long_output_only_the_end_is_read() {
+        const LONGEST: u64 = 64 << 20;
+        let place = tempfile::tempdir().unwrap();
+        let mut file = std::fs::File::create(place.path().join("file")).unwrap();
+        file.set_len(1 << 30).unwrap();
+        file.seek(SeekFrom::End(0)).unwrap();
+        file.write_all(b"\nops/s: 5\n").unwrap();
+        let output = read_output(&Dir::open(place.path()).unwrap(), "file");
+        assert!(output.len() as u64 <= LONGEST, "{} bytes", output.len());
+        assert!(output.ends_with("\nops/s: 5\n"));
+    }
 
     #[test]
     fn output_that_is_a_link_or_a_pipe_is_not_read() {
@@ -117,7 +137,7 @@ mod tests {
         std::fs::write(&file, "said").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
         let folder = Dir::open(place.path()).unwrap();
-        assert_eq!(read_output(&folder, "file"), b"said");
+        assert_eq!(read_output(&folder, "file"), "said");
         assert!(read_output(&folder, "link").is_empty());
         let pipe = place.path().join("pipe");
         let made = rustix::fs::mknodat(

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use assay_files::{Caller, Dir};
 use assay_host::find_program;
 use assay_host::ledger::{describe_survivor, is_frozen};
+use assay_kernel::blocked::HangWatch;
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::process::{Membership, send, send_to_group};
 use assay_kernel::{Error, Root, signal};
@@ -82,6 +83,10 @@ const AFTER_KILL: Duration = Duration::from_secs(5);
 
 /// Time to wait for a process that is frozen by another program.
 const FROZEN: Duration = Duration::from_secs(2);
+
+/// Time to wait for a process that hangs in the kernel: it has not been scheduled for this long, and cannot
+/// write results either.
+const HANGING: Duration = Duration::from_secs(15);
 
 impl Process {
     /// Starts it in `membership`.
@@ -193,10 +198,8 @@ impl Process {
 
     /// Its result and its messages.
     pub(crate) fn output(&self) -> (String, String) {
-        let read =
-            |name: &str| String::from_utf8_lossy(&read_output(&self.folder, name)).into_owned();
         let (output, messages) = output_files(&self.tool);
-        (read(&output), read(&messages))
+        (read_output(&self.folder, &output), read_output(&self.folder, &messages))
     }
 
     /// Sends a signal. fio forwards signals to its jobs itself. Other programs may have started further
@@ -250,6 +253,7 @@ pub(crate) fn stop_all(processes: &mut [Process], patience: Duration) {
 /// where they may still write results, not after the user's second Ctrl-C.
 fn wait_for_all(processes: &mut [&mut Process], limit: Duration, may_write: bool) {
     let begun = Instant::now();
+    let (root, mut watch) = (Root::real(), HangWatch::default());
     loop {
         let mut running = Vec::new();
         for process in processes.iter_mut().filter(|process| process.status.is_none()) {
@@ -259,8 +263,8 @@ fn wait_for_all(processes: &mut [&mut Process], limit: Duration, may_write: bool
             }
         }
         let elapsed = begun.elapsed();
-        let root = Root::real();
-        let hopeless = || elapsed > FROZEN && running.iter().all(|pid| is_frozen(&root, *pid));
+        let is_frozen = || elapsed > FROZEN && running.iter().all(|pid| is_frozen(&root, *pid));
+        let mut hopeless = || watch.all_hang(&root, &running, HANGING) || is_frozen();
         if running.is_empty()
             || elapsed > limit
             || may_write && signal::interrupted_twice()

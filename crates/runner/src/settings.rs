@@ -33,7 +33,7 @@ fn set(context: &mut Context, plan: &SettingPlan) -> Result<(), Error> {
     let (path, value) = (Path::new(&plan.record.path), &plan.record.written);
     match plan.setting().map(|setting| (setting.effect, setting.rival())) {
         Some((SideEffect::Zeroes(_), Some(rival))) => {
-            ledger.write_one_of(root, path, value, Path::new(rival.path))
+            ledger.write_one_of(root, path, value, Path::new(&rival.path()))
         }
         Some((SideEffect::Recomputes(other), _)) => {
             // Restored after this one: the kernel's own value must be written first.

@@ -33,6 +33,29 @@ pub enum Code {
 }
 
 impl Code {
+    /// Every code, and what it means in a manual.
+    ///
+    /// ```
+    /// use assay_session::Code;
+    /// assert!(Code::ALL.iter().any(|(code, _)| *code == Code::Interrupted));
+    /// ```
+    pub const ALL: [(Self, &str); 8] = [
+        (Self::Kept, "every promise kept, or the command succeeded"),
+        (Self::Broken, "a promise broken, or the compared runs differ"),
+        (Self::Usage, "wrong usage, study file or run folder; nothing was changed"),
+        (Self::Undecided, "undecided or void"),
+        (
+            Self::Host,
+            "the host cannot do it, or the output could not be written; the message names what is missing",
+        ),
+        (Self::Workload, "a workload failed; the run folder stays, and no promise counts as kept"),
+        (
+            Self::RestoreIncomplete,
+            "the host could not be restored entirely; the message names what is left",
+        ),
+        (Self::Interrupted, "interrupted by SIGINT, SIGTERM, SIGHUP or SIGQUIT, and restored"),
+    ];
+
     /// The code of a verdict.
     ///
     /// ```
@@ -147,5 +170,33 @@ mod tests {
         assert_eq!(Code::Kept.worse(Code::Usage), Code::Usage);
         assert_eq!(Code::Undecided.worse(Code::Kept), Code::Undecided);
         assert_eq!(Code::Kept.worse(Code::Kept), Code::Kept);
+    }
+
+    /// The codes of the table in docs/cli.md, with their rows.
+    fn documented() -> Vec<(u8, String)> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let section = text.split("## Exit codes").nth(1).unwrap().split("\n## ").next().unwrap();
+        let code = |line: &str| line.split('|').nth(1)?.trim().parse().ok();
+        section.lines().filter_map(|line| Some((code(line)?, line.to_owned()))).collect()
+    }
+
+    #[test]
+    fn the_codes_are_those_of_the_documentation() {
+        let codes: Vec<u8> = documented().into_iter().map(|(code, _)| code).collect();
+        assert_eq!(codes, Code::ALL.map(|(code, _)| code as u8));
+    }
+
+    #[test]
+    fn every_verdict_ends_with_the_code_whose_row_names_it() {
+        let rows = documented();
+        for verdict in [Verdict::Kept, Verdict::Broken, Verdict::Undecided, Verdict::Void] {
+            let code = Code::from_verdict(verdict) as u8;
+            let row = rows.iter().find(|(known, _)| *known == code).unwrap();
+            assert!(row.1.contains(verdict.word()), "{verdict:?}: {row:?}");
+        }
+        let [.., (code, meaning), _, _, _, _] = Code::ALL;
+        let row = rows.iter().find(|(known, _)| *known == code as u8).unwrap();
+        assert!(code == Code::Undecided && row.1.contains(meaning));
     }
 }

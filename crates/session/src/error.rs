@@ -81,3 +81,16 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// An output whose reader has closed it is not a failure, but ends the command.
+impl From<assay_export::Error> for Error {
+    fn from(error: assay_export::Error) -> Self {
+        match error {
+            assay_export::Error::ReaderClosed => Self::ended(Code::Kept),
+            assay_export::Error::Run(_) | assay_export::Error::NotApplicable(_) => {
+                Self::usage(error)
+            }
+            assay_export::Error::Write(..) => Self::host(error),
+        }
+    }
+}

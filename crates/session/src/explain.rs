@@ -21,7 +21,6 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::load::Loaded;
 use crate::observer::Observer;
-use crate::overrides::StudyChoice;
 use crate::prepare::{Destination, facts_for, new_request, plan_for};
 use crate::run::{execute_schedule, judge_finished};
 use question::ExplainRequest;
@@ -54,11 +53,8 @@ pub struct Explained {
     pub code: Code,
 }
 
-/// Finds the choice of a study in the command line of a run that recorded no other.
-pub type CommandReader<'c> = &'c dyn Fn(&[String]) -> Option<StudyChoice>;
-
 /// Repeats the smallest failed trial with one change at a time, interleaved with the unchanged trial, and
-/// finds out which change moved the error. `read_command` is asked for the study of old runs only.
+/// finds out which change moved the error.
 ///
 /// ```no_run
 /// use assay_files::Trust;
@@ -72,7 +68,7 @@ pub type CommandReader<'c> = &'c dyn Fn(&[String]) -> Option<StudyChoice>;
 ///     trust_run: false,
 /// };
 /// let mut observer = Transcript::default();
-/// let explained = explain(&context, "runs/one".as_ref(), &options, &|_| None, &mut observer)?;
+/// let explained = explain(&context, "runs/one".as_ref(), &options, &mut observer)?;
 /// println!("{}", explained.explanation.sentence);
 /// # Ok::<(), assay_session::Error>(())
 /// ```
@@ -83,13 +79,12 @@ pub fn explain(
     context: &Context,
     run: &Path,
     options: &ExplainOptions,
-    read_command: CommandReader<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Explained, Error> {
     let recorded = foreign::open(&context.root, run, options.trust_run, observer)?;
     let manifest = &recorded.manifest;
     let judgement = assay_judge::judge(manifest, &recorded.samples);
-    let target = Target::find(manifest, &judgement, read_command)?;
+    let target = Target::find(manifest, &judgement)?;
     if let Some(why) = too_few(options.rounds, target.judged.verdict) {
         return Err(Error::usage(why));
     }
@@ -205,8 +200,7 @@ mod tests {
         let (context, replayed) = context(&recorded, &temp);
         let out = temp.path().join("out");
         let mut observer = Transcript::default();
-        let explained =
-            explain(&context, &recorded, &options(&out, &[]), &|_| None, &mut observer).unwrap();
+        let explained = explain(&context, &recorded, &options(&out, &[]), &mut observer).unwrap();
         assert_eq!(explained.code, Code::Kept, "{:?}", observer.lines());
         let cause = &explained.explanation.causes[0];
         assert_eq!((cause.code.as_str(), cause.finding), ("C-CPU", Finding::Proven));
@@ -228,7 +222,7 @@ mod tests {
         let (context, replayed) = context(&recorded, &temp);
         let out = temp.path().join("out");
         let options = ExplainOptions { trust_run: false, ..options(&out, &[]) };
-        let error = explain(&context, &recorded, &options, &|_| None, &mut Transcript::default());
+        let error = explain(&context, &recorded, &options, &mut Transcript::default());
         let error = error.unwrap_err();
         assert_eq!(error.code, Code::Usage);
         assert!(error.context.iter().any(|line| line.contains("[disks.scratch]")), "{error:?}");
@@ -237,19 +231,13 @@ mod tests {
     }
 
     #[test]
-    fn an_old_run_is_understood_by_its_command_line_only() {
+    fn a_run_that_did_not_record_the_choice_of_its_study_is_refused() {
         let temp = tempfile::tempdir().unwrap();
         let recorded = fault("one-cpu");
         let (context, _) = context(&recorded, &temp);
         let options = options(&temp.path().join("out"), &[]);
         let mut observer = Transcript::default();
-        let error = explain(&context, &recorded, &options, &|_| None, &mut observer).unwrap_err();
+        let error = explain(&context, &recorded, &options, &mut observer).unwrap_err();
         assert!(error.to_string().contains("not made by `assay run` of this version"), "{error}");
-        let read = |command: &[String]| {
-            assert_eq!(command, ["assay", "run"]);
-            Some(StudyChoice::named("one-cpu"))
-        };
-        let explained = explain(&context, &recorded, &options, &read, &mut observer).unwrap();
-        assert_eq!(explained.code, Code::Kept);
     }
 }

@@ -7,16 +7,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use assay_export::{Error, Follower, RunSource};
+use assay_export::{Error, Follower, Format, Outcome, RunSource};
 use assay_run_folder::{Run, RunFolder};
 
 /// How often a running run is polled. The sampler writes its batches once a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A format that holds a single run.
+/// A format for other programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DocumentFormat {
-    /// Verdicts as OpenMetrics text.
+pub enum ExportFormat {
+    /// Five tables as Parquet.
+    Parquet,
+    /// Five tables as CSV.
+    Csv,
+    /// The rows of the same tables as JSON lines.
+    JsonLines,
+    /// Verdicts as OpenMetrics text; for a running run its counters.
     OpenMetrics,
     /// JSON like `fio --output-format=json`.
     Fio,
@@ -24,29 +30,119 @@ pub enum DocumentFormat {
     Hyperfine,
 }
 
-/// A run as a document of a format that holds a single one.
+impl ExportFormat {
+    /// Every format with its name for users and what it holds.
+    ///
+    /// ```
+    /// use assay_session::ExportFormat;
+    /// assert_eq!(ExportFormat::ALL[0].0, "parquet");
+    /// ```
+    pub const ALL: [(&str, Self, &str); 6] = [
+        ("parquet", Self::Parquet, "Five tables as Parquet"),
+        ("csv", Self::Csv, "Five tables as CSV"),
+        ("jsonl", Self::JsonLines, "The rows of the same tables as JSON lines"),
+        (
+            "openmetrics",
+            Self::OpenMetrics,
+            "Verdicts as OpenMetrics text; for a running run its counters",
+        ),
+        ("fio", Self::Fio, "JSON like `fio --output-format=json`, for groups that do I/O"),
+        (
+            "hyperfine",
+            Self::Hyperfine,
+            "JSON like `hyperfine --export-json`, for workloads that end by themselves",
+        ),
+    ];
+
+    /// The format of the tables, if it is one that needs a folder.
+    ///
+    /// ```
+    /// use assay_session::ExportFormat;
+    /// assert!(ExportFormat::Csv.of_tables().is_some() && ExportFormat::Fio.of_tables().is_none());
+    /// ```
+    #[must_use]
+    pub const fn of_tables(self) -> Option<Format> {
+        match self {
+            Self::Parquet => Some(Format::Parquet),
+            Self::Csv => Some(Format::Csv),
+            _ => None,
+        }
+    }
+}
+
+/// Writes runs as tables into a folder; without one, a single run's into `export/` of its own folder.
 ///
-/// ```no_run
-/// use assay_export::RunSource;
-/// use assay_session::{DocumentFormat, export_document};
-/// for run in RunSource::find(&["runs/one".into()])? {
-///     println!("{}", export_document(&run, DocumentFormat::OpenMetrics)?);
-/// }
+/// ```
+/// use assay_export::Format;
+/// let error = assay_session::export_tables(&[], Format::Csv, None, true).unwrap_err();
+/// assert!(error.to_string().contains("--out"));
+/// ```
+///
+/// # Errors
+/// The folder cannot be written, or there is none for several runs.
+pub fn export_tables(
+    runs: &[RunSource],
+    format: Format,
+    out: Option<&Path>,
+    samples: bool,
+) -> Result<Outcome, Error> {
+    let folder = match (out, runs) {
+        (Some(out), _) => assay_files::output_dir(out)?,
+        // Inside the open run folder, so that no link is followed.
+        (None, [only]) => only.open()?.dir().make_dir("export")?,
+        (None, _) => {
+            return Err(Error::NotApplicable(
+                "several runs need a folder for their tables\n  hint: name it with --out"
+                    .to_owned(),
+            ));
+        }
+    };
+    assay_export::export(runs, format, &folder, samples)
+}
+
+/// Writes runs as one text; only JSON lines hold several.
+///
+/// ```
+/// use assay_session::{ExportFormat, export_text};
+/// let mut text = Vec::new();
+/// assert!(export_text(&[], ExportFormat::JsonLines, &mut text, true)?.left_out.is_empty());
+/// assert!(export_text(&[], ExportFormat::Fio, &mut text, true).is_err());
 /// # Ok::<(), assay_export::Error>(())
 /// ```
 ///
 /// # Errors
-/// The run cannot be read, or the format does not suit it.
-pub fn export_document(source: &RunSource, format: DocumentFormat) -> Result<String, Error> {
+/// A run cannot be read, the format does not suit it, or the writer fails.
+pub fn export_text(
+    runs: &[RunSource],
+    format: ExportFormat,
+    out: &mut dyn Write,
+    samples: bool,
+) -> Result<Outcome, Error> {
+    if format == ExportFormat::JsonLines {
+        return assay_export::json_lines(runs, out, samples);
+    }
+    let [source] = runs else {
+        return Err(Error::NotApplicable(
+            "this format holds a single run\n  hint: name one run, or use `--to parquet`"
+                .to_owned(),
+        ));
+    };
+    let text = document(source, format)?;
+    out.write_all(text.as_bytes()).map_err(|cause| write_error(&cause))?;
+    Ok(Outcome::default())
+}
+
+/// A run as a document of a format that holds a single one.
+fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
     let run = Run::from_folder(&source.open()?)?;
     let path = source.path();
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     Ok(match format {
-        DocumentFormat::Fio => {
+        ExportFormat::Fio => {
             format!("{:#}\n", assay_export::fio(&run.manifest, &run.samples)?)
         }
-        DocumentFormat::Hyperfine => format!("{:#}\n", assay_export::hyperfine(&run.manifest)?),
-        DocumentFormat::OpenMetrics => {
+        ExportFormat::Hyperfine => format!("{:#}\n", assay_export::hyperfine(&run.manifest)?),
+        _ => {
             let promises = run.manifest.recording.is_none();
             let judgement = promises.then(|| assay_judge::judge(&run.manifest, &run.samples));
             assay_export::openmetrics(&name, &run.manifest, judgement.as_ref())
@@ -167,5 +263,48 @@ impl LiveExport {
         self.over.store(true, Ordering::Release);
         // A panic of the thread was printed by its hook.
         self.thread.join().unwrap_or(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay_tests::fault;
+
+    fn recorded() -> Vec<RunSource> {
+        RunSource::find(&[fault("one-cpu")]).unwrap()
+    }
+
+    #[test]
+    fn a_recorded_run_becomes_a_text_of_each_format_that_suits_it() {
+        for (format, part) in [
+            (ExportFormat::JsonLines, "\"one-cpu\""),
+            (ExportFormat::OpenMetrics, "# EOF"),
+            (ExportFormat::Fio, "\"jobs\""),
+        ] {
+            let mut text = Vec::new();
+            export_text(&recorded(), format, &mut text, false).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            assert!(text.contains(part), "{format:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_document_holds_one_run_and_json_lines_hold_several() {
+        let two = [recorded(), recorded()].concat();
+        let mut text = Vec::new();
+        let error = export_text(&two, ExportFormat::OpenMetrics, &mut text, false).unwrap_err();
+        assert!(error.to_string().contains("a single run") && text.is_empty(), "{error}");
+        assert_eq!(export_text(&two, ExportFormat::JsonLines, &mut text, false).unwrap().runs, 2);
+    }
+
+    #[test]
+    fn tables_of_several_runs_go_to_a_named_folder() {
+        let two = [recorded(), recorded()].concat();
+        let error = export_tables(&two, Format::Csv, None, false).unwrap_err();
+        assert!(error.to_string().contains("name it with --out"), "{error}");
+        let out = tempfile::tempdir().unwrap();
+        let outcome = export_tables(&two, Format::Csv, Some(out.path()), false).unwrap();
+        assert!(!outcome.files.is_empty() && outcome.files.iter().all(|file| file.exists()));
     }
 }

@@ -1,13 +1,22 @@
 //! Numbers that another tool measured, to be judged like a run.
 
+mod checks;
+mod judge;
+mod numbers;
+#[cfg(test)]
+mod tests;
+mod totals;
+
 use std::path::{Path, PathBuf};
 
 use assay_files::input_text;
-use assay_judge::{Amounts, ExternalData, ExternalFacts, ExternalGroup, Scatter};
 use assay_workload::amounts::parse_amounts;
 use assay_workload::fio::{Spread, Totals, job_names, parse_bandwidth_log, parse_totals, sum_jobs};
 
 use crate::error::Error;
+
+pub use judge::judge_external;
+pub use numbers::{Amounts, ExternalData, ExternalFacts, ExternalGroup, Scatter};
 
 /// Files of numbers.
 #[derive(Debug, Clone)]

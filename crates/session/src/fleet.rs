@@ -14,6 +14,9 @@ use crate::observer::Observer;
 
 pub use submit::{FleetOptions, OpenFleet, resubmit_fleet, submit_fleet};
 
+/// Files of samples that are named when they are left out: one host may have thousands.
+const MOST_NAMED: usize = 100;
+
 /// Opens a fleet to act on its contents, and finds a Slurm that answers. The fleet is read from the folder
 /// that was checked.
 ///
@@ -82,8 +85,12 @@ impl OpenFleet {
     /// The folder cannot be written.
     pub fn merge(&self, observer: &mut dyn Observer) -> Result<FleetJudgement, Error> {
         let judgement = self.judgement();
-        for (path, why) in write(&self.folder, &judgement).map_err(Error::host)? {
+        let left_out = write(&self.folder, &judgement).map_err(Error::host)?;
+        for (path, why) in left_out.iter().take(MOST_NAMED) {
             observer.message(&format!("samples left out: {}: {why}", path.display()));
+        }
+        if let Some(more) = left_out.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+            observer.message(&format!("samples left out: {more} more files"));
         }
         Ok(judgement)
     }

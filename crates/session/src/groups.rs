@@ -28,6 +28,32 @@ pub enum GroupOrder {
 }
 
 impl GroupOrder {
+    /// Every order with its name for users and what it sorts by.
+    ///
+    /// ```
+    /// use assay_session::GroupOrder;
+    /// assert_eq!(GroupOrder::ALL[0].1, GroupOrder::Path);
+    /// ```
+    pub const ALL: [(&str, Self, &str); 6] = [
+        ("path", Self::Path, "As a tree"),
+        ("cpu", Self::Cpu, "CPU time"),
+        ("memory", Self::Memory, "Memory now"),
+        ("processes", Self::Processes, "Processes in the group itself"),
+        ("read", Self::Read, "Bytes read from disks"),
+        ("write", Self::Write, "Bytes written to disks"),
+    ];
+
+    /// The key that chooses it in a live list: the first letter of its name in a heading.
+    ///
+    /// ```
+    /// use assay_session::GroupOrder;
+    /// assert_eq!(GroupOrder::ALL.map(|(_, order, _)| order.key()), *b"tcmprw");
+    /// ```
+    #[must_use]
+    pub const fn key(self) -> u8 {
+        self.label().as_bytes()[0].to_ascii_lowercase()
+    }
+
     /// The name in a heading.
     ///
     /// ```

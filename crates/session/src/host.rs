@@ -6,7 +6,7 @@ mod topology;
 use assay_facts::{Available, Disk, Hierarchy, HostFacts, Requirement};
 use assay_knob::KnobFact;
 
-pub use knobs::check_knob_table;
+pub use knobs::{check_knob_table, knob_check_text};
 
 /// The machine and what can be studied on it, for readers; lines of names are at most `width` columns wide.
 ///

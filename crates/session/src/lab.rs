@@ -106,18 +106,64 @@ pub fn run_lab_study(
     Ok((ended, has_verdict.then(|| study.folder.clone())))
 }
 
-/// This program's path in a guest, and its folder to be shared with the guest: builds below a folder that
-/// guests hide must be found as well.
+/// A task in the directory of the caller, with the part of its environment that decides how programs write
+/// to a terminal.
 ///
 /// ```
-/// let (program, shown) = assay_session::program_in_guest()?;
-/// assert!(program.starts_with(shown.guest.to_str().unwrap()));
+/// let task = assay_session::guest_task();
+/// assert_eq!(task.directory, std::env::current_dir().ok());
+/// ```
+#[must_use]
+pub fn guest_task() -> GuestTask {
+    let inherited = ["NO_COLOR", "TERM", "LANG"];
+    let set = |name: &str| Some((name.to_owned(), std::env::var(name).ok()?));
+    let environment = inherited.into_iter().filter_map(set).collect();
+    GuestTask { directory: std::env::current_dir().ok(), environment, ..GuestTask::default() }
+}
+
+/// This program with these arguments as a task for a guest.
+///
+/// ```
+/// let task = assay_session::this_program_in_guest(["conform".to_owned()])?;
+/// assert_eq!(task.command.len(), 2);
 /// # Ok::<(), assay_session::Error>(())
 /// ```
 ///
 /// # Errors
 /// The file of this program is unknown.
-pub fn program_in_guest() -> Result<(String, ReadOnlyMount), Error> {
+pub fn this_program_in_guest(
+    arguments: impl IntoIterator<Item = String>,
+) -> Result<GuestTask, Error> {
+    let (program, shown) = program_in_guest()?;
+    let command = std::iter::once(program).chain(arguments).map(Argument::Text).collect();
+    Ok(GuestTask { command, mounts: vec![shown], ..guest_task() })
+}
+
+/// The cached kernels, and the names that `--kernel` takes with the newest release that apt offers.
+///
+/// ```no_run
+/// println!("{}", assay_session::kernels_text(&assay_lab::Cache::usual()));
+/// ```
+#[must_use]
+pub fn kernels_text(cache: &Cache) -> String {
+    let mut lines = vec![format!("in {}:", cache.path().join("kernels").display())];
+    let cached = assay_lab::cached(cache);
+    lines.extend(cached.iter().map(|kernel| format!("  {}", kernel.release)));
+    if cached.is_empty() {
+        lines.push("  none; a kernel is fetched when a guest needs it".to_owned());
+    }
+    lines.push("names for --kernel, with the newest release that apt offers:".to_owned());
+    for (name, newest) in assay_lab::available() {
+        let newest = newest.unwrap_or_else(|error| format!("not available: {}", error.what));
+        lines.push(format!("  {name:<12} {newest}"));
+    }
+    lines.push("or the path of a vmlinuz with its modules".to_owned());
+    lines.join("\n")
+}
+
+/// This program's path in a guest, and its folder to be shared with the guest: builds below a folder that
+/// guests hide must be found as well.
+fn program_in_guest() -> Result<(String, ReadOnlyMount), Error> {
     const GUEST_DIR: &str = "/run/assay/program";
     let path = std::env::current_exe()
         .map_err(|cause| Error::host(format!("cannot find assay: {cause}")))?;

@@ -9,6 +9,7 @@ mod compare;
 mod conform;
 mod context;
 mod error;
+mod error_record;
 mod explain;
 mod exporting;
 mod external_data;
@@ -17,6 +18,7 @@ mod fleet;
 mod groups;
 mod host;
 mod lab;
+mod limited_command;
 mod load;
 mod look_taker;
 mod observer;
@@ -25,7 +27,9 @@ mod pace;
 mod plan_text;
 mod predict;
 mod prepare;
+mod progress;
 mod recording;
+mod restore;
 mod run;
 mod run_words;
 mod tune;
@@ -41,18 +45,25 @@ pub use compare::{
 pub use conform::{conform_code, prepare_conform, read_conform};
 pub use context::{Context, HostRunner, Runner};
 pub use error::Error;
-pub use explain::{CommandReader, ExplainOptions, Explained, explain};
+pub use error_record::ErrorRecord;
+pub use explain::{ExplainOptions, Explained, explain};
 pub use exporting::{
-    DocumentFormat, LiveExport, export_document, follow_lines, follow_metrics, write_error,
+    ExportFormat, LiveExport, export_tables, export_text, follow_lines, follow_metrics, write_error,
 };
-pub use external_data::{ExternalFiles, Numbers, Quantity, read_external};
+pub use external_data::{
+    Amounts, ExternalData, ExternalFacts, ExternalFiles, ExternalGroup, Numbers, Quantity, Scatter,
+    judge_external, read_external,
+};
 pub use finish_run::{REPORT, judge_run, open_run, read_run, update_index, write_report};
 pub use fleet::{
     FleetOptions, OpenFleet, fleet_code, open_fleet, read_fleet, resubmit_fleet, submit_fleet,
 };
 pub use groups::{GroupOrder, check_groups, groups_document, groups_text, top_groups};
-pub use host::{check_knob_table, host_text};
-pub use lab::{LabStudy, prepare_lab_study, program_in_guest, run_lab_study};
+pub use host::{check_knob_table, host_text, knob_check_text};
+pub use lab::{
+    LabStudy, guest_task, kernels_text, prepare_lab_study, run_lab_study, this_program_in_guest,
+};
+pub use limited_command::{LimitedCommand, run_limited};
 pub use load::{Findings, Loaded, MOST_TEXT, load, reload};
 pub use look_taker::SharedLook;
 pub use observer::{CurrentSetting, Observer, RunView, Transcript};
@@ -61,8 +72,8 @@ pub use pace::Pace;
 pub use plan_text::{plan_document, plan_text};
 pub use predict::{CalibrationOptions, Predicted, calibrate, predict, read_score};
 pub use prepare::{Destination, RunOptions, facts_for, plan_for, prepare};
-pub use recording::{
-    RecordingOptions, conclude_recording, has_promises, prepare_recording, write_recording,
-};
+pub use progress::{FleetProgress, LiveScreen, RunProgress, SearchProgress};
+pub use recording::{Recorded, RecordingOptions, has_promises, record, write_recording};
+pub use restore::restore;
 pub use run::{Ended, conclude, execute};
 pub use tune::{TuneOptions, Tuned, tune};

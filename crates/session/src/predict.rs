@@ -10,6 +10,7 @@ use assay_facts::HostFacts;
 use assay_plan::{Plan, Refusal};
 use assay_predict::{Costs, Prediction};
 
+use crate::code::Code;
 use crate::context::Context;
 use crate::error::Error;
 use crate::load::Loaded;
@@ -29,6 +30,8 @@ pub struct Predicted {
     pub took: Duration,
     /// What keeps this host from running the study.
     pub refusals: Vec<Refusal>,
+    /// The exit code: kept only where every promise is predicted to be, and nothing of that is a guess.
+    pub code: Code,
 }
 
 /// Predicts a study; changes nothing.
@@ -46,7 +49,8 @@ pub struct Predicted {
 pub fn predict(context: &Context, loaded: &Loaded) -> Result<Predicted, Error> {
     let (facts, plan, seed) = planned(context, loaded)?;
     let (prediction, took) = predicted(context, &loaded.study.name, &plan, &facts, seed);
-    Ok(Predicted { prediction, took, refusals: plan.refusals })
+    let code = Code::from_verdict(assay_predict::supported_verdict(&prediction, &plan));
+    Ok(Predicted { prediction, took, refusals: plan.refusals, code })
 }
 
 /// Measures the disk of a study and stores the calibration for later predictions.

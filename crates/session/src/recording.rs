@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_host::gather;
+use assay_kernel::signal;
 use assay_run_folder::{Manifest, Run, RunFolder};
 use assay_runner::{FinishedRecording, FollowTarget, SampleRequest};
 use jiff::Timestamp;
 
+use crate::code::Code;
 use crate::context::Context;
 use crate::error::Error;
 use crate::finish_run::REPORT;
@@ -32,29 +34,87 @@ pub struct RecordingOptions {
     pub destination: Destination,
 }
 
-/// Creates the run folder of a recording. The result can be passed to `assay_runner::sample`.
+/// A recording that is over.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Its run folder.
+    pub folder: RunFolder,
+    /// The recorded run; `None` if it cannot be read or written, which the observer knows.
+    pub run: Option<Run>,
+    /// How it ended.
+    pub finished: FinishedRecording,
+}
+
+impl Recorded {
+    /// The exit code, with a remark if the command failed.
+    ///
+    /// ```
+    /// # fn example(recorded: &assay_session::Recorded) {
+    /// assert_eq!(recorded.code(), (assay_session::Code::Kept, None));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn code(&self) -> (Code, Option<String>) {
+        let finished = &self.finished;
+        match finished.exit_code {
+            _ if finished.interrupted.is_some() => (Code::Interrupted, None),
+            _ if finished.failure.is_some() || self.run.is_none() => (Code::Host, None),
+            Some(code) if code != 0 => {
+                let output = self.folder.file("logs/command");
+                let output = output.display();
+                let remark =
+                    format!("the command ended with exit code {code}; its output is in {output}");
+                (Code::Workload, Some(remark))
+            }
+            _ => (Code::Kept, None),
+        }
+    }
+}
+
+/// Records into a new run folder, and writes the page and the summary of the recording. SIGINT, SIGTERM,
+/// SIGHUP and SIGQUIT end it.
 ///
-/// ```
+/// ```no_run
 /// use std::time::Duration;
-/// use assay_files::Trust;
 /// use assay_runner::FollowTarget;
-/// use assay_session::{Context, Destination, RecordingOptions, prepare_recording};
-/// let folder = tempfile::tempdir()?;
+/// use assay_session::{Context, Destination, RecordingOptions, Transcript, record};
 /// let options = RecordingOptions {
 ///     target: FollowTarget::Process(std::process::id()),
 ///     length: Some(Duration::from_secs(1)),
 ///     interval: Duration::from_millis(100),
 ///     also: Vec::new(),
-///     destination: Destination { out: Some(folder.path().join("run")), trust: Trust::UserConfirmed },
+///     destination: Destination { out: Some("run".into()), trust: assay_files::Trust::Checked },
 /// };
-/// let request = prepare_recording(&Context::of_this_host(Vec::new()), &options)?;
-/// assert_eq!(request.length, Some(Duration::from_secs(1)));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let context = Context::of_this_host(Vec::new());
+/// let recorded = record(&context, &options, &mut Transcript::default())?;
+/// println!("{}", recorded.folder.path().display());
+/// # Ok::<(), assay_session::Error>(())
 /// ```
 ///
 /// # Errors
-/// A kernel file that every host has cannot be read, or the folder cannot be created.
-pub fn prepare_recording(
+/// A kernel file that every host has cannot be read, the folder cannot be created, or the target is not
+/// there.
+pub fn record(
+    context: &Context,
+    options: &RecordingOptions,
+    observer: &mut dyn Observer,
+) -> Result<Recorded, Error> {
+    let request = prepare_recording(context, options)?;
+    signal::note_interruptions();
+    observer.message(&format!("recording into {}", request.folder.path().display()));
+    let finished = assay_runner::sample(&request, |_| ()).map_err(Error::host)?;
+    if let Some(failure) = &finished.failure {
+        observer.error(failure);
+    }
+    let run = conclude_recording(&request, &finished, observer);
+    if let Err(error) = &run {
+        observer.error(error);
+    }
+    Ok(Recorded { folder: request.folder, run: run.ok(), finished })
+}
+
+/// Creates the run folder of a recording.
+fn prepare_recording(
     context: &Context,
     options: &RecordingOptions,
 ) -> Result<SampleRequest, Error> {
@@ -78,20 +138,7 @@ pub fn prepare_recording(
 }
 
 /// Reads a finished recording and writes its page and summary.
-///
-/// ```no_run
-/// # fn example(request: &assay_runner::SampleRequest) -> Result<(), assay_session::Error> {
-/// let sampled = assay_runner::sample(request, |_| ()).map_err(assay_session::Error::host)?;
-/// let mut observer = assay_session::Transcript::default();
-/// let run = assay_session::conclude_recording(request, &sampled, &mut observer)?;
-/// println!("{:?}", run.manifest.recording);
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Errors
-/// The folder cannot be read or written.
-pub fn conclude_recording(
+fn conclude_recording(
     request: &SampleRequest,
     sampled: &FinishedRecording,
     observer: &mut dyn Observer,
@@ -150,5 +197,39 @@ pub fn has_promises(manifest: &Manifest) -> Result<(), Error> {
             "this is a recording without a study: it has no promises to judge\n  hint: `assay report` \
              rewrites its page",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_files::Trust;
+
+    use super::*;
+    use crate::observer::Transcript;
+
+    #[test]
+    fn a_process_is_followed_and_its_summary_is_written() {
+        let temp = tempfile::tempdir().unwrap();
+        let destination =
+            Destination { out: Some(temp.path().join("run")), trust: Trust::UserConfirmed };
+        let options = RecordingOptions {
+            target: FollowTarget::Process(std::process::id()),
+            length: Some(Duration::from_millis(300)),
+            interval: Duration::from_millis(50),
+            also: Vec::new(),
+            destination,
+        };
+        let mut transcript = Transcript::default();
+        let context = Context::of_this_host(Vec::new());
+        let mut recorded = record(&context, &options, &mut transcript).unwrap();
+        assert!(transcript.lines()[0].starts_with("recording into "), "{transcript:?}");
+        assert!(recorded.folder.has("summary.json") && recorded.folder.has(REPORT));
+        assert_eq!(recorded.code(), (Code::Kept, None));
+        recorded.finished.exit_code = Some(3);
+        let (code, remark) = recorded.code();
+        assert_eq!(code, Code::Workload);
+        assert!(remark.unwrap().contains("exit code 3; its output is in "));
+        recorded.run = None;
+        assert_eq!(recorded.code(), (Code::Host, None));
     }
 }

@@ -9,6 +9,13 @@ pub struct Range {
     pub high: f64,
 }
 
+impl Range {
+    /// The smallest range that contains both.
+    pub(super) fn with(self, other: Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+}
+
 /// A share or rate of one group with its intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
@@ -25,18 +32,16 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// The same with both intervals widened to contain these, the first for the group alone.
+    pub(super) fn with(self, one: Range, all: Range) -> Self {
+        let Range { low, high } = Range { low: self.low, high: self.high }.with(one);
+        Self { low, high, broken: self.broken.with(all), ..self }
+    }
+
     /// From a logarithm, with half the width of its interval and of the one used for `broken`.
     pub fn of_log(log: f64, half: f64, broken: f64) -> Self {
         let range = |half: f64| Range { low: (log - half).exp(), high: (log + half).exp() };
         let Range { low, high } = range(half);
         Self { value: log.exp(), low, high, broken: range(broken) }
-    }
-
-    /// The same with this measured value, contained in both intervals: many repeats that differ by
-    /// factors have a mean outside of an interval about the mean of their logarithms.
-    pub(super) fn containing(self, value: f64) -> Self {
-        let with = |range: Range| Range { low: range.low.min(value), high: range.high.max(value) };
-        let Range { low, high } = with(Range { low: self.low, high: self.high });
-        Self { value, low, high, broken: with(self.broken) }
     }
 }

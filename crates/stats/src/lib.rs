@@ -10,6 +10,7 @@ mod estimate;
 pub mod grid;
 mod interval;
 pub mod jain;
+mod mean;
 pub mod over_repeats;
 pub mod poisson;
 pub mod pooled;

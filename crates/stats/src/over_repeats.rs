@@ -40,6 +40,11 @@ impl Resolution {
             Self::Unit | Self::Exact => 0.0,
         }
     }
+
+    /// How much a number may be that is zero in all repeats.
+    fn above_zero(self) -> f64 {
+        if self == Self::Unit { 1.0 } else { 0.0 }
+    }
 }
 
 /// Largest reasonable number of repeats.
@@ -70,6 +75,12 @@ impl Spread {
         let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
         let deviation = if count > 1 { (squares / (count - 1) as f64).sqrt() } else { 0.0 };
         Some(Self { mean, deviation, count, grain: 0.0 })
+    }
+
+    /// Spread of numbers of which some are zero, and have no logarithm: of the numbers themselves.
+    #[must_use]
+    pub fn with_zeros(values: &[f64], resolution: Resolution) -> Option<Self> {
+        Some(Self::from_logs(values)?.with_grain(resolution.above_zero()))
     }
 
     /// Spread of measured numbers: equal ones are known only as finely as they were recorded.
@@ -235,6 +246,17 @@ mod tests {
         let ratio = Spread::of_ratios(&pairs, Resolution::Unit).unwrap().half(0.95);
         let sum = (1.0_f64 / 6.0).ln_1p() + (1.0_f64 / 3.0).ln_1p();
         assert!((ratio - sum).abs() < 1e-9, "{ratio}");
+    }
+
+    #[test]
+    fn zeros_are_known_to_one_unit() {
+        let half =
+            |values: &[f64], resolution| Spread::with_zeros(values, resolution).unwrap().half(0.95);
+        assert_eq!(half(&[0.0; 3], Resolution::Unit), 1.0);
+        assert_eq!(half(&[0.0; 3], Resolution::Exact), 0.0);
+        assert_eq!(half(&[0.0; 2], Resolution::Unit), f64::INFINITY);
+        // Of 0, 0 and 3 the deviation is the root of 3, and so is that of three repeats.
+        assert!((half(&[0.0, 0.0, 3.0], Resolution::Unit) - 4.302_65).abs() < 1e-4);
     }
 
     #[test]

@@ -44,13 +44,11 @@ pub fn widened(
         }
     };
     let (one, all) = (limits(confidence), limits(all));
-    // A group that was never served has no scatter to compare these limits with.
-    let wider = |range: Range, limits: Range| match turns > 0.0 {
-        true => Range { low: limits.low.min(range.low), high: limits.high.max(range.high) },
-        false => limits,
-    };
-    let Range { low, high } = wider(Range { low: seen.low, high: seen.high }, one);
-    Estimate { low, high, broken: wider(seen.broken, all), ..seen }
+    match turns > 0.0 {
+        true => seen.with(one, all),
+        // A group that was never served has no scatter to compare these limits with.
+        false => Estimate { value: seen.value, low: one.low, high: one.high, broken: all },
+    }
 }
 
 /// Limits of a Poisson mean by the cube root of Wilson and Hilferty (1931), within 1 % of the exact

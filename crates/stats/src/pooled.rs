@@ -12,8 +12,12 @@
 //! A pool assumes that its groups scatter alike and independently. So no verdict relies on it
 //! alone: the group's own repeats must agree, by a less strict test. Where repeats differ by one
 //! number that moves all groups by their weight, there is no pool.
+//!
+//! The mean of many repeats that differ by factors is not that of their logarithms, and has an
+//! interval of its own, which belongs to both (`mean`).
 
 use super::batches::{Quantity, Within};
+use super::mean;
 use super::over_repeats::confidence_to_break;
 use super::poisson;
 use super::scatter::{Pool, Scatter, move_together, pools};
@@ -64,15 +68,14 @@ pub fn combine(
         _ => between(repeats, quantity, expected),
     };
     let of_group = |(group, known): (usize, GroupErrors)| {
-        let mean = |of: &dyn Fn(&Within) -> f64| {
-            repeats.iter().map(of).sum::<f64>() / repeats.len() as f64
-        };
+        let log = repeats.iter().map(|repeat| repeat.logs[group]).sum::<f64>();
+        let values: Vec<f64> = repeats.iter().map(|repeat| repeat.values[group]).collect();
         // A test of equivalence with this error needs the interval of twice that (Schuirmann 1987).
         let half = known.one.half(confidence).max(known.own.half(1.0 - 2.0 * wrong));
         let broken =
             known.pooled.half(all).max(known.own.half(confidence_to_break(confidence, free)));
-        let estimate = Estimate::of_log(mean(&|repeat| repeat.logs[group]), half, broken);
-        let estimate = estimate.containing(mean(&|repeat| repeat.values[group]));
+        let estimate = Estimate::of_log(log / repeats.len() as f64, half, broken);
+        let estimate = mean::widened(&values, (confidence, all), estimate);
         poisson::widened(repeats, group, (confidence, all), estimate)
     };
     known.into_iter().enumerate().map(of_group).collect()

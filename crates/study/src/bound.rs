@@ -13,13 +13,11 @@ use crate::syntax::Scalar;
 #[must_use]
 pub fn parse_bound(measure: &str, scalar: &Scalar) -> Option<f64> {
     let number = match scalar {
-        Scalar::Integer(number) => *number as f64,
-        Scalar::Float(number) => *number,
         Scalar::Text(text) if Measure::parse(measure).is_some_and(|one| one.info().is_in_bytes) => {
             text.parse::<Bytes>().ok()?.get() as f64
         }
         Scalar::Text(text) => text.trim().parse().ok()?,
-        Scalar::Boolean(_) => return None,
+        _ => scalar.number()?,
     };
     (number.is_finite() && number > 0.0).then_some(number)
 }

@@ -1,12 +1,12 @@
 //! Trials: every combination of the factors' values.
 
-use assay_diagnostic::{Diagnostic, Severity, closest};
+use assay_diagnostic::{Diagnostic, Severity};
 
 use crate::check;
 use crate::code;
 use crate::level::is_same;
 use crate::read::mistake_in_levels;
-use crate::reader::Spans;
+use crate::reader::{Spans, did_you_mean, quoted};
 use crate::syntax::{Bindings, Factor, LeftOut, Scalar, Study};
 
 /// Studies with more trials than this are taken for a mistake: at one minute each they would take a
@@ -98,13 +98,13 @@ fn keep_text_values(study: &Study, name: &str, values: Vec<Scalar>) -> Vec<Scala
     values.into_iter().map(|value| Scalar::Text(value.to_string())).collect()
 }
 
-fn unknown_factor(name: &str, study: &Study) -> Diagnostic {
+/// Reports a factor that the study does not have.
+pub(crate) fn unknown_factor(name: &str, study: &Study) -> Diagnostic {
     let names: Vec<&str> = study.factors.iter().map(|factor| factor.name.as_str()).collect();
-    let hint = match closest(name, names.iter().copied()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None if names.is_empty() => "the study has no factors".to_owned(),
-        None => format!("the factors are {}", crate::reader::quoted(&names)),
-    };
+    let hint = did_you_mean(name, names.iter().copied(), || match names.is_empty() {
+        true => "the study has no factors".to_owned(),
+        false => format!("the factors are {}", quoted(&names)),
+    });
     Diagnostic::error(code::UNDEFINED_FACTOR, format!("unknown factor `{name}`")).hint(hint)
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use assay_units::Bytes;
 
-use crate::syntax::{Disk, DiskSource, NullBlk, Scalar, Study};
+use crate::syntax::{Disk, DiskSource, NullBlk, Study};
 use crate::template::Templated;
 
 /// A value of `--disk`.
@@ -142,15 +142,16 @@ pub fn override_disk(study: &mut Study, choice: &DiskOverride) -> Result<(), Str
 /// Replaces the scheduler of the study's only disk. Attributes below `iosched/` belong to the
 /// scheduler that the study names and are removed with it.
 pub fn override_scheduler(study: &mut Study, scheduler: &str) -> Result<(), String> {
-    let disk = only_disk(study)?;
+    set_scheduler(only_disk(study)?, scheduler);
+    Ok(())
+}
+
+pub(crate) fn set_scheduler(disk: &mut Disk, scheduler: &str) {
     let same = matches!(&disk.scheduler, Some(Templated::Value(own)) if own == scheduler);
     if !same {
-        disk.queue.retain(|(attribute, _): &(String, Templated<Scalar>)| {
-            !attribute.starts_with("iosched/")
-        });
+        disk.queue.retain(|(attribute, _)| !attribute.starts_with("iosched/"));
     }
     disk.scheduler = Some(Templated::Value(scheduler.to_owned()));
-    Ok(())
 }
 
 fn only_disk(study: &mut Study) -> Result<&mut Disk, String> {

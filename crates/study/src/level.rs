@@ -10,17 +10,9 @@ pub fn find_level<'f>(factor: &'f Factor, named: &Scalar) -> Option<&'f Scalar> 
 }
 
 pub(crate) fn is_same(level: &Scalar, named: &Scalar) -> bool {
-    match (number(level), number(named)) {
+    match (level.number(), named.number()) {
         (Some(level), Some(named)) => level == named,
         _ => level == named || level.to_string() == named.to_string(),
-    }
-}
-
-fn number(scalar: &Scalar) -> Option<f64> {
-    match scalar {
-        Scalar::Integer(number) => Some(*number as f64),
-        Scalar::Float(number) => Some(*number),
-        Scalar::Boolean(_) | Scalar::Text(_) => None,
     }
 }
 

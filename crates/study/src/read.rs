@@ -10,7 +10,6 @@ mod factors;
 mod groups;
 mod names;
 mod placement;
-
 mod promises;
 mod references;
 mod sampling;
@@ -19,7 +18,6 @@ mod workloads;
 
 pub(crate) use factors::mistake_in_levels;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use assay_diagnostic::Diagnostic;
@@ -47,7 +45,7 @@ pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> 
     let at = At { value: root, span: 0..0, path: String::new() };
     reader.spans.insert(String::new(), 0..0);
     let section = Section::open(reader, at, "the study".to_owned(), key::STUDY);
-    let factors = section.get("factors").map(|at| factors::read(reader, at)).unwrap_or_default();
+    let factors = section.part(reader, "factors", factors::read);
     reader.factors = factors.iter().map(|factor| factor.name.clone()).collect();
     let study = Study {
         name: name.to_owned(),
@@ -57,19 +55,11 @@ pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> 
         design: design::read(reader, section.get("design")),
         settings: settings::read(reader, &section),
         sampling: sampling::read(reader, section.get("sampling")),
-        disks: section.get("disks").map_or_else(BTreeMap::new, |at| disks::read(reader, at)),
-        groups: section.get("groups").map(|at| groups::read(reader, at)).unwrap_or_default(),
-        workloads: section
-            .get("workloads")
-            .map_or_else(BTreeMap::new, |at| workloads::read(reader, at)),
-        workload_placements: section
-            .get("workloads")
-            .map_or_else(BTreeMap::new, |at| placement::of_workloads(reader, at)),
-        promises: section.get("promises").map(|at| promises::read(reader, at)).unwrap_or_default(),
-        references: section
-            .get("references")
-            .map(|at| references::read(reader, at))
-            .unwrap_or_default(),
+        disks: section.part(reader, "disks", disks::read),
+        groups: section.part(reader, "groups", groups::read),
+        workloads: section.part(reader, "workloads", workloads::read),
+        promises: section.part(reader, "promises", promises::read),
+        references: section.part(reader, "references", references::read),
         folder: None,
     };
     (study, mentions(root))

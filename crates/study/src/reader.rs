@@ -69,6 +69,39 @@ impl Reader<'_> {
             .collect()
     }
 
+    /// The elements of a list, or a single value in its place, each at `path[index]`.
+    pub(crate) fn one_or_more<'d>(&mut self, at: &At<'d>) -> Vec<At<'d>> {
+        match at.value.is_array() {
+            true => self.elements(at),
+            false => vec![self.at(at.value, at.span.clone(), format!("{}[0]", at.path))],
+        }
+    }
+
+    /// The texts of a list, or the only text, each at `path[index]`. Anything else is reported
+    /// together with what was expected, and the remedy.
+    pub(crate) fn texts<'d>(
+        &mut self,
+        at: &At<'d>,
+        what: &str,
+        expected: &str,
+        remedy: &str,
+    ) -> Vec<(&'d str, At<'d>)> {
+        let mut texts = vec![];
+        for element in self.one_or_more(at) {
+            if let Some(text) = element.value.as_str() {
+                texts.push((text, element));
+                continue;
+            }
+            let message = format!("an element of {what} is {}", kind(element.value));
+            self.add(
+                Diagnostic::error(code::WRONG_TYPE, message)
+                    .at(element.span, expected)
+                    .hint(remedy),
+            );
+        }
+        texts
+    }
+
     /// The entries of a table in the order of the file, each at `path.key`, with the location of
     /// the key.
     pub(crate) fn entries<'d>(&mut self, table: &At<'d>) -> Vec<(&'d str, Range<usize>, At<'d>)> {
@@ -86,6 +119,23 @@ impl Reader<'_> {
                 (name, key.span(), self.at(value.get_ref(), span, path))
             })
             .collect()
+    }
+
+    /// Reports a name that lacks its quotes, because of which its first part became a table of
+    /// TOML, and returns the entries of that table with their whole names.
+    pub(crate) fn unquoted<'d>(
+        &mut self,
+        table: &At<'d>,
+        mistake: Diagnostic,
+        family: &str,
+    ) -> Vec<(String, At<'d>)> {
+        let entries = self.entries(table).into_iter();
+        let named: Vec<(String, At<'d>)> =
+            entries.map(|(name, _, at)| (format!("{family}.{name}"), at)).collect();
+        let written: Vec<String> = named.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
+        let written = written.join(", ");
+        self.add(mistake.hint(format!("write {written}: without quotes the dot starts a table")));
+        named
     }
 
     /// The scalar at this location; anything else is reported.
@@ -168,10 +218,16 @@ pub(crate) fn not_a_quantity(
 
 /// "did you mean" for a misspelt word of a list, or the whole list.
 pub(crate) fn word_hint(word: &str, words: &[&str]) -> String {
-    match closest(word, words.iter().copied()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("write one of {}", quoted(words)),
-    }
+    did_you_mean(word, words.iter().copied(), || format!("write one of {}", quoted(words)))
+}
+
+/// "did you mean" for a misspelt name, or what to do if no known name is similar.
+pub(crate) fn did_you_mean<'n>(
+    name: &str,
+    known: impl IntoIterator<Item = &'n str>,
+    otherwise: impl FnOnce() -> String,
+) -> String {
+    closest(name, known).map_or_else(otherwise, |meant| format!("did you mean `{meant}`?"))
 }
 
 /// `a`, `b`, `c`.

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::time::Duration;
 
 use assay_diagnostic::{Diagnostic, closest};
+use assay_units::parse_duration;
 use toml::de::DeValue;
 
 use crate::code;
 use crate::key::{Key, Shape};
-use crate::reader::{At, Reader, quoted, word_hint};
+use crate::reader::{At, Reader, did_you_mean, not_a_quantity, quoted, word_hint};
 use crate::syntax::Scalar;
 use crate::template::{FromScalar, Templated};
 use crate::value::{kind, scalar};
@@ -57,13 +59,10 @@ impl<'d> Section<'d> {
     ) -> Option<&'static Key> {
         let absent = || keys.iter().filter(|key| !present.contains(&key.name));
         let meant = closest(name, absent().map(|key| key.name));
-        let hint = match meant {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => {
-                let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
-                format!("the keys here are {}", quoted(&names))
-            }
-        };
+        let hint = did_you_mean(name, meant, || {
+            let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
+            format!("the keys here are {}", quoted(&names))
+        });
         reader.add(
             Diagnostic::error(code::UNKNOWN_KEY, format!("unknown key `{name}` in {}", self.what))
                 .at(span, "expected a key that this table has")
@@ -130,6 +129,23 @@ impl<'d> Section<'d> {
         );
     }
 
+    /// Reports that the value of the key is outside its range.
+    pub(crate) fn out_of_range(
+        &self,
+        reader: &mut Reader<'_>,
+        name: &str,
+        message: impl Into<String>,
+        expected: &str,
+        remedy: &str,
+    ) {
+        let Some(at) = self.get(name) else { return };
+        reader.add(
+            Diagnostic::error(code::OUT_OF_RANGE, message)
+                .at(at.span.clone(), expected)
+                .hint(remedy),
+        );
+    }
+
     /// Whether the key is present, with any value.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.key_spans.contains_key(name)
@@ -140,6 +156,16 @@ impl<'d> Section<'d> {
         self.entries.get(name)
     }
 
+    /// The part of the study that a reader makes of the value; the default if there is no value.
+    pub(crate) fn part<'l, T: Default>(
+        &self,
+        reader: &mut Reader<'l>,
+        name: &str,
+        read: impl FnOnce(&mut Reader<'l>, &At<'d>) -> T,
+    ) -> T {
+        self.get(name).map_or_else(T::default, |at| read(reader, at))
+    }
+
     /// The text of the key.
     pub(crate) fn text(&self, name: &str) -> Option<&'d str> {
         self.get(name).and_then(|at| at.value.as_str())
@@ -148,6 +174,11 @@ impl<'d> Section<'d> {
     /// The scalar of the key.
     pub(crate) fn scalar(&self, name: &str) -> Option<Scalar> {
         self.get(name).and_then(|at| scalar(at.value))
+    }
+
+    /// The number of the key.
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
+        self.scalar(name).as_ref().and_then(Scalar::number)
     }
 
     /// The boolean of the key.
@@ -179,6 +210,23 @@ impl<'d> Section<'d> {
     ) -> Option<Templated<T>> {
         let at = self.get(name)?;
         reader.templated(at, &self.subject(name))
+    }
+
+    /// The duration of the key; a text that is none is reported.
+    pub(crate) fn duration(
+        &self,
+        reader: &mut Reader<'_>,
+        name: &str,
+        expected: &str,
+    ) -> Option<Duration> {
+        let at = self.get(name)?;
+        let text = at.value.as_str()?;
+        let duration = parse_duration(text).ok();
+        if duration.is_none() {
+            let scalar = Scalar::Text(text.to_owned());
+            reader.add(not_a_quantity(&self.subject(name), &scalar, expected, at.span.clone()));
+        }
+        duration
     }
 
     /// "`size` of the disk `scratch`".

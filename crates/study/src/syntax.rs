@@ -35,6 +35,18 @@ pub enum Scalar {
     Text(String),
 }
 
+impl Scalar {
+    /// Its value, if it is a number.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Integer(number) => Some(*number as f64),
+            Self::Float(number) => Some(*number),
+            Self::Boolean(_) | Self::Text(_) => None,
+        }
+    }
+}
+
 /// The value of each factor in one trial, by name.
 pub type Bindings = BTreeMap<String, Scalar>;
 
@@ -61,8 +73,6 @@ pub struct Study {
     pub groups: Vec<Group>,
     /// Workloads by name.
     pub workloads: BTreeMap<String, Workload>,
-    /// Placement of workloads, by name; the placement of the group applies to the others.
-    pub workload_placements: BTreeMap<String, Placement>,
     /// What should hold.
     pub promises: Vec<Promise>,
     /// Published numbers, shown beside the results and never judged.

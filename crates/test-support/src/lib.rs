@@ -8,6 +8,7 @@ mod fault;
 mod host_lock;
 mod host_snapshot;
 pub mod hosts;
+mod silent_fs;
 mod test_loop;
 mod tree;
 
@@ -16,5 +17,6 @@ pub use host_lock::{
     HostLock, Need, busy_host_lock, host_lock, is_for_guests, is_for_later, skip, with_host_lock,
 };
 pub use host_snapshot::{HostSnapshot, entries};
+pub use silent_fs::SilentFs;
 pub use test_loop::TestLoop;
 pub use tree::put;

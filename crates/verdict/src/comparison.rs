@@ -122,7 +122,7 @@ pub struct PromiseChange {
     /// In B.
     pub b: PromiseState,
     /// `equal` where both are kept or both broken, `better` and `worse` between kept and broken,
-    /// `undecided` where a side is undecided or has only one repeat.
+    /// `undecided` where a side is undecided or has only one repeat, or both are broken in spans.
     pub change: Equivalence,
 }
 
@@ -144,10 +144,11 @@ pub struct PromiseState {
 pub struct MeasureComparison {
     /// `io.bytes`, or `WORKLOAD.METRIC`.
     pub measure: String,
-    /// `rate` per second, `share` of all measured groups, `amount` held on average, or `number` as a
-    /// workload gives it.
+    /// `rate` per second, `share` of all measured groups, `amount` held on average, part `in_place`, or
+    /// `number` as a workload gives it.
     pub of: String,
-    /// The group; absent for all measured groups together, or all instances of a workload.
+    /// The group, or the workload of which a part is in place; absent for all measured groups together,
+    /// or all instances of a workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// Whether the verdict of the trial depends on it.

@@ -1,11 +1,13 @@
 //! The documents that Assay writes about runs, as types: `verdict.json`, `compare.json`, `prediction.json`,
-//! `fleet-verdict.json`. Their field names are a contract with users' scripts.
+//! `fleet-verdict.json`, `errors.json`. Their field names are a contract with users' scripts.
 //!
 //! A pure crate without judgement: what shows a document needs neither the statistics nor the rules that
 //! made it.
 
+pub mod causes;
 mod comparison;
 mod cross_trial;
+mod failure;
 mod fleet;
 mod judgement;
 mod prediction;
@@ -21,6 +23,7 @@ pub use comparison::{
 pub use cross_trial::{
     ComparisonJudgement, ExpectedGain, LevelJudgement, PairJudgement, ReferenceJudgement,
 };
+pub use failure::RunErrors;
 pub use fleet::{
     Differs, Extreme, FleetComparison, FleetGroup, FleetHost, FleetJudgement, FleetPromise,
     FleetTrial, HostDifference, HostState, HostVerdict, PromiseOnHost, Spread,

@@ -12,6 +12,8 @@ use crate::output::{CapturedOutput, Output, excerpt};
 /// Options of a generator that the run sets itself.
 const OWNED: &[(&str, &str)] = &[
     ("json", "remove it: the run reads the JSON document"),
+    ("start-barrier", "remove it: the run sets it up"),
+    // Its former name, which the generators still take.
     ("gate", "remove it: the run sets up the start barrier"),
     ("predict", "remove it: a prediction runs nothing"),
 ];

@@ -44,7 +44,7 @@ impl Invocation {
         match (barrier, self.wait) {
             (None, _) => (program, words),
             (Some(fifo), WaitMethod::Native) => {
-                words.extend(["--gate".to_owned(), fifo.to_owned()]);
+                words.extend(["--start-barrier".to_owned(), fifo.to_owned()]);
                 (program, words)
             }
             (Some(fifo), WaitMethod::Shell) => {
@@ -101,9 +101,9 @@ mod tests {
     #[test]
     fn a_shell_waits_for_a_program_without_barrier_support_and_passes_its_arguments() {
         let (program, words) =
-            invocation(WaitMethod::Shell).command(&placeholders(), Some("../gate"));
+            invocation(WaitMethod::Shell).command(&placeholders(), Some("../barrier"));
         assert_eq!(program, "sh");
-        assert_eq!(words[2..], ["../gate", "prog", "--in", "/mnt/a b"]);
+        assert_eq!(words[2..], ["../barrier", "prog", "--in", "/mnt/a b"]);
     }
 
     #[test]
@@ -121,9 +121,9 @@ mod tests {
     #[test]
     fn a_generator_gets_the_barrier_as_an_option() {
         let (program, words) =
-            invocation(WaitMethod::Native).command(&placeholders(), Some("../gate"));
+            invocation(WaitMethod::Native).command(&placeholders(), Some("../barrier"));
         assert_eq!(program, "prog");
-        assert_eq!(words, ["--in", "/mnt/a b", "--gate", "../gate"]);
+        assert_eq!(words, ["--in", "/mnt/a b", "--start-barrier", "../barrier"]);
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub enum Program {
 /// How a workload waits at the start barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitMethod {
-    /// It supports `--gate FIFO`: files and memory are ready when it waits.
+    /// It supports `--start-barrier FIFO`: files and memory are ready when it waits.
     Native,
     /// A shell waits in its place and then executes the program, so that nothing of the program has
     /// run before.

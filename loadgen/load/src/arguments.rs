@@ -38,8 +38,8 @@ pub struct Shared {
     pub interleave: Option<String>,
     /// When ready to begin, write the process id into this FIFO and stop until SIGCONT, so that
     /// many loads can begin at the same instant
-    #[arg(long, value_name = "FIFO")]
-    pub gate: Option<PathBuf>,
+    #[arg(long, value_name = "FIFO", alias = "gate")]
+    pub start_barrier: Option<PathBuf>,
 }
 
 /// `--huge-pages`.
@@ -86,15 +86,15 @@ impl Shared {
             anyway: false,
             huge_pages: Huge::Never,
             interleave: None,
-            gate: None,
+            start_barrier: None,
         }
     }
 
-    /// Waits at the start barrier, if `--gate` names one. A generator calls this once, when its
+    /// Waits at the start barrier, if `--start-barrier` names one. A generator calls this once, when its
     /// files, data and threads are ready and before the first operation that counts. Returns that
     /// moment in CLOCK_MONOTONIC nanoseconds.
     pub fn ready(&self) -> Result<u64, Failure> {
-        if let Some(fifo) = &self.gate {
+        if let Some(fifo) = &self.start_barrier {
             // The leading blank separates it from what other processes may have written there.
             let line = format!(" {}\n", std::process::id());
             let failed = |cause: std::io::Error| Failure::Unable {
@@ -144,9 +144,16 @@ mod tests {
     fn every_generator_has_the_shared_options() {
         for entry in GENERATORS {
             let command = (entry.command)();
-            for option in
-                ["json", "seed", "threads", "predict", "anyway", "huge_pages", "interleave", "gate"]
-            {
+            for option in [
+                "json",
+                "seed",
+                "threads",
+                "predict",
+                "anyway",
+                "huge_pages",
+                "interleave",
+                "start_barrier",
+            ] {
                 let has = command.get_arguments().any(|argument| argument.get_id() == option);
                 assert!(has, "`{}` lacks --{option}", entry.name);
             }

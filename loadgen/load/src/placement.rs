@@ -1,7 +1,8 @@
 //! NUMA placement of a run's memory: the requested policy, and verification of where the memory is.
 
+use assay_kernel::Root;
 use assay_kernel::parse::keyed;
-use assay_kernel::{Root, memory_policy};
+use assay_load_memory::memory_policy;
 use assay_units::NodeSet;
 use serde_json::{Value, json};
 

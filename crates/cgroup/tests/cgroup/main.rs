@@ -1,6 +1,6 @@
 //! Groups and knobs, on fake hosts and on this one.
 
+mod check_knob_table;
 mod device_program;
 mod inventory;
-mod knobs_check;
 mod many_groups;

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use assay_compare::Terms;
 use assay_run_folder::RunFolder;
-use assay_session::{compare, compare_levels_of, compare_with_baseline, newest_run};
-use assay_units::Percent;
+use assay_session::{Code, Error, compare, compare_levels_of, compare_with_baseline, newest_run};
 use assay_verdict::RunComparison;
 use clap::Args;
 
-use crate::exit::Code;
 use crate::observer::{Terminal, refuse};
 use crate::output;
+use crate::parsers::{confidence, margin};
 
 /// Arguments of `assay compare`.
 #[derive(Debug, Args)]
@@ -58,46 +57,31 @@ pub(crate) struct How {
 }
 
 /// Shows what changed from one run to the other, by how much, and with what confidence.
-pub(crate) fn run(arguments: &CompareArguments) -> Code {
-    match carry_out(arguments) {
-        Ok(code) | Err(code) => code,
-    }
-}
-
-fn carry_out(arguments: &CompareArguments) -> Result<Code, Code> {
+pub(crate) fn run(arguments: &CompareArguments) -> Result<Code, Error> {
     let how = &arguments.how;
     if let Some(study) = &arguments.interleaved.study {
         return show(&interleaved::run(study, &arguments.interleaved, how)?, how);
     }
-    let observer = &mut Terminal;
-    let (plain, baseline_terms) = (how.terms(false), how.terms(true));
+    let (plain, against, observer) = (how.terms(false), how.terms(true), &mut Terminal);
     let comparison = match (&arguments.baseline, &arguments.over, arguments.runs.as_slice()) {
-        (Some(baseline), _, [run]) => compare(baseline, run, &baseline_terms, observer),
+        (Some(baseline), _, [run]) => compare(baseline, run, &against, observer),
         (Some(baseline), _, []) => {
-            let run = newest(baseline)?;
-            compare_with_baseline(baseline, &run, &baseline_terms, observer)
+            let run = newest_run(Path::new("runs"), baseline)?;
+            let (path, shown) = (run.path().display(), baseline.display());
+            output::message(&format!("comparing {path} with {shown}"));
+            compare_with_baseline(baseline, &run, &against, observer)
         }
         (None, Some(over), [run]) => {
             let (factor, named) = levels(over);
             compare_levels_of(run, factor, &named, &plain, observer)
         }
         (None, None, [a, b]) => compare(a, b, &plain, observer),
-        _ => {
-            return Err(usage(
-                "name two runs; or one with `--baseline RUN` or `--over FACTOR`; or a study with \
-                 `--interleaved STUDY`",
-            ));
-        }
+        _ => Err(Error::usage(
+            "name two runs; or one with `--baseline RUN` or `--over FACTOR`; or a study with \
+             `--interleaved STUDY`\n  hint: `assay compare --help` shows the ways to call it",
+        )),
     };
-    show(&comparison.map_err(|error| refuse(&error))?, how)
-}
-
-/// The run to compare if none is named.
-fn newest(baseline: &Path) -> Result<RunFolder, Code> {
-    let run = newest_run(Path::new("runs"), baseline).map_err(|error| refuse(&error))?;
-    let (path, baseline) = (run.path().display(), baseline.display());
-    output::message(&format!("comparing {path} with {baseline}"));
-    Ok(run)
+    show(&comparison?, how)
 }
 
 /// The factor and the levels of `FACTOR[=A,B]`.
@@ -136,7 +120,7 @@ pub(crate) fn after_run(baseline: &Path, run: &RunFolder, code_of_run: Code) -> 
 }
 
 /// Shows a comparison, writes its page if requested, and returns the exit code.
-fn show(comparison: &RunComparison, how: &How) -> Result<Code, Code> {
+fn show(comparison: &RunComparison, how: &How) -> Result<Code, Error> {
     if how.json {
         output::json(comparison)?;
     } else {
@@ -144,47 +128,10 @@ fn show(comparison: &RunComparison, how: &How) -> Result<Code, Code> {
         output::data_painted(|color| assay_report::comparison_text(comparison, width, color));
     }
     if let Some(path) = &how.html {
-        write_page(comparison, path)?;
+        let page = assay_report::comparison_html(comparison).map_err(Error::host)?;
+        let file = if path.is_dir() { path.join("compare.html") } else { path.to_owned() };
+        assay_files::replace(&file, page.as_bytes()).map_err(Error::host)?;
+        output::message(&format!("page: {}", file.display()));
     }
     Ok(Code::from_equivalence(comparison.verdict))
-}
-
-fn write_page(comparison: &RunComparison, path: &Path) -> Result<(), Code> {
-    let page = assay_report::comparison_html(comparison).map_err(|error| {
-        output::error(&error);
-        Code::Host
-    })?;
-    let file = if path.is_dir() { path.join("compare.html") } else { path.to_owned() };
-    assay_files::replace(&file, page.as_bytes()).map_err(|error| {
-        output::error(&error);
-        Code::Host
-    })?;
-    output::message(&format!("page: {}", file.display()));
-    Ok(())
-}
-
-/// Prints a usage error.
-fn usage(why: &str) -> Code {
-    output::error(&format!("{why}\n  hint: `assay compare --help` shows the ways to call it"));
-    Code::Usage
-}
-
-fn margin(text: &str) -> Result<f64, String> {
-    let fraction = percent(text)?;
-    match fraction > 0.0 && fraction <= 10.0 {
-        true => Ok(fraction),
-        false => Err("a margin must be above 0 % and at most 1000 %".to_owned()),
-    }
-}
-
-fn confidence(text: &str) -> Result<f64, String> {
-    let fraction = percent(text)?;
-    match (0.5..1.0).contains(&fraction) {
-        true => Ok(fraction),
-        false => Err("a confidence must be at least 50 % and below 100 %, e.g. 95 %".to_owned()),
-    }
-}
-
-fn percent(text: &str) -> Result<f64, String> {
-    text.parse::<Percent>().map(Percent::fraction).map_err(|error| error.to_string())
 }

@@ -1,35 +1,28 @@
 //! `assay completions`
 
-use clap::{Args, CommandFactory, ValueEnum};
-use clap_complete::aot::{Bash, Fish, Zsh, generate};
+use assay_session::{Code, Error};
+use clap::{Args, CommandFactory};
+use clap_complete::aot::{Shell, generate};
 
 use crate::args::Arguments;
-use crate::exit::Code;
 use crate::output;
+use crate::parsers::one_of;
 
 /// Arguments of `assay completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArguments {
     /// Shell
+    #[arg(value_parser = one_of(&SHELLS))]
     shell: Shell,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Shell {
-    Bash,
-    Zsh,
-    Fish,
-}
+const SHELLS: [(&str, Shell, &str); 3] =
+    [("bash", Shell::Bash, ""), ("zsh", Shell::Zsh, ""), ("fish", Shell::Fish, "")];
 
 /// Prints the completions of a shell: commands, options and their possible values.
-pub(crate) fn run(arguments: &CompletionsArguments) -> Code {
-    let mut command = Arguments::command();
+pub(crate) fn run(arguments: &CompletionsArguments) -> Result<Code, Error> {
     let mut script = Vec::new();
-    match arguments.shell {
-        Shell::Bash => generate(Bash, &mut command, "assay", &mut script),
-        Shell::Zsh => generate(Zsh, &mut command, "assay", &mut script),
-        Shell::Fish => generate(Fish, &mut command, "assay", &mut script),
-    }
+    generate(arguments.shell, &mut Arguments::command(), "assay", &mut script);
     output::data(&String::from_utf8_lossy(&script));
-    Code::Kept
+    Ok(Code::Kept)
 }

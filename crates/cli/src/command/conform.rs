@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use assay_conformance::{Case, CaseRecord, Finished};
 use assay_kernel::signal;
-use assay_session::{conform_code, prepare_conform, read_conform};
+use assay_session::{Code, Error, conform_code, prepare_conform, read_conform};
 use clap::Args;
 
-use crate::exit::Code;
-use crate::observer::{refuse, this_host};
+use crate::observer::this_host;
 use crate::output;
+use crate::parsers::number_in;
 
 /// Arguments of `assay conform`.
 #[derive(Debug, Args)]
@@ -32,51 +32,25 @@ pub(crate) struct ConformArguments {
 }
 
 fn patience(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(factor) if (0.1..=100.0).contains(&factor) => Ok(factor),
-        _ => Err("expected a number from 0.1 to 100".to_owned()),
-    }
+    number_in(text, 0.1..=100.0, "expected a number from 0.1 to 100")
 }
 
 /// Runs cases and shows their results.
-pub(crate) fn run(arguments: &ConformArguments) -> Code {
+pub(crate) fn run(arguments: &ConformArguments) -> Result<Code, Error> {
     if !arguments.merge.is_empty() {
-        return merge(&arguments.merge);
+        let documents = arguments.merge.iter().map(|path| read_conform(path));
+        output::data(&assay_conformance::merge(&documents.collect::<Result<Vec<_>, _>>()?));
+        return Ok(Code::Kept);
     }
-    let cases = match assay_conformance::select(&arguments.cases) {
-        Ok(cases) => cases,
-        Err(message) => {
-            output::error(&message);
-            return Code::Usage;
-        }
-    };
+    let cases = assay_conformance::select(&arguments.cases).map_err(Error::usage)?;
     if arguments.list {
         output::data(&assay_conformance::list(&cases, output::width()));
-        return Code::Kept;
+        return Ok(Code::Kept);
     }
-    let request = match prepare_conform(&this_host(), cases, arguments.patience) {
-        Ok(request) => request,
-        Err(error) => return refuse(&error),
-    };
+    let request = prepare_conform(&this_host(), cases, arguments.patience)?;
     signal::note_interruptions();
-    match assay_conformance::run(&request, &mut print_case) {
-        Ok(finished) => conclude(&finished, arguments.json),
-        Err(error) => {
-            output::error(&error);
-            Code::Host
-        }
-    }
-}
-
-fn merge(paths: &[PathBuf]) -> Code {
-    let documents: Result<Vec<_>, _> = paths.iter().map(|path| read_conform(path)).collect();
-    match documents {
-        Ok(documents) => {
-            output::data(&assay_conformance::merge(&documents));
-            Code::Kept
-        }
-        Err(error) => refuse(&error),
-    }
+    let finished = assay_conformance::run(&request, &mut print_case).map_err(Error::host)?;
+    conclude(&finished, arguments.json)
 }
 
 fn print_case(case: &Case, record: Option<&CaseRecord>) {
@@ -91,26 +65,23 @@ fn print_case(case: &Case, record: Option<&CaseRecord>) {
     }
 }
 
-fn conclude(finished: &Finished, json: bool) -> Code {
+fn conclude(finished: &Finished, as_json: bool) -> Result<Code, Error> {
     for error in &finished.not_restored {
         output::error(&format!("not restored: {error}"));
     }
-    if json {
-        match serde_json::to_string_pretty(&finished.document) {
-            Ok(text) => output::data(&text),
-            Err(cause) => output::error(&cause),
-        }
+    if as_json {
+        output::json(&finished.document)?;
     } else {
         output::data(&assay_conformance::table(&finished.document, output::width()));
     }
     if !finished.document.restored {
-        return Code::RestoreIncomplete;
+        return Ok(Code::RestoreIncomplete);
     }
     if let Some(name) = finished.interrupted {
         output::message(&format!("interrupted by {name}, and restored"));
-        return Code::Interrupted;
+        return Ok(Code::Interrupted);
     }
-    conform_code(&finished.document)
+    Ok(conform_code(&finished.document))
 }
 
 /// The arguments of the internal command `assay probe`, if it is called. Only cases use it. It bypasses
@@ -121,12 +92,7 @@ pub(crate) fn probe_words() -> Option<Vec<String>> {
 }
 
 /// Runs as a probe. Its parent is a case, which reads its output.
-pub(crate) fn probe(words: &[String]) -> Code {
-    match assay_conformance::probe::run(words, &mut std::io::stdout()) {
-        Ok(()) => Code::Kept,
-        Err(message) => {
-            output::error(&message);
-            Code::Usage
-        }
-    }
+pub(crate) fn probe(words: &[String]) -> Result<Code, Error> {
+    let ran = assay_conformance::probe::run(words, &mut std::io::stdout());
+    ran.map(|()| Code::Kept).map_err(Error::usage)
 }

@@ -4,16 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use assay_exec::{
-    Failure, Fault, Leftover, Outcome, PlacementOption, Refused, Report, Request, Setting,
-};
-use assay_host::{gather, state_dir};
-use assay_kernel::Root;
-use clap::{Args, ValueEnum};
-use jiff::Timestamp;
+use assay_exec::{Leftover, PlacementOption, Report, Setting};
+use assay_session::{Code, Error, LimitedCommand, run_limited};
+use clap::Args;
 
-use crate::exit::Code;
+use crate::observer::{Terminal, this_host};
 use crate::output;
+use crate::parsers::one_of;
 
 /// Arguments of `assay exec`.
 #[derive(Debug, Args)]
@@ -32,8 +29,8 @@ pub(crate) struct ExecArguments {
     #[arg(long, value_name = "DISK")]
     disk: Option<String>,
     /// What to do with processes that outlive the command
-    #[arg(long, value_name = "WHAT", default_value = "wait")]
-    left: LeftoverArgument,
+    #[arg(long, value_name = "WHAT", default_value = "wait", value_parser = one_of(&LEFTOVERS))]
+    left: Leftover,
     /// Skip settings that this host cannot make, with a warning, instead of failing
     #[arg(long)]
     keep_going: bool,
@@ -48,102 +45,45 @@ pub(crate) struct ExecArguments {
     command: Vec<OsString>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum LeftoverArgument {
-    /// Wait for them; the limits stay in force
-    Wait,
-    /// Kill them
-    Kill,
-}
+const LEFTOVERS: [(&str, Leftover, &str); 2] = [
+    ("wait", Leftover::Wait, "Wait for them; the limits stay in force"),
+    ("kill", Leftover::Kill, "Kill them"),
+];
 
 /// Runs the command and reports its usage and which of its limits were reached.
-pub(crate) fn run(arguments: &ExecArguments) -> ExitCode {
-    let facts = match gather(&Root::real()) {
-        Ok(facts) => facts,
-        Err(error) => {
-            output::error(&error);
-            return Code::Host.into();
-        }
-    };
-    let request = request(arguments);
-    match assay_exec::exec(&request, &facts, &mut |text| output::message(&format!("assay: {text}")))
-    {
-        Ok(outcome) => conclude(arguments, &outcome),
-        Err(failure) => explain(&failure),
-    }
-}
-
-fn request(arguments: &ExecArguments) -> Request {
-    let stamp = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    let placement = arguments.place.iter().flat_map(|place| &place.settings);
-    Request {
+pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Error> {
+    let command = LimitedCommand {
         command: arguments.command.clone(),
-        settings: arguments.set.iter().chain(placement).cloned().collect(),
-        memory: arguments.place.iter().rev().find_map(|place| place.memory.clone()),
+        settings: arguments.set.clone(),
+        place: arguments.place.clone(),
         disk: arguments.disk.clone(),
-        leftover: match arguments.left {
-            LeftoverArgument::Wait => Leftover::Wait,
-            LeftoverArgument::Kill => Leftover::Kill,
-        },
+        leftover: arguments.left,
         keep_going: arguments.keep_going,
-        state_dir: state_dir(),
-        run_id: format!("exec-{stamp}-{}", std::process::id()),
-    }
-}
-
-fn conclude(arguments: &ExecArguments, outcome: &Outcome) -> ExitCode {
-    show(arguments, &outcome.report);
+    };
+    let outcome = match run_limited(&this_host(), &command, &mut Terminal)? {
+        Ok(outcome) => outcome,
+        Err(code) => return Ok(ExitCode::from(code)),
+    };
+    show(arguments, &outcome.report)?;
     for error in &outcome.not_restored {
         output::error(&format!("not restored: {error}"));
     }
-    if !outcome.not_restored.is_empty() {
-        return Code::RestoreIncomplete.into();
-    }
-    ExitCode::from(outcome.report.ended.exit_code())
-}
-
-fn show(arguments: &ExecArguments, report: &Report) {
-    let json = serde_json::to_string(report);
-    match (&json, &arguments.out) {
-        (Ok(json), Some(path)) => {
-            if let Err(error) = assay_files::replace(path, format!("{json}\n").as_bytes()) {
-                output::error(&error);
-            }
-        }
-        (Err(error), _) => output::error(error),
-        (Ok(_), None) => {}
-    }
-    match json {
-        Ok(json) if arguments.json => output::data(&json),
-        _ => output::message_painted(|color| assay_exec::text(report, color)),
+    match outcome.not_restored.is_empty() {
+        true => Ok(ExitCode::from(outcome.report.ended.exit_code())),
+        false => Ok(Code::RestoreIncomplete.into()),
     }
 }
 
-fn explain(failure: &Failure) -> ExitCode {
-    match failure {
-        Failure::Refused(refused) => return refuse(refused),
-        Failure::NotRunnable(error) => {
-            output::error(error);
-            return ExitCode::from(error.exit_code);
-        }
-        Failure::Host(error) => output::error(error),
-        Failure::Interrupted(signal) => {
-            let number = signal.as_raw();
-            output::message(&format!(
-                "assay: signal {number} arrived before the command was started"
-            ));
-            return ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX));
-        }
+fn show(arguments: &ExecArguments, report: &Report) -> Result<(), Error> {
+    let json = serde_json::to_string(report).map_err(Error::host)?;
+    if let Some(path) = &arguments.out {
+        let written = assay_files::replace(path, format!("{json}\n").as_bytes());
+        written.unwrap_or_else(|error| output::error(&error));
     }
-    output::message("the command was not run");
-    Code::Host.into()
-}
-
-fn refuse(refused: &[Refused]) -> ExitCode {
-    for one in refused {
-        output::error(one);
+    if arguments.json {
+        output::data(&json);
+    } else {
+        output::message_painted(|color| assay_exec::text(report, color));
     }
-    output::message("nothing was touched, and the command was not run");
-    let usage = refused.iter().any(|one| one.fault == Fault::Usage);
-    if usage { Code::Usage.into() } else { Code::Host.into() }
+    Ok(())
 }

@@ -1,18 +1,15 @@
 //! `assay explain`
 
-mod old_run;
-
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_intervention::Explanation;
-use assay_session::{ExplainOptions, explain};
+use assay_session::{Code, Error, ExplainOptions, explain};
 use clap::Args;
 
-use crate::args::{TrustArguments, duration};
-use crate::exit::Code;
-use crate::observer::{Terminal, refuse, this_host};
+use crate::args::TrustArguments;
+use crate::observer::{Terminal, this_host};
 use crate::output;
+use crate::parsers::repeat_length;
 
 /// Arguments of `assay explain`.
 #[derive(Debug, Args)]
@@ -20,7 +17,7 @@ pub(crate) struct ExplainArguments {
     /// Run folder
     run: PathBuf,
     /// Maximum length of a repeat [default: 10s, or that of the run if shorter]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = repeat_length)]
     at_most: Option<Duration>,
     /// Number of rounds, in each of which every change and the unchanged trial run once; changes that
     /// helped get two more rounds of their own. One round is enough for a failed check; a broken
@@ -45,7 +42,7 @@ pub(crate) struct ExplainArguments {
 
 /// Repeats the smallest failed trial with one change at a time, interleaved with the unchanged trial,
 /// and reports which change moved the error.
-pub(crate) fn run(arguments: &ExplainArguments) -> Code {
+pub(crate) fn run(arguments: &ExplainArguments) -> Result<Code, Error> {
     let options = ExplainOptions {
         at_most: arguments.at_most,
         rounds: arguments.rounds,
@@ -53,25 +50,12 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Code {
         destination: arguments.trust.destination(arguments.out.as_deref()),
         trust_run: arguments.trust_run,
     };
-    let read_command = &old_run::choice;
-    match explain(&this_host(), &arguments.run, &options, read_command, &mut Terminal) {
-        Ok(explained) => {
-            let file = explained.folder.file("explain.json");
-            show(&explained.explanation, &file, arguments.json);
-            explained.code
-        }
-        Err(error) => refuse(&error),
+    let explained = explain(&this_host(), &arguments.run, &options, &mut Terminal)?;
+    if arguments.json {
+        output::json(&explained.explanation)?;
+    } else {
+        output::data(&assay_report::explanation_text(&explained.explanation, output::width()));
+        output::data(&format!("details: {}", explained.folder.file("explain.json").display()));
     }
-}
-
-fn show(explanation: &Explanation, file: &Path, as_json: bool) {
-    if as_json {
-        match serde_json::to_string_pretty(explanation) {
-            Ok(text) => output::data(&text),
-            Err(cause) => output::error(&cause),
-        }
-        return;
-    }
-    output::data(&assay_report::explanation_text(explanation, output::width()));
-    output::data(&format!("details: {}", file.display()));
+    Ok(explained.code)
 }

@@ -3,16 +3,18 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use assay_export::{Error, Follower, Format, Outcome, RunSource, export, json_lines};
+use assay_export::{Error as ExportError, Follower, Outcome, RunSource};
 use assay_run_folder::RunFolder;
 use assay_session::{
-    DocumentFormat, LiveExport, export_document, follow_lines, follow_metrics, write_error,
+    Code, Error, ExportFormat, LiveExport, export_tables, export_text, follow_lines,
+    follow_metrics, write_error,
 };
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::destination::Destination;
-use crate::exit::Code;
+use crate::observer::refuse;
 use crate::output;
+use crate::parsers::one_of;
 
 /// Arguments of `assay export`.
 #[derive(Debug, Args)]
@@ -21,8 +23,8 @@ pub(crate) struct ExportArguments {
     #[arg(value_name = "RUN", required_unless_present = "follow")]
     runs: Vec<PathBuf>,
     /// Format
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = FormatArgument::Parquet)]
-    to: FormatArgument,
+    #[arg(long, value_name = "FORMAT", default_value = "parquet", value_parser = one_of(&ExportFormat::ALL))]
+    to: ExportFormat,
     /// Output: a folder for parquet and csv [default: `export/` in the run folder], a file for the others
     /// [default: stdout]
     #[arg(long, value_name = "PATH")]
@@ -35,77 +37,25 @@ pub(crate) struct ExportArguments {
     follow: Option<PathBuf>,
 }
 
-/// The formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FormatArgument {
-    /// Five tables as Parquet
-    Parquet,
-    /// Five tables as CSV
-    Csv,
-    /// The rows of the same tables as JSON lines
-    Jsonl,
-    /// Verdicts as OpenMetrics text; for a running run its counters
-    Openmetrics,
-    /// JSON like `fio --output-format=json`, for groups that do I/O
-    Fio,
-    /// JSON like `hyperfine --export-json`, for workloads that end by themselves
-    Hyperfine,
-}
-
 /// Writes runs in formats for other programs.
-pub(crate) fn run(arguments: &ExportArguments) -> Code {
-    let result = match &arguments.follow {
-        Some(run) => follow(run, arguments),
-        None => write(arguments),
-    };
-    match result {
-        Ok(code) => code,
-        Err(error) => report_error(&error),
+pub(crate) fn run(arguments: &ExportArguments) -> Result<Code, Error> {
+    match &arguments.follow {
+        Some(run) => Ok(follow(run, arguments).map(|()| Code::Kept)?),
+        None => Ok(conclude(&write(arguments)?)),
     }
 }
 
-/// Prints an error and returns its exit code.
-fn report_error(error: &Error) -> Code {
-    match error {
-        Error::ReaderClosed => return Code::Kept,
-        other => output::error(other),
-    }
-    match error {
-        Error::Run(_) | Error::NotApplicable(_) => Code::Usage,
-        _ => Code::Host,
-    }
-}
-
-fn write(arguments: &ExportArguments) -> Result<Code, Error> {
+fn write(arguments: &ExportArguments) -> Result<Outcome, ExportError> {
     let runs = RunSource::find(&arguments.runs)?;
-    let samples = !arguments.no_samples;
-    match arguments.to {
-        FormatArgument::Parquet | FormatArgument::Csv => {
-            let format =
-                if arguments.to == FormatArgument::Csv { Format::Csv } else { Format::Parquet };
-            let folder = match (&arguments.out, runs.as_slice()) {
-                (Some(out), _) => assay_files::output_dir(out)?,
-                // Inside the open run folder, so that no link is followed.
-                (None, [only]) => only.open()?.dir().make_dir("export")?,
-                (None, _) => {
-                    return Err(Error::NotApplicable(
-                        "several runs need a folder for their tables\n  hint: name it with --out"
-                            .to_owned(),
-                    ));
-                }
-            };
-            Ok(conclude(&export(&runs, format, &folder, samples)?))
-        }
-        FormatArgument::Jsonl => {
-            let mut out = open(arguments.out.as_deref())?;
-            let outcome = json_lines(&runs, &mut out, samples)?;
-            finish(out)?;
-            Ok(conclude(&outcome))
-        }
-        FormatArgument::Openmetrics => document(DocumentFormat::OpenMetrics, &runs, arguments),
-        FormatArgument::Fio => document(DocumentFormat::Fio, &runs, arguments),
-        FormatArgument::Hyperfine => document(DocumentFormat::Hyperfine, &runs, arguments),
+    let (out, samples) = (arguments.out.as_deref(), !arguments.no_samples);
+    if let Some(format) = arguments.to.of_tables() {
+        return export_tables(&runs, format, out, samples);
     }
+    let mut out = open(out)?;
+    let outcome = export_text(&runs, arguments.to, &mut out, samples)?;
+    out.flush().map_err(|cause| write_error(&cause))?;
+    out.into_inner().map_err(|cause| write_error(cause.error()))?.finish()?;
+    Ok(outcome)
 }
 
 /// Prints the files written and what was left out.
@@ -119,26 +69,8 @@ fn conclude(outcome: &Outcome) -> Code {
     if outcome.left_out.is_empty() { Code::Kept } else { Code::Usage }
 }
 
-/// Writes a format that holds a single run.
-fn document(
-    format: DocumentFormat,
-    runs: &[RunSource],
-    arguments: &ExportArguments,
-) -> Result<Code, Error> {
-    let [source] = runs else {
-        return Err(Error::NotApplicable(
-            "this format holds a single run\n  hint: name one run, or use `--to parquet`"
-                .to_owned(),
-        ));
-    };
-    let text = export_document(source, format)?;
-    let mut out = open(arguments.out.as_deref())?;
-    out.write_all(text.as_bytes()).map_err(|cause| write_error(&cause))?;
-    finish(out).map(|()| Code::Kept)
-}
-
 /// Opens the named file or stream, or stdout if none is named.
-fn open(out: Option<&Path>) -> Result<BufWriter<Destination>, Error> {
+fn open(out: Option<&Path>) -> Result<BufWriter<Destination>, ExportError> {
     Ok(BufWriter::new(match out.filter(|path| path.as_os_str() != "-") {
         None => Destination::stdout().map_err(|cause| write_error(&cause))?,
         Some(path) => Destination::new(assay_files::output(path)?),
@@ -146,29 +78,30 @@ fn open(out: Option<&Path>) -> Result<BufWriter<Destination>, Error> {
 }
 
 /// Opens an output that is read while it grows.
-fn open_live(out: Option<&Path>) -> Result<BufWriter<Destination>, Error> {
+fn open_live(out: Option<&Path>) -> Result<BufWriter<Destination>, ExportError> {
     let whole = open(out)?.into_inner().map_err(|cause| write_error(cause.error()))?;
     Ok(BufWriter::new(whole.into_stream()?))
 }
 
-fn finish(mut out: BufWriter<Destination>) -> Result<(), Error> {
-    out.flush().map_err(|cause| write_error(&cause))?;
-    let whole = out.into_inner().map_err(|cause| write_error(cause.error()))?;
-    Ok(whole.finish()?)
-}
-
-fn follow(run: &Path, arguments: &ExportArguments) -> Result<Code, Error> {
+/// Writes a running run until it is over: its rows, or the latest counters, which replace a file as a
+/// whole.
+fn follow(run: &Path, arguments: &ExportArguments) -> Result<(), ExportError> {
     if !run.is_dir() {
         RunFolder::open(run)?;
     }
+    let out = arguments.out.as_deref();
     match arguments.to {
-        FormatArgument::Openmetrics => metrics(run, arguments.out.as_deref()),
-        FormatArgument::Parquet | FormatArgument::Jsonl => {
-            let mut out = open_live(arguments.out.as_deref())?;
-            follow_lines(Follower::new(run), &mut out, &|| false)?;
-            Ok(Code::Kept)
+        ExportFormat::OpenMetrics => follow_metrics(run, |text| {
+            match out {
+                None => output::data(text),
+                Some(path) => assay_files::replace(path, text.as_bytes())?,
+            }
+            Ok(())
+        }),
+        ExportFormat::Parquet | ExportFormat::JsonLines => {
+            follow_lines(Follower::new(run), &mut open_live(out)?, &|| false)
         }
-        _ => Err(Error::NotApplicable(
+        _ => Err(ExportError::NotApplicable(
             "a running run cannot be exported in this format\n  hint: follow it with `--to jsonl` or \
              `--to openmetrics`"
                 .to_owned(),
@@ -176,29 +109,15 @@ fn follow(run: &Path, arguments: &ExportArguments) -> Result<Code, Error> {
     }
 }
 
-/// Writes the latest counters repeatedly until the run is over: replacing a file as a whole, or one
-/// text after the other to stdout.
-fn metrics(run: &Path, out: Option<&Path>) -> Result<Code, Error> {
-    follow_metrics(run, |text| {
-        match out {
-            None => output::data(text),
-            Some(path) => assay_files::replace(path, text.as_bytes())?,
-        }
-        Ok(())
-    })?;
-    Ok(Code::Kept)
-}
-
 /// Exports a run as JSON lines while it is executed. The output is opened first, so that an error is
 /// reported before anything runs.
-pub(crate) fn start_live(run: &RunFolder, out: &Path) -> Result<LiveExport, Code> {
-    let out = open_live(Some(out)).map_err(|error| report_error(&error))?;
-    Ok(LiveExport::start(run, out))
+pub(crate) fn start_live(run: &RunFolder, out: &Path) -> Result<LiveExport, Error> {
+    Ok(LiveExport::start(run, open_live(Some(out))?))
 }
 
 /// Writes the remaining rows. An error is printed and does not fail the run.
 pub(crate) fn finish_live(live: LiveExport) {
     if let Err(error) = live.finish() {
-        report_error(&error);
+        refuse(&error.into());
     }
 }

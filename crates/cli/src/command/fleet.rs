@@ -1,7 +1,5 @@
 //! `assay fleet`
 
-mod show;
-
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,16 +7,15 @@ use std::time::Duration;
 use assay_fleet::{FleetFolder, cancel, carry_out};
 use assay_kernel::signal;
 use assay_session::{
-    FleetOptions, MOST_TEXT, OpenFleet, fleet_code, open_fleet, read_fleet, resubmit_fleet,
-    submit_fleet,
+    Code, Error, FleetOptions, FleetProgress, MOST_TEXT, OpenFleet, fleet_code, open_fleet,
+    read_fleet, resubmit_fleet, submit_fleet,
 };
 use clap::{Args, Subcommand};
 
 use crate::args::{StudyArguments, TrustArguments};
-use crate::exit::Code;
-use crate::observer::{Terminal, load, refuse, this_host};
+use crate::live_terminal::LiveTerminal;
+use crate::observer::{Terminal, load, this_host};
 use crate::output;
-use show::Lines;
 
 /// Subcommands of `assay fleet`.
 #[derive(Debug, Subcommand)]
@@ -54,8 +51,8 @@ pub(crate) struct FleetRunArguments {
     /// Divide the trials into this many parts, and the hosts among the parts, instead of running all
     /// trials on every host; without N as many parts as hosts
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "0",
-          help_heading = "Fleet")]
-    slices: Option<usize>,
+          alias = "slices", help_heading = "Fleet")]
+    shards: Option<usize>,
     /// Folder that all hosts share under the same path; fleets are created in it
     #[arg(long, value_name = "DIR", default_value = "runs", help_heading = "Fleet")]
     shared: PathBuf,
@@ -63,7 +60,7 @@ pub(crate) struct FleetRunArguments {
     #[arg(long, value_name = "DIR", help_heading = "Fleet")]
     out: Option<PathBuf>,
     /// Time limit for the run of a host, if the plan cannot tell (a long preparation)
-    #[arg(long, value_name = "DURATION", value_parser = crate::args::duration,
+    #[arg(long, value_name = "DURATION", value_parser = crate::parsers::repeat_length,
           help_heading = "Fleet")]
     time_limit: Option<Duration>,
     /// Path of the program on the hosts [default: path of this program]
@@ -127,48 +124,47 @@ pub(crate) struct FleetTaskArguments {
 }
 
 /// Runs a subcommand.
-pub(crate) fn run(command: &FleetCommand) -> ExitCode {
-    let result = match command {
-        FleetCommand::Run(arguments) => submit(arguments),
-        FleetCommand::Resume(arguments) => resume(arguments),
-        FleetCommand::Status(arguments) => status(arguments),
-        FleetCommand::Collect(arguments) => merge(arguments),
-        FleetCommand::Cancel(arguments) => stop(arguments),
+pub(crate) fn run(command: &FleetCommand) -> Result<ExitCode, Error> {
+    let code = match command {
+        FleetCommand::Run(arguments) => submit(arguments)?,
+        FleetCommand::Resume(arguments) => resume(arguments)?,
+        FleetCommand::Status(arguments) => status(arguments)?,
+        FleetCommand::Collect(arguments) => {
+            conclude(&read_fleet(&arguments.fleet)?, arguments.json)?
+        }
+        FleetCommand::Cancel(arguments) => stop(arguments)?,
         FleetCommand::Task(arguments) => return task(arguments),
     };
-    result.unwrap_or_else(|code| code).into()
+    Ok(code.into())
 }
 
 /// Submits a study and waits for its end, unless detached.
-fn submit(arguments: &FleetRunArguments) -> Result<Code, Code> {
+fn submit(arguments: &FleetRunArguments) -> Result<Code, Error> {
     signal::note_interruptions();
     let loaded = load(&arguments.study.choice(), arguments.json)?;
     let options = FleetOptions {
         hosts: arguments.hosts.clone(),
         nodes: arguments.nodes,
         partition: arguments.partition.clone(),
-        slices: arguments.slices,
+        slices: arguments.shards,
         shared: arguments.shared.clone(),
         out: arguments.out.clone(),
         time_limit: arguments.time_limit,
         program: arguments.program.clone(),
         trust: arguments.trust.trust(),
     };
-    let submitted = submit_fleet(&this_host(), &loaded, &options, &mut Terminal);
-    let fleet = submitted.map_err(|error| refuse(&error))?;
+    let fleet = submit_fleet(&this_host(), &loaded, &options, &mut Terminal)?;
     detach_or_wait(&fleet, arguments.detach, arguments.json)
 }
 
 /// Resubmits failed and lost tasks.
-fn resume(arguments: &FleetResumeArguments) -> Result<Code, Code> {
+fn resume(arguments: &FleetResumeArguments) -> Result<Code, Error> {
     signal::note_interruptions();
-    let trust = arguments.trust.trust();
-    let submitted = resubmit_fleet(&arguments.fleet, trust, &mut Terminal);
-    let fleet = submitted.map_err(|error| refuse(&error))?;
+    let fleet = resubmit_fleet(&arguments.fleet, arguments.trust.trust(), &mut Terminal)?;
     detach_or_wait(&fleet, arguments.detach, arguments.json)
 }
 
-fn detach_or_wait(fleet: &OpenFleet, detach: bool, as_json: bool) -> Result<Code, Code> {
+fn detach_or_wait(fleet: &OpenFleet, detach: bool, as_json: bool) -> Result<Code, Error> {
     if !detach {
         return wait_and_conclude(fleet, as_json);
     }
@@ -181,60 +177,43 @@ fn detach_or_wait(fleet: &OpenFleet, detach: bool, as_json: bool) -> Result<Code
     Ok(Code::Kept)
 }
 
-fn status(arguments: &FleetArguments) -> Result<Code, Code> {
-    let judgement = read_fleet(&arguments.fleet).map_err(|error| refuse(&error))?.judgement();
+fn status(arguments: &FleetArguments) -> Result<Code, Error> {
+    let judgement = read_fleet(&arguments.fleet)?.judgement();
     if arguments.json {
         output::json(&judgement.hosts)?;
     } else {
-        let width = output::width();
-        output::data_painted(|color| {
-            assay_report::fleet_hosts_text(&judgement.hosts, width, color)
-        });
+        let (hosts, width) = (&judgement.hosts, output::width());
+        output::data_painted(|color| assay_report::fleet_hosts_text(hosts, width, color));
     }
     Ok(Code::Kept)
 }
 
-fn merge(arguments: &FleetArguments) -> Result<Code, Code> {
-    let fleet = read_fleet(&arguments.fleet).map_err(|error| refuse(&error))?;
-    conclude(&fleet, arguments.json)
-}
-
-fn stop(arguments: &FleetCancelArguments) -> Result<Code, Code> {
-    let trust = arguments.trust.trust();
-    let fleet = open_fleet(&arguments.fleet, trust).map_err(|error| refuse(&error))?;
+fn stop(arguments: &FleetCancelArguments) -> Result<Code, Error> {
+    let fleet = open_fleet(&arguments.fleet, arguments.trust.trust())?;
     signal::note_interruptions();
-    cancel(&fleet.fleet, &fleet.slurm).map_err(|error| fail(&error))?;
+    cancel(&fleet.fleet, &fleet.slurm).map_err(Error::host)?;
     output::message("cancelling the jobs and waiting until every host is restored");
-    let mut lines = Lines::new();
-    let interrupted = fleet.wait(&mut lines).map_err(|error| refuse(&error))?;
-    lines.finish();
-    if interrupted.is_some() {
+    if fleet.wait(&mut FleetProgress::new(LiveTerminal::new()))?.is_some() {
         return Ok(Code::Interrupted);
     }
     output::data("every task has ended");
     Ok(Code::Kept)
 }
 
-fn task(arguments: &FleetTaskArguments) -> ExitCode {
-    let ended = FleetFolder::open_trusted(&arguments.fleet, arguments.trust.trust())
-        .and_then(|folder| carry_out(&folder, arguments.task, arguments.job, &arguments.digest));
-    match ended {
-        Ok(end) => {
-            if let Some(why) = &end.why {
-                output::error(why);
-            }
-            let code = end.code.and_then(|code| u8::try_from(code).ok());
-            code.map_or(Code::Host.into(), ExitCode::from)
-        }
-        Err(error) => fail(&error).into(),
+fn task(arguments: &FleetTaskArguments) -> Result<ExitCode, Error> {
+    let end = FleetFolder::open_trusted(&arguments.fleet, arguments.trust.trust())
+        .and_then(|folder| carry_out(&folder, arguments.task, arguments.job, &arguments.digest))
+        .map_err(Error::host)?;
+    if let Some(why) = &end.why {
+        output::error(why);
     }
+    let code = end.code.and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(Code::Host.into(), ExitCode::from))
 }
 
 /// Waits for a submitted fleet, then collects it.
-fn wait_and_conclude(fleet: &OpenFleet, as_json: bool) -> Result<Code, Code> {
-    let mut lines = Lines::new();
-    let interrupted = fleet.wait(&mut lines).map_err(|error| refuse(&error))?;
-    lines.finish();
+fn wait_and_conclude(fleet: &OpenFleet, as_json: bool) -> Result<Code, Error> {
+    let interrupted = fleet.wait(&mut FleetProgress::new(LiveTerminal::new()))?;
     let code = conclude(fleet, as_json)?;
     Ok(match (interrupted, code) {
         (Some(_), Code::RestoreIncomplete) | (None, _) => code,
@@ -243,21 +222,16 @@ fn wait_and_conclude(fleet: &OpenFleet, as_json: bool) -> Result<Code, Code> {
 }
 
 /// Merges the finished runs, writes the result and shows it.
-fn conclude(fleet: &OpenFleet, as_json: bool) -> Result<Code, Code> {
-    let judgement = fleet.merge(&mut Terminal).map_err(|error| refuse(&error))?;
+fn conclude(fleet: &OpenFleet, as_json: bool) -> Result<Code, Error> {
+    let judgement = fleet.merge(&mut Terminal)?;
     let folder = &fleet.folder;
     if as_json {
         let text = folder.dir().text("fleet-verdict.json", MOST_TEXT);
-        output::data(&text.map_err(|error| fail(&error))?);
+        output::data(&text.map_err(Error::host)?);
     } else {
         let width = output::width();
         output::data_painted(|color| assay_report::fleet_text(&judgement, width, color));
         output::data(&format!("report: {}", folder.file("report.html").display()));
     }
     Ok(fleet_code(&judgement))
-}
-
-fn fail(error: &dyn std::fmt::Display) -> Code {
-    output::error(error);
-    Code::Host
 }

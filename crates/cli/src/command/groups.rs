@@ -1,6 +1,5 @@
 //! `assay groups`
 
-mod order;
 mod terminal;
 mod watch;
 
@@ -9,13 +8,11 @@ use std::time::Duration;
 use assay_cgroup::inventory::{Filter, rates, take};
 use assay_host::gather;
 use assay_kernel::Root;
-use assay_session::{check_groups, groups_document, groups_text};
+use assay_session::{Code, Error, GroupOrder, check_groups, groups_document, groups_text};
 use clap::Args;
 
-use crate::exit::Code;
-use crate::observer::refuse;
 use crate::output;
-use order::Order;
+use crate::parsers::{number_in, one_of};
 
 /// Arguments of `assay groups`.
 #[derive(Debug, Args)]
@@ -32,8 +29,8 @@ pub(crate) struct GroupsArguments {
     #[arg(long)]
     populated: bool,
     /// Sort order, largest first [default: path; with --watch: cpu]
-    #[arg(long, value_name = "BY")]
-    sort: Option<Order>,
+    #[arg(long, value_name = "BY", value_parser = one_of(&GroupOrder::ALL))]
+    sort: Option<GroupOrder>,
     /// Update every SECONDS (2 if omitted) until q or Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2",
           value_parser = seconds)]
@@ -47,40 +44,27 @@ pub(crate) struct GroupsArguments {
 const READING_INTERVAL: Duration = Duration::from_millis(500);
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
-    seconds
-        .map(Duration::from_secs_f64)
-        .ok_or_else(|| "expected seconds, from 0.1 to 3600".to_owned())
+    let seconds = number_in(text, 0.1..=3600.0, "expected seconds, from 0.1 to 3600");
+    seconds.map(Duration::from_secs_f64)
 }
 
 /// Lists groups, once or repeatedly.
-pub(crate) fn run(arguments: &GroupsArguments) -> Code {
+pub(crate) fn run(arguments: &GroupsArguments) -> Result<Code, Error> {
     let root = Root::real();
-    let layout = match gather(&root) {
-        Ok(facts) => facts.cgroup,
-        Err(error) => {
-            output::error(&error);
-            return Code::Host;
-        }
-    };
+    let layout = gather(&root).map_err(Error::host)?.cgroup;
     let filter = Filter {
         controller: arguments.controller.clone(),
         below: arguments.path.clone(),
         depth: arguments.depth,
         populated: arguments.populated,
     };
-    let first = take(&root, &layout, &filter);
-    if let Err(error) = check_groups(&first, &filter, &layout) {
-        return refuse(&error);
-    }
     let read = || take(&root, &layout, &filter);
+    let first = read();
+    check_groups(&first, &filter, &layout)?;
     if let Some(period) = arguments.watch {
-        let order = arguments.sort.unwrap_or(Order::Cpu);
-        return watch::run(
-            first,
-            read,
-            watch::WatchOptions { period, order, as_json: arguments.json },
-        );
+        let order = arguments.sort.unwrap_or(GroupOrder::Cpu);
+        watch::run(first, read, watch::WatchOptions { period, order, as_json: arguments.json });
+        return Ok(Code::Kept);
     }
     std::thread::sleep(READING_INTERVAL);
     let second = read();
@@ -88,8 +72,9 @@ pub(crate) fn run(arguments: &GroupsArguments) -> Code {
     if arguments.json {
         output::data(&format!("{:#}", groups_document(&second, &rates)));
     } else {
-        let order = arguments.sort.unwrap_or(Order::Path);
-        output::data(&groups_text(&second, &rates, order.into(), terminal::width()));
+        let order = arguments.sort.unwrap_or(GroupOrder::Path);
+        let columns = output::size_of(std::io::stdout()).map(|size| size.columns);
+        output::data(&groups_text(&second, &rates, order, columns));
     }
-    Code::Kept
+    Ok(Code::Kept)
 }

@@ -5,12 +5,11 @@ mod external_data;
 use std::path::PathBuf;
 
 use assay_run_folder::{Manifest, RunFolder};
-use assay_session::{has_promises, judge_run, open_run, read_score, update_index};
+use assay_session::{Code, Error, has_promises, judge_run, open_run, read_score, update_index};
 use assay_verdict::Judgement;
 use clap::Args;
 
-use crate::exit::Code;
-use crate::observer::{Terminal, refuse};
+use crate::observer::Terminal;
 use crate::output;
 
 /// Arguments of `assay judge`.
@@ -28,28 +27,16 @@ pub(crate) struct JudgeArguments {
 
 /// Judges a recorded run again with this version and rewrites its verdict and report; or judges numbers
 /// that another tool measured.
-pub(crate) fn run(arguments: &JudgeArguments) -> Code {
+pub(crate) fn run(arguments: &JudgeArguments) -> Result<Code, Error> {
     let Some(run) = &arguments.run else {
         return external_data::run(&arguments.external_data, arguments.json);
     };
-    let (folder, run) = match open_run(run, &mut Terminal) {
-        Ok(opened) => opened,
-        Err(error) => return refuse(&error),
-    };
-    if let Err(error) = has_promises(&run.manifest) {
-        return refuse(&error);
-    }
-    match judge_run(&folder, &run, &mut Terminal) {
-        Ok(judgement) => {
-            update_index(&folder, &mut Terminal);
-            show(&folder, &run.manifest, &judgement, arguments.json);
-            Code::from_judgement(&judgement)
-        }
-        Err(error) => {
-            output::error(&error);
-            Code::Host
-        }
-    }
+    let (folder, run) = open_run(run, &mut Terminal)?;
+    has_promises(&run.manifest)?;
+    let judgement = judge_run(&folder, &run, &mut Terminal).map_err(Error::host)?;
+    update_index(&folder, &mut Terminal);
+    show(&folder, &run.manifest, &judgement, arguments.json);
+    Ok(Code::from_judgement(&judgement))
 }
 
 /// Shows a judgement: the JSON document or the table.

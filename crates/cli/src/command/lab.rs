@@ -8,12 +8,11 @@ use std::process::ExitCode;
 
 use assay_kernel::signal;
 use assay_lab::{Argument, Cache, Ended, GuestSpec, GuestTask, Kernel, KernelChoice, Watcher};
-use assay_session::program_in_guest;
+use assay_session::{Code, Error, guest_task, kernels_text, this_program_in_guest};
 use assay_study::DiskOverride;
 use clap::{Args, Subcommand};
 
 use crate::args::StudyArguments;
-use crate::exit::Code;
 use crate::output;
 use options::GuestArguments;
 
@@ -23,13 +22,17 @@ pub(crate) enum LabCommand {
     /// Run a study in a guest and copy its run folder back
     Run(LabRunArguments),
     /// Open a shell in a guest
-    Shell(LabShellArguments),
+    Shell(GuestWithDisks),
     /// Run a command in a guest and exit with its exit code
     Exec(LabExecArguments),
     /// Run `assay conform` in a guest
     Conform(LabConformArguments),
     /// List cached kernels and those that can be fetched
-    Kernels(LabKernelsArguments),
+    Kernels {
+        /// Fetch the newest kernel of this name into the cache
+        #[arg(long, value_name = "KERNEL")]
+        fetch: Option<KernelChoice>,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -47,19 +50,9 @@ pub(crate) struct LabRunArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct LabShellArguments {
-    #[command(flatten)]
-    guest: GuestArguments,
-    #[command(flatten)]
-    disks: DiskArguments,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct LabExecArguments {
     #[command(flatten)]
-    guest: GuestArguments,
-    #[command(flatten)]
-    disks: DiskArguments,
+    guest: GuestWithDisks,
     /// Command with its own options, after `--`
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -68,9 +61,7 @@ pub(crate) struct LabExecArguments {
 #[derive(Debug, Args)]
 pub(crate) struct LabConformArguments {
     #[command(flatten)]
-    guest: GuestArguments,
-    #[command(flatten)]
-    disks: DiskArguments,
+    guest: GuestWithDisks,
     /// Controllers or cases, as in `assay conform`
     #[arg(value_name = "ARGUMENT")]
     arguments: Vec<String>,
@@ -83,108 +74,67 @@ pub(crate) struct LabConformArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct LabKernelsArguments {
-    /// Fetch the newest kernel of this name into the cache
-    #[arg(long, value_name = "KERNEL")]
-    fetch: Option<KernelChoice>,
-}
-
-#[derive(Debug, Args)]
-struct DiskArguments {
+pub(crate) struct GuestWithDisks {
+    #[command(flatten)]
+    guest: GuestArguments,
     /// Disk for the guest: `null_blk:iops=500,depth=32`, `nvme:2GiB` or `virtio:2GiB`; may be repeated.
     /// The device nodes are in $ASSAY_LAB_DISK_1, $ASSAY_LAB_DISK_2, ...
     #[arg(long = "disk", value_name = "DISK")]
     disks: Vec<DiskOverride>,
 }
 
+impl GuestWithDisks {
+    fn spec(&self) -> GuestSpec {
+        self.guest.spec(&self.disks)
+    }
+}
+
 /// Runs a subcommand.
-pub(crate) fn run(command: &LabCommand) -> ExitCode {
+pub(crate) fn run(command: &LabCommand) -> Result<ExitCode, Error> {
     let cache = Cache::usual();
     match command {
         LabCommand::Run(arguments) => study::run(arguments, &cache),
-        LabCommand::Shell(arguments) => shell(arguments, &cache),
+        LabCommand::Shell(guest) => shell(&guest.spec(), &cache),
         LabCommand::Exec(arguments) => {
             let words = arguments.command.iter().cloned().map(Argument::Text).collect();
             let task = GuestTask { command: words, ..guest_task() };
-            run_in_guest(&arguments.guest.spec(&arguments.disks.disks), &task, &cache)
+            run_in_guest(&arguments.guest.spec(), &task, &cache)
         }
-        LabCommand::Conform(arguments) => conform(arguments, &cache),
-        LabCommand::Kernels(arguments) => kernels(arguments, &cache),
+        LabCommand::Conform(arguments) => {
+            let json = arguments.json.then(|| "--json".to_owned());
+            let words = arguments.options.iter().chain(&arguments.arguments).cloned();
+            let words = std::iter::once("conform".to_owned()).chain(json).chain(words);
+            let spec = arguments.guest.spec();
+            run_in_guest(&spec, &this_program_in_guest(words)?, &cache)
+        }
+        LabCommand::Kernels { fetch } => kernels(fetch.as_ref(), &cache),
     }
 }
 
-fn shell(arguments: &LabShellArguments, cache: &Cache) -> ExitCode {
+fn shell(spec: &GuestSpec, cache: &Cache) -> Result<ExitCode, Error> {
     if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
-        output::error(&"a shell needs a terminal\n  hint: `assay lab exec -- COMMAND` does not");
-        return Code::Usage.into();
+        let hint = "`assay lab exec -- COMMAND` does not";
+        return Err(Error::usage(format!("a shell needs a terminal\n  hint: {hint}")));
     }
-    let spec = arguments.guest.spec(&arguments.disks.disks);
-    match assay_lab::shell(&spec, &guest_task(), cache, &mut Terminal) {
-        Ok(0) => Code::Kept.into(),
-        Ok(_) => Code::Host.into(),
-        Err(error) => refuse(&error),
-    }
+    let code = assay_lab::shell(spec, &guest_task(), cache, &mut Terminal).map_err(Error::host)?;
+    Ok(if code == 0 { Code::Kept.into() } else { Code::Host.into() })
 }
 
-fn conform(arguments: &LabConformArguments, cache: &Cache) -> ExitCode {
-    let (program, shown) = match program_in_guest() {
-        Ok(program) => program,
-        Err(error) => return crate::observer::refuse(&error).into(),
+fn kernels(fetch: Option<&KernelChoice>, cache: &Cache) -> Result<ExitCode, Error> {
+    let Some(choice) = fetch else {
+        output::data(&kernels_text(cache));
+        return Ok(Code::Kept.into());
     };
-    let mut words = vec![program, "conform".to_owned()];
-    words.extend(arguments.json.then(|| "--json".to_owned()));
-    words.extend(arguments.options.iter().chain(&arguments.arguments).cloned());
-    let task = GuestTask {
-        command: words.into_iter().map(Argument::Text).collect(),
-        mounts: vec![shown],
-        ..guest_task()
-    };
-    run_in_guest(&arguments.guest.spec(&arguments.disks.disks), &task, cache)
-}
-
-fn kernels(arguments: &LabKernelsArguments, cache: &Cache) -> ExitCode {
-    if let Some(choice) = &arguments.fetch {
-        return match Kernel::provide(choice, cache, true, &mut |text| output::message(text)) {
-            Ok(kernel) => {
-                output::data(&format!("{}  {}", kernel.release, kernel.image.display()));
-                Code::Kept.into()
-            }
-            Err(error) => refuse(&error),
-        };
-    }
-    let mut lines = vec![format!("in {}:", cache.path().join("kernels").display())];
-    let cached = assay_lab::cached(cache);
-    lines.extend(cached.iter().map(|kernel| format!("  {}", kernel.release)));
-    if cached.is_empty() {
-        lines.push("  none; a kernel is fetched when a guest needs it".to_owned());
-    }
-    lines.push("names for --kernel, with the newest release that apt offers:".to_owned());
-    for (name, newest) in assay_lab::available() {
-        let newest = newest.unwrap_or_else(|error| format!("not available: {}", error.what));
-        lines.push(format!("  {name:<12} {newest}"));
-    }
-    lines.push("or the path of a vmlinuz with its modules".to_owned());
-    output::data(&lines.join("\n"));
-    Code::Kept.into()
-}
-
-/// A task in the directory of the caller, with what bears on how programs talk.
-fn guest_task() -> GuestTask {
-    let inherited = ["NO_COLOR", "TERM", "LANG"];
-    let environment = inherited
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)))
-        .collect();
-    GuestTask { directory: std::env::current_dir().ok(), environment, ..GuestTask::default() }
+    let kernel = Kernel::provide(choice, cache, true, &mut |text| output::message(text));
+    let kernel = kernel.map_err(Error::host)?;
+    output::data(&format!("{}  {}", kernel.release, kernel.image.display()));
+    Ok(Code::Kept.into())
 }
 
 /// Runs a task and ends with its exit code.
-fn run_in_guest(spec: &GuestSpec, task: &GuestTask, cache: &Cache) -> ExitCode {
+fn run_in_guest(spec: &GuestSpec, task: &GuestTask, cache: &Cache) -> Result<ExitCode, Error> {
     signal::note_interruptions();
-    match assay_lab::run(spec, task, cache, &mut Terminal) {
-        Ok(ended) => code(&ended),
-        Err(error) => refuse(&error),
-    }
+    assay_lab::run(spec, task, cache, &mut Terminal).map(|ended| code(&ended)).map_err(Error::host)
 }
 
 fn code(ended: &Ended) -> ExitCode {
@@ -194,15 +144,10 @@ fn code(ended: &Ended) -> ExitCode {
         ended.boot.as_secs_f64(),
         ended.command.as_secs_f64()
     ));
-    if ended.interrupted.is_some() {
-        return Code::Interrupted.into();
+    match ended.interrupted {
+        Some(_) => Code::Interrupted.into(),
+        None => ExitCode::from(u8::try_from(ended.code).unwrap_or(u8::MAX)),
     }
-    ExitCode::from(u8::try_from(ended.code).unwrap_or(u8::MAX))
-}
-
-fn refuse(error: &dyn std::fmt::Display) -> ExitCode {
-    output::error(error);
-    Code::Host.into()
 }
 
 /// Prints a guest's output unchanged, and remarks of the lab as messages.

@@ -4,11 +4,11 @@ use std::io;
 use std::path::PathBuf;
 
 use assay_files::{Dir, output_dir};
+use assay_session::{Code, Error};
 use clap::{Args, Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::args::Arguments;
-use crate::exit::{self, Code};
 use crate::output;
 
 /// Arguments of `assay man`.
@@ -19,26 +19,17 @@ pub(crate) struct ManArguments {
 }
 
 /// Writes a manual page for the program and for each of its commands.
-pub(crate) fn run(arguments: &ManArguments) -> Code {
+pub(crate) fn run(arguments: &ManArguments) -> Result<Code, Error> {
     let folder = &arguments.folder;
     let mut command = Arguments::command().disable_help_subcommand(true);
     command.build();
     let written = output_dir(folder).map_err(io::Error::from);
-    let written = written.and_then(|dir| write(&command, &dir));
-    match written {
-        Ok(count) => {
-            output::data(&format!("{count} pages in {}", folder.display()));
-            Code::Kept
-        }
-        Err(cause) => {
-            output::error(&format!(
-                "cannot write manual pages to {}: {cause}\n  hint: name a folder that you can \
-                 write to",
-                folder.display()
-            ));
-            Code::Host
-        }
-    }
+    let count = written.and_then(|dir| write(&command, &dir)).map_err(|cause| {
+        let (folder, hint) = (folder.display(), "name a folder that you can write to");
+        Error::host(format!("cannot write manual pages to {folder}: {cause}\n  hint: {hint}"))
+    })?;
+    output::data(&format!("{count} pages in {}", folder.display()));
+    Ok(Code::Kept)
 }
 
 /// Writes the page of a command and those of its subcommands; returns their number.
@@ -72,48 +63,62 @@ fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
     }
     let below = name.strip_prefix("assay-").unwrap_or("");
     text.extend(exit_status(below).into_bytes());
-    text.extend(files_and_variables().into_bytes());
+    text.extend_from_slice(FILES_AND_VARIABLES.as_bytes());
     text.extend(see_also(name).into_bytes());
     Ok(text)
 }
 
 fn exit_status(command: &str) -> String {
     let mut text = String::from(".SH \"EXIT STATUS\"\n");
-    for (code, meaning) in exit::codes_of(command) {
+    for (code, meaning) in codes_of(command) {
         text.push_str(&format!(".TP\n\\fB{}\\fR\n{}\n", code as u8, escaped(meaning)));
     }
-    if let Some(note) = exit::note_of(command) {
-        text.push_str(&format!(".PP\n{}\n", escaped(note)));
+    if matches!(command, "exec" | "lab-exec") {
+        text.push_str(&format!(".PP\n{}\n", escaped(CODE_OF_THE_COMMAND)));
     }
     text
 }
 
-fn files_and_variables() -> String {
-    let entries = [
-        (
-            "FILES",
-            &[
-                ("/var/lib/assay", "the ledger: every change of the host that is not yet restored"),
-                ("runs/TIME-STUDY", "a run folder: manifest, samples, logs, verdict, report"),
-            ][..],
-        ),
-        (
-            "ENVIRONMENT",
-            &[
-                ("ASSAY_STATE", "folder of the ledger, instead of /var/lib/assay"),
-                ("NO_COLOR", "no colours if set and not empty"),
-            ][..],
-        ),
-    ];
-    let mut text = String::new();
-    for (section, rows) in entries {
-        text.push_str(&format!(".SH {section}\n"));
-        for (what, meaning) in rows {
-            text.push_str(&format!(".TP\n\\fI{}\\fR\n{}\n", escaped(what), escaped(meaning)));
+const CODE_OF_THE_COMMAND: &str = "Otherwise the exit code of the command itself: 128 plus the number of the signal that ended \
+     it, 127 if the program was not found, 126 if it cannot be executed.";
+
+/// The exit codes of a command, by its name below `assay`: `run`, `lab-run`. A command without a row
+/// here may end with any.
+fn codes_of(command: &str) -> Vec<(Code, &'static str)> {
+    use Code::{Broken, Host, Interrupted, Kept, RestoreIncomplete, Undecided, Usage, Workload};
+    let only: &[Code] = match command {
+        "schema" | "completions" | "studies" => &[Kept, Usage],
+        "man" | "check" | "report" | "lab-kernels" | "groups" => &[Kept, Usage, Host],
+        "judge" => &[Kept, Broken, Usage, Undecided, Host],
+        "host" => &[Kept, Broken, Usage, Host, RestoreIncomplete],
+        "restore" => &[Kept, Usage, Host, RestoreIncomplete],
+        "sample" => &[Kept, Usage, Host, Workload, Interrupted],
+        "conform" | "lab-conform" => {
+            &[Kept, Broken, Usage, Undecided, Host, RestoreIncomplete, Interrupted]
         }
-    }
-    text
+        "exec" => &[Usage, Host, RestoreIncomplete],
+        "lab-exec" | "lab-shell" => &[Usage, Host, Interrupted],
+        _ => return Code::ALL.to_vec(),
+    };
+    Code::ALL.into_iter().filter(|(code, _)| only.contains(code)).collect()
 }
+
+/// Files and variables, as troff.
+const FILES_AND_VARIABLES: &str = r".SH FILES
+.TP
+\fI/var/lib/assay\fR
+the ledger: every change of the host that is not yet restored
+.TP
+\fIruns/TIME\-STUDY\fR
+a run folder: manifest, samples, logs, verdict, report
+.SH ENVIRONMENT
+.TP
+\fIASSAY_STATE\fR
+folder of the ledger, instead of /var/lib/assay
+.TP
+\fINO_COLOR\fR
+no colours if set and not empty
+";
 
 /// References to the parent page and to related pages.
 fn see_also(name: &str) -> String {
@@ -134,4 +139,15 @@ fn see_also(name: &str) -> String {
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_without_a_row_may_end_with_any_code() {
+        assert_eq!(codes_of("run").len(), Code::ALL.len());
+        assert_eq!(codes_of("check").len(), 3);
+    }
 }

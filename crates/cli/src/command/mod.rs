@@ -18,6 +18,5 @@ pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod sample;
-pub(crate) mod schema;
 pub(crate) mod studies;
 pub(crate) mod tune;

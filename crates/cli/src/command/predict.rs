@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use assay_predict::Prediction;
-use assay_session::{CalibrationOptions, Predicted, calibrate, predict};
+use assay_session::{CalibrationOptions, Code, Error, Predicted, calibrate, predict};
 use clap::Args;
 
-use crate::args::{StudyArguments, duration};
-use crate::exit::Code;
-use crate::observer::{Terminal, load, refuse, this_host};
+use crate::args::StudyArguments;
+use crate::observer::{Terminal, load, this_host};
 use crate::output;
+use crate::parsers::repeat_length;
 
 /// Arguments of `assay predict`.
 #[derive(Debug, Args)]
@@ -20,7 +20,7 @@ pub(crate) struct PredictArguments {
     #[arg(long)]
     calibrate: bool,
     /// Length of each measurement
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "2s", requires = "calibrate")]
+    #[arg(long, value_name = "DURATION", value_parser = repeat_length, default_value = "2s", requires = "calibrate")]
     each: Duration,
     /// Folder of the measurements [default: `runs/<time>-calibration`]
     #[arg(long, value_name = "DIR", requires = "calibrate")]
@@ -31,21 +31,14 @@ pub(crate) struct PredictArguments {
 }
 
 /// Predicts a study; changes the host only to calibrate.
-pub(crate) fn run(arguments: &PredictArguments) -> Code {
-    match carry_out(arguments) {
-        Ok(code) | Err(code) => code,
-    }
-}
-
-fn carry_out(arguments: &PredictArguments) -> Result<Code, Code> {
+pub(crate) fn run(arguments: &PredictArguments) -> Result<Code, Error> {
     let context = this_host();
     let loaded = load(&arguments.study.choice(), arguments.json)?;
     if arguments.calibrate {
         let options = CalibrationOptions { each: arguments.each, out: arguments.out.clone() };
-        calibrate(&context, &loaded, options, &mut Terminal).map_err(|error| refuse(&error))?;
+        calibrate(&context, &loaded, options, &mut Terminal)?;
     }
-    let Predicted { prediction, took, refusals } =
-        predict(&context, &loaded).map_err(|error| refuse(&error))?;
+    let Predicted { prediction, took, refusals, code } = predict(&context, &loaded)?;
     for refusal in &refusals {
         output::message(&format!("this host cannot run the study: {refusal}"));
     }
@@ -57,8 +50,7 @@ fn carry_out(arguments: &PredictArguments) -> Result<Code, Code> {
             print_timing(&prediction, took);
         }
     }
-    let code = prediction.verdict.map(Code::from_verdict);
-    Ok(code.unwrap_or(Code::Undecided))
+    Ok(code)
 }
 
 fn print_timing(prediction: &Prediction, took: Duration) {

@@ -4,15 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_kernel::signal;
 use assay_run_folder::{Run, RunFolder};
-use assay_runner::{FinishedRecording, FollowTarget, SampleRequest, sample};
-use assay_session::{RecordingOptions, conclude_recording, prepare_recording, update_index};
+use assay_runner::FollowTarget;
+use assay_session::{Code, Error, RecordingOptions, record, update_index};
 use clap::Args;
 
-use crate::exit::Code;
-use crate::observer::{Terminal, refuse, this_host};
+use crate::observer::{Terminal, this_host};
 use crate::output;
+use crate::parsers::duration_in;
 
 /// Arguments of `assay sample`.
 #[derive(Debug, Args)]
@@ -58,75 +57,43 @@ fn source(text: &str) -> Result<String, String> {
 }
 
 fn length(text: &str) -> Result<Duration, String> {
-    let duration = assay_units::parse_duration(text).map_err(|error| error.to_string())?;
-    let shortest = Duration::from_millis(100);
-    if duration >= shortest { Ok(duration) } else { Err("must be at least 100ms".to_owned()) }
+    duration_in(text, Duration::from_millis(100).., "must be at least 100ms")
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
-    let duration = assay_units::parse_duration(text).map_err(|error| error.to_string())?;
-    let within = (Duration::from_millis(10)..=Duration::from_secs(60)).contains(&duration);
-    if within { Ok(duration) } else { Err("must be from 10ms to 60s".to_owned()) }
+    let range = Duration::from_millis(10)..=Duration::from_secs(60);
+    duration_in(text, range, "must be from 10ms to 60s")
 }
 
 /// Follows the target and shows the result.
-pub(crate) fn run(arguments: &SampleArguments) -> Code {
-    let Some(target) = target(arguments) else {
-        output::error(&"no target given\n  hint: give one of --group PATH, --pid PID, -- COMMAND");
-        return Code::Usage;
-    };
+pub(crate) fn run(arguments: &SampleArguments) -> Result<Code, Error> {
     let options = RecordingOptions {
-        target,
+        target: target(arguments)?,
         length: arguments.length,
         interval: arguments.interval,
         also: arguments.also.clone(),
         destination: arguments.trust.destination(arguments.out.as_deref()),
     };
-    let request = match prepare_recording(&this_host(), &options) {
-        Ok(request) => request,
-        Err(error) => return refuse(&error),
-    };
-    signal::note_interruptions();
-    output::message(&format!("recording into {}", request.folder.path().display()));
-    match sample(&request, |_| ()) {
-        Ok(sampled) => conclude(&request, &sampled, arguments.json),
-        Err(error) => {
-            output::error(&error);
-            Code::Host
-        }
+    let recorded = record(&this_host(), &options, &mut Terminal)?;
+    if let Some(run) = &recorded.run {
+        show(&recorded.folder, run, arguments.json);
     }
+    update_index(&recorded.folder, &mut Terminal);
+    let (code, remark) = recorded.code();
+    if let Some(remark) = remark {
+        output::message(&remark);
+    }
+    Ok(code)
 }
 
-fn target(arguments: &SampleArguments) -> Option<FollowTarget> {
+fn target(arguments: &SampleArguments) -> Result<FollowTarget, Error> {
     match (&arguments.group, arguments.pid) {
-        (Some(path), _) => Some(FollowTarget::Group(path.clone())),
-        (None, Some(pid)) => Some(FollowTarget::Process(pid)),
-        (None, None) if arguments.command.is_empty() => None,
-        (None, None) => Some(FollowTarget::Command(arguments.command.clone())),
-    }
-}
-
-fn conclude(request: &SampleRequest, sampled: &FinishedRecording, as_json: bool) -> Code {
-    if let Some(failure) = &sampled.failure {
-        output::error(failure);
-    }
-    let recorded = conclude_recording(request, sampled, &mut Terminal);
-    match &recorded {
-        Ok(run) => show(&request.folder, run, as_json),
-        Err(error) => drop(refuse(error)),
-    }
-    update_index(&request.folder, &mut Terminal);
-    match sampled.exit_code {
-        _ if sampled.interrupted.is_some() => Code::Interrupted,
-        _ if sampled.failure.is_some() || recorded.is_err() => Code::Host,
-        Some(code) if code != 0 => {
-            output::message(&format!(
-                "the command ended with exit code {code}; its output is in {}",
-                request.folder.file("logs/command").display()
-            ));
-            Code::Workload
-        }
-        _ => Code::Kept,
+        (Some(path), _) => Ok(FollowTarget::Group(path.clone())),
+        (None, Some(pid)) => Ok(FollowTarget::Process(pid)),
+        (None, None) if arguments.command.is_empty() => Err(Error::usage(
+            "no target given\n  hint: give one of --group PATH, --pid PID, -- COMMAND",
+        )),
+        (None, None) => Ok(FollowTarget::Command(arguments.command.clone())),
     }
 }
 
@@ -136,9 +103,7 @@ fn show(folder: &RunFolder, run: &Run, as_json: bool) {
         output::data(&format!("{document:#}"));
         return;
     }
-    let width = output::width();
-    output::data_painted(|color| {
-        assay_report::recording_text(&run.manifest, &run.samples, width, color)
-    });
+    let (Run { manifest, samples, .. }, width) = (run, output::width());
+    output::data_painted(|color| assay_report::recording_text(manifest, samples, width, color));
     output::data(&format!("report: {}", folder.file("report.html").display()));
 }

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_intervention::Tuning;
-use assay_session::{TuneOptions, Tuned, tune};
+use assay_session::{Code, Error, TuneOptions, Tuned, tune};
 use clap::Args;
 
-use crate::args::{StudyArguments, TrustArguments, duration};
-use crate::exit::Code;
-use crate::observer::{Terminal, load, refuse, this_host};
+use crate::args::{StudyArguments, TrustArguments};
+use crate::observer::{Terminal, load, this_host};
 use crate::output;
+use crate::parsers::repeat_length;
 
 /// Arguments of `assay tune`.
 #[derive(Debug, Args)]
@@ -18,7 +17,7 @@ pub(crate) struct TuneArguments {
     #[command(flatten)]
     study: StudyArguments,
     /// Total time, e.g. `5m`
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration, default_value = "5m")]
+    #[arg(long = "for", value_name = "DURATION", value_parser = repeat_length, default_value = "5m")]
     length: Duration,
     /// Do not change this: `scheduler`, `weights`, or an attribute such as `nr_requests`; may be repeated
     #[arg(long, value_name = "NAME")]
@@ -43,13 +42,7 @@ pub(crate) struct TuneArguments {
 }
 
 /// Searches for the setting that keeps the promise at the highest throughput, without applying it.
-pub(crate) fn run(arguments: &TuneArguments) -> Code {
-    match carry_out(arguments) {
-        Ok(code) | Err(code) => code,
-    }
-}
-
-fn carry_out(arguments: &TuneArguments) -> Result<Code, Code> {
+pub(crate) fn run(arguments: &TuneArguments) -> Result<Code, Error> {
     let loaded = load(&arguments.study.choice(), arguments.json)?;
     let options = TuneOptions {
         length: arguments.length,
@@ -58,33 +51,26 @@ fn carry_out(arguments: &TuneArguments) -> Result<Code, Code> {
         settings: arguments.settings.map(|most| most as usize),
         destination: arguments.trust.destination(arguments.out.as_deref()),
     };
-    let tuned = tune(&this_host(), loaded, &options, &mut Terminal);
-    let tuned = tuned.map_err(|error| refuse(&error))?;
-    show(&tuned.tuning, &tuned.folder.file("report.html"), arguments.json);
+    let tuned = tune(&this_host(), loaded, &options, &mut Terminal)?;
+    if arguments.json {
+        output::json(&tuned.tuning)?;
+    } else {
+        output::data(&assay_report::tuning_text(&tuned.tuning, output::width()));
+        output::data(&format!("report: {}", tuned.folder.file("report.html").display()));
+    }
     if let Some(file) = &arguments.write {
         write(file, &tuned)?;
     }
     Ok(tuned.code)
 }
 
-fn write(file: &Path, tuned: &Tuned) -> Result<(), Code> {
-    if !tuned.has_setting() {
-        output::message(&format!("{} was not written: no setting was found", file.display()));
-        return Ok(());
+fn write(file: &Path, tuned: &Tuned) -> Result<(), Error> {
+    let shown = file.display();
+    if tuned.has_setting() {
+        tuned.write_study(file)?;
+        output::message(&format!("written: {shown}"));
+    } else {
+        output::message(&format!("{shown} was not written: no setting was found"));
     }
-    tuned.write_study(file).map_err(|error| refuse(&error))?;
-    output::message(&format!("written: {}", file.display()));
     Ok(())
-}
-
-fn show(tuning: &Tuning, report: &Path, as_json: bool) {
-    if as_json {
-        match serde_json::to_string_pretty(tuning) {
-            Ok(text) => output::data(&text),
-            Err(cause) => output::error(&cause),
-        }
-        return;
-    }
-    output::data(&assay_report::tuning_text(tuning, output::width()));
-    output::data(&format!("report: {}", report.display()));
 }

@@ -66,7 +66,7 @@ pub(crate) fn as_nobody(bench: &Bench) -> Command {
     command
 }
 
-fn study(bench: &Bench, knobs: &str) -> PathBuf {
+pub(crate) fn study(bench: &Bench, knobs: &str) -> PathBuf {
     let data = bench.path("home/data");
     bench.write(
         "study.toml",

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use assay_test_support::{entries, skip};
+use assay_test_support::{SilentFs, entries, skip};
 use rustix::process::Signal;
 
 use crate::bench::Bench;
@@ -108,6 +108,67 @@ fn a_run_with_a_frozen_workload_ends_within_a_minute_with_the_rest_restored() {
         manifest["changes"].as_array().unwrap().iter().filter(|c| c["restored"]["value"] == true);
     assert!(back.count() > 0, "{manifest}");
     thaw_and_restore(&bench, freezer);
+}
+
+/// A workload that waits in the kernel for an answer that never comes, beyond SIGKILL.
+#[test]
+fn a_run_whose_workload_hangs_in_the_kernel_ends_within_a_minute_with_the_rest_restored() {
+    let test = "a workload that hangs in the kernel";
+    let Some(bench) = Bench::on_busy_host(test) else { return };
+    let Some(silent) = SilentFs::mount(&bench.path("silent")) else {
+        skip(test, "no FUSE");
+        return;
+    };
+    let stuck = format!("command = [\"cat\", \"{}\"]", silent.at.join("file").display());
+    let study = crate::study::Weights { at_most: "60 s", ..crate::study::Weights::small() }.text();
+    let study = format!(
+        "{study}\n[[groups]]\nname = \"stuck\"\nmeasured = false\nrun = \"stuck\"\n\
+         [workloads.stuck]\nuse = \"command\"\n{stuck}\n"
+    );
+    let mut run = bench.start(&bench.write("study.toml", &study), &[]);
+    run.wait_until("the window", |run| run.says("run"));
+    silent.wait_for_a_victim();
+    let begun = Instant::now();
+    run.signal(Signal::TERM);
+    let ended = run.end(Duration::from_secs(120));
+    let time = begun.elapsed();
+    ended.assert_code(6);
+    ended.assert_says(&["survived SIGKILL", "(cat): state D, waits in "]);
+    assert!(time < Duration::from_secs(60), "{time:?}\n{}", ended.stderr);
+    let manifest = json(&bench.out().join("manifest.json"));
+    let back =
+        manifest["changes"].as_array().unwrap().iter().filter(|c| c["restored"]["value"] == true);
+    assert!(back.count() > 0, "{manifest}");
+    drop(silent);
+    sleep(Duration::from_millis(200));
+    bench.assay(["restore"]).assert_code(0);
+    bench.assert_host_is_as_before("answered and restored");
+}
+
+/// Only a command that is told to end is given up: until then it may wait for a slow server.
+#[test]
+fn a_command_that_hangs_in_the_kernel_is_given_up_and_named() {
+    let test = "exec of a command that hangs in the kernel";
+    let Some(bench) = Bench::on_busy_host(test) else { return };
+    let Some(silent) = SilentFs::mount(&bench.path("silent")) else {
+        skip(test, "no FUSE");
+        return;
+    };
+    let mut command = bench.program();
+    command.args(["exec", "--set", "cpu.weight=50", "--", "cat"]).arg(silent.at.join("file"));
+    let run = Running::start(command, bench.folder(), bench.out());
+    silent.wait_for_a_victim();
+    let begun = Instant::now();
+    run.signal(Signal::TERM);
+    let ended = run.end(Duration::from_secs(120));
+    let time = begun.elapsed();
+    ended.assert_code(6);
+    ended.assert_says(&["cannot end the command", "(cat): state D, waits in ", "not restored: "]);
+    assert!(time < Duration::from_secs(60), "{time:?}\n{}", ended.stderr);
+    drop(silent);
+    sleep(Duration::from_millis(200));
+    bench.assay(["restore"]).assert_code(0);
+    bench.assert_host_is_as_before("answered and restored");
 }
 
 #[test]

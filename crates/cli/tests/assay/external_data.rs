@@ -42,6 +42,10 @@ fn totals_of_fio_are_judged_against_weights() {
         "{}",
         kept.stdout
     );
+    // What only a run of a study has or could do.
+    for words in ["[design]", "sampling", "repeats."] {
+        assert!(!says(words), "{words}: {}", kept.stdout);
+    }
     let broken = judge("100,400", &["--json"]);
     broken.assert_code(1);
     let verdict: Value = serde_json::from_str(&broken.stdout).unwrap();

@@ -1,6 +1,7 @@
 //! `assay fleet` through a real Slurm: munge, a controller, and four nodes on this host.
 
 mod absent;
+mod by_hand;
 mod cancelled;
 mod cluster;
 
@@ -160,7 +161,8 @@ fn resume_completes_the_fleet(bench: &Bench, cluster: &mut Cluster, fleet: &Path
         assert!(host(&verdict, task)["verdict"].is_string());
     }
     let submissions = &json(&fleet.join("fleet.json"))["submissions"];
-    assert_eq!(submissions[1]["tasks"], serde_json::json!([lost]));
+    assert_eq!(submissions[2]["tasks"], serde_json::json!([lost]));
+    assert_eq!(submissions[2]["script"], "job-2.sh");
     assert_eq!(place(fleet, 1 - lost), kept, "what was whole is not run again");
     bench.assert_host_is_as_before("after the fleet was resumed");
 }
@@ -192,6 +194,48 @@ fn an_interrupted_fleet_is_cancelled_and_its_hosts_are_restored() {
         assert_eq!(host(&verdict, task)["restored"], true);
     }
     assert_eq!(cluster.queued(), "", "no job is left in the queue");
+}
+
+/// One task runs, one waits for the host, and one waits in the queue behind a job that is not the fleet's.
+#[test]
+fn cancel_ends_every_task_of_a_fleet_and_no_other_job() {
+    let Some((bench, cluster)) = on_cluster("a fleet cancelled from elsewhere") else { return };
+    let other = cluster.occupy("assay3");
+    let fleet = bench.path("fleet");
+    let out = fleet.display().to_string();
+    let study = small(&bench);
+    let hosts = ["--hosts", "assay[1-3]", "--detach"];
+    let words = [&["run", &study, "--at-most", "60s", "--out", &out][..], &hosts].concat();
+    start(&bench, &cluster, &words).end(PATIENCE).assert_code(0);
+    let deadline = Instant::now() + PATIENCE;
+    let phase = |task| json(&place(&fleet, task).join("task.json"))["phase"].clone();
+    let runs = |task| {
+        let events = place(&fleet, task).join("run/events.jsonl");
+        fs::read_to_string(events).unwrap_or_default().contains("\"text\":\"run\"")
+    };
+    let both = || (0..2).all(|task| place(&fleet, task).join("task.json").exists());
+    while !(both() && (0..2).any(runs)) {
+        assert!(Instant::now() < deadline, "no run on a node: {}", cluster.queued());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!((0..2).any(|task| phase(task) == "turn"), "{} {}", phase(0), phase(1));
+    assert_eq!(cluster.queued().lines().count(), 4, "{}", cluster.queued());
+
+    let ended = start(&bench, &cluster, &["cancel", &out]).end(PATIENCE);
+    ended.assert_code(0);
+    assert!(ended.stdout.contains("every task has ended"), "{}", ended.stdout);
+    bench.assert_host_is_as_before("after a fleet was cancelled from elsewhere");
+    let left = cluster.queued();
+    assert!(left.lines().count() == 1 && left.contains(&other), "{left}");
+    cluster.cancel(&other);
+    for task in 0..2 {
+        let record = json(&place(&fleet, task).join("task.json"));
+        assert_eq!((&record["code"], &record["restored"]), (&130.into(), &true.into()), "{record}");
+    }
+    let status = start(&bench, &cluster, &["status", &out, "--json"]).end(PATIENCE);
+    let hosts: Value = serde_json::from_str(&status.stdout).unwrap();
+    assert_eq!(hosts[2]["state"], "lost");
+    assert_eq!(hosts[2]["why"], "cancelled before it started");
 }
 
 /// Kills a process that may be gone already.

@@ -51,6 +51,35 @@ fn fill(place: &std::path::Path) {
     }
 }
 
+/// A file system without room for the first files of a run: nothing is changed, and the next run is not refused
+/// because of this one.
+#[test]
+fn a_run_folder_without_inodes_refuses_one_run_and_blocks_no_other() {
+    let Some(bench) = Bench::on_busy_host("a run folder without inodes") else { return };
+    let memory = Mounted::tmpfs(bench.path("memory"), 16);
+    let study = bench.write("study.toml", &Weights::small().text());
+    // One for the root, and then some for folders and files of the run.
+    for inodes in 2..8 {
+        let option = format!("remount,nr_inodes={inodes}");
+        let mut remount = std::process::Command::new("mount");
+        assert!(remount.args(["-o", &option]).arg(&memory.at).status().unwrap().success());
+        let out = memory.at.join("run");
+        let mut command = bench.program();
+        command.arg("run").arg(&study).arg("--out").arg(&out);
+        let ended = bench.finish(command);
+        assert_eq!(ended.status.code(), Some(4), "{inodes} inodes: {}", ended.stderr);
+        ended.assert_says(&["No space left on device"]);
+        let nothing = bench.assay(["restore"]);
+        nothing.assert_code(0);
+        assert_eq!(nothing.stdout, "nothing to restore\n", "{inodes} inodes");
+        let _ = fs::remove_dir_all(&out);
+    }
+    drop(memory);
+    bench.assert_host_is_as_before("after refusals");
+    let study = Weights { at_most: "1 s", ..Weights::small() };
+    bench.run(&bench.write("study.toml", &study.text()), &[]).assert_verdict();
+}
+
 #[test]
 fn a_run_folder_that_fills_up_ends_the_run_and_the_host_is_restored() {
     let Some(bench) = Bench::on_busy_host("a run folder that fills up") else { return };

@@ -4,41 +4,39 @@
 //! Resources are charged when such a machine starts, which a case does not do. These cases
 //! therefore check limits and readings, not the effect.
 
-use assay_kernel::Error;
 use rustix::io::Errno;
 
-use crate::case::Case;
+use crate::case::{Case, Topic};
 use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::need::Need;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
-const DOCUMENT: &str = "Documentation/admin-guide/cgroup-v2.rst, Misc";
-const NEEDS: &[Need] = &[Need::Controller("misc"), Need::Root];
-
-const fn case(
-    behaviour: &'static str,
-    promise: &'static str,
-    run: fn(&mut Fixture) -> Result<Outcome, Error>,
-) -> Case {
-    Case { controller: "misc", behaviour, promise, documented: DOCUMENT, needs: NEEDS, run }
-}
+const MISC: Topic = Topic::new(
+    "misc",
+    "Documentation/admin-guide/cgroup-v2.rst, Misc",
+    &[Need::Controller("misc"), Need::Root],
+);
 
 pub(super) const CASES: &[Case] = &[
-    case(
+    MISC.case(
         "a-resource-that-is-not-there-is-refused",
         "A limit in misc.max on a resource unknown to the kernel fails with EINVAL.",
         unknown,
     ),
-    case("a-limit-reads-back", "misc.max accepts a limit on a resource of misc.capacity.", limit),
-    case(
+    MISC.case(
+        "a-limit-reads-back",
+        "misc.max accepts a limit on a resource of misc.capacity.",
+        limit,
+    ),
+    MISC.case(
         "a-group-without-processes-uses-nothing",
         "misc.current lists every resource of misc.capacity, with 0 in a new group.",
         unused,
     ),
 ];
 
-fn unknown(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn unknown(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let answer = fixture.refusal("a", "misc.max", "assay_nonsense 1");
     let evidence =
@@ -47,18 +45,18 @@ fn unknown(fixture: &mut Fixture) -> Result<Outcome, Error> {
 }
 
 /// The resource names in misc.capacity of the root, or the reason why there are none.
-fn resources(fixture: &Fixture) -> Result<Result<Vec<String>, String>, Error> {
+fn resources(fixture: &Fixture) -> Result<Vec<String>, Stop> {
     let Some(mount) = fixture.tree().mount("misc") else {
-        return Ok(Err("no hierarchy has the controller misc".to_owned()));
+        return Err(Stop::not_available("no hierarchy has the controller misc"));
     };
     let text = fixture.root().read(mount.join("misc.capacity"))?;
     let names: Vec<String> = names(&text).map(str::to_owned).collect();
     if names.is_empty() {
         let why = "misc.capacity is empty: this machine has none of its resources (AMD SEV, \
                    Intel TDX)";
-        return Ok(Err(why.to_owned()));
+        return Err(Stop::not_available(why));
     }
-    Ok(Ok(names))
+    Ok(names)
 }
 
 /// The first words of lines `name value`.
@@ -66,11 +64,8 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| line.split_whitespace().next())
 }
 
-fn limit(fixture: &mut Fixture) -> Result<Outcome, Error> {
-    let known = match resources(fixture)? {
-        Ok(known) => known,
-        Err(why) => return Ok(Outcome::not_available(why)),
-    };
+fn limit(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let known = resources(fixture)?;
     fixture.make("a")?;
     let line = format!("{} 1", known[0]);
     fixture.write("a", "misc.max", &line)?;
@@ -82,11 +77,8 @@ fn judge_limit(wrote: &str, text: &str) -> Outcome {
     Outcome::holds(text.lines().any(|line| line == wrote), evidence)
 }
 
-fn unused(fixture: &mut Fixture) -> Result<Outcome, Error> {
-    let known = match resources(fixture)? {
-        Ok(known) => known,
-        Err(why) => return Ok(Outcome::not_available(why)),
-    };
+fn unused(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let known = resources(fixture)?;
     fixture.make("a")?;
     Ok(judge_unused(&known, &fixture.read("a", "misc.current")?))
 }

@@ -1,51 +1,41 @@
 //! cpuacct: CPU time of the groups of a v1 hierarchy.
 
-use assay_kernel::Error;
-
 use super::cpu::account::{self, Reading, judge_usage};
-use crate::case::Case;
+use crate::case::{Case, Topic};
 use crate::fixture::Fixture;
 use crate::need::Need;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
-const DOCUMENT: &str = "Documentation/admin-guide/cgroup-v1/cpuacct.rst";
+const CPUACCT: Topic = Topic::new(
+    "cpuacct",
+    "Documentation/admin-guide/cgroup-v1/cpuacct.rst",
+    &[Need::OnV1("cpuacct")],
+);
 
 pub(super) const CASES: &[Case] = &[
-    Case {
-        controller: "cpuacct",
-        behaviour: "usage-is-the-time-of-its-threads",
-        promise: "cpuacct.usage grows by the CPU time that threads of the group use.",
-        documented: DOCUMENT,
-        needs: &[Need::OnV1("cpuacct")],
-        run: account::usage,
-    },
-    Case {
-        controller: "cpuacct",
-        behaviour: "usage-of-a-sleeper-is-nothing",
-        promise: "cpuacct.usage of a sleeping group does not grow, whatever its siblings do.",
-        documented: DOCUMENT,
-        needs: &[Need::OnV1("cpuacct")],
-        run: account::sleeper,
-    },
-    Case {
-        controller: "cpuacct",
-        behaviour: "usage-percpu-adds-up",
-        promise: "The values of cpuacct.usage_percpu add up to cpuacct.usage.",
-        documented: DOCUMENT,
-        needs: &[Need::OnV1("cpuacct")],
-        run: per_cpu,
-    },
-    Case {
-        controller: "cpuacct",
-        behaviour: "usage-reaches-the-parent",
-        promise: "CPU time of a group is also counted for its ancestors.",
-        documented: DOCUMENT,
-        needs: &[Need::OnV1("cpuacct")],
-        run: of_parent,
-    },
+    CPUACCT.case(
+        "usage-is-the-time-of-its-threads",
+        "cpuacct.usage grows by the CPU time that threads of the group use.",
+        account::usage,
+    ),
+    CPUACCT.case(
+        "usage-of-a-sleeper-is-nothing",
+        "cpuacct.usage of a sleeping group does not grow, whatever its siblings do.",
+        account::sleeper,
+    ),
+    CPUACCT.case(
+        "usage-percpu-adds-up",
+        "The values of cpuacct.usage_percpu add up to cpuacct.usage.",
+        per_cpu,
+    ),
+    CPUACCT.case(
+        "usage-reaches-the-parent",
+        "CPU time of a group is also counted for its ancestors.",
+        of_parent,
+    ),
 ];
 
-fn per_cpu(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn per_cpu(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let mut probe = fixture.start("a", "spin")?;
     fixture.let_run(&probe, 0.1)?;
@@ -66,7 +56,7 @@ fn judge_per_cpu(usage: u64, parts: &[u64]) -> Outcome {
     Outcome::holds(usage == sum, evidence)
 }
 
-fn of_parent(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn of_parent(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make_parent("a")?;
     fixture.make("a/b")?;
     let mut probe = fixture.start("a/b", "spin")?;

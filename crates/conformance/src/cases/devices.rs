@@ -5,70 +5,67 @@ use assay_kernel::Error;
 use assay_kernel::device_program::{DeviceRule, Verb, attach};
 use rustix::io::Errno;
 
-use crate::case::Case;
+use crate::case::{Case, Topic};
 use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::need::Need;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 use crate::running::Running;
 
-const V1: &str = "Documentation/admin-guide/cgroup-v1/devices.rst";
-const V2: &str = "Documentation/admin-guide/cgroup-v2.rst, Device controller";
-
-/// A case for the files of v1.
-const fn v1(behaviour: &'static str, promise: &'static str, run: Run) -> Case {
-    const NEEDS: &[Need] = &[Need::OnV1("devices"), Need::Root];
-    Case { controller: "devices", behaviour, promise, documented: V1, needs: NEEDS, run }
-}
-
-/// A case for programs on v2.
-const fn v2(behaviour: &'static str, promise: &'static str, run: Run) -> Case {
-    const NEEDS: &[Need] = &[Need::V2, Need::Kernel(4, 15), Need::Root];
-    Case { controller: "devices", behaviour, promise, documented: V2, needs: NEEDS, run }
-}
-
-type Run = fn(&mut Fixture) -> Result<Outcome, Error>;
+const V1: Topic = Topic::new(
+    "devices",
+    "Documentation/admin-guide/cgroup-v1/devices.rst",
+    &[Need::OnV1("devices"), Need::Root],
+);
+/// Programs on v2.
+const V2: Topic = Topic::new(
+    "devices",
+    "Documentation/admin-guide/cgroup-v2.rst, Device controller",
+    &[Need::V2, Need::Kernel(4, 15), Need::Root],
+);
 
 pub(super) const CASES: &[Case] = &[
-    v1("denied-device-ends-in-eperm", "Opening a device in devices.deny fails with EPERM.", |g| {
-        case(g, deny_one)
+    V1.case(
+        "denied-device-ends-in-eperm",
+        "Opening a device in devices.deny fails with EPERM.",
+        |g| case(g, &DENY_ONE),
+    ),
+    V1.case("device-beside-a-denied-one-opens", "Denying a device does not affect others.", |g| {
+        case(g, &ALLOW_OTHERS)
     }),
-    v1("device-beside-a-denied-one-opens", "Denying a device does not affect others.", |g| {
-        case(g, allow_others)
-    }),
-    v1(
+    V1.case(
         "mknod-of-a-denied-device-ends-in-eperm",
         "A group may not create a device node without m.",
-        |g| case(g, deny_node),
+        |g| case(g, &DENY_NODE),
     ),
-    v1(
+    V1.case(
         "allow-list-binds-by-access",
         "Writing to a device allowed for reading fails with EPERM.",
-        |g| case(g, allow_reading),
+        |g| case(g, &ALLOW_READING),
     ),
-    v1("allow-gives-back-what-deny-took", "A device in devices.allow opens again.", give_back),
-    v1(
+    V1.case("allow-gives-back-what-deny-took", "A device in devices.allow opens again.", give_back),
+    V1.case(
         "group-inside-allows-no-more-than-the-one-above",
         "A group cannot allow itself a device that its parent may not use.",
         allow_inside,
     ),
-    v2("program-denies-a-device", "A device denied by a program fails with EPERM.", |g| {
-        case(g, deny_one)
+    V2.case("program-denies-a-device", "A device denied by a program fails with EPERM.", |g| {
+        case(g, &DENY_ONE)
     }),
-    v2("program-lets-others-open", "Devices allowed by the program still open.", |g| {
-        case(g, allow_others)
+    V2.case("program-lets-others-open", "Devices allowed by the program still open.", |g| {
+        case(g, &ALLOW_OTHERS)
     }),
-    v2(
+    V2.case(
         "program-denies-mknod",
         "A group may not create a device node that its program denies.",
-        |g| case(g, deny_node),
+        |g| case(g, &DENY_NODE),
     ),
-    v2(
+    V2.case(
         "program-tells-reading-from-writing",
         "Writing to a device allowed for reading fails with EPERM.",
-        |g| case(g, allow_reading),
+        |g| case(g, &ALLOW_READING),
     ),
-    v2(
+    V2.case(
         "program-of-the-group-above-binds-too",
         "All programs up to the root are consulted, and each may deny.",
         parent_denies,
@@ -92,62 +89,53 @@ struct Rules {
 const REFUSED: Option<Errno> = Some(Errno::PERM);
 
 /// /dev/zero is 1:5, /dev/null 1:3 and /dev/full 1:7 (Documentation/admin-guide/devices.txt).
-fn deny_one() -> Rules {
-    Rules { lines: &[(Verb::Deny, "c 1:5 rwm")], commands: &[("open r /dev/zero", REFUSED)] }
-}
+const DENY_ONE: Rules =
+    Rules { lines: &[(Verb::Deny, "c 1:5 rwm")], commands: &[("open r /dev/zero", REFUSED)] };
 
-fn allow_others() -> Rules {
-    Rules {
-        lines: &[(Verb::Deny, "c 1:5 rwm")],
-        commands: &[("open rw /dev/null", None), ("open r /dev/full", None)],
-    }
-}
+const ALLOW_OTHERS: Rules = Rules {
+    lines: &[(Verb::Deny, "c 1:5 rwm")],
+    commands: &[("open rw /dev/null", None), ("open r /dev/full", None)],
+};
 
-fn deny_node() -> Rules {
-    Rules {
-        lines: &[(Verb::Deny, "c 1:5 m")],
-        commands: &[("mknod c 1 5", REFUSED), ("open r /dev/zero", None), ("mknod c 1 3", None)],
-    }
-}
+const DENY_NODE: Rules = Rules {
+    lines: &[(Verb::Deny, "c 1:5 m")],
+    commands: &[("mknod c 1 5", REFUSED), ("open r /dev/zero", None), ("mknod c 1 3", None)],
+};
 
-fn allow_reading() -> Rules {
-    Rules {
-        lines: &[(Verb::Deny, "a"), (Verb::Allow, "c 1:3 r")],
-        commands: &[
-            ("open r /dev/null", None),
-            ("open w /dev/null", REFUSED),
-            ("open r /dev/zero", REFUSED),
-        ],
-    }
-}
+const ALLOW_READING: Rules = Rules {
+    lines: &[(Verb::Deny, "a"), (Verb::Allow, "c 1:3 r")],
+    commands: &[
+        ("open r /dev/null", None),
+        ("open w /dev/null", REFUSED),
+        ("open r /dev/zero", REFUSED),
+    ],
+};
 
-fn case(fixture: &mut Fixture, rules: fn() -> Rules) -> Result<Outcome, Error> {
-    let rules = rules();
+fn case(fixture: &mut Fixture, rules: &Rules) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let mut probe = fixture.start("a", "device")?;
     // A device that does not open without rules would prove nothing.
     let before =
         send_commands(&mut probe, rules.commands.iter().map(|(command, _)| (*command, None)))?;
-    if let Some(why) = rule(fixture, "a", rules.lines)? {
-        return Ok(Outcome::not_available(why));
-    }
+    rule(fixture, "a", rules.lines)?;
     let after = send_commands(&mut probe, rules.commands.iter().copied())?;
     Ok(judge(&before, &after, &shown(rules.lines)))
 }
 
-/// Applies rules to a group. Returns the reason if programs cannot be attached here.
-fn rule(fixture: &Fixture, group: &str, lines: &[(Verb, &str)]) -> Result<Option<String>, Error> {
+/// Applies rules to a group.
+fn rule(fixture: &Fixture, group: &str, lines: &[(Verb, &str)]) -> Result<(), Stop> {
     if !fixture.is_v2() {
         for (verb, line) in lines {
             fixture.write(group, file(*verb), line)?;
         }
-        return Ok(None);
+        return Ok(());
     }
     let parsed: Result<Vec<(Verb, DeviceRule)>, String> =
         lines.iter().map(|(verb, line)| Ok((*verb, line.parse()?))).collect();
     let directory = fixture.directory(group);
     let parsed = parsed.map_err(|hint| Error::unexpected("understand", &directory, hint))?;
-    Ok(attach(fixture.root(), &directory, &parsed).err().map(|error| error.to_string()))
+    attach(fixture.root(), &directory, &parsed)
+        .map_err(|error| Stop::not_available(error.to_string()))
 }
 
 const fn file(verb: Verb) -> &'static str {
@@ -171,9 +159,7 @@ fn send_commands(
     commands
         .map(|(command, expected)| {
             probe.send(command);
-            let line = probe.line()?.unwrap_or_default();
-            let number = line.strip_prefix("refused ").and_then(|text| text.parse().ok());
-            Ok(Attempt { command, expected, got: number.map(Errno::from_raw_os_error) })
+            Ok(Attempt { command, expected, got: probe.refusal()? })
         })
         .collect()
 }
@@ -191,7 +177,7 @@ fn judge(before: &[Attempt], after: &[Attempt], rules: &str) -> Outcome {
     Outcome::holds(after.iter().all(|one| one.got == one.expected), evidence)
 }
 
-fn give_back(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn give_back(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let mut probe = fixture.start("a", "device")?;
     fixture.write("a", "devices.deny", "c 1:5 r")?;
@@ -201,7 +187,7 @@ fn give_back(fixture: &mut Fixture) -> Result<Outcome, Error> {
     Ok(judge(&[], &attempts, "deny and then allow c 1:5 r"))
 }
 
-fn allow_inside(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn allow_inside(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("outer")?;
     fixture.make("outer/a")?;
     fixture.write("outer", "devices.deny", "c 1:5 r")?;
@@ -212,16 +198,14 @@ fn allow_inside(fixture: &mut Fixture) -> Result<Outcome, Error> {
     Ok(judge(&[], &attempts, "deny c 1:5 r above"))
 }
 
-fn parent_denies(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn parent_denies(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make_parent("outer")?;
     fixture.make("outer/a")?;
     let mut probe = fixture.start("outer/a", "device")?;
     let commands = [("open r /dev/zero", REFUSED), ("open r /dev/full", REFUSED)];
     let before = send_commands(&mut probe, commands.iter().map(|(command, _)| (*command, None)))?;
     for (group, line) in [("outer", "c 1:5 r"), ("outer/a", "c 1:7 r")] {
-        if let Some(why) = rule(fixture, group, &[(Verb::Deny, line)])? {
-            return Ok(Outcome::not_available(why));
-        }
+        rule(fixture, group, &[(Verb::Deny, line)])?;
     }
     let after = send_commands(&mut probe, commands.into_iter())?;
     Ok(judge(&before, &after, "deny c 1:5 r above, deny c 1:7 r inside"))

@@ -4,7 +4,7 @@ use assay_kernel::Error;
 use rustix::process::Signal;
 
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 use crate::running::Running;
 
 /// Freezes or thaws a group and waits until the kernel reports completion.
@@ -27,7 +27,7 @@ fn progress(fixture: &Fixture, probe: &Running, seconds: f64) -> Result<u64, Err
     Ok(probe.cpu_ns()?.saturating_sub(before))
 }
 
-pub(in crate::cases) fn stops(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(in crate::cases) fn stops(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let spinner = fixture.start("a", "spin")?;
     let free = fixture.let_run(&spinner, 0.05)?;
@@ -52,7 +52,7 @@ fn judge_stop(free: u64, frozen: u64) -> Outcome {
     Outcome::holds(frozen == 0, evidence)
 }
 
-pub(in crate::cases) fn goes_on(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(in crate::cases) fn goes_on(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let spinner = fixture.start("a", "spin")?;
     let mut sleeper = fixture.start("a", "echo")?;
@@ -80,7 +80,7 @@ fn judge_thaw(thawed: bool, frozen: u64, free: u64, answered: bool) -> Outcome {
     Outcome::holds(thawed && answered && free > frozen, evidence)
 }
 
-pub(in crate::cases) fn sibling(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(in crate::cases) fn sibling(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.make("b")?;
     let _frozen = fixture.start("a", "spin")?;
@@ -92,7 +92,7 @@ pub(in crate::cases) fn sibling(fixture: &mut Fixture) -> Result<Outcome, Error>
     Ok(Outcome::holds(answered, format!("the sibling of a frozen group answered: {answered}")))
 }
 
-pub(in crate::cases) fn descendants(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(in crate::cases) fn descendants(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make_parent("a")?;
     fixture.make("a/b")?;
     let spinner = fixture.start("a/b", "spin")?;
@@ -108,7 +108,7 @@ pub(in crate::cases) fn descendants(fixture: &mut Fixture) -> Result<Outcome, Er
 }
 
 /// v2: a fatal signal reaches a frozen process.
-pub(in crate::cases) fn killed(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(in crate::cases) fn killed(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let mut probe = fixture.start("a", "spin")?;
     freeze(fixture, "a", true)?;
@@ -118,7 +118,7 @@ pub(in crate::cases) fn killed(fixture: &mut Fixture) -> Result<Outcome, Error> 
 }
 
 /// v1: a process that enters a frozen group freezes.
-pub(in crate::cases) fn newcomer(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(in crate::cases) fn newcomer(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.make("b")?;
     let _inside = fixture.start("a", "spin")?;

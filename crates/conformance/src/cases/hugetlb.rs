@@ -8,42 +8,41 @@ use assay_kernel::{Error, Root};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
-use crate::case::Case;
+use crate::case::{Case, Topic};
 use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::need::Need;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 use crate::running::Running;
 
-const DOCUMENT: &str = "Documentation/admin-guide/cgroup-v1/hugetlb.rst and cgroup-v2.rst, HugeTLB";
-const NEEDS: &[Need] = &[Need::Controller("hugetlb"), Need::Root];
-
-const fn case(
-    behaviour: &'static str,
-    promise: &'static str,
-    run: fn(&mut Fixture) -> Result<Outcome, Error>,
-) -> Case {
-    Case { controller: "hugetlb", behaviour, promise, documented: DOCUMENT, needs: NEEDS, run }
-}
+const HUGETLB: Topic = Topic::new(
+    "hugetlb",
+    "Documentation/admin-guide/cgroup-v1/hugetlb.rst and cgroup-v2.rst, HugeTLB",
+    &[Need::Controller("hugetlb"), Need::Root],
+);
 
 pub(super) const CASES: &[Case] = &[
-    case(
+    HUGETLB.case(
         "touch-above-the-limit-ends-in-sigbus",
         "Touching a huge page above the limit ends in SIGBUS and is counted.",
         above,
     ),
-    case("touch-below-the-limit-succeeds", "All huge pages below the limit can be used.", below),
-    case(
+    HUGETLB.case(
+        "touch-below-the-limit-succeeds",
+        "All huge pages below the limit can be used.",
+        below,
+    ),
+    HUGETLB.case(
         "reservation-above-the-limit-is-refused",
         "An mmap that reserves more huge pages than rsvd allows fails with ENOMEM.",
         reserve_above,
     ),
-    case(
+    HUGETLB.case(
         "reservation-below-the-limit-succeeds",
         "An mmap that reserves as many huge pages as rsvd allows succeeds.",
         reserve_below,
     ),
-    case(
+    HUGETLB.case(
         "use-returns-with-the-process",
         "Huge pages are released when their process ends.",
         returns,
@@ -64,10 +63,10 @@ struct Pool {
 
 /// Finds free huge pages, or allocates more for the duration of the case. The inner error is the
 /// reason why there are none.
-fn pool(fixture: &mut Fixture) -> Result<Result<Pool, String>, Error> {
+fn pool(fixture: &mut Fixture) -> Result<Pool, Stop> {
     let root = fixture.root().clone();
     let Some((kibibytes, directory)) = smallest(&root) else {
-        return Ok(Err("this kernel has no huge pages".to_owned()));
+        return Err(Stop::not_available("this kernel has no huge pages"));
     };
     let pool = Pool { bytes: kibibytes << 10, name: size_name(kibibytes) };
     let number = |file: &str| -> Result<u64, Error> {
@@ -84,12 +83,12 @@ fn pool(fixture: &mut Fixture) -> Result<Result<Pool, String>, Error> {
     }
     let free = available()?;
     if free < PAGES {
-        return Ok(Err(format!(
+        return Err(Stop::not_available(format!(
             "memory is too fragmented: {free} of {PAGES} huge pages of {} are available",
             pool.name
         )));
     }
-    Ok(Ok(pool))
+    Ok(pool)
 }
 
 fn smallest(root: &Root) -> Option<(u64, PathBuf)> {
@@ -111,20 +110,15 @@ fn size_name(kibibytes: u64) -> String {
 }
 
 /// Creates a group with a limit of `limit` huge pages, and a probe inside.
-fn limited(
-    fixture: &Fixture,
-    pool: &Pool,
-    kind: &str,
-    pages: u64,
-) -> Result<Result<Running, String>, Error> {
+fn limited(fixture: &Fixture, pool: &Pool, kind: &str, pages: u64) -> Result<Running, Stop> {
     fixture.make("a")?;
     let last = fixture.by_version("limit_in_bytes", "max");
     let file = format!("hugetlb.{}.{kind}{last}", pool.name);
     if !fixture.has("a", &file) {
-        return Ok(Err(format!("this kernel has no {file}")));
+        return Err(Stop::not_available(format!("this kernel has no {file}")));
     }
     fixture.write("a", &file, &(pages * pool.bytes).to_string())?;
-    fixture.start("a", &format!("huge page={}", pool.bytes)).map(Ok)
+    Ok(fixture.start("a", &format!("huge page={}", pool.bytes))?)
 }
 
 fn current(fixture: &Fixture, pool: &Pool) -> Result<u64, Error> {
@@ -150,15 +144,9 @@ struct Touched {
     refusals: u64,
 }
 
-fn touch(fixture: &mut Fixture, limit: u64) -> Result<Result<Touched, String>, Error> {
-    let pool = match pool(fixture)? {
-        Ok(pool) => pool,
-        Err(why) => return Ok(Err(why)),
-    };
-    let mut probe = match limited(fixture, &pool, "", limit)? {
-        Ok(probe) => probe,
-        Err(why) => return Ok(Err(why)),
-    };
+fn touch(fixture: &mut Fixture, limit: u64) -> Result<Touched, Stop> {
+    let pool = pool(fixture)?;
+    let mut probe = limited(fixture, &pool, "", limit)?;
     probe.send(&format!("promise {PAGES}"));
     probe.line()?;
     probe.send("touch");
@@ -172,13 +160,13 @@ fn touch(fixture: &mut Fixture, limit: u64) -> Result<Result<Touched, String>, E
         pages += 1;
     }
     let ended = if all { None } else { probe.ended_within(fixture.time(5.0)) };
-    Ok(Ok(Touched {
+    Ok(Touched {
         limit,
         pages,
         signal: ended.as_ref().and_then(ExitStatus::signal),
         current: current(fixture, &pool)?,
         refusals: refusals(fixture, &pool)?,
-    }))
+    })
 }
 
 impl Touched {
@@ -196,8 +184,8 @@ impl Touched {
     }
 }
 
-fn above(fixture: &mut Fixture) -> Result<Outcome, Error> {
-    Ok(touch(fixture, 2)?.map_or_else(Outcome::not_available, |touched| judge_above(&touched)))
+fn above(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    Ok(judge_above(&touch(fixture, 2)?))
 }
 
 fn judge_above(touched: &Touched) -> Outcome {
@@ -208,8 +196,8 @@ fn judge_above(touched: &Touched) -> Outcome {
     )
 }
 
-fn below(fixture: &mut Fixture) -> Result<Outcome, Error> {
-    Ok(touch(fixture, PAGES)?.map_or_else(Outcome::not_available, |touched| judge_below(&touched)))
+fn below(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    Ok(judge_below(&touch(fixture, PAGES)?))
 }
 
 /// Another process may take the host's free pages, which ends in SIGBUS, too; the group's own
@@ -223,29 +211,19 @@ fn judge_below(touched: &Touched) -> Outcome {
 }
 
 /// Result of an mmap of [`PAGES`] huge pages under this reservation limit.
-fn reserve(fixture: &mut Fixture, limit: u64) -> Result<Result<Option<Errno>, String>, Error> {
-    let pool = match pool(fixture)? {
-        Ok(pool) => pool,
-        Err(why) => return Ok(Err(why)),
-    };
-    let mut probe = match limited(fixture, &pool, "rsvd.", limit)? {
-        Ok(probe) => probe,
-        Err(why) => return Ok(Err(why)),
-    };
+fn reserve(fixture: &mut Fixture, limit: u64) -> Result<Option<Errno>, Stop> {
+    let pool = pool(fixture)?;
+    let mut probe = limited(fixture, &pool, "rsvd.", limit)?;
     probe.send(&format!("map {PAGES}"));
-    let line = probe.line()?.unwrap_or_default();
-    let number = line.strip_prefix("refused ").and_then(|text| text.parse().ok());
-    Ok(Ok(number.map(Errno::from_raw_os_error)))
+    Ok(probe.refusal()?)
 }
 
-fn reserve_above(fixture: &mut Fixture) -> Result<Outcome, Error> {
-    let judge = |answer| judge_reserved(2, answer, Some(Errno::NOMEM));
-    Ok(reserve(fixture, 2)?.map_or_else(Outcome::not_available, judge))
+fn reserve_above(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    Ok(judge_reserved(2, reserve(fixture, 2)?, Some(Errno::NOMEM)))
 }
 
-fn reserve_below(fixture: &mut Fixture) -> Result<Outcome, Error> {
-    let judge = |answer| judge_reserved(PAGES, answer, None);
-    Ok(reserve(fixture, PAGES)?.map_or_else(Outcome::not_available, judge))
+fn reserve_below(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    Ok(judge_reserved(PAGES, reserve(fixture, PAGES)?, None))
 }
 
 fn judge_reserved(limit: u64, answer: Option<Errno>, expected: Option<Errno>) -> Outcome {
@@ -256,15 +234,9 @@ fn judge_reserved(limit: u64, answer: Option<Errno>, expected: Option<Errno>) ->
     Outcome::holds(answer == expected, evidence)
 }
 
-fn returns(fixture: &mut Fixture) -> Result<Outcome, Error> {
-    let pool = match pool(fixture)? {
-        Ok(pool) => pool,
-        Err(why) => return Ok(Outcome::not_available(why)),
-    };
-    let mut probe = match limited(fixture, &pool, "", PAGES)? {
-        Ok(probe) => probe,
-        Err(why) => return Ok(Outcome::not_available(why)),
-    };
+fn returns(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let pool = pool(fixture)?;
+    let mut probe = limited(fixture, &pool, "", PAGES)?;
     probe.send(&format!("map {PAGES}"));
     probe.line()?;
     probe.send("touch");

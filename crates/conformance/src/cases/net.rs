@@ -7,53 +7,49 @@
 
 use assay_kernel::Error;
 
-use crate::case::Case;
+use crate::case::{Case, Topic};
 use crate::fixture::Fixture;
 use crate::need::Need;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 use crate::running::Running;
 
-const CLASS: &str = "Documentation/admin-guide/cgroup-v1/net_cls.rst";
-const PRIORITY: &str = "Documentation/admin-guide/cgroup-v1/net_prio.rst";
-type Run = fn(&mut Fixture) -> Result<Outcome, Error>;
-
-const fn class(behaviour: &'static str, promise: &'static str, run: Run) -> Case {
-    const NEEDS: &[Need] = &[Need::OwnV1("net_cls"), Need::Root];
-    Case { controller: "net_cls", behaviour, promise, documented: CLASS, needs: NEEDS, run }
-}
-
-const fn priority(behaviour: &'static str, promise: &'static str, run: Run) -> Case {
-    const NEEDS: &[Need] = &[Need::OwnV1("net_prio"), Need::Root];
-    Case { controller: "net_prio", behaviour, promise, documented: PRIORITY, needs: NEEDS, run }
-}
-
+const CLASS: Topic = Topic::new(
+    "net_cls",
+    "Documentation/admin-guide/cgroup-v1/net_cls.rst",
+    &[Need::OwnV1("net_cls"), Need::Root],
+);
+const PRIORITY: Topic = Topic::new(
+    "net_prio",
+    "Documentation/admin-guide/cgroup-v1/net_prio.rst",
+    &[Need::OwnV1("net_prio"), Need::Root],
+);
 pub(super) const CASES: &[Case] = &[
-    class(
+    CLASS.case(
         "packets-carry-the-class-of-their-group",
         "Packets of a group with a net_cls.classid go to the class of that number.",
         |fixture| marked(fixture, NET_CLS),
     ),
-    class(
+    CLASS.case(
         "packets-without-a-class-go-unclassified",
         "Packets of a group without a net_cls.classid go to no class.",
         |fixture| unmarked(fixture, NET_CLS),
     ),
-    class(
+    CLASS.case(
         "a-moved-process-sends-in-its-new-class",
         "Packets sent by a process after a move carry the class of its new group.",
         |fixture| moved(fixture, NET_CLS),
     ),
-    priority(
+    PRIORITY.case(
         "packets-carry-the-priority-of-their-group",
         "Packets on a device have the priority that the group's net_prio.ifpriomap gives it.",
         |fixture| marked(fixture, NET_PRIO),
     ),
-    priority(
+    PRIORITY.case(
         "packets-without-a-priority-keep-none",
         "Packets on a device that net_prio.ifpriomap does not name have no priority.",
         |fixture| unmarked(fixture, NET_PRIO),
     ),
-    priority(
+    PRIORITY.case(
         "a-moved-process-sends-with-its-new-priority",
         "Packets sent by a process after a move have the priority of its new group.",
         |fixture| moved(fixture, NET_PRIO),
@@ -93,22 +89,17 @@ const NET_PRIO: Mark = Mark {
 type Counts = [u64; 3];
 
 /// Starts a probe in a group with a queue that sorts its packets. Returns the probe, the device
-/// name and the sort criterion, or the reason if the kernel lacks support.
-fn sender(
-    fixture: &Fixture,
-    group: &str,
-    mark: Mark,
-) -> Result<Result<(Running, String, String), String>, Error> {
+/// name and the sort criterion.
+fn sender(fixture: &Fixture, group: &str, mark: Mark) -> Result<(Running, String, String), Stop> {
     let words = format!("packets where={} class={FIRST},{SECOND}", mark.side);
     let mut probe = fixture.start(group, &words)?;
     let answer = probe.line()?.unwrap_or_default();
-    Ok(match answer.strip_prefix("sorts ") {
-        Some(means) => {
-            let device = format!("assay{}", probe.pid());
-            Ok((probe, device, means.to_owned()))
-        }
-        None => Err(answer.strip_prefix("lacks ").unwrap_or("the probe ended").to_owned()),
-    })
+    let Some(means) = answer.strip_prefix("sorts ") else {
+        let why = answer.strip_prefix("lacks ").unwrap_or("the probe ended");
+        return Err(Stop::not_available(why));
+    };
+    let device = format!("assay{}", probe.pid());
+    Ok((probe, device, means.to_owned()))
 }
 
 /// Makes the probe send, and counts the packets that have left once there are at least `in_all`.
@@ -127,37 +118,28 @@ fn send(fixture: &Fixture, probe: &mut Running, in_all: u32) -> Result<Counts, E
     Ok(counts)
 }
 
-fn marked(fixture: &mut Fixture, mark: Mark) -> Result<Outcome, Error> {
+fn marked(fixture: &mut Fixture, mark: Mark) -> Result<Outcome, Stop> {
     fixture.make("a")?;
-    let (mut probe, device, means) = match sender(fixture, "a", mark)? {
-        Ok(sender) => sender,
-        Err(why) => return Ok(Outcome::not_available(why)),
-    };
+    let (mut probe, device, means) = sender(fixture, "a", mark)?;
     (mark.write)(fixture, "a", &device, FIRST)?;
     let counts = send(fixture, &mut probe, SENT)?;
     Ok(judge(counts, [SENT, 0], mark.file).with(format!("sorted {means}")))
 }
 
-fn unmarked(fixture: &mut Fixture, mark: Mark) -> Result<Outcome, Error> {
+fn unmarked(fixture: &mut Fixture, mark: Mark) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.make("b")?;
-    let (mut probe, device, means) = match sender(fixture, "a", mark)? {
-        Ok(sender) => sender,
-        Err(why) => return Ok(Outcome::not_available(why)),
-    };
+    let (mut probe, device, means) = sender(fixture, "a", mark)?;
     // A sibling has a mark, which must not affect this group.
     (mark.write)(fixture, "b", &device, SECOND)?;
     let counts = send(fixture, &mut probe, SENT)?;
     Ok(judge(counts, [0, 0], mark.file).with(format!("sorted {means}")))
 }
 
-fn moved(fixture: &mut Fixture, mark: Mark) -> Result<Outcome, Error> {
+fn moved(fixture: &mut Fixture, mark: Mark) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.make("b")?;
-    let (mut probe, device, means) = match sender(fixture, "a", mark)? {
-        Ok(sender) => sender,
-        Err(why) => return Ok(Outcome::not_available(why)),
-    };
+    let (mut probe, device, means) = sender(fixture, "a", mark)?;
     (mark.write)(fixture, "a", &device, FIRST)?;
     (mark.write)(fixture, "b", &device, SECOND)?;
     send(fixture, &mut probe, SENT)?;

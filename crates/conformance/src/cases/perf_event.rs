@@ -1,40 +1,32 @@
 //! perf_event: a counter opened for a group counts only that group.
 
-use assay_kernel::Error;
 use assay_kernel::event_counts::{Event, EventCount};
 
-use crate::case::Case;
+use crate::case::{Case, Topic};
 use crate::fixture::Fixture;
 use crate::interval::Interval;
 use crate::need::Need;
-use crate::outcome::{Outcome, Verdict};
+use crate::outcome::{Outcome, Stop};
 use crate::windows::Window;
 
-const DOCUMENT: &str =
-    "Documentation/admin-guide/cgroup-v2.rst, perf_event; perf_event_open(2), PERF_FLAG_PID_CGROUP";
-const NEEDS: &[Need] = &[Need::Controller("perf_event"), Need::Root];
+const PERF_EVENT: Topic = Topic::new(
+    "perf_event",
+    "Documentation/admin-guide/cgroup-v2.rst, perf_event; perf_event_open(2), PERF_FLAG_PID_CGROUP",
+    &[Need::Controller("perf_event"), Need::Root],
+);
 
 pub(super) const CASES: &[Case] = &[
-    Case {
-        controller: "perf_event",
-        behaviour: "counter-of-a-group-counts-its-processes",
-        promise: "The task clock of a group grows by the CPU time of its processes.",
-        documented: DOCUMENT,
-        needs: NEEDS,
-        run: counts_own,
-    },
-    Case {
-        controller: "perf_event",
-        behaviour: "counter-of-a-group-leaves-others-out",
-        promise: "The task clock of a group does not grow by a sibling's CPU time.",
-        documented: DOCUMENT,
-        needs: NEEDS,
-        run: ignores_others,
-    },
+    PERF_EVENT.case(
+        "counter-of-a-group-counts-its-processes",
+        "The task clock of a group grows by the CPU time of its processes.",
+        counts_own,
+    ),
+    PERF_EVENT.case(
+        "counter-of-a-group-leaves-others-out",
+        "The task clock of a group does not grow by a sibling's CPU time.",
+        ignores_others,
+    ),
 ];
-
-/// Windows are added until the case is decided, up to this number.
-const MOST_WINDOWS: usize = 24;
 
 /// Judges the growth of group `a`'s task clock relative to the own clock of a spinning probe in
 /// `where_it_spins`.
@@ -42,7 +34,7 @@ fn watch(
     fixture: &mut Fixture,
     where_it_spins: &str,
     judge: fn(&[Window]) -> Outcome,
-) -> Result<Outcome, Error> {
+) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.make("b")?;
     let cpus: Vec<u16> = fixture.facts().cpus.online.iter().collect();
@@ -53,18 +45,11 @@ fn watch(
         &cpus,
     ) {
         Ok(clock) => clock,
-        Err(error) => return Ok(Outcome::not_available(error.to_string())),
+        Err(error) => return Err(Stop::not_available(error.to_string())),
     };
     let probe = fixture.start(where_it_spins, &format!("spin cpu={}", fixture.cpu()))?;
     fixture.pause(0.1)?;
-    let mut windows = Vec::new();
-    loop {
-        windows.extend(fixture.windows(6, 0.25, || Ok(vec![clock.read()?, probe.cpu_ns()?]))?);
-        let outcome = judge(&windows);
-        if outcome.verdict != Verdict::Undecided || windows.len() >= MOST_WINDOWS {
-            return Ok(outcome);
-        }
-    }
+    fixture.settle(6, &[0.25], || Ok(vec![clock.read()?, probe.cpu_ns()?]), judge)
 }
 
 /// The group's task clock relative to the probe's CPU time.
@@ -73,23 +58,22 @@ fn part(windows: &[Window]) -> Interval {
     Interval::of_mean(&parts.map(|window| window.grew[0] / window.grew[1]).collect::<Vec<f64>>())
 }
 
-fn counts_own(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn counts_own(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     watch(fixture, "a", judge_own)
 }
 
 fn judge_own(windows: &[Window]) -> Outcome {
     let part = part(windows);
     let evidence = format!("the group's task clock counted {part:.3} of its process's CPU time");
-    match part.verdict_within(0.9, 1.1) {
-        Verdict::Kept => Outcome::kept(evidence),
-        Verdict::Broken => {
-            Outcome::broken("the counter does not match the group's CPU time").with(evidence)
-        }
-        _ => Outcome::undecided("the two clocks vary too much").with(evidence),
-    }
+    Outcome::decided(
+        part.verdict_within(0.9, 1.1),
+        evidence,
+        "the counter does not match the group's CPU time",
+        "the two clocks vary too much",
+    )
 }
 
-fn ignores_others(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn ignores_others(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     watch(fixture, "b", judge_others)
 }
 
@@ -110,6 +94,7 @@ fn judge_others(windows: &[Window]) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Verdict;
 
     fn windows(counted: f64, used: f64) -> Vec<Window> {
         (0..6).map(|_| Window { seconds: 0.25, grew: vec![counted, used] }).collect()

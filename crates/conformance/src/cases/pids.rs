@@ -4,82 +4,63 @@ use assay_kernel::{Error, process};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
-use crate::case::Case;
+use crate::case::{Case, Topic};
 use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::need::Need;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 use crate::running::Running;
 
-const DOCUMENT: &str = "Documentation/admin-guide/cgroup-v2.rst, PID Interface Files";
+const PIDS: Topic = Topic::new(
+    "pids",
+    "Documentation/admin-guide/cgroup-v2.rst, PID Interface Files",
+    &[Need::Controller("pids")],
+);
 
 pub(super) const CASES: &[Case] = &[
-    Case {
-        controller: "pids",
-        behaviour: "fork-above-the-limit-fails",
-        promise: "A fork that would exceed pids.max fails with EAGAIN.",
-        documented: DOCUMENT,
-        needs: &[Need::Controller("pids")],
-        run: fork_above_the_limit,
-    },
-    Case {
-        controller: "pids",
-        behaviour: "forks-far-below-the-limit-succeed",
-        promise: "A limit far above what a group needs refuses nothing and counts nothing.",
-        documented: DOCUMENT,
-        needs: &[Need::Controller("pids")],
-        run: forks_below_the_limit,
-    },
-    Case {
-        controller: "pids",
-        behaviour: "refusals-are-counted",
-        promise: "Each fork that pids.max refuses is counted in pids.events.",
-        documented: DOCUMENT,
-        needs: &[Need::Controller("pids"), Need::File("pids.events")],
-        run: refusals_are_counted,
-    },
-    Case {
-        controller: "pids",
-        behaviour: "a-limit-binds-the-whole-subtree",
-        promise: "A fork in a group without a limit fails when one of its ancestors is full.",
-        documented: DOCUMENT,
-        needs: &[Need::Controller("pids")],
-        run: limit_of_the_parent,
-    },
-    Case {
-        controller: "pids",
-        behaviour: "current-counts-every-task",
-        promise: "pids.current is the number of tasks in the group and its descendants, threads included.",
-        documented: DOCUMENT,
-        needs: &[Need::Controller("pids")],
-        run: current,
-    },
-    Case {
-        controller: "pids",
-        behaviour: "peak-remembers-the-most",
-        promise: "pids.peak keeps the largest number of tasks after they have ended.",
-        documented: DOCUMENT,
-        needs: &[Need::Controller("pids"), Need::File("pids.peak")],
-        run: peak,
-    },
-    Case {
-        controller: "pids",
-        behaviour: "attaching-is-never-refused",
-        promise: "Moving a process into a full group succeeds, and pids.current is then above pids.max.",
-        documented: DOCUMENT,
-        needs: &[Need::Controller("pids")],
-        run: attach_above_the_limit,
-    },
+    PIDS.case(
+        "fork-above-the-limit-fails",
+        "A fork that would exceed pids.max fails with EAGAIN.",
+        fork_above_the_limit,
+    ),
+    PIDS.case(
+        "forks-far-below-the-limit-succeed",
+        "A limit far above what a group needs refuses nothing and counts nothing.",
+        forks_below_the_limit,
+    ),
+    PIDS.needing(&[Need::Controller("pids"), Need::File("pids.events")]).case(
+        "refusals-are-counted",
+        "Each fork that pids.max refuses is counted in pids.events.",
+        refusals_are_counted,
+    ),
+    PIDS.case(
+        "a-limit-binds-the-whole-subtree",
+        "A fork in a group without a limit fails when one of its ancestors is full.",
+        limit_of_the_parent,
+    ),
+    PIDS.case(
+        "current-counts-every-task",
+        "pids.current is the number of tasks in the group and its descendants, threads included.",
+        current,
+    ),
+    PIDS.needing(&[Need::Controller("pids"), Need::File("pids.peak")]).case(
+        "peak-remembers-the-most",
+        "pids.peak keeps the largest number of tasks after they have ended.",
+        peak,
+    ),
+    PIDS.case(
+        "attaching-is-never-refused",
+        "Moving a process into a full group succeeds, and pids.current is then above pids.max.",
+        attach_above_the_limit,
+    ),
 ];
 
 /// Output of the probe `fork`: the number of children, and the refusal.
 fn forks(probe: &mut Running) -> Result<(u32, Option<Errno>), Error> {
     probe.send("go");
     let forked = probe.line()?.unwrap_or_default();
-    let refused = probe.line()?.unwrap_or_default();
-    let number = |text: &str, word: &str| text.strip_prefix(word)?.trim().parse::<i32>().ok();
-    let forked = number(&forked, "forked").unwrap_or(0).unsigned_abs();
-    Ok((forked, number(&refused, "refused").map(Errno::from_raw_os_error)))
+    let forked = forked.strip_prefix("forked ").and_then(|count| count.parse().ok());
+    Ok((forked.unwrap_or(0), probe.refusal()?))
 }
 
 fn group_with_limit(fixture: &Fixture, limit: &str) -> Result<Running, Error> {
@@ -88,7 +69,7 @@ fn group_with_limit(fixture: &Fixture, limit: &str) -> Result<Running, Error> {
     fixture.start("a", "fork count=8")
 }
 
-fn fork_above_the_limit(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn fork_above_the_limit(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let (forked, refused) = forks(&mut group_with_limit(fixture, "4")?)?;
     Ok(judge_refusal(4, forked, refused))
 }
@@ -102,7 +83,7 @@ fn judge_refusal(limit: u32, forked: u32, refused: Option<Errno>) -> Outcome {
     Outcome::holds(forked + 1 == limit && refused == Some(Errno::AGAIN), evidence)
 }
 
-fn forks_below_the_limit(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn forks_below_the_limit(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let (forked, refused) = forks(&mut group_with_limit(fixture, "1000")?)?;
     // pids.events exists only since Linux 4.8.
     let events = fixture.keyed("a", "pids.events", "max").unwrap_or(0);
@@ -110,7 +91,7 @@ fn forks_below_the_limit(fixture: &mut Fixture) -> Result<Outcome, Error> {
     Ok(Outcome::holds(forked == 8 && refused.is_none() && events == 0, evidence))
 }
 
-fn refusals_are_counted(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn refusals_are_counted(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let mut probe = group_with_limit(fixture, "4")?;
     let mut refusals = 0;
     for _ in 0..3 {
@@ -127,7 +108,7 @@ fn judge_count(refusals: u64, counted: u64) -> Outcome {
     Outcome::holds(counted == refusals, evidence)
 }
 
-fn limit_of_the_parent(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn limit_of_the_parent(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make_parent("a")?;
     fixture.make("a/b")?;
     fixture.write("a", "pids.max", "4")?;
@@ -135,7 +116,7 @@ fn limit_of_the_parent(fixture: &mut Fixture) -> Result<Outcome, Error> {
     Ok(judge_refusal(4, forked, refused).with("the limit is the parent's"))
 }
 
-fn current(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn current(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make_parent("a")?;
     fixture.make("a/b")?;
     let mut probes = vec![fixture.start("a/b", "spin threads=3 duty=5")?];
@@ -154,7 +135,7 @@ fn judge_current(tasks: u64, counted: u64) -> Outcome {
     Outcome::holds(tasks == counted, evidence)
 }
 
-fn peak(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn peak(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let mut probe = group_with_limit(fixture, "max")?;
     let (forked, _) = forks(&mut probe)?;
     let children = fixture.tree().processes("a")?;
@@ -172,7 +153,7 @@ fn judge_peak(most: u64, peak: u64) -> Outcome {
     Outcome::holds(peak == most, format!("{most} tasks at most, 1 now, pids.peak {peak}"))
 }
 
-fn attach_above_the_limit(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn attach_above_the_limit(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let _full = group_with_limit(fixture, "1")?;
     fixture.make("b")?;
     let probe = fixture.start("b", "echo")?;

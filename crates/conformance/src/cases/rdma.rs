@@ -1,37 +1,31 @@
 //! rdma: objects of RDMA devices.
 
-use assay_kernel::Error;
 use rustix::io::Errno;
 
-use crate::case::Case;
+use crate::case::{Case, Topic};
 use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::need::Need;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
-const DOCUMENT: &str = "Documentation/admin-guide/cgroup-v2.rst, RDMA, and Documentation/admin-guide/cgroup-v1/rdma.rst";
-const NEEDS: &[Need] = &[Need::Controller("rdma"), Need::Root];
-
-const fn case(
-    behaviour: &'static str,
-    promise: &'static str,
-    run: fn(&mut Fixture) -> Result<Outcome, Error>,
-) -> Case {
-    Case { controller: "rdma", behaviour, promise, documented: DOCUMENT, needs: NEEDS, run }
-}
+const RDMA: Topic = Topic::new(
+    "rdma",
+    "Documentation/admin-guide/cgroup-v2.rst, RDMA, and Documentation/admin-guide/cgroup-v1/rdma.rst",
+    &[Need::Controller("rdma"), Need::Root],
+);
 
 pub(super) const CASES: &[Case] = &[
-    case(
+    RDMA.case(
         "a-device-that-is-not-there-is-refused",
         "A limit in rdma.max on a missing device fails with ENODEV.",
         unknown,
     ),
-    case(
+    RDMA.case(
         "a-limit-reads-back",
         "rdma.max accepts limits on a device and reads them back, one or all at once.",
         limit,
     ),
-    case(
+    RDMA.case(
         "a-group-without-processes-uses-nothing",
         "rdma.current shows only 0 for a new group.",
         unused,
@@ -40,29 +34,26 @@ pub(super) const CASES: &[Case] = &[
 
 const DEVICES: &str = "/sys/class/infiniband";
 
-fn unknown(fixture: &mut Fixture) -> Result<Outcome, Error> {
+fn unknown(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let answer = fixture.refusal("a", "rdma.max", "assay_none hca_handle=1");
     let evidence = format!("a limit on a missing device: {}, expected ENODEV", errno_text(answer));
     Ok(Outcome::holds(answer == Some(Errno::NODEV), evidence))
 }
 
-/// The first RDMA device, or the reason why there is none.
-fn device(fixture: &Fixture) -> Result<String, String> {
+/// The first RDMA device.
+fn device(fixture: &Fixture) -> Result<String, Stop> {
     let names = fixture.root().list(DEVICES).unwrap_or_default();
     names.into_iter().min().ok_or_else(|| {
-        format!(
+        Stop::not_available(format!(
             "no RDMA device in {DEVICES}; `rdma link add rxe0 type rxe netdev DEVICE` makes one of a \
              network device where the kernel has rdma_rxe"
-        )
+        ))
     })
 }
 
-fn limit(fixture: &mut Fixture) -> Result<Outcome, Error> {
-    let device = match device(fixture) {
-        Ok(device) => device,
-        Err(why) => return Ok(Outcome::not_available(why)),
-    };
+fn limit(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let device = device(fixture)?;
     fixture.make("a")?;
     let mut outcomes = Vec::new();
     for (limits, expected) in [
@@ -89,10 +80,8 @@ fn judge_limit(device: &str, wrote: &str, expected: &str, text: &str) -> Outcome
     Outcome::holds(right, evidence)
 }
 
-fn unused(fixture: &mut Fixture) -> Result<Outcome, Error> {
-    if let Err(why) = device(fixture) {
-        return Ok(Outcome::not_available(why));
-    }
+fn unused(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    device(fixture)?;
     fixture.make("a")?;
     Ok(judge_unused(&fixture.read("a", "rdma.current")?))
 }

@@ -39,11 +39,13 @@ impl Node {
     }
 }
 
-/// A task of a job array.
+/// A job, or a task of a job array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlurmTask {
-    /// Its index in the array.
-    pub index: usize,
+    /// The id of the job, or of the array.
+    pub job: u64,
+    /// Its index in the array; `None` for a job of its own.
+    pub index: Option<usize>,
     /// `PENDING`, `RUNNING`, `COMPLETED`, `NODE_FAIL`, ... (squeue(1), JOB STATE CODES).
     pub state: String,
     /// Its node; empty before the start.
@@ -98,12 +100,16 @@ pub(super) fn nodes(text: &str) -> Vec<Node> {
     found
 }
 
-/// Parses `squeue --array --format=%K|%T|%N|%r`.
+/// Parses `squeue --array --format=%F|%K|%T|%N|%r`.
 pub(super) fn tasks(text: &str) -> Vec<SlurmTask> {
     let task = |line: &str| {
-        let mut fields = line.splitn(4, '|').map(str::trim);
+        let mut fields = line.splitn(5, '|').map(str::trim);
         Some(SlurmTask {
-            index: fields.next()?.parse().ok()?,
+            job: fields.next()?.parse().ok()?,
+            index: match fields.next()? {
+                "N/A" => None,
+                index => Some(index.parse().ok()?),
+            },
             state: fields.next()?.to_owned(),
             node: fields.next()?.to_owned(),
             reason: fields.next()?.to_owned(),
@@ -155,10 +161,12 @@ mod tests {
     #[test]
     fn tasks_are_parsed_with_the_reason_for_waiting() {
         let found = tasks(
-            "0|PENDING||ReqNodeNotAvail, UnavailableNodes:assay2\n1|RUNNING|assay3|None\n\
-                           2|NODE_FAIL|assay4|NodeDown\nN/A|RUNNING|x|None\n",
+            "17|N/A|PENDING||ReqNodeNotAvail, UnavailableNodes:assay2\n18|1|RUNNING|assay3|None\n\
+                           18|2|NODE_FAIL|assay4|NodeDown\n19|[3-5]|PENDING||None\n",
         );
         assert_eq!(found.len(), 3);
+        let named: Vec<_> = found.iter().map(|task| (task.job, task.index)).collect();
+        assert_eq!(named, [(17, None), (18, Some(1)), (18, Some(2))]);
         assert!(found[0].waits() && !found[0].lives());
         assert_eq!(found[0].reason, "ReqNodeNotAvail, UnavailableNodes:assay2");
         assert!(found[1].lives() && found[1].node == "assay3");

@@ -31,13 +31,14 @@ fn frequency(root: &Root, name: &str) -> Available<String> {
 }
 
 fn reading(root: &Root, setting: &HostSetting) -> Available<String> {
-    match root.read_trimmed(setting.path) {
+    match root.read_trimmed(setting.path()) {
         Ok(text) => Available::Value(text),
         Err(error) if error.is(Errno::NOENT) => {
             let needs = setting.config.map(|config| format!(" and {config}")).unwrap_or_default();
             Available::NotAvailable(format!(
                 "this kernel has no {} (it needs Linux {}{needs})",
-                setting.path, setting.since
+                setting.path(),
+                setting.since
             ))
         }
         Err(error) => Available::NotAvailable(error.to_string()),

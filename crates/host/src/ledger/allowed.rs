@@ -129,7 +129,7 @@ fn is_pool(path: &Path) -> bool {
 /// conformance needs.
 fn setting(root: &Root, path: &Path) -> Result<(), Error> {
     let is_it = |setting: &HostSetting| match setting.effect {
-        _ if Path::new(setting.path) == path => true,
+        _ if Path::new(&setting.path()) == path => true,
         SideEffect::Recomputes(other) => Path::new(other) == path,
         _ => false,
     };

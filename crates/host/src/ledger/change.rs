@@ -239,6 +239,11 @@ impl Change {
         }
     }
 
+    /// Whether restoring it may wait for a disk or a server that never answers. Control groups have none.
+    pub(super) fn may_hang(&self) -> bool {
+        !matches!(self, Self::MakeGroup { .. } | Self::Request { .. })
+    }
+
     /// Whether a refusal by the kernel means that nothing was changed, so that nothing may be restored:
     /// what exists then belongs to someone else.
     pub(super) fn all_or_nothing(&self) -> bool {

@@ -4,15 +4,16 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use assay_kernel::blocked::{self, HangWatch};
 use assay_kernel::process::ProcessHandle;
-use assay_kernel::{Error, Root, blocked, process};
+use assay_kernel::{Error, Root};
 use rustix::process::Signal;
 
 use super::crash_point::crash_point;
 use super::freezer::{Frozen, frozen};
 use super::queue::is_gone;
 use super::restore_change::while_busy_for;
-use crate::poll_until::{END_OF_KILLED, shorten_waits, wait_for_end};
+use crate::poll_until::{END_OF_KILLED, once_stuck, shorten_waits, wait_for_end};
 
 const PROCS: &str = "cgroup.procs";
 
@@ -102,14 +103,20 @@ fn children(root: &Root, group: &Path) -> Result<Vec<String>, Error> {
 
 fn empty(root: &Root, group: &Path) -> Result<(), Error> {
     const FROZEN: Duration = Duration::from_secs(5);
+    /// A killed process that is not scheduled for this long waits for something that does not come.
+    const HANGING: Duration = Duration::from_secs(10);
     let begun = Instant::now();
+    let (frozen, hanging) = (once_stuck(FROZEN), once_stuck(HANGING));
+    let mut watch = HangWatch::default();
     let mut remaining = members(root, group);
     wait_for_end(END_OF_KILLED, || {
         if !remaining.is_empty() {
             kill(root, group);
             remaining = members(root, group);
         }
-        remaining.is_empty() || begun.elapsed() > FROZEN && are_all_frozen(root, &remaining)
+        remaining.is_empty()
+            || watch.all_hang(root, &remaining, hanging)
+            || begun.elapsed() > frozen && are_all_frozen(root, &remaining)
     });
     if remaining.is_empty() {
         return Ok(());
@@ -149,7 +156,7 @@ pub fn describe_survivor(root: &Root, pid: u32) -> String {
             "{who}, in the freezer group {group}: if it is frozen, write THAWED to its \
              freezer.state"
         ),
-        None if process::state(root, pid) == Some('D') => {
+        None if waits.contains("state D") => {
             format!(
                 "{who}, blocked in the kernel on a device or a file system: see /proc/{pid}/stack"
             )

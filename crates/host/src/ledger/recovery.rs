@@ -267,14 +267,16 @@ fn restore_one(journal: Journal, contents: Contents, root: &Root, boot: &str) ->
         })
         .collect();
     let mut ledger = Ledger::over(journal, entries);
-    ledger.restore_entries(Mark(0), |entry| {
-        allowed::check(root, &entry.change)?;
-        match &entry.boot {
-            Some(made_in) if made_in != boot => {
-                restore_change::restore_after_boot(root, &entry.change, entry.made)
+    ledger.restore_entries(root, Mark(0), |entry| {
+        let (root, change, made) = (root.clone(), entry.change.clone(), entry.made);
+        let is_of_this_boot = entry.boot.as_ref().is_none_or(|made_in| made_in == boot);
+        Box::new(move || {
+            allowed::check(&root, &change)?;
+            match is_of_this_boot {
+                true => restore_change::restore(&root, &change, made),
+                false => restore_change::restore_after_boot(&root, &change, made),
             }
-            _ => restore_change::restore(root, &entry.change, entry.made),
-        }
+        })
     });
     let changes = ledger.changes();
     // A file that cannot be removed is found and reported by the next restore.

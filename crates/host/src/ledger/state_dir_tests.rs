@@ -34,26 +34,21 @@ fn a_foreign_state_directory_or_ledger_is_refused_with_owner_mode_and_remedy() {
         }
     };
     let change = || vec![Change::MakeDir { path: "/srv/assay-x".into() }];
-    let state = in_memory();
-    forged(state.path(), change());
-    chown(state.path().join("ledger/forged.jsonl"), Some(65534), None).unwrap();
-    refused(state.path(), "user 65534");
-
-    let state = in_memory();
-    forged(state.path(), change());
-    let file = state.path().join("ledger/forged.jsonl");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
-    refused(state.path(), "0666");
-
-    let state = in_memory();
-    forged(state.path(), change());
-    chown(state.path().join("ledger"), Some(65534), None).unwrap();
-    refused(state.path(), "user 65534");
-
-    let state = in_memory();
-    forged(state.path(), change());
-    fs::set_permissions(state.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    refused(state.path(), "0777");
+    for (part, mode, says) in [
+        ("ledger/forged.jsonl", None, "user 65534"),
+        ("ledger/forged.jsonl", Some(0o666), "0666"),
+        ("ledger", None, "user 65534"),
+        ("", Some(0o777), "0777"),
+    ] {
+        let state = in_memory();
+        forged(state.path(), change());
+        let path = state.path().join(part);
+        match mode {
+            Some(mode) => fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap(),
+            None => chown(path, Some(65534), None).unwrap(),
+        }
+        refused(state.path(), says);
+    }
 
     // A link into a home directory, as in the security review.
     let (state, home) = (in_memory(), in_memory());

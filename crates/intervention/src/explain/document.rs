@@ -15,7 +15,11 @@ pub struct ArmResult {
     pub change: String,
     /// Its effect on the error.
     pub effect: Effect,
-    /// Largest relative error under the change.
+    /// Rounds that count, on which its figures rest; 0 in older documents.
+    #[serde(default)]
+    pub repeats: usize,
+    /// Largest relative error under the change; of one round its interval is the noise within that
+    /// window.
     pub error: Option<Interval>,
     /// Remaining error round by round, where each repeat has an error and there are two or more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,7 +80,11 @@ pub struct Explanation {
     pub measure: String,
     /// The margin.
     pub within: f64,
-    /// Error of the unchanged trial, measured again.
+    /// Rounds of the unchanged trial that count; 0 in older documents.
+    #[serde(default)]
+    pub repeats: usize,
+    /// Error of the unchanged trial, measured again; of one round its interval is the noise within
+    /// that window.
     pub unchanged: Option<Interval>,
     /// Verdict on the unchanged trial.
     pub verdict: Verdict,

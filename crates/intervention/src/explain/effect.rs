@@ -45,6 +45,8 @@ pub(super) struct Base<'j> {
 pub(super) struct Judged<'j> {
     pub(super) promise: &'j PromiseJudgement,
     pub(super) rounds: &'j [usize],
+    /// Repeats that count.
+    pub(super) repeats: usize,
 }
 
 impl Judged<'_> {

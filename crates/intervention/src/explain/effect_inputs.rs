@@ -1,7 +1,8 @@
 //! Trial properties used to predict each cause's effect.
 
-use assay_judge::{BFQ_SLICE_S, Cap, Expect, SAME_ERROR, TICK_S, group_caps};
+use assay_judge::{BFQ_SLICE_S, Cap, TICK_S, group_caps};
 use assay_run_folder::TrialRecord;
+use assay_verdict::causes::{Expect, SAME_ERROR};
 use assay_verdict::wording::{count, percent};
 use assay_verdict::{PromiseJudgement, Verdict};
 

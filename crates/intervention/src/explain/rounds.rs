@@ -10,7 +10,7 @@ use assay_stats::over_repeats::Spread;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use assay_judge::SAME_ERROR;
+use assay_verdict::causes::SAME_ERROR;
 
 /// Probability that any ineffective change is called effective, over all looks and all changes
 /// together, before confirmation by fresh rounds.
@@ -81,10 +81,9 @@ fn logs(pairs: &[(f64, f64)], within: f64) -> Vec<f64> {
 }
 
 /// p-value by Student's t: the probability that an ineffective change looks at least this good; 1
-/// with fewer than two rounds.
+/// where the scatter is unknown.
 pub(super) fn chance(pairs: &[(f64, f64)], within: f64) -> f64 {
-    let Some(spread) = Spread::from_logs(&logs(pairs, within)).filter(|spread| spread.count >= 2)
-    else {
+    let Some(spread) = Spread::from_logs(&logs(pairs, within)).filter(Spread::is_known) else {
         return 1.0;
     };
     if spread.deviation <= 0.0 {
@@ -188,6 +187,15 @@ mod tests {
         // 0.03 fails at 0.025, so 0.04 is not tested at 0.05.
         near(allowed(&[0.04, 0.001, 0.03], 1), [0.025, 0.05 / 3.0, 0.025]);
         near(allowed(&[0.9, 0.9, 0.9], 5), [0.01 / 3.0; 3]);
+    }
+
+    /// Errors within the margin count as the margin, so that rounds may agree exactly.
+    #[test]
+    fn two_identical_rounds_are_no_evidence() {
+        let same = [(0.5, 0.05), (0.5, 0.05)];
+        assert_eq!(chance(&same, 0.1), 1.0);
+        assert!(chance(&[same[0]; 3], 0.1) < 1e-9);
+        assert!(!of(&[0.5; 2], &[0.05; 2], 0.1, 1).unwrap().less());
     }
 
     #[test]

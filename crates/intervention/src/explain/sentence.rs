@@ -9,6 +9,7 @@ use super::{Arm, ArmResult, CauseFinding, Effect, Finding, Follows, Rounds};
 /// Sentence about one intervention and its effect.
 pub(super) fn arm_sentence(arm: &ArmResult) -> String {
     let error = arm.error.map_or_else(|| "?".to_owned(), |error| percent(error.value));
+    let error = if arm.repeats == 1 { format!("{error} in a single round") } else { error };
     let rounds =
         arm.rounds.map_or_else(String::new, |rounds| format!("; {}", rounds_sentence(&rounds)));
     let did = match arm.effect {
@@ -18,6 +19,9 @@ pub(super) fn arm_sentence(arm: &ArmResult) -> String {
         Effect::Worsened => format!("raised the error (now {error}{rounds})"),
         Effect::Open if arm.confirmed == Some(false) => {
             format!("reduced the error, but not in fresh rounds ({error}{rounds})")
+        }
+        Effect::Open if arm.rounds.is_none() && arm.repeats > 1 => {
+            format!("is inconclusive ({error}; too few rounds have an error on both sides)")
         }
         Effect::Open if arm.rounds.is_none() => {
             format!("is inconclusive ({error}; one round cannot be told from chance)")
@@ -62,9 +66,9 @@ pub(super) fn tested_arm_sentence(code: &str, arm: &ArmResult) -> String {
     )
 }
 
-/// The summary sentence of an explanation.
+/// The summary sentence of an explanation. The unchanged trial has so many rounds that count.
 pub(super) fn summary(
-    base: &PromiseJudgement,
+    (base, repeats): (&PromiseJudgement, usize),
     results: &[ArmResult],
     causes: &[CauseFinding],
     arms: &[Arm],
@@ -73,8 +77,9 @@ pub(super) fn summary(
         || "Nothing could be measured".to_owned(),
         |error| {
             let over = if error.value > base.within { "where" } else { "and" };
+            let single = if repeats == 1 { " in a single round" } else { "" };
             format!(
-                "Measured again, {} is off by {}{} {over} {} was promised",
+                "Measured again{single}, {} is off by {}{} {over} {} was promised",
                 base.measure,
                 percent(error.value),
                 from_round_to_round(&base.errors),
@@ -86,7 +91,7 @@ pub(super) fn summary(
         return format!("{was}; there is no suspected cause and nothing was tried.");
     };
     match first.finding {
-        Finding::Proven => proven(first, results, arms),
+        Finding::Proven => proven(first, repeats, results, arms),
         Finding::Confirmed => confirmed(&was, first, causes, results, arms),
         _ if base.verdict == Verdict::Kept => {
             "Measured again, the promise is kept: the error did not recur. Look for what else was \
@@ -110,7 +115,7 @@ fn from_round_to_round(errors: &[f64]) -> String {
     }
 }
 
-fn proven(cause: &CauseFinding, results: &[ArmResult], arms: &[Arm]) -> String {
+fn proven(cause: &CauseFinding, repeats: usize, results: &[ArmResult], arms: &[Arm]) -> String {
     let entry = cause_entry(&cause.code);
     let what = entry.map_or("", |entry| entry.what);
     let cured = best(&cause.code, results);
@@ -127,7 +132,8 @@ fn proven(cause: &CauseFinding, results: &[ArmResult], arms: &[Arm]) -> String {
     let write = cured
         .and_then(|arm| remedy_of(arm, arms))
         .map_or_else(|| remedy.to_owned(), |remedy| format!("write {remedy}."));
-    format!("Proven ({}): {what}{tried} Remedy: {write}", cause.code)
+    let single = if repeats == 1 { " All figures are of a single round." } else { "" };
+    format!("Proven ({}): {what}{tried} Remedy: {write}{single}", cause.code)
 }
 
 fn confirmed(

@@ -151,12 +151,13 @@ fn choose(settings: &[SettingResult]) -> Option<usize> {
     })
 }
 
-/// Whether each setting is broken by its own interval. That is wrong only if a setting keeps the
-/// promise although its own interval excludes it, so no multiplicity correction is needed (an
-/// intersection-union test; Berger 1982).
+/// Whether each setting is broken by its own interval, of two repeats or more: one is a fact about its
+/// own window only. That is wrong only if a setting keeps the promise although its own interval
+/// excludes it, so no multiplicity correction is needed (an intersection-union test; Berger 1982).
 fn all_break(settings: &[SettingResult]) -> bool {
     let breaks = |setting: &SettingResult| {
-        setting.best_data().is_some_and(|data| data.verdict == Verdict::Broken)
+        let data = setting.best_data();
+        data.is_some_and(|data| data.verdict == Verdict::Broken && data.repeats > 1)
     };
     !settings.is_empty() && settings.iter().all(breaks)
 }
@@ -172,8 +173,8 @@ fn error_ratio(with: &Measured, without: &Measured) -> Option<Interval> {
     })
 }
 
-/// Rate of one trial relative to another, by pairs of repeats, with its interval; `None` with fewer
-/// than two pairs.
+/// Rate of one trial relative to another, by pairs of repeats, with an interval of the confidence of
+/// its promise; `None` with fewer than two pairs.
 #[must_use]
 pub fn rate_ratio(
     manifest: &Manifest,
@@ -195,7 +196,7 @@ pub fn rate_ratio(
             at_least: Some(0.0),
             at_most: None,
         },
-        confidence: 0.95,
+        confidence: promise.confidence,
     };
     let two: Vec<Vec<Vec<Table>>> =
         [of, to].iter().map(|trial| samples.get(*trial).cloned().unwrap_or_default()).collect();

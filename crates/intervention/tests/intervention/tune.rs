@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 
 use assay_intervention::{
-    Assessment, Budget, Move, Outcome, Search, SearchRun, SettingPool, TriedSetting, Tuning, tuning,
+    Assessment, Budget, Move, Outcome, Search, SearchRun, SettingPool, SettingResult, TriedSetting,
+    Tuning, rate_ratio, tuning,
 };
 use assay_judge::judge;
 use assay_run_folder::{Manifest, Table};
@@ -217,12 +218,23 @@ fn luck_is_not_taken_for_a_kept_promise() {
 
 #[test]
 fn none_keeps_when_each_is_broken_by_its_own_interval() {
-    let truths = ["unchanged", "a", "b", "c", "d"].map(|name| truth(name, 0.9, 1.0)).to_vec();
+    let truths = ["unchanged", "a", "b"].map(|name| truth(name, 0.9, 1.0)).to_vec();
     let found = Machine::new(truths, 0.05, 5, budget()).search();
-
     assert_eq!(found.outcome, Outcome::NoneKeeps, "{}", found.sentence);
     assert!(found.sentence.contains("None of"), "{}", found.sentence);
     assert!(found.settings.iter().all(|one| one.best_data().unwrap().verdict == Verdict::Broken));
+}
+
+/// A setting that was left out after a single repeat was broken in that window only.
+#[test]
+fn one_repeat_does_not_show_that_a_setting_never_keeps() {
+    let truths = ["unchanged", "a", "b", "c", "d"].map(|name| truth(name, 0.9, 1.0)).to_vec();
+    let found = Machine::new(truths, 0.05, 5, budget()).search();
+    let once = |one: &SettingResult| one.best_data().is_some_and(|data| data.repeats == 1);
+    assert!(found.settings.iter().any(once), "{:#?}", found.settings);
+    assert!(found.settings.iter().all(|one| one.best_data().unwrap().verdict == Verdict::Broken));
+    assert_eq!(found.outcome, Outcome::Undecided, "{}", found.sentence);
+    assert!(found.sentence.contains("not all of"), "{}", found.sentence);
 }
 
 #[test]
@@ -236,6 +248,21 @@ fn a_study_that_keeps_its_promise_stays_unless_another_is_significantly_faster()
     assert_eq!(found.chosen.as_deref(), Some("faster"), "{}", found.sentence);
     let ratio = found.setting("faster").unwrap().rate_ratio.unwrap();
     assert!(ratio.low > 1.0 && ratio.low < 1.5 && ratio.high > 1.5, "{ratio:?}");
+}
+
+/// One of several is chosen for its rate, so that the intervals of all must hold.
+#[test]
+fn a_faster_setting_is_as_certain_as_a_kept_promise() {
+    let width = |finalists: usize| {
+        let truths = vec![truth("unchanged", 0.0, 1.0), truth("faster", 0.0, 1.1)];
+        let mut machine = Machine::new(truths, 0.05, 9, budget());
+        for index in [0, 1, 1, 0, 0, 1] {
+            machine.repeat(index, true, finalists);
+        }
+        let ratio = rate_ratio(&machine.manifest, &machine.samples, 1, 0).unwrap();
+        ratio.high / ratio.low
+    };
+    assert!(width(4) > width(1), "{} {}", width(4), width(1));
 }
 
 #[test]

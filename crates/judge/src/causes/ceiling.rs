@@ -1,10 +1,10 @@
 //! C-SCHEDULER-CEILING: BFQ's lock is the bottleneck on a faster device.
 
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, FoundBy, PredictedEffect};
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
-use crate::cause_docs::{CauseEntry, FoundBy, PredictedEffect};
 use crate::promise::{Estimates, Subject};
 use crate::repeat::Repeat;
 

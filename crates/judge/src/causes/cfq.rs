@@ -4,11 +4,11 @@
 
 use assay_knob::KernelVersion;
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use assay_verdict::wording::percent;
 
 use super::fit::Fit;
 use super::{Strength, Suspicion};
-use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use crate::promise::{Estimates, Subject};
 use crate::queue::Queue;
 

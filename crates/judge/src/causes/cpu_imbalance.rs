@@ -8,11 +8,11 @@
 
 use assay_stats::series::at;
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use assay_verdict::wording::{percent, some_of};
 
 use super::fit::Fit;
 use super::{Strength, Suspicion};
-use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use crate::cpus::Shared;
 use crate::promise::Estimates;
 use crate::repeat::Repeat;

@@ -7,10 +7,10 @@ use assay_facts::{Available, DamonScheme};
 use assay_run_folder::PromiseRecord;
 use assay_terms::{RelationKind, Side};
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::number;
 
 use super::{Strength, Suspicion};
-use crate::cause_docs::{CauseEntry, FoundBy};
 use crate::promise::Subject;
 use crate::repeat::Repeat;
 

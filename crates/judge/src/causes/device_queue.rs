@@ -2,10 +2,10 @@
 //! except what it holds back itself.
 
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
-use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use crate::promise::{Estimates, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;

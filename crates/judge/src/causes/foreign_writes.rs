@@ -5,10 +5,10 @@
 use assay_facts::Hierarchy;
 use assay_run_folder::WorkloadResult;
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use assay_verdict::wording::some_of;
 
 use super::{Strength, Suspicion};
-use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use crate::promise::{Estimates, Subject};
 use crate::queue::is_measured;
 use crate::repeat::Repeat;

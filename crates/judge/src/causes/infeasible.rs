@@ -2,11 +2,11 @@
 //! no scheduler can give (Chandra, Adler, Goyal and Shenoy 2000).
 
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use assay_verdict::wording::{percent, some_of};
 
 use super::Suspicion;
 use super::fit::Fit;
-use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use crate::promise::Estimates;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {

@@ -7,10 +7,10 @@
 //! at the price of one request at a time.
 
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use assay_verdict::wording::percent;
 
 use super::{Strength, Suspicion};
-use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use crate::promise::Estimates;
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;

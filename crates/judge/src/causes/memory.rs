@@ -3,10 +3,10 @@
 
 use assay_terms::Measure;
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::some_of;
 
 use super::{Strength, Suspicion};
-use crate::cause_docs::{CauseEntry, FoundBy};
 use crate::promise::Subject;
 
 pub(super) const RECLAIM: CauseEntry = CauseEntry {

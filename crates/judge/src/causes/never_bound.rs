@@ -4,9 +4,9 @@
 use assay_run_folder::PromiseRecord;
 use assay_terms::{Measure, RelationKind};
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::{count, percent, rate};
 
-use crate::cause_docs::{CauseEntry, FoundBy};
 use crate::cpus::{self, Shared};
 use crate::promise::{Estimates, Subject};
 

@@ -4,9 +4,9 @@
 
 use assay_facts::Available;
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 
 use super::{Strength, Suspicion};
-use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use crate::cpus::Shared;
 use crate::knob_value;
 use crate::promise::{Estimates, Subject};

@@ -7,11 +7,11 @@
 //! rounds to nothing for light groups among many.
 
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, FoundBy, PredictedEffect};
 use assay_verdict::wording::percent;
 
 use super::Suspicion;
 use super::fit::{Fit, first_come_first_served};
-use crate::cause_docs::{CauseEntry, FoundBy, PredictedEffect};
 use crate::promise::{Estimates, Subject};
 use crate::queue::Queue;
 

@@ -2,10 +2,10 @@
 //! sectors (`bfq_bfqq_charge_time`, block/bfq-iosched.c).
 
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 
 use super::fit::Fit;
 use super::{Strength, Suspicion};
-use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use crate::promise::{Estimates, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;

@@ -2,11 +2,11 @@
 
 use assay_stats::Grid;
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use assay_verdict::wording::percent;
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion, injection};
-use crate::cause_docs::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use crate::promise::{Estimates, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;

@@ -4,10 +4,10 @@
 //! which is `q / (T share)` of what it got in `T` seconds. The interval of a share covers that, so
 //! no verdict depends on it; the cause is reported where it exceeds the margin.
 
+use assay_verdict::causes::{CauseEntry, FoundBy, PredictedEffect};
 use assay_verdict::wording::percent;
 use assay_verdict::{Cause, Strength};
 
-use crate::cause_docs::{CauseEntry, FoundBy, PredictedEffect};
 use crate::promise::Estimates;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {

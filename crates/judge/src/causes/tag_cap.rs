@@ -8,12 +8,12 @@
 //! classes merge first, from `P w_min / (0.75 w_mean)` groups on.
 
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, FoundBy, PredictedEffect};
 use assay_verdict::wording::{percent, some_of};
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::bfq_request_cap::{self, Cap};
-use crate::cause_docs::{CauseEntry, FoundBy, PredictedEffect};
 use crate::checks::backlogged::outstanding;
 use crate::promise::{Estimates, Subject};
 use crate::queue::Queue;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use assay_run_folder::{PromiseRecord, RelationRecord};
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::some_of;
 
 use super::Suspicion;
 use super::fit::Fit;
-use crate::cause_docs::{CauseEntry, FoundBy};
 use crate::promise::{Estimates, Subject};
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {

@@ -14,11 +14,11 @@
 use assay_knob::KernelVersion;
 use assay_terms::Measure;
 use assay_verdict::Cause;
+use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::{percent, some_of};
 
 use super::fit::{Fit, depth};
 use super::{Strength, Suspicion};
-use crate::cause_docs::{CauseEntry, FoundBy};
 use crate::promise::{Estimates, Subject};
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;

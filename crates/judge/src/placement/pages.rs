@@ -39,33 +39,28 @@ pub(super) fn by_node(
     }
 }
 
-/// For each repeat the part of all bytes that lies where the policy places it: of each node no more
-/// than its part.
+/// The part of all bytes that lies where the policy places it: of each node no more than its part.
 pub(super) fn counted(
     what: PlacementMeasure,
     asked: &PlacementRecord,
-    readings: &[(&PlacementReading, Option<&NodeCounts>)],
-) -> Result<Vec<Counted>, String> {
-    let mut counted = Vec::new();
-    for (reading, counts) in readings {
-        let found = by_node(what, reading)?;
-        let total: u64 = found.values().sum();
-        let expected = expected(asked, *counts)?;
-        let part = |node: &u16| found.get(node).copied().unwrap_or(0) as f64 / total as f64;
-        let held = match &asked.memory {
-            // Any of its nodes is correct.
-            Some(MemoryPolicy::Bind(nodes) | MemoryPolicy::PreferredMany(nodes))
-                if expected.is_empty() =>
-            {
-                nodes.iter().map(|node| part(&node)).sum()
-            }
-            _ => expected.iter().map(|(node, most)| part(node).min(*most)).sum::<f64>(),
-        };
-        // All bytes were counted, so only repeats scatter.
-        let grain = PAGE / total as f64;
-        counted.push(Counted { held, of: 1.0, looks: f64::INFINITY, grain });
-    }
-    Ok(counted)
+    reading: &PlacementReading,
+    counts: Option<&NodeCounts>,
+) -> Result<Counted, String> {
+    let found = by_node(what, reading)?;
+    let total: u64 = found.values().sum();
+    let expected = expected(asked, counts)?;
+    let part = |node: &u16| found.get(node).copied().unwrap_or(0) as f64 / total as f64;
+    let held = match &asked.memory {
+        // Any of its nodes is correct.
+        Some(MemoryPolicy::Bind(nodes) | MemoryPolicy::PreferredMany(nodes))
+            if expected.is_empty() =>
+        {
+            nodes.iter().map(|node| part(&node)).sum()
+        }
+        _ => expected.iter().map(|(node, most)| part(node).min(*most)).sum::<f64>(),
+    };
+    // All bytes were counted, so only repeats scatter.
+    Ok(Counted { held, of: 1.0, looks: f64::INFINITY, grain: PAGE / total as f64 })
 }
 
 /// The expected part of each node; empty where any of several nodes is correct.

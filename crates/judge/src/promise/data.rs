@@ -70,7 +70,7 @@ pub(super) fn promise_data<'s>(
 
 /// The least amount that is served at once: a request, a page, and of CPU time a tick of the
 /// slowest clock (kernel/Kconfig.hz: 100 a second).
-fn unit(measure: Measure) -> f64 {
+pub(crate) fn unit(measure: Measure) -> f64 {
     match measure {
         Measure::IoIos | Measure::MemoryRefaults => 1.0,
         Measure::IoBytes | Measure::MemoryCurrent | Measure::MemoryDirty => 4096.0,

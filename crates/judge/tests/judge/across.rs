@@ -276,6 +276,41 @@ fn totals_of_sampled_measures_are_compared_too() {
     assert!(found.reason.contains("`scheduler`"), "{}", found.reason);
 }
 
+/// Total rates of which those of the second level are zero in some repeats.
+fn silent(zeros: &[usize], is: AcrossRecord) -> ComparisonJudgement {
+    let mut world = two(&[1.0; 3], &[1.0; 3]).promise(is);
+    world.manifest.comparisons[0].measure = "cpu.time".to_owned();
+    for &repeat in zeros {
+        for table in world.samples[1][repeat].iter_mut().filter(|table| table.source == "cpu") {
+            for column in &mut table.columns {
+                column.values.fill(Some(0));
+            }
+        }
+    }
+    world.comparison()
+}
+
+#[test]
+fn a_sampled_rate_of_zero_is_compared() {
+    let broken = silent(&[0, 1, 2], ratio(Some(0.5), None));
+    assert_eq!(broken.verdict, Verdict::Broken, "{}", broken.reason);
+    let pair = &broken.pairs[0];
+    assert!(pair.ratio.unwrap() < 1e-3 && pair.low == Some(0.0), "{pair:?}");
+    assert_eq!(silent(&[0, 1, 2], ratio(None, Some(0.5))).verdict, Verdict::Kept);
+    assert_eq!(silent(&[0, 1, 2], equal(PairsRecord::All)).verdict, Verdict::Broken);
+    let some = silent(&[1], ratio(Some(0.5), None));
+    assert_eq!(some.verdict, Verdict::Undecided, "{}", some.reason);
+    // The other way round there is no upper end.
+    let is = AcrossRecord::Ratio {
+        of: level("first touch"),
+        to: level("interleave"),
+        at_least: None,
+        at_most: Some(2.0),
+    };
+    let above = silent(&[0, 1, 2], is);
+    assert_eq!((above.verdict, above.pairs[0].high), (Verdict::Broken, None), "{}", above.reason);
+}
+
 #[test]
 fn one_group_can_be_named() {
     let mut world = two(&[121.0; 3], &[100.0; 3]).promise(ratio(Some(1.1), None));

@@ -379,25 +379,3 @@ fn shares_that_are_as_promised_at_last_are_better() {
     assert_eq!(compare(&even, &uneven, &terms).verdict, Equivalence::Worse);
     assert_eq!(compare(&uneven, &even, &Terms::default()).verdict, Equivalence::Different);
 }
-
-#[test]
-fn a_placement_that_is_not_kept_on_both_sides_is_not_equal() {
-    let placed = |on_cpus: u64| {
-        let mut run = crate::placement::run("threads");
-        run.repeat().placements[0].on_cpus = on_cpus;
-        run.trial().repeats = vec![run.trial().repeats[0].clone(); 3];
-        run.samples[0] = vec![run.samples[0][0].clone(); 3];
-        run
-    };
-    let verdict = |a: u64, b: u64| {
-        let found = compare(&placed(a), &placed(b), &Terms::default());
-        (found.verdict, found.reason)
-    };
-    let (kept, reason) = verdict(400, 400);
-    assert_ne!(kept, Equivalence::Undecided, "{reason}");
-    for (a, b) in [(300, 100), (382, 382)] {
-        let (found, reason) = verdict(a, b);
-        assert_eq!(found, Equivalence::Undecided, "{reason}");
-        assert!(reason.contains("the promise on `threads` is"), "{reason}");
-    }
-}

@@ -13,8 +13,16 @@ use crate::tables::{Cell, Truth, exact, ladder, shifted, table};
 
 /// Cells that `full_tables` judges too.
 pub(crate) fn all() -> impl Iterator<Item = Cell> {
-    let cells =
-        [together(64), jumping(64), stopped(), placed_threads(), every(), metrics(), edges()];
+    let cells = [
+        together(64),
+        jumping(64),
+        lopsided(),
+        stopped(),
+        placed_threads(),
+        every(),
+        metrics(),
+        edges(),
+    ];
     cells.into_iter().flatten()
 }
 
@@ -62,6 +70,28 @@ fn jumping(most_groups: usize) -> Vec<Cell> {
         let scenario = Scenario { jump, ..exact(groups, repeats, between) };
         let scenario = scenario.shares(&shifted(groups, times));
         cells.push(Cell { most, ..Cell::new(name, truth, scenario) });
+    }
+    cells
+}
+
+/// Many repeats in which the share of the lightest group is log-normal, so that its mean is more than what
+/// it mostly got. Windows are short, since only the repeats matter here.
+fn lopsided() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for (sigma, repeats, times, truth) in [
+        (0.3, 60, 1.12, Truth::Fails),
+        (0.4, 100, 1.12, Truth::Fails),
+        (0.4, 200, 1.12, Truth::Fails),
+        (0.5, 100, 0.91, Truth::Holds),
+        (1.0, 60, 1.0, Truth::Holds),
+        (1.0, 60, 0.91, Truth::Holds),
+    ] {
+        let name =
+            format!("a share of 16 is log-normal, sigma {sigma}, {repeats} repeats, {times} x");
+        let scenario = Scenario { lopsided: sigma, seconds: 3.0, ..exact(16, repeats, 0.02) };
+        let scenario = scenario.shares(&shifted(16, times));
+        let most = if truth == Truth::Fails { 0.02 } else { 0.01 };
+        cells.push(Cell { most, covers: true, ..Cell::new(name, truth, scenario) });
     }
     cells
 }
@@ -258,6 +288,11 @@ fn groups_that_move_together_break_no_promise_that_holds() {
 #[test]
 fn a_group_that_scatters_more_is_judged_separately() {
     table(jumping(16), 60);
+}
+
+#[test]
+fn a_lopsided_share_is_judged_by_its_mean() {
+    table(lopsided().drain(1..2).collect(), 25);
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Repeats that are left out or missing, and runs that ended early: none of it supports a promise.
 
 use assay_compare::Terms;
-use assay_judge::{
-    Amounts, ExternalData, ExternalFacts, ExternalGroup, is_enough, judge_external, look,
-};
+use assay_judge::{is_enough, look};
 use assay_run_folder::{
     AcrossRecord, ComparisonRecord, EveryRecord, Fault, Levels, PairsRecord, RelationRecord,
     StopRecord,
@@ -261,32 +259,6 @@ fn gaps_at_either_end_of_the_window_count() {
         assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
         assert!(promise.reason.contains("the sampler was silent for up to"), "{}", promise.reason);
     }
-}
-
-#[test]
-fn external_series_are_checked_for_gaps() {
-    let group = |index: u64| {
-        let seen = (0..600_u64).filter(|tenth| index == 0 || !(200..300).contains(tenth));
-        let total = |tenth: u64| (10_000 * tenth + (tenth * 7919) % 3000) as f64;
-        ExternalGroup {
-            name: format!("g{index}"),
-            weight: 1.0,
-            amounts: Amounts::Series(
-                seen.map(|tenth| (tenth * 100_000_000, total(tenth))).collect(),
-            ),
-            facts: ExternalFacts::default(),
-        }
-    };
-    let judged = judge_external(&ExternalData {
-        title: "test".to_owned(),
-        measure: "io.bytes".to_owned(),
-        groups: vec![group(0), group(1)],
-        within: 0.1,
-        confidence: 0.95,
-    });
-    let promise = &judged.trials[0].promises[0];
-    assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
-    assert!(promise.reason.contains("silent for up to 10.1 s"), "{}", promise.reason);
 }
 
 /// The third group has 1.5 times its share for 3 of 40 s.

@@ -7,7 +7,13 @@ mod causes;
 #[cfg(test)]
 mod checks;
 #[cfg(test)]
+mod compare_grain;
+#[cfg(test)]
+mod compare_placement;
+#[cfg(test)]
 mod compare_runs;
+#[cfg(test)]
+mod compare_unlike;
 #[cfg(test)]
 mod coverage;
 #[cfg(test)]
@@ -21,7 +27,6 @@ mod drift;
 #[cfg(test)]
 mod estimator;
 #[cfg(test)]
-mod external_data;
 #[cfg(test)]
 mod left_out;
 #[cfg(test)]

@@ -149,7 +149,7 @@ fn an_unknown_metric_is_void_and_lists_the_known_ones() {
 #[test]
 fn a_repeat_without_the_number_is_left_out_and_forbids_kept() {
     let mut run = run(RelationRecord::AtLeast(900.0), &[vec![1000.0, 1.0, 1001.0, 999.0]]);
-    run.trial().repeats[1].workloads[0].metrics.insert("read_iops".to_owned(), 0.0);
+    run.trial().repeats[1].workloads[0].metrics.remove("read_iops");
     let found = run.promise();
     assert_eq!(found.verdict, Verdict::Undecided, "{}", found.reason);
     assert!(found.reason.contains("left out: repeat 2"), "{}", found.reason);
@@ -162,10 +162,45 @@ fn zeros_within_an_upper_bound_are_not_ignored() {
     let found = promise(RelationRecord::AtMost(3.0), std::slice::from_ref(&late));
     assert_eq!(found.verdict, Verdict::Undecided, "{}", found.reason);
     assert_eq!(found.groups[0].verdict, Verdict::Undecided);
-    assert!(found.reason.contains("left out: repeat 1: `read_iops`"), "{}", found.reason);
+    assert!(found.reason.contains("is 2.375 (0 to 5.127 with"), "{}", found.reason);
     // Below a lower bound they are one more breach.
     let found = promise(RelationRecord::AtLeast(100.0), &[late]);
     assert_eq!(found.verdict, Verdict::Broken, "{}", found.reason);
+}
+
+#[test]
+fn zeros_in_every_repeat_are_an_observation() {
+    let of = |relation, repeats: usize| {
+        promise(relation, &[vec![0.0; repeats], vec![2000.0, 2010.0, 1990.0][..repeats].to_vec()])
+    };
+    let found = of(RelationRecord::AtLeast(1000.0), 3);
+    assert_eq!(found.verdict, Verdict::Broken, "{}", found.reason);
+    let words: Vec<Verdict> = found.groups.iter().map(|group| group.verdict).collect();
+    assert_eq!(words, [Verdict::Broken, Verdict::Kept]);
+    assert_eq!((found.groups[0].share, found.groups[0].low, found.groups[0].high), (0.0, 0.0, 1.0));
+    assert!(found.reason.contains("`task1` is 0 (0 to 1 with"), "{}", found.reason);
+    // Two may be equal by chance, and where one was promised three show nothing.
+    assert_eq!(of(RelationRecord::AtLeast(1000.0), 2).verdict, Verdict::Undecided);
+    let none = |relation| promise(relation, &[vec![0.0; 3]]).verdict;
+    assert_eq!(none(RelationRecord::AtLeast(1.0)), Verdict::Undecided);
+    // Within an upper bound they are no breach.
+    assert_eq!(none(RelationRecord::AtMost(5.0)), Verdict::Kept);
+    assert_eq!(none(RelationRecord::AtMost(0.5)), Verdict::Undecided);
+    let equal = promise(RelationRecord::Equal, &[vec![0.0; 3], vec![2000.0; 3]]);
+    assert_eq!(equal.verdict, Verdict::Void, "{}", equal.reason);
+}
+
+#[test]
+fn some_zeros_break_a_lower_bound_and_never_keep_it() {
+    let of = |values: &[f64]| promise(RelationRecord::AtLeast(1000.0), &[values.to_vec()]);
+    let mut mostly = vec![0.0; 9];
+    mostly.push(2000.0);
+    assert_eq!(of(&mostly).verdict, Verdict::Broken, "{}", of(&mostly).reason);
+    // The others are below by themselves.
+    assert_eq!(of(&[500.0, 0.0, 501.0, 499.0]).verdict, Verdict::Broken);
+    let mut rarely = vec![9000.0; 40];
+    rarely.push(0.0);
+    assert_eq!(of(&rarely).verdict, Verdict::Undecided, "{}", of(&rarely).reason);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Conditions that need not void: one disturbed repeat of several, others that could not have
 //! shifted a share, counters that leave requests out.
 
-use assay_judge::{Amounts, ExternalData, ExternalFacts, ExternalGroup, judge_external};
 use assay_run_folder::{DiskRecord, RelationRecord};
 use assay_verdict::Verdict;
 
@@ -78,46 +77,4 @@ fn bytes_hidden_by_merging_prove_neither_page_cache_nor_neighbours() {
     disk.source = "block".to_owned();
     let promise = run.promise();
     assert_eq!((promise.verdict, promise.causes[0].code.as_str()), (Verdict::Void, "C-MERGED"));
-}
-
-fn outside(rates: impl Fn(u64) -> [f64; 2], seconds: u64) -> ExternalData {
-    let group = |index: usize| {
-        let mut sum = 0.0;
-        let reading = |tenth: u64| {
-            let before = sum;
-            let noise = 1.0 + 0.1 * ((tenth * 7919 + index as u64 * 31) % 100) as f64 / 100.0;
-            sum += rates(tenth / 10)[index] * noise;
-            (tenth * 100_000_000, before)
-        };
-        ExternalGroup {
-            name: format!("g{}", index + 1),
-            weight: 1.0,
-            amounts: Amounts::Series((0..=10 * seconds).map(reading).collect()),
-            facts: ExternalFacts::default(),
-        }
-    };
-    ExternalData {
-        title: "test".to_owned(),
-        measure: "io.bytes".to_owned(),
-        groups: vec![group(0), group(1)],
-        within: 0.1,
-        confidence: 0.95,
-    }
-}
-
-#[test]
-fn external_numbers_have_window_checks_too() {
-    let of = |outside: &ExternalData| judge_external(outside).trials.remove(0).promises.remove(0);
-    // The first group has far too much for 23 s of 40, and far too little afterwards.
-    let turning = of(&outside(|second| if second < 23 { [9.0, 1.0] } else { [1.0, 9.0] }, 40));
-    let was = turning.was.unwrap();
-    assert_eq!((turning.verdict, was.verdict), (Verdict::Undecided, Verdict::Broken));
-    let states = was.states.expect("two states");
-    assert!(turning.reason.contains("moved between two states"), "{states:?}: {}", turning.reason);
-    let short = of(&outside(|_| [1.0, 1.0], 1));
-    assert!(
-        short.verdict == Verdict::Void && short.reason.contains("`window`"),
-        "{}",
-        short.reason
-    );
 }

@@ -68,6 +68,9 @@ pub(crate) struct Scenario {
     pub(crate) between: f64,
     /// The multiple of that for the first group.
     pub(crate) jump: f64,
+    /// Standard deviation of ln(share) of the first group, whose mean share stays the same: a
+    /// log-normal number.
+    pub(crate) lopsided: f64,
     /// Standard deviation of `d` from one repeat to the next, where shares are in proportion to
     /// `share^(1 + d)`: weights obeyed more one time and less the next.
     pub(crate) together: f64,
@@ -101,6 +104,7 @@ impl Scenario {
             alone: false,
             between: 0.0,
             jump: 1.0,
+            lopsided: 0.0,
             together: 0.0,
             promise: PromiseRecord {
                 measure: "io.bytes".to_owned(),
@@ -174,6 +178,13 @@ impl Scenario {
             }
             let sum: f64 = one.shares.iter().sum();
             one.shares.iter_mut().for_each(|share| *share /= sum);
+        }
+        if self.lopsided > 0.0 {
+            let log = self.lopsided * normal(random) - 0.5 * self.lopsided * self.lopsided;
+            let share = (one.shares[0] * log.exp()).min(0.9);
+            let rest = (1.0 - share) / (1.0 - one.shares[0]);
+            one.shares.iter_mut().for_each(|other| *other *= rest);
+            one.shares[0] = share;
         }
         one
     }

@@ -16,10 +16,9 @@ pub fn host_settings() -> &'static [HostSetting] {
     &TABLE
 }
 
-const fn setting(name: &'static str, path: &'static str, range: R) -> HostSetting {
+const fn setting(name: &'static str, range: R) -> HostSetting {
     HostSetting {
         name,
-        path,
         range,
         unit: "",
         since: KernelVersion::two_six(0),
@@ -64,45 +63,40 @@ static TABLE: LazyLock<Vec<HostSetting>> =
     LazyLock::new(|| [WRITEBACK, MEMORY, SCHEDULING, HUGE_PAGES].concat());
 
 const WRITEBACK: &[HostSetting] = &[
-    setting("vm.dirty_ratio", "/proc/sys/vm/dirty_ratio", PERCENT)
+    setting("vm.dirty_ratio", PERCENT)
         .unit("percent of dirtyable memory")
         .with(SideEffect::Zeroes("vm.dirty_bytes"))
         .about("dirty memory above which writing processes wait for writeback"),
-    setting("vm.dirty_bytes", "/proc/sys/vm/dirty_bytes", R::BytesOrZero { low: 8192 })
+    setting("vm.dirty_bytes", R::BytesOrZero { low: 8192 })
         .unit("bytes")
         .since(BYTES)
         .with(SideEffect::Zeroes("vm.dirty_ratio"))
         .about("the same as an amount; 0 if `vm.dirty_ratio` is in effect"),
-    setting("vm.dirty_background_ratio", "/proc/sys/vm/dirty_background_ratio", PERCENT)
+    setting("vm.dirty_background_ratio", PERCENT)
         .unit("percent of dirtyable memory")
         .with(SideEffect::Zeroes("vm.dirty_background_bytes"))
         .about("dirty memory above which the kernel starts writeback"),
-    setting(
-        "vm.dirty_background_bytes",
-        "/proc/sys/vm/dirty_background_bytes",
-        R::BytesOrZero { low: 1 },
-    )
-    .unit("bytes")
-    .since(BYTES)
-    .with(SideEffect::Zeroes("vm.dirty_background_ratio"))
-    .about("the same as an amount; 0 if `vm.dirty_background_ratio` is in effect"),
-    setting("vm.dirty_writeback_centisecs", "/proc/sys/vm/dirty_writeback_centisecs", COUNT)
+    setting("vm.dirty_background_bytes", R::BytesOrZero { low: 1 })
+        .unit("bytes")
+        .since(BYTES)
+        .with(SideEffect::Zeroes("vm.dirty_background_ratio"))
+        .about("the same as an amount; 0 if `vm.dirty_background_ratio` is in effect"),
+    setting("vm.dirty_writeback_centisecs", COUNT)
         .unit(CENTISECONDS)
         .about("interval at which the kernel looks for old dirty pages; 0 disables it"),
-    setting("vm.dirty_expire_centisecs", "/proc/sys/vm/dirty_expire_centisecs", COUNT)
+    setting("vm.dirty_expire_centisecs", COUNT)
         .unit(CENTISECONDS)
         .about("age at which a dirty page is written back"),
 ];
 
 const MEMORY: &[HostSetting] = &[
-    setting("vm.swappiness", "/proc/sys/vm/swappiness", R::Integer { low: 0, high: 200 })
+    setting("vm.swappiness", R::Integer { low: 0, high: 200 })
         .about("cost of swap relative to the file system; above 100 since 5.8"),
-    setting("vm.page-cluster", "/proc/sys/vm/page-cluster", R::Integer { low: 0, high: 31 })
+    setting("vm.page-cluster", R::Integer { low: 0, high: 31 })
         .unit("power of two of pages")
         .about("number of pages read from swap at once"),
     setting(
         "vm.zone_reclaim_mode",
-        "/proc/sys/vm/zone_reclaim_mode",
         R::Integer { low: 0, high: 7 },
     )
     .since(KernelVersion::two_six(16))
@@ -110,83 +104,62 @@ const MEMORY: &[HostSetting] = &[
     .about("1: reclaim on the local node before allocating on others; 2: also by writing, 4: by swapping"),
     setting(
         "vm.watermark_scale_factor",
-        "/proc/sys/vm/watermark_scale_factor",
         R::Integer { low: 1, high: 3000 },
     )
     .unit("ten-thousandths of a node's memory")
     .since(KernelVersion::new(4, 6))
     .about("distance of the watermarks between which kswapd works; above 1000 since 5.18"),
-    setting("vm.watermark_boost_factor", "/proc/sys/vm/watermark_boost_factor", COUNT)
+    setting("vm.watermark_boost_factor", COUNT)
         .unit("ten-thousandths of the high watermark")
         .since(KernelVersion::new(5, 0))
         .about("how much further reclaim goes after fragmentation; 0 disables it"),
-    setting("vm.compaction_proactiveness", "/proc/sys/vm/compaction_proactiveness", PERCENT)
+    setting("vm.compaction_proactiveness", PERCENT)
         .since(KernelVersion::new(5, 9))
         .needs("CONFIG_COMPACTION")
         .about("how aggressively memory is compacted in the background; 0 disables it"),
     setting(
         "vm.extfrag_threshold",
-        "/proc/sys/vm/extfrag_threshold",
         R::Integer { low: 0, high: 1000 },
     )
     .unit("thousandths of the fragmentation index")
     .since(KernelVersion::two_six(35))
     .needs("CONFIG_COMPACTION")
     .about("below this index memory is reclaimed rather than compacted"),
-    setting("vm.numa_stat", "/proc/sys/vm/numa_stat", R::Switch)
+    setting("vm.numa_stat", R::Switch)
         .since(KernelVersion::new(4, 15))
         .needs(NUMA_CONFIG)
         .about("whether allocations are counted per node (numastat)"),
 ];
 
 const SCHEDULING: &[HostSetting] = &[
-    setting(
-        "kernel.numa_balancing",
-        "/proc/sys/kernel/numa_balancing",
-        R::Integer { low: 0, high: 3 },
-    )
-    .since(KernelVersion::new(3, 13))
-    .needs("CONFIG_NUMA_BALANCING")
-    .about("1: pages and threads are moved closer to each other; 2: memory tiering, since 5.18"),
-    setting(
-        "kernel.numa_balancing_promote_rate_limit_MBps",
-        "/proc/sys/kernel/numa_balancing_promote_rate_limit_MBps",
-        COUNT,
-    )
-    .unit("megabytes per second")
-    .since(KernelVersion::new(6, 1))
-    .needs("CONFIG_NUMA_BALANCING")
-    .about("highest promotion rate of memory tiering"),
-    setting(
-        "kernel.sched_autogroup_enabled",
-        "/proc/sys/kernel/sched_autogroup_enabled",
-        R::Switch,
-    )
-    .since(HUGE)
-    .needs("CONFIG_SCHED_AUTOGROUP")
-    .about("whether each session is scheduled as a group"),
-    setting(
-        "kernel.sched_cfs_bandwidth_slice_us",
-        "/proc/sys/kernel/sched_cfs_bandwidth_slice_us",
-        R::Integer { low: 1, high: 2_147_483_647 },
-    )
-    .unit("microseconds")
-    .since(KernelVersion::new(3, 2))
-    .needs("CONFIG_CFS_BANDWIDTH")
-    .about("the part of a quota that a CPU takes at once"),
-    setting(
-        "kernel.randomize_va_space",
-        "/proc/sys/kernel/randomize_va_space",
-        R::Integer { low: 0, high: 2 },
-    )
-    .since(KernelVersion::two_six(12))
-    .about("whether address spaces of new processes are randomized; 2: including the heap"),
+    setting("kernel.numa_balancing", R::Integer { low: 0, high: 3 })
+        .since(KernelVersion::new(3, 13))
+        .needs("CONFIG_NUMA_BALANCING")
+        .about(
+            "1: pages and threads are moved closer to each other; 2: memory tiering, since 5.18",
+        ),
+    setting("kernel.numa_balancing_promote_rate_limit_MBps", COUNT)
+        .unit("megabytes per second")
+        .since(KernelVersion::new(6, 1))
+        .needs("CONFIG_NUMA_BALANCING")
+        .about("highest promotion rate of memory tiering"),
+    setting("kernel.sched_autogroup_enabled", R::Switch)
+        .since(HUGE)
+        .needs("CONFIG_SCHED_AUTOGROUP")
+        .about("whether each session is scheduled as a group"),
+    setting("kernel.sched_cfs_bandwidth_slice_us", R::Integer { low: 1, high: 2_147_483_647 })
+        .unit("microseconds")
+        .since(KernelVersion::new(3, 2))
+        .needs("CONFIG_CFS_BANDWIDTH")
+        .about("the part of a quota that a CPU takes at once"),
+    setting("kernel.randomize_va_space", R::Integer { low: 0, high: 2 })
+        .since(KernelVersion::two_six(12))
+        .about("whether address spaces of new processes are randomized; 2: including the heap"),
 ];
 
 const HUGE_PAGES: &[HostSetting] = &[
     setting(
         "thp.enabled",
-        "/sys/kernel/mm/transparent_hugepage/enabled",
         R::Words(&["always", "madvise", "never"]),
     )
     .since(HUGE)
@@ -195,7 +168,6 @@ const HUGE_PAGES: &[HostSetting] = &[
     .about("which processes get huge pages for anonymous memory"),
     setting(
         "thp.defrag",
-        "/sys/kernel/mm/transparent_hugepage/defrag",
         R::Words(&["always", "defer", "defer+madvise", "madvise", "never"]),
     )
     .since(HUGE)
@@ -203,19 +175,17 @@ const HUGE_PAGES: &[HostSetting] = &[
     .about("which processes wait until a huge page is freed; `defer` since 4.6, `defer+madvise` since 4.11"),
     setting(
         "thp.shmem_enabled",
-        "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
         R::Words(&["always", "within_size", "advise", "never", "deny", "force"]),
     )
     .since(KernelVersion::new(4, 8))
     .needs(THP_CONFIG)
     .about("huge pages for shared anonymous memory"),
-    setting("thp.use_zero_page", "/sys/kernel/mm/transparent_hugepage/use_zero_page", R::Switch)
+    setting("thp.use_zero_page", R::Switch)
         .since(KernelVersion::new(3, 8))
         .needs(THP_CONFIG)
         .about("whether huge pages that are only read share one zero page"),
     setting(
         "thp.khugepaged/defrag",
-        "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
         R::Switch,
     )
     .since(HUGE)
@@ -223,7 +193,6 @@ const HUGE_PAGES: &[HostSetting] = &[
     .about("whether khugepaged reclaims and compacts memory to collapse pages"),
     setting(
         "thp.khugepaged/pages_to_scan",
-        "/sys/kernel/mm/transparent_hugepage/khugepaged/pages_to_scan",
         R::Integer { low: 1, high: 2_147_483_647 },
     )
     .unit("pages")
@@ -232,7 +201,6 @@ const HUGE_PAGES: &[HostSetting] = &[
     .about("number of pages that khugepaged scans per round"),
     setting(
         "thp.khugepaged/scan_sleep_millisecs",
-        "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs",
         COUNT,
     )
     .unit("milliseconds")
@@ -241,7 +209,6 @@ const HUGE_PAGES: &[HostSetting] = &[
     .about("how long khugepaged sleeps between two rounds"),
     setting(
         "thp.khugepaged/alloc_sleep_millisecs",
-        "/sys/kernel/mm/transparent_hugepage/khugepaged/alloc_sleep_millisecs",
         COUNT,
     )
     .unit("milliseconds")
@@ -250,7 +217,6 @@ const HUGE_PAGES: &[HostSetting] = &[
     .about("how long khugepaged sleeps after a failed huge page allocation"),
     setting(
         "thp.khugepaged/max_ptes_none",
-        "/sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none",
         R::Integer { low: 0, high: 511 },
     )
     .unit("pages")

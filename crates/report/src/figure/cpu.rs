@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Drawing;
-use super::spec::{base, csv_number, only_chosen, phases, repeat_choice, seconds};
+use super::spec::{Rows, base, csv_number, only_chosen, phases, seconds};
 use crate::counters::{Curve, curves};
 use crate::timeline::Bins;
 use crate::trial::Trial;
@@ -26,18 +26,13 @@ const ALL: [&str; 8] =
 
 /// Shares of CPU time over time.
 pub(super) fn cpu(trial: &Trial<'_>) -> Drawing {
-    let (csv, repeats) = csv(trial);
-    let spec = if repeats.is_empty() {
-        Err(trial.why_missing("host_cpu"))
-    } else {
-        Ok(spec(trial, &csv, &repeats))
-    };
+    let spec = base(&format!("CPU time of the host, trial {}", trial.number), 180, 1);
     Drawing {
         part: "cpu",
         title: "CPUs of the host".to_owned(),
         reading: reading(trial).to_owned(),
         wide: false,
-        spec,
+        spec: rows(trial).into_spec(trial, "host_cpu", spec, |repeats| layers(trial, repeats)),
     }
 }
 
@@ -50,9 +45,13 @@ fn reading(trial: &Trial<'_>) -> &'static str {
      100 %, CPU time is divided instead. Waiting for I/O is idle time."
 }
 
-fn csv(trial: &Trial<'_>) -> (String, Vec<usize>) {
-    let mut csv = String::from("repeat,seconds,state,order,percent\n");
-    let mut repeats = Vec::new();
+fn rows(trial: &Trial<'_>) -> Rows {
+    let mut rows = Rows::new(&[
+        ("seconds", "number"),
+        ("state", "string"),
+        ("order", "number"),
+        ("percent", "number"),
+    ]);
     for (number, repeat, table) in trial.tables("host_cpu") {
         let Some(total) = host(curves(table, &ALL)) else { continue };
         let Some(bins) = Bins::new(repeat, &total, POINTS) else { continue };
@@ -64,14 +63,12 @@ fn csv(trial: &Trial<'_>) -> (String, Vec<usize>) {
                 };
                 if all > 0.0 {
                     let percent = csv_number(part / all * 100.0);
-                    csv.push_str(&format!("{number},{seconds:.2},{state},{order},{percent}\n"));
-                    repeats.push(number);
+                    rows.add(number, &format!("{seconds:.2},{state},{order},{percent}"));
                 }
             }
         }
     }
-    repeats.dedup();
-    (csv, repeats)
+    rows
 }
 
 /// The table has one subject, the host.
@@ -79,14 +76,7 @@ fn host(curves: std::collections::BTreeMap<String, Curve>) -> Option<Curve> {
     curves.into_values().next()
 }
 
-fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize]) -> Value {
-    let mut spec = base(&format!("CPU time of the host, trial {}", trial.number), 180, 1);
-    spec["data"] = json!({
-        "values": csv,
-        "format": {"type": "csv", "parse": {"repeat": "number", "seconds": "number",
-            "state": "string", "order": "number", "percent": "number"}},
-    });
-    spec["params"] = repeat_choice(repeats);
+fn layers(trial: &Trial<'_>, repeats: &[usize]) -> Vec<Value> {
     let names: Vec<&str> = STATES.iter().map(|(name, _)| *name).collect();
     let encoding = json!({
         "x": seconds(),
@@ -107,6 +97,5 @@ fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize]) -> Value {
         "encoding": encoding,
     })];
     layers.extend(phases(trial, repeats));
-    spec["layer"] = json!(layers);
-    spec
+    layers
 }

@@ -4,7 +4,7 @@ use assay_escape::quoted;
 use serde_json::{Value, json};
 
 use super::Drawing;
-use super::spec::{base, csv_number, only_chosen, phases, repeat_choice, seconds, warm_up};
+use super::spec::{Rows, base, csv_number, only_chosen, phases, seconds, warm_up};
 use crate::counters::curves;
 use crate::timeline::Bins;
 use crate::trial::Trial;
@@ -14,12 +14,7 @@ const POINTS: usize = 200;
 
 /// Requests in flight of each device over time.
 pub(super) fn in_flight(trial: &Trial<'_>) -> Drawing {
-    let (csv, repeats) = csv(trial);
-    let spec = if repeats.is_empty() {
-        Err(trial.why_missing("disk"))
-    } else {
-        Ok(spec(trial, &csv, &repeats))
-    };
+    let spec = base(&format!("Requests in flight over time, trial {}", trial.number), 180, 1);
     Drawing {
         part: "in-flight",
         title: "Requests in flight at the disk".to_owned(),
@@ -27,27 +22,25 @@ pub(super) fn in_flight(trial: &Trial<'_>) -> Drawing {
                   is nr_requests, the size of the request pool shared by all groups."
             .to_owned(),
         wide: false,
-        spec,
+        spec: rows(trial).into_spec(trial, "disk", spec, |repeats| layers(trial, repeats)),
     }
 }
 
-fn csv(trial: &Trial<'_>) -> (String, Vec<usize>) {
-    let mut csv = String::from("repeat,seconds,device,in_flight\n");
-    let mut repeats = Vec::new();
+fn rows(trial: &Trial<'_>) -> Rows {
+    let mut rows =
+        Rows::new(&[("seconds", "number"), ("device", "string"), ("in_flight", "number")]);
     for (number, repeat, table) in trial.tables("disk") {
         for (device, curve) in curves(table, &["in_flight"]) {
             let Some(bins) = Bins::new(repeat, &curve, POINTS) else { continue };
             for (seconds, from, to) in bins.iter() {
                 if let Some(mean) = curve.mean(from, to) {
                     let (device, mean) = (quoted(&device), csv_number(mean));
-                    csv.push_str(&format!("{number},{seconds:.2},{device},{mean}\n"));
-                    repeats.push(number);
+                    rows.add(number, &format!("{seconds:.2},{device},{mean}"));
                 }
             }
         }
     }
-    repeats.dedup();
-    (csv, repeats)
+    rows
 }
 
 /// The request pool size of every device, where it was read.
@@ -63,16 +56,9 @@ fn pools(trial: &Trial<'_>) -> Vec<Value> {
     pools
 }
 
-fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize]) -> Value {
-    let mut spec = base(&format!("Requests in flight over time, trial {}", trial.number), 180, 1);
+fn layers(trial: &Trial<'_>, repeats: &[usize]) -> Vec<Value> {
     let colour = json!({"field": "device", "type": "nominal",
         "legend": {"title": "device", "orient": "top"}});
-    spec["data"] = json!({
-        "values": csv,
-        "format": {"type": "csv", "parse": {"repeat": "number", "seconds": "number",
-            "device": "string", "in_flight": "number"}},
-    });
-    spec["params"] = repeat_choice(repeats);
     let mut layers = vec![
         warm_up(trial, "disk", repeats),
         json!({
@@ -95,6 +81,5 @@ fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize]) -> Value {
             "encoding": {"y": {"field": "nr_requests", "type": "quantitative"}, "color": colour},
         }));
     }
-    spec["layer"] = json!(layers);
-    spec
+    layers
 }

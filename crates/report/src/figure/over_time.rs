@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Drawing;
 use super::spec::{
-    base, colour_by_weight, csv_number, only_chosen, phases, repeat_choice, seconds, steps, warm_up,
+    Column, Rows, base, colour_by_weight, csv_number, only_chosen, phases, seconds, steps, warm_up,
 };
 use crate::measure_style;
 use crate::number::Unit;
@@ -22,11 +22,14 @@ pub(super) fn over_time(trial: &Trial<'_>, measure: Measure) -> Drawing {
     } else {
         "One curve for each group. The grey part at the beginning is warm-up and not judged."
     };
-    let spec = if points.is_empty() {
-        Err(trial.why_missing(measure.source()))
-    } else {
-        Ok(spec(trial, measure, &points))
-    };
+    let highest = points.iter().map(|point| point.value).fold(0.0, f64::max);
+    let unit = Unit::for_rate(measure.name(), highest);
+    let description =
+        format!("{} of each group over time, trial {}", measure.info().title, trial.number);
+    let spec = base(&description, 260, steps(&trial.subjects));
+    let rows = rows(&points, trial.subjects.aggregated());
+    let spec = rows
+        .into_spec(trial, measure.source(), spec, |repeats| layers(trial, measure, unit, repeats));
     Drawing {
         part: measure.info().anchors.1,
         title: format!("{} over time", measure.info().title),
@@ -36,47 +39,27 @@ pub(super) fn over_time(trial: &Trial<'_>, measure: Measure) -> Drawing {
     }
 }
 
-fn spec(trial: &Trial<'_>, measure: Measure, points: &[Point]) -> Value {
-    let highest = points.iter().map(|point| point.value).fold(0.0, f64::max);
-    let unit = Unit::for_rate(measure.name(), highest);
-    let mut repeats: Vec<usize> = points.iter().map(|point| point.repeat).collect();
-    repeats.dedup();
-    let description =
-        format!("{} of each group over time, trial {}", measure.info().title, trial.number);
-    let mut spec = base(&description, 260, steps(&trial.subjects));
-    spec["data"] = json!({
-        "values": csv(points, trial.subjects.aggregated()),
-        "format": {"type": "csv", "parse": {"repeat": "number", "seconds": "number",
-            "group": "string", "weight": "string", "rate": "number", "low": "number",
-            "high": "number"}},
-    });
-    spec["params"] = repeat_choice(&repeats);
-    spec["layer"] = json!(layers(trial, measure, unit, &repeats));
-    spec
-}
-
-/// Tidy rows, so that the data are readable without this program.
-fn csv(points: &[Point], aggregated: bool) -> String {
-    let mut csv = String::from(if aggregated {
-        "repeat,seconds,group,weight,rate,low,high\n"
-    } else {
-        "repeat,seconds,group,weight,rate\n"
-    });
+/// With the spread of the groups where a curve stands for several.
+fn rows(points: &[Point], aggregated: bool) -> Rows {
+    const COLUMNS: [Column; 6] = [
+        ("seconds", "number"),
+        ("group", "string"),
+        ("weight", "string"),
+        ("rate", "number"),
+        ("low", "number"),
+        ("high", "number"),
+    ];
+    let mut rows = Rows::new(if aggregated { &COLUMNS } else { &COLUMNS[..4] });
     for point in points {
-        csv.push_str(&format!(
-            "{},{:.2},{},{},{}",
-            point.repeat,
-            point.seconds,
-            quoted(&point.series),
-            quoted(&point.class),
-            csv_number(point.value)
-        ));
+        let (group, weight) = (quoted(&point.series), quoted(&point.class));
+        let mut cells =
+            format!("{:.2},{group},{weight},{}", point.seconds, csv_number(point.value));
         if let Some((low, high)) = point.spread {
-            csv.push_str(&format!(",{},{}", csv_number(low), csv_number(high)));
+            cells.push_str(&format!(",{},{}", csv_number(low), csv_number(high)));
         }
-        csv.push('\n');
+        rows.add(point.repeat, &cells);
     }
-    csv
+    rows
 }
 
 fn layers(trial: &Trial<'_>, measure: Measure, unit: Unit, repeats: &[usize]) -> Vec<Value> {

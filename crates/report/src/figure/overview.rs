@@ -46,6 +46,44 @@ fn rows_of(trial: &Trial<'_>) -> Vec<Value> {
     promises.iter().filter_map(row).collect()
 }
 
+/// An axis of relative errors.
+pub(crate) fn error_axis(field: &str) -> Value {
+    json!({"field": field, "type": "quantitative", "title": "worst relative error",
+        "axis": {"format": "%", "tickCount": 5}, "scale": {"zero": true}})
+}
+
+/// One axis position for each row, with its labels shortened to `limit` pixels.
+pub(crate) fn name_axis(field: &str, limit: u32) -> Value {
+    json!({"field": field, "type": "nominal", "sort": null, "title": null,
+        "axis": {"labelAngle": 0, "labelLimit": limit, "labelOverlap": true}})
+}
+
+/// The margin as a dashed line.
+pub(crate) fn margin_line(margins: &[Value]) -> Value {
+    json!({"data": {"values": margins}, "encoding": {"x": null, "y": error_axis("margin")},
+        "mark": {"type": "rule", "style": "interval", "strokeDash": [5, 4]}})
+}
+
+/// The verdict as one of these values of a colour or a shape.
+fn by_verdict(values: [&str; 4]) -> Value {
+    json!({"field": "verdict", "type": "nominal",
+        "scale": {"domain": ["kept", "broken", "undecided", "void"], "range": values},
+        "legend": {"title": "verdict", "orient": "top"}})
+}
+
+/// The verdict as a colour.
+pub(super) fn verdict_colour() -> Value {
+    by_verdict(["#1f9e83", "#d8572a", "#b8890b", "#8a8f98"])
+}
+
+/// A point for each error, coloured and shaped by its verdict.
+pub(crate) fn error_points(tooltip: &Value) -> Value {
+    json!({"mark": {"type": "point", "filled": true, "size": 90, "opacity": 1},
+        "encoding": {"y": error_axis("error"), "color": verdict_colour(),
+            "shape": by_verdict(["circle", "triangle-down", "diamond", "square"]),
+            "tooltip": tooltip}})
+}
+
 fn spec(rows: &[Value]) -> Value {
     let mut measures: Vec<&Value> = rows.iter().map(|row| &row["measure"]).collect();
     measures.dedup();
@@ -53,21 +91,10 @@ fn spec(rows: &[Value]) -> Value {
     margins.dedup();
     let mut spec = base("Worst relative error of each trial against the margin", 240, 1);
     spec["data"] = json!({"values": rows});
-    let y = |field: &str| {
-        json!({"field": field, "type": "quantitative", "title": "worst relative error",
-            "axis": {"format": "%", "tickCount": 5}, "scale": {"zero": true}})
-    };
-    spec["encoding"] = json!({
-        "x": {"field": "trial", "type": "nominal", "sort": null, "title": null,
-            "axis": {"labelAngle": 0, "labelLimit": 160, "labelOverlap": true}},
-    });
+    spec["encoding"] = json!({"x": name_axis("trial", 160)});
     if measures.len() > 1 {
         spec["encoding"]["xOffset"] = json!({"field": "measure", "type": "nominal"});
     }
-    let colour = json!({"field": "verdict", "type": "nominal",
-        "scale": {"domain": ["kept", "broken", "undecided", "void"],
-            "range": ["#1f9e83", "#d8572a", "#b8890b", "#8a8f98"]},
-        "legend": {"title": "verdict", "orient": "top"}});
     let tooltip = json!([
         {"field": "factors"}, {"field": "measure"}, {"field": "verdict"},
         {"field": "error", "type": "quantitative", "format": ".1%"},
@@ -75,17 +102,11 @@ fn spec(rows: &[Value]) -> Value {
         {"field": "high", "type": "quantitative", "format": ".1%"},
     ]);
     spec["layer"] = json!([
-        {"data": {"values": margins}, "encoding": {"x": null, "y": y("margin")},
-            "mark": {"type": "rule", "style": "interval", "strokeDash": [5, 4]}},
+        margin_line(&margins),
         {"mark": {"type": "rule", "strokeWidth": 2},
-            "encoding": {"y": y("low"), "y2": {"field": "high"}, "color": colour}},
-        {"mark": {"type": "point", "filled": true, "size": 90, "opacity": 1},
-            "encoding": {"y": y("error"), "color": colour,
-                "shape": {"field": "verdict", "type": "nominal",
-                    "scale": {"domain": ["kept", "broken", "undecided", "void"],
-                        "range": ["circle", "triangle-down", "diamond", "square"]},
-                    "legend": {"title": "verdict", "orient": "top"}},
-                "tooltip": tooltip}},
+            "encoding": {"y": error_axis("low"), "y2": {"field": "high"},
+                "color": verdict_colour()}},
+        error_points(&tooltip),
     ]);
     spec
 }

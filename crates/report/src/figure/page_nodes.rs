@@ -6,13 +6,18 @@ use assay_run_folder::{RepeatRecord, Table};
 use serde_json::{Value, json};
 
 use super::Drawing;
-use super::spec::{base, csv_number, only_chosen, phases, repeat_choice};
+use super::spec::{Rows, base, csv_number, only_chosen, phases};
 use super::threads::same_width;
 use crate::trial::Trial;
 
 /// The share of each node in the pages of all followed processes.
 pub(super) fn page_nodes(trial: &Trial<'_>) -> Drawing {
-    let (mut csv, mut repeats) = (String::from("repeat,seconds,node,percent,gib\n"), vec![]);
+    let mut rows = Rows::new(&[
+        ("seconds", "number"),
+        ("node", "string"),
+        ("percent", "number"),
+        ("gib", "number"),
+    ]);
     let mut length = 0.0_f64;
     for (number, repeat, table) in trial.tables("pages") {
         length = length.max(repeat.stopped_ns.saturating_sub(repeat.released_ns) as f64 / 1e9);
@@ -21,17 +26,12 @@ pub(super) fn page_nodes(trial: &Trial<'_>) -> Drawing {
             for (node, bytes) in nodes.iter().filter(|_| all > 0.0) {
                 let percent = csv_number(bytes / all * 100.0);
                 let gib = csv_number(bytes / f64::from(1 << 30));
-                csv.push_str(&format!("{number},{seconds:.2},{node},{percent},{gib}\n"));
-                repeats.push(number);
+                rows.add(number, &format!("{seconds:.2},{node},{percent},{gib}"));
             }
         }
     }
-    repeats.dedup();
-    let spec = if repeats.is_empty() {
-        Err(trial.why_missing("pages"))
-    } else {
-        Ok(spec(trial, &csv, &repeats, length))
-    };
+    let spec = base(&format!("Pages on nodes over time, trial {}", trial.number), 130, 1);
+    let spec = rows.into_spec(trial, "pages", spec, |repeats| layers(trial, repeats, length));
     Drawing {
         part: "page-nodes",
         title: "Pages on nodes".to_owned(),
@@ -86,14 +86,7 @@ fn held(repeat: &RepeatRecord, table: &Table) -> Held {
     points
 }
 
-fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize], length: f64) -> Value {
-    let mut spec = base(&format!("Pages on nodes over time, trial {}", trial.number), 130, 1);
-    spec["data"] = json!({
-        "values": csv,
-        "format": {"type": "csv", "parse": {"repeat": "number", "seconds": "number",
-            "node": "string", "percent": "number", "gib": "number"}},
-    });
-    spec["params"] = repeat_choice(repeats);
+fn layers(trial: &Trial<'_>, repeats: &[usize], length: f64) -> Vec<Value> {
     let encoding = json!({
         "x": {"field": "seconds", "type": "quantitative", "title": "seconds after the start",
             "scale": {"domain": [0, length], "nice": false}, "axis": {"grid": false}},
@@ -113,6 +106,5 @@ fn spec(trial: &Trial<'_>, csv: &str, repeats: &[usize], length: f64) -> Value {
         "encoding": encoding,
     })];
     layers.extend(phases(trial, repeats));
-    spec["layer"] = json!(layers);
-    spec
+    layers
 }

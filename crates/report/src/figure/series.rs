@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Drawing;
-use super::spec::{base, csv_number, only_chosen, phases, repeat_choice, seconds};
+use super::spec::{Rows, base, csv_number, only_chosen, phases, seconds};
 use crate::counters::{Curve, curves};
 use crate::timeline::Bins;
 use crate::trial::Trial;
@@ -37,7 +37,7 @@ pub(super) struct Curves {
 /// Draws the curves; those that this kernel does not provide are omitted and named in the
 /// explanation.
 pub(super) fn series(trial: &Trial<'_>, figure: &Curves) -> Drawing {
-    let (mut csv, mut repeats) = (String::from("repeat,seconds,what,value\n"), vec![]);
+    let mut rows = Rows::new(&[("seconds", "number"), ("what", "string"), ("value", "number")]);
     let mut drawn: Vec<&str> = Vec::new();
     for (number, repeat, table) in trial.tables(figure.source) {
         for line in figure.lines {
@@ -49,26 +49,19 @@ pub(super) fn series(trial: &Trial<'_>, figure: &Curves) -> Drawing {
                 let value = if line.gauge { mean(&curve, from, to) } else { curve.rate(from, to) };
                 if let Some(value) = value {
                     let value = csv_number(value * line.scale);
-                    csv.push_str(&format!("{number},{seconds:.2},{},{value}\n", line.label));
-                    repeats.push(number);
+                    rows.add(number, &format!("{seconds:.2},{},{value}", line.label));
                     drawn.push(line.label);
                 }
             }
         }
     }
-    repeats.dedup();
     let absent: Vec<&str> =
         figure.lines.iter().map(|line| line.label).filter(|label| !drawn.contains(label)).collect();
-    let spec = if repeats.is_empty() {
-        Err(trial.why_missing(figure.source))
-    } else {
-        let mut spec = base(&format!("{}, trial {}", figure.title, trial.number), 180, 1);
-        spec["data"] = json!({"values": csv, "format": {"type": "csv", "parse": {
-            "repeat": "number", "seconds": "number", "what": "string", "value": "number"}}});
-        spec["params"] = repeat_choice(&repeats);
+    let spec = base(&format!("{}, trial {}", figure.title, trial.number), 180, 1);
+    let spec = rows.into_spec(trial, figure.source, spec, |repeats| {
         let labels: Vec<&str> = figure.lines.iter().map(|line| line.label).collect();
         let mut layers = vec![json!({
-            "transform": only_chosen(&repeats),
+            "transform": only_chosen(repeats),
             "mark": {"type": "line", "strokeWidth": 1.6, "tooltip": true},
             "encoding": {
                 "x": seconds(),
@@ -78,10 +71,9 @@ pub(super) fn series(trial: &Trial<'_>, figure: &Curves) -> Drawing {
                     "legend": {"title": null, "orient": "top", "columns": 3}},
             },
         })];
-        layers.extend(phases(trial, &repeats));
-        spec["layer"] = json!(layers);
-        Ok(spec)
-    };
+        layers.extend(phases(trial, repeats));
+        layers
+    });
     let mut reading = figure.reading.to_owned();
     if spec.is_ok() && !absent.is_empty() {
         reading.push_str(&format!(" Not available on this kernel: {}.", absent.join(", ")));

@@ -7,7 +7,7 @@ use assay_run_folder::{RepeatRecord, Table};
 use serde_json::{Value, json};
 
 use super::Drawing;
-use super::spec::{base, csv_number, only_chosen, phases, repeat_choice};
+use super::spec::{Rows, base, csv_number, only_chosen, phases};
 use crate::trial::Trial;
 
 /// Maximum number of threads shown, those with the most CPU time.
@@ -51,8 +51,15 @@ pub(super) enum Colour {
 
 /// Threads on CPUs over time.
 pub(super) fn threads(trial: &Trial<'_>, colour: Colour) -> Drawing {
-    let (mut csv, mut repeats) =
-        (String::from("repeat,thread,order,from,to,cpu,node,busy\n"), vec![]);
+    let mut rows = Rows::new(&[
+        ("thread", "string"),
+        ("order", "number"),
+        ("from", "number"),
+        ("to", "number"),
+        ("cpu", "number"),
+        ("node", "string"),
+        ("busy", "number"),
+    ]);
     let (mut shown, mut all, mut length) = (0, 0, 0.0_f64);
     for (number, repeat, table) in trial.tables("threads") {
         let threads = bars(repeat, table);
@@ -62,24 +69,16 @@ pub(super) fn threads(trial: &Trial<'_>, colour: Colour) -> Drawing {
         for (order, thread) in threads.iter().take(SHOWN).enumerate() {
             for bar in &thread.bars {
                 let node = bar.node.map_or_else(|| "?".to_owned(), |node| node.to_string());
-                csv.push_str(&format!(
-                    "{number},{},{order},{:.3},{:.3},{},{node},{}\n",
-                    quoted(&thread.title),
-                    bar.from,
-                    bar.to,
-                    bar.cpu,
-                    csv_number(bar.busy)
-                ));
-                repeats.push(number);
+                let (title, busy) = (quoted(&thread.title), csv_number(bar.busy));
+                let (from, to, cpu) = (bar.from, bar.to, bar.cpu);
+                rows.add(number, &format!("{title},{order},{from:.3},{to:.3},{cpu},{node},{busy}"));
             }
         }
     }
-    repeats.dedup();
-    let spec = if repeats.is_empty() {
-        Err(trial.why_missing("threads"))
-    } else {
-        Ok(spec(trial, colour, &csv, &repeats, shown, length))
-    };
+    let height = (shown as u32 * 14).clamp(60, 560);
+    let spec = base(&format!("Threads on CPUs over time, trial {}", trial.number), height, 1);
+    let spec =
+        rows.into_spec(trial, "threads", spec, |repeats| layers(trial, colour, repeats, length));
     let rest = if all > shown {
         format!(" The {shown} threads with the most CPU time, of {all}, are shown.")
     } else {
@@ -211,23 +210,7 @@ pub(super) fn same_width() -> Value {
     json!({"minExtent": 130, "maxExtent": 130, "labelLimit": 125, "tickCount": 4})
 }
 
-fn spec(
-    trial: &Trial<'_>,
-    colour: Colour,
-    csv: &str,
-    repeats: &[usize],
-    shown: usize,
-    length: f64,
-) -> Value {
-    let height = (shown as u32 * 14).clamp(60, 560);
-    let mut spec = base(&format!("Threads on CPUs over time, trial {}", trial.number), height, 1);
-    spec["data"] = json!({
-        "values": csv,
-        "format": {"type": "csv", "parse": {"repeat": "number", "thread": "string",
-            "order": "number", "from": "number", "to": "number", "cpu": "number",
-            "node": "string", "busy": "number"}},
-    });
-    spec["params"] = repeat_choice(repeats);
+fn layers(trial: &Trial<'_>, colour: Colour, repeats: &[usize], length: f64) -> Vec<Value> {
     let (field, title) = match colour {
         Colour::Cpu => ("cpu", "CPU"),
         Colour::Node => ("node", "node"),
@@ -254,8 +237,7 @@ fn spec(
         "encoding": encoding,
     })];
     layers.extend(phases(trial, repeats));
-    spec["layer"] = json!(layers);
-    spec
+    layers
 }
 
 #[cfg(test)]

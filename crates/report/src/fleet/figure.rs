@@ -4,7 +4,7 @@ use assay_verdict::FleetPromise;
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::figure::Figure;
+use crate::figure::{Figure, base, error_axis, error_points, margin_line, name_axis};
 use crate::wording;
 
 /// One point per host, with the margin and the interval of the mean over hosts.
@@ -29,41 +29,19 @@ pub(super) fn errors(id: String, promise: &FleetPromise) -> Result<Figure, Error
 }
 
 fn spec(rows: &[Value], promise: &FleetPromise) -> Value {
-    let y = |field: &str| {
-        json!({"field": field, "type": "quantitative", "title": "worst relative error",
-            "axis": {"format": "%", "tickCount": 5}, "scale": {"zero": true}})
-    };
-    let verdicts = json!(["kept", "broken", "undecided", "void"]);
-    let legend = json!({"title": "verdict", "orient": "top"});
-    let mut layers = vec![json!({"data": {"values": [{"margin": promise.within}]},
-        "encoding": {"x": null, "y": y("margin")},
-        "mark": {"type": "rule", "style": "interval", "strokeDash": [5, 4]}})];
+    let mut layers = vec![margin_line(&[json!({"margin": promise.within})])];
     if let Some((low, high)) =
         promise.worst_error.value().and_then(|spread| Some((spread.low?, spread.high?)))
     {
         layers.push(json!({"data": {"values": [{"low": low, "high": high}]},
-            "encoding": {"x": null, "y": y("low"), "y2": {"field": "high"}},
+            "encoding": {"x": null, "y": error_axis("low"), "y2": {"field": "high"}},
             "mark": {"type": "rect", "color": "#8a8f98", "opacity": 0.16}}));
     }
-    layers.push(json!({"mark": {"type": "point", "filled": true, "size": 90, "opacity": 1},
-        "encoding": {
-            "y": y("error"),
-            "color": {"field": "verdict", "type": "nominal", "scale": {"domain": verdicts,
-                "range": ["#1f9e83", "#d8572a", "#b8890b", "#8a8f98"]}, "legend": legend},
-            "shape": {"field": "verdict", "type": "nominal", "scale": {"domain": verdicts,
-                "range": ["circle", "triangle-down", "diamond", "square"]}, "legend": legend},
-            "tooltip": [{"field": "host"}, {"field": "verdict"},
-                {"field": "error", "type": "quantitative", "format": ".1%"}]}}));
-    json!({
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "description": "The worst relative error on each host against the margin",
-        "width": "container",
-        "height": 220,
-        "autosize": {"type": "fit-x", "contains": "padding"},
-        "usermeta": {"weights": 1},
-        "data": {"values": rows},
-        "encoding": {"x": {"field": "host", "type": "nominal", "sort": null, "title": null,
-            "axis": {"labelAngle": 0, "labelLimit": 120, "labelOverlap": true}}},
-        "layer": layers,
-    })
+    layers.push(error_points(&json!([{"field": "host"}, {"field": "verdict"},
+        {"field": "error", "type": "quantitative", "format": ".1%"}])));
+    let mut spec = base("The worst relative error on each host against the margin", 220, 1);
+    spec["data"] = json!({"values": rows});
+    spec["encoding"] = json!({"x": name_axis("host", 120)});
+    spec["layer"] = Value::Array(layers);
+    spec
 }

@@ -7,7 +7,7 @@ use super::{HostRow, SpreadRow, figure, spreads};
 use crate::error::Error;
 use crate::figure::Figure;
 use crate::number;
-use crate::page::{Code, Fact, environment};
+use crate::page::{Code, Fact, filled};
 use crate::wording;
 
 /// Data of the page.
@@ -99,9 +99,7 @@ pub(super) fn render(judgement: &FleetJudgement) -> Result<String, Error> {
         lacking: judgement.not_available.iter().map(|(what, why)| Fact::new(what, why)).collect(),
         code: Code::for_figures(),
     };
-    environment()
-        .and_then(|environment| environment.get_template("fleet.html")?.render(page))
-        .map_err(|cause| Error::new("render the page", cause))
+    filled("fleet.html", page)
 }
 
 impl TrialView {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::across::{self, Across, cell, interval};
 use crate::error::Error;
 use crate::figure::{self, Figure};
-use crate::number::{self, NONE};
+use crate::number;
 use crate::wording;
 
 /// One promise across trials.
@@ -108,7 +108,7 @@ impl JudgedView {
         });
         let pairs = one.pairs.iter().map(|pair| PairRow {
             name: across::pair(pair),
-            ratio: pair.ratio.map_or_else(|| NONE.to_owned(), number::three),
+            ratio: number::or_none(pair.ratio, number::three),
             interval: interval(pair.low, pair.high, " to ", number::three),
             repeats: pair.repeats,
             verdict: wording::verdict(pair.verdict),

@@ -3,7 +3,7 @@
 use assay_verdict::{ComparedRun, RunComparison, TrialComparison};
 use serde::Serialize;
 
-use super::{Code, Fact, environment};
+use super::{Code, Fact, filled};
 use crate::compare_runs;
 use crate::error::Error;
 use crate::figure::{self, Figure};
@@ -77,8 +77,8 @@ struct MeasureRow {
     not_available: Option<String>,
 }
 
-/// The whole page.
-pub(crate) fn render(comparison: &RunComparison) -> Result<String, Error> {
+/// The page of a comparison of two runs.
+pub fn render(comparison: &RunComparison) -> Result<String, Error> {
     let trials = comparison.trials.iter().enumerate();
     let trials: Result<Vec<_>, Error> =
         trials.map(|(index, trial)| view(comparison, index, trial)).collect();
@@ -109,9 +109,7 @@ pub(crate) fn render(comparison: &RunComparison) -> Result<String, Error> {
         alone: [alone("A", &comparison.only_in_a), alone("B", &comparison.only_in_b)].concat(),
         code: Code::for_figures(),
     };
-    environment()
-        .and_then(|environment| environment.get_template("against.html")?.render(page))
-        .map_err(|cause| Error::new("render the page", cause))
+    filled("against.html", page)
 }
 
 fn side(name: &'static str, run: &ComparedRun) -> SideView {

@@ -137,7 +137,7 @@ impl Columns {
     fn row(&self, group: &GroupJudgement) -> Row {
         let mut cells = Vec::new();
         if self.has_knob {
-            cells.push(group.knob.map_or_else(|| NONE.to_owned(), number::plain));
+            cells.push(number::or_none(group.knob, number::plain));
         }
         cells.push(self.value(group.expected_share));
         cells.push(self.value(group.share));
@@ -151,11 +151,11 @@ impl Columns {
         }
         if let Some((unit, rates)) = &self.ios {
             let rate = rates.get(&group.name);
-            cells.push(rate.map_or_else(|| NONE.to_owned(), |rate| unit.number(*rate)));
+            cells.push(number::or_none(rate, |rate| unit.number(*rate)));
         }
         if let Some(rates) = &self.cpu {
             let rate = rates.get(&group.name);
-            cells.push(rate.map_or_else(|| NONE.to_owned(), |ns| number::percent(ns / 1e9, 1)));
+            cells.push(number::or_none(rate, |ns| number::percent(ns / 1e9, 1)));
         }
         Row {
             name: group.name.clone(),
@@ -178,7 +178,7 @@ fn classes(
             let sum = |of: fn(&GroupJudgement) -> f64| class.iter().map(|group| of(group)).sum();
             let worst = subjects::worst(promise, class);
             ClassRow {
-                weight: class[0].knob.map_or_else(|| NONE.to_owned(), number::plain),
+                weight: number::or_none(class[0].knob, number::plain),
                 groups: class.len(),
                 promised: columns.value(sum(|group| group.expected_share)),
                 share: columns.value(sum(|group| group.share)),

@@ -12,7 +12,7 @@ use crate::wording;
 
 /// One trial.
 #[derive(Serialize)]
-pub(super) struct TrialView {
+pub(super) struct TrialView<'t> {
     anchor: String,
     number: usize,
     factors: String,
@@ -26,7 +26,7 @@ pub(super) struct TrialView {
     /// Whether memory limits were reached, if there are any.
     limit: Option<String>,
     outcome: Vec<Figure>,
-    checks: Vec<CheckView>,
+    checks: Vec<Check>,
     /// Facts shown next to the numbers.
     facts: Vec<assay_verdict::Fact>,
     failed_checks: usize,
@@ -35,7 +35,7 @@ pub(super) struct TrialView {
     has_disk: bool,
     numastat: numastat::Numastat,
     machine: Vec<Figure>,
-    workloads: workloads::Workloads,
+    workloads: workloads::Workloads<'t>,
 }
 
 /// One promise with its numbers.
@@ -53,21 +53,13 @@ struct PromiseView {
     causes: Vec<Cause>,
 }
 
-#[derive(Serialize)]
-struct CheckView {
-    check: String,
-    ok: bool,
-    evidence: String,
-}
-
-impl TrialView {
-    pub(super) fn new(trial: &Trial<'_>) -> Result<Self, Error> {
+impl<'t> TrialView<'t> {
+    pub(super) fn new(trial: &Trial<'t>) -> Result<Self, Error> {
         let judged = trial.judgement;
         let promises = judged.map_or_else(Vec::new, |judged| {
             judged.promises.iter().map(|p| PromiseView::new(trial, judged, p)).collect()
         });
-        let checks: Vec<CheckView> = judged
-            .map_or_else(Vec::new, |judged| judged.validity.iter().map(CheckView::new).collect());
+        let checks = judged.map_or_else(Vec::new, |judged| judged.validity.clone());
         Ok(Self {
             anchor: format!("trial-{}", trial.number),
             number: trial.number,
@@ -106,12 +98,6 @@ impl PromiseView {
             note: wording::feasible(judged, promise).map(wording::sentence),
             causes: promise.causes.clone(),
         }
-    }
-}
-
-impl CheckView {
-    fn new(check: &Check) -> Self {
-        Self { check: check.check.clone(), ok: check.ok, evidence: check.evidence.clone() }
     }
 }
 

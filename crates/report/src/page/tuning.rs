@@ -1,11 +1,12 @@
 //! A search for the best setting, as template data.
 
-use assay_intervention::{Measured, Outcome, SettingResult, Tuning};
-use minijinja::Value as Markup;
+use assay_intervention::{Measured, NotTried, Outcome, SettingResult, Tuning};
+use assay_verdict::Interval;
 use serde::Serialize;
 
-use crate::figure;
-use crate::number::{self, NONE, Unit};
+use crate::error::Error;
+use crate::figure::{self, Figure};
+use crate::number::{self, Unit};
 use crate::wording;
 
 /// The section of a search.
@@ -15,12 +16,11 @@ pub(super) struct TuningView {
     mark: &'static str,
     outcome: &'static str,
     sentence: String,
-    figure: Option<Markup>,
-    not_available: Option<String>,
+    figure: Figure,
     lines: String,
     unit: &'static str,
     settings: Vec<SettingRow>,
-    not_tried: Vec<NotTriedRow>,
+    not_tried: Vec<NotTried>,
 }
 
 #[derive(Serialize)]
@@ -44,58 +44,36 @@ struct Cells {
     rate: String,
 }
 
-#[derive(Serialize)]
-struct NotTriedRow {
-    name: String,
-    why: String,
-}
-
 impl TuningView {
-    pub(super) fn new(tuning: &Tuning) -> Self {
+    pub(super) fn new(tuning: &Tuning) -> Result<Self, Error> {
         let rates = tuning.settings.iter().filter_map(|one| one.best_data()?.rate);
         let unit = Unit::for_rate(&tuning.measure, rates.fold(0.0, f64::max));
-        let (figure, not_available) = match figure::frontier(tuning) {
-            Ok(figure) => (Some(figure), None),
-            Err(why) => (None, Some(why)),
-        };
         let (verdict, outcome) = match tuning.outcome {
             Outcome::Found => (assay_verdict::Verdict::Kept, "a setting was found"),
             Outcome::NoneKeeps => (assay_verdict::Verdict::Broken, "no setting keeps the promise"),
             Outcome::Undecided => (assay_verdict::Verdict::Undecided, "undecided"),
         };
-        Self {
+        Ok(Self {
             verdict: wording::verdict(verdict),
             mark: wording::mark(verdict),
             outcome,
             sentence: wording::unbroken(&tuning.sentence),
-            figure,
-            not_available,
+            figure: figure::frontier(tuning)?,
             lines: tuning.lines.join("\n"),
             unit: unit.label,
             settings: tuning.settings.iter().map(|one| row(tuning, one, unit)).collect(),
-            not_tried: tuning
-                .not_tried
-                .iter()
-                .map(|one| NotTriedRow { name: one.name.clone(), why: one.why.clone() })
-                .collect(),
-        }
+            not_tried: tuning.not_tried.clone(),
+        })
     }
 }
 
 fn row(tuning: &Tuning, setting: &SettingResult, unit: Unit) -> SettingRow {
     let verdict = setting.best_data().map_or(assay_verdict::Verdict::Void, |data| data.verdict);
-    let ratio = |ratio: Option<assay_verdict::Interval>| {
-        ratio.map_or_else(
-            || NONE.to_owned(),
-            |one| {
-                format!(
-                    "{} ({} to {})",
-                    number::three(one.value),
-                    number::three(one.low),
-                    number::three(one.high)
-                )
-            },
-        )
+    let ratio = |ratio: Option<Interval>| {
+        number::or_none(ratio, |one| {
+            let [value, low, high] = [one.value, one.low, one.high].map(number::three);
+            format!("{value} ({low} to {high})")
+        })
     };
     SettingRow {
         name: setting.name.clone(),
@@ -113,12 +91,11 @@ fn row(tuning: &Tuning, setting: &SettingResult, unit: Unit) -> SettingRow {
 }
 
 fn cells(data: Option<&Measured>, unit: Unit) -> Cells {
-    let none = || NONE.to_owned();
     Cells {
-        repeats: data.map_or_else(none, |data| data.repeats.to_string()),
-        error: data
-            .and_then(|data| Some(wording::error_of(data.error?, data.repeats)))
-            .unwrap_or_else(none),
-        rate: data.and_then(|data| data.rate).map_or_else(none, |rate| unit.number(rate)),
+        repeats: number::or_none(data, |data| data.repeats.to_string()),
+        error: number::or_none(data.and_then(|data| Some((data.error?, data.repeats))), |one| {
+            wording::error_of(one.0, one.1)
+        }),
+        rate: number::or_none(data.and_then(|data| data.rate), |rate| unit.number(rate)),
     }
 }

@@ -10,33 +10,26 @@ use crate::workload_metrics;
 
 /// All workloads of a trial.
 #[derive(Serialize)]
-pub(super) struct Workloads {
+pub(super) struct Workloads<'t> {
     rows: Vec<Row>,
     folded: bool,
     /// Changes to job files, each sentence once.
     taken_over: Vec<String>,
     failed: usize,
     /// Their metrics.
-    figures: Vec<Figures>,
+    figures: Vec<Figures<'t>>,
     many_figures: bool,
 }
 
 /// Metrics of one workload.
 #[derive(Serialize)]
-struct Figures {
-    name: String,
-    tool: String,
-    numbers: Vec<Number>,
+struct Figures<'t> {
+    name: &'t str,
+    tool: &'t str,
+    numbers: Vec<workload_metrics::Row<'t>>,
     /// Missing metrics with reasons.
     missing: Vec<String>,
-    findings: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Number {
-    metric: String,
-    value: String,
-    repeats: String,
+    findings: &'t [String],
 }
 
 #[derive(Serialize)]
@@ -62,8 +55,8 @@ struct Log {
     path: String,
 }
 
-impl Workloads {
-    pub(super) fn new(trial: &Trial<'_>) -> Self {
+impl<'t> Workloads<'t> {
+    pub(super) fn new(trial: &Trial<'t>) -> Self {
         let mut taken_over: Vec<String> = Vec::new();
         let mut rows = Vec::new();
         for group in &trial.record.groups {
@@ -74,7 +67,7 @@ impl Workloads {
             }
         }
         let failed = rows.iter().filter(|row| !row.failures.is_empty()).count();
-        let figures: Vec<Figures> =
+        let figures: Vec<Figures<'_>> =
             workload_metrics::workloads(trial).into_iter().map(figures).collect();
         Self {
             folded: rows.len() > MAX_SINGLE_GROUPS,
@@ -87,19 +80,14 @@ impl Workloads {
     }
 }
 
-fn figures(metrics: &WorkloadMetrics) -> Figures {
-    let numbers = workload_metrics::rows(metrics).into_iter().map(|row| Number {
-        metric: row.metric.to_owned(),
-        value: row.value,
-        repeats: row.repeats,
-    });
+fn figures(metrics: &WorkloadMetrics) -> Figures<'_> {
     let missing = metrics.not_available.iter().map(|(name, why)| format!("{name}: {why}"));
     Figures {
-        name: metrics.name.clone(),
-        tool: metrics.tool.clone(),
-        numbers: numbers.collect(),
+        name: &metrics.name,
+        tool: &metrics.tool,
+        numbers: workload_metrics::rows(metrics),
         missing: missing.collect(),
-        findings: metrics.findings.clone(),
+        findings: &metrics.findings,
     }
 }
 

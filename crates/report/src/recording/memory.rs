@@ -44,15 +44,12 @@ fn cpu(recorded: &Recorded<'_>) -> Section {
         section.row("busy_cpus", "busy", busy.map(|ns| ns / 1e9), "CPUs", 2);
         let user = rate("user_ns").zip(rate("nice_ns")).map(|(user, nice)| (user + nice) / 1e9);
         section.row("user_cpus", "user", user, "CPUs", 2);
-        section.row("system_cpus", "system", rate("system_ns").map(|ns| ns / 1e9), "CPUs", 2);
-        section.row(
-            "iowait_cpus",
-            "waiting for I/O",
-            rate("iowait_ns").map(|ns| ns / 1e9),
-            "CPUs",
-            2,
-        );
-        section.row("steal_cpus", "stolen", rate("steal_ns").map(|ns| ns / 1e9), "CPUs", 2);
+        for (id, label) in
+            [("system", "system"), ("iowait", "waiting for I/O"), ("steal", "stolen")]
+        {
+            let cpus = rate(&format!("{id}_ns")).map(|ns| ns / 1e9);
+            section.row(&format!("{id}_cpus"), label, cpus, "CPUs", 2);
+        }
     })
 }
 
@@ -142,17 +139,15 @@ fn huge_pages(recorded: &Recorded<'_>) -> Section {
         let grown = |column: &str| recorded.growth("vmstat", HOST, column).map(|(grown, _)| grown);
         let mean = recorded.mean("meminfo", HOST, "anon_huge_bytes");
         section.bytes("anon_huge_bytes", "AnonHugePages (mean)", mean);
-        section.row("thp_fault_alloc", "at a fault", grown("thp_fault_alloc"), "", 0);
-        section.row(
-            "thp_fault_fallback",
-            "fallback to small pages",
-            grown("thp_fault_fallback"),
-            "",
-            0,
-        );
-        section.row("thp_collapse_alloc", "collapsed", grown("thp_collapse_alloc"), "", 0);
-        section.row("thp_split_page", "split", grown("thp_split_page"), "", 0);
-        section.row("compact_stall", "compaction stalls", grown("compact_stall"), "", 0);
+        for (id, label) in [
+            ("thp_fault_alloc", "at a fault"),
+            ("thp_fault_fallback", "fallback to small pages"),
+            ("thp_collapse_alloc", "collapsed"),
+            ("thp_split_page", "split"),
+            ("compact_stall", "compaction stalls"),
+        ] {
+            section.row(id, label, grown(id), "", 0);
+        }
     })
 }
 

@@ -7,7 +7,7 @@ use super::section::Section;
 use crate::error::Error;
 use crate::figure::{self, Figure};
 use crate::number;
-use crate::page::{Code, Cost, Fact, Host, environment, origin};
+use crate::page::{Code, Cost, Fact, Host, filled, origin};
 
 /// Data of the page.
 #[derive(Serialize)]
@@ -59,9 +59,7 @@ pub(super) fn render(recorded: &Recorded<'_>) -> Result<String, Error> {
         origin: origin(manifest),
         code: Code::for_figures(),
     };
-    environment()
-        .and_then(|environment| environment.get_template("recording.html")?.render(page))
-        .map_err(|cause| Error::new("render the page", cause))
+    filled("recording.html", page)
 }
 
 fn about(recorded: &Recorded<'_>) -> Vec<Fact> {

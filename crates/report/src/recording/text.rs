@@ -36,9 +36,7 @@ pub(super) fn render(recorded: &Recorded<'_>, width: usize, color: bool) -> Stri
             lacking.into_iter().flat_map(|text| crate::text::wrapped(&text, width, INDENT)),
         );
     }
-    let mut text = lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");
-    text.push('\n');
-    text
+    crate::text::joined(&lines)
 }
 
 /// Sources without data, with the reasons. Missing single columns are in the page and in the JSON

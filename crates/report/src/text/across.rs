@@ -2,7 +2,7 @@
 
 use assay_verdict::{ComparisonJudgement, Judgement, ReferenceJudgement};
 
-use super::layout::{Align, Column, table, wrap};
+use super::layout::{Table, wrap};
 use super::paint::Paint;
 use super::trial::heading;
 use crate::across::{self, Across, cell, interval};
@@ -22,7 +22,7 @@ pub(super) fn lines(judgement: &Judgement, width: usize, paint: Paint) -> Vec<St
 fn promise_lines(promise: &Across<'_>, width: usize, paint: Paint) -> Vec<String> {
     let mut lines = Vec::new();
     for one in promise.judged {
-        let word = format!("{} {}", wording::mark(one.verdict), wording::verdict(one.verdict));
+        let word = wording::marked(one.verdict);
         let painted = paint.verdict(one.verdict, &word);
         lines.push(String::new());
         lines.push(heading(&across::heading(one), &word, &painted, width, paint));
@@ -46,26 +46,14 @@ fn promise_lines(promise: &Across<'_>, width: usize, paint: Paint) -> Vec<String
 
 fn levels(one: &ComparisonJudgement, width: usize, paint: Paint) -> Vec<String> {
     let unit = across::unit(&one.measure, &one.levels);
-    let cells = |of: &dyn Fn(&assay_verdict::LevelJudgement) -> String| -> Vec<String> {
-        one.levels.iter().map(of).collect()
-    };
-    let shown = vec![
-        Column::new("level", Align::Left, 0, cells(&|level| wording::factors(&level.factors))),
-        Column::new(
-            format!("mean {}", unit.label).trim_end(),
-            Align::Right,
-            0,
-            cells(&|level| cell(unit, level.value)),
-        ),
-        Column::new(
-            "interval",
-            Align::Right,
-            2,
-            cells(&|level| interval(level.low, level.high, " .. ", |value| unit.number(value))),
-        ),
-        Column::new("repeats", Align::Right, 1, cells(&|level| level.repeats.to_string())),
-    ];
-    faint_heading(table(shown, width), paint)
+    Table::new(&one.levels)
+        .left("level", 0, |level| wording::factors(&level.factors))
+        .right(format!("mean {}", unit.label).trim_end(), 0, |level| cell(unit, level.value))
+        .right("interval", 2, |level| {
+            interval(level.low, level.high, " .. ", |value| unit.number(value))
+        })
+        .right("repeats", 1, |level| level.repeats.to_string())
+        .lines(width, paint)
 }
 
 fn missing(one: &ComparisonJudgement, width: usize) -> Vec<String> {
@@ -80,37 +68,12 @@ fn pairs(one: &ComparisonJudgement, width: usize, paint: Paint) -> Vec<String> {
     if one.pairs.is_empty() {
         return vec![];
     }
-    let cells = |of: &dyn Fn(&assay_verdict::PairJudgement) -> String| -> Vec<String> {
-        one.pairs.iter().map(of).collect()
-    };
-    let shown = vec![
-        Column::new("pair", Align::Left, 0, cells(&across::pair)),
-        Column::new(
-            "ratio",
-            Align::Right,
-            0,
-            cells(&|pair| pair.ratio.map_or_else(|| number::NONE.to_owned(), number::three)),
-        ),
-        Column::new(
-            "interval",
-            Align::Right,
-            1,
-            cells(&|pair| interval(pair.low, pair.high, " .. ", number::three)),
-        ),
-        Column::new(
-            "verdict",
-            Align::Left,
-            0,
-            cells(&|pair| wording::verdict(pair.verdict).to_owned()),
-        ),
-    ];
-    std::iter::once(String::new()).chain(faint_heading(table(shown, width), paint)).collect()
-}
-
-fn faint_heading(rows: Vec<String>, paint: Paint) -> Vec<String> {
-    let mut rows = rows.into_iter();
-    let heading = rows.next().map(|heading| paint.faint(&heading));
-    heading.into_iter().chain(rows).collect()
+    let table = Table::new(&one.pairs)
+        .left("pair", 0, across::pair)
+        .right("ratio", 0, |pair| number::or_none(pair.ratio, number::three))
+        .right("interval", 1, |pair| interval(pair.low, pair.high, " .. ", number::three))
+        .left("verdict", 0, |pair| wording::verdict(pair.verdict).to_owned());
+    std::iter::once(String::new()).chain(table.lines(width, paint)).collect()
 }
 
 /// References: the published number, our value, the source.

@@ -3,7 +3,7 @@
 use assay_verdict::{ComparedRun, RunComparison, TrialComparison};
 
 use super::MIN_WIDTH;
-use super::layout::{Align, Column, table, wrap};
+use super::layout::{Table, joined, wrap};
 use super::paint::Paint;
 use super::trial::heading;
 use crate::compare_runs;
@@ -12,8 +12,9 @@ use crate::wording;
 /// Maximum rows of a trial; the JSON document has all.
 const ROWS: usize = 24;
 
-/// The whole text.
-pub(crate) fn render(comparison: &RunComparison, width: usize, color: bool) -> String {
+/// A comparison of two runs for a terminal of `width` columns, with ANSI colours if `color`.
+#[must_use]
+pub fn render(comparison: &RunComparison, width: usize, color: bool) -> String {
     let width = width.max(MIN_WIDTH);
     let paint = Paint { color };
     let mut lines = Vec::new();
@@ -36,9 +37,7 @@ pub(crate) fn render(comparison: &RunComparison, width: usize, color: bool) -> S
     }
     let notes = comparison.notes.iter();
     lines.extend(notes.flat_map(|note| wrap(&format!("note: {note}"), width, "  ")));
-    let mut text = lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");
-    text.push('\n');
-    text
+    joined(&lines)
 }
 
 fn side(name: &str, run: &ComparedRun, width: usize) -> Vec<String> {
@@ -123,33 +122,17 @@ fn trial_lines(trial: &TrialComparison, width: usize, paint: Paint) -> Vec<Strin
 }
 
 fn rows(shown: &[&assay_verdict::MeasureComparison], width: usize, paint: Paint) -> Vec<String> {
-    let cells = |of: &dyn Fn(&assay_verdict::MeasureComparison) -> String| -> Vec<String> {
-        shown.iter().map(|one| of(one)).collect()
-    };
-    let columns = vec![
-        Column::new("measure", Align::Left, 0, cells(&compare_runs::measure)),
-        Column::new("group", Align::Left, 0, cells(&compare_runs::group)),
-        Column::new("A", Align::Right, 3, cells(&|one| compare_runs::value(one, &one.a))),
-        Column::new("B", Align::Right, 3, cells(&|one| compare_runs::value(one, &one.b))),
-        Column::new("B/A", Align::Right, 0, cells(&compare_runs::ratio)),
-        Column::new("interval", Align::Right, 2, cells(&|one| compare_runs::range(one, " .. "))),
-        Column::new(
-            "differs",
-            Align::Left,
-            4,
-            cells(&|one| compare_runs::difference(one).to_owned()),
-        ),
-        Column::new(
-            "verdict",
-            Align::Left,
-            0,
-            cells(&|one| {
-                let role = if one.decides { "" } else { " (not deciding)" };
-                format!("{}{role}", compare_runs::word(one.verdict))
-            }),
-        ),
-    ];
-    let mut rows = table(columns, width).into_iter();
-    let heading = rows.next().map(|heading| paint.faint(&heading));
-    heading.into_iter().chain(rows).collect()
+    Table::new(shown)
+        .left("measure", 0, |one| compare_runs::measure(one))
+        .left("group", 0, |one| compare_runs::group(one))
+        .right("A", 3, |one| compare_runs::value(one, &one.a))
+        .right("B", 3, |one| compare_runs::value(one, &one.b))
+        .right("B/A", 0, |one| compare_runs::ratio(one))
+        .right("interval", 2, |one| compare_runs::range(one, " .. "))
+        .left("differs", 4, |one| compare_runs::difference(one).to_owned())
+        .left("verdict", 0, |one| {
+            let role = if one.decides { "" } else { " (not deciding)" };
+            format!("{}{role}", compare_runs::word(one.verdict))
+        })
+        .lines(width, paint)
 }

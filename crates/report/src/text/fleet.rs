@@ -3,23 +3,23 @@
 use assay_verdict::{FleetHost, FleetJudgement, FleetPromise, FleetTrial, Verdict};
 
 use super::MIN_WIDTH;
-use super::layout::{Align, Column, table, wrap};
+use super::layout::{Table, joined, wrap};
 use super::paint::Paint;
 use super::trial::heading;
-use crate::fleet::{HostRow, SpreadRow, spreads};
+use crate::fleet::{HostRow, spreads};
 use crate::wording;
 
 /// Maximum number of hosts whose reasons are shown; all are in the page and in fleet-verdict.json.
 const REASONS: usize = 8;
 
-/// The full text, ending with a newline.
-pub(crate) fn render(judgement: &FleetJudgement, width: usize, color: bool) -> String {
+/// A fleet's verdicts for a terminal of `width` columns, with ANSI colours if `color`.
+#[must_use]
+pub fn render(judgement: &FleetJudgement, width: usize, color: bool) -> String {
     let width = width.max(MIN_WIDTH);
     let paint = Paint { color };
     let mut lines: Vec<String> = Vec::new();
     lines.extend(wrap(&judgement.title, width, "").iter().map(|line| paint.bold(line)));
-    let word =
-        format!("{} {}", wording::mark(judgement.verdict), wording::verdict(judgement.verdict));
+    let word = wording::marked(judgement.verdict);
     lines.push(paint.verdict(judgement.verdict, &word));
     lines.extend(wrap(&format!("  {}", wording::sentence(&judgement.reason)), width, "  "));
     lines.push(String::new());
@@ -47,36 +47,27 @@ pub(crate) fn render(judgement: &FleetJudgement, width: usize, color: bool) -> S
         lines.extend(wrap(&format!("not available: {what}: {why}"), width, "  "));
     }
     lines.extend(super::restored(judgement.restored, width, paint));
-    let mut text = lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");
-    text.push('\n');
-    text
+    joined(&lines)
 }
 
-/// The states of a fleet's tasks, as a table.
-pub(crate) fn hosts_text(hosts_of: &[FleetHost], width: usize, color: bool) -> String {
+/// The states of a fleet's tasks, for a terminal of `width` columns.
+#[must_use]
+pub fn hosts_text(hosts_of: &[FleetHost], width: usize, color: bool) -> String {
     let lines = hosts(hosts_of, width.max(MIN_WIDTH), Paint { color });
-    let mut text = lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");
-    text.push('\n');
-    text
+    joined(&lines)
 }
 
 fn hosts(hosts: &[FleetHost], width: usize, paint: Paint) -> Vec<String> {
     let rows: Vec<HostRow> = hosts.iter().map(HostRow::new).collect();
-    let cells = |of: &dyn Fn(&HostRow) -> String| -> Vec<String> { rows.iter().map(of).collect() };
-    let mut shown = vec![
-        Column::new("host", Align::Left, 0, cells(&|row| row.node.clone())),
-        Column::new("verdict", Align::Left, 0, cells(&|row| format!("{} {}", row.mark, row.word))),
-        Column::new("restored", Align::Left, 2, cells(&|row| row.restored.to_owned())),
-        Column::new("seed", Align::Right, 3, cells(&|row| row.seed.to_string())),
-    ];
+    let mut table = Table::new(&rows)
+        .left("host", 0, |row| row.node.clone())
+        .left("verdict", 0, |row| format!("{} {}", row.mark, row.word))
+        .left("restored", 2, |row| row.restored.to_owned())
+        .right("seed", 3, |row| row.seed.to_string());
     if rows.iter().any(|row| row.slice.is_some()) {
-        let slice = |row: &HostRow| row.slice.clone().unwrap_or_default();
-        shown.push(Column::new("part", Align::Left, 1, cells(&slice)));
+        table = table.left("part", 1, |row| row.slice.clone().unwrap_or_default());
     }
-    let mut lines = table(shown, width);
-    if let Some(first) = lines.first_mut() {
-        *first = paint.faint(first);
-    }
+    let mut lines = table.lines(width, paint);
     for row in &rows {
         if let Some(why) = &row.why {
             lines.extend(wrap(&format!("  {}: {why}", row.node), width, "    "));
@@ -105,7 +96,7 @@ fn differences(judgement: &FleetJudgement, width: usize) -> Vec<String> {
 }
 
 fn trial_lines(trial: &FleetTrial, width: usize, paint: Paint) -> Vec<String> {
-    let word = format!("{} {}", wording::mark(trial.verdict), wording::verdict(trial.verdict));
+    let word = wording::marked(trial.verdict);
     let painted = paint.verdict(trial.verdict, &word);
     let factors = wording::factors(&trial.factors);
     let mut lines = vec![String::new(), heading(&factors, &word, &painted, width, paint)];
@@ -125,21 +116,14 @@ fn promise_lines(promise: &FleetPromise, width: usize, paint: Paint) -> Vec<Stri
         lines.extend(wrap(&line, width, "    "));
     }
     let rows = spreads(promise);
-    let cells =
-        |of: &dyn Fn(&SpreadRow) -> String| -> Vec<String> { rows.iter().map(of).collect() };
-    let shown = vec![
-        Column::new("over hosts", Align::Left, 0, cells(&|row| row.what.clone())),
-        Column::new("mean", Align::Right, 0, cells(&|row| row.mean.clone())),
-        Column::new("interval", Align::Right, 1, cells(&|row| row.interval.clone())),
-        Column::new("ratio", Align::Right, 2, cells(&|row| row.ratio.clone())),
-        Column::new("lowest", Align::Right, 3, cells(&|row| row.lowest.clone())),
-        Column::new("highest", Align::Right, 3, cells(&|row| row.highest.clone())),
-    ];
-    let mut table = table(shown, width);
-    if let Some(first) = table.first_mut() {
-        *first = paint.faint(first);
-    }
-    lines.extend(table);
+    let table = Table::new(&rows)
+        .left("over hosts", 0, |row| row.what.clone())
+        .right("mean", 0, |row| row.mean.clone())
+        .right("interval", 1, |row| row.interval.clone())
+        .right("ratio", 2, |row| row.ratio.clone())
+        .right("lowest", 3, |row| row.lowest.clone())
+        .right("highest", 3, |row| row.highest.clone());
+    lines.extend(table.lines(width, paint));
     for row in &rows {
         if let Some(why) = &row.not_available {
             lines.extend(wrap(&format!("  {}: not available: {why}", row.what), width, "    "));

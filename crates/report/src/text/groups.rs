@@ -2,7 +2,7 @@
 
 use assay_verdict::{GroupJudgement, PromiseJudgement, TrialJudgement};
 
-use super::layout::{Align, Column, table};
+use super::layout::Table;
 use super::paint::Paint;
 use crate::number::{self, NONE, Unit};
 use crate::subjects::{self, MAX_SINGLE_GROUPS};
@@ -20,7 +20,7 @@ pub(super) fn lines(
         return vec![];
     }
     if groups.len() <= MAX_SINGLE_GROUPS {
-        return painted(&groups, table(columns(judged, promise, &groups), width), paint);
+        return painted(judged, promise, &groups, width, paint);
     }
     let mut worst = groups.clone();
     worst.sort_by(|a, b| {
@@ -31,30 +31,30 @@ pub(super) fn lines(
         "  the {MAX_SINGLE_GROUPS} groups with the largest errors, of {}:",
         groups.len()
     )];
-    lines.extend(painted(&worst, table(columns(judged, promise, &worst), width), paint));
+    lines.extend(painted(judged, promise, &worst, width, paint));
     lines.push(String::new());
     lines.push("  all groups by weight:".to_owned());
-    let mut classes = table(class_columns(promise, &groups), width).into_iter();
-    lines.extend(classes.next().map(|heading| paint.faint(&heading)));
-    lines.extend(classes);
+    lines.extend(classes(promise, &groups, width, paint));
     lines
 }
 
-/// Colours the last word of each row, its verdict; padding is done before, since colours take no
-/// columns.
-fn painted(groups: &[&GroupJudgement], rows: Vec<String>, paint: Paint) -> Vec<String> {
-    let mut rows = rows.into_iter();
-    let heading = rows.next().map(|heading| paint.faint(&heading));
-    let painted = rows.zip(groups).map(|(row, group)| {
+/// The table with the last word of each row, its verdict, coloured after padding, since colours
+/// take no columns.
+fn painted(
+    judged: &TrialJudgement,
+    promise: &PromiseJudgement,
+    groups: &[&GroupJudgement],
+    width: usize,
+    paint: Paint,
+) -> Vec<String> {
+    let mut rows = table(judged, promise, groups).lines(width, paint);
+    for (row, group) in rows.iter_mut().skip(1).zip(groups) {
         let word = wording::verdict(group.verdict);
-        match row.rsplit_once(word) {
-            Some((before, after)) => {
-                format!("{before}{}{after}", paint.verdict(group.verdict, word))
-            }
-            None => row,
+        if let Some((before, after)) = row.rsplit_once(word) {
+            *row = format!("{before}{}{after}", paint.verdict(group.verdict, word));
         }
-    });
-    heading.into_iter().chain(painted).collect()
+    }
+    rows
 }
 
 /// A share as percentage or a rate in the unit of the column.
@@ -101,79 +101,55 @@ fn headed(word: &str, unit: &str) -> String {
     format!("{word} {unit}").trim_end().to_owned()
 }
 
-fn columns(
+fn table<'g>(
     judged: &TrialJudgement,
     promise: &PromiseJudgement,
-    groups: &[&GroupJudgement],
-) -> Vec<Column> {
+    groups: &'g [&'g GroupJudgement],
+) -> Table<'g, &'g GroupJudgement> {
     let scale = Scale::new(promise);
     let unit = scale.unit();
-    let cells = |of: &dyn Fn(&GroupJudgement) -> String| -> Vec<String> {
-        groups.iter().map(|group| of(group)).collect()
-    };
-    let mut shown = vec![Column::new("group", Align::Left, 0, cells(&|g| g.name.clone()))];
+    let mut table = Table::new(groups).left("group", 0, |g| g.name.clone());
     // The knob of a limit is already the column of promised values.
     if scale.is_share && groups.iter().any(|group| group.knob.is_some()) {
-        let knob = promise.to.clone().unwrap_or_else(|| "knob".to_owned());
-        let weight = |g: &GroupJudgement| g.knob.map_or_else(|| NONE.to_owned(), number::plain);
-        shown.push(Column::new(knob, Align::Right, 1, cells(&weight)));
+        let knob = promise.to.as_deref().unwrap_or("knob");
+        table = table.right(knob, 1, |g| number::or_none(g.knob, number::plain));
     }
-    let word = scale.word();
-    let right = |heading: String, dispensable, of: &dyn Fn(&GroupJudgement) -> String| {
-        Column::new(heading, Align::Right, dispensable, cells(of))
-    };
-    shown.push(right(headed("promised", unit), 0, &|g| scale.number(g.expected_share)));
-    shown.push(right(headed(word, unit), 0, &|g| scale.number(g.share)));
-    shown.push(right(
-        wording::interval(judged, promise).to_owned(),
-        3,
-        &|g| match g.high.is_finite() {
+    table = table
+        .right(headed("promised", unit), 0, |g| scale.number(g.expected_share))
+        .right(headed(scale.word(), unit), 0, |g| scale.number(g.share))
+        .right(wording::interval(judged, promise), 3, |g| match g.high.is_finite() {
             true => format!("{} .. {}", scale.number(g.low), scale.number(g.high)),
             false => NONE.to_owned(),
-        },
-    ));
-    shown.push(right("error %".to_owned(), 2, &|g| number::signed_percent(subjects::error(g))));
+        })
+        .right("error %", 2, |g| number::signed_percent(subjects::error(g)));
     if scale.is_share {
-        shown.push(right(scale.rate.label.to_owned(), 4, &|g| scale.rate.number(g.rate)));
+        table = table.right(scale.rate.label, 4, |g| scale.rate.number(g.rate));
     }
-    let verdict = |g: &GroupJudgement| wording::verdict(g.verdict).to_owned();
-    shown.push(Column::new("verdict", Align::Left, 0, cells(&verdict)));
-    shown
+    table.left("verdict", 0, |g| wording::verdict(g.verdict).to_owned())
 }
 
-/// Groups are already sorted by weight.
-fn class_columns(promise: &PromiseJudgement, groups: &[&GroupJudgement]) -> Vec<Column> {
+/// A line for each weight. Groups are already sorted by weight.
+fn classes(
+    promise: &PromiseJudgement,
+    groups: &[&GroupJudgement],
+    width: usize,
+    paint: Paint,
+) -> Vec<String> {
     let scale = Scale::new(promise);
     let unit = scale.unit();
     let classes: Vec<&[&GroupJudgement]> = groups.chunk_by(|a, b| a.knob == b.knob).collect();
-    let cells = |of: &dyn Fn(&[&GroupJudgement]) -> String| -> Vec<String> {
-        classes.iter().map(|class| of(class)).collect()
-    };
     let sum = |class: &[&GroupJudgement], of: fn(&GroupJudgement) -> f64| {
         scale.number(class.iter().map(|group| of(group)).sum())
     };
-    let worst = |class: &[&GroupJudgement]| {
-        let worst = subjects::worst(promise, class).map(subjects::error);
-        worst.map_or_else(String::new, number::signed_percent)
-    };
-    let weight =
-        |class: &[&GroupJudgement]| class[0].knob.map_or_else(|| NONE.to_owned(), number::plain);
-    vec![
-        Column::new("weight", Align::Right, 0, cells(&weight)),
-        Column::new("groups", Align::Right, 1, cells(&|class| class.len().to_string())),
-        Column::new(
-            headed("promised", unit),
-            Align::Right,
-            0,
-            cells(&|class| sum(class, |group| group.expected_share)),
-        ),
-        Column::new(
-            headed(scale.word(), unit),
-            Align::Right,
-            0,
-            cells(&|class| sum(class, |group| group.share)),
-        ),
-        Column::new("worst error %", Align::Right, 0, cells(&worst)),
-        Column::new("verdicts", Align::Left, 2, cells(&|class| wording::tally(class))),
-    ]
+    Table::new(&classes)
+        .right("weight", 0, |class| number::or_none(class[0].knob, number::plain))
+        .right("groups", 1, |class| class.len().to_string())
+        .right(headed("promised", unit), 0, |class| sum(class, |group| group.expected_share))
+        .right(headed(scale.word(), unit), 0, |class| sum(class, |group| group.share))
+        .right("worst error %", 0, |class| {
+            let worst = subjects::worst(promise, class).map(subjects::error);
+            worst.map_or_else(String::new, number::signed_percent)
+        })
+        .left("verdicts", 2, |class| wording::tally(class))
+        .lines(width, paint)
 }

@@ -2,17 +2,18 @@
 
 use assay_escape::line;
 
+use super::paint::Paint;
+
 /// Alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Align {
+enum Align {
     Left,
-    /// For numbers: with equal decimals the decimal points align.
     Right,
 }
 
 /// One column: heading, alignment, cells, and its priority on a narrow terminal.
 #[derive(Debug, Clone)]
-pub(super) struct Column {
+struct Column {
     heading: String,
     align: Align,
     cells: Vec<String>,
@@ -21,43 +22,76 @@ pub(super) struct Column {
 }
 
 impl Column {
-    pub(super) fn new(
-        heading: impl Into<String>,
-        align: Align,
-        dispensable: u8,
-        cells: Vec<String>,
-    ) -> Self {
-        // A name with a newline in it would look like a separate row.
-        let cells = cells.into_iter().map(|cell| line(&cell).into_owned()).collect();
-        Self { heading: line(&heading.into()).into_owned(), align, cells, dispensable }
-    }
-
     fn width(&self) -> usize {
         self.cells.iter().chain([&self.heading]).map(|text| columns(text)).max().unwrap_or(0)
+    }
+}
+
+/// A table with a line for each of these rows.
+pub(super) struct Table<'r, R> {
+    rows: &'r [R],
+    columns: Vec<Column>,
+}
+
+impl<'r, R> Table<'r, R> {
+    pub(super) const fn new(rows: &'r [R]) -> Self {
+        Self { rows, columns: Vec::new() }
+    }
+
+    /// Adds a column of texts; `dispensable` is 0 if it must never be dropped.
+    pub(super) fn left(
+        self,
+        heading: impl Into<String>,
+        dispensable: u8,
+        cell: impl Fn(&R) -> String,
+    ) -> Self {
+        self.column(&heading.into(), Align::Left, dispensable, cell)
+    }
+
+    /// Adds a column of numbers: with equal decimals the decimal points align.
+    pub(super) fn right(
+        self,
+        heading: impl Into<String>,
+        dispensable: u8,
+        cell: impl Fn(&R) -> String,
+    ) -> Self {
+        self.column(&heading.into(), Align::Right, dispensable, cell)
+    }
+
+    fn column(
+        mut self,
+        heading: &str,
+        align: Align,
+        dispensable: u8,
+        cell: impl Fn(&R) -> String,
+    ) -> Self {
+        // A name with a newline in it would look like a separate row.
+        let cells = self.rows.iter().map(|row| line(&cell(row)).into_owned()).collect();
+        let heading = line(heading).into_owned();
+        self.columns.push(Column { heading, align, cells, dispensable });
+        self
+    }
+
+    /// The lines, a faint heading first, indented by two. If the width does not suffice, the most
+    /// dispensable columns are dropped.
+    pub(super) fn lines(mut self, width: usize, paint: Paint) -> Vec<String> {
+        let needed = |shown: &[Column]| shown.iter().map(|one| one.width() + 2).sum::<usize>();
+        while needed(&self.columns) > width {
+            let most = self.columns.iter().map(|column| column.dispensable).max().unwrap_or(0);
+            if most == 0 {
+                break;
+            }
+            self.columns.retain(|column| column.dispensable != most);
+        }
+        let heading = paint.faint(&row(&self.columns, |column| &column.heading));
+        let cells = (0..self.rows.len()).map(|index| row(&self.columns, |one| &one.cells[index]));
+        std::iter::once(heading).chain(cells).collect()
     }
 }
 
 /// Width of a text in terminal columns. Reports contain only narrow characters.
 pub(super) fn columns(text: &str) -> usize {
     text.chars().count()
-}
-
-/// Formats aligned rows, headings first, indented by two. If the width does not suffice, the most
-/// dispensable columns are dropped.
-pub(super) fn table(mut shown: Vec<Column>, width: usize) -> Vec<String> {
-    let needed = |shown: &[Column]| shown.iter().map(|column| column.width() + 2).sum::<usize>();
-    while needed(&shown) > width {
-        let most = shown.iter().map(|column| column.dispensable).max().unwrap_or(0);
-        if most == 0 {
-            break;
-        }
-        shown.retain(|column| column.dispensable != most);
-    }
-    let rows = shown.iter().map(|column| column.cells.len()).max().unwrap_or(0);
-    let heading = row(&shown, |column| &column.heading);
-    let cells = (0..rows)
-        .map(|index| row(&shown, |column| column.cells.get(index).map_or("", String::as_str)));
-    std::iter::once(heading).chain(cells).collect()
 }
 
 fn row<'c>(shown: &'c [Column], cell: impl Fn(&'c Column) -> &'c str) -> String {
@@ -94,36 +128,44 @@ pub(super) fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
     lines
 }
 
+/// The lines as one text, which ends with a newline.
+pub(crate) fn joined(lines: &[String]) -> String {
+    let mut text = lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n");
+    text.push('\n');
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn cells(texts: &[&str]) -> Vec<String> {
-        texts.iter().map(|text| (*text).to_owned()).collect()
-    }
+    const PLAIN: Paint = Paint { color: false };
 
     #[test]
     fn numbers_are_right_aligned() {
-        let shown = vec![
-            Column::new("group", Align::Left, 0, cells(&["a", "task128"])),
-            Column::new("share", Align::Right, 0, cells(&["53.33", "6.67"])),
-        ];
-        assert_eq!(table(shown, 80), ["  group    share", "  a        53.33", "  task128   6.67"]);
+        let rows = [("a", "53.33"), ("task128", "6.67")];
+        let table = Table::new(&rows);
+        let table =
+            table.left("group", 0, |row| row.0.into()).right("share", 0, |row| row.1.into());
+        assert_eq!(
+            table.lines(80, PLAIN),
+            ["  group    share", "  a        53.33", "  task128   6.67"]
+        );
     }
 
     #[test]
     fn newline_in_a_name_is_escaped() {
-        let shown = vec![Column::new("group", Align::Left, 0, cells(&["a\nkept", "\u{1b}[31mb"]))];
-        assert_eq!(table(shown, 80), ["  group    ", "  a\\nkept  ", "  \\x1b[31mb"]);
+        let table = Table::new(&["a\nkept", "\u{1b}[31mb"]).left("group", 0, |row| (*row).into());
+        assert_eq!(table.lines(80, PLAIN), ["  group    ", "  a\\nkept  ", "  \\x1b[31mb"]);
     }
 
     #[test]
     fn narrow_terminal_drops_the_dispensable_columns_first() {
         let shown = |width| {
-            let column = |name: &str, dispensable| {
-                Column::new(name, Align::Left, dispensable, cells(&["xxxxxxxxxx"]))
-            };
-            table(vec![column("a", 0), column("b", 1), column("c", 2)], width)[0].clone()
+            let cell = |row: &&str| (*row).to_owned();
+            let table = Table::new(&["xxxxxxxxxx"]);
+            let table = table.left("a", 0, cell).left("b", 1, cell).left("c", 2, cell);
+            table.lines(width, PLAIN)[0].clone()
         };
         assert!(shown(36).contains('c'));
         assert!(!shown(35).contains('c') && shown(35).contains('b'));

@@ -2,15 +2,17 @@
 
 use assay_verdict::{Basis, Prediction, PromisePrediction, PromiseScore, Score, TrialPrediction};
 
-use super::layout::{Align, Column, table, wrap};
+use super::layout::{Table, wrap};
+use super::paint::Paint;
 use crate::number::{self, NONE, Unit};
 use crate::wording;
 
 /// Up to this many groups are shown one by one; more are aggregated by promised share.
 const MAX_SINGLE_GROUPS: usize = 16;
 
-/// The full prediction.
-pub(crate) fn render(prediction: &Prediction, width: usize) -> String {
+/// A prediction for a study, for a terminal of `width` columns.
+#[must_use]
+pub fn render(prediction: &Prediction, width: usize) -> String {
     let mut lines = vec![format!("prediction of {}", prediction.study)];
     let basis = match &prediction.calibration {
         Basis::Measured(when) => format!("  rests on measurements of this disk ({when})"),
@@ -82,7 +84,7 @@ fn promise_lines(promise: &PromisePrediction, width: usize) -> Vec<String> {
         lines.extend(wrap(&format!("  {}", facts.join("; ")), width, "    "));
     }
     if !promise.groups.is_empty() {
-        lines.extend(table(columns(promise), width));
+        lines.extend(shares(promise, width));
     }
     lines
 }
@@ -91,7 +93,7 @@ fn promise_lines(promise: &PromisePrediction, width: usize) -> Vec<String> {
 type Row = (String, f64, f64, f64);
 
 /// The table of promised and expected shares: of each group, or of groups with equal promises.
-fn columns(promise: &PromisePrediction) -> Vec<Column> {
+fn shares(promise: &PromisePrediction, width: usize) -> Vec<String> {
     let mut rows: Vec<Row> = Vec::new();
     let singly = promise.groups.len() <= MAX_SINGLE_GROUPS;
     for group in &promise.groups {
@@ -106,10 +108,6 @@ fn columns(promise: &PromisePrediction) -> Vec<Column> {
     }
     let smallest = rows.iter().map(|row| row.1).fold(f64::INFINITY, f64::min);
     let decimals = number::percent_decimals(smallest);
-    let cells = |of: &dyn Fn(&Row) -> String| rows.iter().map(of).collect();
-    let right = |heading: &str, of: &dyn Fn(&Row) -> String| {
-        Column::new(heading, Align::Right, 0, cells(of))
-    };
     let name = |row: &Row| match row.3 > 1.0 {
         true => format!("{} and {} like it", row.0, row.3 - 1.0),
         false => row.0.clone(),
@@ -118,16 +116,17 @@ fn columns(promise: &PromisePrediction) -> Vec<Column> {
         true => number::signed_percent(row.2 / row.3 / row.1 - 1.0),
         false => NONE.to_owned(),
     };
-    vec![
-        Column::new("group", Align::Left, 0, cells(&name)),
-        right("promised %", &|row| number::percent(row.1, decimals)),
-        right("expected %", &|row| number::percent(row.2 / row.3, decimals)),
-        right("error %", &error),
-    ]
+    Table::new(&rows)
+        .left("group", 0, name)
+        .right("promised %", 0, |row| number::percent(row.1, decimals))
+        .right("expected %", 0, |row| number::percent(row.2 / row.3, decimals))
+        .right("error %", 0, error)
+        .lines(width, Paint { color: false })
 }
 
-/// A score in a few lines.
-pub(crate) fn score(score: &Score, width: usize) -> String {
+/// The accuracy of a prediction, for a terminal of `width` columns.
+#[must_use]
+pub fn score(score: &Score, width: usize) -> String {
     let all: Vec<&PromiseScore> = score.trials.iter().flat_map(|trial| &trial.promises).collect();
     let Some((mean, points)) = score.mean_error.zip(score.mean_points) else {
         return "prediction: no part of it can be compared with a measurement\n".to_owned();

@@ -89,9 +89,7 @@ pub(super) fn judged_lines(
 ) -> Vec<String> {
     let word = match judged.promises.is_empty() {
         true => "no promise for this trial".to_owned(),
-        false => {
-            format!("{} {}", wording::mark(judged.verdict), wording::verdict(judged.verdict))
-        }
+        false => wording::marked(judged.verdict),
     };
     let painted = paint.verdict(judged.verdict, &word);
     let mut lines = vec![heading(title, &word, &painted, width, paint)];
@@ -185,7 +183,10 @@ fn numbers(judged: &TrialJudgement, promise: &PromiseJudgement) -> String {
         number::seconds(judged.warm_up_s)
     ));
     parts.extend(wording::worst_spans(promise, 1));
-    parts.push(format!("sampling {} % of a CPU", number::percent(judged.observer_cpu, 2)));
+    // Nothing was sampled of numbers that were measured elsewhere.
+    if judged.observer_cpu > 0.0 {
+        parts.push(format!("sampling {} % of a CPU", number::percent(judged.observer_cpu, 2)));
+    }
     parts.join("; ")
 }
 

@@ -1,6 +1,6 @@
 //! The table of workload metrics.
 
-use super::layout::{Align, Column, table, wrap};
+use super::layout::{Table, wrap};
 use super::paint::Paint;
 use crate::subjects::MAX_SINGLE_GROUPS;
 use crate::trial::Trial;
@@ -14,9 +14,7 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
     let mut lines = Vec::new();
     if !rows.is_empty() {
         lines.push(String::new());
-        let mut table = table(columns(&rows), width).into_iter();
-        lines.extend(table.next().map(|heading| paint.faint(&heading)));
-        lines.extend(table);
+        lines.extend(table(&rows).lines(width, paint));
         if all.len() > MAX_SINGLE_GROUPS {
             lines.push(format!(
                 "  and {} more workloads, shown in the report",
@@ -37,16 +35,14 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
     lines
 }
 
-fn columns(rows: &[Row<'_>]) -> Vec<Column> {
-    let cells = |of: fn(&Row<'_>) -> String| -> Vec<String> { rows.iter().map(of).collect() };
-    let mut shown = vec![
-        Column::new("workload", Align::Left, 0, cells(|row| row.workload.to_owned())),
-        Column::new("tool", Align::Left, 1, cells(|row| row.tool.to_owned())),
-        Column::new("metric", Align::Left, 0, cells(|row| row.metric.to_owned())),
-        Column::new("mean", Align::Right, 0, cells(|row| row.value.clone())),
-    ];
-    if rows.iter().any(|row| !row.repeats.is_empty()) {
-        shown.push(Column::new("of repeats", Align::Left, 2, cells(|row| row.repeats.clone())));
+fn table<'r, 't>(rows: &'r [Row<'t>]) -> Table<'r, Row<'t>> {
+    let table = Table::new(rows)
+        .left("workload", 0, |row| row.workload.to_owned())
+        .left("tool", 1, |row| row.tool.to_owned())
+        .left("metric", 0, |row| row.metric.to_owned())
+        .right("mean", 0, |row| row.value.clone());
+    if rows.iter().all(|row| row.repeats.is_empty()) {
+        return table;
     }
-    shown
+    table.left("of repeats", 2, |row| row.repeats.clone())
 }

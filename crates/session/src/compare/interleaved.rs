@@ -211,7 +211,7 @@ mod tests {
             trust_run: true,
         };
         let run = temp.path().join("run");
-        let explained = explain(&context, &run, &options, &|_| None, &mut observer).unwrap();
+        let explained = explain(&context, &run, &options, &mut observer).unwrap();
         assert_eq!(explained.explanation.study, "io-weight");
     }
 }

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use assay_facts::{Hierarchy, HostFacts};
 use assay_intervention::{Arm, PERMUTE, excluded};
-use assay_judge::{FoundBy, catalogue, cause_entry};
+use assay_judge::{catalogue, cause_entry};
 use assay_plan::{Plan, Trial};
 use assay_study::{Intervention, Study};
 use assay_verdict::Verdict;
+use assay_verdict::causes::FoundBy;
 
 use super::ExplainOptions;
 use super::target::Target;
@@ -303,15 +304,14 @@ mod tests {
 
     use super::*;
     use crate::code::Code;
-    use crate::overrides::StudyChoice;
     use crate::prepare::Destination;
-    use crate::replay_tests::fault;
+    use crate::replay_tests::as_recorded_now;
 
     fn target(name: &str) -> Target {
-        let run = Run::load(&fault(name)).unwrap();
+        let temp = tempfile::tempdir().unwrap();
+        let run = Run::load(&as_recorded_now(name, &temp)).unwrap();
         let judgement = assay_judge::judge(&run.manifest, &run.samples);
-        let read = |_: &[String]| Some(StudyChoice::named(name));
-        Target::find(&run.manifest, &judgement, &read).unwrap()
+        Target::find(&run.manifest, &judgement).unwrap()
     }
 
     fn choose(target: &Target, facts: &HostFacts, only: &[&str]) -> Result<Chosen, Error> {

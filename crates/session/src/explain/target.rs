@@ -4,7 +4,6 @@ use assay_run_folder::{Manifest, RepeatRecord, TrialRecord};
 use assay_study::{Bindings, Scalar, Study, set_factors};
 use assay_verdict::{Cause, Judgement, PromiseJudgement, Verdict};
 
-use super::CommandReader;
 use crate::error::Error;
 use crate::load::reload;
 use crate::overrides::StudyChoice;
@@ -33,11 +32,7 @@ pub(crate) struct Target {
 
 impl Target {
     /// Finds the target.
-    pub(crate) fn find(
-        manifest: &Manifest,
-        judgement: &Judgement,
-        read_command: CommandReader<'_>,
-    ) -> Result<Self, Error> {
+    pub(crate) fn find(manifest: &Manifest, judgement: &Judgement) -> Result<Self, Error> {
         let Some((number, promise)) = smallest(manifest, judgement) else {
             return Err(Error::usage(format!(
                 "no promise of this run is broken or void (its verdict: {:?})\n  hint: an undecided \
@@ -48,7 +43,7 @@ impl Target {
         let trial = &manifest.trials[number];
         let never_ran = || Error::usage("the trial that failed never ran");
         let repeat = trial.repeats.first().ok_or_else(never_ran)?;
-        let mut study = recorded_study(manifest, read_command)?;
+        let mut study = recorded_study(manifest)?;
         let factors = bind(&mut study, trial)?;
         Ok(Self {
             number,
@@ -85,7 +80,7 @@ fn smallest(manifest: &Manifest, judgement: &Judgement) -> Option<(usize, usize)
 }
 
 /// The recorded study with the overrides of its run.
-fn recorded_study(manifest: &Manifest, read_command: CommandReader<'_>) -> Result<Study, Error> {
+fn recorded_study(manifest: &Manifest) -> Result<Study, Error> {
     if let Some(guest) = &manifest.guest {
         return Err(Error::usage(format!(
             "the run took place in a guest ({})\n  hint: run `assay explain` in such a guest \
@@ -93,11 +88,8 @@ fn recorded_study(manifest: &Manifest, read_command: CommandReader<'_>) -> Resul
             guest.line()
         )));
     }
-    let choice = match &manifest.study_choice {
-        Some(record) => StudyChoice::from_record(record, manifest.seed),
-        // A run from before the choice was recorded.
-        None => read_command(&manifest.command),
-    };
+    let record = manifest.study_choice.as_ref();
+    let choice = record.and_then(|record| StudyChoice::from_record(record, manifest.seed));
     let choice = choice.ok_or_else(|| {
         Error::usage(format!(
             "the run was not made by `assay run` of this version (`{}`)\n  hint: run the study again \

@@ -116,8 +116,8 @@ pub fn submit_fleet(
     };
     report_left_out(&fleet, observer);
     let all: Vec<usize> = (0..fleet.tasks.len()).collect();
-    let job = submit(&folder, &mut fleet, &all, &slurm).map_err(Error::host)?;
-    report_submission(&folder, &fleet, (job, all.len()), observer);
+    let jobs = submit(&folder, &mut fleet, &all, &slurm).map_err(Error::host)?;
+    report_submission(&folder, &fleet, &jobs, observer);
     Ok(OpenFleet { folder, fleet, slurm })
 }
 
@@ -155,8 +155,8 @@ pub fn resubmit_fleet(
     if again.is_empty() {
         observer.message("every host has a verdict; nothing is submitted");
     } else {
-        let job = submit(&folder, &mut fleet, &again, &slurm).map_err(Error::host)?;
-        report_submission(&folder, &fleet, (job, again.len()), observer);
+        let jobs = submit(&folder, &mut fleet, &again, &slurm).map_err(Error::host)?;
+        report_submission(&folder, &fleet, &jobs, observer);
     }
     Ok(OpenFleet { folder, fleet, slurm })
 }
@@ -184,12 +184,16 @@ fn has_verdict(state: &TaskState) -> bool {
 fn report_submission(
     folder: &FleetFolder,
     fleet: &Fleet,
-    (job, tasks): (u64, usize),
+    jobs: &[u64],
     observer: &mut dyn Observer,
 ) {
-    let hosts = count(tasks, "host");
+    let hosts = count(jobs.len(), "host");
+    let ids = match jobs {
+        [first, .., last] => format!("jobs {first} to {last}"),
+        _ => jobs.iter().map(|job| format!("job {job}")).collect(),
+    };
     observer.message(&format!(
-        "job {job} on {hosts}, at most {} min each; fleet {}",
+        "{ids} on {hosts}, at most {} min each; fleet {}",
         fleet.time_limit_min,
         folder.path().display()
     ));
@@ -216,7 +220,7 @@ fn slices(requested: Option<usize>, chosen: &Chosen, plan: &Plan) -> Result<usiz
     if slices > hosts || slices > trials {
         return Err(Error::usage(format!(
             "{slices} parts are too many for {trials} trials on {hosts} hosts\n  hint: every part \
-             needs a trial and a host; give a smaller `--slices`, or more values with `--set`"
+             needs a trial and a host; give a smaller `--shards`, or more values with `--set`"
         )));
     }
     Ok(slices)

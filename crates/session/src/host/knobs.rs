@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_cgroup::{KnobsCheck, check_knobs};
+use assay_cgroup::KnobTableCheck;
 use assay_facts::{Available, HostFacts};
 use assay_host::{Ledger, kernel};
 use assay_knob::{Evidence, KnobFact, Version};
@@ -101,7 +101,7 @@ fn wrap(lines: &mut Vec<String>, width: usize, title: &str, label: &str, words: 
 ///
 /// # Errors
 /// The caller is not root, a group cannot be made, or the host could not be restored.
-pub fn check_knob_table(context: &Context, facts: &HostFacts) -> Result<KnobsCheck, Error> {
+pub fn check_knob_table(context: &Context, facts: &HostFacts) -> Result<KnobTableCheck, Error> {
     if facts.effective_user != 0 {
         return Err(Error::host(
             "making a group in every hierarchy needs root\n  hint: run it with sudo",
@@ -111,11 +111,42 @@ pub fn check_knob_table(context: &Context, facts: &HostFacts) -> Result<KnobsChe
     let run_id = format!("knobs-{}", std::process::id());
     let mut ledger = Ledger::begin(&context.state_dir, &run_id).map_err(Error::host)?;
     let name = format!("assay-{run_id}");
-    let check = check_knobs(root, &mut ledger, facts, &kernel(root, facts), &name);
+    let check =
+        assay_cgroup::check_knob_table(root, &mut ledger, facts, &kernel(root, facts), &name);
     let mut errors = ledger.restore(root);
     errors.extend(ledger.finish().err());
     if let Some(error) = errors.first() {
         return Err(Error { code: Code::RestoreIncomplete, ..Error::host(error) });
     }
     check.map_err(Error::host)
+}
+
+/// The result of comparing the knob table with a kernel, and its exit code.
+///
+/// ```no_run
+/// use assay_session::{Code, Context, check_knob_table, knob_check_text};
+/// let context = Context::of_this_host(Vec::new());
+/// let facts = assay_host::gather(&context.root)?;
+/// let (text, code) = knob_check_text(&facts, &check_knob_table(&context, &facts)?);
+/// assert!(code == Code::Kept, "{text}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn knob_check_text(facts: &HostFacts, check: &KnobTableCheck) -> (String, Code) {
+    let differences = check.differences.iter().map(|one| format!("differs: {one}"));
+    let remarks = check.absent.iter().chain(&check.left_out).chain(&check.not_looked_at);
+    let mut lines: Vec<String> = differences.collect();
+    lines.extend(remarks.map(|(name, why)| format!("{name}: {why}")));
+    lines.push(format!(
+        "{} interface files compared on Linux {}, {} differ from the table",
+        check.compared,
+        facts.kernel,
+        check.differences.len()
+    ));
+    let code = match (check.compared, check.differences.is_empty()) {
+        (0, _) => Code::Host,
+        (_, true) => Code::Kept,
+        (_, false) => Code::Broken,
+    };
+    (lines.join("\n"), code)
 }

@@ -9,6 +9,7 @@ use assay_files::{Dir, Trust};
 use assay_plan::{DiskPlan, Plan, RepeatId, Trial};
 use assay_predict::{Calibration, Measurement, RequestKind, disk_of};
 use assay_run_folder::{Manifest, RepeatRecord, Run, Table, TrialRecord};
+use assay_stats::series::growth;
 use assay_study::{Disk, Format, Scalar, Study, Templated, parse};
 
 use super::store;
@@ -190,18 +191,13 @@ fn measurement(
 fn processors(repeat: &RepeatRecord, samples: &[Table]) -> Result<(f64, f64), String> {
     let table = samples.iter().find(|table| table.source == "host_cpu");
     let table = table.ok_or("the CPU time of the host was not recorded")?;
+    let (from, to) = (repeat.all_released_ns, repeat.stopped_ns);
+    let window_s = to.saturating_sub(from) as f64 * 1e-9;
     let grown = |names: &[&str]| -> f64 {
         let of = |name: &&str| {
-            let window = repeat.all_released_ns..=repeat.stopped_ns;
-            let inside = table.series("host", name).filter(|(time, _)| window.contains(time));
-            let values: Vec<(u64, u64)> = inside.collect();
-            match (values.first(), values.last()) {
-                (Some((from, first)), Some((to, last))) if to > from => {
-                    let window_ns = window.end().saturating_sub(*window.start()) as f64;
-                    last.saturating_sub(*first) as f64 * 1e-9 * window_ns / (to - from) as f64
-                }
-                _ => 0.0,
-            }
+            let series = table.series("host", name).map(|(time, value)| (time, value as f64));
+            let grown = growth(&series.collect(), from, to);
+            grown.map_or(0.0, |(grown, seconds)| grown.max(0.0) * 1e-9 / seconds * window_s)
         };
         names.iter().map(of).sum()
     };

@@ -1,12 +1,12 @@
 //! Checks that the factors and levels named by cross-trial promises and references exist.
 
-use assay_diagnostic::{Diagnostic, Severity, closest};
+use assay_diagnostic::{Diagnostic, Severity};
 
 use super::{Check, measures};
 use crate::code;
-use crate::combination::combinations;
+use crate::combination::{combinations, unknown_factor};
 use crate::level::find_level;
-use crate::reader::quoted;
+use crate::reader::{did_you_mean, quoted};
 use crate::syntax::{Bindings, Factor, Promise, Relation};
 
 /// Checks a cross-trial promise.
@@ -97,10 +97,9 @@ fn levels(check: &mut Check<'_>, named: &Bindings, path: &str) {
         }
         let known: Vec<String> = factor.values.iter().map(ToString::to_string).collect();
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let hint = match closest(&level.to_string(), known.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("the levels of `{name}` are {}", quoted(&known)),
-        };
+        let hint = did_you_mean(&level.to_string(), known.iter().copied(), || {
+            format!("the levels of `{name}` are {}", quoted(&known))
+        });
         let message = format!("the factor `{name}` has no level `{level}`");
         let finding = level_finding(check, code::UNDEFINED_LEVEL, message).hint(hint);
         check.add_at(&path, "expected a level of this factor", finding);
@@ -120,15 +119,7 @@ fn factor<'s>(check: &mut Check<'s>, name: &str, path: &str) -> Option<&'s Facto
     if let Some(factor) = factors.iter().find(|one| one.name == name) {
         return Some(factor);
     }
-    let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
-    let hint = match closest(name, names.iter().copied()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None if names.is_empty() => "the study has no factors".to_owned(),
-        None => format!("the factors are {}", quoted(&names)),
-    };
-    let message = format!("unknown factor `{name}`");
-    let finding = Diagnostic::error(code::UNDEFINED_FACTOR, message).hint(hint);
-    check.add_at(path, "expected the name of a factor", finding);
+    check.add_at(path, "expected the name of a factor", unknown_factor(name, check.study));
     None
 }
 

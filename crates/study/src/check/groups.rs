@@ -1,9 +1,10 @@
 //! Groups: counts, names, workloads and disks.
 
-use assay_diagnostic::{Diagnostic, closest};
+use assay_diagnostic::Diagnostic;
 
 use super::{Check, Complaint, knobs, template_of, when};
 use crate::code;
+use crate::reader::did_you_mean;
 use crate::syntax::{Bindings, Format, Group, Scalar, Tool, Workload};
 use crate::template::Templated;
 
@@ -116,10 +117,9 @@ fn workloads_exist(check: &mut Check<'_>, group: &Group, path: &str) {
         if workloads.contains_key(&name) {
             continue;
         }
-        let hint = match closest(&name, workloads.keys().map(String::as_str)) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("add a table [workloads.{name}]"),
-        };
+        let hint = did_you_mean(&name, workloads.keys().map(String::as_str), || {
+            format!("add a table [workloads.{name}]")
+        });
         let finding = Diagnostic::error(
             code::UNDEFINED_WORKLOAD,
             format!(
@@ -137,10 +137,9 @@ fn disk(check: &mut Check<'_>, group: &Group, path: &str) {
     let disks = &check.study.disks;
     match &group.disk {
         Some(name) if !disks.contains_key(name) => {
-            let hint = match closest(name, disks.keys().map(String::as_str)) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("add a table [disks.{name}]"),
-            };
+            let hint = did_you_mean(name, disks.keys().map(String::as_str), || {
+                format!("add a table [disks.{name}]")
+            });
             let finding = Diagnostic::error(
                 code::UNDEFINED_DISK,
                 format!("the group `{}` uses the disk `{name}`, which is not defined", group.name),

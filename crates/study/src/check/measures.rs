@@ -6,7 +6,7 @@ use super::Check;
 use crate::code;
 use crate::key::MEASURES;
 use crate::metric::{self, Metric, fio_metrics};
-use crate::reader::{quoted, word_hint};
+use crate::reader::{did_you_mean, quoted, word_hint};
 use crate::syntax::{Group, Tool, Workload};
 
 /// Reports an unknown measure. An empty one is a missing key, which has been reported.
@@ -88,10 +88,8 @@ pub(super) fn group(check: &mut Check<'_>, name: &str, path: &str) {
     if names.iter().any(|known| *known == own || *known == family) {
         return;
     }
-    let hint = match closest(own, names.iter().copied()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("the groups are {}", quoted(&names)),
-    };
+    let hint =
+        did_you_mean(own, names.iter().copied(), || format!("the groups are {}", quoted(&names)));
     let finding =
         Diagnostic::error(code::UNDEFINED_GROUP, format!("unknown group `{name}`")).hint(hint);
     check.add_at(path, "expected the name of a group, or of one of its members", finding);

@@ -12,8 +12,10 @@ use crate::syntax::{Group, HUGE_PAGE_MODES, Placement};
 use crate::template::Templated;
 
 pub(super) fn check(check: &mut Check<'_>) {
-    for (name, placement) in &check.study.workload_placements {
-        one(check, placement, &format!("workloads.{name}.place"));
+    for (name, workload) in &check.study.workloads {
+        if let Some(placement) = &workload.place {
+            one(check, placement, &format!("workloads.{name}.place"));
+        }
     }
     groups(check, &check.study.groups, "groups");
 }

@@ -142,10 +142,11 @@ fn placed(
         check.add_at(&format!("{path}.measure"), "expected a measure of the relation", finding);
         return;
     }
-    let placements = &check.study.workload_placements;
+    let workloads = &check.study.workloads;
+    let placed = |name: &str| workloads.get(name).is_some_and(|workload| workload.place.is_some());
     let has_place = |group: &&Group| {
         let names = check.runs_of(group);
-        group.place.is_some() || names.iter().any(|(_, name, _)| placements.contains_key(name))
+        group.place.is_some() || names.iter().any(|(_, name, _)| placed(name))
     };
     let outer = |group: &Group| group.place.is_some() && !group.groups.is_empty();
     if !measured.iter().any(has_place) && !check.study.groups.iter().any(outer) {

@@ -1,9 +1,10 @@
 //! Workloads: their options, preparations and delayed starts.
 
-use assay_diagnostic::{Diagnostic, closest};
+use assay_diagnostic::Diagnostic;
 
 use super::{Check, fio, kinds};
 use crate::code;
+use crate::reader::did_you_mean;
 use crate::syntax::{After, Tool, Workload};
 
 pub(super) fn check(check: &mut Check<'_>) {
@@ -108,10 +109,9 @@ fn waits_for_itself(check: &Check<'_>, name: &str) -> bool {
 }
 
 fn undefined(check: &mut Check<'_>, name: &str, who: &str, path: &str) {
-    let hint = match closest(name, check.study.workloads.keys().map(String::as_str)) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("add a table [workloads.{name}], or write a duration such as `30 s`"),
-    };
+    let hint = did_you_mean(name, check.study.workloads.keys().map(String::as_str), || {
+        format!("add a table [workloads.{name}], or write a duration such as `30 s`")
+    });
     let finding = Diagnostic::error(
         code::UNDEFINED_WORKLOAD,
         format!("{who} `{name}`, which is not defined"),

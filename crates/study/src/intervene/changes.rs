@@ -2,14 +2,32 @@
 
 use assay_units::Bytes;
 
-use crate::syntax::{Bindings, DiskSource, Group, Scalar, Study, Tool};
+use crate::syntax::{Bindings, Disk, DiskSource, Group, Scalar, Study, Tool};
 use crate::template::Templated;
 
+type Arguments = Vec<(String, Templated<Scalar>)>;
+
+/// Every disk of the study, which must have one.
+fn disks(study: &mut Study) -> Result<impl Iterator<Item = &mut Disk>, String> {
+    done(!study.disks.is_empty(), "the study has no disk")?;
+    Ok(study.disks.values_mut())
+}
+
+/// The arguments of every fio workload.
+fn fio_arguments(study: &mut Study) -> impl Iterator<Item = &mut Arguments> {
+    study.workloads.values_mut().filter_map(|workload| match &mut workload.tool {
+        Tool::Fio { args } => Some(args),
+        _ => None,
+    })
+}
+
+/// An error if the study has nothing to change.
+fn done(changed: bool, otherwise: &str) -> Result<(), String> {
+    if changed { Ok(()) } else { Err(otherwise.to_owned()) }
+}
+
 pub(super) fn set_queue(study: &mut Study, attribute: &str, value: &str) -> Result<(), String> {
-    if study.disks.is_empty() {
-        return Err("the study has no disk".to_owned());
-    }
-    for disk in study.disks.values_mut() {
+    for disk in disks(study)? {
         disk.queue.retain(|(name, _)| name != attribute);
         let value = Templated::Value(crate::parse_scalar(value));
         disk.queue.push((attribute.to_owned(), value));
@@ -18,15 +36,8 @@ pub(super) fn set_queue(study: &mut Study, attribute: &str, value: &str) -> Resu
 }
 
 pub(super) fn set_scheduler(study: &mut Study, name: &str) -> Result<(), String> {
-    if study.disks.is_empty() {
-        return Err("the study has no disk".to_owned());
-    }
-    for disk in study.disks.values_mut() {
-        let same = matches!(&disk.scheduler, Some(Templated::Value(own)) if own == name);
-        if !same {
-            disk.queue.retain(|(attribute, _)| !attribute.starts_with("iosched/"));
-        }
-        disk.scheduler = Some(Templated::Value(name.to_owned()));
+    for disk in disks(study)? {
+        crate::disk_override::set_scheduler(disk, name);
         if name == "bfq" && !disk.queue.iter().any(|(own, _)| own == "iosched/low_latency") {
             // Its default (1) overrides weights, which would test another cause as well.
             let off = Templated::Value(Scalar::Integer(0));
@@ -43,8 +54,7 @@ pub(super) fn scale_depth(
     by: u32,
 ) -> Result<(), String> {
     let mut changed = false;
-    for workload in study.workloads.values_mut() {
-        let Tool::Fio { args } = &mut workload.tool else { continue };
+    for args in fio_arguments(study) {
         for (name, value) in args.iter_mut().filter(|(name, _)| name == "iodepth") {
             let depth = match value.resolve(factors) {
                 Ok(Scalar::Integer(depth)) => u32::try_from(depth).unwrap_or(1),
@@ -56,11 +66,7 @@ pub(super) fn scale_depth(
             *value = Templated::Value(Scalar::Integer(i64::from(new)));
         }
     }
-    if changed {
-        Ok(())
-    } else {
-        Err("no fio workload sets an `iodepth` that can change".to_owned())
-    }
+    done(changed, "no fio workload sets an `iodepth` that can change")
 }
 
 /// Default size of a request in fio (fio(1), `bs`), in bytes.
@@ -80,8 +86,7 @@ pub(super) fn slow_down(study: &mut Study, factors: &Bindings, by: u32) -> Resul
     if changed {
         return Ok(());
     }
-    for workload in study.workloads.values_mut() {
-        let Tool::Fio { args } = &mut workload.tool else { continue };
+    for args in fio_arguments(study) {
         let is_size = |name: &str| matches!(name, "bs" | "blocksize");
         let known = args.iter().rev().find(|(name, _)| is_size(name));
         let bytes = match known.map(|(_, value)| value.resolve(factors)).transpose()? {
@@ -97,7 +102,7 @@ pub(super) fn slow_down(study: &mut Study, factors: &Bindings, by: u32) -> Resul
         args.push(("bs".to_owned(), Templated::Value(Scalar::Integer(larger))));
         changed = true;
     }
-    if changed { Ok(()) } else { Err("the study has no fio workload".to_owned()) }
+    done(changed, "the study has no fio workload")
 }
 
 pub(super) fn set_argument(
@@ -106,13 +111,12 @@ pub(super) fn set_argument(
     value: &Scalar,
 ) -> Result<(), String> {
     let mut changed = false;
-    for workload in study.workloads.values_mut() {
-        let Tool::Fio { args } = &mut workload.tool else { continue };
+    for args in fio_arguments(study) {
         args.retain(|(name, _)| name != argument);
         args.push((argument.to_owned(), Templated::Value(value.clone())));
         changed = true;
     }
-    if changed { Ok(()) } else { Err("the study has no fio workload".to_owned()) }
+    done(changed, "the study has no fio workload")
 }
 
 pub(super) fn drop_attributes(study: &mut Study) -> Result<(), String> {
@@ -121,7 +125,7 @@ pub(super) fn drop_attributes(study: &mut Study) -> Result<(), String> {
         changed |= !disk.queue.is_empty();
         disk.queue.clear();
     }
-    if changed { Ok(()) } else { Err("the study sets no queue attributes".to_owned()) }
+    done(changed, "the study sets no queue attributes")
 }
 
 /// Refuses weights that do not stay whole, because a rounded weight is another promise. The plan

@@ -6,7 +6,7 @@ use crate::code;
 use crate::key;
 use crate::reader::{At, Reader};
 use crate::section::Section;
-use crate::syntax::{Bindings, Pairs, Relation, Scalar};
+use crate::syntax::{Bindings, Pairs, Relation};
 use crate::value::kind;
 
 /// Keys of cross-trial promises only.
@@ -95,20 +95,16 @@ pub(super) fn levels(reader: &mut Reader<'_>, at: &At<'_>) -> Bindings {
 }
 
 fn bound(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Option<f64> {
-    let bound = match section.scalar(name)? {
-        Scalar::Integer(number) => number as f64,
-        Scalar::Float(number) => number,
-        Scalar::Boolean(_) | Scalar::Text(_) => return None,
-    };
+    let bound = section.number(name)?;
     if bound > 0.0 {
         return Some(bound);
     }
-    if let Some(at) = section.get(name) {
-        reader.add(
-            Diagnostic::error(code::OUT_OF_RANGE, format!("the bound of the ratio is `{bound}`"))
-                .at(at.span.clone(), "expected more than 0")
-                .hint("write the bound as a number: 1 means equal, 1.1 means a tenth more"),
-        );
-    }
+    section.out_of_range(
+        reader,
+        name,
+        format!("the bound of the ratio is `{bound}`"),
+        "expected more than 0",
+        "write the bound as a number: 1 means equal, 1.1 means a tenth more",
+    );
     None
 }

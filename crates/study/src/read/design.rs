@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use assay_diagnostic::Diagnostic;
-use assay_units::parse_duration;
 
 use crate::code;
 use crate::key;
-use crate::reader::{At, Reader, not_a_quantity};
+use crate::reader::{At, Reader};
 use crate::section::Section;
 use crate::syntax::{Design, Ends, LeftOut, Order, Scalar, Stop, WarmUp};
 
@@ -17,7 +16,7 @@ const DEFAULT_AT_MOST: Duration = Duration::from_secs(60);
 /// A shorter window holds too few samples to be judged.
 const SHORTEST_TRIAL: Duration = Duration::from_secs(1);
 
-const DURATION: &str = "a duration with its unit, such as `500 ms`, `20 s` or `3 min`";
+pub(super) const DURATION: &str = "a duration with its unit, such as `500 ms`, `20 s` or `3 min`";
 
 pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
     let mut design = Design {
@@ -51,12 +50,20 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Design {
     if let Some(at) = section.get("leave_out") {
         design.leave_out = leave_out(reader, at);
     }
-    if let Some(at_most) = duration(reader, &section, "at_most") {
+    if let Some(at_most) = section.duration(reader, "at_most", DURATION) {
         design.at_most = at_most.max(SHORTEST_TRIAL);
-        check_length(reader, &section, at_most);
+        if at_most < SHORTEST_TRIAL {
+            section.out_of_range(
+                reader,
+                "at_most",
+                "`at_most` is shorter than a second",
+                "expected at least `1 s`",
+                "write `20 s` or more: a window needs enough samples to be judged",
+            );
+        }
     }
     if section.text("warm_up").is_some_and(|text| text.trim() != "auto")
-        && let Some(warm_up) = duration(reader, &section, "warm_up")
+        && let Some(warm_up) = section.duration(reader, "warm_up", DURATION)
     {
         design.warm_up = WarmUp::Fixed(warm_up);
         check_warm_up(reader, &section, warm_up, design.at_most);
@@ -68,11 +75,12 @@ fn repeats(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<u32> {
     let Scalar::Integer(number) = section.scalar("repeats")? else { return None };
     let repeats = u32::try_from(number).ok().filter(|repeats| *repeats >= 1);
     if repeats.is_none() {
-        let span = section.get("repeats")?.span.clone();
-        reader.add(
-            Diagnostic::error(code::OUT_OF_RANGE, format!("`repeats` is `{number}`"))
-                .at(span, "expected a whole number from 1")
-                .hint("write 1 or more; confidence intervals over repeats need 3 or more"),
+        section.out_of_range(
+            reader,
+            "repeats",
+            format!("`repeats` is `{number}`"),
+            "expected a whole number from 1",
+            "write 1 or more; confidence intervals over repeats need 3 or more",
         );
     }
     repeats
@@ -88,43 +96,13 @@ fn leave_out(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<LeftOut> {
         let mut one = LeftOut::new();
         for (factor, _, at) in reader.entries(&table) {
             let what = format!("a level of `{factor}`");
-            let levels = match at.value.is_array() {
-                true => reader.elements(&at),
-                false => vec![at],
-            };
+            let levels = reader.one_or_more(&at);
             let levels = levels.iter().filter_map(|level| reader.scalar(level, &what)).collect();
             one.push((factor.to_owned(), levels));
         }
         left.push(one);
     }
     left
-}
-
-pub(super) fn duration(
-    reader: &mut Reader<'_>,
-    section: &Section<'_>,
-    name: &str,
-) -> Option<Duration> {
-    let at = section.get(name)?;
-    let text = at.value.as_str()?;
-    let duration = parse_duration(text).ok();
-    if duration.is_none() {
-        let scalar = Scalar::Text(text.to_owned());
-        reader.add(not_a_quantity(&section.subject(name), &scalar, DURATION, at.span.clone()));
-    }
-    duration
-}
-
-fn check_length(reader: &mut Reader<'_>, section: &Section<'_>, at_most: Duration) {
-    if at_most >= SHORTEST_TRIAL {
-        return;
-    }
-    let Some(at) = section.get("at_most") else { return };
-    reader.add(
-        Diagnostic::error(code::OUT_OF_RANGE, "`at_most` is shorter than a second")
-            .at(at.span.clone(), "expected at least `1 s`")
-            .hint("write `20 s` or more: a window needs enough samples to be judged"),
-    );
 }
 
 fn check_warm_up(

@@ -11,7 +11,6 @@ use crate::reader::{At, Reader};
 use crate::section::Section;
 use crate::syntax::{Group, Scalar};
 use crate::template::Templated;
-use crate::value::kind;
 
 pub(crate) fn read(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Group> {
     nested(reader, list, None)
@@ -42,13 +41,13 @@ fn group(reader: &mut Reader<'_>, at: At<'_>, outer_disk: Option<&str>) -> Group
     Group {
         name: section.text("name").unwrap_or_default().to_owned(),
         count: section.templated(reader, "count").unwrap_or(Templated::Value(1)),
-        knobs: section.get("knobs").map(|at| knobs(reader, at)).unwrap_or_default(),
-        run: section.get("run").map(|at| run(reader, at)).unwrap_or_default(),
+        knobs: section.part(reader, "knobs", knobs),
+        run: section.part(reader, "run", run),
         disk: disk.map(str::to_owned),
         measured: section.boolean("measured").unwrap_or(true),
         outside: section.templated(reader, "outside").unwrap_or(Templated::Value(false)),
         place: section.get("place").map(|at| super::placement::read(reader, at, &owner)),
-        groups: section.get("groups").map(|at| nested(reader, at, disk)).unwrap_or_default(),
+        groups: section.part(reader, "groups", |reader, at| nested(reader, at, disk)),
     }
 }
 
@@ -77,19 +76,13 @@ fn unquoted(
     key_span: Range<usize>,
     table: &At<'_>,
 ) -> Vec<(String, Vec<Templated<Scalar>>)> {
-    let entries = reader.entries(table);
-    let names: Vec<String> =
-        entries.iter().map(|(name, _, _)| format!("{family}.{name}")).collect();
-    let written: Vec<String> = names.iter().map(|name| format!("`\"{name}\"`")).collect();
-    reader.add(
-        Diagnostic::error(code::UNKNOWN_KNOB, format!("unknown knob `{family}`"))
-            .at(key_span, "expected the whole name of an interface file in quotes")
-            .hint(format!("write {}: without quotes the dot starts a table", written.join(", "))),
-    );
-    let known = names.into_iter().zip(entries);
-    known
-        .filter(|(name, _)| assay_knob::find(name).is_some())
-        .map(|(name, (_, _, at))| {
+    let mistake = Diagnostic::error(code::UNKNOWN_KNOB, format!("unknown knob `{family}`"))
+        .at(key_span, "expected the whole name of an interface file in quotes");
+    let mut named = reader.unquoted(table, mistake, family);
+    named.retain(|(name, _)| assay_knob::find(name).is_some());
+    named
+        .into_iter()
+        .map(|(name, at)| {
             let values = knob_values(reader, &name, &at);
             (name, values)
         })
@@ -124,12 +117,7 @@ fn knobs_like(name: &str) -> String {
 /// A knob has one value for all members, or a list of values for the members in turn.
 fn knob_values(reader: &mut Reader<'_>, name: &str, at: &At<'_>) -> Vec<Templated<Scalar>> {
     let what = format!("the knob `{name}`");
-    if !at.value.is_array() {
-        // Recorded under the path of a list of one, so that later checks find its location.
-        let only = reader.at(at.value, at.span.clone(), format!("{}[0]", at.path));
-        return reader.templated(&only, &what).into_iter().collect();
-    }
-    let elements = reader.elements(at);
+    let elements = reader.one_or_more(at);
     if elements.is_empty() {
         reader.add(empty_list(&what, at));
     }
@@ -142,30 +130,17 @@ fn knob_values(reader: &mut Reader<'_>, name: &str, at: &At<'_>) -> Vec<Template
 }
 
 fn run(reader: &mut Reader<'_>, at: &At<'_>) -> Vec<String> {
-    if let Some(name) = at.value.as_str() {
-        let only = reader.at(at.value, at.span.clone(), format!("{}[0]", at.path));
-        return if reader.template_is_sound(name, &only) { vec![name.to_owned()] } else { vec![] };
-    }
-    let elements = reader.elements(at);
-    if elements.is_empty() {
+    if at.value.as_array().is_some_and(|array| array.is_empty()) {
         reader.add(empty_list("`run`", at));
     }
+    let expected = "expected the name of a workload";
+    let remedy = "write the name of a table of [workloads] in quotes";
     let mut names: Vec<String> = vec![];
-    for element in elements {
-        match element.value.as_str() {
-            Some(name) if names.iter().any(|other| other == name) => {
-                reader.add(started_twice(name, &element));
-            }
-            Some(name) if !reader.template_is_sound(name, &element) => {}
-            Some(name) => names.push(name.to_owned()),
-            None => reader.add(
-                Diagnostic::error(
-                    code::WRONG_TYPE,
-                    format!("an element of `run` is {}", kind(element.value)),
-                )
-                .at(element.span, "expected the name of a workload")
-                .hint("write the name of a table of [workloads] in quotes"),
-            ),
+    for (name, element) in reader.texts(at, "`run`", expected, remedy) {
+        if names.iter().any(|other| other == name) {
+            reader.add(started_twice(name, &element));
+        } else if reader.template_is_sound(name, &element) {
+            names.push(name.to_owned());
         }
     }
     names

@@ -6,6 +6,7 @@ use assay_diagnostic::Diagnostic;
 use assay_units::Percent;
 
 use super::cross_trial;
+use super::design::DURATION;
 use super::groups::unknown_knob;
 use crate::code;
 use crate::key;
@@ -62,12 +63,9 @@ fn every(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Every> {
         section.misplaced(reader, "in", why, "add `every = \"1 s\"`, or remove `in`");
         return None;
     }
-    let span = super::design::duration(reader, section, "every")?;
+    let span = section.duration(reader, "every", DURATION)?;
     let part = match section.scalar("in") {
-        Some(Scalar::Text(text)) => text.parse().ok(),
-        Some(Scalar::Float(number)) => Some(Percent::from_fraction(number)),
-        Some(Scalar::Integer(number)) => Some(Percent::from_fraction(number as f64)),
-        Some(Scalar::Boolean(_)) => None,
+        Some(scalar) => percent(&scalar),
         None => Some(Percent::from_fraction(DEFAULT_PART)),
     };
     let fits = |part: &Percent| part.fraction() > 0.0 && part.fraction() <= 1.0;
@@ -82,13 +80,8 @@ fn every(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Every> {
                 ),
                 Some(_) => ("every", "the spans are too short", "expected `200 ms` or more"),
             };
-            if let Some(at) = section.get(name) {
-                reader.add(
-                    Diagnostic::error(code::OUT_OF_RANGE, message)
-                        .at(at.span.clone(), expected)
-                        .hint("write `every = \"1 s\"` and `in = \"95 %\"`"),
-                );
-            }
+            let remedy = "write `every = \"1 s\"` and `in = \"95 %\"`";
+            section.out_of_range(reader, name, message, expected, remedy);
             None
         }
     }
@@ -102,7 +95,7 @@ fn under(reader: &mut Reader<'_>, section: &Section<'_>) -> Bindings {
         section.misplaced(reader, "under", why, "remove `under`");
         return Bindings::new();
     }
-    section.get("under").map_or_else(Bindings::new, |at| cross_trial::levels(reader, at))
+    section.part(reader, "under", cross_trial::levels)
 }
 
 /// `equal` compares groups, or the levels of a factor.
@@ -204,13 +197,7 @@ fn within(reader: &mut Reader<'_>, section: &Section<'_>) -> Percent {
     let (Some(at), Some(scalar)) = (section.get("within"), section.scalar("within")) else {
         return fallback;
     };
-    let margin = match &scalar {
-        Scalar::Integer(number) => Some(Percent::from_fraction(*number as f64)),
-        Scalar::Float(number) => Some(Percent::from_fraction(*number)),
-        Scalar::Text(text) => text.parse().ok(),
-        Scalar::Boolean(_) => None,
-    };
-    let Some(margin) = margin else {
+    let Some(margin) = percent(&scalar) else {
         let expected = "a percentage such as `10 %`, or a fraction such as `0.1`";
         reader.add(not_a_quantity("the margin", &scalar, expected, at.span.clone()));
         return fallback;
@@ -222,29 +209,35 @@ fn within(reader: &mut Reader<'_>, section: &Section<'_>) -> Percent {
         Scalar::Text(_) => format!("the margin is `{scalar}`"),
         _ => format!("the margin is `{scalar}`, which is {margin}"),
     };
-    reader.add(
-        Diagnostic::error(code::OUT_OF_RANGE, message)
-            .at(at.span.clone(), "expected more than 0 % and less than 100 %")
-            .hint("write a percentage such as \"10 %\": without the sign, 1 means the whole"),
+    section.out_of_range(
+        reader,
+        "within",
+        message,
+        "expected more than 0 % and less than 100 %",
+        "write a percentage such as \"10 %\": without the sign, 1 means the whole",
     );
     fallback
 }
 
+/// A percentage such as `10 %`, or a fraction such as `0.1`.
+fn percent(scalar: &Scalar) -> Option<Percent> {
+    match scalar {
+        Scalar::Text(text) => text.parse().ok(),
+        _ => scalar.number().map(Percent::from_fraction),
+    }
+}
+
 fn confidence(reader: &mut Reader<'_>, section: &Section<'_>) -> f64 {
-    let confidence = match section.scalar("confidence") {
-        Some(Scalar::Integer(number)) => number as f64,
-        Some(Scalar::Float(number)) => number,
-        _ => return DEFAULT_CONFIDENCE,
-    };
+    let Some(confidence) = section.number("confidence") else { return DEFAULT_CONFIDENCE };
     if confidence > 0.5 && confidence < 1.0 {
         return confidence;
     }
-    if let Some(at) = section.get("confidence") {
-        reader.add(
-            Diagnostic::error(code::OUT_OF_RANGE, format!("the confidence is `{confidence}`"))
-                .at(at.span.clone(), "expected more than 0.5 and less than 1")
-                .hint("write 0.95, or 0.99 for more certainty in a longer run"),
-        );
-    }
+    section.out_of_range(
+        reader,
+        "confidence",
+        format!("the confidence is `{confidence}`"),
+        "expected more than 0.5 and less than 1",
+        "write 0.95, or 0.99 for more certainty in a longer run",
+    );
     DEFAULT_CONFIDENCE
 }

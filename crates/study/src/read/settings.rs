@@ -14,8 +14,8 @@ use crate::template::Templated;
 type Values = Vec<(String, Templated<Scalar>)>;
 
 pub(crate) fn read(reader: &mut Reader<'_>, study: &Section<'_>) -> HostSettings {
-    let mut values = study.get("sysctls").map(|at| sysctls(reader, at)).unwrap_or_default();
-    values.extend(study.get("thp").map(|at| huge_pages(reader, at)).unwrap_or_default());
+    let mut values = study.part(reader, "sysctls", sysctls);
+    values.extend(study.part(reader, "thp", huge_pages));
     HostSettings { values, drop_caches: study.templated(reader, "drop_caches") }
 }
 
@@ -38,19 +38,14 @@ fn unquoted(
     key_span: Range<usize>,
     table: &At<'_>,
 ) -> Values {
-    let entries = reader.entries(table);
-    let names: Vec<String> =
-        entries.iter().map(|(name, _, _)| format!("{family}.{name}")).collect();
-    let written: Vec<String> = names.iter().map(|name| format!("`\"{name}\"`")).collect();
-    reader.add(
-        Diagnostic::error(code::UNKNOWN_SETTING, format!("unknown sysctl `{family}`"))
-            .at(key_span, "expected the whole name of a sysctl in quotes")
-            .hint(format!("write {}: without quotes the dot starts a table", written.join(", "))),
-    );
+    let mistake = Diagnostic::error(code::UNKNOWN_SETTING, format!("unknown sysctl `{family}`"))
+        .at(key_span, "expected the whole name of a sysctl in quotes");
+    let mut named = reader.unquoted(table, mistake, family);
+    named.retain(|(name, _)| host_setting(name).is_some());
     // The values are still checked, under the path where the checks expect them.
-    let known = names.into_iter().zip(entries).filter(|(name, _)| host_setting(name).is_some());
-    known
-        .filter_map(|(name, (_, _, at))| {
+    named
+        .into_iter()
+        .filter_map(|(name, at)| {
             let at = reader.at(at.value, at.span, format!("sysctls.{name}"));
             let value = reader.templated(&at, &format!("`{name}`"))?;
             Some((name, value))

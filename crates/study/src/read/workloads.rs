@@ -15,23 +15,24 @@ use crate::key;
 use crate::reader::{At, Reader};
 use crate::section::Section;
 use crate::syntax::{After, Tool, Workload};
-use crate::value::kind as kind_of;
 
 pub(crate) fn read(reader: &mut Reader<'_>, table: &At<'_>) -> BTreeMap<String, Workload> {
     let mut workloads = BTreeMap::new();
     for (name, at) in super::named_tables(reader, table, "workload", key::WORKLOAD) {
-        let section = Section::open(reader, at, format!("the workload `{name}`"), key::WORKLOAD);
-        workloads.insert(name.to_owned(), workload(reader, &section));
+        let what = format!("the workload `{name}`");
+        let section = Section::open(reader, at, what.clone(), key::WORKLOAD);
+        workloads.insert(name.to_owned(), workload(reader, &section, &what));
     }
     workloads
 }
 
-fn workload(reader: &mut Reader<'_>, section: &Section<'_>) -> Workload {
+fn workload(reader: &mut Reader<'_>, section: &Section<'_>, what: &str) -> Workload {
     Workload {
         tool: tool(reader, section),
-        prepare: section.get("prepare").map(|at| texts(reader, at)).unwrap_or_default(),
+        prepare: section.part(reader, "prepare", texts),
         after: after(section),
         user: section.text("user").map(str::to_owned),
+        place: section.get("place").map(|at| super::placement::read(reader, at, what)),
     }
 }
 
@@ -75,24 +76,7 @@ fn after(section: &Section<'_>) -> Option<After> {
 
 /// One text, or a list of texts; each is recorded as `path[index]`.
 fn texts(reader: &mut Reader<'_>, at: &At<'_>) -> Vec<String> {
-    if let Some(text) = at.value.as_str() {
-        reader.at(at.value, at.span.clone(), format!("{}[0]", at.path));
-        return vec![text.to_owned()];
-    }
-    let mut texts = vec![];
-    for element in reader.elements(at) {
-        match element.value.as_str() {
-            Some(text) => texts.push(text.to_owned()),
-            None => reader.add(
-                Diagnostic::error(
-                    code::WRONG_TYPE,
-                    format!("an element of this list is {}", kind_of(element.value)),
-                )
-                .at(element.span, "expected a text in quotes")
-                .hint("put it in quotes"),
-            ),
-        }
-    }
+    let texts = reader.texts(at, "this list", "expected a text in quotes", "put it in quotes");
     if texts.is_empty() && at.value.as_array().is_some_and(|array| array.is_empty()) {
         reader.add(
             Diagnostic::error(code::EMPTY_LIST, "the list is empty")
@@ -100,5 +84,5 @@ fn texts(reader: &mut Reader<'_>, at: &At<'_>) -> Vec<String> {
                 .hint("write one, or remove the key"),
         );
     }
-    texts
+    texts.into_iter().map(|(text, _)| text.to_owned()).collect()
 }

@@ -57,6 +57,8 @@ pub struct Workload {
     pub after: Option<After>,
     /// The user it runs as; that of Assay if `None`.
     pub user: Option<String>,
+    /// Where it runs, if not where its group says.
+    pub place: Option<Placement>,
 }
 
 /// A start after the common start.

@@ -10,7 +10,7 @@
 //! and is written at once: text before it on the same line does not corrupt it.
 
 /// Name of the FIFO in the directory in which fio runs.
-pub const BARRIER_FILE: &str = "gate";
+pub const BARRIER_FILE: &str = "barrier";
 
 /// The value of `exec_prerun`. fio passes it to `sh -c`, whose parent is the job's process, with a
 /// redirection appended; a `;` would begin a comment in a job file, hence `&&`.

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use assay_kernel::streaming_stores;
+use assay_load_memory::streaming_stores;
 use clap::ValueEnum;
 
 use crate::vectors::widest;

@@ -2,8 +2,9 @@
 //! Latency Checker: reads by all CPUs of a node, and a pointer chase by its first CPU.
 
 use assay_kernel::anonymous_memory::{Pages, page_size};
-use assay_kernel::pointer_ring::{Arena, LINE};
-use assay_kernel::{Root, affinity, clock, memory_policy, move_pages};
+use assay_kernel::{Root, affinity, clock, move_pages};
+use assay_load_memory::memory_policy;
+use assay_load_memory::pointer_ring::{Arena, LINE};
 use assay_units::{CpuSet, NodeSet};
 
 use super::kernels::read;

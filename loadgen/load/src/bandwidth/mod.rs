@@ -8,7 +8,8 @@ mod measure;
 mod output;
 mod times;
 
-use assay_kernel::{Root, affinity, signal, streaming_stores};
+use assay_kernel::{Root, affinity, signal};
+use assay_load_memory::streaming_stores;
 use assay_units::Bytes;
 use clap::Args;
 

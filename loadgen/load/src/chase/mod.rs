@@ -9,7 +9,7 @@ mod order;
 mod output;
 
 use assay_kernel::Root;
-use assay_kernel::pointer_ring::{Arena, Ring};
+use assay_load_memory::pointer_ring::{Arena, Ring};
 use assay_units::Bytes;
 use clap::Args;
 

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use assay_kernel::pointer_ring::LINE;
+use assay_load_memory::pointer_ring::LINE;
 use clap::ValueEnum;
 
 use crate::vectors::widest;

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use assay_kernel::{Root, clock, page_cache};
+use assay_kernel::{Root, clock};
+use assay_load_memory::page_cache;
 use clap::ValueEnum;
 
 use super::content::Content;

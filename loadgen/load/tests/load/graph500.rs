@@ -148,8 +148,9 @@ fn interleaved_memory_is_verified_or_reported_as_unknown() {
 #[test]
 fn it_waits_at_the_start_barrier_until_released() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("gate");
-    let mut gate = Fifo::make(folder.path(), "gate").unwrap();
+    let path = folder.path().join("barrier");
+    let mut barrier = Fifo::make(folder.path(), "barrier").unwrap();
+    // The former name of the option.
     let mut running = graph500(&["-s", "8", "--gate"])
         .arg(&path)
         .stdout(Stdio::piped())
@@ -160,7 +161,7 @@ fn it_waits_at_the_start_barrier_until_released() {
     let mut lines = Vec::new();
     // The line is written before the stop, so the test waits for both.
     while lines.is_empty() || process::state(&root, running.id()) != Some('T') {
-        lines.extend(gate.lines().unwrap());
+        lines.extend(barrier.lines().unwrap());
         assert!(running.try_wait().unwrap().is_none(), "it ended instead of waiting");
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
@@ -174,9 +175,9 @@ fn it_waits_at_the_start_barrier_until_released() {
 
 #[test]
 fn a_missing_start_barrier_is_reported_with_its_path() {
-    let output = graph500(&["-s", "6", "--gate", "/nowhere/gate"]).output().unwrap();
+    let output = graph500(&["-s", "6", "--start-barrier", "/nowhere/barrier"]).output().unwrap();
     assert_eq!(output.status.code(), Some(4));
-    assert!(text(&output.stderr).contains("/nowhere/gate"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("/nowhere/barrier"), "{}", text(&output.stderr));
 }
 
 #[test]

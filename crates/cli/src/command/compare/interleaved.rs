@@ -4,15 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_files::Trust;
-use assay_session::{Destination, Interleaved, Sides, StudyChoice, compare_interleaved};
+use assay_session::{Destination, Error, Interleaved, Sides, StudyChoice, compare_interleaved};
 use assay_study::DiskOverride;
 use assay_verdict::RunComparison;
 use clap::Args;
 
 use super::How;
-use crate::args::{disk, duration};
-use crate::exit::Code;
-use crate::observer::{Terminal, refuse, this_host};
+use crate::observer::{Terminal, this_host};
+use crate::parsers::repeat_length;
 
 /// The study to run and its overrides.
 #[derive(Debug, Clone, Args)]
@@ -29,13 +28,13 @@ pub(crate) struct InterleavedArguments {
     #[arg(long, value_name = "N", requires = "study", value_parser = clap::value_parser!(u32).range(1..))]
     repeats: Option<u32>,
     /// With --interleaved: maximum length of a repeat, e.g. `20s`
-    #[arg(long, value_name = "DURATION", value_parser = duration, requires = "study")]
+    #[arg(long, value_name = "DURATION", value_parser = repeat_length, requires = "study")]
     at_most: Option<Duration>,
     /// With --interleaved: run folder [default: `runs/<time>-<study>`]
     #[arg(long, value_name = "DIR", requires = "study")]
     out: Option<PathBuf>,
     /// With --interleaved: use this disk, as in `assay run --disk`
-    #[arg(long, value_name = "DISK", value_parser = disk, requires = "study")]
+    #[arg(long, value_name = "DISK", requires = "study")]
     disk: Option<DiskOverride>,
     /// With --interleaved: seed for random data
     #[arg(long, value_name = "N", requires = "study")]
@@ -47,18 +46,9 @@ pub(super) fn run(
     study: &str,
     arguments: &InterleavedArguments,
     how: &How,
-) -> Result<RunComparison, Code> {
-    let what = what(study, arguments).map_err(|error| refuse(&error))?;
-    let compared = compare_interleaved(&this_host(), &what, &how.terms(false), &mut Terminal);
-    compared.map_err(|error| refuse(&error))
-}
-
-fn what(
-    study: &str,
-    arguments: &InterleavedArguments,
-) -> Result<Interleaved, assay_session::Error> {
+) -> Result<RunComparison, Error> {
     let named = StudyChoice::named(study);
-    Ok(Interleaved {
+    let what = Interleaved {
         sides: Sides::parse(&arguments.set)?,
         choice: StudyChoice {
             repeats: arguments.repeats,
@@ -68,5 +58,6 @@ fn what(
             ..named
         },
         destination: Destination { out: arguments.out.clone(), trust: Trust::Checked },
-    })
+    };
+    compare_interleaved(&this_host(), &what, &how.terms(false), &mut Terminal)
 }

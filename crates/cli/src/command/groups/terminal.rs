@@ -6,22 +6,13 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios};
-use rustix::termios::{tcgetattr, tcgetwinsize, tcsetattr};
+use rustix::termios::{tcgetattr, tcsetattr};
+
+use crate::output::{Size, is_dumb, size_of};
 
 /// The alternate screen, without a cursor (xterm's private modes 1049 and 25).
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
-
-/// Columns of the terminal behind stdout, if it is one.
-pub(super) fn width() -> Option<usize> {
-    size().map(|(columns, _)| columns)
-}
-
-fn size() -> Option<(usize, usize)> {
-    let size = tcgetwinsize(stdout()).ok()?;
-    let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
-    (stdout().is_terminal() && columns > 0 && rows > 0).then_some((columns, rows))
-}
 
 /// A screen to draw on.
 pub(super) struct Screen(());
@@ -29,18 +20,14 @@ pub(super) struct Screen(());
 impl Screen {
     /// Switches the terminal behind stdout to the alternate screen, if it can be drawn on.
     pub(super) fn enter() -> Option<Self> {
-        size()?;
-        if std::env::var_os("TERM").is_none_or(|kind| kind == "dumb") {
-            return None;
-        }
+        size_of(stdout()).filter(|_| !is_dumb())?;
         show(ENTER).ok()?;
         Some(Self(()))
     }
 
     /// The current columns and lines.
-    pub(super) fn size(&self) -> (usize, usize) {
-        const USUAL: (usize, usize) = (80, 24);
-        size().unwrap_or(USUAL)
+    pub(super) fn size(&self) -> Size {
+        size_of(stdout()).unwrap_or(Size { columns: 80, rows: 24 })
     }
 
     /// Redraws in one write, each line to its end, so that nothing flickers (ECMA-48: CUP, EL, ED).

@@ -9,23 +9,22 @@ use assay_kernel::signal;
 use assay_session::{GroupOrder, groups_document, top_groups};
 
 use super::READING_INTERVAL;
-use super::order::Order;
 use super::terminal::{Keys, Screen};
 use crate::destination::Destination;
-use crate::exit::Code;
+use crate::output::Size;
 
 /// The options of a watch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WatchOptions {
     /// Time from one reading to the next.
     pub(super) period: Duration,
-    pub(super) order: Order,
+    pub(super) order: GroupOrder,
     pub(super) as_json: bool,
 }
 
 /// Reads repeatedly and shows the use since the previous reading, until `q`, Ctrl-C or a closed pipe
 /// (`assay groups --watch | head`).
-pub(super) fn run(first: Inventory, read: impl Fn() -> Inventory, options: WatchOptions) -> Code {
+pub(super) fn run(first: Inventory, read: impl Fn() -> Inventory, options: WatchOptions) {
     signal::note_interruptions();
     let screen = if options.as_json { None } else { Screen::enter() };
     let keys = Keys::listen();
@@ -36,7 +35,7 @@ pub(super) fn run(first: Inventory, read: impl Fn() -> Inventory, options: Watch
     let mut latest: Option<Vec<Rates>> = None;
     loop {
         match wait(&keys, until) {
-            Event::End => return Code::Kept,
+            Event::End => return,
             Event::Order(order) => options.order = order,
             Event::Time => {
                 let now = read();
@@ -47,7 +46,7 @@ pub(super) fn run(first: Inventory, read: impl Fn() -> Inventory, options: Watch
         }
         let Some(rates) = &latest else { continue };
         if show(screen.as_ref(), &before, rates, options).is_err() {
-            return Code::Kept;
+            return;
         }
     }
 }
@@ -63,9 +62,9 @@ fn show(
         out.write_all(block(inventory, rates, options).as_bytes())?;
         return out.flush();
     };
-    let (columns, lines) = screen.size();
-    let most = lines.saturating_sub(1);
-    let mut frame = top_groups(inventory, rates, options.order.into(), Some(columns), most);
+    let Size { columns, rows } = screen.size();
+    let most = rows.saturating_sub(1);
+    let mut frame = top_groups(inventory, rates, options.order, Some(columns), most);
     // The footer stays on the last line, whatever the number of groups.
     frame.resize(most, String::new());
     frame.push(footer().chars().take(columns).collect());
@@ -76,24 +75,23 @@ fn show(
 fn block(inventory: &Inventory, rates: &[Rates], options: WatchOptions) -> String {
     let text = match options.as_json {
         true => groups_document(inventory, rates).to_string() + "\n",
-        false => {
-            top_groups(inventory, rates, options.order.into(), None, usize::MAX).join("\n") + "\n\n"
-        }
+        false => top_groups(inventory, rates, options.order, None, usize::MAX).join("\n") + "\n\n",
     };
     terminal(&text).into_owned()
 }
 
 /// The list of keys.
 fn footer() -> String {
-    let orders = Order::KEYS
-        .map(|(key, order)| format!("{} {}", char::from(key), GroupOrder::from(order).label()));
+    let mut orders = GroupOrder::ALL
+        .map(|(_, order, _)| format!("{} {}", char::from(order.key()), order.label()));
+    orders.rotate_left(1);
     format!("q quit; sort by {}", orders.join(", "))
 }
 
 /// The end of a wait.
 enum Event {
     Time,
-    Order(Order),
+    Order(GroupOrder),
     End,
 }
 
@@ -111,7 +109,8 @@ fn wait(keys: &Keys, until: Instant) -> Event {
         match keys.pressed(left.min(LONGEST)) {
             Some(b'q' | b'Q') => return Event::End,
             Some(key) => {
-                if let Some((_, order)) = Order::KEYS.iter().find(|(known, _)| *known == key) {
+                let chosen = GroupOrder::ALL.iter().find(|(_, order, _)| order.key() == key);
+                if let Some((_, order, _)) = chosen {
                     return Event::Order(*order);
                 }
             }
@@ -137,7 +136,7 @@ mod tests {
         };
         let inventory = Inventory { taken_ns: 0, hierarchies: vec![mounted], groups: Vec::new() };
         let options =
-            WatchOptions { period: Duration::from_secs(1), order: Order::Cpu, as_json: true };
+            WatchOptions { period: Duration::from_secs(1), order: GroupOrder::Cpu, as_json: true };
         let text = block(&inventory, &[], options);
         assert!(!text.contains(['\u{9b}', '\u{1b}']), "{text:?}");
         let document: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -1,15 +1,13 @@
 //! `assay judge --fio`, `--bw-log`, `--csv`: numbers that another tool measured.
 
+use std::ops::Bound;
 use std::path::PathBuf;
 
-use assay_judge::judge_external;
-use assay_session::{ExternalFiles, Numbers, Quantity, read_external};
-use assay_units::Percent;
-use clap::{Args, ValueEnum};
+use assay_session::{Code, Error, ExternalFiles, Numbers, Quantity, judge_external, read_external};
+use clap::Args;
 
-use crate::exit::Code;
-use crate::observer::refuse;
 use crate::output;
+use crate::parsers::{confidence, margin, number_in, one_of};
 
 /// The files with the numbers, and what they are judged against.
 #[derive(Debug, Args)]
@@ -27,63 +25,38 @@ pub(crate) struct ExternalDataArguments {
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = weight)]
     weights: Vec<f64>,
     /// Margin: allowed deviation of a share, relative to the promised share
-    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = within)]
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = margin)]
     within: f64,
     /// Confidence of the intervals
     #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = confidence)]
     confidence: f64,
     /// Quantity from fio's JSON
-    #[arg(long, value_name = "WHAT", default_value = "bytes")]
-    measure: MeasureArgument,
+    #[arg(long, value_name = "WHAT", default_value = "bytes", value_parser = one_of(&QUANTITIES))]
+    measure: Quantity,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum MeasureArgument {
-    /// Bytes read and written
-    Bytes,
-    /// Requests read and written
-    Ios,
-}
+const QUANTITIES: [(&str, Quantity, &str); 2] = [
+    ("bytes", Quantity::Bytes, "Bytes read and written"),
+    ("ios", Quantity::Ios, "Requests read and written"),
+];
 
 fn weight(text: &str) -> Result<f64, String> {
-    let weight =
-        text.trim().parse::<f64>().ok().filter(|weight| *weight > 0.0 && weight.is_finite());
-    weight.ok_or_else(|| "a weight must be a number above 0".to_owned())
-}
-
-fn within(text: &str) -> Result<f64, String> {
-    let part = text.parse::<Percent>().map_err(|error| error.to_string())?.fraction();
-    if part > 0.0 { Ok(part) } else { Err("a margin must be above 0 %".to_owned()) }
-}
-
-fn confidence(text: &str) -> Result<f64, String> {
-    let part = text.parse::<Percent>().map_err(|error| error.to_string())?.fraction();
-    let fits = (0.5..1.0).contains(&part);
-    if fits {
-        Ok(part)
-    } else {
-        Err("a confidence must be at least 50 % and below 100 %".to_owned())
-    }
+    let above_0 = (Bound::Excluded(0.0), Bound::Excluded(f64::INFINITY));
+    number_in(text, above_0, "a weight must be a number above 0")
 }
 
 /// Reads the files, judges, shows.
-pub(crate) fn run(arguments: &ExternalDataArguments, as_json: bool) -> Code {
-    let data = match read_external(&files(arguments)) {
-        Ok(data) => data,
-        Err(error) => return refuse(&error),
-    };
+pub(crate) fn run(arguments: &ExternalDataArguments, as_json: bool) -> Result<Code, Error> {
+    let data = read_external(&files(arguments))?;
     let judgement = judge_external(&data);
     if as_json {
-        // An error was printed; the code is still that of the verdict.
-        let _ = output::json(&judgement);
+        output::json(&judgement)?;
     } else {
         let title = format!("{}: do shares follow the weights?", data.title);
-        let width = output::width();
-        output::data_painted(|color| {
-            assay_report::judgement_text(&title, &judgement, width, color)
-        });
+        let (width, judged) = (output::width(), &judgement);
+        output::data_painted(|color| assay_report::judgement_text(&title, judged, width, color));
     }
-    Code::from_verdict(judgement.verdict)
+    Ok(Code::from_verdict(judgement.verdict))
 }
 
 fn files(arguments: &ExternalDataArguments) -> ExternalFiles {
@@ -94,10 +67,7 @@ fn files(arguments: &ExternalDataArguments) -> ExternalFiles {
     };
     ExternalFiles {
         numbers,
-        quantity: match arguments.measure {
-            MeasureArgument::Bytes => Quantity::Bytes,
-            MeasureArgument::Ios => Quantity::Ios,
-        },
+        quantity: arguments.measure,
         weights: arguments.weights.clone(),
         within: arguments.within,
         confidence: arguments.confidence,

@@ -26,7 +26,7 @@ pub(crate) struct GuestArguments {
     #[arg(long, value_name = "N")]
     cpus: Option<u32>,
     /// Memory size
-    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "2GiB")]
     memory: Bytes,
     /// Size of a swap disk [default: none]
     #[arg(long, value_name = "SIZE", value_parser = parse_swap)]
@@ -35,7 +35,8 @@ pub(crate) struct GuestArguments {
     #[arg(long, value_name = "NAME", default_value = "auto")]
     accelerator: Accelerator,
     /// End the guest after this time
-    #[arg(long, value_name = "DURATION", default_value = "30min", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "30min",
+          value_parser = assay_units::parse_duration)]
     timeout: Duration,
 }
 
@@ -55,12 +56,4 @@ impl GuestArguments {
             timeout: self.timeout,
         }
     }
-}
-
-fn bytes(text: &str) -> Result<Bytes, String> {
-    text.parse().map_err(|error: assay_units::UnitError| error.to_string())
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    assay_units::parse_duration(text).map_err(|error| error.to_string())
 }

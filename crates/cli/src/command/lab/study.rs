@@ -5,30 +5,24 @@ use std::process::ExitCode;
 
 use assay_kernel::signal;
 use assay_lab::Cache;
-use assay_session::{StudyChoice, open_run, prepare_lab_study, run_lab_study};
+use assay_session::{
+    Code, Error, StudyChoice, guest_task, open_run, prepare_lab_study, run_lab_study,
+};
 
-use super::{LabRunArguments, Terminal, code, guest_task};
+use super::{LabRunArguments, Terminal, code};
 use crate::command::judge::show;
-use crate::exit::Code;
-use crate::observer::{self, load, refuse};
-use crate::output;
+use crate::observer::{self, load};
 
 /// Boots a guest, runs the study there, and shows its result.
-pub(super) fn run(arguments: &LabRunArguments, cache: &Cache) -> ExitCode {
-    carry_out(arguments, cache).unwrap_or_else(ExitCode::from)
-}
-
-fn carry_out(arguments: &LabRunArguments, cache: &Cache) -> Result<ExitCode, Code> {
+pub(super) fn run(arguments: &LabRunArguments, cache: &Cache) -> Result<ExitCode, Error> {
     let choice = arguments.study.choice();
     let loaded = load(&StudyChoice { disk: None, ..choice.clone() }, arguments.json)?;
     let guest = (arguments.guest.spec(&[]), guest_task());
-    let study = prepare_lab_study(&loaded, &choice, arguments.out.as_deref(), guest, cache)
-        .map_err(|error| refuse(&error))?;
+    let study = prepare_lab_study(&loaded, &choice, arguments.out.as_deref(), guest, cache)?;
     signal::note_interruptions();
     // The table is printed here from the copied folder, with the paths of this host.
     let mut quiet = WithoutOutput(Terminal);
-    let (ended, folder) =
-        run_lab_study(&study, cache, &mut quiet).map_err(|error| refuse(&error))?;
+    let (ended, folder) = run_lab_study(&study, cache, &mut quiet)?;
     let code = code(&ended);
     if let Some(folder) = folder {
         show_run(&folder, arguments.json)?;
@@ -36,15 +30,10 @@ fn carry_out(arguments: &LabRunArguments, cache: &Cache) -> Result<ExitCode, Cod
     Ok(code)
 }
 
-fn show_run(folder: &Path, as_json: bool) -> Result<(), Code> {
-    let (folder, run) = open_run(folder, &mut observer::Terminal).map_err(|error| {
-        refuse(&error);
-        Code::Host
-    })?;
-    let judgement = folder.read_json("verdict.json").map_err(|error| {
-        output::error(&error);
-        Code::Host
-    })?;
+fn show_run(folder: &Path, as_json: bool) -> Result<(), Error> {
+    let opened = open_run(folder, &mut observer::Terminal);
+    let (folder, run) = opened.map_err(|error| Error { code: Code::Host, ..error })?;
+    let judgement = folder.read_json("verdict.json").map_err(Error::host)?;
     show(&folder, &run.manifest, &judgement, as_json);
     Ok(())
 }

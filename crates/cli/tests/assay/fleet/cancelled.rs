@@ -63,7 +63,7 @@ fn a_fleet_that_others_may_change_cancels_no_job() {
     ended.assert_says(&["mode 0777", "--trust-folder"]);
     assert_eq!(calls(&bench), [""; 0]);
     cancel(&bench, &["--trust-folder"], None).assert_code(0);
-    assert_eq!(calls(&bench).len(), 4);
+    assert_eq!(calls(&bench).len(), 2);
 }
 
 /// As root it could cancel a foreign job that now has the number.
@@ -72,22 +72,40 @@ fn a_fleet_cancels_the_jobs_of_its_own_users_alone() {
     let bench = Bench::aside();
     fleet(&bench);
     let expected = |user: u32| {
-        [17, 18].map(|job| {
-            [
-                format!("--user={user} --quiet --state=PENDING {job}"),
-                format!("--user={user} --quiet --batch --signal=TERM --state=RUNNING {job}"),
-            ]
-        })
+        [
+            format!("--user={user} --quiet --state=PENDING 17 18"),
+            format!("--user={user} --quiet --batch --signal=TERM --state=RUNNING 17 18"),
+        ]
     };
     cancel(&bench, &[], None).assert_code(0);
     let own = geteuid().as_raw();
-    assert_eq!(calls(&bench), expected(own).concat());
+    assert_eq!(calls(&bench), expected(own));
     if geteuid().is_root() {
         cancel(&bench, &[], Some("65534")).assert_code(0);
         let mut called = calls(&bench);
         called.sort();
-        let mut both = [expected(own).concat(), expected(65534).concat()].concat();
+        let mut both = [expected(own), expected(65534)].concat();
         both.sort();
         assert_eq!(called, both);
     }
+}
+
+/// scancel --quiet fails without a message on jobs that Slurm has forgotten.
+#[test]
+fn a_forgotten_job_keeps_no_other_from_being_cancelled() {
+    let bench = Bench::aside();
+    fleet(&bench);
+    let called = bench.path("called").display().to_string();
+    let fails = |message: &str| {
+        let text = format!("#!/bin/sh\necho \"$*\" >>'{called}'\n{message}\nexit 1\n");
+        bench.write("bin/scancel", &text);
+    };
+    fails("");
+    cancel(&bench, &[], None).assert_code(0);
+    let calls = calls(&bench).join(" ");
+    assert!(calls.contains("17") && calls.contains("18"), "{calls}");
+    fails("echo 'scancel: error: Kill job error on job id 17: Access/permission denied' >&2");
+    let ended = cancel(&bench, &[], None);
+    ended.assert_code(4);
+    ended.assert_says(&["Access/permission denied"]);
 }

@@ -124,6 +124,18 @@ impl Cluster {
         self.ask("squeue", &["--noheader"])
     }
 
+    /// Submits a job that keeps a node busy until it is cancelled; returns its id.
+    pub(crate) fn occupy(&self, node: &str) -> String {
+        let node = format!("--nodelist={node}");
+        let words = ["--parsable", &node, "--output=/dev/null", "--wrap=sleep 3600"];
+        self.ask("sbatch", &words).trim().to_owned()
+    }
+
+    /// Cancels a job.
+    pub(crate) fn cancel(&self, job: &str) {
+        self.ask("scancel", &[job]);
+    }
+
     fn ask(&self, program: &str, words: &[&str]) -> String {
         let output = Command::new(find(program).unwrap())
             .args(words)

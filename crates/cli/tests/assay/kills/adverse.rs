@@ -9,13 +9,14 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use assay_test_support::{HostSnapshot, skip};
+use assay_test_support::{HostSnapshot, entries, skip};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
 use super::draw::seed;
 use super::studies::Changes;
 use crate::bench::Bench;
+use crate::delegated::{self, as_nobody, delegated};
 use crate::freezer::Freezer;
 use crate::own_device::{Mounted, OwnDevice};
 use crate::running::{Running, processes_in};
@@ -242,5 +243,79 @@ fn kills_of_two_runs_at_once_leave_each_other_alone() {
         restore(&bench, &state).assert_code(0);
         assert!(processes_in(&out).is_empty(), "{when}");
         HostSnapshot::assert_same(&before, &when);
+    }
+}
+
+/// The owner of the directory puts a link to a directory of root's in the place of the scratch directory.
+#[test]
+fn kills_before_a_directory_is_exchanged_for_a_link_leave_its_target_unchanged() {
+    let Some(bench) = Bench::on_busy_host("kills and links") else { return };
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    let before = HostSnapshot::take();
+    let (data, victim) = (bench.path("data"), bench.path("victim"));
+    for path in [&data, &victim] {
+        fs::create_dir(path).unwrap();
+    }
+    fs::write(victim.join("file"), "root's").unwrap();
+    let text = Changes::Directory.study(&data).replace("\"1 s\"", "\"60 s\"");
+    let study = bench.write("study.toml", &text);
+    for number in 0..KILLS {
+        let when = format!("seed {seed}, kill {number}");
+        let mut run = bench.start(&study, &[]);
+        run.wait_until("the window", |run| run.says("run"));
+        pause(&mut random);
+        run.kill();
+        let scratch = entries(&data).pop().unwrap();
+        let moved = bench.path("moved");
+        fs::rename(&scratch, &moved).unwrap();
+        std::os::unix::fs::symlink(&victim, &scratch).unwrap();
+        let refused = bench.assay(["restore"]);
+        assert_eq!(refused.status.code(), Some(6), "{when}\n{}", refused.stderr);
+        refused.assert_says(&[scratch.file_name().unwrap().to_str().unwrap()]);
+        assert_eq!(fs::read_to_string(victim.join("file")).unwrap(), "root's", "{when}");
+        fs::remove_file(&scratch).unwrap();
+        fs::rename(&moved, &scratch).unwrap();
+        bench.assay(["restore"]).assert_code(0);
+        assert_eq!(entries(&data), [""; 0].map(PathBuf::from), "{when}");
+        HostSnapshot::assert_same(&before, &when);
+        fs::remove_dir_all(bench.out()).unwrap();
+    }
+}
+
+#[test]
+fn kills_of_the_runs_of_two_users_leave_each_other_alone() {
+    let Some((bench, _groups)) = delegated("kills of two users", &["cpu", "cpuacct"]) else {
+        return;
+    };
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    let study = delegated::study(&bench, "\"cpu.weight\" = [100, 300]");
+    let text = fs::read_to_string(&study).unwrap().replace("\"1 s\"", "\"60 s\"");
+    fs::write(&study, text).unwrap();
+    drop(as_nobody(&bench));
+    let before = HostSnapshot::take_with(&[&bench.path("home/data")]);
+    for number in 0..KILLS {
+        let when = format!("seed {seed}, kill {number}");
+        let (out, output) = (bench.path("home/run"), bench.path(&format!("output-{number}")));
+        fs::create_dir(&output).unwrap();
+        let mut of_user = as_nobody(&bench);
+        of_user.arg("run").arg(&study).arg("--out").arg(&out);
+        let mut of_user = Running::start(of_user, &output, out.clone());
+        of_user.wait_until("the window", |run| run.says("run"));
+        let of_root = Victim::start(&bench, &format!("root-{number}"), &bench.path("state-root"));
+        pause(&mut random);
+        of_user.kill();
+        let (state, out_of_root) = (of_root.state.clone(), of_root.out.clone());
+        let mut restore_of_user = as_nobody(&bench);
+        restore_of_user.arg("restore");
+        bench.finish(restore_of_user).assert_code(0);
+        assert!(processes_in(&out).is_empty(), "{when}");
+        assert!(!processes_in(&out_of_root).is_empty(), "{when}: the other user's run ended");
+        of_root.kill();
+        restore(&bench, &state).assert_code(0);
+        assert!(processes_in(&out_of_root).is_empty(), "{when}");
+        HostSnapshot::assert_same(&before, &when);
+        fs::remove_dir_all(&out).unwrap();
     }
 }

@@ -2,6 +2,7 @@
 //! and no test waits for a boot.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use super::{Host, script};
 
@@ -76,4 +77,22 @@ fn output_and_exit_code_of_the_command_are_passed_on_and_nothing_is_left() {
     ended.assert_says(&["6.12.9-amd64, cgroup v2, 1 node, tcg"]);
     assert!(assay_test_support::entries(&host.cache().join("guests")).is_empty());
     assert!(assay_test_support::entries(&host.cache().join("consoles")).is_empty());
+}
+
+/// Only the watch of its disk ends such a guest before the time limit, which is long.
+#[test]
+fn a_guest_that_fills_the_disk_of_its_host_is_ended_with_the_remedy() {
+    for (writes, says) in [
+        (
+            "mkdir \"$share/back\"; cd \"$share/back\"; seq 100001 | xargs touch",
+            ["more than 100000 names", "/run/assay/lab"],
+        ),
+        ("truncate -s 17M \"$console\"", ["more than 16 MiB to its console", "hint: "]),
+    ] {
+        let host =
+            played(&format!(": >\"$share/reached\"; : >\"$share/ready\"; {writes}; sleep 1000"));
+        let begun = Instant::now();
+        host.refuses(&["exec", "--timeout", "900s", "--", "true"], &says);
+        assert!(begun.elapsed() < Duration::from_secs(600), "{:?}", begun.elapsed());
+    }
 }

@@ -52,6 +52,8 @@ impl Case {
 
 /// Groups of equal weight, enough for two pools.
 const MANY: [u32; 18] = [100; 18];
+/// What is compared with another trial, too.
+const NOTHING: &str = "nothing of what was promised";
 const FOUR: [u32; 4] = [100, 200, 400, 800];
 
 fn cases() -> Vec<Case> {
@@ -240,7 +242,7 @@ fn of_little() -> Vec<Case> {
         Case {
             promise: floor.clone(),
             times: |_, _, _| 0.0,
-            ..Case::new("nothing of what was promised", "broken", &[100, 100])
+            ..Case::new(NOTHING, "broken", &[100, 100])
         },
         Case {
             promise: floor.clone(),
@@ -304,9 +306,21 @@ fn of_zeros() -> Vec<Case> {
         },
         ..case(what, verdict, is)
     };
+    let none = |what, verdict, is| Case {
+        change: |trial| {
+            for result in trial.repeats.iter_mut().flat_map(|repeat| &mut repeat.workloads) {
+                let value = if result.group == name(0) { 0.0 } else { 700.0 };
+                result.metrics.insert("steps_per_s".to_owned(), value);
+            }
+        },
+        ..case(what, verdict, is)
+    };
     vec![
         case("a zero below an upper bound", "undecided", RelationRecord::AtMost(300.0)),
         case("a zero below a lower bound", "broken", RelationRecord::AtLeast(900.0)),
+        none("nothing but zeros below a lower bound", "broken", RelationRecord::AtLeast(500.0)),
+        none("nothing but zeros below an upper bound", "kept", RelationRecord::AtMost(900.0)),
+        none("nothing but zeros in one of two equal groups", "void", RelationRecord::Equal),
         left_out("a zero is left out", "undecided", RelationRecord::AtLeast(900.0)),
         left_out("a zero is left out of a limit", "kept", RelationRecord::AtMost(1100.0)),
     ]
@@ -332,13 +346,23 @@ pub(super) fn write(folder: &Path) -> Vec<(&'static str, &'static str)> {
         },
         confidence: 0.95,
     };
+    let nothing = ComparisonRecord {
+        measure: "memory.current".to_owned(),
+        is: AcrossRecord::Ratio {
+            of: BTreeMap::from([("case".to_owned(), NOTHING.into())]),
+            to: trials[0].factors.clone(),
+            at_least: Some(0.9),
+            at_most: None,
+        },
+        ..ratio.clone()
+    };
     let equal = ComparisonRecord {
         measure: "compute.steps_per_s".to_owned(),
         group: None,
         is: AcrossRecord::Equal { over: "case".to_owned(), pairs: PairsRecord::All, within: 0.1 },
         confidence: 0.95,
     };
-    let manifest = Manifest { trials, comparisons: vec![ratio, equal], ..base };
+    let manifest = Manifest { trials, comparisons: vec![ratio, nothing, equal], ..base };
     fs::write(folder.join("manifest.json"), serde_json::to_string(&manifest).unwrap()).unwrap();
     cases.iter().map(|case| (case.what, case.verdict)).collect()
 }

@@ -1,11 +1,10 @@
 //! Hierarchy rules: depth and descendant limits, counts, internal processes, rmdir.
 
-use assay_kernel::Error;
 use rustix::io::Errno;
 
 use crate::errno_name::{errno_of, errno_text};
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 /// Creates the directory of a group and nothing else; returns the error, if any.
 fn make_bare(fixture: &Fixture, group: &str) -> Option<Errno> {
@@ -29,7 +28,7 @@ fn judge_pair(
     Outcome::holds(allowed.1.is_none() && refused.1 == Some(expected), evidence)
 }
 
-pub(super) fn depth(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn depth(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.write("a", "cgroup.max.depth", "1")?;
     let (within, beyond) = (make_bare(fixture, "a/b"), make_bare(fixture, "a/b/c"));
@@ -37,7 +36,7 @@ pub(super) fn depth(fixture: &mut Fixture) -> Result<Outcome, Error> {
     Ok(judge_pair((one, within), (two, beyond), Errno::AGAIN))
 }
 
-pub(super) fn descendants(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn descendants(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.write("a", "cgroup.max.descendants", "2")?;
     let within = make_bare(fixture, "a/b").or(make_bare(fixture, "a/c"));
@@ -46,7 +45,7 @@ pub(super) fn descendants(fixture: &mut Fixture) -> Result<Outcome, Error> {
     Ok(judge_pair((two, within), (third, beyond), Errno::AGAIN))
 }
 
-pub(super) fn count(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn count(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     for group in ["a", "a/b", "a/c", "a/c/d"] {
         fixture.make(group)?;
     }
@@ -63,7 +62,7 @@ fn judge_count(three: u64, two: u64) -> Outcome {
 
 /// Refused: enabling a domain controller in a group with a process, and moving a process into a
 /// group that has one enabled.
-pub(super) fn no_internal_processes(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn no_internal_processes(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let controllers = fixture.read("", "cgroup.subtree_control")?;
     let enable = format!("+{}", controllers.split(' ').next().unwrap_or_default());
     fixture.make("full")?;
@@ -83,7 +82,7 @@ pub(super) fn no_internal_processes(fixture: &mut Fixture) -> Result<Outcome, Er
     ]))
 }
 
-pub(super) fn subtree_control(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn subtree_control(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let controllers = fixture.read("", "cgroup.subtree_control")?;
     let name = controllers.split(' ').next().unwrap_or_default().to_owned();
     fixture.make("a")?;
@@ -106,7 +105,7 @@ pub(super) fn subtree_control(fixture: &mut Fixture) -> Result<Outcome, Error> {
     ]))
 }
 
-pub(super) fn rmdir(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn rmdir(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let mut probe = fixture.start("a", "echo")?;
     let rmdir = |fixture: &Fixture| errno_of(fixture.root().remove_dir(fixture.directory("a")));
@@ -122,7 +121,7 @@ pub(super) fn rmdir(fixture: &mut Fixture) -> Result<Outcome, Error> {
     Ok(judge_pair((ended, after), (alive, populated), Errno::BUSY))
 }
 
-pub(super) fn rmdir_of_a_parent(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn rmdir_of_a_parent(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.make("a/b")?;
     let with_child = errno_of(fixture.root().remove_dir(fixture.directory("a")));
@@ -133,7 +132,7 @@ pub(super) fn rmdir_of_a_parent(fixture: &mut Fixture) -> Result<Outcome, Error>
 }
 
 /// Kills a subtree whose processes fork as fast as they can; a sibling must survive.
-pub(super) fn kill(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn kill(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.make("a/b")?;
     fixture.make("c")?;

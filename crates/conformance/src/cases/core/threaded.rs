@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use crate::cases::cpu::account::{Reading, judge_usage};
 use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 use crate::running::Running;
 
 /// Creates a domain `d` with threaded groups `d/t1` and `d/t2`, and a process in `d` with two
@@ -44,7 +44,7 @@ fn group_of(fixture: &Fixture, pid: u32, tid: u32) -> Result<String, Error> {
     Ok(line.rsplit('/').next().unwrap_or_default().to_owned())
 }
 
-pub(super) fn apart(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn apart(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let (probe, threads) = domain(fixture, "spin threads=2")?;
     for (tid, group) in threads.iter().zip(["d/t1", "d/t2"]) {
         fixture.write(group, "cgroup.threads", &tid.to_string())?;
@@ -62,14 +62,14 @@ fn judge_apart(groups: &[String]) -> Outcome {
 }
 
 /// A thread's own CPU clock compared with the count of its group.
-pub(super) fn accounted_apart(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn accounted_apart(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let (probe, threads) = domain(fixture, "spin threads=2")?;
     for (tid, group) in threads.iter().zip(["d/t1", "d/t2"]) {
         fixture.write(group, "cgroup.threads", &tid.to_string())?;
     }
     let (pid, tid) = (probe.pid(), threads[0]);
     if clock::thread_of_process_cpu_ns(fixture.root(), pid, tid).is_none() {
-        return Ok(Outcome::not_available("/proc/PID/task/TID/schedstat (CONFIG_SCHED_INFO)"));
+        return Err(Stop::not_available("/proc/PID/task/TID/schedstat (CONFIG_SCHED_INFO)"));
     }
     let own = || {
         clock::thread_of_process_cpu_ns(fixture.root(), pid, tid)
@@ -84,7 +84,7 @@ pub(super) fn accounted_apart(fixture: &mut Fixture) -> Result<Outcome, Error> {
 }
 
 /// A thread cannot be moved outside its domain.
-pub(super) fn stays_in_domain(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn stays_in_domain(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let (_probe, threads) = domain(fixture, "spin threads=2 duty=5")?;
     fixture.make("other")?;
     let outside = fixture.refusal("other", "cgroup.threads", &threads[0].to_string());
@@ -102,7 +102,7 @@ fn judge_domain(inside: Option<Errno>, outside: Option<Errno>) -> Outcome {
 }
 
 /// The types of a threaded group, its parent and its child; the change is irreversible.
-pub(super) fn types(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn types(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("d")?;
     fixture.make("d/t")?;
     fixture.write("d/t", "cgroup.type", "threaded")?;

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 
 use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 use crate::running::Running;
 
 /// Number of threads of a process listed in a group's `tasks`.
@@ -15,7 +15,7 @@ fn tasks(fixture: &Fixture, group: &str, probe: &Running) -> Result<usize, Error
     Ok(text.lines().filter(|line| threads.iter().any(|thread| thread == line)).count())
 }
 
-pub(super) fn tasks_move_one_thread(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn tasks_move_one_thread(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.make("b")?;
     let mut probe = fixture.start("a", "spin threads=2 duty=5")?;
@@ -39,7 +39,7 @@ fn judge_move(one: (usize, usize), all: (usize, usize)) -> Outcome {
 }
 
 /// On v1 a group with children may hold processes: the constraint came with v2.
-pub(super) fn inner_nodes(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn inner_nodes(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make_parent("a")?;
     fixture.make("a/b")?;
     let probe = fixture.start("a/b", "echo")?;
@@ -55,7 +55,7 @@ fn judge_inner(answer: Option<Errno>) -> Outcome {
 }
 
 /// Read-only: the release agent belongs to the host.
-pub(super) fn release(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn release(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let own = fixture.read("a", "notify_on_release")?;
     let top = fixture.read("", "notify_on_release")?;

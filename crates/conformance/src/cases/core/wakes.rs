@@ -4,9 +4,9 @@ use assay_kernel::Error;
 use assay_kernel::poll_event::WakeFile;
 
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
-pub(super) fn populated(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn populated(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let mut events = WakeFile::open(fixture.root(), &fixture.directory("a").join("cgroup.events"))?;
     events.read()?;
@@ -28,7 +28,7 @@ fn judge_populated([entered, full, left, empty]: [bool; 4]) -> Outcome {
 }
 
 /// A second process does not change `populated`.
-pub(super) fn nothing_changes(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn nothing_changes(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let _first = fixture.start("a", "echo")?;
     let mut events = WakeFile::open(fixture.root(), &fixture.directory("a").join("cgroup.events"))?;
@@ -50,7 +50,7 @@ fn trigger(fixture: &Fixture) -> Result<WakeFile, Error> {
     WakeFile::trigger(fixture.root(), &fixture.directory("a").join("cpu.pressure"), TRIGGER)
 }
 
-pub(super) fn pressure(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn pressure(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let pressed = trigger(fixture)?;
     let _probe = fixture.start("a", &format!("spin threads=2 cpu={}", fixture.cpu()))?;
@@ -78,7 +78,7 @@ fn judge_pressure(woken: bool, stalled_us: u64) -> Outcome {
     Outcome::holds(woken, evidence)
 }
 
-pub(super) fn no_pressure(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn no_pressure(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let pressed = trigger(fixture)?;
     let _probe = fixture.start("a", "echo")?;

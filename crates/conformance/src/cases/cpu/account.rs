@@ -3,7 +3,7 @@
 use assay_kernel::Error;
 
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 /// Tolerance beyond the duration of the readings: a fraction of the count, and the ticks by which a
 /// running thread's clock may lag (HZ=100 at worst, on two CPUs).
@@ -43,7 +43,7 @@ impl Reading {
 }
 
 /// Time counted for the group compared with the clock of its process, over the same interval.
-pub(in crate::cases) fn usage(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(in crate::cases) fn usage(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let probe = fixture.start("a", "spin threads=2")?;
     let read = || Reading::take(|| probe.cpu_ns(), || counted(fixture, "a"));
@@ -80,7 +80,7 @@ pub(in crate::cases) fn judge_usage(first: Reading, last: Reading, whose: &str) 
 }
 
 /// A sleeping process uses no CPU time, whatever its sibling does.
-pub(in crate::cases) fn sleeper(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(in crate::cases) fn sleeper(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("sleeps")?;
     fixture.make("spins")?;
     let _sleeper = fixture.start("sleeps", "echo")?;
@@ -106,7 +106,7 @@ fn judge_sleeper(slept_ns: u64, spun_ns: u64) -> Outcome {
 }
 
 /// `user_usec` and `system_usec` add up to `usage_usec` in one reading.
-pub(super) fn parts(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn parts(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let probe = fixture.start("a", "spin")?;
     fixture.let_run(&probe, 0.1)?;

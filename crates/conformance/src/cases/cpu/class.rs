@@ -1,19 +1,18 @@
 //! Scheduling classes of groups: nice values, idle, clamped, real-time.
 
-use assay_kernel::Error;
 use rustix::io::Errno;
 
 use super::weight::{cpu_times, decide};
 use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
 use crate::interval::Interval;
-use crate::outcome::{Outcome, Verdict};
+use crate::outcome::{Outcome, Stop};
 use crate::windows::Window;
 
 /// Weights of the nice values 0 and 5 (`sched_prio_to_weight`, kernel/sched/core.c).
 const NICE: [(&str, f64); 2] = [("0", 1024.0), ("5", 335.0)];
 
-pub(super) fn by_nice(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn by_nice(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.go_first()?;
     let mut probes = Vec::new();
     for (nice, _) in NICE {
@@ -25,7 +24,7 @@ pub(super) fn by_nice(fixture: &mut Fixture) -> Result<Outcome, Error> {
     decide(fixture, &probes, &NICE.map(|(_, weight)| weight))
 }
 
-pub(super) fn idle_beside_busy(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn idle_beside_busy(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.go_first()?;
     let mut probes = Vec::new();
     for (name, idle) in [("idle", "1"), ("busy", "0")] {
@@ -50,14 +49,15 @@ fn judge_idle(windows: &[Window]) -> Outcome {
     if busy < 0.3 {
         return Outcome::void("other work kept the CPU busy").with(evidence);
     }
-    match share.verdict_within(-0.05, 0.05) {
-        Verdict::Kept => Outcome::kept(evidence),
-        Verdict::Broken => Outcome::broken("the idle group slowed the busy one").with(evidence),
-        _ => Outcome::undecided("its share varies too much").with(evidence),
-    }
+    Outcome::decided(
+        share.verdict_within(-0.05, 0.05),
+        evidence,
+        "the idle group slowed the busy one",
+        "its share varies too much",
+    )
 }
 
-pub(super) fn idle_alone(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn idle_alone(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.go_first()?;
     fixture.make("idle")?;
     fixture.write("idle", "cpu.idle", "1")?;
@@ -76,7 +76,7 @@ pub(super) fn idle_alone(fixture: &mut Fixture) -> Result<Outcome, Error> {
 }
 
 /// The effective clamp of a task, from /proc/PID/sched, in 1/1024.
-pub(super) fn clamp(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn clamp(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.write("a", "cpu.uclamp.max", "25.00")?;
     let probe = fixture.start("a", "spin")?;
@@ -97,13 +97,11 @@ fn judge_clamp(value: u64) -> Outcome {
     Outcome::holds((255..=257).contains(&value), evidence)
 }
 
-pub(super) fn no_real_time(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn no_real_time(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.write("a", "cpu.rt_runtime_us", "0")?;
     let mut probe = fixture.start("a", "realtime")?;
-    let answer = probe.line()?.unwrap_or_default();
-    let number = answer.strip_prefix("refused ").and_then(|text| text.parse().ok());
-    Ok(judge_real_time(number.map(Errno::from_raw_os_error)))
+    Ok(judge_real_time(probe.refusal()?))
 }
 
 fn judge_real_time(refused: Option<Errno>) -> Outcome {
@@ -115,6 +113,7 @@ fn judge_real_time(refused: Option<Errno>) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Verdict;
 
     fn windows(idle: f64, busy: f64) -> Vec<Window> {
         (0..8).map(|_| Window { seconds: 1.0, grew: vec![idle * 1e9, busy * 1e9] }).collect()

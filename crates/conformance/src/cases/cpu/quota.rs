@@ -9,7 +9,7 @@ use super::weight::cpu_times;
 use crate::errno_name::{errno_of, errno_text};
 use crate::fixture::Fixture;
 use crate::interval::Interval;
-use crate::outcome::{Outcome, Verdict};
+use crate::outcome::{Outcome, Stop, Verdict};
 use crate::windows::Window;
 
 /// Microseconds; the kernel's default.
@@ -39,14 +39,14 @@ fn use_of(
     fixture: &Fixture,
     group: &str,
     judge: impl Fn(&[Window]) -> Outcome,
-) -> Result<Outcome, Error> {
+) -> Result<Outcome, Stop> {
     fixture.go_first()?;
     let probes = [fixture.start(group, &format!("spin cpu={}", fixture.cpu()))?];
     fixture.pause(0.2)?;
     fixture.settle(6, &[0.3, 1.2], || cpu_times(&probes), judge)
 }
 
-pub(super) fn caps(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn caps(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     set(fixture, "a", 20_000)?;
     let capped = use_of(fixture, "a", |windows| judge_cap(windows, 0.2))?;
@@ -75,7 +75,7 @@ fn judge_count(count: u64, seconds: f64) -> Outcome {
     Outcome::holds(count > 0 && seconds > 0.0, evidence)
 }
 
-pub(super) fn far_above(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn far_above(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.go_first()?;
     set(fixture, "a", 10 * PERIOD)?;
@@ -98,7 +98,7 @@ fn judge_far_above(windows: &[Window], (count, seconds): (u64, f64)) -> Outcome 
 }
 
 /// v1 refuses a child quota above the parent's; v2 accepts it, and the parent's quota applies.
-pub(super) fn of_child(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn of_child(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make_parent("a")?;
     fixture.make("a/b")?;
     set(fixture, "a", 20_000)?;
@@ -115,7 +115,7 @@ pub(super) fn of_child(fixture: &mut Fixture) -> Result<Outcome, Error> {
 }
 
 /// 36 ms of work every 300 ms, against a quota of 20 ms per 100 ms.
-pub(super) fn burst(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn burst(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let mut counts = Vec::new();
     let mut took = None;
     fixture.go_first()?;

@@ -3,8 +3,8 @@
 use assay_kernel::Error;
 
 use crate::fixture::Fixture;
-use crate::interval::Interval;
-use crate::outcome::{Outcome, Verdict};
+use crate::interval::{Interval, against_weights};
+use crate::outcome::{Outcome, Stop, Verdict};
 use crate::running::Running;
 use crate::windows::Window;
 
@@ -20,7 +20,7 @@ fn make(fixture: &Fixture, name: &str, weight: u64) -> Result<(), Error> {
     fixture.write(name, file, &value.to_string())
 }
 
-pub(super) fn divide(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn divide(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.go_first()?;
     let mut probes = Vec::new();
     for weight in WEIGHTS {
@@ -36,7 +36,7 @@ pub(super) fn decide(
     fixture: &Fixture,
     probes: &[Running],
     weights: &[f64],
-) -> Result<Outcome, Error> {
+) -> Result<Outcome, Stop> {
     // The first slices after the start depend on the start order.
     fixture.pause(0.1)?;
     fixture.settle(8, &[0.25, 1.0], || cpu_times(probes), |windows| judge(windows, weights))
@@ -55,18 +55,9 @@ fn judge(windows: &[Window], weights: &[f64]) -> Outcome {
     if shares.len() < windows.len() || busy < 0.3 {
         return Outcome::void(format!("the groups got only {:.0} % of the CPU", busy * 100.0));
     }
-    let sum: f64 = weights.iter().sum();
-    let mut verdict = Verdict::Kept;
     let (mut measured, mut due, mut error) = (Vec::new(), Vec::new(), 0.0_f64);
-    for (index, weight) in weights.iter().enumerate() {
-        let expected = weight / sum;
-        let parts: Vec<f64> = shares.iter().map(|all| all[index] / expected).collect();
-        let ratio = Interval::of_median(&parts);
-        match (ratio.verdict_within(1.0 - MARGIN, 1.0 + MARGIN), verdict) {
-            (Verdict::Broken, _) => verdict = Verdict::Broken,
-            (Verdict::Undecided, Verdict::Kept) => verdict = Verdict::Undecided,
-            _ => {}
-        }
+    let (verdict, ratios) = against_weights(&shares, weights, MARGIN, Interval::of_median);
+    for (expected, ratio) in ratios {
         error = error.max((ratio.low - 1.0).abs()).max((ratio.high - 1.0).abs());
         measured.push(format!("{:.1}", 100.0 * ratio.mean * expected));
         due.push(format!("{:.1}", 100.0 * expected));
@@ -89,7 +80,7 @@ fn judge(windows: &[Window], weights: &[f64]) -> Outcome {
 }
 
 /// Two groups of weights 1:8 that use 20 % of the CPU each.
-pub(super) fn below_capacity(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn below_capacity(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.go_first()?;
     let mut probes = Vec::new();
     for weight in [100, 800] {

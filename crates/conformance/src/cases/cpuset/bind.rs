@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 use crate::running::Running;
 
 /// Number of times that the last CPU of a spinning thread is read.
@@ -63,7 +63,7 @@ fn judge_bound(observed: &ThreadCpus, expected: &BTreeSet<u16>, what: &str) -> O
     Outcome::holds(observed.allowed == *expected && observed.ran.is_subset(expected), evidence)
 }
 
-pub(super) fn threads(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn threads(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let cpu = fixture.cpu();
     fixture.write("a", "cpuset.cpus", &cpu.to_string())?;
@@ -72,7 +72,7 @@ pub(super) fn threads(fixture: &mut Fixture) -> Result<Outcome, Error> {
     Ok(judge_bound(&observed, &BTreeSet::from([cpu]), &format!("cpuset.cpus {cpu}")))
 }
 
-pub(super) fn moved(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn moved(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let (first, last) = two_cpus(fixture);
     fixture.make("a")?;
     fixture.write("a", "cpuset.cpus", &first.to_string())?;
@@ -89,7 +89,7 @@ pub(super) fn moved(fixture: &mut Fixture) -> Result<Outcome, Error> {
 }
 
 /// A group without a list (v2), or with its parent's list (v1), binds nothing.
-pub(super) fn unbound(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn unbound(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let (_probe, threads) = spinner(fixture, "a")?;
     let observed = look(fixture, &threads)?;
@@ -98,7 +98,7 @@ pub(super) fn unbound(fixture: &mut Fixture) -> Result<Outcome, Error> {
 }
 
 /// CPUs that the parent lacks: v1 refuses them, v2 ignores them.
-pub(super) fn outside_parent(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn outside_parent(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let (first, last) = two_cpus(fixture);
     fixture.make_parent("a")?;
     fixture.make("a/b")?;

@@ -3,7 +3,7 @@
 use assay_kernel::Error;
 
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 /// Large compared with what a process needs to start.
 const BYTES: u64 = 32 << 20;
@@ -45,7 +45,7 @@ fn judge((here, all): (u64, u64), most: bool, what: &str) -> Outcome {
     Outcome::holds(if most { part > 0.95 } else { part < 0.05 }, evidence)
 }
 
-pub(super) fn come_from(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn come_from(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let (first, last) = two_nodes(fixture);
     let mut outcomes = Vec::new();
     for node in [first, last] {
@@ -60,16 +60,16 @@ pub(super) fn come_from(fixture: &mut Fixture) -> Result<Outcome, Error> {
 }
 
 /// v2 always moves pages, v1 if cpuset.memory_migrate is 1.
-pub(super) fn follow(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn follow(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     change(fixture, true)
 }
 
 /// v1 without cpuset.memory_migrate leaves pages where they are.
-pub(super) fn stay(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn stay(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     change(fixture, false)
 }
 
-fn change(fixture: &Fixture, migrate: bool) -> Result<Outcome, Error> {
+fn change(fixture: &Fixture, migrate: bool) -> Result<Outcome, Stop> {
     let (first, last) = two_nodes(fixture);
     fixture.make("a")?;
     fixture.write("a", "cpuset.mems", &first.to_string())?;

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 
 use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 /// Makes the top group a partition of this kind on the last CPU, and reads the CPUs of a process
 /// inside and of one outside.
@@ -20,12 +20,12 @@ fn with_partition(fixture: &Fixture, kind: &str) -> Result<(String, Vec<u16>, Ve
     Ok((state, affinity::allowed_cpus(inside.pid())?, affinity::allowed_cpus(outside.pid())?))
 }
 
-pub(super) fn root(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn root(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let partition = with_partition(fixture, "root")?;
     Ok(judge(fixture.cpu(), &partition, true))
 }
 
-pub(super) fn member(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn member(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let partition = with_partition(fixture, "member")?;
     Ok(judge(fixture.cpu(), &partition, false))
 }
@@ -44,7 +44,7 @@ fn judge(cpu: u16, partition: &(String, Vec<u16>, Vec<u16>), takes: bool) -> Out
 
 /// Two threads that start on one of two CPUs: the scheduler spreads them, except in an isolated
 /// partition.
-pub(super) fn isolated(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn isolated(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let cpus: Vec<u16> = fixture.facts().cpus.allowed.iter().collect();
     let pair = &cpus[cpus.len() - 2..];
     fixture.make("a")?;
@@ -82,7 +82,7 @@ fn judge_isolated(balanced: f64, isolated: f64) -> Outcome {
     Outcome::holds(isolated < 1.15, evidence)
 }
 
-pub(super) fn exclusive(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn exclusive(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let cpu = fixture.cpu().to_string();
     fixture.make("a")?;
     fixture.make("b")?;

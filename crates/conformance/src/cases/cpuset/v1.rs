@@ -5,7 +5,7 @@ use rustix::io::Errno;
 
 use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 /// Creates a group without the settings that [`Fixture::make`] applies.
 fn make_bare(fixture: &Fixture, group: &str) -> Result<(), Error> {
@@ -20,7 +20,7 @@ fn fill(fixture: &Fixture, group: &str) -> Result<(), Error> {
     Ok(())
 }
 
-pub(super) fn attach_before_lists(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn attach_before_lists(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("b")?;
     make_bare(fixture, "a")?;
     let probe = fixture.start("b", "echo")?;
@@ -39,7 +39,7 @@ fn judge_attach(before: Option<Errno>, after: Option<Errno>) -> Outcome {
     Outcome::holds(before == Some(Errno::NOSPC) && after.is_none(), evidence)
 }
 
-pub(super) fn exclusive(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn exclusive(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let cpu = fixture.cpu().to_string();
     if let Some(errno) = fixture.refusal("", "cpuset.cpu_exclusive", "1") {
         // Its siblings are groups of the host, which may share CPUs with it.
@@ -59,7 +59,7 @@ fn judge_exclusive(answer: Option<Errno>) -> Outcome {
     Outcome::holds(answer == Some(Errno::INVAL), evidence)
 }
 
-pub(super) fn clone_children(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn clone_children(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let parent = fixture.read("", "cpuset.cpus")?;
     make_bare(fixture, "plain")?;
     fixture.write("", "cgroup.clone_children", "1")?;

@@ -5,7 +5,7 @@ use assay_kernel::Error;
 use super::disk::{Disk, blank, count, reader, start_reading};
 use crate::fixture::Fixture;
 use crate::interval::Interval;
-use crate::outcome::{Outcome, Verdict};
+use crate::outcome::{Outcome, Stop, Verdict};
 use crate::windows::Window;
 
 /// The capped quantity and its limit per second.
@@ -54,15 +54,12 @@ impl Cap {
     }
 }
 
-/// Windows are added until the case is decided, up to this number.
-const MOST_WINDOWS: usize = 24;
-
 /// Judges a capped group and an uncapped one that read the same disk, both relative to the limit.
 fn two(
     fixture: &mut Fixture,
     cap: Cap,
     judge: impl Fn(Interval, Interval) -> Outcome,
-) -> Result<Outcome, Error> {
+) -> Result<Outcome, Stop> {
     let disk = blank(fixture)?;
     let mut probes = Vec::new();
     for group in ["capped", "free"] {
@@ -75,21 +72,15 @@ fn two(
     }
     // A new limit starts with the budget of one time slice.
     fixture.pause(0.5)?;
-    let mut windows = Vec::new();
-    loop {
-        windows.extend(fixture.windows(6, 0.5, || probes.iter_mut().map(count).collect())?);
-        let outcome = judge(cap.part(&windows, 0), cap.part(&windows, 1));
-        if outcome.verdict != Verdict::Undecided || windows.len() >= MOST_WINDOWS {
-            return Ok(outcome);
-        }
-    }
+    let counts = || probes.iter_mut().map(count).collect();
+    fixture.settle(6, &[0.5], counts, |windows| judge(cap.part(windows, 0), cap.part(windows, 1)))
 }
 
-pub(super) fn bytes(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn bytes(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     two(fixture, BYTES, |capped, free| judge(capped, free, "1 MiB/s"))
 }
 
-pub(super) fn requests(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn requests(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     two(fixture, REQUESTS, |capped, free| judge(capped, free, "100 requests/s"))
 }
 
@@ -102,14 +93,15 @@ fn judge(capped: Interval, free: Interval, limit: &str) -> Outcome {
     if free.mean < 2.0 {
         return Outcome::void("it would not have been faster without a limit").with(evidence);
     }
-    match capped.verdict_within(0.0, 1.1) {
-        Verdict::Kept => Outcome::kept(evidence),
-        Verdict::Broken => Outcome::broken("the group got more than its limit").with(evidence),
-        _ => Outcome::undecided("its rate varies too much around the limit").with(evidence),
-    }
+    Outcome::decided(
+        capped.verdict_within(0.0, 1.1),
+        evidence,
+        "the group got more than its limit",
+        "its rate varies too much around the limit",
+    )
 }
 
-pub(super) fn sibling(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn sibling(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     two(fixture, BYTES, judge_sibling)
 }
 
@@ -128,7 +120,7 @@ fn judge_sibling(capped: Interval, free: Interval) -> Outcome {
 }
 
 /// A reader of 40 blocks per second, with a limit a thousand times as high.
-pub(super) fn below_capacity(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn below_capacity(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     const REQUESTED: f64 = 40.0;
     let disk = blank(fixture)?;
     fixture.make("a")?;
@@ -136,15 +128,15 @@ pub(super) fn below_capacity(fixture: &mut Fixture) -> Result<Outcome, Error> {
     let mut probe = reader(fixture, "a", &disk, "block=16384 pace=40")?;
     start_reading(&mut probe)?;
     fixture.pause(0.3)?;
-    let mut windows = Vec::new();
-    loop {
-        windows.extend(fixture.windows(6, 0.5, || Ok(vec![count(&mut probe)?]))?);
-        let parts = windows.iter().map(|window| window.grew[0] / window.seconds / REQUESTED);
-        let outcome = judge_room(Interval::of_mean(&parts.collect::<Vec<f64>>()));
-        if outcome.verdict != Verdict::Undecided || windows.len() >= MOST_WINDOWS {
-            return Ok(outcome);
-        }
-    }
+    fixture.settle(
+        6,
+        &[0.5],
+        || Ok(vec![count(&mut probe)?]),
+        |windows| {
+            let parts = windows.iter().map(|window| window.grew[0] / window.seconds / REQUESTED);
+            judge_room(Interval::of_mean(&parts.collect::<Vec<f64>>()))
+        },
+    )
 }
 
 fn judge_room(got: Interval) -> Outcome {

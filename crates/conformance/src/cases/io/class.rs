@@ -1,17 +1,12 @@
 //! io.prio.class: the I/O class of a group's requests.
 
-use assay_kernel::Error;
-
 use super::disk::{count, reader, scheduled, start_reading};
 use crate::fixture::Fixture;
 use crate::interval::Interval;
-use crate::outcome::{Outcome, Verdict};
+use crate::outcome::{Outcome, Stop};
 
-pub(super) fn idle(fixture: &mut Fixture) -> Result<Outcome, Error> {
-    let disk = match scheduled(fixture, "bfq", &[("iosched/low_latency", "0")])? {
-        Ok(disk) => disk,
-        Err(why) => return Ok(Outcome::not_available(why)),
-    };
+pub(super) fn idle(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let disk = scheduled(fixture, "bfq", &[("iosched/low_latency", "0")])?;
     let file = fixture.by_version("blkio.prio.class", "io.prio.class");
     let mut probes = Vec::new();
     for class in ["idle", "restrict-to-be"] {
@@ -32,16 +27,18 @@ pub(super) fn idle(fixture: &mut Fixture) -> Result<Outcome, Error> {
 fn judge(share: Interval) -> Outcome {
     let evidence = format!("the group of the class idle got {share} of what both read");
     // A share cannot be negative, but the interval of a mean near zero can.
-    match share.verdict_within(f64::NEG_INFINITY, 0.25) {
-        Verdict::Kept => Outcome::kept(evidence),
-        Verdict::Broken => Outcome::broken("the class idle does not yield").with(evidence),
-        _ => Outcome::undecided("the shares vary too much between windows").with(evidence),
-    }
+    Outcome::decided(
+        share.verdict_within(f64::NEG_INFINITY, 0.25),
+        evidence,
+        "the class idle does not yield",
+        "the shares vary too much between windows",
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Verdict;
 
     #[test]
     fn equal_halves_mean_that_classes_are_ignored() {

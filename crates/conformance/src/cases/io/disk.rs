@@ -5,6 +5,7 @@ use assay_kernel::block::{DeviceNumber, numbers};
 use assay_units::Bytes;
 
 use crate::fixture::Fixture;
+use crate::outcome::Stop;
 use crate::running::Running;
 
 /// Large enough that random blocks are rarely adjacent.
@@ -24,19 +25,21 @@ pub(super) fn blank(fixture: &mut Fixture) -> Result<Disk, Error> {
     Ok(Disk { numbers: numbers(&disk.node)?, node: disk.node.display().to_string() })
 }
 
-/// A disk full of data under this scheduler, or the reason why that scheduler is unavailable.
+/// A disk full of data under this scheduler, which may not be available.
 pub(super) fn scheduled(
     fixture: &mut Fixture,
     scheduler: &str,
     queue: &[(&str, &str)],
-) -> Result<Result<Disk, String>, Error> {
+) -> Result<Disk, Stop> {
     match fixture.loop_disk(Bytes::new(SIZE), scheduler, queue) {
-        Ok(disk) => Ok(Ok(Disk {
+        Ok(disk) => Ok(Disk {
             node: disk.device_path.display().to_string(),
             numbers: numbers(&disk.device_path)?,
-        })),
-        Err(error) if error.value.as_deref() == Some(scheduler) => Ok(Err(error.to_string())),
-        Err(error) => Err(error),
+        }),
+        Err(error) if error.value.as_deref() == Some(scheduler) => {
+            Err(Stop::not_available(error.to_string()))
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -5,7 +5,7 @@ use assay_kernel::counters::{blkio, io_stat};
 
 use super::disk::{Disk, blank, reader};
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 const BLOCKS: u64 = 200;
 const BLOCK: u64 = 16 << 10;
@@ -60,7 +60,7 @@ fn read(fixture: &mut Fixture) -> Result<(Read, Read), Error> {
     Ok((grown(fixture)?, counted(fixture, "b", &disk)?))
 }
 
-pub(super) fn counts_own(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn counts_own(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let (own, _) = read(fixture)?;
     Ok(judge_own(own))
 }
@@ -75,7 +75,7 @@ fn judge_own(own: Read) -> Outcome {
     Outcome::holds(own == Read { bytes: BLOCKS * BLOCK, requests: BLOCKS }, evidence)
 }
 
-pub(super) fn ignores_others(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn ignores_others(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let (own, other) = read(fixture)?;
     Ok(judge_others(own, other))
 }

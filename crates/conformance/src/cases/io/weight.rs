@@ -5,15 +5,14 @@ use assay_kernel::clock::{self, process_wait_ns};
 
 use super::disk::{Disk, count, reader, scheduled, start_reading};
 use crate::fixture::Fixture;
-use crate::interval::Interval;
-use crate::outcome::{Outcome, Verdict};
+use crate::interval::{Interval, against_weights};
+use crate::outcome::{Outcome, Stop, Verdict};
 use crate::running::Running;
 use crate::windows::Window;
 
 const WEIGHTS: [u64; 3] = [100, 200, 400];
 /// Tolerance of a share, relative to itself.
 const MARGIN: f64 = 0.15;
-const MOST_WINDOWS: usize = 24;
 /// Large blocks, so that the disk and not the CPU is the bottleneck, and more of them in flight
 /// than BFQ serves in one time slice.
 const BACKLOG: &str = "block=524288 depth=8";
@@ -47,24 +46,18 @@ fn readers(
 /// slices of 512 sectors, so that the lightest group gets many per window.
 const FAIR: &[(&str, &str)] = &[("iosched/low_latency", "0"), ("iosched/max_budget", "512")];
 
-pub(super) fn bfq(fixture: &mut Fixture) -> Result<Outcome, Error> {
-    let disk = match scheduled(fixture, "bfq", FAIR)? {
-        Ok(disk) => disk,
-        Err(why) => return Ok(Outcome::not_available(why)),
-    };
+pub(super) fn bfq(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let disk = scheduled(fixture, "bfq", FAIR)?;
     let file = fixture.by_version("blkio.bfq.weight", "io.bfq.weight");
     let mut probes = readers(fixture, &disk, file, &WEIGHTS, BACKLOG)?;
     decide(fixture, &mut probes)
 }
 
 /// iocost with a model of 400 blocks per second, regardless of the disk's real speed.
-pub(super) fn iocost(fixture: &mut Fixture) -> Result<Outcome, Error> {
-    let disk = match scheduled(fixture, "none", &[])? {
-        Ok(disk) => disk,
-        Err(why) => return Ok(Outcome::not_available(why)),
-    };
+pub(super) fn iocost(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let disk = scheduled(fixture, "none", &[])?;
     let Some(mount) = fixture.tree().mount("io").map(std::path::Path::to_owned) else {
-        return Ok(Outcome::not_available("no hierarchy has the controller io"));
+        return Err(Stop::not_available("no hierarchy has the controller io"));
     };
     let root = fixture.root().clone();
     let qos = format!("{} enable=1 ctrl=user min=100.00 max=100.00", disk.numbers);
@@ -82,24 +75,21 @@ pub(super) fn iocost(fixture: &mut Fixture) -> Result<Outcome, Error> {
     decide(fixture, &mut probes)
 }
 
-fn decide(fixture: &Fixture, probes: &mut [Running]) -> Result<Outcome, Error> {
+fn decide(fixture: &Fixture, probes: &mut [Running]) -> Result<Outcome, Stop> {
     fixture.pause(0.5)?;
-    let mut windows = Vec::new();
-    let (began, before) = (clock::monotonic_ns(), waited(fixture, probes));
-    loop {
-        windows.extend(fixture.windows(6, 0.4, || probes.iter_mut().map(count).collect())?);
+    let pids: Vec<u32> = probes.iter().map(Running::pid).collect();
+    let (began, before) = (clock::monotonic_ns(), waited(fixture, &pids));
+    let counts = || probes.iter_mut().map(count).collect();
+    fixture.settle(6, &[0.4], counts, |windows| {
         let time = clock::monotonic_ns().saturating_sub(began) as f64;
-        let waiting = waited(fixture, probes).saturating_sub(before) as f64 / time;
-        let outcome = judge(&windows, &WEIGHTS, waiting);
-        if outcome.verdict != Verdict::Undecided || windows.len() >= MOST_WINDOWS {
-            return Ok(outcome);
-        }
-    }
+        let waiting = waited(fixture, &pids).saturating_sub(before) as f64 / time;
+        judge(windows, &WEIGHTS, waiting)
+    })
 }
 
 /// Total time that the readers waited for a CPU, in nanoseconds.
-fn waited(fixture: &Fixture, probes: &[Running]) -> u64 {
-    probes.iter().filter_map(|probe| process_wait_ns(fixture.root(), probe.pid())).sum()
+fn waited(fixture: &Fixture, pids: &[u32]) -> u64 {
+    pids.iter().filter_map(|pid| process_wait_ns(fixture.root(), *pid)).sum()
 }
 
 /// Compares shares of blocks with weights. If a reader waited for a CPU, its group was not always
@@ -111,20 +101,14 @@ fn judge(windows: &[Window], weights: &[u64], waiting: f64) -> Outcome {
     if shares.len() < windows.len() || each < LEAST_BLOCKS {
         return Outcome::void(format!("the disk gave only {each:.0} blocks per window"));
     }
-    let sum = weights.iter().sum::<u64>() as f64;
-    let mut verdict = Verdict::Kept;
-    let mut shown = Vec::new();
-    for (index, weight) in weights.iter().enumerate() {
-        let expected = *weight as f64 / sum;
-        let parts: Vec<f64> = shares.iter().map(|window| window[index] / expected).collect();
-        let part = Interval::of_mean(&parts);
-        match (part.verdict_within(1.0 - MARGIN, 1.0 + MARGIN), verdict) {
-            (Verdict::Broken, _) => verdict = Verdict::Broken,
-            (Verdict::Undecided, Verdict::Kept) => verdict = Verdict::Undecided,
-            _ => {}
-        }
-        shown.push(format!("{:.1} % ({part} of its expected share)", 100.0 * part.mean * expected));
-    }
+    let weights: Vec<f64> = weights.iter().map(|weight| *weight as f64).collect();
+    let (verdict, parts) = against_weights(&shares, &weights, MARGIN, Interval::of_mean);
+    let shown: Vec<String> = parts
+        .into_iter()
+        .map(|(expected, part)| {
+            format!("{:.1} % ({part} of its expected share)", 100.0 * part.mean * expected)
+        })
+        .collect();
     let seconds: f64 = windows.iter().map(|window| window.seconds).sum();
     let evidence = format!(
         "shares {} of {:.0} blocks a second, {} windows; readers waited for a CPU {:.1} % of the \
@@ -149,11 +133,8 @@ fn judge(windows: &[Window], weights: &[u64], waiting: f64) -> Outcome {
 }
 
 /// Two groups of weights 1:8 that read 30 blocks per second each.
-pub(super) fn bfq_room(fixture: &mut Fixture) -> Result<Outcome, Error> {
-    let disk = match scheduled(fixture, "bfq", FAIR)? {
-        Ok(disk) => disk,
-        Err(why) => return Ok(Outcome::not_available(why)),
-    };
+pub(super) fn bfq_room(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let disk = scheduled(fixture, "bfq", FAIR)?;
     let file = fixture.by_version("blkio.bfq.weight", "io.bfq.weight");
     let words = "block=4096 pace=30";
     let mut probes = readers(fixture, &disk, file, &[100, 800], words)?;

@@ -1,12 +1,10 @@
 //! Memory charges: which group, how long, and what its counters show.
 
-use assay_kernel::Error;
-
 use super::hog::{MIB, cache, current, execute, mib};
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
-pub(super) fn returns(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn returns(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let mut probe = fixture.start("a", "memory")?;
     execute(&mut probe, &format!("touch {}", 32 * MIB))?;
@@ -26,7 +24,7 @@ fn judge_return(full: u64, empty: u64) -> Outcome {
     Outcome::holds(full >= 32 * MIB && empty < 4 * MIB, evidence)
 }
 
-pub(super) fn peak(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn peak(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let mut probe = fixture.start("a", "memory")?;
     execute(&mut probe, &format!("touch {}", 48 * MIB))?;
@@ -47,7 +45,7 @@ fn judge_peak(peak: u64, now: u64) -> Outcome {
 }
 
 /// Moves a process with all its memory to another group.
-pub(super) fn migration(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn migration(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.make("b")?;
     let mut probe = fixture.start("a", "memory")?;
@@ -81,7 +79,7 @@ fn judge_migration(old_after_move: u64, new_after_move: u64, old: u64, new: u64)
 }
 
 /// Two groups read the same part of a disk, one after the other.
-pub(super) fn first_reader(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn first_reader(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     const FILE: u64 = 24 * MIB;
     let disk = fixture.blank_disk(FILE)?;
     let mut readers = Vec::new();
@@ -109,7 +107,7 @@ fn judge_readers(file: u64, first: u64, second: u64) -> Outcome {
 }
 
 /// Compares memory.numa_stat with memory.stat.
-pub(super) fn by_node(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn by_node(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let mut probe = fixture.start("a", "memory")?;
     execute(&mut probe, &format!("touch {}", 32 * MIB))?;

@@ -1,12 +1,11 @@
 //! Notification of memory events.
 
-use assay_kernel::Error;
 use assay_kernel::cgroup1_eventfd::MemoryEvent;
 use assay_kernel::poll_event::WakeFile;
 
 use super::hog::{MIB, execute, limit, limited, refusals};
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 /// Whether a waiter woke before and after the event.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +27,7 @@ impl Woken {
 }
 
 /// memory.events of a group whose process reaches its limit.
-pub(super) fn wake(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn wake(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     limited(fixture, "a", 32 * MIB)?;
     let path = fixture.directory("a").join("memory.events");
     let mut events = WakeFile::open(fixture.root(), &path)?;
@@ -47,7 +46,7 @@ pub(super) fn wake(fixture: &mut Fixture) -> Result<Outcome, Error> {
 }
 
 /// A usage threshold, by eventfd.
-pub(super) fn threshold(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn threshold(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     let group = fixture.directory("a");
     let file = "memory.usage_in_bytes";
@@ -62,7 +61,7 @@ pub(super) fn threshold(fixture: &mut Fixture) -> Result<Outcome, Error> {
 }
 
 /// Out of memory, by eventfd.
-pub(super) fn out_of_memory(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn out_of_memory(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     limit(fixture, "a", 32 * MIB)?;
     let group = fixture.directory("a");

@@ -4,7 +4,7 @@ use assay_kernel::Error;
 
 use super::hog::{MIB, Progress, execute, mib, oom_kills};
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 const REQUESTED: u64 = 96 * MIB;
 /// Time limit for the throttled hog, in seconds.
@@ -51,7 +51,7 @@ impl Hog {
     }
 }
 
-pub(super) fn throttles(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn throttles(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let free = hog(fixture, "free", None)?;
     let held = hog(fixture, "held", Some(24 * MIB))?;
     Ok(judge(&free, &held))
@@ -76,7 +76,7 @@ fn judge(free: &Hog, held: &Hog) -> Outcome {
     outcome.with(held.evidence()).with(free.evidence())
 }
 
-pub(super) fn leaves_alone(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn leaves_alone(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     Ok(judge_alone(&hog(fixture, "a", Some(1 << 30))?))
 }
 

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use super::hog::{MIB, cache, current, execute, limited, mib, oom_kills, refusals};
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 /// Result of a process that allocates memory.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,7 @@ impl Hog {
     }
 }
 
-pub(super) fn kills(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn kills(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     Ok(judge_kill(&hog(fixture, 32 * MIB, 96 * MIB)?))
 }
 
@@ -68,7 +68,7 @@ fn judge_kill(hog: &Hog) -> Outcome {
     outcome.with(hog.evidence())
 }
 
-pub(super) fn spares(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn spares(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     Ok(judge_spared(&hog(fixture, 96 * MIB, 32 * MIB)?))
 }
 
@@ -78,7 +78,7 @@ fn judge_spared(hog: &Hog) -> Outcome {
 }
 
 /// The combined limit of memory and swap, which v1 checks before that of memory alone.
-pub(super) fn together(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn together(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     for file in ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"] {
         fixture.write("a", file, &(32 * MIB).to_string())?;
@@ -154,7 +154,7 @@ impl Reader {
     }
 }
 
-pub(super) fn reclaims_cache(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn reclaims_cache(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     Ok(judge_cache(&reader(fixture, Some(24 * MIB))?))
 }
 
@@ -167,7 +167,7 @@ fn judge_cache(reader: &Reader) -> Outcome {
     Outcome::holds(reader.charged <= limit && reader.refusals > 0, reader.evidence())
 }
 
-pub(super) fn keeps_cache(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn keeps_cache(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     Ok(judge_kept_cache(&reader(fixture, None)?))
 }
 
@@ -180,7 +180,7 @@ fn judge_kept_cache(reader: &Reader) -> Outcome {
 }
 
 /// A group's limit applies to the total of its child groups.
-pub(super) fn binds_children(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn binds_children(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make_parent("outer")?;
     super::hog::limit(fixture, "outer", 48 * MIB)?;
     let mut probes = Vec::new();

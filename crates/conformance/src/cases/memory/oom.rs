@@ -4,7 +4,7 @@ use assay_kernel::Error;
 
 use super::hog::{MIB, execute, limit, limited, oom_kills};
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 /// A hog and two sleeping processes in one group.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +37,7 @@ impl Victims {
     }
 }
 
-pub(super) fn group(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn group(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let victims = three(fixture, true)?;
     Ok(judge_group(&victims))
 }
@@ -48,7 +48,7 @@ fn judge_group(victims: &Victims) -> Outcome {
     Outcome::holds(as_one, victims.evidence("memory.oom.group 1"))
 }
 
-pub(super) fn one(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn one(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let victims = three(fixture, false)?;
     Ok(judge_one(&victims, fixture.by_version("v1", "memory.oom.group 0")))
 }
@@ -69,7 +69,7 @@ struct Stopped {
     kills: u64,
 }
 
-pub(super) fn disabled(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn disabled(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     limited(fixture, "a", 32 * MIB)?;
     fixture.write("a", "memory.oom_control", "1")?;
     let mut hog = fixture.start("a", "memory")?;
@@ -100,7 +100,7 @@ fn judge_stopped(stopped: &Stopped) -> Outcome {
 }
 
 /// With enough memory the setting has no effect.
-pub(super) fn below_capacity(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn below_capacity(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     fixture.make("a")?;
     fixture.write("a", "memory.oom_control", "1")?;
     limit(fixture, "a", 96 * MIB)?;

@@ -7,7 +7,7 @@ use assay_kernel::Error;
 
 use super::hog::{MIB, cache, execute, limit, mib, refaults, refusals};
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 const SHARED: u64 = 64 * MIB;
 /// At first, reclaim skips a group with fewer than 4096 pages, 16 MiB (get_scan_count() of
@@ -76,7 +76,7 @@ fn press(
     Ok(VictimCache { before, after, refaults, pressed: refusals(fixture, outer)? })
 }
 
-fn protects(fixture: &mut Fixture, file: &str) -> Result<Outcome, Error> {
+fn protects(fixture: &mut Fixture, file: &str) -> Result<Outcome, Stop> {
     let disk = fixture.blank_disk(2 * (KEPT + HOG))?;
     let disk = disk.node.display().to_string();
     let bare = press(fixture, "bare", &disk, 0, None)?;
@@ -84,11 +84,11 @@ fn protects(fixture: &mut Fixture, file: &str) -> Result<Outcome, Error> {
     Ok(judge(&bare, &kept, file))
 }
 
-pub(super) fn low(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn low(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     protects(fixture, "memory.low")
 }
 
-pub(super) fn min(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn min(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     protects(fixture, "memory.min")
 }
 
@@ -106,7 +106,7 @@ fn judge(bare: &VictimCache, kept: &VictimCache, file: &str) -> Outcome {
     outcome.with(kept.evidence(file)).with(bare.evidence("unprotected"))
 }
 
-pub(super) fn unprotected(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn unprotected(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let disk = fixture.blank_disk(KEPT + HOG)?;
     let disk = disk.node.display().to_string();
     Ok(judge_bare(&press(fixture, "bare", &disk, 0, None)?))

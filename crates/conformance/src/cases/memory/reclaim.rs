@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use super::hog::{MIB, current, execute, limited, mib};
 use crate::errno_name::errno_text;
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 /// Requests reclaim of all memory; returns the kernel's answer and the remaining charge.
 fn reclaim(fixture: &Fixture, bytes: u64) -> Result<(Option<Errno>, u64), Error> {
@@ -15,7 +15,7 @@ fn reclaim(fixture: &Fixture, bytes: u64) -> Result<(Option<Errno>, u64), Error>
     Ok((answer, current(fixture, "a")?))
 }
 
-pub(super) fn takes_cache(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn takes_cache(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     const FILE: u64 = 24 * MIB;
     let disk = fixture.blank_disk(FILE)?;
     fixture.make("a")?;
@@ -41,7 +41,7 @@ fn judge_cache(before: u64, after: u64, answer: Option<Errno>) -> Outcome {
 }
 
 /// Without swap, the memory of processes cannot be reclaimed.
-pub(super) fn leaves_memory(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn leaves_memory(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     limited(fixture, "a", 64 * MIB)?;
     let mut probe = fixture.start("a", "memory")?;
     execute(&mut probe, &format!("touch {}", 24 * MIB))?;

@@ -6,7 +6,7 @@ use assay_kernel::Error;
 
 use super::hog::{MIB, execute, mib, oom_kills};
 use crate::fixture::Fixture;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Stop};
 
 const LIMIT: u64 = 32 * MIB;
 const REQUESTED: u64 = 64 * MIB;
@@ -54,7 +54,7 @@ impl Swapped {
     }
 }
 
-pub(super) fn takes_the_rest(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn takes_the_rest(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     Ok(judge_rest(&hog(fixture, 128 * MIB)?, free_swap(fixture)?))
 }
 
@@ -72,7 +72,7 @@ fn judge_rest(hog: &Swapped, free: u64) -> Outcome {
     Outcome::holds(kept, hog.evidence())
 }
 
-pub(super) fn is_bounded(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn is_bounded(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     Ok(judge_bound(&hog(fixture, 8 * MIB)?))
 }
 
@@ -91,14 +91,14 @@ fn zswapped(fixture: &Fixture, group: &str, most: &str) -> Result<u64, Error> {
     fixture.number(group, "memory.zswap.current")
 }
 
-pub(super) fn zswap(fixture: &mut Fixture) -> Result<Outcome, Error> {
+pub(super) fn zswap(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let switch = Path::new("/sys/module/zswap/parameters/enabled");
     let root = fixture.root().clone();
     if !root.exists(switch) {
-        return Ok(Outcome::not_available("zswap is not built into this kernel"));
+        return Err(Stop::not_available("zswap is not built into this kernel"));
     }
     if let Err(error) = fixture.ledger().write_file(&root, switch, "Y") {
-        return Ok(Outcome::not_available(format!("zswap cannot be enabled: {error}")));
+        return Err(Stop::not_available(format!("zswap cannot be enabled: {error}")));
     }
     let (free, none) = (zswapped(fixture, "free", "max")?, zswapped(fixture, "none", "0")?);
     Ok(judge_zswap(free, none))

@@ -24,10 +24,7 @@ pub(super) fn read(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
     } else if !section.has("command") {
         section.missing(reader, "command", "the program and its arguments");
     }
-    Tool::Command {
-        words,
-        metrics: section.get("metrics").map_or(vec![], |at| metrics(reader, at)),
-    }
+    Tool::Command { words, metrics: section.part(reader, "metrics", metrics) }
 }
 
 /// Checks that names in braces are factors or placeholders. Other braces belong to the program.

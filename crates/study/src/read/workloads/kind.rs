@@ -8,7 +8,7 @@ use crate::syntax::{Scalar, Tool};
 use crate::template::Templated;
 
 pub(super) fn read(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Tool {
-    let args = section.get("args").map(|table| args(reader, table)).unwrap_or_default();
+    let args = section.part(reader, "args", args);
     Tool::Kind { name: name.to_owned(), args }
 }
 
@@ -17,16 +17,9 @@ fn args(reader: &mut Reader<'_>, table: &At<'_>) -> Vec<(String, Vec<Templated<S
     for (name, key_span, at) in reader.entries(table) {
         reader.spans.insert(format!("{}#key", at.path), key_span);
         let what = format!("the option `{name}`");
-        let values = with_placeholders(reader, |reader| match at.value.is_array() {
-            true => {
-                let elements = reader.elements(&at);
-                elements.iter().map(|element| reader.templated(element, &what)).collect()
-            }
-            false => {
-                // Recorded under the path of a list of one, so that later checks find its location.
-                let only = reader.at(at.value, at.span.clone(), format!("{}[0]", at.path));
-                reader.templated(&only, &what).map(|value| vec![value])
-            }
+        let elements = reader.one_or_more(&at);
+        let values = with_placeholders(reader, |reader| {
+            elements.iter().map(|element| reader.templated(element, &what)).collect()
         });
         if let Some(values) = values {
             args.push((name.to_owned(), values));

@@ -1,0 +1,116 @@
+//! What each group's metric is expected to be, and how far off its promise.
+
+use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_stats::over_repeats::{Spread, coarsest, confidence_to_break};
+use assay_stats::pooled::{Estimate, Range};
+use assay_terms::Side;
+use assay_verdict::Verdict;
+
+use crate::decide::Deviation;
+use crate::metric::{self, Values};
+
+/// One group under the promise.
+pub(super) struct GroupEstimate {
+    pub(super) name: String,
+    pub(super) expected: f64,
+    pub(super) estimate: Estimate,
+    pub(super) deviation: Deviation,
+    pub(super) spread: Spread,
+    /// Whether some of its numbers are zero, so that `spread` is that of the numbers and not of their
+    /// logarithms.
+    pub(super) has_zeros: bool,
+    /// Errors by repeat.
+    pub(super) errors: Vec<f64>,
+}
+
+impl GroupEstimate {
+    /// The verdict on this group. What is zero now and then keeps no lower bound, however large its
+    /// mean.
+    pub(super) fn verdict(&self, promise: &PromiseRecord) -> Verdict {
+        match self.deviation.verdict(promise.within) {
+            Verdict::Kept if self.has_zeros && is_lower_bound(promise) => Verdict::Undecided,
+            found => found,
+        }
+    }
+}
+
+fn is_lower_bound(promise: &PromiseRecord) -> bool {
+    matches!(promise.is, RelationRecord::AtLeast(_))
+}
+
+/// The numbers of each group and their distance from the promise.
+pub(super) fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<GroupEstimate>, String> {
+    let (side, bound) = match &promise.is {
+        RelationRecord::AtMost(bound) => (Side::Above, Some(*bound)),
+        RelationRecord::AtLeast(bound) => (Side::Below, Some(*bound)),
+        RelationRecord::Equal => (Side::Both, None),
+        RelationRecord::Proportional(_)
+        | RelationRecord::Placed
+        | RelationRecord::AtMostKnob(_)
+        | RelationRecord::AtLeastKnob(_) => {
+            return Err("no knob divides or bounds a workload metric".to_owned());
+        }
+    };
+    if bound.is_some_and(|bound| !bound.is_finite() || bound <= 0.0) {
+        return Err("a bound must be a positive number".to_owned());
+    }
+    if bound.is_none() && values.groups.len() < 2 {
+        return Err(format!("`{}` alone is equal to itself", values.groups[0]));
+    }
+    let (expected, relative) = match bound {
+        Some(bound) => (bound, None),
+        None => {
+            let (mean, logs) = relative(values);
+            (mean, Some(logs))
+        }
+    };
+    let sure = confidence_to_break(promise.confidence, values.groups.len());
+    let resolution = metric::resolution(&promise.measure);
+    let each = values.groups.iter().enumerate().filter_map(|(group, name)| {
+        let numbers: Vec<f64> = values.rows.iter().map(|(_, row)| row[group]).collect();
+        let has_zeros = numbers.iter().any(|number| *number <= 0.0);
+        let (spread, estimate, numbers) = match has_zeros {
+            true => {
+                let spread = Spread::with_zeros(&numbers, resolution)?;
+                let range = |confidence| with_zeros(&spread, &numbers, side, confidence);
+                let (Range { low, high }, broken) = (range(promise.confidence), range(sure));
+                (spread, Estimate { value: spread.mean, low, high, broken }, numbers)
+            }
+            false => {
+                let measured: Vec<f64> = numbers.iter().map(|number| number.ln()).collect();
+                let logs = relative.as_ref().map_or(&measured, |logs| &logs[group]);
+                let spread = Spread::from_logs(logs)?.with_grain(coarsest(&measured, resolution));
+                let (half, broken) = (spread.half(promise.confidence), spread.half(sure));
+                let numbers = logs.iter().map(|log| log.exp()).collect();
+                (spread, Estimate::of_log(spread.mean, half, broken), numbers)
+            }
+        };
+        let deviation = Deviation::new(&estimate, expected, side);
+        let errors = numbers.iter().map(|number| side.error(*number, expected)).collect();
+        let name = name.clone();
+        Some(GroupEstimate { name, expected, estimate, deviation, spread, has_zeros, errors })
+    });
+    Ok(each.collect())
+}
+
+/// The interval of numbers of which some are zero, by Student's t. Of a lower bound the others alone
+/// would show at most less.
+fn with_zeros(spread: &Spread, numbers: &[f64], side: Side, confidence: f64) -> Range {
+    let half = spread.half(confidence);
+    let others: Vec<f64> = numbers.iter().filter(|one| **one > 0.0).map(|one| one.ln()).collect();
+    let others = Spread::from_logs(&others).filter(|_| side == Side::Below);
+    let high = others.map_or(f64::INFINITY, |others| others.interval(confidence).2);
+    Range { low: (spread.mean - half).max(0.0), high: (spread.mean + half).min(high) }
+}
+
+/// The geometric mean over all groups and repeats, and each group's logarithms relative to the mean
+/// of the repeat: changes from repeat to repeat that affect all groups cancel.
+fn relative(values: &Values) -> (f64, Vec<Vec<f64>>) {
+    let means: Vec<f64> = values.mean_logs().map(|(_, log)| log).collect();
+    let overall = means.iter().sum::<f64>() / means.len().max(1) as f64;
+    let of = |group: usize| {
+        let rows = values.rows.iter().zip(&means);
+        rows.map(|((_, row), mean)| row[group].ln() - mean + overall).collect()
+    };
+    (overall.exp(), (0..values.groups.len()).map(of).collect())
+}

@@ -1,0 +1,109 @@
+//! Records the errors of a run as a document, for the program that started it.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::time::Duration;
+
+use assay_plan::Plan;
+use assay_verdict::RunErrors;
+
+use crate::code::Code;
+use crate::error::Error;
+use crate::load::Findings;
+use crate::observer::{CurrentSetting, Observer, RunView};
+
+/// An observer that passes everything on to another one and keeps the errors.
+///
+/// ```
+/// use assay_session::{Code, Error, ErrorRecord, Observer, Transcript};
+/// let mut record = ErrorRecord::new(Transcript::default());
+/// record.error(&"one workload failed");
+/// let errors = record.document(&Err(Error::host("the disk is full")));
+/// assert_eq!((errors.code, errors.errors.len()), (Code::Host as i32, 2));
+/// ```
+#[derive(Debug)]
+pub struct ErrorRecord<O> {
+    to: O,
+    errors: Vec<String>,
+}
+
+impl<O> ErrorRecord<O> {
+    /// An observer that passes everything on to `to`.
+    ///
+    /// ```
+    /// use assay_session::{ErrorRecord, Transcript};
+    /// let record = ErrorRecord::new(Transcript::default());
+    /// assert!(record.document(&Ok(assay_session::Code::Kept)).errors.is_empty());
+    /// ```
+    #[must_use]
+    pub const fn new(to: O) -> Self {
+        Self { to, errors: Vec::new() }
+    }
+
+    /// The document for this result.
+    ///
+    /// ```
+    /// use assay_session::{Code, Error, ErrorRecord, Transcript};
+    /// let record = ErrorRecord::new(Transcript::default());
+    /// assert_eq!(record.document(&Err(Error::usage("name a study"))).errors, ["name a study"]);
+    /// ```
+    #[must_use]
+    pub fn document(&self, result: &Result<Code, Error>) -> RunErrors {
+        let (code, last) = match result {
+            Ok(code) => (*code, Vec::new()),
+            Err(error) => (error.code, error.reasons.clone()),
+        };
+        let findings = result.as_ref().err().and_then(|error| error.findings.as_ref());
+        let findings = findings.map(|findings| findings.render(false));
+        RunErrors {
+            schema: RunErrors::SCHEMA,
+            code: code as i32,
+            errors: self.errors.iter().cloned().chain(findings).chain(last).collect(),
+        }
+    }
+
+    /// Writes the document for this result to the path that the user named, and returns the result.
+    ///
+    /// ```no_run
+    /// # fn example(result: Result<assay_session::Code, assay_session::Error>) -> Result<(), assay_session::Error> {
+    /// use assay_session::{ErrorRecord, Transcript};
+    /// ErrorRecord::new(Transcript::default()).write("errors.json".as_ref(), result)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The result is one, or the document cannot be written.
+    pub fn write(&self, path: &Path, result: Result<Code, Error>) -> Result<Code, Error> {
+        let text = serde_json::to_string_pretty(&self.document(&result)).map_err(Error::host)?;
+        let written = assay_files::replace(path, format!("{text}\n").as_bytes());
+        result.and_then(|code| written.map(|()| code).map_err(Error::host))
+    }
+}
+
+impl<O: Observer> Observer for ErrorRecord<O> {
+    fn message(&mut self, text: &str) {
+        self.to.message(text);
+    }
+
+    fn error(&mut self, error: &dyn Display) {
+        self.errors.push(error.to_string());
+        self.to.error(error);
+    }
+
+    fn findings(&mut self, findings: &Findings) {
+        self.to.findings(findings);
+    }
+
+    fn begin_run(&mut self, study: &str, plan: &Plan) -> RunView {
+        self.to.begin_run(study, plan)
+    }
+
+    fn begin_search(
+        &mut self,
+        current: CurrentSetting,
+        length: Duration,
+    ) -> Box<dyn assay_runner::Observer> {
+        self.to.begin_search(current, length)
+    }
+}
