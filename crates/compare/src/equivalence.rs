@@ -2,7 +2,7 @@
 
 use assay_judge::trial_numbers::{RepeatLog, TrialNumber};
 use assay_stats::over_repeats::Resolution;
-use assay_terms::{Direction, Measure};
+use assay_terms::{Direction, Measure, RelationKind};
 use assay_verdict::wording::{number, together};
 use assay_verdict::{Equivalence, Estimated, MeasureComparison, PromiseChange, Verdict};
 
@@ -235,7 +235,8 @@ fn why(a: &Result<Vec<RepeatLog>, String>, b: &Result<Vec<RepeatLog>, String>) -
 /// what one group lost on the way another was owed.
 fn is_kept_at_last(one: &MeasureComparison, promises: &[PromiseChange]) -> bool {
     let resource = |name: &str| Measure::parse(name).map(|measure| measure.info().resource);
-    let divides = |one: &PromiseChange| matches!(one.is.as_str(), "equal" | "proportional");
+    let divides =
+        |one: &PromiseChange| RelationKind::parse(&one.is).is_some_and(RelationKind::divides);
     let of = resource(&one.measure).filter(|_| one.group.is_some());
     let mut better = promises.iter().filter(|promise| promise.change == Equivalence::Better);
     of.is_some() && better.any(|promise| divides(promise) && resource(&promise.measure) == of)
@@ -246,9 +247,9 @@ fn is_kept_at_last(one: &MeasureComparison, promises: &[PromiseChange]) -> bool 
 /// alone: unless it is kept on both sides, or changed, nothing is known of it.
 pub(super) fn leaves_open(one: &PromiseChange) -> bool {
     let kept = one.a.verdict == Verdict::Kept && one.b.verdict == Verdict::Kept;
-    match one.is.as_str() {
-        "placed" if one.change == Equivalence::Equal => !kept,
-        "placed" => one.change == Equivalence::Undecided,
+    match RelationKind::parse(&one.is) {
+        Some(RelationKind::Placed) if one.change == Equivalence::Equal => !kept,
+        Some(RelationKind::Placed) => one.change == Equivalence::Undecided,
         _ => one.change == Equivalence::Undecided && one.a.verdict != one.b.verdict,
     }
 }

@@ -1,6 +1,6 @@
 //! A promise about workload metrics in one trial.
 
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_run_folder::{PromiseRecord, Reference};
 use assay_stats::over_repeats::{Spread, coarsest, confidence_to_break, needed_of_all};
 use assay_stats::pooled::Estimate;
 use assay_terms::Side;
@@ -86,7 +86,7 @@ struct Allows {
 /// worst that can happen to a lower bound, and lies within an upper one. Of equal groups it is
 /// unknown to which side it would move their mean.
 fn may_break(promise: &PromiseRecord, values: &Values) -> bool {
-    values.zeros.is_empty() || matches!(promise.is, RelationRecord::AtLeast(_))
+    values.zeros.is_empty() || promise.is.kind().side() == Side::Below
 }
 
 /// How far one repeat was outside the promise, if it was.
@@ -111,9 +111,10 @@ fn broken(
 fn broken_with_zeros(promise: &PromiseRecord, groups: &[String], row: &[f64]) -> Option<String> {
     let by_value = |a: &usize, b: &usize| row[*a].total_cmp(&row[*b]);
     let (least, most) = ((0..row.len()).min_by(by_value)?, (0..row.len()).max_by(by_value)?);
-    let (worst, off) = match promise.is {
-        RelationRecord::AtMost(bound) => (most, Side::Above.error(row[most], bound)),
-        RelationRecord::AtLeast(bound) => (least, Side::Below.error(row[least], bound)),
+    let side = promise.is.kind().side();
+    let (worst, off) = match promise.is.to() {
+        Reference::Value(bound) if side == Side::Above => (most, side.error(row[most], bound)),
+        Reference::Value(bound) => (least, side.error(row[least], bound)),
         _ => (least, if row[most] > 0.0 { 1.0 } else { 0.0 }),
     };
     (off > promise.within).then(|| format!("`{}` was off by {}", groups[worst], percent(off)))
@@ -145,14 +146,11 @@ fn causes_of(
 }
 
 fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<GroupEstimate>, String> {
-    let (side, bound) = match &promise.is {
-        RelationRecord::AtMost(bound) => (Side::Above, Some(*bound)),
-        RelationRecord::AtLeast(bound) => (Side::Below, Some(*bound)),
-        RelationRecord::Equal => (Side::Both, None),
-        RelationRecord::Proportional(_)
-        | RelationRecord::Placed
-        | RelationRecord::AtMostKnob(_)
-        | RelationRecord::AtLeastKnob(_) => {
+    let side = promise.is.kind().side();
+    let bound = match promise.is.to() {
+        Reference::Value(bound) => Some(bound),
+        Reference::Nothing => None,
+        Reference::Knob(_) => {
             return Err("no knob divides or bounds a workload metric".to_owned());
         }
     };
@@ -229,10 +227,10 @@ fn sentence(
 ) -> String {
     let repeats = group.spread.count;
     let Estimate { value, low, high, .. } = group.estimate;
-    let promised = match promise.is {
-        RelationRecord::Equal => format!("the mean of all is {}", number(group.expected)),
-        RelationRecord::AtMost(_) => format!("at most {} was promised", number(group.expected)),
-        _ => format!("at least {} was promised", number(group.expected)),
+    let expected = number(group.expected);
+    let promised = match promise.is.kind() {
+        kind if kind.divides() => format!("the mean of all is {expected}"),
+        kind => format!("{} was promised", kind.in_words(Some(&expected))),
     };
     let what = format!("`{}` of `{}` is {}", promise.measure, group.name, number(value));
     if !group.spread.is_known() {
@@ -275,10 +273,10 @@ fn room(promise: &PromiseRecord, group: &GroupEstimate) -> f64 {
     let edge = |factor: f64| (group.expected * factor).ln();
     let above = edge(1.0 + promise.within) - group.spread.mean;
     let below = group.spread.mean - edge(1.0 - promise.within);
-    match promise.is {
-        RelationRecord::AtMost(_) => above,
-        RelationRecord::AtLeast(_) => below,
-        _ => above.min(below),
+    match promise.is.kind().side() {
+        Side::Above => above,
+        Side::Below => below,
+        Side::Both => above.min(below),
     }
 }
 

@@ -83,9 +83,9 @@ pub(crate) fn varying(trial: &BTreeMap<String, Value>, all: &[&BTreeMap<String, 
 
 /// Whether a promise is about shares, not rates.
 pub(crate) fn is_about_shares(promise: &PromiseJudgement) -> bool {
-    // Of metrics, what other tools measured too, only `proportional` is about shares.
-    RelationKind::parse(&promise.is).is_some_and(RelationKind::divides)
-        && (promise.is == "proportional" || !is_metric(&promise.measure))
+    // Of metrics, what other tools measured too, only what a knob divides is about shares.
+    promise.relation().is_some_and(RelationKind::divides)
+        && (promise.divides_by_knob() || !is_metric(&promise.measure))
 }
 
 /// Whether a measure is a workload metric and not a kernel counter.
@@ -112,13 +112,12 @@ pub(crate) fn fleet_promise(promise: &FleetPromise) -> String {
 }
 
 fn promise_text(measure: &str, is: &str, to: Option<&str>, within: f64, confidence: f64) -> String {
-    let relation = match (is, to) {
-        ("proportional", Some(knob)) => format!("proportional to {knob}"),
-        ("equal", _) => "equal for all groups".to_owned(),
-        ("at_most", Some(bound)) => format!("at most {}", limit(measure, bound)),
-        ("at_least", Some(bound)) => format!("at least {}", limit(measure, bound)),
-        (other, Some(to)) => format!("{other} {to}"),
-        (other, None) => other.to_owned(),
+    let to = to.map(|to| limit(measure, to));
+    let relation = match RelationKind::parse(is) {
+        Some(RelationKind::Equal) => "equal for all groups".to_owned(),
+        Some(kind) => kind.in_words(to.as_deref()),
+        // Of a later version.
+        None => [is, to.as_deref().unwrap_or_default()].join(" "),
     };
     format!(
         "{measure} {relation}, within {} %, at {} % confidence",

@@ -72,7 +72,7 @@ pub use manifest::{
     Change, DiskRecord, GroupRecord, IoClass, KnobRecord, LooksRecord, Manifest, Recording,
     StopRecord, TrialRecord, WarmUpRecord, WorkloadRecord,
 };
-pub use promise::{EveryRecord, PromiseRecord, RelationRecord};
+pub use promise::{EveryRecord, PromiseRecord, Reference, RelationRecord};
 pub use repeat::{
     Drift, Fault, Latency, Phase, QueueReading, Reading, RepeatRecord, SamplerCost, SourceCost,
     TimedReading, WatchCost, WorkloadResult,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use assay_run_folder::Guest;
 use assay_stats::Interval;
 use assay_stats::spans::WorstSpan;
+use assay_terms::{RelationKind, Side};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -167,7 +168,7 @@ pub struct Figure {
 pub struct PromiseJudgement {
     /// The measure.
     pub measure: String,
-    /// The relation: `proportional`, `equal`, `at_most`, `at_least`.
+    /// The name of the relation ([`RelationKind`]).
     pub is: String,
     /// The knob or bound it refers to, as text.
     pub to: Option<String>,
@@ -209,6 +210,26 @@ pub struct PromiseJudgement {
     pub groups: Vec<GroupJudgement>,
     /// Why it was broken, most certain first.
     pub causes: Vec<Cause>,
+}
+
+impl PromiseJudgement {
+    /// Its relation; `None` of one that only a later version knows.
+    #[must_use]
+    pub fn relation(&self) -> Option<RelationKind> {
+        RelationKind::parse(&self.is)
+    }
+
+    /// The direction of errors that break it.
+    #[must_use]
+    pub fn side(&self) -> Side {
+        self.relation().map_or(Side::Both, RelationKind::side)
+    }
+
+    /// Whether it divides by a knob, in proportion to its values.
+    #[must_use]
+    pub fn divides_by_knob(&self) -> bool {
+        self.relation().is_some_and(RelationKind::divides_by_knob)
+    }
 }
 
 /// One group under one promise.
