@@ -21,7 +21,6 @@ mod folder;
 mod footer;
 mod guard;
 mod guest;
-mod ipc;
 mod json;
 mod limit;
 mod manifest;
@@ -44,7 +43,6 @@ mod stream;
 mod study_choice;
 mod summary;
 mod table;
-mod tail;
 
 pub use budget::Budget;
 pub use comparison::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
@@ -57,14 +55,16 @@ pub use guest::Guest;
 pub use json::{check_json_output, parse_json};
 pub use merge_samples::{Merged, merge_samples};
 pub use overrides::{LimitReading, OverridesRecord, ThreadReading};
+pub use parquet::to_parquet;
 pub use placement::{CounterSpan, NodeCounts, PlacementReading, PlacementRecord};
+pub use recover::Tail;
 pub use repeat_id::RepeatId;
-pub use rows::RowBuffer;
-pub use run::{Run, unlisted_samples};
+pub use rows::Rows;
+pub use run::{Run, SampleFile, read_growing, read_tables, sample_files, unlisted_samples};
 pub use runs_dir::{RunsDir, runs, summaries};
 pub use schema::{SCHEMA, parse as parse_manifest};
 pub use setting::{Dropped, SettingReading, SettingRecord};
-pub use stream::{SampleStream, read_growing, read_tables, to_parquet};
+pub use stream::SampleStream;
 pub use study_choice::StudyChoiceRecord;
 pub use summary::{RunSummary, Stamp, State, stamp, summarize};
 
@@ -78,4 +78,3 @@ pub use repeat::{
     TimedReading, WatchCost, WorkloadResult,
 };
 pub use table::{Column, Table};
-pub use tail::{SampleFile, Tail, sample_files};

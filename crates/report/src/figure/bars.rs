@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::Drawing;
 use super::spec::{base, colour_by_weight, knob_name, steps};
+use crate::means;
 use crate::measure_style;
 use crate::number::{self, Unit};
 use crate::subjects;
-use crate::timeline;
 use crate::trial::Trial;
 use crate::wording;
 
@@ -120,7 +120,7 @@ fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
 }
 
 fn measured_bars(trial: &Trial<'_>, measure: Measure) -> (Vec<Bar>, Basis) {
-    let rates = timeline::means(trial, measure);
+    let rates = means::means(trial, measure);
     let total: f64 = trial.subjects.0.iter().filter_map(|s| rates.get(&s.name)).sum();
     let promises = trial.judgement.map_or(&[][..], |judgement| &judgement.promises);
     let io = |p: &&PromiseJudgement| {

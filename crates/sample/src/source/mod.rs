@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use assay_kernel::Root;
-use assay_run_folder::{RowBuffer, Table};
+pub use assay_run_folder::Rows;
 
 pub use perf::COLUMNS as PERF_COLUMNS;
 pub use uncore::COLUMNS as UNCORE_COLUMNS;
@@ -109,70 +109,14 @@ pub trait Source: Send {
         0
     }
 
+    /// No rows yet of this source, with the clock of their times.
+    fn rows(&self, now: fn() -> u64) -> Rows {
+        Rows::new(self.name(), self.columns(), &self.subjects(), now)
+    }
+
     /// Reads every subject once and adds a row for each that has values at this depth; a counter that was not
     /// read is `None`.
     fn read(&mut self, rows: &mut Rows, depth: Depth);
-}
-
-/// Rows of one source that wait to be written. Adding one allocates only if no earlier batch was as large.
-#[derive(Debug)]
-pub struct Rows {
-    source: &'static str,
-    columns: Vec<String>,
-    waiting: RowBuffer,
-    now: fn() -> u64,
-}
-
-impl Rows {
-    /// An empty set of rows for `source`.
-    #[must_use]
-    pub fn new(source: &dyn Source, now: fn() -> u64) -> Self {
-        let columns = source.columns().to_vec();
-        let mut waiting = RowBuffer::new(columns.len());
-        for subject in source.subjects() {
-            waiting.add_subject(&subject);
-        }
-        Self { source: source.name(), columns, waiting, now }
-    }
-
-    /// The timestamp of a row added now.
-    #[must_use]
-    pub fn now(&self) -> u64 {
-        (self.now)()
-    }
-
-    /// Adds a subject, for sources that discover theirs while reading. The caller ensures that names are
-    /// unique.
-    pub fn subject(&mut self, name: &str) -> usize {
-        self.waiting.add_subject(name)
-    }
-
-    /// Adds a row about `subject` with the current time. A counter without a value is `None`.
-    pub fn add(&mut self, subject: usize, values: &[Option<u64>]) {
-        self.add_at((self.now)(), subject, values);
-    }
-
-    /// Adds a row with this time, for files that cover many subjects at once.
-    pub fn add_at(&mut self, time_ns: u64, subject: usize, values: &[Option<u64>]) {
-        self.waiting.push(time_ns, subject, values);
-    }
-
-    /// The rows so far.
-    #[must_use]
-    pub const fn waiting(&self) -> &RowBuffer {
-        &self.waiting
-    }
-
-    /// The rows so far, as a table.
-    #[must_use]
-    pub fn table(&self) -> Table {
-        self.waiting.table(self.source, &self.columns)
-    }
-
-    /// Removes the rows and keeps their memory.
-    pub fn clear(&mut self) {
-        self.waiting.clear();
-    }
 }
 
 /// The sources available on this host for these targets.
