@@ -4,7 +4,6 @@ mod new_mode;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
@@ -14,10 +13,9 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::draft::Draft;
+use crate::caller::Caller;
 use crate::error::Error;
-use crate::owner::Caller;
-use crate::tree::{Identity, open_on_mount};
+use crate::identity::{Identity, open_on_mount};
 use new_mode::{NewMode, is_empty};
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -292,22 +290,6 @@ impl Dir {
             );
         }
         Ok(File::from(fd))
-    }
-
-    /// Begins a file that replaces `name` once it is complete.
-    pub fn draft(&self, name: impl AsRef<Path>) -> Result<Draft, Error> {
-        let whole = self.path.join(name.as_ref());
-        let (above, name) = self.above("write", name.as_ref())?;
-        Draft::begin(self, above, name.to_owned(), whole)
-    }
-
-    /// Replaces a whole file: readers see the old bytes or the new ones, never a mixture, and after a
-    /// crash one of the two exists.
-    pub fn replace(&self, name: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
-        let mut draft = self.draft(name.as_ref())?;
-        let whole = self.path.join(name.as_ref());
-        draft.write_all(bytes).map_err(|cause| Error::new("write", &whole, cause))?;
-        draft.commit()
     }
 
     /// Creates a FIFO for this user only and opens both its ends, without blocking.

@@ -41,7 +41,7 @@ pub(crate) fn render(
     lines.push(format!(
         "{}  {}",
         paint.verdict(judgement.verdict, &format!("{} {}", wording::mark(judgement.verdict), word)),
-        wording::meaning(judgement, &trials)
+        wording::meaning(judgement, trials.iter().all(|trial| trial.judgement.is_some()))
     ));
     if let Some(wrong) = judgement.wrong_by_chance {
         let text = format!(

@@ -12,7 +12,6 @@ use serde_json::Value;
 pub(crate) use assay_verdict::wording::{count, level};
 
 use crate::number::{self, Unit};
-use crate::trial::Trial;
 
 /// Why some promises differ from what the weights alone would give.
 pub(crate) fn feasible<'j>(
@@ -51,11 +50,12 @@ pub(crate) const fn mark(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The meaning of a run's verdict, for the headline; `trials` are those it covers or lacks.
-pub(crate) fn meaning(judgement: &Judgement, trials: &[Trial<'_>]) -> &'static str {
+/// The meaning of a run's verdict, for the headline; `is_complete` unless
+/// it lacks a trial.
+pub(crate) fn meaning(judgement: &Judgement, is_complete: bool) -> &'static str {
     match judgement.verdict {
         _ if judgement.promises_nothing() => "The study has no promises, so there is no verdict.",
-        Verdict::Kept if trials.iter().any(|trial| trial.judgement.is_none()) => {
+        Verdict::Kept if !is_complete => {
             "In the trials that took place, the machine was divided as promised."
         }
         Verdict::Kept => "The machine was divided as promised.",
@@ -241,7 +241,7 @@ pub(crate) fn worst_spans(promise: &PromiseJudgement, most: usize) -> Option<Str
 /// The window that would decide an undecided promise.
 pub(crate) fn needs(promise: &PromiseJudgement, window_s: f64) -> Option<String> {
     if promise.needs_repeats.is_some() {
-        return crate::across::needs_repeats(promise.needs_repeats);
+        return needs_repeats(promise.needs_repeats);
     }
     let needs = promise.needs_s?;
     Some(format!(
@@ -267,6 +267,12 @@ pub(crate) fn names(names: &[&str], shown: usize) -> String {
         return names.join(", ");
     }
     format!("{} and {} more", names[..shown].join(", "), names.len() - shown)
+}
+
+/// The same for a number of repeats.
+pub(crate) fn needs_repeats(repeats: Option<usize>) -> Option<String> {
+    let repeats = repeats?;
+    Some(format!("To decide it: about {repeats} repeats. Raise `repeats` under [design]."))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod arrow;
 mod budget;
 mod comparison;
 mod curve;
+mod drift;
 mod error;
 mod event;
 mod folder;
@@ -39,6 +40,7 @@ mod run;
 mod runs_dir;
 mod schema;
 mod setting;
+mod stop;
 mod stream;
 mod study_choice;
 mod summary;
@@ -47,6 +49,7 @@ mod table;
 pub use budget::Budget;
 pub use comparison::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
 pub use curve::{Curve, Mark};
+pub use drift::{Drift, TimedReading};
 pub use error::Error;
 pub use event::{Event, EventLog, parse_events, read_events};
 pub use folder::RunFolder;
@@ -64,17 +67,18 @@ pub use run::{Run, SampleFile, read_growing, read_tables, sample_files, unlisted
 pub use runs_dir::{RunsDir, runs, summaries};
 pub use schema::{SCHEMA, parse as parse_manifest};
 pub use setting::{Dropped, SettingReading, SettingRecord};
+pub use stop::{LooksRecord, StopRecord};
 pub use stream::SampleStream;
 pub use study_choice::StudyChoiceRecord;
 pub use summary::{RunSummary, Stamp, State, stamp, summarize};
 
 pub use manifest::{
-    Change, DiskRecord, GroupRecord, IoClass, KnobRecord, LooksRecord, Manifest, Recording,
-    StopRecord, TrialRecord, WarmUpRecord, WorkloadRecord,
+    Change, DiskRecord, GroupRecord, IoClass, KnobRecord, Manifest, Recording, TrialRecord,
+    WarmUpRecord, WorkloadRecord,
 };
 pub use promise::{EveryRecord, PromiseRecord, Reference, RelationRecord};
 pub use repeat::{
-    Drift, Fault, Latency, Phase, QueueReading, Reading, RepeatRecord, SamplerCost, SourceCost,
-    TimedReading, WatchCost, WorkloadResult,
+    Fault, Latency, Phase, QueueReading, Reading, RepeatRecord, SamplerCost, SourceCost, WatchCost,
+    WorkloadResult,
 };
 pub use table::{Column, Table};

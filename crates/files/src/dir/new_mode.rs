@@ -6,7 +6,7 @@ use rustix::fs::{Dir as Listing, Mode, fchown, fstat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use crate::owner::Caller;
+use crate::caller::Caller;
 
 /// Modes of new files and folders, and their owner.
 #[derive(Debug, Clone, Copy)]
