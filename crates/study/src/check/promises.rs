@@ -108,11 +108,10 @@ fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path:
         Some(Bound::Knob(to)) if kind.divides() => {
             follows_a_knob(check, "shares should be proportional to", to, measured, path);
         }
-        Some(Bound::Knob(to)) => {
-            if counts_the_same(check, &promise.measure, to, path) {
-                follows_a_knob(check, "the bound should be", to, measured, path);
-            }
+        Some(Bound::Knob(to)) if counts_the_same(check, &promise.measure, to, path) => {
+            follows_a_knob(check, "the bound should be", to, measured, path);
         }
+        Some(Bound::Knob(_)) => {}
     }
 }
 
