@@ -1,7 +1,7 @@
 //! Classifies two noisy measurements: better, worse, equal, different, undecided.
 
 use assay_judge::trial_numbers::{RepeatLog, TrialNumber};
-use assay_terms::{Direction, Measure};
+use assay_terms::{Direction, Measure, RelationKind};
 use assay_verdict::wording::{number, together};
 use assay_verdict::{Equivalence, Estimated, MeasureComparison, PromiseChange, Verdict};
 
@@ -228,7 +228,8 @@ fn why(a: &Result<Vec<RepeatLog>, String>, b: &Result<Vec<RepeatLog>, String>) -
 /// what one group lost on the way another was owed.
 fn is_kept_at_last(one: &MeasureComparison, promises: &[PromiseChange]) -> bool {
     let resource = |name: &str| Measure::parse(name).map(|measure| measure.info().resource);
-    let divides = |one: &PromiseChange| matches!(one.is.as_str(), "equal" | "proportional");
+    let divides =
+        |one: &PromiseChange| RelationKind::parse(&one.is).is_some_and(RelationKind::divides);
     let of = resource(&one.measure).filter(|_| one.group.is_some());
     let mut better = promises.iter().filter(|promise| promise.change == Equivalence::Better);
     of.is_some() && better.any(|promise| divides(promise) && resource(&promise.measure) == of)

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use assay_facts::Available;
+use serde::Serialize;
 
 use crate::counters::{Counters, then};
-use crate::usage::Peak;
 
 /// Sampling period. A peak between two samples is missed, which is why sampled peaks are marked.
 pub(crate) const PERIOD: Duration = Duration::from_millis(50);
@@ -102,4 +102,14 @@ fn sampled(counters: &Counters, watch: Option<&Watch>, file: &str) -> Available<
             then(counters.text(controller, file), file, |_| None)
         }
     }
+}
+
+/// A maximum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Peak {
+    /// The value.
+    pub value: u64,
+    /// Whether it is the largest of samples, because this kernel keeps no peak: the true one may have
+    /// been larger.
+    pub sampled: bool,
 }

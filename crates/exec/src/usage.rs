@@ -7,19 +7,10 @@ use assay_kernel::child::ChildrenUsage;
 use serde::Serialize;
 
 use crate::counters::{Counters, first, lenient_keyed, map, then};
+pub use crate::peaks::Peak;
 use crate::peaks::Peaks;
 
 pub use io::{DeviceIo, Io};
-
-/// A maximum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Peak {
-    /// The value.
-    pub value: u64,
-    /// Whether it is the largest of samples, because this kernel keeps no peak: the true one may have
-    /// been larger.
-    pub sampled: bool,
-}
 
 /// CFS bandwidth control counters (`cpu.stat`).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

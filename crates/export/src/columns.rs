@@ -116,7 +116,7 @@ pub(crate) static PROMISES: Shape = Shape {
         TRIAL,
         column("promise", Kind::Whole, "", "which promise of the trial, from 0"),
         text("measure", "the measure"),
-        text("is", "the relation: proportional, equal, at_most, at_least, placed"),
+        text("is", "the name of the relation, as in the study"),
         text("to", "the knob or bound"),
         column("within", Kind::Number, "fraction", "the margin"),
         column("confidence", Kind::Number, "fraction", "confidence of the promise"),

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Available, HostFacts};
-
 /// An active scheme (Documentation/admin-guide/mm/damon/usage.rst).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DamonScheme {
@@ -21,24 +19,4 @@ impl DamonScheme {
     pub fn evicts(&self) -> bool {
         self.action == "pageout"
     }
-}
-
-/// The schemes of a host in one line.
-#[must_use]
-pub fn damon_schemes(host: &HostFacts) -> String {
-    let schemes = match &host.damon {
-        Available::NotAvailable(why) => return format!("not available: {why}"),
-        Available::Value(schemes) if schemes.is_empty() => return "no active scheme".to_owned(),
-        Available::Value(schemes) => schemes,
-    };
-    let describe = |scheme: &DamonScheme| {
-        let thread = scheme.pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
-        let effect = if scheme.evicts() {
-            ", evicts pages that have not been accessed for a while"
-        } else {
-            ""
-        };
-        format!("{}{thread}{effect}", scheme.name)
-    };
-    schemes.iter().map(describe).collect::<Vec<_>>().join("; ")
 }

@@ -13,7 +13,9 @@ mod topology;
 
 pub use available::Available;
 pub use cgroup::{CORE, CgroupLayout, Controller, Hierarchy, Layout, ONLY_ON_V1, UsedHierarchy};
-pub use damon::{DamonScheme, damon_schemes};
+pub use damon::DamonScheme;
 pub use disk::{Disk, Holder, Scheduler};
-pub use machine::{Cache, Cpus, HostFacts, NULL_BLK_REMEDY, Node, NodeAccess, Requirement, Tool};
+pub use machine::{
+    Cache, Cpus, HostFacts, NULL_BLK_REMEDY, Node, NodeAccess, Requirement, Tool, damon_schemes,
+};
 pub use topology::{Cluster, NodeParts, memory_access, topology};

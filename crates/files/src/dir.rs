@@ -1,22 +1,22 @@
 //! An open directory and the operations below it.
 
+mod new_mode;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir as Listing, FileType, Mode, OFlags, fchmod, fchown, fstat, fsync, mkdirat,
-    mknodat, openat, renameat, statat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, fchmod, fchown, fstat, fsync, mkdirat, mknodat, openat,
+    renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
-use rustix::process::geteuid;
 
-use crate::draft::Draft;
+use crate::caller::Caller;
 use crate::error::Error;
-use crate::owner::Caller;
-use crate::tree::{Identity, open_on_mount};
+use crate::identity::{Identity, open_on_mount};
+use new_mode::{NewMode, is_empty};
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
@@ -29,57 +29,6 @@ pub struct Dir {
     fd: OwnedFd,
     path: PathBuf,
     mode: NewMode,
-}
-
-/// Modes and owner of what is created in a directory.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct NewMode {
-    file: Mode,
-    dir: Mode,
-    /// New files in a folder of this user are given to this user.
-    caller: Option<Caller>,
-}
-
-impl NewMode {
-    /// Subject to the caller's umask.
-    const USUAL: Self =
-        Self { file: Mode::from_raw_mode(0o666), dir: Mode::from_raw_mode(0o777), caller: None };
-
-    /// For the owner only.
-    const PRIVATE: Self =
-        Self { file: Mode::from_raw_mode(0o600), dir: Mode::from_raw_mode(0o700), caller: None };
-
-    /// What root creates in a folder of the user who called sudo is given to that user.
-    fn give(&self, above: &OwnedFd, fd: BorrowedFd<'_>) -> rustix::io::Result<()> {
-        let Some(caller) = self.caller else { return Ok(()) };
-        match fstat(above)?.st_uid == caller.uid {
-            true => fchown(fd, Some(caller.user()), Some(caller.group())),
-            false => Ok(()),
-        }
-    }
-
-    /// The same for a directory. Anyone who may rename in the folder may have swapped in another
-    /// directory of root's since it was created, so only an empty one is given away.
-    fn give_dir(&self, above: &OwnedFd, fd: &OwnedFd) -> rustix::io::Result<()> {
-        if self.caller.is_none() {
-            return Ok(());
-        }
-        let is_own = fstat(fd)?.st_uid == geteuid().as_raw();
-        match is_own && is_empty(fd)? {
-            true => self.give(above, fd.as_fd()),
-            false => Err(Errno::NOTEMPTY),
-        }
-    }
-}
-
-fn is_empty(directory: &OwnedFd) -> rustix::io::Result<bool> {
-    for entry in Listing::read_from(directory)? {
-        let name = entry?;
-        if !matches!(name.file_name().to_bytes(), b"." | b"..") {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 impl Dir {
@@ -349,22 +298,6 @@ impl Dir {
         Ok(File::from(fd))
     }
 
-    /// Begins a file that replaces `name` once it is complete.
-    pub fn draft(&self, name: impl AsRef<Path>) -> Result<Draft, Error> {
-        let whole = self.path.join(name.as_ref());
-        let (above, name) = self.above("write", name.as_ref())?;
-        Draft::begin(self, above, name.to_owned(), whole)
-    }
-
-    /// Replaces a whole file: readers see the old bytes or the new ones, never a mixture, and after a
-    /// crash one of the two exists.
-    pub fn replace(&self, name: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
-        let mut draft = self.draft(name.as_ref())?;
-        let whole = self.path.join(name.as_ref());
-        draft.write_all(bytes).map_err(|cause| Error::new("write", &whole, cause))?;
-        draft.commit()
-    }
-
     /// Creates a FIFO for this user only and opens both its ends, without blocking.
     pub fn make_fifo(&self, name: impl AsRef<Path>) -> Result<File, Error> {
         let whole = self.path.join(name.as_ref());
@@ -485,70 +418,4 @@ pub(crate) fn unguessable(name: &OsStr) -> OsString {
     draft.push(name);
     draft.push(format!(".{number:016x}.draft"));
     draft
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::os::unix::fs::{MetadataExt, chown};
-    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-    use rustix::fs::{RenameFlags, renameat_with};
-
-    use super::*;
-
-    const CALLER: Caller = Caller { uid: 1234, gid: 1234 };
-
-    /// A folder of the user who called sudo, opened by root.
-    fn folder_of_caller(temp: &Path) -> Option<Dir> {
-        if !geteuid().is_root() {
-            return None;
-        }
-        chown(temp, Some(CALLER.uid), Some(CALLER.gid)).unwrap();
-        let dir = Dir::open(temp).unwrap();
-        Some(Dir { mode: NewMode { caller: Some(CALLER), ..NewMode::USUAL }, ..dir })
-    }
-
-    #[test]
-    fn only_what_root_creates_in_the_callers_folder_is_given_to_the_caller() {
-        let temp = tempfile::tempdir().unwrap();
-        let Some(dir) = folder_of_caller(temp.path()) else { return };
-        drop(dir.create("file").unwrap());
-        dir.make_dir("a/b").unwrap();
-        fs::create_dir(temp.path().join("root")).unwrap();
-        drop(dir.create("root/file").unwrap());
-        let owner = |name: &str| temp.path().join(name).symlink_metadata().unwrap().uid();
-        assert_eq!(["file", "a", "a/b"].map(owner), [CALLER.uid; 3]);
-        assert_eq!(["root", "root/file"].map(owner), [0; 2]);
-    }
-
-    /// The caller may rename in the folder, which also holds a folder of root's.
-    #[test]
-    fn a_folder_swapped_during_creation_is_not_given_away() {
-        let temp = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let Some(dir) = folder_of_caller(temp.path()) else { return };
-        let [new, roots] = ["new", "roots"].map(|name| temp.path().join(name));
-        fs::create_dir(&roots).unwrap();
-        fs::write(roots.join("secret"), "root's").unwrap();
-        let (stop, count) = (AtomicBool::new(false), AtomicU64::new(0));
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !stop.load(Ordering::Acquire) {
-                    let done = renameat_with(CWD, &new, CWD, &roots, RenameFlags::EXCHANGE);
-                    count.fetch_add(u64::from(done.is_ok()), Ordering::Relaxed);
-                }
-            });
-            for _ in 0..12_000 {
-                let _ = dir.make_new_dir("new");
-                // The one with contents stays.
-                for path in [&new, &roots] {
-                    let _ = fs::remove_dir(path);
-                }
-            }
-            stop.store(true, Ordering::Release);
-        });
-        assert!(count.load(Ordering::Relaxed) > 0, "no names were exchanged");
-        let kept = [&new, &roots].into_iter().find(|path| path.join("secret").exists()).unwrap();
-        assert_eq!(kept.metadata().unwrap().uid(), 0, "root's folder was given away");
-    }
 }

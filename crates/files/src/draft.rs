@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::dir::{Dir, unguessable};
 use crate::error::Error;
-use crate::tree::Identity;
+use crate::identity::Identity;
 
 /// A file being written under a random name. [`Draft::commit`] renames it; otherwise it is removed when
 /// dropped.
@@ -114,5 +114,23 @@ impl Drop for Draft {
         if !self.committed && self.is_mine() {
             let _ = unlinkat(&self.above, &self.draft, AtFlags::empty());
         }
+    }
+}
+
+impl Dir {
+    /// Begins a file that replaces `name` once it is complete.
+    pub fn draft(&self, name: impl AsRef<Path>) -> Result<Draft, Error> {
+        let whole = self.path().join(name.as_ref());
+        let (above, name) = self.above("write", name.as_ref())?;
+        Draft::begin(self, above, name.to_owned(), whole)
+    }
+
+    /// Replaces a whole file: readers see the old bytes or the new ones, never a mixture, and after a
+    /// crash one of the two exists.
+    pub fn replace(&self, name: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
+        let mut draft = self.draft(name.as_ref())?;
+        let whole = self.path().join(name.as_ref());
+        draft.write_all(bytes).map_err(|cause| Error::new("write", &whole, cause))?;
+        draft.commit()
     }
 }

@@ -14,10 +14,10 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 
+use crate::caller::Caller;
 use crate::dir::Dir;
 use crate::error::Error;
-use crate::owner::Caller;
-use crate::tree::open_on_mount;
+use crate::identity::open_on_mount;
 
 /// Maximum nesting depth of folders given away. No run of ours nests deeper.
 const MAX_DEPTH: usize = 32;

@@ -6,11 +6,13 @@
 //! regular files up to a size limit, without blocking. A folder that someone else may change while root
 //! works in it is refused ([`check`]); the directory that was checked is the one that is used.
 
+mod caller;
 mod copy;
 mod dir;
 mod draft;
 mod error;
 mod hand_over;
+mod identity;
 mod output;
 mod owner;
 mod read;
@@ -19,12 +21,13 @@ mod search;
 mod tree;
 mod usage;
 
+pub use caller::Caller;
 pub use copy::Budget;
 pub use dir::Dir;
 pub use draft::Draft;
 pub use error::Error;
+pub use identity::Identity;
 pub use output::{Output, create_new, output, output_dir, replace};
-pub use owner::{Caller, Checked, Trust, check, is_own};
+pub use owner::{Checked, Trust, check, is_own};
 pub use read::{input, input_text};
 pub use search::{directories, search_path};
-pub use tree::Identity;

@@ -13,10 +13,10 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+use crate::caller::Caller;
 use crate::dir::Dir;
 use crate::draft::Draft;
 use crate::error::Error;
-use crate::owner::Caller;
 use crate::resolve::{Resolved, find};
 
 /// A destination for output.

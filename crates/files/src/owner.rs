@@ -5,10 +5,11 @@ use std::ffi::OsString;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{CWD, Gid, Mode, OFlags, Stat, Uid, fstat, openat};
+use rustix::fs::{CWD, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+use crate::caller::Caller;
 use crate::dir::{Dir, PASSAGE};
 use crate::error::Error;
 
@@ -20,36 +21,6 @@ pub enum Trust {
     Checked,
     /// The user has confirmed that nobody there means harm (`--trust-folder`).
     UserConfirmed,
-}
-
-/// The user for whom root works (sudo).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Caller {
-    /// The user's id.
-    pub uid: u32,
-    /// The user's group.
-    pub gid: u32,
-}
-
-impl Caller {
-    /// The user named by sudo, if this process is root.
-    #[must_use]
-    pub fn from_sudo() -> Option<Self> {
-        let number = |name: &str| std::env::var(name).ok()?.parse().ok();
-        if !geteuid().is_root() {
-            return None;
-        }
-        let (uid, gid) = (number("SUDO_UID")?, number("SUDO_GID")?);
-        (uid != 0).then_some(Self { uid, gid })
-    }
-
-    pub(crate) fn user(self) -> Uid {
-        Uid::from_raw(self.uid)
-    }
-
-    pub(crate) fn group(self) -> Gid {
-        Gid::from_raw(self.gid)
-    }
 }
 
 /// Whether this user is root, the user of this process, or the caller of sudo.

@@ -2,49 +2,24 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    AtFlags, Dir as Listing, FileType, Mode, OFlags, ResolveFlags, Stat, fchmod, fchown, fstat,
-    openat, openat2, statat, unlinkat,
+    AtFlags, Dir as Listing, FileType, Mode, OFlags, Stat, fchmod, fchown, fstat, openat, statat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::dir::Dir;
 use crate::error::Error;
+use crate::identity::{Identity, open_on_mount};
 
 /// Time limit for removing a tree. Hundreds of thousands of files take seconds.
 const TIME_LIMIT: Duration = Duration::from_secs(300);
-
-/// Device and inode: identifies a file regardless of its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
-    /// The device of its file system.
-    pub device: u64,
-    /// Its inode there.
-    pub inode: u64,
-}
-
-impl From<&Stat> for Identity {
-    fn from(stat: &Stat) -> Self {
-        Self { device: stat.st_dev, inode: stat.st_ino }
-    }
-}
-
-impl Identity {
-    pub(crate) fn from_fd(fd: BorrowedFd<'_>) -> rustix::io::Result<Self> {
-        fstat(fd).map(|stat| Self::from(&stat))
-    }
-
-    /// The identity of an open file.
-    pub fn from_file(file: &std::fs::File) -> io::Result<Self> {
-        Ok(Self::from_fd(file.as_fd())?)
-    }
-}
 
 impl Dir {
     /// The identity of `name`; `None` where it does not exist. A link is not followed, and a mount there is
@@ -151,21 +126,6 @@ fn mounted(path: &Path) -> Error {
 /// Opens a directory without following a link or entering a mount.
 fn enter(above: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     open_on_mount(above.as_fd(), name, OFlags::RDONLY | OFlags::DIRECTORY)
-}
-
-/// Opens an entry without following a link or entering a mount (EXDEV).
-pub(crate) fn open_on_mount(
-    above: BorrowedFd<'_>,
-    name: &OsStr,
-    flags: OFlags,
-) -> rustix::io::Result<OwnedFd> {
-    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    match openat2(above, name, flags, Mode::empty(), resolve) {
-        // Before Linux 5.6, or where a seccomp filter does not know it.
-        Err(Errno::NOSYS | Errno::PERM) => openat(above, name, flags, Mode::empty()),
-        result => result,
-    }
 }
 
 /// Makes a directory accessible to this process only: a process that has it open, or works in it, can create

@@ -119,3 +119,20 @@ fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
+
+/// This many inputs of a seed, or as many as fit into this time on a busy host.
+const LIMITS_OF_TESTS: Limits = Limits { time: Duration::from_secs(2), executions: 4_000 };
+
+impl Target {
+    /// For tests: runs some thousand inputs, the same each time. The error names the panic, and its input.
+    pub fn run_inputs_of_tests(&self) -> Result<(), String> {
+        let round = Round::run(self, 1, LIMITS_OF_TESTS, None, &Arc::new(AtomicU64::new(0)));
+        if round.executions == 0 {
+            return Err(format!("{} read nothing", self.name));
+        }
+        round.panics.first().map_or(Ok(()), |panic| {
+            let input = String::from_utf8_lossy(&panic.input);
+            Err(format!("{} panics: {}\ninput: {input:?}", self.name, panic.why))
+        })
+    }
+}

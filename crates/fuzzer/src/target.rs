@@ -1,11 +1,6 @@
 //! A fuzz target: name, corpus, and reader.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::time::Duration;
-
-use crate::round::{Limits, Round};
 
 /// One reader. Its answer is a number that is equal for inputs with the same outcome.
 pub struct Target {
@@ -19,23 +14,6 @@ pub struct Target {
     pub words: &'static [&'static str],
     /// Creates the reader.
     pub reader: fn() -> Reader,
-}
-
-/// This many inputs of a seed, or as many as fit into this time on a busy host.
-const LIMITS_OF_TESTS: Limits = Limits { time: Duration::from_secs(2), executions: 4_000 };
-
-impl Target {
-    /// For tests: runs some thousand inputs, the same each time. The error names the panic, and its input.
-    pub fn run_inputs_of_tests(&self) -> Result<(), String> {
-        let round = Round::run(self, 1, LIMITS_OF_TESTS, None, &Arc::new(AtomicU64::new(0)));
-        if round.executions == 0 {
-            return Err(format!("{} read nothing", self.name));
-        }
-        round.panics.first().map_or(Ok(()), |panic| {
-            let input = String::from_utf8_lossy(&panic.input);
-            Err(format!("{} panics: {}\ninput: {input:?}", self.name, panic.why))
-        })
-    }
 }
 
 /// Reads one input.

@@ -20,6 +20,7 @@ mod recovery;
 mod restore_change;
 mod setting;
 mod v1_mount;
+mod while_busy;
 
 use std::path::{Path, PathBuf};
 
@@ -330,7 +331,7 @@ pub fn private_state(state_dir: &Path) -> Result<Dir, Error> {
 /// hold the lock.
 pub fn lock_file(state: &Dir, name: &str) -> Result<std::fs::File, Error> {
     let file = state.append(name).map_err(|error| Error::from(error).with_hint(ELSEWHERE))?;
-    lock::keep_to_owner(&file, &state.path().join(name))?;
+    journal::keep_to_owner(&file, &state.path().join(name))?;
     Ok(file)
 }
 

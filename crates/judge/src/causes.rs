@@ -6,13 +6,14 @@
 //! the measurement: a setting that may break shares is no suspicion by itself. Where all suspicions
 //! are weak, the cause is unknown, and what was examined is listed.
 
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_run_folder::{PromiseRecord, Reference};
 
 use crate::cpus::Shared;
 use crate::promise::{Estimates, Subject};
 use crate::queue::Queue;
 use crate::repeat::Repeat;
 pub(crate) use assay_terms::Measure;
+use assay_terms::Side;
 use assay_verdict::Strength;
 use assay_verdict::causes::CauseEntry;
 use assay_verdict::{Cause, Verdict};
@@ -221,9 +222,8 @@ fn suspicions(
     let shares = promise.is.kind().divides();
     let first = subject.repeats.first();
     let mut of_memory = of_memory(subject, promise, Some(measure));
-    if let (RelationRecord::AtMostKnob(knob), true, Some(repeat)) =
-        (&promise.is, measure.is_cpu(), first)
-    {
+    let limits_cpu = measure.is_cpu() && promise.is.kind().side() == Side::Above;
+    if let (Reference::Knob(knob), true, Some(repeat)) = (promise.is.to(), limits_cpu, first) {
         let mut found = vec![quota_burst::suspect(subject, repeat, knob, numbers)];
         found.append(&mut of_memory);
         return found;

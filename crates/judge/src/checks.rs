@@ -34,8 +34,8 @@ mod workloads;
 mod writes;
 
 use assay_facts::HostFacts;
-use assay_run_folder::{PromiseRecord, RelationRecord, TrialRecord};
-use assay_terms::Measure;
+use assay_run_folder::{PromiseRecord, Reference, RelationRecord, TrialRecord};
+use assay_terms::{Measure, Side};
 use assay_verdict::wording::count;
 use assay_verdict::{Cause, Check};
 
@@ -69,15 +69,15 @@ pub(crate) enum Scope {
 impl Scope {
     /// Whether it includes a promise of this kind.
     pub(crate) fn concerns(self, measure: Measure, relation: &RelationRecord) -> bool {
-        use RelationRecord::{AtLeast, AtLeastKnob, AtMost, AtMostKnob, Equal, Proportional};
+        let (divides, side) = (relation.kind().divides(), relation.kind().side());
         // A limit holds or not, whether or not others compete for the resource.
-        let competes = !matches!(relation, AtMost(_) | AtMostKnob(_));
+        let competes = side != Side::Above;
         // The only knob that bounds CPU time is a quota, which involves no competition.
-        let quota = matches!(relation, AtLeastKnob(_));
-        let protects = matches!(relation, AtLeast(_) | AtLeastKnob(_));
+        let quota = competes && !divides && matches!(relation.to(), Reference::Knob(_));
+        let protects = side == Side::Below;
         match self {
             Self::All | Self::Sampled => true,
-            Self::Shares => matches!(relation, Proportional(_) | Equal),
+            Self::Shares => divides,
             Self::Io => measure.is_io(),
             Self::IoShares => measure.is_io() && competes,
             Self::CpuShares => measure.is_cpu() && competes && !quota,
@@ -163,11 +163,9 @@ pub(crate) struct Evidence<'r> {
 impl Evidence<'_> {
     /// Disk shares by the knob of the first promise about them.
     pub(crate) fn io_shares(&self, repeat: &Repeat<'_>) -> Option<Vec<f64>> {
-        let mut knobs = self.promises.iter().filter_map(|(measure, relation)| match relation {
-            RelationRecord::Proportional(knob) if measure.is_io() => Some(knob),
-            _ => None,
-        });
-        self.divided_by(repeat, knobs.next()?)
+        let mut promises = self.promises.iter().filter(|(measure, _)| measure.is_io());
+        let knob = promises.find_map(|(_, relation)| relation.divided_by())?;
+        self.divided_by(repeat, knob)
     }
 
     /// Shares by a knob, whatever is promised.
@@ -186,13 +184,8 @@ impl Evidence<'_> {
             "cpu.time" => Shared::in_repeat(self.host, self.trial, repeat.record).ok().flatten(),
             _ => None,
         };
-        match &promise.is {
-            RelationRecord::Proportional(knob) => {
-                expected::proportional(repeat.record, self.groups, knob, shared.as_ref()).ok()
-            }
-            RelationRecord::Equal => Some(expected::equal(self.groups, shared.as_ref())),
-            _ => None,
-        }
+        let shares = || expected::shares(&promise.is, repeat.record, self.groups, shared.as_ref());
+        promise.is.kind().divides().then(shares)?.ok()
     }
 
     /// What a group got relative to its promise for such a measure (a share or a lower bound), and
@@ -207,8 +200,10 @@ impl Evidence<'_> {
         let measure = Measure::parse(&promise.measure).filter(|measure| selects(*measure))?;
         let grid = repeat.grid(measure).ok()?;
         let totals = grid.totals();
-        let (got, promised) = match promise.is {
-            RelationRecord::AtLeast(bound) => (totals[group] / grid.seconds(), bound),
+        let (got, promised) = match promise.is.to() {
+            Reference::Value(bound) if promise.is.kind().side() == Side::Below => {
+                (totals[group] / grid.seconds(), bound)
+            }
             _ => {
                 let share = self.promised(repeat, promise)?.get(group)?.share;
                 (totals[group] / totals.iter().sum::<f64>(), share)

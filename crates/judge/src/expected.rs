@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_run_folder::RepeatRecord;
+use assay_run_folder::{RelationRecord, RepeatRecord};
 use assay_stats::water_fill::water_fill;
 
 use crate::cpus::Shared;
@@ -30,6 +30,19 @@ impl Expected {
     /// A share or a bound without a weight.
     pub(crate) const fn plain(knob: Option<f64>, share: f64) -> Self {
         Self { knob, share, by_weight: None }
+    }
+}
+
+/// The shares that a relation promises: by its knob, or the same for all.
+pub(crate) fn shares(
+    relation: &RelationRecord,
+    record: &RepeatRecord,
+    groups: &[&str],
+    shared: Option<&Shared>,
+) -> Result<Vec<Expected>, String> {
+    match relation.divided_by() {
+        Some(knob) => proportional(record, groups, knob, shared),
+        None => Ok(equal(groups, shared)),
     }
 }
 

@@ -2,9 +2,10 @@
 
 mod estimate;
 
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_run_folder::{PromiseRecord, Reference};
 use assay_stats::over_repeats::needed_of_all;
 use assay_stats::pooled::Estimate;
+use assay_terms::Side;
 use assay_verdict::wording::{count, few, margin as margin_text, number, percent, some_of};
 use assay_verdict::{Cause, GroupJudgement, PromiseJudgement, Verdict};
 
@@ -27,8 +28,8 @@ pub(crate) fn judge(
 ) -> PromiseJudgement {
     let failed = subject.failed(|scope| scope == Scope::All);
     // Zeros are compared with a bound; their ratio to other groups is unknown.
-    let values = match promise.is {
-        RelationRecord::Equal => metric.values(subject.trial, subject.repeats, |_| true),
+    let values = match promise.is.to() {
+        Reference::Nothing => metric.values(subject.trial, subject.repeats, |_| true),
         _ => metric.observed(subject.trial, subject.repeats, |_| true),
     };
     let seen = values.as_ref().map_err(Clone::clone).and_then(|values| seen(promise, values));
@@ -91,7 +92,7 @@ fn broken(
     let values = metric.observed(subject.trial, std::slice::from_ref(repeat), |_| true).ok()?;
     let (_, row) = values.rows.first()?;
     let zero = row.iter().position(|value| *value <= 0.0);
-    let (name, off) = match zero.filter(|_| promise.is == RelationRecord::Equal) {
+    let (name, off) = match zero.filter(|_| promise.is.to() == Reference::Nothing) {
         Some(zero) => {
             (&values.groups[zero], if row.iter().any(|one| *one > 0.0) { 1.0 } else { 0.0 })
         }
@@ -160,10 +161,10 @@ fn sentence(
 ) -> String {
     let repeats = group.spread.count;
     let Estimate { value, low, high, .. } = group.estimate;
-    let promised = match promise.is {
-        RelationRecord::Equal => format!("the mean of all is {}", number(group.expected)),
-        RelationRecord::AtMost(_) => format!("at most {} was promised", number(group.expected)),
-        _ => format!("at least {} was promised", number(group.expected)),
+    let expected = number(group.expected);
+    let promised = match promise.is.kind() {
+        kind if kind.divides() => format!("the mean of all is {expected}"),
+        kind => format!("{} was promised", kind.in_words(Some(&expected))),
     };
     let what = format!("`{}` of `{}` is {}", promise.measure, group.name, number(value));
     if !group.spread.is_known() {
@@ -209,10 +210,10 @@ fn room(promise: &PromiseRecord, group: &GroupEstimate) -> f64 {
     };
     let above = edge(1.0 + promise.within) - group.spread.mean;
     let below = group.spread.mean - edge(1.0 - promise.within);
-    match promise.is {
-        RelationRecord::AtMost(_) => above,
-        RelationRecord::AtLeast(_) => below,
-        _ => above.min(below),
+    match promise.is.kind().side() {
+        Side::Above => above,
+        Side::Below => below,
+        Side::Both => above.min(below),
     }
 }
 

@@ -7,7 +7,7 @@
 //! law both have the same mean where they count the same, which distinguishes the two meanings here
 //! without a kernel version.
 
-use assay_run_folder::{GroupRecord, IoClass, QueueReading, TrialRecord};
+use assay_run_folder::{GroupRecord, IoClass, QueueReading, TrialRecord, WorkloadResult};
 use assay_stats::series::{self, unwrapped};
 
 use crate::repeat::Repeat;
@@ -162,4 +162,16 @@ fn gauge(repeat: &Repeat<'_>, device: &str) -> Result<Vec<f64>, String> {
         return Err(format!("no reading of `{device}` falls into the window"));
     }
     Ok(values)
+}
+
+/// Requests that a workload kept outstanding, by Little's law.
+pub(crate) fn requests_outstanding(result: &WorkloadResult) -> Option<f64> {
+    let mut sum = None;
+    for direction in ["read", "write"] {
+        let rate = result.metrics.get(&format!("{direction}_iops"));
+        if let (Some(latency), Some(rate)) = (result.latency.get(direction), rate) {
+            *sum.get_or_insert(0.0) += latency.mean_ns * 1e-9 * rate;
+        }
+    }
+    sum
 }

@@ -1,8 +1,8 @@
 //! The sentence that explains the verdict of a promise.
 
-use assay_run_folder::{EveryRecord, PromiseRecord, RelationRecord};
+use assay_run_folder::{EveryRecord, PromiseRecord};
 use assay_stats::{proportion, spans};
-use assay_terms::Measure;
+use assay_terms::{Measure, Side};
 use assay_verdict::wording::{count, margin, number, percent, rate};
 use assay_verdict::{Interval, Observation, SpansJudgement, Verdict};
 
@@ -269,19 +269,13 @@ fn decisive(numbers: &Estimates, within: f64, verdict: Verdict) -> Option<usize>
 fn seen(promise: &PromiseRecord, measure: Measure, numbers: &Estimates, index: usize) -> String {
     let name = &numbers.names[index];
     let (seen, expected) = (numbers.seen[index].value, numbers.expected[index].share);
-    match &promise.is {
-        RelationRecord::Proportional(_) | RelationRecord::Equal => {
-            format!("`{name}` got {} of the total, promised {}", share(seen), share(expected))
-        }
-        RelationRecord::AtMost(_) | RelationRecord::AtMostKnob(_) => {
-            format!("`{name}` used {}, limit {}", rate(measure, seen), rate(measure, expected))
-        }
-        RelationRecord::AtLeast(_)
-        | RelationRecord::AtLeastKnob(_)
-        // Has its own sentences.
-        | RelationRecord::Placed => {
-            format!("`{name}` got {}, promised {}", rate(measure, seen), rate(measure, expected))
-        }
+    if promise.is.kind().divides() {
+        return format!("`{name}` got {} of the total, promised {}", share(seen), share(expected));
+    }
+    let (seen, expected) = (rate(measure, seen), rate(measure, expected));
+    match promise.is.kind().side() {
+        Side::Above => format!("`{name}` used {seen}, limit {expected}"),
+        Side::Below | Side::Both => format!("`{name}` got {seen}, promised {expected}"),
     }
 }
 

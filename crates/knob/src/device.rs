@@ -4,7 +4,7 @@ use std::fmt;
 
 use assay_units::Bytes;
 
-use crate::range::{bytes_or_max, microseconds};
+use crate::amount::{bytes_or_max, microseconds};
 
 /// Placeholder in a value for the `MAJ:MIN` of the group's disk, which is known only when the disk
 /// exists; the runner replaces it.

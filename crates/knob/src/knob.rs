@@ -8,7 +8,16 @@ use crate::condition::Condition;
 use crate::file::{File, GroupScope};
 use crate::kernel_version::KernelVersion;
 use crate::range::ValueRange;
-use crate::translate::Version;
+
+/// A version of the control-group interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Version {
+    /// One hierarchy per controller, or several.
+    V1,
+    /// One hierarchy for all controllers.
+    V2,
+}
 
 /// The versions of the interface that have a knob, under this name or another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 //! A study names a knob by its cgroup v2 name, or by its v1 name if v2 has no counterpart. This
 //! crate translates it into the file and the text to write; it opens no file itself.
 
+mod amount;
 mod bandwidth;
 mod condition;
 mod device;

@@ -1,6 +1,6 @@
 //! Values for named things (adapters, resources, interfaces), and classes of traffic.
 
-use crate::range::bytes_or_max;
+use crate::amount::bytes_or_max;
 
 /// Normalizes `NAME KEY=NUMBER ...`, each key at most once, and at least one.
 pub(crate) fn keys(value: &str, known: &[&str]) -> Option<String> {

@@ -13,19 +13,10 @@ use serde::Serialize;
 use crate::device::PLACEHOLDER;
 use crate::device_rule::DeviceRule;
 use crate::kernel_version::KernelVersion;
+pub use crate::knob::Version;
 use crate::knob::{Counterpart, Knob, SIZE};
 use crate::range::ValueRange;
 use crate::table::{find, suggest};
-
-/// A version of the control-group interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Version {
-    /// One hierarchy per controller, or several.
-    V1,
-    /// One hierarchy for all controllers.
-    V2,
-}
 
 /// A file in the hierarchy's root that must be set for a knob to have an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

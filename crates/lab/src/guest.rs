@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use assay_files::Dir;
 use assay_kernel::signal;
 use assay_run_folder::Guest;
-use assay_units::Bytes;
 
 use crate::accelerator::{self, CpuMode};
 use crate::cache::{Cache, is_plain};
@@ -16,46 +15,11 @@ use crate::error::{Console, Error};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::process::{self, OutputChunk, Process};
-use crate::script::{self, ReadOnlyMount};
+use crate::script;
 use crate::shared_dir::SharedDir;
 use crate::spec::{Accelerator, GuestSpec};
+use crate::task::{GuestTask, ReadOnlyMount};
 use crate::tool::{self, Tools};
-
-/// A command to run in a guest.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GuestTask {
-    /// The command's arguments. No shell interprets them.
-    pub command: Vec<Argument>,
-    /// Its working directory; root's home if the guest has no such directory.
-    pub directory: Option<PathBuf>,
-    /// Its environment, besides PATH, HOME and the lab's variables.
-    pub environment: Vec<(String, String)>,
-    /// Host folders mounted read-only in the guest.
-    pub mounts: Vec<ReadOnlyMount>,
-    /// Folder to copy from the guest when the command has ended.
-    pub results: Option<Results>,
-    /// Size of a disk for [`crate::WORK`], formatted with ext4, for images of scratch disks;
-    /// without it that folder is in the guest's memory.
-    pub work: Option<Bytes>,
-}
-
-/// An argument of a command in a guest.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Argument {
-    /// Literal text.
-    Text(String),
-    /// `block:` and the guest's device node of the disk with this number, counted from 1.
-    Disk(usize),
-}
-
-/// Results to copy from a guest.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Results {
-    /// Folder in the guest.
-    pub from: String,
-    /// Folder on the host, to which its regular files are copied.
-    pub to: PathBuf,
-}
 
 /// The result of a command in a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]

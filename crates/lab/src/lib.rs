@@ -25,12 +25,14 @@ mod process;
 mod script;
 mod shared_dir;
 mod spec;
+mod task;
 mod tool;
 
 pub use cache::Cache;
 pub use error::{Console, Error};
-pub use guest::{Argument, Ended, GuestTask, Results, Watcher, ready, run, shell};
+pub use guest::{Ended, Watcher, ready, run, shell};
 pub use kernel::{Kernel, available, cached};
 pub use layout::GuestLayout;
-pub use script::{ReadOnlyMount, WORK};
+pub use script::WORK;
 pub use spec::{Accelerator, Distance, GuestSpec, KernelChoice, parse_swap};
+pub use task::{Argument, GuestTask, ReadOnlyMount, Results};

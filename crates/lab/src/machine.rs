@@ -7,8 +7,9 @@ use assay_study::DiskOverride;
 
 use crate::accelerator::CpuMode;
 use crate::kernel::Kernel;
-use crate::script::{ReadOnlyMount, SWAP, WORK_DISK, serial};
+use crate::script::{SWAP, WORK_DISK, serial};
 use crate::spec::GuestSpec;
+use crate::task::ReadOnlyMount;
 
 /// Everything that determines the command line.
 pub(crate) struct Machine<'m> {

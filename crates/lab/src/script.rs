@@ -2,7 +2,7 @@
 //!
 //! The step itself is `guest/init`, a plain shell script that is the same for every guest.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assay_escape::shell_word;
 use assay_plan::NullBlkSpeed;
@@ -10,8 +10,8 @@ use assay_study::DiskOverride;
 use assay_units::Bytes;
 
 use crate::cache::is_plain;
-use crate::guest::{Argument, GuestTask};
 use crate::spec::GuestSpec;
+use crate::task::{Argument, GuestTask, ReadOnlyMount};
 
 /// The init step.
 pub(crate) const INIT: &str = include_str!("../guest/init");
@@ -90,15 +90,6 @@ pub(crate) fn command(words: &[Argument]) -> String {
     format!("{}\n", words.join(" "))
 }
 
-/// A host folder mounted in the guest.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadOnlyMount {
-    /// Absolute path in the guest.
-    pub guest: PathBuf,
-    /// Folder on the host.
-    pub host: PathBuf,
-}
-
 /// The task's directory as mounted for the init step: if it is below a folder that the guest hides
 /// (/run, /var/tmp), the init step moves it to its own path.
 pub(crate) fn directory(task: &GuestTask) -> Option<ReadOnlyMount> {
@@ -109,6 +100,8 @@ pub(crate) fn directory(task: &GuestTask) -> Option<ReadOnlyMount> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]

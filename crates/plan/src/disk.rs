@@ -5,7 +5,7 @@ use assay_study::{Bindings, Disk, DiskSource, Format, FromScalar, NullBlk, Study
 use assay_units::Bytes;
 
 use crate::refusal::Refusal;
-use crate::trial::{DiskPlan, Part, StoragePlan};
+use crate::trial::{DiskPlan, GroupPlan, Part, StoragePlan, ToolPlan, WorkloadPlan};
 
 /// Pieces begin at multiples of this, as partitions do.
 const ALIGNMENT: u64 = 1 << 20;
@@ -151,7 +151,7 @@ fn part_size(disk: &DiskPlan) -> Bytes {
 }
 
 /// The piece of disk for workload `index` of the `count` workloads that use the disk.
-pub(crate) fn piece(disk: &DiskPlan, index: usize, count: usize) -> StoragePlan {
+fn piece(disk: &DiskPlan, index: usize, count: usize) -> StoragePlan {
     let parts = (disk.partitions as usize).max(1);
     let part = index % parts;
     // With fewer partitions than workloads, workloads share them in turn.
@@ -173,6 +173,71 @@ pub(crate) fn piece(disk: &DiskPlan, index: usize, count: usize) -> StoragePlan 
 
 fn align(bytes: u64) -> u64 {
     bytes / ALIGNMENT * ALIGNMENT
+}
+
+/// Assigns every workload its piece of its disk.
+pub(crate) fn assign_storage(
+    groups: &mut [GroupPlan],
+    disks: &[DiskPlan],
+    refusals: &mut Vec<Refusal>,
+) {
+    for (index, disk) in disks.iter().enumerate() {
+        let mut users: Vec<&mut WorkloadPlan> = groups
+            .iter_mut()
+            .filter(|group| group.disk == Some(index))
+            .flat_map(|group| &mut group.workloads)
+            .filter(|workload| workload.uses_a_disk())
+            .collect();
+        let count = users.len();
+        for (nth, workload) in users.iter_mut().enumerate() {
+            let storage = piece(disk, nth, count);
+            if let ToolPlan::Fio(job) = &mut workload.tool {
+                job.resolve_fraction(storage.size, count as u64);
+            }
+            if let Err(refusal) = fits(workload, disk, &storage) {
+                refusals.push(refusal);
+            }
+            let named = workload
+                .job()
+                .and_then(|job| job.option("directory").or(job.option("filename")))
+                .map(|target| format!("{target} -> a part of disk `{}`", disk.name));
+            workload.taken_over.extend(named);
+            for prepared in &mut workload.prepare {
+                prepared.storage = Some(storage.clone());
+            }
+            workload.storage = Some(storage);
+        }
+    }
+}
+
+/// Checks that a job's size fits into its piece, and that its piece has at least one block.
+fn fits(workload: &WorkloadPlan, disk: &DiskPlan, storage: &StoragePlan) -> Result<(), Refusal> {
+    let size_option = workload.job().and_then(|job| job.option("size"));
+    if workload.job().is_none() {
+        // The size of another tool's data is unknown; a full disk makes it fail.
+        return Ok(());
+    }
+    let needed = size_option.and_then(|text| assay_workload::fio::parse_size(text, storage.size));
+    let needed = needed.unwrap_or(storage.size).get().max(workload.io.block_size.unwrap_or(512));
+    if needed <= storage.size.get() {
+        return Ok(());
+    }
+    let part = match storage.part {
+        Part::Device => "a piece of the device",
+        Part::Partition(_) => "its partition",
+        Part::Mount(_) => "its share of the file system",
+        Part::Directory => "its share of the directory",
+    };
+    Err(Refusal::new(
+        format!(
+            "workload `{}` needs {} on disk `{}`, but {part} has {}",
+            workload.name,
+            Bytes::new(needed),
+            disk.name,
+            storage.size
+        ),
+        "give the disk a larger `size`, or the workload a smaller one",
+    ))
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ mod candidates;
 mod comparison;
 mod disk;
 mod footprint;
-mod group;
 mod interleave;
 mod null_blk;
 mod order;

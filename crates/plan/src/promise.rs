@@ -1,7 +1,7 @@
 //! Promises about single trials, in the form of the record.
 
-use assay_run_folder::{EveryRecord, PromiseRecord, RelationRecord};
-use assay_study::{Bindings, Bound, Promise, Relation, Scalar, Study, Templated, parse_bound};
+use assay_run_folder::{EveryRecord, PromiseRecord, Reference, RelationRecord};
+use assay_study::{Bindings, Bound, Promise, Relation, Study, parse_bound};
 
 use crate::placement::PlacementPlan;
 
@@ -30,29 +30,20 @@ pub(crate) fn plan_promise(promise: &Promise, factors: &Bindings) -> Option<Prom
     if !promise.applies_to(factors) {
         return None;
     }
-    let bound = |value: &Templated<Scalar>| {
+    let Relation::InTrial { kind, to } = &promise.is else { return None };
+    let to = match to {
+        None => Reference::Nothing,
+        Some(Bound::Knob(knob)) => Reference::Knob(knob),
         // The checker has resolved every template and refused invalid bounds.
-        let scalar = value.resolve(factors).ok();
-        scalar.and_then(|scalar| parse_bound(&promise.measure, &scalar)).unwrap_or(f64::NAN)
+        Some(Bound::Value(value)) => {
+            let scalar = value.resolve(factors).ok();
+            let bound = scalar.and_then(|scalar| parse_bound(&promise.measure, &scalar));
+            Reference::Value(bound.unwrap_or(f64::NAN))
+        }
     };
     Some(PromiseRecord {
         measure: promise.measure.clone(),
-        is: match &promise.is {
-            Relation::Ratio { .. } | Relation::EqualOver { .. } => return None,
-            Relation::Proportional { to } => RelationRecord::Proportional(to.clone()),
-            Relation::Equal => RelationRecord::Equal,
-            Relation::Placed => RelationRecord::Placed,
-            Relation::AtMost { bound: Bound::Value(value) } => RelationRecord::AtMost(bound(value)),
-            Relation::AtLeast { bound: Bound::Value(value) } => {
-                RelationRecord::AtLeast(bound(value))
-            }
-            Relation::AtMost { bound: Bound::Knob(knob) } => {
-                RelationRecord::AtMostKnob(knob.clone())
-            }
-            Relation::AtLeast { bound: Bound::Knob(knob) } => {
-                RelationRecord::AtLeastKnob(knob.clone())
-            }
-        },
+        is: RelationRecord::new(*kind, to)?,
         within: promise.within.fraction(),
         confidence: promise.confidence,
         every: promise.every.map(|every| EveryRecord {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_facts::HostFacts;
 use assay_plan::{Plan, Trial};
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_run_folder::PromiseRecord;
 use assay_verdict::{
     Basis, KneePrediction, Prediction, PromisePrediction, TrialPrediction, Verdict,
 };
@@ -148,7 +148,7 @@ fn powers(to: usize) -> impl Iterator<Item = usize> {
 }
 
 fn is_proportional(promise: &PromiseRecord) -> bool {
-    promise.measure.starts_with("io.") && matches!(promise.is, RelationRecord::Proportional(_))
+    promise.measure.starts_with("io.") && promise.is.divided_by().is_some()
 }
 
 /// The factors other than the number of groups.

@@ -114,13 +114,7 @@ pub(crate) fn pair(pair: &PairJudgement) -> String {
 
 /// The number of repeats that would decide an undecided comparison.
 pub(crate) fn needs(one: &ComparisonJudgement) -> Option<String> {
-    needs_repeats(one.needs_repeats)
-}
-
-/// Same as [`needs`], for a number of repeats.
-pub(crate) fn needs_repeats(repeats: Option<usize>) -> Option<String> {
-    let repeats = repeats?;
-    Some(format!("To decide it: about {repeats} repeats. Raise `repeats` under [design]."))
+    wording::needs_repeats(one.needs_repeats)
 }
 
 /// The levels of a reference, and those by which our value is divided; empty for all trials.

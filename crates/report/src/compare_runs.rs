@@ -1,5 +1,6 @@
 //! Wording of a comparison of two runs, shared by page and terminal.
 
+use assay_terms::RelationKind;
 use assay_verdict::{
     Equivalence, Estimated, MeasureComparison, PromiseChange, RunComparison, TrialComparison,
 };
@@ -123,12 +124,9 @@ pub(crate) fn difference(one: &MeasureComparison) -> &'static str {
 
 /// `io.bytes proportional to io.weight`.
 pub(crate) fn promise(change: &PromiseChange) -> String {
-    let is = change.is.replace('_', " ");
-    match &change.to {
-        Some(to) if change.is == "proportional" => format!("{} {is} to {to}", change.measure),
-        Some(to) => format!("{} {is} {to}", change.measure),
-        None => format!("{} {is}", change.measure),
-    }
+    let kind = RelationKind::parse(&change.is);
+    let is = kind.map_or_else(|| change.is.clone(), |kind| kind.in_words(change.to.as_deref()));
+    format!("{} {is}", change.measure)
 }
 
 /// The largest error of one side.

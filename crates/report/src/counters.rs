@@ -1,9 +1,16 @@
-//! Curves of cumulative counters, one for each subject of a table.
+//! Curves of cumulative counters, one for each subject of a table, downsampled to keep figures readable and
+//! pages small.
+//!
+//! A counter is interpolated at the edges of equal bins and differenced, so a point is the true
+//! mean rate over its bin: downsampling loses detail but no bytes.
 
 use std::collections::BTreeMap;
 
-use assay_run_folder::Table;
+use assay_run_folder::{RepeatRecord, Table};
 use assay_stats::{Series, series};
+
+/// Maximum points of one curve: about one for every three pixels of a wide page.
+const POINTS_OF_CURVE: usize = 300;
 
 /// A cumulative counter, sorted by time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,6 +52,31 @@ impl Curve {
     /// Number of samples between two instants.
     pub(crate) fn count(&self, from_ns: u64, to_ns: u64) -> usize {
         self.points.iter().filter(|(time, _)| (from_ns..=to_ns).contains(time)).count()
+    }
+}
+
+/// Equal bins from the release of a repeat to its end.
+pub(crate) struct Bins {
+    origin_ns: u64,
+    edges_ns: Vec<u64>,
+}
+
+impl Bins {
+    /// As many bins as the curve has samples, up to `at_most`.
+    pub(crate) fn new(repeat: &RepeatRecord, curve: &Curve, at_most: usize) -> Option<Self> {
+        let (from, to) = curve.clamp(repeat.released_ns, repeat.stopped_ns)?;
+        let samples = curve.count(from, to).saturating_sub(1);
+        let bins = samples.clamp(1, at_most.clamp(1, POINTS_OF_CURVE)) as u64;
+        let edges_ns = (0..=bins).map(|edge| from + (to - from) * edge / bins).collect();
+        Some(Self { origin_ns: repeat.released_ns, edges_ns })
+    }
+
+    /// `(seconds, from_ns, to_ns)` of every bin.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (f64, u64, u64)> + '_ {
+        self.edges_ns.windows(2).map(|edges| {
+            let middle = (edges[0] + edges[1]) / 2;
+            (middle.saturating_sub(self.origin_ns) as f64 / 1e9, edges[0], edges[1])
+        })
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use assay_run_folder::TrialRecord;
-use assay_terms::{RelationKind, Side};
 use assay_verdict::{GroupJudgement, PromiseJudgement, TrialJudgement};
 
 use crate::{number, wording};
@@ -88,8 +87,7 @@ pub(crate) fn error(group: &GroupJudgement) -> f64 {
 
 /// How far a group violates its promise: staying below `at_most` is not an error.
 pub(crate) fn violation(promise: &PromiseJudgement, group: &GroupJudgement) -> f64 {
-    let side = RelationKind::parse(&promise.is).map_or(Side::Both, RelationKind::side);
-    side.harmful(error(group))
+    promise.side().harmful(error(group))
 }
 
 /// The group that violates its promise most.

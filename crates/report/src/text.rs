@@ -40,7 +40,7 @@ pub fn render(manifest: &Manifest, judgement: &Judgement, width: usize, color: b
     lines.push(format!(
         "{}  {}",
         paint.verdict(judgement.verdict, &wording::marked(judgement.verdict)),
-        wording::meaning(judgement, &trials)
+        wording::meaning(judgement, trials.iter().all(|trial| trial.judgement.is_some()))
     ));
     if let Some(wrong) = judgement.wrong_by_chance {
         let text = format!(

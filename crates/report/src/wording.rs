@@ -12,7 +12,6 @@ use serde_json::Value;
 pub(crate) use assay_verdict::wording::{count, level};
 
 use crate::number::{self, Unit};
-use crate::trial::Trial;
 
 /// Why some promises differ from what the weights alone would give.
 pub(crate) fn feasible<'j>(
@@ -56,11 +55,12 @@ pub(crate) fn marked(one: Verdict) -> String {
     format!("{} {}", mark(one), verdict(one))
 }
 
-/// The meaning of a run's verdict, for the headline; `trials` are those it covers or lacks.
-pub(crate) fn meaning(judgement: &Judgement, trials: &[Trial<'_>]) -> &'static str {
+/// The meaning of a run's verdict, for the headline; `is_complete` unless
+/// it lacks a trial.
+pub(crate) fn meaning(judgement: &Judgement, is_complete: bool) -> &'static str {
     match judgement.verdict {
         _ if judgement.promises_nothing() => "The study has no promises, so there is no verdict.",
-        Verdict::Kept if trials.iter().any(|trial| trial.judgement.is_none()) => {
+        Verdict::Kept if !is_complete => {
             "In the trials that took place, the machine was divided as promised."
         }
         Verdict::Kept => "The machine was divided as promised.",
@@ -88,9 +88,9 @@ pub(crate) fn varying(trial: &BTreeMap<String, Value>, all: &[&BTreeMap<String, 
 
 /// Whether a promise is about shares, not rates.
 pub(crate) fn is_about_shares(promise: &PromiseJudgement) -> bool {
-    // Of metrics, what other tools measured too, only `proportional` is about shares.
-    RelationKind::parse(&promise.is).is_some_and(RelationKind::divides)
-        && (promise.is == "proportional" || !is_metric(&promise.measure))
+    // Of metrics, what other tools measured too, only what a knob divides is about shares.
+    promise.relation().is_some_and(RelationKind::divides)
+        && (promise.divides_by_knob() || !is_metric(&promise.measure))
 }
 
 /// Whether a measure is a workload metric and not a kernel counter.
@@ -117,13 +117,12 @@ pub(crate) fn fleet_promise(promise: &FleetPromise) -> String {
 }
 
 fn promise_text(measure: &str, is: &str, to: Option<&str>, within: f64, confidence: f64) -> String {
-    let relation = match (is, to) {
-        ("proportional", Some(knob)) => format!("proportional to {knob}"),
-        ("equal", _) => "equal for all groups".to_owned(),
-        ("at_most", Some(bound)) => format!("at most {}", limit(measure, bound)),
-        ("at_least", Some(bound)) => format!("at least {}", limit(measure, bound)),
-        (other, Some(to)) => format!("{other} {to}"),
-        (other, None) => other.to_owned(),
+    let to = to.map(|to| limit(measure, to));
+    let relation = match RelationKind::parse(is) {
+        Some(RelationKind::Equal) => "equal for all groups".to_owned(),
+        Some(kind) => kind.in_words(to.as_deref()),
+        // Of a later version.
+        None => [is, to.as_deref().unwrap_or_default()].join(" "),
     };
     format!(
         "{measure} {relation}, within {} %, at {} % confidence",
@@ -247,7 +246,7 @@ pub(crate) fn worst_spans(promise: &PromiseJudgement, most: usize) -> Option<Str
 /// The window that would decide an undecided promise.
 pub(crate) fn needs(promise: &PromiseJudgement, window_s: f64) -> Option<String> {
     if promise.needs_repeats.is_some() {
-        return crate::across::needs_repeats(promise.needs_repeats);
+        return needs_repeats(promise.needs_repeats);
     }
     let needs = promise.needs_s?;
     Some(format!(
@@ -272,6 +271,12 @@ pub(crate) fn names(names: &[&str], shown: usize) -> String {
         return names.join(", ");
     }
     format!("{} and {} more", names[..shown].join(", "), names.len() - shown)
+}
+
+/// The same for a number of repeats.
+pub(crate) fn needs_repeats(repeats: Option<usize>) -> Option<String> {
+    let repeats = repeats?;
+    Some(format!("To decide it: about {repeats} repeats. Raise `repeats` under [design]."))
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_ipc::{Message, Type};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::budget::Budget;
 use crate::error::Error;
@@ -23,19 +24,6 @@ pub(crate) fn schema(columns: &[String]) -> SchemaRef {
     ];
     let counters = columns.iter().map(|name| Field::new(name, DataType::UInt64, true));
     Arc::new(Schema::new(fixed.into_iter().chain(counters).collect::<Vec<_>>()))
-}
-
-/// The rows of `table` as one batch.
-pub(crate) fn to_batch(table: &Table, schema: SchemaRef) -> Result<RecordBatch, ArrowError> {
-    let subjects = table.subject.iter().map(|index| table.subjects[*index as usize].as_str());
-    let mut columns: Vec<ArrayRef> = vec![
-        Arc::new(UInt64Array::from_iter_values(table.time_ns.iter().copied())),
-        Arc::new(StringArray::from_iter_values(subjects)),
-    ];
-    for column in &table.columns {
-        columns.push(Arc::new(UInt64Array::from_iter(column.values.iter().copied())));
-    }
-    RecordBatch::try_new(schema, columns)
 }
 
 /// Whether this is the schema of samples; checked before the first row of any file is read.
@@ -74,6 +62,92 @@ pub(crate) fn check(schema: &Schema) -> Result<(), String> {
     Ok(())
 }
 
+/// Builds a schema of `time_ns`, `subject` and counters; `None` for any other. The library's own parser
+/// panics on damaged schemas.
+pub(crate) fn schema_of(parsed: arrow_ipc::Schema<'_>) -> Option<SchemaRef> {
+    let fields = parsed.fields()?;
+    if fields.len() > limit::COLUMNS {
+        return None;
+    }
+    let is_number = |field: &arrow_ipc::Field<'_>| {
+        field.type_as_int().is_some_and(|int| int.bitWidth() == 64 && !int.is_signed())
+    };
+    let mut kinds = fields.iter();
+    let is_ours = kinds.next().is_some_and(|field| is_number(&field))
+        && kinds.next().is_some_and(|field| field.type_type() == Type::Utf8)
+        && kinds.all(|field| is_number(&field));
+    let names = fields.iter().skip(2).map(|field| field.name().map(str::to_owned));
+    let names = is_ours.then(|| names.collect::<Option<Vec<_>>>()).flatten();
+    names.map(|names| schema(&names)).filter(|schema| check(schema).is_ok())
+}
+
+/// The rows of a batch. They are decoded here, since the library panics on offsets and lengths that no writer
+/// produces.
+pub(crate) fn batch(message: &Message<'_>, body: &[u8], schema: &SchemaRef) -> Option<RecordBatch> {
+    let batch = message.header_as_record_batch()?;
+    let rows = usize::try_from(batch.length()).ok()?;
+    let nodes = batch.nodes()?;
+    let sound = nodes.len() == schema.fields().len()
+        && nodes.iter().all(|node| usize::try_from(node.length()) == Ok(rows));
+    if !sound || batch.compression().is_some() {
+        return None;
+    }
+    let buffers = batch.buffers()?;
+    // Buffers must not share bytes: the body is as long as all of them together, so that memory use is
+    // bounded by the size of the file.
+    let lengths = buffers
+        .iter()
+        .try_fold(0_u64, |sum, buffer| sum.checked_add(u64::try_from(buffer.length()).ok()?));
+    if lengths? > body.len() as u64 {
+        return None;
+    }
+    let mut buffers = buffers.iter().map(|buffer| {
+        let offset = usize::try_from(buffer.offset()).ok()?;
+        body.get(offset..offset.checked_add(usize::try_from(buffer.length()).ok()?)?)
+    });
+    let mut columns: Vec<ArrayRef> = Vec::with_capacity(nodes.len());
+    for (column, node) in nodes.iter().enumerate() {
+        let present = buffers.next()??;
+        let present = (node.null_count() != 0).then_some(present);
+        let values = buffers.next()??;
+        columns.push(match column {
+            1 => Arc::new(names(values, buffers.next()??, rows)?),
+            _ => Arc::new(numbers(present, values, rows)?),
+        });
+    }
+    RecordBatch::try_new(SchemaRef::clone(schema), columns).ok()
+}
+
+fn numbers(present: Option<&[u8]>, values: &[u8], rows: usize) -> Option<UInt64Array> {
+    let values = values.get(..rows.checked_mul(8)?)?;
+    if present.is_some_and(|bits| bits.len() < rows.div_ceil(8)) {
+        return None;
+    }
+    let values = values.chunks_exact(8).enumerate().map(|(row, value)| {
+        let is_present = present.is_none_or(|bits| bits[row / 8] >> (row % 8) & 1 == 1);
+        value.try_into().ok().filter(|_| is_present).map(u64::from_le_bytes)
+    });
+    Some(values.collect())
+}
+
+/// Decodes names; `ends` holds the start of each name and the end of the last.
+pub(crate) fn names(ends: &[u8], text: &[u8], rows: usize) -> Option<StringArray> {
+    let ends = ends.get(..rows.checked_add(1)?.checked_mul(4)?)?;
+    let ends: Vec<usize> = ends
+        .chunks_exact(4)
+        .filter_map(|end| Some(u32::from_le_bytes(end.try_into().ok()?) as usize))
+        .collect();
+    // Arrow panics if names exceed its 31-bit offsets, and longer names are invalid anyway, so lengths are
+    // checked first.
+    let is_name = |ends: &[usize]| ends[0] <= ends[1] && ends[1] - ends[0] <= limit::NAME;
+    if *ends.last()? > i32::MAX as usize || !ends.windows(2).all(is_name) {
+        return None;
+    }
+    let name = |ends: &[usize]| std::str::from_utf8(text.get(ends[0]..ends[1])?).ok();
+    let names: Option<Vec<&str>> = ends.windows(2).map(name).collect();
+    Some(StringArray::from_iter_values(names?))
+}
+
 /// The subject of each row; names longer than the limit are refused.
 pub(crate) fn subjects(batch: &RecordBatch) -> Result<&StringArray, String> {
     let names = batch.column(1).as_any().downcast_ref::<StringArray>();
@@ -83,6 +157,11 @@ pub(crate) fn subjects(batch: &RecordBatch) -> Result<&StringArray, String> {
         true => Ok(names),
         false => Err(format!("a subject's name has more than {} bytes", limit::NAME)),
     }
+}
+
+/// The source that a file of samples is named after.
+pub(crate) fn source_of(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// An error for a file that does not hold samples.
@@ -109,6 +188,13 @@ impl Assembler {
             names: 0,
             begun: false,
         }
+    }
+
+    /// The table of one batch.
+    pub(crate) fn table(source: &str, batch: &RecordBatch, path: &Path) -> Result<Table, Error> {
+        let mut assembler = Self::new(source);
+        assembler.append(batch).map_err(|cause| damaged(path, &cause))?;
+        Ok(assembler.finish())
     }
 
     /// Appends a batch; refuses one that does not have the schema of samples or differs from earlier batches.

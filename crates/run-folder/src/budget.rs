@@ -62,7 +62,9 @@ mod tests {
     use assay_files::Dir;
 
     use super::*;
-    use crate::stream::{SampleStream, tables_in, to_parquet};
+    use crate::parquet::to_parquet;
+    use crate::run::tables_in;
+    use crate::stream::SampleStream;
     use crate::table::{Column, Table};
 
     /// Two files of two rows and three columns.

@@ -280,7 +280,7 @@ mod tests {
     fn error(bytes: &[u8]) -> String {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("io.parquet"), bytes).unwrap();
-        crate::stream::read_tables(place.path()).unwrap_err().to_string()
+        crate::run::read_tables(place.path()).unwrap_err().to_string()
     }
 
     #[test]

@@ -15,13 +15,13 @@ mod arrow;
 mod budget;
 mod comparison;
 mod curve;
+mod drift;
 mod error;
 mod event;
 mod folder;
 mod footer;
 mod guard;
 mod guest;
-mod ipc;
 mod json;
 mod limit;
 mod manifest;
@@ -40,15 +40,16 @@ mod run;
 mod runs_dir;
 mod schema;
 mod setting;
+mod stop;
 mod stream;
 mod study_choice;
 mod summary;
 mod table;
-mod tail;
 
 pub use budget::Budget;
 pub use comparison::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, ReferenceRecord};
 pub use curve::{Curve, Mark};
+pub use drift::{Drift, TimedReading};
 pub use error::Error;
 pub use event::{Event, EventLog, parse_events, read_events};
 pub use folder::RunFolder;
@@ -57,25 +58,27 @@ pub use guest::Guest;
 pub use json::{check_json_output, parse_json};
 pub use merge_samples::{Merged, merge_samples};
 pub use overrides::{LimitReading, OverridesRecord, ThreadReading};
+pub use parquet::to_parquet;
 pub use placement::{CounterSpan, NodeCounts, PlacementReading, PlacementRecord};
+pub use recover::Tail;
 pub use repeat_id::RepeatId;
-pub use rows::RowBuffer;
-pub use run::{Run, unlisted_samples};
+pub use rows::Rows;
+pub use run::{Run, SampleFile, read_growing, read_tables, sample_files, unlisted_samples};
 pub use runs_dir::{RunsDir, runs, summaries};
 pub use schema::{SCHEMA, parse as parse_manifest};
 pub use setting::{Dropped, SettingReading, SettingRecord};
-pub use stream::{SampleStream, read_growing, read_tables, to_parquet};
+pub use stop::{LooksRecord, StopRecord};
+pub use stream::SampleStream;
 pub use study_choice::StudyChoiceRecord;
 pub use summary::{RunSummary, Stamp, State, stamp, summarize, summarize_dir};
 
 pub use manifest::{
-    Change, DiskRecord, GroupRecord, IoClass, KnobRecord, LooksRecord, Manifest, Recording,
-    StopRecord, TrialRecord, WarmUpRecord, WorkloadRecord,
+    Change, DiskRecord, GroupRecord, IoClass, KnobRecord, Manifest, Recording, TrialRecord,
+    WarmUpRecord, WorkloadRecord,
 };
-pub use promise::{EveryRecord, PromiseRecord, RelationRecord};
+pub use promise::{EveryRecord, PromiseRecord, Reference, RelationRecord};
 pub use repeat::{
-    Drift, Fault, Latency, Phase, QueueReading, Reading, RepeatRecord, SamplerCost, SourceCost,
-    TimedReading, WatchCost, WorkloadResult,
+    Fault, Latency, Phase, QueueReading, Reading, RepeatRecord, SamplerCost, SourceCost, WatchCost,
+    WorkloadResult,
 };
 pub use table::{Column, RowSums, Table};
-pub use tail::{SampleFile, Tail, sample_files};

@@ -1,24 +1,77 @@
-//! Reading Parquet files with samples from untrusted origins: the schema is checked before the first row is
-//! read, and the number of values is limited.
+//! Samples as Parquet: a stream is converted when its repeat is over. Files may be of untrusted origin: the
+//! schema is checked before the first row is read, and the number of values is limited.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Schema, SchemaRef};
+use assay_files::Dir;
+use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{
     ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::Encoding;
 use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::reader::Length;
+use parquet::schema::types::ColumnPath;
 
-use crate::arrow::{check, damaged};
+use crate::arrow::{check, damaged, schema};
 use crate::error::Error;
 use crate::footer;
 use crate::guard::guarded;
 use crate::limit;
 use crate::pages;
 use crate::parquet_file::ParquetFile;
+use crate::recover::Tail;
+
+/// Converts every stream in `folder` to Parquet and removes it.
+pub fn to_parquet(folder: &Path) -> Result<(), Error> {
+    let dir = Dir::open(folder)?;
+    let names = dir.names()?.into_iter().map(PathBuf::from);
+    for stream in names.filter(|name| name.extension().is_some_and(|actual| actual == "arrows")) {
+        convert(&dir, &stream)?;
+        dir.remove_file(&stream)?;
+    }
+    Ok(())
+}
+
+/// Writes a stream as Parquet. The file is a draft that is renamed when it is complete, so that an incomplete
+/// Parquet file is never mistaken for a complete one.
+fn convert(dir: &Dir, stream: &Path) -> Result<(), Error> {
+    let name = stream.with_extension("parquet");
+    let path = dir.path().join(&name);
+    let failed = |cause: &dyn std::fmt::Display| Error::new("write", &path, cause);
+    let begin = |schema: SchemaRef| {
+        let draft = dir.draft(&name)?;
+        let properties = Some(properties(&schema));
+        ArrowWriter::try_new(draft, schema, properties).map_err(|cause| failed(&cause))
+    };
+    let mut writer = None;
+    Tail::open(dir, stream)?.each_batch(&mut |batch| {
+        let writer = match &mut writer {
+            Some(writer) => writer,
+            none => none.insert(begin(batch.schema())?),
+        };
+        writer.write(batch).map_err(|cause| failed(&cause))?;
+        Ok(true)
+    })?;
+    let writer = writer.map_or_else(|| begin(schema(&[])), Ok)?;
+    Ok(writer.into_inner().map_err(|cause| failed(&cause))?.commit()?)
+}
+
+/// Counters and times grow slowly, so their differences are stored.
+fn properties(schema: &Schema) -> WriterProperties {
+    let numbers = schema.fields().iter().filter(|field| field.data_type() == &DataType::UInt64);
+    let columns = numbers.map(|field| ColumnPath::from(field.name().as_str()));
+    let delta = |properties: WriterPropertiesBuilder, column: ColumnPath| {
+        properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
+    };
+    columns.fold(WriterProperties::builder(), delta).build()
+}
 
 /// The batches of one file.
 pub(crate) struct Batches {
@@ -104,12 +157,10 @@ mod tests {
     use std::sync::Arc;
 
     use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
-    use arrow_schema::{DataType, Field, Schema};
-    use parquet::arrow::ArrowWriter;
-    use parquet::file::properties::WriterProperties;
+    use arrow_schema::Field;
 
     use super::*;
-    use crate::stream::read_tables;
+    use crate::run::read_tables;
 
     /// The error for a file with these columns, written with pages as large as possible.
     fn error_of(columns: Vec<(&str, ArrayRef)>) -> String {

@@ -49,16 +49,65 @@ pub enum RelationRecord {
     AtLeastKnob(String),
 }
 
+/// What a relation refers to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reference<'r> {
+    /// Nothing.
+    Nothing,
+    /// A knob, by its name in the study.
+    Knob(&'r str),
+    /// A value, in the measure's unit.
+    Value(f64),
+}
+
 impl RelationRecord {
+    /// The relation of this kind to this; `None` if it refers to something else.
+    #[must_use]
+    pub fn new(kind: RelationKind, to: Reference<'_>) -> Option<Self> {
+        use Reference::{Knob, Nothing, Value};
+        Some(match (kind, to) {
+            (RelationKind::Proportional, Knob(knob)) => Self::Proportional(knob.to_owned()),
+            (RelationKind::Equal, Nothing) => Self::Equal,
+            (RelationKind::Placed, Nothing) => Self::Placed,
+            (RelationKind::AtMost, Value(bound)) => Self::AtMost(bound),
+            (RelationKind::AtLeast, Value(bound)) => Self::AtLeast(bound),
+            (RelationKind::AtMost, Knob(knob)) => Self::AtMostKnob(knob.to_owned()),
+            (RelationKind::AtLeast, Knob(knob)) => Self::AtLeastKnob(knob.to_owned()),
+            _ => return None,
+        })
+    }
+
+    /// Its kind and what it refers to.
+    fn parts(&self) -> (RelationKind, Reference<'_>) {
+        match self {
+            Self::Proportional(knob) => (RelationKind::Proportional, Reference::Knob(knob)),
+            Self::Equal => (RelationKind::Equal, Reference::Nothing),
+            Self::Placed => (RelationKind::Placed, Reference::Nothing),
+            Self::AtMost(bound) => (RelationKind::AtMost, Reference::Value(*bound)),
+            Self::AtLeast(bound) => (RelationKind::AtLeast, Reference::Value(*bound)),
+            Self::AtMostKnob(knob) => (RelationKind::AtMost, Reference::Knob(knob)),
+            Self::AtLeastKnob(knob) => (RelationKind::AtLeast, Reference::Knob(knob)),
+        }
+    }
+
     /// Its kind, whatever it refers to.
     #[must_use]
-    pub const fn kind(&self) -> RelationKind {
-        match self {
-            Self::Proportional(_) => RelationKind::Proportional,
-            Self::Equal => RelationKind::Equal,
-            Self::Placed => RelationKind::Placed,
-            Self::AtMost(_) | Self::AtMostKnob(_) => RelationKind::AtMost,
-            Self::AtLeast(_) | Self::AtLeastKnob(_) => RelationKind::AtLeast,
+    pub fn kind(&self) -> RelationKind {
+        self.parts().0
+    }
+
+    /// What it refers to.
+    #[must_use]
+    pub fn to(&self) -> Reference<'_> {
+        self.parts().1
+    }
+
+    /// The knob that divides the measure into shares, if one does.
+    #[must_use]
+    pub fn divided_by(&self) -> Option<&str> {
+        match self.parts() {
+            (kind, Reference::Knob(knob)) if kind.divides() => Some(knob),
+            _ => None,
         }
     }
 }

@@ -6,10 +6,11 @@ use assay_facts::Available;
 use serde::{Deserialize, Serialize};
 
 use crate::curve::Curve;
-use crate::manifest::LooksRecord;
+use crate::drift::Drift;
 use crate::overrides::OverridesRecord;
 use crate::placement::{NodeCounts, PlacementReading};
 use crate::setting::{Dropped, SettingReading};
+use crate::stop::LooksRecord;
 
 /// The record of one repeat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -136,26 +137,6 @@ pub struct Reading {
     /// Readings in between that differ from the one at the start, by file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub drift: BTreeMap<String, Drift>,
-}
-
-/// Changes of a value during a repeat, whether or not it was changed back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drift {
-    /// The first reading that differs from the one at the start.
-    pub first: TimedReading,
-    /// The last such reading.
-    pub last: TimedReading,
-    /// How many readings differ.
-    pub readings: u64,
-}
-
-/// A reading with its time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TimedReading {
-    /// CLOCK_MONOTONIC nanoseconds.
-    pub time_ns: u64,
-    /// The value read.
-    pub value: Available<String>,
 }
 
 /// The cost of rereading knobs and queues in one repeat.

@@ -33,10 +33,13 @@ impl Counter {
     }
 }
 
-/// Rows of one source. Row `i` was read at `time_ns[i]` from subject `subject[i]`. Adding a row allocates
-/// only if no earlier batch was as large.
+/// Rows of one source that wait to be written. Row `i` was read at `time_ns[i]` from subject `subject[i]`.
+/// Adding a row allocates only if no earlier batch was as large.
 #[derive(Debug)]
-pub struct RowBuffer {
+pub struct Rows {
+    source: String,
+    columns: Vec<String>,
+    now: fn() -> u64,
     pub(crate) time_ns: Vec<u64>,
     pub(crate) subject: Vec<u32>,
     pub(crate) counters: Vec<Counter>,
@@ -45,21 +48,34 @@ pub struct RowBuffer {
     ends: Vec<usize>,
 }
 
-impl RowBuffer {
-    /// An empty buffer for this many counters.
+impl Rows {
+    /// No rows yet of `source`, with these counters and subjects; `now` gives the time of a row.
     #[must_use]
-    pub fn new(counters: usize) -> Self {
-        Self {
+    pub fn new(source: &str, columns: &[String], subjects: &[String], now: fn() -> u64) -> Self {
+        let mut rows = Self {
+            source: source.to_owned(),
+            columns: columns.to_vec(),
+            now,
             time_ns: Vec::new(),
             subject: Vec::new(),
-            counters: (0..counters).map(|_| Counter::default()).collect(),
+            counters: columns.iter().map(|_| Counter::default()).collect(),
             names: String::new(),
             ends: Vec::new(),
+        };
+        for subject in subjects {
+            rows.subject(subject);
         }
+        rows
     }
 
-    /// Adds a subject; returns its index.
-    pub fn add_subject(&mut self, name: &str) -> usize {
+    /// The time of a row added now.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        (self.now)()
+    }
+
+    /// Adds a subject, whose name the caller ensures to be unique; returns its index.
+    pub fn subject(&mut self, name: &str) -> usize {
         self.names.push_str(name);
         self.ends.push(self.names.len());
         self.ends.len() - 1
@@ -73,9 +89,14 @@ impl RowBuffer {
         self.names.get(begin.unwrap_or(0)..end).unwrap_or_default()
     }
 
-    /// Adds a row, read at `time_ns` (CLOCK_MONOTONIC). A counter without a value is `None`; missing trailing
+    /// Adds a row about `subject` with the current time. A counter without a value is `None`; missing trailing
     /// values count as `None`.
-    pub fn push(&mut self, time_ns: u64, subject: usize, values: &[Option<u64>]) {
+    pub fn add(&mut self, subject: usize, values: &[Option<u64>]) {
+        self.add_at(self.now(), subject, values);
+    }
+
+    /// The same with this time (CLOCK_MONOTONIC), for files that cover many subjects at once.
+    pub fn add_at(&mut self, time_ns: u64, subject: usize, values: &[Option<u64>]) {
         self.time_ns.push(time_ns);
         self.subject.push(u32::try_from(subject).unwrap_or(u32::MAX));
         let mut values = values.iter();
@@ -107,34 +128,32 @@ impl RowBuffer {
         }
     }
 
-    /// The rows as a table of `source`, with these names of counters.
+    /// The rows as a table.
     #[must_use]
-    pub fn table(&self, source: &str, columns: &[String]) -> Table {
+    pub fn table(&self) -> Table {
         let column = |(name, counter): (&String, &Counter)| Column {
             name: name.clone(),
             values: (0..self.len()).map(|row| counter.get(row)).collect(),
         };
         Table {
-            source: source.to_owned(),
+            source: self.source.clone(),
             time_ns: self.time_ns.clone(),
             subject: self.subject.clone(),
             subjects: (0..self.ends.len()).map(|at| self.name(at as u32).to_owned()).collect(),
-            columns: columns.iter().zip(&self.counters).map(column).collect(),
+            columns: self.columns.iter().zip(&self.counters).map(column).collect(),
         }
     }
 }
 
-impl From<&Table> for RowBuffer {
+impl From<&Table> for Rows {
     fn from(table: &Table) -> Self {
-        let mut rows = Self::new(table.columns.len());
-        for name in &table.subjects {
-            rows.add_subject(name);
-        }
+        let names: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
+        let mut rows = Self::new(&table.source, &names, &table.subjects, || 0);
         let mut values = Vec::with_capacity(table.columns.len());
         for (row, (time_ns, subject)) in table.time_ns.iter().zip(&table.subject).enumerate() {
             values.clear();
             values.extend(table.columns.iter().map(|column| column.values[row]));
-            rows.push(*time_ns, *subject as usize, &values);
+            rows.add_at(*time_ns, *subject as usize, &values);
         }
         rows
     }
@@ -156,19 +175,18 @@ mod tests {
                 .map(|seed| Column { name: format!("c{seed}"), values: values(seed).collect() })
                 .to_vec(),
         };
-        let names: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
-        let mut rows = RowBuffer::from(&table);
-        assert_eq!(rows.table("cpu", &names), table);
+        let mut rows = Rows::from(&table);
+        assert_eq!(rows.table(), table);
         rows.clear();
-        assert!(rows.is_empty() && rows.table("cpu", &names).subjects.len() == 3);
+        assert!(rows.is_empty() && rows.table().subjects.len() == 3);
     }
 
     #[test]
     fn missing_values_of_a_row_are_null() {
-        let mut rows = RowBuffer::new(2);
-        let subject = rows.add_subject("a");
-        rows.push(1, subject, &[Some(7)]);
-        let table = rows.table("x", &["p".to_owned(), "q".to_owned()]);
+        let mut rows = Rows::new("x", &["p".to_owned(), "q".to_owned()], &[], || 1);
+        let subject = rows.subject("a");
+        rows.add(subject, &[Some(7)]);
+        let table = rows.table();
         assert_eq!((table.columns[0].values[0], table.columns[1].values[0]), (Some(7), None));
     }
 }

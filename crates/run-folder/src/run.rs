@@ -1,15 +1,24 @@
-//! A recorded run, loaded whole.
+//! A recorded run: loaded whole, or its files of samples part by part.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::Path;
 
+use arrow_array::RecordBatch;
+use assay_files::Dir;
+
+use crate::arrow::{Assembler, damaged, source_of};
 use crate::budget::Budget;
 use crate::error::Error;
 use crate::folder::RunFolder;
 use crate::manifest::Manifest;
+use crate::parquet::Batches;
+use crate::recover::Tail;
 use crate::repeat::RepeatRecord;
-use crate::stream::tables_in;
 use crate::table::Table;
+
+/// Rows of one batch: about a megabyte with ten columns of eight bytes.
+const ROWS: usize = 1 << 14;
 
 /// Everything that judging and reporting need.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +64,102 @@ fn end_with_samples(repeat: &mut RepeatRecord, tables: &[Table]) {
     }
 }
 
+/// A file with the samples of one source, in the folder of its repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SampleFile {
+    /// The source.
+    pub source: String,
+    /// Its name in the folder.
+    pub name: OsString,
+    /// Whether it is a stream rather than Parquet.
+    pub is_stream: bool,
+}
+
+/// The files of one repeat, one per source: Parquet if present, otherwise the stream.
+pub fn sample_files(folder: &Dir) -> Result<Vec<SampleFile>, Error> {
+    let mut files: Vec<SampleFile> = Vec::new();
+    for name in folder.names()? {
+        let path = Path::new(&name);
+        let is_stream = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("parquet") => false,
+            Some("arrows") => true,
+            _ => continue,
+        };
+        files.push(SampleFile { source: source_of(path), name, is_stream });
+    }
+    files.sort_by(|a, b| (&a.source, a.is_stream).cmp(&(&b.source, b.is_stream)));
+    files.dedup_by(|later, first| later.source == first.source);
+    Ok(files)
+}
+
+impl SampleFile {
+    /// Passes its samples to `take` in tables of some ten thousand rows at most, in the order of the file. If
+    /// `take` returns `false`, reading ends early. The values are charged to the budget of the run.
+    pub fn each(
+        &self,
+        folder: &Dir,
+        budget: &mut Budget,
+        take: &mut dyn FnMut(Table) -> bool,
+    ) -> Result<(), Error> {
+        let path = folder.path().join(&self.name);
+        self.each_batch(folder, budget, &mut |batch, _| {
+            Ok(take(Assembler::table(&self.source, batch, &path)?))
+        })
+    }
+
+    /// All its samples, charged to the budget of the run.
+    fn table(&self, folder: &Dir, budget: &mut Budget) -> Result<Table, Error> {
+        let path = folder.path().join(&self.name);
+        let mut assembler = Assembler::new(&self.source);
+        self.each_batch(folder, budget, &mut |batch, budget| {
+            let names = assembler.append(batch).map_err(|cause| damaged(&path, &cause))?;
+            budget.take_names(names, &path)?;
+            Ok(true)
+        })?;
+        Ok(assembler.finish())
+    }
+
+    fn each_batch(
+        &self,
+        folder: &Dir,
+        budget: &mut Budget,
+        take: &mut dyn FnMut(&RecordBatch, &mut Budget) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        let path = folder.path().join(&self.name);
+        let mut hand_over = |batch: &RecordBatch| -> Result<bool, Error> {
+            budget.take(batch.num_rows(), batch.num_columns(), &path)?;
+            take(batch, budget)
+        };
+        if self.is_stream {
+            return Tail::open(folder, Path::new(&self.name))?.each_batch(&mut hand_over);
+        }
+        for batch in Batches::open(&folder.read(&self.name)?, &path, ROWS)? {
+            if !hand_over(&batch?)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Every table in `folder`.
+pub fn read_tables(folder: &Path) -> Result<Vec<Table>, Error> {
+    tables_in(&Dir::open(folder)?, &mut Budget::default())
+}
+
+pub(crate) fn tables_in(dir: &Dir, budget: &mut Budget) -> Result<Vec<Table>, Error> {
+    sample_files(dir)?.iter().map(|file| file.table(dir, budget)).collect()
+}
+
+/// The complete batches of one source in a folder that is still being written; `None` if there is no such
+/// source.
+pub fn read_growing(folder: &Path, source: &str) -> Result<Option<Table>, Error> {
+    let dir = Dir::open(folder)?;
+    let name = OsString::from(format!("{source}.arrows"));
+    let file = SampleFile { source: source.to_owned(), name, is_stream: true };
+    dir.has_file(&file.name).then(|| file.table(&dir, &mut Budget::default())).transpose()
+}
+
 /// Samples folders not listed in the manifest: of a repeat that is still running, or during which the run was
 /// killed.
 pub fn unlisted_samples(folder: &RunFolder, manifest: &Manifest) -> Result<Vec<String>, Error> {
@@ -73,9 +178,10 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use assay_files::Dir;
-
     use super::*;
+    use crate::parquet::to_parquet;
+    use crate::stream::SampleStream;
+    use crate::table::Column;
 
     const MANIFEST: &str = include_str!("../../test-support/faults/one-cpu/manifest.json");
 
@@ -195,5 +301,34 @@ mod tests {
         assert_eq!(unlisted_samples(&folder, &manifest).unwrap(), [""; 0]);
         fs::create_dir(place.path().join("samples/trial-00-repeat-07")).unwrap();
         assert_eq!(unlisted_samples(&folder, &manifest).unwrap(), ["trial-00-repeat-07"]);
+    }
+
+    #[test]
+    fn files_are_read_in_parts_and_parquet_before_streams() {
+        let place = tempfile::tempdir().unwrap();
+        let mut stream = SampleStream::create(place.path(), "io", &["bytes".to_owned()]).unwrap();
+        for time in 0..5 {
+            let columns = vec![Column { name: "bytes".to_owned(), values: vec![Some(time)] }];
+            let (time_ns, subjects) = (vec![time], vec!["a".to_owned()]);
+            let source = "io".to_owned();
+            stream.append(&Table { source, time_ns, subject: vec![0], subjects, columns }).unwrap();
+        }
+        stream.finish().unwrap();
+        let whole = read_tables(place.path()).unwrap();
+        for is_stream in [true, false] {
+            let dir = Dir::open(place.path()).unwrap();
+            let files = sample_files(&dir).unwrap();
+            assert_eq!((files.len(), files[0].is_stream), (1, is_stream));
+            let mut times = Vec::new();
+            let mut take = |table: Table| {
+                times.extend(table.time_ns);
+                true
+            };
+            files[0].each(&dir, &mut Budget::default(), &mut take).unwrap();
+            assert_eq!(times, whole[0].time_ns);
+            if is_stream {
+                to_parquet(place.path()).unwrap();
+            }
+        }
     }
 }

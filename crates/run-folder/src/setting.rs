@@ -3,7 +3,7 @@
 use assay_facts::Available;
 use serde::{Deserialize, Serialize};
 
-use crate::repeat::Drift;
+use crate::drift::Drift;
 
 /// A setting of the host as requested in one trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,28 +1,28 @@
-//! Samples on disk: an Arrow IPC stream during a repeat, Parquet afterwards.
+//! Samples while a repeat runs: an Arrow IPC stream, append-only, in which every batch is self-contained, so
+//! that a killed run loses at most the batch being written.
 //!
-//! The stream is append-only and every batch is self-contained, so a killed run loses at most the batch being
-//! written.
+//! Rows go from their buffers into one message that reuses its memory, without intermediate copies (Arrow
+//! columnar format, "Serialization and Interprocess Communication"). All batches of a stream have the same
+//! shape, so the Arrow library builds the metadata in front of the rows once, and the numbers in it are
+//! replaced for each batch.
 
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_ipc::writer::StreamWriter;
+use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
+use arrow_ipc::writer::{
+    DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions, StreamWriter,
+};
+use arrow_ipc::{Message, root_as_message};
 use arrow_schema::{ArrowError, SchemaRef};
 use assay_files::Dir;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Encoding;
-use parquet::file::properties::WriterProperties;
 
-use crate::arrow::{Assembler, damaged, schema, to_batch};
-use crate::budget::Budget;
+use crate::arrow::schema;
 use crate::error::Error;
-use crate::ipc::BatchWriter;
-use crate::parquet::Batches;
-use crate::rows::RowBuffer;
+use crate::rows::Rows;
 use crate::table::Table;
-use crate::tail::{Tail, sample_files, source_of};
 
 /// The stream of one source in one repeat.
 pub struct SampleStream {
@@ -46,11 +46,11 @@ impl SampleStream {
 
     /// Appends the rows of `table` as one batch.
     pub fn append(&mut self, table: &Table) -> Result<(), Error> {
-        self.append_rows(&RowBuffer::from(table))
+        self.append_rows(&Rows::from(table))
     }
 
     /// Appends these rows as one batch, with a single write.
-    pub fn append_rows(&mut self, rows: &RowBuffer) -> Result<(), Error> {
+    pub fn append_rows(&mut self, rows: &Rows) -> Result<(), Error> {
         let message = self.batches.encode(rows);
         let written = self.writer.get_mut().write_all(message);
         written.map_err(|cause| Error::io("write", &self.path, &cause))
@@ -62,103 +62,6 @@ impl SampleStream {
     }
 }
 
-/// Converts every stream in `folder` to Parquet and removes it.
-pub fn to_parquet(folder: &Path) -> Result<(), Error> {
-    let dir = Dir::open(folder)?;
-    let names = dir.names()?.into_iter().map(PathBuf::from);
-    let streams = names.filter(|name| name.extension().is_some_and(|end| end == "arrows"));
-    for name in streams {
-        let table = read_stream(&dir, &name, &mut Budget::default())?;
-        write_parquet(&dir, &format!("{}.parquet", table.source), &table)?;
-        dir.remove_file(&name)?;
-    }
-    Ok(())
-}
-
-/// Every table in `folder`, from Parquet if present, otherwise from the stream of a run that ended before the
-/// conversion.
-pub fn read_tables(folder: &Path) -> Result<Vec<Table>, Error> {
-    tables_in(&Dir::open(folder)?, &mut Budget::default())
-}
-
-/// The same for an open folder, within a budget.
-pub(crate) fn tables_in(dir: &Dir, budget: &mut Budget) -> Result<Vec<Table>, Error> {
-    let files = sample_files(dir)?;
-    let read = files.iter().map(|file| match file.is_stream {
-        true => read_stream(dir, Path::new(&file.name), budget),
-        false => read_parquet(dir, Path::new(&file.name), budget),
-    });
-    read.collect()
-}
-
-/// The complete batches of one source in a folder that is still being written; `None` if there is no such
-/// source.
-pub fn read_growing(folder: &Path, source: &str) -> Result<Option<Table>, Error> {
-    let dir = Dir::open(folder)?;
-    let name = PathBuf::from(format!("{source}.arrows"));
-    let read = || read_stream(&dir, &name, &mut Budget::default());
-    dir.has_file(&name).then(read).transpose()
-}
-
-/// Every readable batch of a stream.
-fn read_stream(dir: &Dir, name: &Path, budget: &mut Budget) -> Result<Table, Error> {
-    let path = dir.path().join(name);
-    let mut assembler = Assembler::new(&source_of(name));
-    let mut take = |batch: &RecordBatch| {
-        append(&mut assembler, batch, budget, &path)?;
-        Ok(true)
-    };
-    Tail::open(dir, name)?.each_batch(&mut take)?;
-    Ok(assembler.finish())
-}
-
-/// Appends a batch of a file to its table, within the budget.
-fn append(
-    assembler: &mut Assembler,
-    batch: &RecordBatch,
-    budget: &mut Budget,
-    path: &Path,
-) -> Result<(), Error> {
-    budget.take(batch.num_rows(), batch.num_columns(), path)?;
-    let names = assembler.append(batch).map_err(|cause| damaged(path, &cause))?;
-    budget.take_names(names, path)
-}
-
-/// Rows read at once.
-const ROWS: usize = 1 << 16;
-
-fn read_parquet(dir: &Dir, name: &Path, budget: &mut Budget) -> Result<Table, Error> {
-    let path = dir.path().join(name);
-    let mut assembler = Assembler::new(&source_of(name));
-    for batch in Batches::open(&dir.read(name)?, &path, ROWS)? {
-        append(&mut assembler, &batch?, budget, &path)?;
-    }
-    Ok(assembler.finish())
-}
-
-/// Writes a table as Parquet. Counters and times grow slowly, so their differences are stored. The file is
-/// written as a draft and renamed when complete, so that an incomplete Parquet file is never mistaken for a
-/// complete one.
-fn write_parquet(folder: &Dir, name: &str, table: &Table) -> Result<(), Error> {
-    let names: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
-    let schema = schema(&names);
-    let mut properties = WriterProperties::builder();
-    for name in names.iter().map(String::as_str).chain(["time_ns"]) {
-        let column = parquet::schema::types::ColumnPath::from(name);
-        properties = properties
-            .set_column_dictionary_enabled(column.clone(), false)
-            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
-    }
-    let path = folder.path().join(name);
-    let failed = |cause: &dyn std::fmt::Display| Error::new("write", &path, cause);
-    let draft = folder.draft(name)?;
-    let batch = to_batch(table, SchemaRef::clone(&schema)).map_err(|cause| failed(&cause))?;
-    let mut writer = ArrowWriter::try_new(draft, schema, Some(properties.build()))
-        .map_err(|cause| failed(&cause))?;
-    writer.write(&batch).map_err(|cause| failed(&cause))?;
-    Ok(writer.into_inner().map_err(|cause| failed(&cause))?.commit()?)
-}
-
 fn error_from(operation: &'static str, path: &Path, cause: &ArrowError) -> Error {
     match cause {
         ArrowError::IoError(_, cause) => Error::io(operation, path, cause),
@@ -166,11 +69,166 @@ fn error_from(operation: &'static str, path: &Path, cause: &ArrowError) -> Error
     }
 }
 
+/// Alignment of buffers, as the library lays them out.
+const ALIGNMENT: usize = 64;
+
+/// Marker before each message, followed by the length of its metadata.
+const CONTINUATION: [u8; 4] = [0xff; 4];
+
+/// Bytes of the marker and the length.
+const PREFIX: usize = 8;
+
+/// The message of the last batch, and the offsets at which numbers of the next batch are patched in.
+pub(crate) struct BatchWriter {
+    /// Prefix and description, then the rows.
+    message: Vec<u8>,
+    /// Offset of the rows.
+    body: usize,
+    /// Offsets of the number of rows, of the length of the body, of the first node and of the first buffer.
+    rows_at: usize,
+    body_at: usize,
+    nodes_at: usize,
+    buffers_at: usize,
+    nodes: usize,
+    buffers: usize,
+}
+
+impl BatchWriter {
+    /// A writer for batches of this schema.
+    pub(crate) fn new(schema: &SchemaRef) -> Result<Self, ArrowError> {
+        let description = description(schema)?;
+        let malformed =
+            || ArrowError::IpcError("the metadata of a batch does not describe a batch".to_owned());
+        let message = root_as_message(&description).map_err(|_| malformed())?;
+        let batch = message.header_as_record_batch().ok_or_else(malformed)?;
+        let (nodes, buffers) =
+            (batch.nodes().ok_or_else(malformed)?, batch.buffers().ok_or_else(malformed)?);
+        let offset = |bytes: &[u8]| bytes.as_ptr() as usize - description.as_ptr() as usize;
+        let body_at =
+            message._tab.loc() + usize::from(message._tab.vtable().get(Message::VT_BODYLENGTH));
+        let rows_field = batch._tab.vtable().get(arrow_ipc::RecordBatch::VT_LENGTH);
+        let mut writer = Self {
+            rows_at: PREFIX + batch._tab.loc() + usize::from(rows_field),
+            body_at: PREFIX + body_at,
+            nodes_at: PREFIX + offset(nodes.bytes()),
+            buffers_at: PREFIX + offset(buffers.bytes()),
+            nodes: 0,
+            buffers: 0,
+            message: Vec::new(),
+            body: (PREFIX + description.len()).next_multiple_of(ALIGNMENT),
+        };
+        writer.message.extend(CONTINUATION);
+        writer.message.extend(((writer.body - PREFIX) as u32).to_le_bytes());
+        writer.message.extend(&description);
+        writer.message.resize(writer.body, 0);
+        Ok(writer)
+    }
+
+    /// Bytes of the metadata between the prefix and the rows, the same in every batch.
+    pub(crate) const fn description(&self) -> usize {
+        self.body - PREFIX
+    }
+
+    /// The whole message of these rows. Allocates only if no earlier batch was as large.
+    pub(crate) fn encode(&mut self, rows: &Rows) -> &[u8] {
+        self.message.truncate(self.body);
+        (self.nodes, self.buffers) = (0, 0);
+        let count = rows.len();
+        self.node(count, 0);
+        self.buffer(|_| {});
+        self.numbers(&rows.time_ns);
+        self.node(count, 0);
+        self.buffer(|_| {});
+        self.names(rows);
+        for counter in &rows.counters {
+            self.node(count, counter.missing);
+            // Without a validity bitmap every row has a value.
+            self.buffer(|message| {
+                if counter.missing > 0 {
+                    message.extend_from_slice(&counter.present);
+                }
+            });
+            self.numbers(&counter.values);
+        }
+        self.put(self.rows_at, count);
+        self.put(self.body_at, self.message.len() - self.body);
+        &self.message
+    }
+
+    fn numbers(&mut self, values: &[u64]) {
+        self.buffer(|message| {
+            message.reserve(values.len() * 8);
+            for value in values {
+                message.extend_from_slice(&value.to_le_bytes());
+            }
+        });
+    }
+
+    /// The subjects' names: offsets, then the text.
+    fn names(&mut self, rows: &Rows) {
+        self.buffer(|message| {
+            let mut end = 0_u32;
+            message.extend_from_slice(&end.to_le_bytes());
+            for subject in &rows.subject {
+                end += rows.name(*subject).len() as u32;
+                message.extend_from_slice(&end.to_le_bytes());
+            }
+        });
+        self.buffer(|message| {
+            for subject in &rows.subject {
+                message.extend_from_slice(rows.name(*subject).as_bytes());
+            }
+        });
+    }
+
+    fn node(&mut self, rows: usize, missing: usize) {
+        let at = self.nodes_at + self.nodes * 16;
+        self.put(at, rows);
+        self.put(at + 8, missing);
+        self.nodes += 1;
+    }
+
+    fn buffer(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
+        let begin = self.message.len();
+        fill(&mut self.message);
+        let at = self.buffers_at + self.buffers * 16;
+        self.put(at, begin - self.body);
+        self.put(at + 8, self.message.len() - begin);
+        self.buffers += 1;
+        self.message
+            .resize(self.body + (self.message.len() - self.body).next_multiple_of(ALIGNMENT), 0);
+    }
+
+    fn put(&mut self, at: usize, value: usize) {
+        if let Some(field) = self.message.get_mut(at..at + 8) {
+            field.copy_from_slice(&(value as u64).to_le_bytes());
+        }
+    }
+}
+
+/// The metadata in front of the rows of a batch of this schema, built for one row.
+fn description(schema: &SchemaRef) -> Result<Vec<u8>, ArrowError> {
+    let number = || -> ArrayRef { Arc::new(UInt64Array::from(vec![1])) };
+    let mut columns: Vec<ArrayRef> = vec![number(), Arc::new(StringArray::from(vec!["x"]))];
+    columns.extend((2..schema.fields().len()).map(|_| number()));
+    let batch = RecordBatch::try_new(SchemaRef::clone(schema), columns)?;
+    let (_, encoded) = IpcDataGenerator::default().encode(
+        &batch,
+        &mut DictionaryTracker::new(false),
+        &IpcWriteOptions::default(),
+        &mut IpcWriteContext::default(),
+    )?;
+    Ok(encoded.ipc_message)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::*;
+    use crate::arrow::Assembler;
+    use crate::parquet::to_parquet;
+    use crate::run::{read_growing, read_tables};
     use crate::table::Column;
 
     fn table(from: u64) -> Table {
@@ -195,9 +253,8 @@ mod tests {
     }
 
     fn whole_stream(path: &Path) -> Table {
-        let dir = Dir::open(path.parent().unwrap()).unwrap();
-        let name = Path::new(path.file_name().unwrap());
-        read_stream(&dir, name, &mut Budget::default()).unwrap()
+        let source = path.file_stem().unwrap().to_str().unwrap();
+        read_growing(path.parent().unwrap(), source).unwrap().unwrap()
     }
 
     #[test]
@@ -273,22 +330,19 @@ mod tests {
     fn streams_are_compatible_with_the_arrow_library() {
         let place = tempfile::tempdir().unwrap();
         let path = stream(place.path());
-        let file = File::open(&path).unwrap();
-        let reader = arrow_ipc::reader::StreamReader::try_new(file, None).unwrap();
-        let mut assembler = Assembler::new("io");
-        for batch in reader {
-            assembler.append(&batch.unwrap()).unwrap();
-        }
-        assert_eq!(assembler.finish(), whole_stream(&path));
-
-        let names = ["read_bytes".to_owned()];
         let library_stream = place.path().join("library_stream.arrows");
+        let schema = schema(&["read_bytes".to_owned()]);
         let mut writer =
-            StreamWriter::try_new(File::create(&library_stream).unwrap(), &schema(&names)).unwrap();
-        for from in [1, 4] {
-            writer.write(&to_batch(&table(from), schema(&names)).unwrap()).unwrap();
+            StreamWriter::try_new(File::create(&library_stream).unwrap(), &schema).unwrap();
+        let file = File::open(&path).unwrap();
+        let mut assembler = Assembler::new("io");
+        for batch in arrow_ipc::reader::StreamReader::try_new(file, None).unwrap() {
+            let batch = batch.unwrap();
+            assembler.append(&batch).unwrap();
+            writer.write(&batch).unwrap();
         }
         writer.finish().unwrap();
+        assert_eq!(assembler.finish(), whole_stream(&path));
         let restored = whole_stream(&library_stream);
         assert_eq!(Table { source: "io".to_owned(), ..restored }, whole_stream(&path));
     }

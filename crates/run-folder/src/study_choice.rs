@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::StopRecord;
+use crate::stop::StopRecord;
 
 /// The study as it was named, and the overrides that were applied to its text. The seed is in the manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

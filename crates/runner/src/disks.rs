@@ -11,8 +11,8 @@ use assay_plan::{DiskPlan, RepeatId, StoragePlan, Trial, null_blk_attributes};
 use assay_study::{DiskSource, Format};
 use assay_workload::fio::Target;
 
+use crate::context::{Context, fraction};
 use crate::failure::Failure;
-use crate::run::{Context, fraction};
 use crate::start::{find_data_location, remove_data_location};
 
 /// Mount point of file systems (hier(7)): only root can rename its parents, while the run folder's parents

@@ -11,7 +11,7 @@ use assay_kernel::clock::monotonic_ns;
 use assay_plan::{GroupPlan, KnobPlan, Trial};
 use assay_run_folder::{Drift, Reading, TimedReading};
 
-use crate::run::Context;
+use crate::context::Context;
 use crate::targets::count_io;
 
 /// Creates every group of the trial and sets its knobs.

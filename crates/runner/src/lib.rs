@@ -5,6 +5,7 @@
 
 mod at_start;
 mod choose_sampler_affinity;
+mod context;
 mod delayed_start;
 mod disks;
 mod failure;
@@ -31,9 +32,10 @@ mod stop_rule;
 mod targets;
 mod watch;
 
+pub use context::{Observer, Request};
 pub use failure::Failure;
 pub use footprint::footprint;
-pub use run::{Finished, Observer, Request, run, run_schedule};
+pub use run::{Finished, run, run_schedule};
 pub use sampling::{FinishedRecording, FollowTarget, SampleRequest, sample};
 pub use schedule::{NextRepeat, Schedule};
 pub use stop_rule::{NeverStop, Progress, StopRule};

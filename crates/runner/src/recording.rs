@@ -12,7 +12,7 @@ use assay_run_folder::{
 use assay_study::DiskSource;
 use assay_units::format_duration;
 
-use crate::run::{Context, Request};
+use crate::context::{Context, Request};
 
 pub(crate) fn manifest(request: &Request) -> Manifest {
     let repeats = |trial| request.plan.slots.iter().filter(|slot| slot.trial == trial).count();

@@ -12,6 +12,7 @@ use assay_sample::{Choice, FirstIo, Outcome, Sampler, prepare_chosen};
 
 use crate::at_start::AtStart;
 use crate::choose_sampler_affinity::choose_sampler_affinity;
+use crate::context::Context;
 use crate::delayed_start::DelayedStart;
 use crate::failure::Failure;
 use crate::knobs;
@@ -22,7 +23,6 @@ use crate::patience::TO_ARRIVE;
 use crate::placement::{Counts, PlacementObserver, narrow};
 use crate::prepare::{self, Prepared};
 use crate::processes::{BEFORE_THE_START, Process, TO_WRITE_RESULTS, stop_all};
-use crate::run::Context;
 
 use crate::start::{Starter, empty_data_locations};
 use crate::start_barrier::{Arrival, Release, StartBarrier};

@@ -1,73 +1,17 @@
 //! The whole run, from the first change of the host to the last restored one.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
-use assay_facts::HostFacts;
-use assay_files::Trust;
-use assay_host::{Ledger, scratch};
+use assay_host::Ledger;
 use assay_kernel::{Root, signal};
-use assay_plan::{Plan, RepeatId};
-use assay_run_folder::{EventLog, Guest, Manifest, RunFolder, StopRecord, StudyChoiceRecord};
+use assay_plan::RepeatId;
+use assay_run_folder::{EventLog, Manifest, StopRecord};
 
+use crate::context::{Context, Observer, Request};
 use crate::disks::Disks;
 use crate::failure::Failure;
 use crate::recording;
 use crate::schedule::{AsPlanned, NextRepeat, Schedule};
 use crate::stop_rule::StopRule;
 use crate::{privileges, repeat};
-
-/// What to run and where to record it.
-#[derive(Debug)]
-pub struct Request {
-    /// The plan, free of refusals.
-    pub plan: Plan,
-    /// The study's name.
-    pub study: String,
-    /// Its title.
-    pub title: String,
-    /// Its question.
-    pub question: Option<String>,
-    /// The whole text of the study.
-    pub study_text: String,
-    /// The command line.
-    pub command: Vec<String>,
-    /// How the study was chosen; `None` for one that was derived from another.
-    pub study_choice: Option<StudyChoiceRecord>,
-    /// When the run began, RFC 3339.
-    pub started_at: String,
-    /// Identifies the run in group names and in the ledger; letters, digits and `-`.
-    pub run_id: String,
-    /// Seed of the order of trials and of random data.
-    pub seed: u64,
-    /// The machine.
-    pub facts: HostFacts,
-    /// The lab guest in which the run takes place, if any.
-    pub guest: Option<Guest>,
-    /// The run folder.
-    pub folder: RunFolder,
-    /// Whether directories named by the study may be ones that other users can change.
-    pub trust: Trust,
-    /// Directory of the ledger.
-    pub state_dir: PathBuf,
-}
-
-/// Receives the progress of a run.
-pub trait Observer {
-    /// A new phase of a repeat has begun.
-    fn phase(&mut self, slot: RepeatId, text: &str);
-    /// Part of a long phase is done.
-    fn progress(&mut self, done: f64);
-    /// Called with the time since the common start of a repeat.
-    fn running(&mut self, slot: RepeatId, elapsed: Duration, of: Duration);
-    /// A notable event, shown on a line of its own.
-    fn remark(&mut self, text: &str);
-    /// A repeat has been recorded: its samples are in `folder`, and `manifest` is that of the run so far,
-    /// including the changes of the host.
-    fn ended(&mut self, slot: RepeatId, manifest: &Manifest, folder: &RunFolder);
-    /// All repeats are over, or the run ends early: the host is restored from here on.
-    fn restoring(&mut self);
-}
 
 /// How a run ended.
 #[derive(Debug)]
@@ -80,17 +24,6 @@ pub struct Finished {
     pub failure: Option<Failure>,
     /// Changes that could not be restored.
     pub not_restored: Vec<assay_kernel::Error>,
-}
-
-/// State shared by all parts of a run.
-pub(crate) struct Context<'r> {
-    pub(crate) request: &'r Request,
-    pub(crate) root: Root,
-    pub(crate) ledger: Ledger,
-    pub(crate) events: EventLog,
-    pub(crate) manifest: Manifest,
-    pub(crate) observer: &'r mut dyn Observer,
-    pub(crate) stop_rule: &'r mut dyn StopRule,
 }
 
 /// Runs every slot of the plan. An error is returned only if nothing was changed; afterwards the host is
@@ -200,13 +133,5 @@ impl Context<'_> {
             failure: failure.or(written.err().map(Failure::Record)),
             not_restored,
         })
-    }
-}
-
-/// Completed fraction of a disk's set-up. Only filling an image takes long enough to be reported.
-pub(crate) fn fraction(progress: &scratch::Progress) -> f64 {
-    match progress {
-        scratch::Progress::Filling { done, total } => *done as f64 / (*total).max(1) as f64,
-        scratch::Progress::Partitioning { .. } | scratch::Progress::Formatting { .. } => 1.0,
     }
 }

@@ -207,7 +207,8 @@ fn repeat(
 
 #[cfg(test)]
 mod tests {
-    use assay_sample::registry::{Inclusion, SOURCES};
+    use assay_sample::SOURCES;
+    use assay_sample::registry::Inclusion;
 
     /// The study crate knows sources by name only, since it cannot depend on the sampler.
     #[test]

@@ -11,7 +11,7 @@ use assay_knob::SideEffect;
 use assay_plan::{SettingPlan, Trial};
 use assay_run_folder::{Dropped, SettingReading};
 
-use crate::run::Context;
+use crate::context::Context;
 
 /// File that drops caches (Documentation/admin-guide/sysctl/vm.rst).
 const DROP: &str = "/proc/sys/vm/drop_caches";

@@ -14,11 +14,11 @@ mod source;
 mod target;
 
 pub use first_io::{FirstIo, IoCounter};
-pub use registry::Choice;
 pub use sampler::{Outcome, Sampler};
 pub use sampler_affinity::SamplerAffinity;
 pub use source::{
-    Depth, PERF_COLUMNS, Prepared, Rows, Source, UNCORE_COLUMNS, prepare, prepare_chosen,
+    Choice, Depth, PERF_COLUMNS, Prepared, Rows, SOURCES, Source, UNCORE_COLUMNS, prepare,
+    prepare_chosen,
 };
 pub use target::{
     CpuFile, DiskTarget, GroupTarget, IoFiles, MemoryFiles, ProcessTarget, Processes, Targets,

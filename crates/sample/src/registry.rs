@@ -1,11 +1,67 @@
-//! What is known of a source, and which sources a run has. Each source's file has its own entry; `SOURCES` in
+//! What a source is, and what is known of it. Each source's file has its own entry; `SOURCES` in
 //! `source/mod.rs` lists them, and docs/reference/sources.md is generated from it.
 
-use assay_kernel::Root;
+use std::time::Duration;
 
-pub use crate::source::SOURCES;
-use crate::source::Source;
+use assay_kernel::Root;
+use assay_run_folder::Rows;
+
 use crate::target::Targets;
+
+/// How much of a source a round reads.
+///
+/// With 128 groups the kernel spends 1.6 % of a core on formatting three files per group ten times a second
+/// (docs/results/performance.md), and this time is lost to the measured groups. With many files, only bytes
+/// are therefore read in every round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Everything, including sources that are not due: the first and the last round.
+    Full,
+    /// Everything that is due.
+    Whole,
+    /// Without values that need further files for each group: requests, CPU time, pressure.
+    Essential,
+}
+
+/// A source that is read in rounds.
+pub trait Source: Send {
+    /// Name of its table.
+    fn name(&self) -> &'static str;
+
+    /// Names of its counters, with units.
+    fn columns(&self) -> &[String];
+
+    /// The subjects of its rows, by index.
+    fn subjects(&self) -> Vec<String>;
+
+    /// Number of files that a whole round reads: formatting them in the kernel is the main cost of sampling.
+    fn files(&self) -> usize;
+
+    /// Minimum time between two reads. Zero is every round; the first and the last round read everything.
+    fn period(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Counters that this host lacks, as `source.column` with the reason: called before the first round and
+    /// after the last.
+    fn reasons(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// CPU time spent for it so far by threads other than the sampler's.
+    fn helper_thread_ns(&self) -> u64 {
+        0
+    }
+
+    /// No rows yet of this source, with the clock of their times.
+    fn rows(&self, now: fn() -> u64) -> Rows {
+        Rows::new(self.name(), self.columns(), &self.subjects(), now)
+    }
+
+    /// Reads every subject once and adds a row for each that has values at this depth; a counter that was not
+    /// read is `None`.
+    fn read(&mut self, rows: &mut Rows, depth: Depth);
+}
 
 /// One source.
 #[derive(Debug, Clone, Copy)]
@@ -46,33 +102,3 @@ pub enum Inclusion {
 
 /// The pace of a source without a period of its own.
 pub(crate) const EVERY_ROUND: &str = "every round";
-
-/// Selection of sources for a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Choice {
-    /// The sources that every run has.
-    #[default]
-    Usual,
-    /// The usual sources and these.
-    Also(Vec<String>),
-    /// The usual sources, those that are optional because of their size, and these: everything that does not
-    /// disturb the host.
-    Most(Vec<String>),
-}
-
-impl Choice {
-    /// Whether the source of this name is included.
-    #[must_use]
-    pub fn includes(&self, name: &str) -> bool {
-        let inclusion = |source: &&SourceInfo| source.name == name;
-        let inclusion = SOURCES.iter().find(inclusion).map(|source| source.inclusion);
-        let usual = inclusion == Some(Inclusion::Always);
-        match self {
-            Self::Usual => usual,
-            Self::Also(more) => usual || more.iter().any(|more| more == name),
-            Self::Most(more) => {
-                inclusion != Some(Inclusion::ByNameOnly) || more.iter().any(|more| more == name)
-            }
-        }
-    }
-}

@@ -74,7 +74,7 @@ impl Sampler {
         let mut writers = Vec::new();
         for source in prepared.sources {
             let stream = SampleStream::create(folder, source.name(), source.columns())?;
-            let rows = Rows::new(source.as_ref(), monotonic_ns);
+            let rows = source.rows(monotonic_ns);
             let period_ns = u64::try_from(source.period().as_nanos()).unwrap_or(u64::MAX);
             writers.push(SourceWriter {
                 source,
@@ -270,9 +270,9 @@ impl Work {
     fn flush(&mut self) {
         for writer in &mut self.writers {
             self.doing.set(Step::Writing);
-            let rows = writer.rows.waiting().len() as u64;
+            let rows = writer.rows.len() as u64;
             if self.failure.is_none() && rows > 0 {
-                self.failure = writer.stream.append_rows(writer.rows.waiting()).err();
+                self.failure = writer.stream.append_rows(&writer.rows).err();
                 writer.written += if self.failure.is_none() { rows } else { 0 };
             }
             writer.rows.clear();

@@ -13,7 +13,7 @@ use std::time::Duration;
 use assay_kernel::allocations::{CountingAllocator, count};
 use assay_kernel::{Root, clock};
 use assay_run_folder::SampleStream;
-use assay_sample::{Choice, Depth, ProcessTarget, Processes, Rows, Targets, prepare_chosen};
+use assay_sample::{Choice, Depth, ProcessTarget, Processes, Targets, prepare_chosen};
 use assay_test_support::put;
 use whole_host::targets;
 
@@ -34,7 +34,7 @@ fn allocations(root: &Root, targets: &Targets, choice: &Choice) -> Vec<(&'static
         if DISCOVERS.contains(&source.name()) || reads_files {
             continue;
         }
-        let mut rows = Rows::new(source.as_ref(), clock::monotonic_ns);
+        let mut rows = source.rows(clock::monotonic_ns);
         let mut stream =
             SampleStream::create(folder.path(), source.name(), source.columns()).unwrap();
         let mut second = || {
@@ -42,7 +42,7 @@ fn allocations(root: &Root, targets: &Targets, choice: &Choice) -> Vec<(&'static
                 let depth = if round == 9 { Depth::Full } else { Depth::Whole };
                 source.read(&mut rows, depth);
             }
-            stream.append_rows(rows.waiting()).unwrap();
+            stream.append_rows(&rows).unwrap();
             rows.clear();
         };
         (0..3).for_each(|_| second());

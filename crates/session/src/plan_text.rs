@@ -2,8 +2,7 @@
 
 use assay_plan::{Plan, Trial, steps};
 use assay_run_folder::{
-    AcrossRecord, ComparisonRecord, Levels, PairsRecord, PromiseRecord, ReferenceRecord,
-    RelationRecord,
+    AcrossRecord, ComparisonRecord, Levels, PairsRecord, PromiseRecord, Reference, ReferenceRecord,
 };
 use assay_units::{Percent, format_duration};
 use assay_verdict::wording::count;
@@ -154,15 +153,12 @@ fn rest_of(count: usize, shown: usize, lines: &mut Vec<String>) {
 }
 
 fn describe_promise(promise: &PromiseRecord) -> String {
-    let relation = match &promise.is {
-        RelationRecord::Proportional(knob) => format!("proportional to {knob}"),
-        RelationRecord::Equal => "equal".to_owned(),
-        RelationRecord::Placed => "placed".to_owned(),
-        RelationRecord::AtMost(bound) => format!("at most {}", amount(&promise.measure, *bound)),
-        RelationRecord::AtLeast(bound) => format!("at least {}", amount(&promise.measure, *bound)),
-        RelationRecord::AtMostKnob(knob) => format!("at most {knob}"),
-        RelationRecord::AtLeastKnob(knob) => format!("at least {knob}"),
+    let to = match promise.is.to() {
+        Reference::Nothing => None,
+        Reference::Knob(knob) => Some(knob.to_owned()),
+        Reference::Value(bound) => Some(amount(&promise.measure, bound)),
     };
+    let relation = promise.is.kind().in_words(to.as_deref());
     format!(
         "{} is {relation}, within {}, at confidence {}",
         promise.measure,

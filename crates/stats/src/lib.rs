@@ -22,6 +22,7 @@ pub mod student;
 pub mod unbounded;
 pub mod warm_up;
 pub mod water_fill;
+mod within;
 
 pub use grid::Grid;
 pub use interval::Interval;

@@ -4,9 +4,9 @@
 //! edges of the window, which the scatter of its few slices cannot show. If slices come at random,
 //! their number is Poisson, and so are its limits (for none at 95 %: 3.7, the "rule of three").
 
-use super::batches::Within;
-use super::pooled::{Estimate, Range};
+use super::estimate::{Estimate, Range};
 use super::student::normal_quantile;
+use super::within::Within;
 
 /// With fewer slices a mean over them is not close to normal.
 const MIN_SLICES: f64 = 10.0;

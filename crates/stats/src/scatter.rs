@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-use super::batches::Within;
+use super::within::Within;
 
 /// Significance level at which a group's scatter stands out from its pool.
 const STANDS_OUT: f64 = 0.01;

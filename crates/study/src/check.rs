@@ -14,6 +14,7 @@ mod measures;
 mod placement;
 mod promises;
 mod settings;
+mod unused;
 mod workloads;
 
 use std::ops::Range;
@@ -25,6 +26,8 @@ use crate::combination::{self, MOST_TRIALS};
 use crate::reader::Spans;
 use crate::syntax::{Bindings, Disk, Group, Scalar, Study};
 use crate::template::{FromScalar, Templated, factor_names, substitute};
+
+pub(crate) use unused::unused;
 
 /// All findings about this study.
 pub(crate) fn study(study: &Study, spans: &Spans) -> Vec<Diagnostic> {

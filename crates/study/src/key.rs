@@ -198,7 +198,7 @@ pub(crate) static PROMISE: &[Key] = &[
     optional("pairs", Shape::Words(PAIRS), "which pairs of levels are compared; `all` by default"),
     optional("group", Shape::Text, "the group to compare across trials; all by default"),
     optional("under", Shape::Scalars, "the levels of factors to which the promise applies"),
-    optional("value", Shape::Scalar, "the bound, for `at_most` and `at_least` without `to`"),
+    optional("value", Shape::Scalar, "the bound, for relations that have one, without `to`"),
     optional("within", Shape::Percent, "the margin, relative to the expected value"),
     optional("confidence", Shape::Number, "confidence of the intervals; 0.95 by default"),
     optional(

@@ -15,28 +15,29 @@ mod intervene;
 mod key;
 mod level;
 mod metric;
-mod parse;
 mod read;
 mod reader;
 mod resolve_factors;
 mod rewrite;
 mod schema;
 mod section;
+mod set_factor;
 mod shipped;
 mod syntax;
 mod template;
 mod value;
 
 pub use bound::parse_bound;
-pub use combination::{combinations, parse_scalar, set_factor, set_factors};
+pub use combination::{combinations, parse_scalar};
 pub use disk_override::{DiskOverride, disk_size, override_disk, override_scheduler};
 pub use footprint::footprint_part;
 pub use intervene::Intervention;
 pub use level::find_level;
 pub use metric::fio_metrics;
-pub use parse::parse;
+pub use read::parse;
 pub use rewrite::{lines as setting_lines, rewrite};
 pub use schema::schema;
+pub use set_factor::{set_factor, set_factors};
 pub use shipped::{Shipped, shipped, shipped_file};
 pub use syntax::{
     After, Bindings, Bound, Design, Disk, DiskSource, DropCaches, Ends, Factor, Format, Group,

@@ -1,4 +1,5 @@
-//! Reads the parts of a study from the tables of the file: types, words and plain values.
+//! Parses the text of a study file: reads its parts from the tables, types, words and plain values, and has them
+//! checked.
 //!
 //! A part with a mistake is read as far as possible, with a default in place of the wrong value, so
 //! that later checks see the rest of it.
@@ -20,28 +21,117 @@ pub(crate) use factors::mistake_in_levels;
 
 use std::ops::Range;
 
-use assay_diagnostic::Diagnostic;
-use toml::de::DeValue;
+use assay_diagnostic::{Diagnostic, Severity};
+use toml::de::{DeTable, DeValue};
 
+use crate::check;
 use crate::code;
 use crate::key::{self, Key};
-use crate::reader::{At, Reader};
+use crate::reader::{At, Load, Mentions, Reader, Spans};
 use crate::section::{Section, texts};
 use crate::syntax::Study;
 use crate::value::kind;
 
-/// Names of workloads, disks and factors that the file mentions where they could be used, even if
-/// the mention itself is part of a mistake.
-#[derive(Default)]
-pub(crate) struct Mentions {
-    /// Texts anywhere in the groups, and in `prepare` of workloads.
-    pub(crate) by_groups: Vec<String>,
-    /// Texts anywhere outside the factors.
-    pub(crate) outside_factors: Vec<String>,
+/// Parses a study file. All mistakes are found in one pass and are in the order of the file; there
+/// is a study only if none of them is an error.
+///
+/// `name` is the name or path by which the study was found. `load` reads a file by its path
+/// relative to the study file; its error is the reason why it cannot.
+pub fn parse(
+    name: &str,
+    text: &str,
+    load: &dyn Fn(&str) -> Result<String, String>,
+) -> (Option<Study>, Vec<Diagnostic>) {
+    let (table, syntax_errors) = DeTable::parse_recoverable(text);
+    let root = DeValue::Table(table.into_inner());
+    let mut reader = new_reader(load);
+    let (study, mentions) = study(&mut reader, name, &root);
+    let mut findings = std::mem::take(&mut reader.findings);
+    findings.extend(check::study(&study, &reader.spans));
+    findings.extend(check::unused(&study, &mentions, &reader.spans));
+    if reader.lost_a_part || !syntax_errors.is_empty() {
+        findings.retain(|finding| !claims_absence(finding));
+    }
+    hold_back_guesses(&mut findings, text, &syntax_errors);
+    findings.extend(syntax_errors.iter().map(|error| syntax_error(error, text)));
+    findings.sort_by_key(|finding| finding.labels.first().map_or(usize::MAX, |at| at.span.start));
+    let sound = findings.iter().all(|finding| finding.severity != Severity::Error);
+    (sound.then_some(study), findings)
+}
+
+fn new_reader(load: Load<'_>) -> Reader<'_> {
+    Reader { findings: vec![], spans: Spans::new(), factors: vec![], lost_a_part: false, load }
+}
+
+/// Drops findings that other mistakes may have caused. On a line with wrong syntax the parser
+/// guesses values. If a key or its type is wrong, its value was not read, and a warning that it is
+/// missing would mislead.
+fn hold_back_guesses(
+    findings: &mut Vec<Diagnostic>,
+    text: &str,
+    syntax_errors: &[toml::de::Error],
+) {
+    let spans = syntax_errors.iter().filter_map(toml::de::Error::span);
+    let broken: Vec<usize> = spans.map(|span| line_of(text, span.start)).collect();
+    findings.retain(|finding| {
+        let line = finding.labels.first().map(|label| line_of(text, label.span.start));
+        line.is_none_or(|line| !broken.contains(&line))
+    });
+    let misread =
+        |finding: &Diagnostic| finding.code.starts_with("A02") || finding.code == code::EMPTY_LIST;
+    if findings.iter().any(misread) {
+        findings.retain(|finding| finding.severity == Severity::Error || !claims_absence(finding));
+    }
+}
+
+fn claims_absence(finding: &Diagnostic) -> bool {
+    code::CLAIM_ABSENCE.contains(&finding.code)
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+}
+
+fn syntax_error(error: &toml::de::Error, text: &str) -> Diagnostic {
+    let message = error.message().replace('\n', "; ");
+    let Some(span) = error.span() else {
+        return Diagnostic::error(code::SYNTAX, message).hint("nest the tables less deeply");
+    };
+    // The parser reports any bare word as an invalid boolean or as a text without quotes.
+    let bare = message.contains("invalid boolean") || message.contains("must be quoted");
+    if value_is_absent(text, span.start) {
+        Diagnostic::error(code::SYNTAX, "a key has no value")
+            .at(span, "expected a value")
+            .hint("write a value after the `=`")
+    } else if message.contains("duplicate key") {
+        Diagnostic::error(code::DUPLICATE_KEY, message)
+            .at(span, "expected each key once")
+            .hint("remove one of the two, or rename it")
+    } else if let (true, Some(word)) = (bare, text.get(span.clone())) {
+        let word = word.trim();
+        Diagnostic::error(code::SYNTAX, format!("the text `{word}` is not quoted"))
+            .at(span, "expected a number, a list, or a text in quotes")
+            .hint(format!("write `\"{word}\"`"))
+    } else {
+        Diagnostic::error(code::SYNTAX, message)
+            .at(span, "expected TOML")
+            .hint("correct the TOML here: put texts in double quotes and lists in [ ]")
+    }
+}
+
+/// Whether the line ends after its `=`. The parser reports this as a text without quotes, which
+/// would mislead.
+fn value_is_absent(text: &str, offset: usize) -> bool {
+    let (Some(before), Some(after)) = (text.get(..offset), text.get(offset..)) else {
+        return false;
+    };
+    let rest = after.lines().next().unwrap_or_default().trim();
+    before.trim_end_matches([' ', '\t']).ends_with('=')
+        && (rest.is_empty() || rest.starts_with('#'))
 }
 
 /// Reads the whole file.
-pub(crate) fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> (Study, Mentions) {
+fn study(reader: &mut Reader<'_>, name: &str, root: &DeValue<'_>) -> (Study, Mentions) {
     let at = At { value: root, span: 0..0, path: String::new() };
     reader.spans.insert(String::new(), 0..0);
     let section = Section::open(reader, at, "the study".to_owned(), key::STUDY);

@@ -19,6 +19,16 @@ pub(crate) type Load<'l> = &'l dyn Fn(&str) -> Result<String, String>;
 /// checked again without its text.
 pub(crate) type Spans = BTreeMap<String, Range<usize>>;
 
+/// Names of workloads, disks and factors that the file mentions where they could be used, even if
+/// the mention itself is part of a mistake.
+#[derive(Default)]
+pub(crate) struct Mentions {
+    /// Texts anywhere in the groups, and in `prepare` of workloads.
+    pub(crate) by_groups: Vec<String>,
+    /// Texts anywhere outside the factors.
+    pub(crate) outside_factors: Vec<String>,
+}
+
 pub(crate) struct Reader<'l> {
     pub(crate) findings: Vec<Diagnostic>,
     pub(crate) spans: Spans,

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use assay_units::Bytes;
 
-use crate::syntax::{Bindings, Format, Scalar};
+use crate::syntax::{Bindings, Scalar};
 
 /// A value, or a text such as `"{groups}"` that becomes one when a trial's factors are known.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,22 +144,6 @@ impl FromScalar for Bytes {
             Scalar::Integer(value) => u64::try_from(*value).ok().map(Self::new),
             Scalar::Text(text) => Self::from_str(text).ok(),
             Scalar::Boolean(_) | Scalar::Float(_) => None,
-        }
-    }
-}
-
-impl FromScalar for Format {
-    const EXPECTED: &'static str = "one of `none`, `ext4`, `xfs`";
-
-    fn from_scalar(scalar: &Scalar) -> Option<Self> {
-        match scalar {
-            Scalar::Text(text) => match text.as_str() {
-                "none" => Some(Self::None),
-                "ext4" => Some(Self::Ext4),
-                "xfs" => Some(Self::Xfs),
-                _ => None,
-            },
-            _ => None,
         }
     }
 }

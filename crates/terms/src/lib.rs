@@ -8,7 +8,7 @@ mod relation;
 
 pub use measure::{Direction, Measure, MeasureInfo, Resource, Scale};
 pub use placement_measure::PlacementMeasure;
-pub use relation::{RelationKind, Side};
+pub use relation::{RefersTo, RelationInfo, RelationKind, Side};
 
 /// The names of all measures that the sampler records, in the order of the documentation.
 pub const MEASURE_NAMES: [&str; Measure::ALL.len() + PlacementMeasure::ALL.len()] = {

@@ -1,4 +1,4 @@
-//! Relations of promises: their names, whether they divide, and in which direction a value breaks them.
+//! Relations of promises, one entry each: name, words, what they refer to, and which errors break them.
 
 /// How a measure relates to what is promised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,34 @@ pub enum RelationKind {
     Ratio,
     /// Threads run on their CPUs, or pages lie on their nodes.
     Placed,
+}
+
+/// Everything that is known of a relation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RelationInfo {
+    /// Its name in a study and in documents.
+    pub name: &'static str,
+    /// Its words in sentences; what it refers to follows.
+    pub phrase: &'static str,
+    /// What it refers to.
+    pub refers_to: RefersTo,
+    /// Whether a measure of the kernel is divided into shares by it.
+    pub divides: bool,
+    /// The direction of errors that break it.
+    pub side: Side,
+}
+
+/// What a relation refers to, `to` or `value` of a promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefersTo {
+    /// Nothing.
+    Nothing,
+    /// A knob of the groups.
+    Knob,
+    /// A value, or a knob that holds it.
+    Bound,
+    /// Other trials, by the levels of factors.
+    Trials,
 }
 
 /// The direction of errors that break a promise.
@@ -62,17 +90,26 @@ impl RelationKind {
         names
     };
 
+    /// Its entry in the table.
+    #[must_use]
+    pub const fn info(self) -> RelationInfo {
+        let (name, phrase, refers_to, divides, side) = match self {
+            Self::Proportional => {
+                ("proportional", "proportional to", RefersTo::Knob, true, Side::Both)
+            }
+            Self::Equal => ("equal", "equal", RefersTo::Nothing, true, Side::Both),
+            Self::AtMost => ("at_most", "at most", RefersTo::Bound, false, Side::Above),
+            Self::AtLeast => ("at_least", "at least", RefersTo::Bound, false, Side::Below),
+            Self::Ratio => ("ratio", "ratio", RefersTo::Trials, false, Side::Both),
+            Self::Placed => ("placed", "placed", RefersTo::Nothing, false, Side::Both),
+        };
+        RelationInfo { name, phrase, refers_to, divides, side }
+    }
+
     /// Its name in a study and in documents.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Proportional => "proportional",
-            Self::Equal => "equal",
-            Self::AtMost => "at_most",
-            Self::AtLeast => "at_least",
-            Self::Ratio => "ratio",
-            Self::Placed => "placed",
-        }
+        self.info().name
     }
 
     /// The relation of this name.
@@ -84,17 +121,26 @@ impl RelationKind {
     /// Whether a measure of the kernel is divided into shares by it.
     #[must_use]
     pub const fn divides(self) -> bool {
-        matches!(self, Self::Proportional | Self::Equal)
+        self.info().divides
+    }
+
+    /// Whether it divides by a knob, in proportion to its values.
+    #[must_use]
+    pub const fn divides_by_knob(self) -> bool {
+        self.divides() && matches!(self.info().refers_to, RefersTo::Knob)
     }
 
     /// The direction of errors that break it.
     #[must_use]
     pub const fn side(self) -> Side {
-        match self {
-            Self::AtMost => Side::Above,
-            Self::AtLeast => Side::Below,
-            Self::Proportional | Self::Equal | Self::Ratio | Self::Placed => Side::Both,
-        }
+        self.info().side
+    }
+
+    /// It and what it refers to, in words: `at most cpu.max`.
+    #[must_use]
+    pub fn in_words(self, to: Option<&str>) -> String {
+        let phrase = self.info().phrase;
+        to.map_or_else(|| phrase.to_owned(), |to| format!("{phrase} {to}"))
     }
 }
 

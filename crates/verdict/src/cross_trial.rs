@@ -4,7 +4,7 @@
 use assay_run_folder::Levels;
 use serde::{Deserialize, Serialize};
 
-use crate::judgement::Verdict;
+use crate::verdict::Verdict;
 
 /// One promise across trials, under one combination of the factors held constant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

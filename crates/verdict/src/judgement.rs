@@ -5,49 +5,12 @@ use std::collections::BTreeMap;
 use assay_run_folder::Guest;
 use assay_stats::Interval;
 use assay_stats::spans::WorstSpan;
+use assay_terms::{RelationKind, Side};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cross_trial::{ComparisonJudgement, ReferenceJudgement};
-
-/// Verdict on a promise, a trial or a study.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// The interval lies within the margin.
-    Kept,
-    /// The interval lies outside the margin.
-    Broken,
-    /// The interval crosses the margin: more time or more repeats are needed.
-    Undecided,
-    /// The run could not have shown it.
-    Void,
-}
-
-impl Verdict {
-    /// The worst of many: broken, void, undecided, kept, in that order; void without any.
-    #[must_use]
-    pub fn worst(verdicts: impl IntoIterator<Item = Self>) -> Self {
-        let rank = |verdict: &Self| match verdict {
-            Self::Kept => 0,
-            Self::Undecided => 1,
-            Self::Void => 2,
-            Self::Broken => 3,
-        };
-        verdicts.into_iter().max_by_key(rank).unwrap_or(Self::Void)
-    }
-
-    /// Its word in verdict.json.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Kept => "kept",
-            Self::Broken => "broken",
-            Self::Undecided => "undecided",
-            Self::Void => "void",
-        }
-    }
-}
+use crate::verdict::Verdict;
 
 /// Most wrong verdicts (kept or broken) to be expected by chance among these promises, given with
 /// their confidence: what each may spend on being wrong, whatever came out, void ones included.
@@ -167,7 +130,7 @@ pub struct Figure {
 pub struct PromiseJudgement {
     /// The measure.
     pub measure: String,
-    /// The relation: `proportional`, `equal`, `at_most`, `at_least`.
+    /// The name of the relation ([`RelationKind`]).
     pub is: String,
     /// The knob or bound it refers to, as text.
     pub to: Option<String>,
@@ -209,6 +172,26 @@ pub struct PromiseJudgement {
     pub groups: Vec<GroupJudgement>,
     /// Why it was broken, most certain first.
     pub causes: Vec<Cause>,
+}
+
+impl PromiseJudgement {
+    /// Its relation; `None` of one that only a later version knows.
+    #[must_use]
+    pub fn relation(&self) -> Option<RelationKind> {
+        RelationKind::parse(&self.is)
+    }
+
+    /// The direction of errors that break it.
+    #[must_use]
+    pub fn side(&self) -> Side {
+        self.relation().map_or(Side::Both, RelationKind::side)
+    }
+
+    /// Whether it divides by a knob, in proportion to its values.
+    #[must_use]
+    pub fn divides_by_knob(&self) -> bool {
+        self.relation().is_some_and(RelationKind::divides_by_knob)
+    }
 }
 
 /// One group under one promise.

@@ -12,6 +12,7 @@ mod fleet;
 mod judgement;
 mod prediction;
 mod score;
+mod verdict;
 pub mod wording;
 
 pub use assay_stats::Interval;
@@ -30,9 +31,10 @@ pub use fleet::{
 };
 pub use judgement::{
     Cause, Check, Fact, Figure, GroupJudgement, Judgement, Observation, PromiseJudgement,
-    SpansJudgement, States, Strength, TrialJudgement, Verdict, WorkloadMetrics, wrong_by_chance,
+    SpansJudgement, States, Strength, TrialJudgement, WorkloadMetrics, wrong_by_chance,
 };
 pub use prediction::{
     Basis, GroupPrediction, KneePrediction, Prediction, PromisePrediction, TrialPrediction,
 };
 pub use score::{PromiseScore, Score, TrialScore, score, share_error};
+pub use verdict::Verdict;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::judgement::Verdict;
+use crate::verdict::Verdict;
 
 /// `prediction.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::judgement::{Judgement, PromiseJudgement, Verdict};
+use crate::judgement::{Judgement, PromiseJudgement};
 use crate::prediction::{Prediction, PromisePrediction};
+use crate::verdict::Verdict;
 
 /// `score.json`, schema 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

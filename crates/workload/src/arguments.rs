@@ -1,6 +1,6 @@
 //! Turns `args` of a study into command-line arguments.
 
-use crate::kind::{Key, Kind, Meaning, Rendering};
+use crate::kind::{Key, Kind, Meaning, Rendering, Threads};
 use crate::options::with_dashes;
 
 /// One entry of `args` with its templates resolved.
@@ -42,6 +42,28 @@ impl Value {
 }
 
 impl Kind {
+    /// Whether it runs until it is stopped, with these arguments.
+    #[must_use]
+    pub fn runs_until_stopped(&self, arguments: &[Argument]) -> bool {
+        let is_set = |name: &str| arguments.iter().any(|argument| argument.name == name);
+        let has_end = self.instead_of_seconds.iter().any(|name| is_set(name));
+        self.seconds.is_some_and(|seconds| !is_set(seconds) && !has_end)
+    }
+
+    /// The number of threads that need a CPU at once, with these arguments.
+    #[must_use]
+    pub fn threads(&self, arguments: &[Argument]) -> Option<u32> {
+        match self.threads {
+            Threads::Always(threads) => Some(threads),
+            Threads::Unknown => None,
+            Threads::Option(name) => first_value(arguments, name)?.parse().ok(),
+            Threads::OptionOr(name, default) => match first_value(arguments, name) {
+                Some(threads) => threads.parse().ok(),
+                None => Some(default),
+            },
+        }
+    }
+
     /// The arguments after the program's name. `run_s` is the time in seconds given to a program
     /// without an end; it is stopped earlier.
     #[must_use]
@@ -109,6 +131,11 @@ fn is_without_meaning(key: &Key, arguments: &[Argument]) -> bool {
         let argument = arguments.iter().find(|one| one.name == other);
         argument.and_then(Argument::first) == Some(value)
     })
+}
+
+/// The first value of this argument.
+fn first_value<'a>(arguments: &'a [Argument], name: &str) -> Option<&'a str> {
+    arguments.iter().find(|argument| argument.name == name)?.first()
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Kinds of workloads: their command line, how they wait at the start barrier, how they end, and
 //! how their output is parsed.
 
-use crate::arguments::Argument;
 use crate::options::{OptionLine, option};
 use crate::output::{CapturedOutput, Output};
 
@@ -187,51 +186,5 @@ impl Kind {
 
     pub(crate) fn option(&self, name: &str) -> Option<OptionLine> {
         option(self.options, self.name, name)
-    }
-
-    /// Whether it runs until it is stopped, with these arguments.
-    #[must_use]
-    pub fn runs_until_stopped(&self, arguments: &[Argument]) -> bool {
-        let is_set = |name: &str| arguments.iter().any(|argument| argument.name == name);
-        let has_end = self.instead_of_seconds.iter().any(|name| is_set(name));
-        self.seconds.is_some_and(|seconds| !is_set(seconds) && !has_end)
-    }
-
-    /// The number of threads that need a CPU at once, with these arguments.
-    #[must_use]
-    pub fn threads(&self, arguments: &[Argument]) -> Option<u32> {
-        match self.threads {
-            Threads::Always(threads) => Some(threads),
-            Threads::Unknown => None,
-            Threads::Option(name) => first_value(arguments, name)?.parse().ok(),
-            Threads::OptionOr(name, default) => match first_value(arguments, name) {
-                Some(threads) => threads.parse().ok(),
-                None => Some(default),
-            },
-        }
-    }
-}
-
-/// The first value of this argument.
-fn first_value<'a>(arguments: &'a [Argument], name: &str) -> Option<&'a str> {
-    arguments.iter().find(|argument| argument.name == name)?.first()
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::arguments::{Argument, Value};
-    use crate::registry::kind;
-
-    #[test]
-    fn the_default_number_of_threads_applies_unless_another_is_set() {
-        let pages = kind("pages").unwrap();
-        let threads = |threads: i64| Argument {
-            name: "threads".to_owned(),
-            values: vec![Value::Text(threads.to_string())],
-        };
-        assert_eq!(pages.threads(&[]), Some(1));
-        assert_eq!(pages.threads(&[threads(4)]), Some(4));
-        assert_eq!(kind("chase").unwrap().threads(&[threads(4)]), Some(1));
-        assert_eq!(kind("spin").unwrap().threads(&[]), None);
     }
 }

@@ -48,8 +48,7 @@ pub(crate) struct SampleArguments {
 }
 
 fn source(text: &str) -> Result<String, String> {
-    let names: Vec<&str> =
-        assay_sample::registry::SOURCES.iter().map(|source| source.name).collect();
+    let names: Vec<&str> = assay_sample::SOURCES.iter().map(|source| source.name).collect();
     if names.contains(&text) {
         return Ok(text.to_owned());
     }

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use super::crash_point::crash_point;
 use super::freezer::{Frozen, frozen};
 use super::queue::is_gone;
-use super::restore_change::while_busy_for;
+use super::while_busy::while_busy_for;
 use crate::poll_until::{END_OF_KILLED, once_stuck, shorten_waits, wait_for_end};
 
 const PROCS: &str = "cgroup.procs";

@@ -3,9 +3,9 @@
 //! An `intend` line is on disk before its change is made. A `back` line need not be: restoring a change
 //! twice has no further effect.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ impl Journal {
             );
             return Err(Error::unexpected("trust", path, why));
         }
-        super::lock::keep_to_owner(&file, path)?;
+        keep_to_owner(&file, path)?;
         Ok(Self { path: path.to_owned(), file, boot: boot.to_owned(), torn_at: None })
     }
 
@@ -203,6 +203,16 @@ pub(super) fn sync_directory(path: &Path) -> Result<(), Error> {
     File::open(path)
         .and_then(|directory| directory.sync_all())
         .map_err(|cause| Error::new("fsync", path, &cause))
+}
+
+/// Restricts a file to its owner: anyone who can read it could lock out its writers.
+pub(super) fn keep_to_owner(file: &File, path: &Path) -> Result<(), Error> {
+    let wrong = |cause: &std::io::Error| Error::new("chmod", path, cause).with_value("600");
+    let mode = file.metadata().map_err(|cause| wrong(&cause))?.permissions().mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    file.set_permissions(Permissions::from_mode(0o600)).map_err(|cause| wrong(&cause))
 }
 
 #[cfg(test)]

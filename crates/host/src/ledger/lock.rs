@@ -1,8 +1,7 @@
 //! Locks on the set of ledgers and on each ledger. Only the owner of the state directory can take one,
 //! and every wait is bounded.
 
-use std::fs::{File, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
@@ -30,16 +29,6 @@ impl LockGuard {
         file_lock::lock_within(&file, &path, TIMEOUT)?;
         Ok(Self { _file: file })
     }
-}
-
-/// Restricts a file to its owner: anyone who can read it could lock out its writers.
-pub(super) fn keep_to_owner(file: &File, path: &Path) -> Result<(), Error> {
-    let wrong = |cause: &std::io::Error| Error::new("chmod", path, cause).with_value("600");
-    let mode = file.metadata().map_err(|cause| wrong(&cause))?.permissions().mode();
-    if mode & 0o077 == 0 {
-        return Ok(());
-    }
-    file.set_permissions(Permissions::from_mode(0o600)).map_err(|cause| wrong(&cause))
 }
 
 /// Takes the lock of a ledger whose run is dead. A run that is killed while it starts a program leaves

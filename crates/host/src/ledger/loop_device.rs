@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use super::Ledger;
 use super::change::Change;
 use super::queue::is_gone;
-use super::restore_change::while_busy;
+use super::while_busy::while_busy;
 use crate::poll_until::{wait_for_end, wait_until};
 
 const BLOCK: &str = "/sys/block";

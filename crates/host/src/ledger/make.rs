@@ -4,7 +4,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use assay_files::{Caller, Dir, Identity};
-use assay_kernel::parse::choice;
 use assay_kernel::{Error, Root, block, mount, partition};
 
 use super::change::{Area, Change};
@@ -12,18 +11,10 @@ use super::crash_point::crash_point;
 use super::disk::{self, DiskIdentity, whole_disk};
 use super::{Ledger, queue};
 
-/// The value of an attribute: of a list of choices the one in brackets, else the whole text.
-pub(super) fn value_of(text: &str) -> String {
-    match choice::parse(text) {
-        Some(choice) if text.contains('[') => choice.active,
-        _ => text.trim().to_owned(),
-    }
-}
-
 impl Ledger {
     /// Writes `value` to a kernel file, unless the file already contains it.
     pub fn write_file(&mut self, root: &Root, path: &Path, value: &str) -> Result<(), Error> {
-        let before = value_of(&root.read(path)?);
+        let before = queue::value_of(&root.read(path)?);
         let set = value.trim().to_owned();
         if before == set {
             return Ok(());

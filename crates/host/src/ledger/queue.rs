@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use assay_kernel::parse::choice;
 use assay_kernel::{Error, Root};
 
 use super::crash_point::crash_point;
-use super::make::value_of;
 
 const SCHEDULER: &str = "scheduler";
 
@@ -83,4 +83,12 @@ pub(super) fn write_back_one(root: &Root, path: &Path, before: &str) -> Result<(
 pub(super) fn is_gone(error: &Error) -> bool {
     use rustix::io::Errno;
     error.is(Errno::NOENT) || error.is(Errno::NODEV) || error.is(Errno::NXIO)
+}
+
+/// The value of an attribute: of a list of choices the one in brackets, else the whole text.
+pub(super) fn value_of(text: &str) -> String {
+    match choice::parse(text) {
+        Some(choice) if text.contains('[') => choice.active,
+        _ => text.trim().to_owned(),
+    }
 }

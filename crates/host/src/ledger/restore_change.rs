@@ -4,25 +4,19 @@
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::Duration;
 
 use assay_files::{Caller, Identity};
-use assay_kernel::parse::mountinfo;
-use assay_kernel::{Error, Root, block, mount, partition};
-use rustix::io::Errno;
+use assay_kernel::{Error, Root, block, partition};
 
 use super::change::{Area, Change};
 use super::crash_point::crash_point;
 use super::disk::{self, CurrentDisk, DiskIdentity};
 use super::make::above;
+use super::while_busy::{unmount_each, while_busy};
 use super::{controllers, group, loop_device, queue, setting, v1_mount};
-use crate::poll_until::wait_for_end;
 
 /// A file that every run folder has from its beginning; no other directory is given away.
 const EVENTS: &str = "events.jsonl";
-
-/// Time limit for something in use before its restore is given up.
-const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// `made` is the identity of the directory or file that the change created, where recorded.
 pub(super) fn restore(root: &Root, change: &Change, made: Option<Identity>) -> Result<(), Error> {
@@ -204,24 +198,6 @@ fn unlink(root: &Root, path: &Path, made: Option<Identity>) -> Result<(), Error>
     Ok(dir.remove_own_file(name, made).map(|_| ())?)
 }
 
-/// Repeats an action that fails with EBUSY until it succeeds or a time limit has passed.
-pub(super) fn while_busy(action: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
-    while_busy_for(TIMEOUT, action)
-}
-
-/// The same with another time limit.
-pub(super) fn while_busy_for(
-    timeout: Duration,
-    mut action: impl FnMut() -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut result = Ok(());
-    wait_for_end(timeout, || {
-        result = action();
-        !matches!(&result, Err(error) if error.is(Errno::BUSY))
-    });
-    result
-}
-
 fn forget_partition(device: &Path, number: u32) -> Result<(), Error> {
     gone_is_fine(while_busy(|| partition::remove(device, number)))
 }
@@ -243,30 +219,6 @@ pub(super) fn unmount(
             && mount.root == "/"
             && (mount.target == target || is_moved(&mount.target))
     })
-}
-
-/// Unmounts every mount that `is_ours`, the last one first. A mount of someone else on top of it is an
-/// obstacle and is not touched.
-pub(super) fn unmount_each(
-    root: &Root,
-    is_ours: &dyn Fn(&mountinfo::Mount) -> bool,
-) -> Result<(), Error> {
-    loop {
-        let mounts = mountinfo::parse(&root.read("/proc/self/mountinfo")?);
-        let Some(at) = mounts.iter().rfind(|mount| is_ours(mount)).map(|mount| &mount.target)
-        else {
-            return Ok(());
-        };
-        // The last one covers the others, and is the one that unmounting removes.
-        let last = mounts.iter().rfind(|mount| mount.target == *at);
-        if let Some(over) = last.filter(|mount| !is_ours(mount)) {
-            let hint = format!("{} is mounted over it: unmount that first", over.source);
-            return Err(Error::unexpected("unmount", at, hint));
-        }
-        while_busy(|| mount::unmount(at)).map_err(|error| {
-            error.with_hint(format!("end the processes that use it: fuser -vm {}", at.display()))
-        })?;
-    }
 }
 
 /// Gives a run folder to the user who called sudo, if it has the recorded identity. One that the user

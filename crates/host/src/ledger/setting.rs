@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::Ledger;
 use super::change::Change;
 use super::crash_point::crash_point;
-use super::make::value_of;
+use super::queue::value_of;
 use super::queue::{is_gone, write_back_one};
 
 impl Ledger {

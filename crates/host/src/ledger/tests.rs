@@ -7,7 +7,7 @@ use assay_kernel::Root;
 use tempfile::TempDir;
 
 use super::change::Area;
-use super::make::value_of;
+use super::queue::value_of;
 use super::recovery::restore_in_boot;
 use super::{Ledger, restore_all, set_aside, unfinished};
 

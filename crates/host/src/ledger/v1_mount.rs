@@ -57,7 +57,7 @@ fn release_once(root: &Root, controller: &str, target: &Path) -> Result<(), Erro
     wait_until(ATTEMPT, || groups(root, controller) <= 1);
     // Any other mount there belongs to someone else.
     let is_ours = |mount: &mountinfo::Mount| mount.target == target && mount.is_v1_of(controller);
-    super::restore_change::unmount_each(root, &is_ours)?;
+    super::while_busy::unmount_each(root, &is_ours)?;
     wait_until(ATTEMPT, || !is_held(root, controller));
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! What the changes together say about each cause.
 
-use assay_judge::may_follow_from_others;
 use assay_verdict::{Cause, PromiseJudgement, Verdict};
 
 use super::sentence;
@@ -29,21 +28,8 @@ pub(super) fn causes(
             found.push(explain_cause(code, results));
         }
     }
-    found.sort_by_key(rank);
+    found.sort_by_key(super::document::rank);
     found
-}
-
-/// Sort order of causes, best explanation first. A queue that ran dry is proven by the trial itself
-/// but is often an effect of a confirmed cause: it disappears with that cause.
-pub(super) fn rank(cause: &CauseFinding) -> u8 {
-    match cause.finding {
-        Finding::Proven if may_follow_from_others(&cause.code) => 2,
-        Finding::Proven => 0,
-        Finding::Confirmed => 1,
-        Finding::Contradicted => 3,
-        Finding::Open => 4,
-        Finding::Refuted => 5,
-    }
 }
 
 fn explain_cause(code: &str, results: &[ArmResult]) -> CauseFinding {
@@ -95,7 +81,7 @@ mod tests {
             one("C-TAG-CAP", Finding::Confirmed),
             one("C-SCHEDULER", Finding::Proven),
         ];
-        found.sort_by_key(rank);
+        found.sort_by_key(super::super::document::rank);
         let codes: Vec<&str> = found.iter().map(|cause| cause.code.as_str()).collect();
         assert_eq!(codes, ["C-SCHEDULER", "C-TAG-CAP", "C-NOT-BACKLOGGED", "C-INJECTION"]);
     }

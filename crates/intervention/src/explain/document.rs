@@ -1,9 +1,9 @@
 //! `explain.json`: what became of every change and of every cause.
 
+use assay_judge::may_follow_from_others;
 use assay_verdict::{Interval, Verdict};
 use serde::{Deserialize, Serialize};
 
-use super::causes::rank;
 use super::{Effect, Follows, Rounds, ScoredPrediction};
 
 /// Result of one intervention.
@@ -133,5 +133,18 @@ impl ArmResult {
     /// Whether fresh rounds reproduced the effect; without them nothing is confirmed.
     pub(super) fn is_confirmed(&self) -> bool {
         self.is_of_use() && self.confirmed == Some(true)
+    }
+}
+
+/// Sort order of causes, best explanation first. A queue that ran dry is proven by the trial itself
+/// but is often an effect of a confirmed cause: it disappears with that cause.
+pub(super) fn rank(cause: &CauseFinding) -> u8 {
+    match cause.finding {
+        Finding::Proven if may_follow_from_others(&cause.code) => 2,
+        Finding::Proven => 0,
+        Finding::Confirmed => 1,
+        Finding::Contradicted => 3,
+        Finding::Open => 4,
+        Finding::Refuted => 5,
     }
 }

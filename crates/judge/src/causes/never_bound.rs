@@ -2,7 +2,7 @@
 //! from the record.
 
 use assay_run_folder::PromiseRecord;
-use assay_terms::{Measure, RelationKind};
+use assay_terms::{Measure, Side};
 use assay_verdict::Cause;
 use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::{count, percent, rate};
@@ -31,7 +31,7 @@ pub(super) fn cause(
     measure: Measure,
     numbers: &Estimates,
 ) -> Option<Cause> {
-    if promise.is.kind() != RelationKind::AtMost {
+    if promise.is.kind().side() != Side::Above {
         return None;
     }
     let mut evidence = vec![used(measure, numbers)?];

@@ -14,9 +14,8 @@ use assay_verdict::wording::{percent, some_of};
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::bfq_request_cap::{self, Cap};
-use crate::checks::backlogged::outstanding;
 use crate::promise::{Estimates, Subject};
-use crate::queue::Queue;
+use crate::queue::{Queue, requests_outstanding};
 use crate::repeat::Repeat;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
@@ -83,7 +82,7 @@ fn exceeded_caps(
         })
         .collect();
     let mut evidence = vec![format!("of a pool of {pool}, {}", some_of(&each, "; "))];
-    let kept: Option<f64> = repeat.record.workloads.iter().map(outstanding).sum();
+    let kept: Option<f64> = repeat.record.workloads.iter().map(requests_outstanding).sum();
     let mut strength = Strength::Fair;
     if let (Some(kept), Ok(queued)) = (kept, &queue.mean_queue) {
         let outside = *queued < IN_THE_QUEUE * kept;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_run_folder::PromiseRecord;
 use assay_verdict::Cause;
 use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::some_of;
@@ -35,10 +35,10 @@ pub(super) fn suspect(
     promise: &PromiseRecord,
     numbers: &Estimates,
 ) -> Option<Suspicion> {
-    let RelationRecord::Proportional(knob) = &promise.is else { return None };
+    let knob = promise.is.divided_by()?;
     let mut factors: BTreeMap<String, (f64, String)> = BTreeMap::new();
     for group in &subject.trial.groups {
-        for set in group.knobs.iter().filter(|set| set.knob == *knob) {
+        for set in group.knobs.iter().filter(|set| set.knob == knob) {
             let asked: f64 = set.asked.trim().parse().ok()?;
             let written: f64 = set.written.split_whitespace().last()?.parse().ok()?;
             let text = format!("{} became {} in `{}`", set.asked, set.written, set.file);

@@ -10,7 +10,7 @@ use assay_verdict::wording::{percent, some_of};
 
 use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat, held_back};
 use crate::bfq_request_cap::{self, Cap};
-use crate::queue::Queue;
+use crate::queue::{Queue, requests_outstanding};
 use crate::repeat::Repeat;
 
 /// Minimum mean queue relative to what the workloads keep outstanding.
@@ -82,7 +82,10 @@ fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Optio
             let groups = evidence.trial.groups.iter();
             let mut known = groups.flat_map(|group| &group.workloads);
             let workload = known.find(|workload| workload.name == result.workload)?;
-            Some(part_outstanding(outstanding(result)?, f64::from(workload.io.outstanding?)))
+            Some(part_outstanding(
+                requests_outstanding(result)?,
+                f64::from(workload.io.outstanding?),
+            ))
         })
         .try_fold(f64::INFINITY, |least, part| Some(least.min(part?)))?;
     let queued = queue.mean_queue.as_ref().ok()?;
@@ -170,7 +173,7 @@ fn mean_text(queue: &Queue, mean: f64) -> String {
 fn by_littles_law(results: &[WorkloadResult]) -> Option<String> {
     let kept: Vec<(f64, &str)> = results
         .iter()
-        .filter_map(|result| Some((outstanding(result)?, result.workload.as_str())))
+        .filter_map(|result| Some((requests_outstanding(result)?, result.workload.as_str())))
         .collect();
     let least = kept.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
     let most = kept.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -178,16 +181,4 @@ fn by_littles_law(results: &[WorkloadResult]) -> Option<String> {
         "by latency times rate `{}` kept {:.1} and `{}` {:.1} outstanding",
         least.1, least.0, most.1, most.0
     ))
-}
-
-/// Requests that a workload kept outstanding, by Little's law.
-pub(crate) fn outstanding(result: &WorkloadResult) -> Option<f64> {
-    let mut sum = None;
-    for direction in ["read", "write"] {
-        let rate = result.metrics.get(&format!("{direction}_iops"));
-        if let (Some(latency), Some(rate)) = (result.latency.get(direction), rate) {
-            *sum.get_or_insert(0.0) += latency.mean_ns * 1e-9 * rate;
-        }
-    }
-    sum
 }

@@ -8,10 +8,10 @@ use assay_run_folder::GroupRecord;
 use assay_terms::Measure;
 use assay_verdict::wording::{percent, some_of};
 
-use super::backlogged::{ALL_THE_TIME, outstanding, part_outstanding};
+use super::backlogged::{ALL_THE_TIME, part_outstanding};
 use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
 use crate::bfq_request_cap::{self, Cap};
-use crate::queue::{Queue, disk_of, is_measured};
+use crate::queue::{Queue, disk_of, is_measured, requests_outstanding};
 use crate::repeat::Repeat;
 use crate::sorted::Sorted;
 
@@ -138,7 +138,7 @@ impl Demand {
             let mut results = repeat.record.workloads.iter();
             let result = results
                 .find(|result| result.workload == workload.name && result.group == group.name)?;
-            kept += outstanding(result)?;
+            kept += requests_outstanding(result)?;
             configured += f64::from(workload.io.outstanding?);
         }
         (configured > 0.0).then_some(Self { kept, configured })

@@ -4,9 +4,8 @@
 use assay_run_folder::WorkloadResult;
 use assay_verdict::wording::percent;
 
-use super::backlogged::outstanding;
 use super::{Evidence, Finding};
-use crate::queue::Queue;
+use crate::queue::{Queue, requests_outstanding};
 
 /// Minimum busy time of the device.
 const LEAST_BUSY: f64 = 0.9;
@@ -82,7 +81,7 @@ fn all_held(queue: &Queue, results: &[WorkloadResult]) -> Option<Finding> {
     let held: Vec<(f64, &str, String)> = results
         .iter()
         .filter_map(|result| {
-            let kept = outstanding(result)?;
+            let kept = requests_outstanding(result)?;
             let inside = mean_queue * requests_per_second(result)? / rate;
             let text = format!("{inside:.1} of {kept:.1}");
             Some(((kept - inside) / kept, result.workload.as_str(), text))

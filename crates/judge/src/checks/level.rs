@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_run_folder::RelationRecord;
 use assay_verdict::Check;
 use assay_verdict::wording::some_of;
 
@@ -14,10 +13,7 @@ use super::{Evidence, Scope, ValidityCheck};
 
 /// Reported where a promise follows a knob that competing groups lack and groups inside them have.
 pub(super) fn check(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
-    let knob = evidence.promises.iter().find_map(|(_, relation)| match relation {
-        RelationRecord::Proportional(knob) => Some(knob.as_str()),
-        _ => None,
-    })?;
+    let knob = evidence.promises.iter().find_map(|(_, relation)| relation.divided_by())?;
     let wrong = misplaced(evidence, knob);
     if wrong.is_empty() {
         return None;

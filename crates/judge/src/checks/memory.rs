@@ -1,8 +1,8 @@
 //! `memory`: memory was short around the group, and the group needed what it was promised.
 
 use assay_facts::Hierarchy;
-use assay_run_folder::{GroupRecord, RelationRecord};
-use assay_terms::Measure;
+use assay_run_folder::{GroupRecord, Reference, RelationRecord};
+use assay_terms::{Measure, Side};
 use assay_verdict::wording::{rate, some_of};
 
 use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat};
@@ -164,12 +164,14 @@ fn unwanted(
     table: &Sorted<'_>,
     group: &str,
 ) -> Option<String> {
-    let bounds = evidence.promises.iter().filter_map(|(measure, relation)| match relation {
-        RelationRecord::AtLeastKnob(knob) if *measure == Measure::MemoryCurrent => {
-            knob_value::number(repeat.record, group, knob).ok()
-        }
-        RelationRecord::AtLeast(bound) if *measure == Measure::MemoryCurrent => Some(*bound),
-        _ => None,
+    let protects = |(measure, relation): &&(Measure, &RelationRecord)| {
+        *measure == Measure::MemoryCurrent && relation.kind().side() == Side::Below
+    };
+    let promises = evidence.promises.iter().filter(protects);
+    let bounds = promises.filter_map(|(_, relation)| match relation.to() {
+        Reference::Knob(knob) => knob_value::number(repeat.record, group, knob).ok(),
+        Reference::Value(bound) => Some(bound),
+        Reference::Nothing => None,
     });
     let bound = bounds.reduce(f64::max)?;
     let most = most_held(table, group)?;

@@ -1,6 +1,5 @@
 //! `feasible`: weights that exceed what a group can use, and the shares promised instead.
 
-use assay_run_folder::RelationRecord;
 use assay_verdict::Fact;
 use assay_verdict::wording::{count, percent, some_of};
 
@@ -13,16 +12,11 @@ use crate::expected;
 pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {
     let repeat = evidence.repeats.first()?;
     let shared = Shared::in_repeat(evidence.host, evidence.trial, repeat.record).ok()??;
-    let (all, what) = evidence.promises.iter().find_map(|(measure, relation)| match relation {
-        RelationRecord::Proportional(knob) if measure.is_cpu() => {
-            let groups = evidence.groups;
-            let all = expected::proportional(repeat.record, groups, knob, Some(&shared));
-            Some((all.ok()?, "some weights ask"))
-        }
-        RelationRecord::Equal if measure.is_cpu() => {
-            Some((expected::equal(evidence.groups, Some(&shared)), "equal shares ask"))
-        }
-        _ => None,
+    let mut promises = evidence.promises.iter();
+    let (all, what) = promises.find_map(|(measure, relation)| {
+        let shares = || expected::shares(relation, repeat.record, evidence.groups, Some(&shared));
+        let all = (measure.is_cpu() && relation.kind().divides()).then(shares)?.ok()?;
+        Some((all, relation.divided_by().map_or("equal shares ask", |_| "some weights ask")))
     })?;
     let sum: f64 = all.iter().filter_map(|expected| expected.knob).sum();
     let capped: Vec<String> = evidence

@@ -1,6 +1,6 @@
 //! What each group's metric is expected to be, and how far off its promise.
 
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_run_folder::{PromiseRecord, Reference};
 use assay_stats::over_repeats::{Spread, coarsest, confidence_to_break};
 use assay_stats::pooled::{Estimate, Range};
 use assay_terms::Side;
@@ -35,19 +35,16 @@ impl GroupEstimate {
 }
 
 fn is_lower_bound(promise: &PromiseRecord) -> bool {
-    matches!(promise.is, RelationRecord::AtLeast(_))
+    promise.is.kind().side() == Side::Below
 }
 
 /// The numbers of each group and their distance from the promise.
 pub(super) fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<GroupEstimate>, String> {
-    let (side, bound) = match &promise.is {
-        RelationRecord::AtMost(bound) => (Side::Above, Some(*bound)),
-        RelationRecord::AtLeast(bound) => (Side::Below, Some(*bound)),
-        RelationRecord::Equal => (Side::Both, None),
-        RelationRecord::Proportional(_)
-        | RelationRecord::Placed
-        | RelationRecord::AtMostKnob(_)
-        | RelationRecord::AtLeastKnob(_) => {
+    let side = promise.is.kind().side();
+    let bound = match promise.is.to() {
+        Reference::Value(bound) => Some(bound),
+        Reference::Nothing => None,
+        Reference::Knob(_) => {
             return Err("no knob divides or bounds a workload metric".to_owned());
         }
     };

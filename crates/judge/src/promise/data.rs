@@ -1,8 +1,8 @@
 //! What was promised to each group, and the data to compare it with.
 
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_run_folder::{PromiseRecord, Reference};
 use assay_stats::batches::Quantity;
-use assay_terms::{Measure, Side};
+use assay_terms::Measure;
 
 use super::Subject;
 use crate::cpus::Shared;
@@ -19,34 +19,18 @@ pub(super) fn promise_data<'s>(
     repeats: &'s [Repeat<'_>],
 ) -> Result<PromiseData<'s>, String> {
     let first = repeats.first().ok_or("no repeat can be judged")?;
-    let (quantity, side, expected) = match &promise.is {
-        RelationRecord::Proportional(knob) => {
+    let kind = promise.is.kind();
+    let expected = match promise.is.to() {
+        _ if kind.divides() => {
             let shared = shared(subject, measure, first)?;
-            let expected =
-                expected::proportional(first.record, subject.groups, knob, shared.as_ref())?;
-            (Quantity::Share, Side::Both, expected)
+            expected::shares(&promise.is, first.record, subject.groups, shared.as_ref())?
         }
-        RelationRecord::Placed => return Err("threads and pages have no time series".to_owned()),
-        RelationRecord::Equal => {
-            let shared = shared(subject, measure, first)?;
-            (Quantity::Share, Side::Both, expected::equal(subject.groups, shared.as_ref()))
+        Reference::Nothing => return Err("threads and pages have no time series".to_owned()),
+        Reference::Value(bound) => bounds(subject.groups.len(), bound)?,
+        Reference::Knob(knob) if expected::is_dirty_setting(knob) => {
+            expected::threshold(repeats, subject.groups.len(), knob)?
         }
-        RelationRecord::AtMost(bound) => {
-            (Quantity::Rate, Side::Above, bounds(subject.groups.len(), *bound)?)
-        }
-        RelationRecord::AtLeast(bound) => {
-            (Quantity::Rate, Side::Below, bounds(subject.groups.len(), *bound)?)
-        }
-        RelationRecord::AtMostKnob(knob) if expected::is_dirty_setting(knob) => {
-            let expected = expected::threshold(repeats, subject.groups.len(), knob)?;
-            (Quantity::Rate, Side::Above, expected)
-        }
-        RelationRecord::AtMostKnob(knob) => {
-            (Quantity::Rate, Side::Above, expected::bounds(first.record, subject.groups, knob)?)
-        }
-        RelationRecord::AtLeastKnob(knob) => {
-            (Quantity::Rate, Side::Below, expected::bounds(first.record, subject.groups, knob)?)
-        }
+        Reference::Knob(knob) => expected::bounds(first.record, subject.groups, knob)?,
     };
     if let Some(zero) = expected.iter().position(|expected| expected.share <= 0.0) {
         return Err(format!("the promised share of `{}` is zero", subject.groups[zero]));
@@ -58,9 +42,9 @@ pub(super) fn promise_data<'s>(
     Ok(PromiseData {
         names: subject.groups.iter().map(|name| (*name).to_owned()).collect(),
         expected,
-        quantity,
+        quantity: if kind.divides() { Quantity::Share } else { Quantity::Rate },
         unit: unit(measure),
-        side,
+        side: kind.side(),
         within: promise.within,
         confidence: 1.0 - (1.0 - promise.confidence) * subject.part,
         every: promise.every,

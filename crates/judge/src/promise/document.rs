@@ -1,6 +1,6 @@
 //! The document of a promise.
 
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_run_folder::{PromiseRecord, Reference};
 use assay_stats::jain;
 use assay_stats::over_repeats::MOST_REPEATS;
 use assay_stats::proportion::FEWEST;
@@ -18,19 +18,22 @@ pub(crate) fn document(
 ) -> PromiseJudgement {
     let open = numbers.filter(|_| verdict == Verdict::Undecided);
     let needs = open.and_then(|numbers| needed_repeats(numbers, promise.within));
-    let (is, to) = relation(&promise.is);
-    let shares = promise.is.kind().divides();
+    let kind = promise.is.kind();
     PromiseJudgement {
         measure: promise.measure.clone(),
-        is: is.to_owned(),
-        to,
+        is: kind.name().to_owned(),
+        to: match promise.is.to() {
+            Reference::Nothing => None,
+            Reference::Knob(knob) => Some(knob.to_owned()),
+            Reference::Value(bound) => Some(bound.to_string()),
+        },
         within: promise.within,
         confidence: promise.confidence,
         verdict,
         reason,
         worst_error: numbers.and_then(|numbers| worst_error(numbers, verdict)),
         errors: numbers.map(|numbers| numbers.errors.clone()).unwrap_or_default(),
-        jain: numbers.filter(|_| shares).and_then(jain_index),
+        jain: numbers.filter(|_| kind.divides()).and_then(jain_index),
         total_rate: numbers.map(|numbers| numbers.rates.iter().sum()),
         needs_repeats: needs,
         needs_s: needs.zip(open).map(|(needs, numbers)| {
@@ -44,18 +47,6 @@ pub(crate) fn document(
             .unwrap_or_default(),
         causes: Vec::new(),
     }
-}
-
-/// The relation's name and what it refers to, as in a study file.
-fn relation(relation: &RelationRecord) -> (&'static str, Option<String>) {
-    let to = match relation {
-        RelationRecord::Equal | RelationRecord::Placed => None,
-        RelationRecord::AtMost(bound) | RelationRecord::AtLeast(bound) => Some(bound.to_string()),
-        RelationRecord::Proportional(knob)
-        | RelationRecord::AtMostKnob(knob)
-        | RelationRecord::AtLeastKnob(knob) => Some(knob.clone()),
-    };
-    (relation.kind().name(), to)
 }
 
 fn jain_index(numbers: &Estimates) -> Option<f64> {

@@ -1,7 +1,7 @@
 //! The verdict on a promise by its numbers, once every check has passed.
 
-use assay_run_folder::{PromiseRecord, RelationRecord};
-use assay_terms::Measure;
+use assay_run_folder::{PromiseRecord, Reference};
+use assay_terms::{Measure, Side};
 use assay_verdict::Verdict;
 
 use super::Subject;
@@ -82,17 +82,18 @@ pub(super) fn decide(
 ) -> Statement {
     let found = Verdict::worst(numbers.deviations.iter().map(|one| one.verdict(promise.within)));
     // The kernel counts how often a quota bound, which needs no interval.
-    let idle = match (&promise.is, found) {
-        (RelationRecord::AtMostKnob(knob), Verdict::Kept | Verdict::Undecided) => {
+    let limit = Some(promise.is.to()).filter(|_| promise.is.kind().side() == Side::Above);
+    let idle = match (limit, found) {
+        (Some(Reference::Knob(knob)), Verdict::Kept | Verdict::Undecided) => {
             untouched(subject, measure, numbers, knob)
         }
         _ => None,
     };
-    let idle = idle.or_else(|| match (&promise.is, found) {
-        (RelationRecord::AtMost(bound), Verdict::Kept) => {
-            reason::never_bound(numbers, measure, *bound, promise.within)
+    let idle = idle.or_else(|| match (limit, found) {
+        (Some(Reference::Value(bound)), Verdict::Kept) => {
+            reason::never_bound(numbers, measure, bound, promise.within)
         }
-        (RelationRecord::AtMostKnob(knob), Verdict::Kept) => {
+        (Some(Reference::Knob(knob)), Verdict::Kept) => {
             never_bound(subject, promise, measure, numbers, knob)
         }
         _ => None,

@@ -2,8 +2,9 @@
 
 use assay_facts::HostFacts;
 use assay_plan::{GroupPlan, Trial};
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_run_folder::{PromiseRecord, Reference};
 use assay_stats::water_fill::water_fill;
+use assay_terms::Side;
 use assay_verdict::{GroupPrediction, PromisePrediction, Verdict};
 
 use super::not_available;
@@ -29,14 +30,12 @@ pub(super) fn promise(
 ) -> PromisePrediction {
     let prediction = demands(trial).and_then(|demands| {
         let cpus = facts.cpus.allowed.len().max(1) as f64;
-        match &promise.is {
-            RelationRecord::Proportional(_) | RelationRecord::Equal => {
-                Ok(shares(&demands, cpus, promise))
-            }
-            RelationRecord::AtMostKnob(knob) if knob == "cpu.max" => {
-                Ok(quotas(&demands, cpus, promise))
-            }
-            _ => Err("of CPU time only shares and quotas are in the model".to_owned()),
+        let kind = promise.is.kind();
+        let is_quota = kind.side() == Side::Above && promise.is.to() == Reference::Knob("cpu.max");
+        match () {
+            () if kind.divides() => Ok(shares(&demands, cpus, promise)),
+            () if is_quota => Ok(quotas(&demands, cpus, promise)),
+            () => Err("of CPU time only shares and quotas are in the model".to_owned()),
         }
     });
     prediction.unwrap_or_else(|why| not_available(promise, why))
@@ -104,10 +103,7 @@ fn rates(demands: &[Demand], cpus: f64) -> Vec<f64> {
 fn shares(demands: &[Demand], cpus: f64, promise: &PromiseRecord) -> PromisePrediction {
     let rates = rates(demands, cpus);
     let all: f64 = rates.iter().sum();
-    let weight = |demand: &Demand| match promise.is {
-        RelationRecord::Equal => 1.0,
-        _ => demand.weight,
-    };
+    let weight = |demand: &Demand| promise.is.divided_by().map_or(1.0, |_| demand.weight);
     // Only what threads can use is promised (docs/judging.md), so only quotas reduce a share.
     let can: Vec<(f64, f64)> =
         demands.iter().map(|demand| (weight(demand), demand.threads.min(cpus))).collect();

@@ -1,6 +1,6 @@
 //! Predicts shares of a disk.
 
-use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_run_folder::PromiseRecord;
 use assay_stats::water_fill::water_fill;
 use assay_verdict::{GroupPrediction, PromisePrediction, Verdict};
 
@@ -83,15 +83,15 @@ impl<'t> Answer<'t> {
 
     fn expected(&self, promise: &PromiseRecord) -> Result<Vec<f64>, String> {
         let scenario = &self.planned.scenario;
-        match &promise.is {
-            RelationRecord::Proportional(knob) if self.planned.obeyed_by.is_none() => {
+        match promise.is.divided_by() {
+            Some(knob) if self.planned.obeyed_by.is_none() => {
                 Err(format!("no group has `{knob}` on this host"))
             }
-            RelationRecord::Proportional(_) => Ok(scenario.expected()),
-            RelationRecord::Equal => {
+            Some(_) => Ok(scenario.expected()),
+            None if promise.is.kind().divides() => {
                 Ok(vec![1.0 / scenario.members.len() as f64; scenario.members.len()])
             }
-            _ => Err("of a disk only shares are in the model".to_owned()),
+            None => Err("of a disk only shares are in the model".to_owned()),
         }
     }
 

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use assay_terms::{Measure, RelationKind, Side};
+use assay_terms::{Measure, Side};
 use assay_verdict::{GroupJudgement, PromiseJudgement};
 use serde_json::{Value, json};
 
 use super::Drawing;
 use super::spec::{base, colour_by_weight, knob_name, steps};
+use crate::means;
 use crate::measure_style;
 use crate::number::{self, Unit};
 use crate::subjects;
-use crate::timeline;
 use crate::trial::Trial;
 use crate::wording;
 
@@ -97,12 +97,11 @@ fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
     };
     let weights: BTreeMap<&str, String> =
         trial.subjects.0.iter().map(|s| (s.name.as_str(), s.class())).collect();
-    let side = RelationKind::parse(&promise.is).map_or(Side::Both, RelationKind::side);
     let bar = |group: &GroupJudgement| {
         let promised = group.expected_share * scale;
         let (low, high) = (promised * (1.0 - promise.within), promised * (1.0 + promise.within));
         // Nothing below a limit is wrong, so that a band down to 0 would show nothing.
-        let margin = match side {
+        let margin = match promise.side() {
             Side::Above => None,
             Side::Below => Some((low, promised)),
             Side::Both => Some((low, high)),
@@ -121,7 +120,7 @@ fn judged_bars(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Bar> {
 }
 
 fn measured_bars(trial: &Trial<'_>, measure: Measure) -> (Vec<Bar>, Basis) {
-    let rates = timeline::means(trial, measure);
+    let rates = means::means(trial, measure);
     let total: f64 = trial.subjects.0.iter().filter_map(|s| rates.get(&s.name)).sum();
     let promises = trial.judgement.map_or(&[][..], |judgement| &judgement.promises);
     let io = |p: &&PromiseJudgement| {

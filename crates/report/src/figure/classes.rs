@@ -59,7 +59,7 @@ pub(crate) fn classes(trials: &[Trial<'_>]) -> Result<Vec<Figure>, Error> {
 /// The first promise of shares by a knob.
 fn divided<'a>(trial: &Trial<'a>) -> Option<&'a PromiseJudgement> {
     let promises = &trial.judgement?.promises;
-    promises.iter().find(|promise| promise.is == "proportional" && !promise.groups.is_empty())
+    promises.iter().find(|promise| promise.divides_by_knob() && !promise.groups.is_empty())
 }
 
 fn of_trial(trial: &Trial<'_>, promise: &PromiseJudgement) -> Vec<Class> {

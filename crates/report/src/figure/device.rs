@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 
 use super::Drawing;
 use super::spec::{Rows, base, csv_number, only_chosen, phases, seconds, warm_up};
-use crate::counters::curves;
-use crate::timeline::Bins;
+use crate::counters::{Bins, curves};
 use crate::trial::Trial;
 
 /// Maximum points of one device in one repeat.

@@ -1,5 +1,7 @@
 //! Observed values of each group over time.
 
+use std::collections::BTreeMap;
+
 use assay_escape::quoted;
 use assay_terms::Measure;
 use serde_json::{Value, json};
@@ -8,14 +10,34 @@ use super::Drawing;
 use super::spec::{
     Column, Rows, base, colour_by_weight, csv_number, only_chosen, phases, seconds, steps, warm_up,
 };
+use crate::counters::{Bins, curves};
 use crate::measure_style;
 use crate::number::Unit;
-use crate::timeline::{self, Point};
 use crate::trial::Trial;
+
+/// Maximum points of one figure, all curves and repeats together.
+const POINTS_OF_FIGURE: usize = 6_000;
+
+/// One point of a figure over time.
+#[derive(Debug, Clone, PartialEq)]
+struct Point {
+    /// Repeat number, from 1.
+    repeat: usize,
+    /// Middle of the bin, seconds after the release of the first workload.
+    seconds: f64,
+    /// Group, or weight if groups are aggregated.
+    series: String,
+    /// The weight as shown in the legend.
+    class: String,
+    /// The rate, or the mean over the groups of one weight.
+    value: f64,
+    /// Tenth and ninetieth percentile over the groups of one weight.
+    spread: Option<(f64, f64)>,
+}
 
 /// Curves of one measure.
 pub(super) fn over_time(trial: &Trial<'_>, measure: Measure) -> Drawing {
-    let points = timeline::rates(trial, measure);
+    let points = rates(trial, measure);
     let reading = if trial.subjects.aggregated() {
         "One curve for each weight: the mean over its groups, with the middle 80 % of the groups \
          shaded. The grey part at the beginning is warm-up and not judged."
@@ -37,6 +59,75 @@ pub(super) fn over_time(trial: &Trial<'_>, measure: Measure) -> Drawing {
         wide: false,
         spec,
     }
+}
+
+/// The rate (for a gauge, the mean) of a measure for every measured group, or for every weight if
+/// there are many groups.
+fn rates(trial: &Trial<'_>, measure: Measure) -> Vec<Point> {
+    let tables = trial.tables(measure.source());
+    let series = if trial.subjects.aggregated() {
+        trial.subjects.classes().len()
+    } else {
+        trial.subjects.0.len()
+    };
+    let at_most = POINTS_OF_FIGURE / (series * tables.len()).max(1);
+    let mut points = Vec::new();
+    for (number, repeat, table) in tables {
+        let curves = curves(table, measure.columns());
+        let longest =
+            curves.values().max_by_key(|c| c.count(repeat.released_ns, repeat.stopped_ns));
+        let Some(bins) = longest.and_then(|curve| Bins::new(repeat, curve, at_most)) else {
+            continue;
+        };
+        for (seconds, from, to) in bins.iter() {
+            let values = trial.subjects.0.iter().filter_map(|subject| {
+                let rate = measure_style::value(measure, curves.get(&subject.name)?, from, to)?;
+                Some((subject.name.clone(), subject.class(), rate * measure.scale()))
+            });
+            let at = Point {
+                repeat: number,
+                seconds,
+                series: String::new(),
+                class: String::new(),
+                value: 0.0,
+                spread: None,
+            };
+            if trial.subjects.aggregated() {
+                points.extend(aggregated(&at, values));
+            } else {
+                points.extend(values.map(|(series, class, value)| Point {
+                    series,
+                    class,
+                    value,
+                    ..at.clone()
+                }));
+            }
+        }
+    }
+    points
+}
+
+fn aggregated(at: &Point, values: impl Iterator<Item = (String, String, f64)>) -> Vec<Point> {
+    let mut classes: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (_, class, rate) in values {
+        classes.entry(class).or_default().push(rate);
+    }
+    let of_class = |(class, mut rates): (String, Vec<f64>)| {
+        rates.sort_by(f64::total_cmp);
+        Point {
+            series: class.clone(),
+            class,
+            value: rates.iter().sum::<f64>() / rates.len() as f64,
+            spread: Some((quantile(&rates, 0.1), quantile(&rates, 0.9))),
+            ..at.clone()
+        }
+    };
+    classes.into_iter().map(of_class).collect()
+}
+
+/// The nearest-rank quantile of sorted, non-empty values.
+fn quantile(sorted: &[f64], part: f64) -> f64 {
+    sorted[((sorted.len() - 1) as f64 * part).round() as usize]
 }
 
 /// With the spread of the groups where a curve stands for several.

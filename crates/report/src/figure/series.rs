@@ -4,8 +4,7 @@ use serde_json::json;
 
 use super::Drawing;
 use super::spec::{Rows, base, csv_number, only_chosen, phases, seconds};
-use crate::counters::{Curve, curves};
-use crate::timeline::Bins;
+use crate::counters::{Bins, Curve, curves};
 use crate::trial::Trial;
 
 /// Maximum points of one curve in one repeat.

@@ -47,7 +47,7 @@ pub(super) fn steps(subjects: &Subjects) -> usize {
 /// The name of the knob that sets the weights.
 pub(super) fn knob_name(trial: &Trial<'_>) -> String {
     let promises = trial.judgement.map_or(&[][..], |judgement| &judgement.promises);
-    let knob = promises.iter().find(|promise| promise.is == "proportional");
+    let knob = promises.iter().find(|promise| promise.divides_by_knob());
     knob.and_then(|promise| promise.to.clone()).unwrap_or_else(|| "weight".to_owned())
 }
 

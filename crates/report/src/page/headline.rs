@@ -38,7 +38,10 @@ impl Headline {
         Self {
             verdict: wording::verdict(judgement.verdict),
             mark: wording::mark(judgement.verdict),
-            meaning: wording::meaning(judgement, trials),
+            meaning: wording::meaning(
+                judgement,
+                trials.iter().all(|trial| trial.judgement.is_some()),
+            ),
             tally: (trials.len() > 1).then(|| tally(trials)),
             guest: manifest
                 .guest

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::number::{self, NONE, Unit};
 use crate::subjects::{self, MAX_SINGLE_GROUPS};
 use crate::trial::Trial;
-use crate::{timeline, wording};
+use crate::{means, wording};
 
 /// The shares of one promise.
 #[derive(Serialize)]
@@ -77,13 +77,13 @@ impl Columns {
         let rate = Unit::for_rate(&promise.measure, highest(|group| group.rate));
         let smallest = groups.iter().map(|g| g.expected_share).fold(f64::INFINITY, f64::min);
         let ios = (promise.measure == "io.bytes")
-            .then(|| timeline::mean_rates(trial, "io", &["read_ios", "write_ios"]))
+            .then(|| means::mean_rates(trial, "io", &["read_ios", "write_ios"]))
             .filter(|rates| !rates.is_empty())
             .map(|rates| {
                 let highest = groups.iter().filter_map(|g| rates.get(&g.name)).copied();
                 (Unit::for_rate("io.ios", highest.fold(0.0, f64::max)), rates)
             });
-        let cpu = timeline::mean_rates(trial, "cpu", &["usage_ns"]);
+        let cpu = means::mean_rates(trial, "cpu", &["usage_ns"]);
         Self {
             is_share: wording::is_about_shares(promise),
             decimals: number::percent_decimals(smallest),

@@ -1,8 +1,7 @@
 //! Traffic between memory and its controllers by node, where the machine counts it.
 
 use super::Recorded;
-use super::memory::section_from;
-use super::section::Section;
+use super::section::{Section, section_from};
 
 const SOURCE: &str = "uncore";
 

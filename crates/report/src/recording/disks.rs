@@ -2,8 +2,7 @@
 //! disks.
 
 use super::Recorded;
-use super::memory::section_from;
-use super::section::Section;
+use super::section::{Section, section_from};
 
 /// Rates of one disk, per second.
 struct Rates {

@@ -1,7 +1,7 @@
 //! The kernel's activity over the window of the recording: the numbers of `sar -B`, `-W` and `-r`,
 //! of numastat and of /proc/pressure.
 
-use super::section::Section;
+use super::section::{Section, section_from};
 use super::{Recorded, bandwidth, disks};
 
 const HOST: &str = "host";
@@ -18,22 +18,6 @@ pub(super) fn sections(recorded: &Recorded<'_>) -> Vec<Section> {
         nodes(recorded),
         fragmentation(recorded),
     ]
-}
-
-/// A section with the numbers of a source, or the reason why it has none.
-pub(super) fn section_from(
-    recorded: &Recorded<'_>,
-    source: &str,
-    id: &'static str,
-    title: &'static str,
-    fill: impl FnOnce(&mut Section),
-) -> Section {
-    if recorded.trial.tables(source).is_empty() {
-        return Section::absent(id, title, recorded.trial.why_missing(source));
-    }
-    let mut section = Section::new(id, title);
-    fill(&mut section);
-    section
 }
 
 fn cpu(recorded: &Recorded<'_>) -> Section {

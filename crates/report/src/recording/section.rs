@@ -1,5 +1,6 @@
 //! A section of the summary: names and numbers, shared by page, terminal and JSON.
 
+use super::Recorded;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -78,6 +79,22 @@ impl Section {
             self.rows.into_iter().map(|row| (row.id, json!(row.value))).collect();
         Value::Object(rows)
     }
+}
+
+/// A section with the numbers of a source, or the reason why it has none.
+pub(super) fn section_from(
+    recorded: &Recorded<'_>,
+    source: &str,
+    id: &'static str,
+    title: &'static str,
+    fill: impl FnOnce(&mut Section),
+) -> Section {
+    if recorded.trial.tables(source).is_empty() {
+        return Section::absent(id, title, recorded.trial.why_missing(source));
+    }
+    let mut section = Section::new(id, title);
+    fill(&mut section);
+    section
 }
 
 #[cfg(test)]

@@ -153,7 +153,7 @@ mod tests {
 
     fn row(tree: &tempfile::TempDir) -> (Damon, Vec<Option<u64>>) {
         let mut source = Damon::open(&Root::at(tree.path())).unwrap();
-        let mut rows = Rows::new(&source, || 3);
+        let mut rows = source.rows(|| 3);
         source.read(&mut rows, Depth::Whole);
         let values = rows.table().columns.iter().map(|column| column.values[0]).collect();
         (source, values)

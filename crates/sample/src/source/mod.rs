@@ -27,12 +27,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use assay_kernel::Root;
-use assay_run_folder::{RowBuffer, Table};
+pub use assay_run_folder::Rows;
 
 pub use perf::COLUMNS as PERF_COLUMNS;
 pub use uncore::COLUMNS as UNCORE_COLUMNS;
 
-use crate::registry::{Choice, SourceInfo};
+pub use crate::registry::{Depth, Source};
+use crate::registry::{Inclusion, SourceInfo};
 use crate::target::Targets;
 
 /// All sources, in the order in which a round reads them.
@@ -64,114 +65,33 @@ pub const SOURCES: &[SourceInfo] = &[
 /// Period of sources that are expensive or change slowly.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// How much of a source a round reads.
-///
-/// With 128 groups the kernel spends 1.6 % of a core on formatting three files per group ten times a second
-/// (docs/results/performance.md), and this time is lost to the measured groups. With many files, only bytes
-/// are therefore read in every round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
-    /// Everything, including sources that are not due: the first and the last round.
-    Full,
-    /// Everything that is due.
-    Whole,
-    /// Without values that need further files for each group: requests, CPU time, pressure.
-    Essential,
+/// Selection of sources for a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The sources that every run has.
+    #[default]
+    Usual,
+    /// The usual sources and these.
+    Also(Vec<String>),
+    /// The usual sources, those that are optional because of their size, and these: everything that does not
+    /// disturb the host.
+    Most(Vec<String>),
 }
 
-/// A source that is read in rounds.
-pub trait Source: Send {
-    /// Name of its table.
-    fn name(&self) -> &'static str;
-
-    /// Names of its counters, with units.
-    fn columns(&self) -> &[String];
-
-    /// The subjects of its rows, by index.
-    fn subjects(&self) -> Vec<String>;
-
-    /// Number of files that a whole round reads: formatting them in the kernel is the main cost of sampling.
-    fn files(&self) -> usize;
-
-    /// Minimum time between two reads. Zero is every round; the first and the last round read everything.
-    fn period(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    /// Counters that this host lacks, as `source.column` with the reason: called before the first round and
-    /// after the last.
-    fn reasons(&self) -> Vec<(String, String)> {
-        Vec::new()
-    }
-
-    /// CPU time spent for it so far by threads other than the sampler's.
-    fn helper_thread_ns(&self) -> u64 {
-        0
-    }
-
-    /// Reads every subject once and adds a row for each that has values at this depth; a counter that was not
-    /// read is `None`.
-    fn read(&mut self, rows: &mut Rows, depth: Depth);
-}
-
-/// Rows of one source that wait to be written. Adding one allocates only if no earlier batch was as large.
-#[derive(Debug)]
-pub struct Rows {
-    source: &'static str,
-    columns: Vec<String>,
-    waiting: RowBuffer,
-    now: fn() -> u64,
-}
-
-impl Rows {
-    /// An empty set of rows for `source`.
+impl Choice {
+    /// Whether the source of this name is included.
     #[must_use]
-    pub fn new(source: &dyn Source, now: fn() -> u64) -> Self {
-        let columns = source.columns().to_vec();
-        let mut waiting = RowBuffer::new(columns.len());
-        for subject in source.subjects() {
-            waiting.add_subject(&subject);
+    pub fn includes(&self, name: &str) -> bool {
+        let inclusion = |source: &&SourceInfo| source.name == name;
+        let inclusion = SOURCES.iter().find(inclusion).map(|source| source.inclusion);
+        let usual = inclusion == Some(Inclusion::Always);
+        match self {
+            Self::Usual => usual,
+            Self::Also(more) => usual || more.iter().any(|more| more == name),
+            Self::Most(more) => {
+                inclusion != Some(Inclusion::ByNameOnly) || more.iter().any(|more| more == name)
+            }
         }
-        Self { source: source.name(), columns, waiting, now }
-    }
-
-    /// The timestamp of a row added now.
-    #[must_use]
-    pub fn now(&self) -> u64 {
-        (self.now)()
-    }
-
-    /// Adds a subject, for sources that discover theirs while reading. The caller ensures that names are
-    /// unique.
-    pub fn subject(&mut self, name: &str) -> usize {
-        self.waiting.add_subject(name)
-    }
-
-    /// Adds a row about `subject` with the current time. A counter without a value is `None`.
-    pub fn add(&mut self, subject: usize, values: &[Option<u64>]) {
-        self.add_at((self.now)(), subject, values);
-    }
-
-    /// Adds a row with this time, for files that cover many subjects at once.
-    pub fn add_at(&mut self, time_ns: u64, subject: usize, values: &[Option<u64>]) {
-        self.waiting.push(time_ns, subject, values);
-    }
-
-    /// The rows so far.
-    #[must_use]
-    pub const fn waiting(&self) -> &RowBuffer {
-        &self.waiting
-    }
-
-    /// The rows so far, as a table.
-    #[must_use]
-    pub fn table(&self) -> Table {
-        self.waiting.table(self.source, &self.columns)
-    }
-
-    /// Removes the rows and keeps their memory.
-    pub fn clear(&mut self) {
-        self.waiting.clear();
     }
 }
 

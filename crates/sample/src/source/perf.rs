@@ -181,7 +181,7 @@ mod tests {
                 return;
             }
         };
-        let mut rows = Rows::new(&perf, monotonic_ns);
+        let mut rows = perf.rows(monotonic_ns);
         perf.read(&mut rows, Depth::Whole);
         fault_pages(4000);
         perf.read(&mut rows, Depth::Whole);

@@ -138,7 +138,7 @@ mod tests {
 
     fn read(root: &Root) -> Vec<[Option<u64>; 3]> {
         let mut source = Resctrl::open(root).unwrap();
-        let mut rows = Rows::new(&source, || 7);
+        let mut rows = source.rows(|| 7);
         source.read(&mut rows, Depth::Whole);
         let columns = &rows.table().columns;
         (0..source.domains.len())

@@ -318,7 +318,7 @@ mod tests {
         };
         assert_eq!(source.subjects(), ["node3"]);
         assert_eq!(source.files(), 2);
-        let mut rows = Rows::new(&source, || 5);
+        let mut rows = source.rows(|| 5);
         source.read(&mut rows, Depth::Whole);
         let memory = vec![1_u8; 64 << 20];
         std::hint::black_box(&memory);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::whole_host::targets;
 use assay_kernel::{Root, clock, fifo::Fifo};
 use assay_run_folder::{Table, read_tables};
-use assay_sample::registry::SOURCES;
+use assay_sample::SOURCES;
 use assay_sample::{
     Choice, Depth, Prepared, ProcessTarget, Processes, Rows, Sampler, SamplerAffinity, Source,
     Targets, prepare_chosen,

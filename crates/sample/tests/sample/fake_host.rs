@@ -107,7 +107,7 @@ fn a_counter_that_disappears_is_null() {
     put(tree.path(), "sys/block/loop0/stat", "garbage\n");
     let mut prepared = prepare(&Root::at(tree.path()), &targets());
     let disk = prepared.sources.iter_mut().find(|source| source.name() == "disk").unwrap();
-    let mut rows = assay_sample::Rows::new(disk.as_ref(), || 1);
+    let mut rows = disk.rows(|| 1);
     disk.read(&mut rows, Depth::Whole);
     assert_eq!(rows.table().column("in_flight").unwrap().values, [None]);
 }

@@ -54,7 +54,7 @@ fn threads_of(root: &Root, targets: &Targets) -> (Box<dyn Source>, Rows) {
     let source = sources.into_iter().find(|source| source.name() == "threads");
     let source = source.unwrap_or_else(|| unreachable!("{not_available:?}"));
     // The clock advances between readings by more than any period.
-    let rows = Rows::new(source.as_ref(), || {
+    let rows = source.rows(|| {
         static CLOCK: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1 << 50);
         CLOCK.fetch_add(2_000_000_000, std::sync::atomic::Ordering::SeqCst)
     });

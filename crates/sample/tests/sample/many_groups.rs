@@ -87,7 +87,7 @@ impl Drop for Groups {
 fn source(prepared: &mut Prepared, name: &str) -> (Box<dyn Source>, Rows) {
     let at = prepared.sources.iter().position(|source| source.name() == name);
     let source = prepared.sources.swap_remove(at.unwrap());
-    let rows = Rows::new(source.as_ref(), || 1);
+    let rows = source.rows(|| 1);
     (source, rows)
 }
 

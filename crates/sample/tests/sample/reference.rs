@@ -8,8 +8,8 @@ use std::path::Path;
 
 use crate::whole_host::targets;
 use assay_kernel::Root;
-use assay_sample::registry::{Inclusion, SOURCES, SourceInfo};
-use assay_sample::{Choice, PERF_COLUMNS, UNCORE_COLUMNS, prepare_chosen};
+use assay_sample::registry::{Inclusion, SourceInfo};
+use assay_sample::{Choice, PERF_COLUMNS, SOURCES, UNCORE_COLUMNS, prepare_chosen};
 use assay_test_support::put;
 
 /// A host with every file, so that every source opens; one node and one CPU.

@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_kernel::Root;
-use assay_sample::{Choice, Depth, DiskTarget, Rows, Source, Targets, prepare_chosen};
+use assay_sample::{Choice, Depth, DiskTarget, Source, Targets, prepare_chosen};
 use assay_test_support::{HostSnapshot, Need, TestLoop, host_lock, skip};
 
 const SADC: [&str; 2] = ["/usr/lib/sysstat/sadc", "/usr/lib64/sa/sadc"];
 
 /// The host's last row of a source, by column.
 fn reading(source: &mut Box<dyn Source>) -> BTreeMap<String, u64> {
-    let mut rows = Rows::new(source.as_ref(), || 1);
+    let mut rows = source.rows(|| 1);
     source.read(&mut rows, Depth::Full);
     let table = rows.table();
     let value =

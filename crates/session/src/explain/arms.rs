@@ -206,7 +206,7 @@ fn changes_to_try(
 /// Whether weights are exchanged among the groups: if shares under unequal weights are broken, or on
 /// request. This tests no cause, but shows whether the error follows the weight or the group.
 fn permutes_weights(target: &Target, only: &[String]) -> bool {
-    let broken = target.judged.verdict == Verdict::Broken && target.judged.is == "proportional";
+    let broken = target.judged.verdict == Verdict::Broken && target.judged.divides_by_knob();
     let knob = |group: &assay_verdict::GroupJudgement| group.knob;
     let mut knobs = target.judged.groups.iter().map(knob);
     let first = knobs.next();

@@ -4,9 +4,10 @@ use assay_diagnostic::{Diagnostic, Severity};
 
 use super::{Check, measures};
 use crate::code;
-use crate::combination::{combinations, unknown_factor};
+use crate::combination::combinations;
 use crate::level::find_level;
 use crate::reader::{did_you_mean, quoted};
+use crate::set_factor::unknown_factor;
 use crate::syntax::{Bindings, Factor, Promise, Relation};
 
 /// Checks a cross-trial promise.

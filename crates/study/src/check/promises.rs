@@ -2,7 +2,7 @@
 
 use assay_diagnostic::{Diagnostic, closest};
 use assay_knob::Unit;
-use assay_terms::PlacementMeasure;
+use assay_terms::{PlacementMeasure, RelationKind, Side};
 
 use super::{Check, Complaint, cross_trial, measures};
 use crate::bound::parse_bound;
@@ -90,37 +90,28 @@ fn nothing_measured(check: &mut Check<'_>, path: &str) {
 
 fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path: &str) {
     let of_places = PlacementMeasure::parse(&promise.measure).is_some();
-    if of_places || promise.is == Relation::Placed {
-        placed(check, promise, of_places, measured, path);
+    // Promises across trials are checked before.
+    let Relation::InTrial { kind, to } = &promise.is else { return };
+    if of_places || *kind == RelationKind::Placed {
+        placed(check, *kind, of_places, measured, path);
         return;
     }
-    match &promise.is {
-        Relation::Proportional { .. } if measures::is_metric(check, &promise.measure) => {
+    match to {
+        None => {}
+        Some(Bound::Value(value)) => bound(check, &promise.measure, value, path),
+        Some(Bound::Knob(_)) if kind.divides() && measures::is_metric(check, &promise.measure) => {
             not_shared(check, &promise.measure, path);
         }
-        Relation::Proportional { to } if assay_knob::host_setting(to).is_some() => {
-            follows_a_setting(check, promise, to, path);
+        Some(Bound::Knob(to)) if assay_knob::host_setting(to).is_some() => {
+            follows_a_setting(check, (&promise.measure, *kind), to, path);
         }
-        Relation::Proportional { to } => {
+        Some(Bound::Knob(to)) if kind.divides() => {
             follows_a_knob(check, "shares should be proportional to", to, measured, path);
         }
-        Relation::AtMost { bound: Bound::Value(value) }
-        | Relation::AtLeast { bound: Bound::Value(value) } => {
-            bound(check, &promise.measure, value, path);
+        Some(Bound::Knob(to)) if counts_the_same(check, &promise.measure, to, path) => {
+            follows_a_knob(check, "the bound should be", to, measured, path);
         }
-        Relation::AtMost { bound: Bound::Knob(to) }
-        | Relation::AtLeast { bound: Bound::Knob(to) } => {
-            if assay_knob::host_setting(to).is_some() {
-                follows_a_setting(check, promise, to, path);
-            } else if counts_the_same(check, &promise.measure, to, path) {
-                follows_a_knob(check, "the bound should be", to, measured, path);
-            }
-        }
-        // Across trials: checked before.
-        Relation::Equal
-        | Relation::Placed
-        | Relation::Ratio { .. }
-        | Relation::EqualOver { .. } => {}
+        Some(Bound::Knob(_)) => {}
     }
 }
 
@@ -128,12 +119,12 @@ fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path:
 /// have a placement.
 fn placed(
     check: &mut Check<'_>,
-    promise: &Promise,
+    kind: RelationKind,
     of_places: bool,
     measured: &[&Group],
     path: &str,
 ) {
-    if !of_places || promise.is != Relation::Placed {
+    if !of_places || kind != RelationKind::Placed {
         let finding = Diagnostic::error(
             code::PLACED_WHAT,
             "`placed` applies to `threads`, `pages` and `file_pages` only, and these have no other relation",
@@ -197,20 +188,24 @@ fn counts_the_same(check: &mut Check<'_>, measure: &str, to: &str, path: &str) -
 
 /// The amount of dirty memory that follows from a setting of the host is an upper bound; no other
 /// setting of the host is a bound.
-fn follows_a_setting(check: &mut Check<'_>, promise: &Promise, to: &str, path: &str) {
+fn follows_a_setting(
+    check: &mut Check<'_>,
+    (measure, kind): (&str, RelationKind),
+    to: &str,
+    path: &str,
+) {
     const BOUNDS: [&str; 4] = [
         "vm.dirty_ratio",
         "vm.dirty_bytes",
         "vm.dirty_background_ratio",
         "vm.dirty_background_bytes",
     ];
-    let limits = matches!(promise.is, Relation::AtMost { .. });
-    if limits && promise.measure == "memory.dirty" && BOUNDS.contains(&to) {
+    if kind.side() == Side::Above && measure == "memory.dirty" && BOUNDS.contains(&to) {
         return;
     }
     let finding = Diagnostic::error(
         code::KNOB_OF_ANOTHER_KIND,
-        format!("`{}` cannot be compared with `{to}`, a setting of the host", promise.measure),
+        format!("`{measure}` cannot be compared with `{to}`, a setting of the host"),
     )
     .hint("only `memory.dirty` can be `at_most` `vm.dirty_ratio` or `vm.dirty_bytes`; otherwise name a knob");
     check.add_at(&format!("{path}.to"), "expected a bound of the measure", finding);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use assay_diagnostic::Diagnostic;
+use assay_terms::{RefersTo, RelationKind};
 use assay_units::Percent;
 
 use super::cross_trial;
@@ -52,8 +53,7 @@ fn promise(reader: &mut Reader<'_>, section: &Section<'_>) -> Promise {
 
 /// Only promises about single trials on shares or bounds can have spans.
 fn every(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Every> {
-    let is_cross_trial = section.text("is") == Some("ratio") || section.has("over");
-    if is_cross_trial || section.text("is") == Some("placed") {
+    if is_cross_trial(section) || kind_of(section) == Some(RelationKind::Placed) {
         let why = "only shares and bounds in single trials have spans";
         section.misplaced(reader, "every", why, "remove `every`");
         return None;
@@ -87,10 +87,18 @@ fn every(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Every> {
     }
 }
 
+fn kind_of(section: &Section<'_>) -> Option<RelationKind> {
+    RelationKind::parse(section.text("is")?)
+}
+
+fn is_cross_trial(section: &Section<'_>) -> bool {
+    let refers_to = kind_of(section).map(|kind| kind.info().refers_to);
+    refers_to == Some(RefersTo::Trials) || section.has("over")
+}
+
 /// The trials to which a promise about single trials applies.
 fn under(reader: &mut Reader<'_>, section: &Section<'_>) -> Bindings {
-    let is_cross_trial = section.text("is") == Some("ratio") || section.has("over");
-    if is_cross_trial {
+    if is_cross_trial(section) {
         let why = "a cross-trial promise names the levels that it compares";
         section.misplaced(reader, "under", why, "remove `under`");
         return Bindings::new();
@@ -101,42 +109,35 @@ fn under(reader: &mut Reader<'_>, section: &Section<'_>) -> Bindings {
 /// `equal` compares groups, or the levels of a factor.
 fn relation(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
     let word = section.text("is").unwrap_or_default();
-    if word == "ratio" {
-        return cross_trial::ratio(reader, section);
-    }
-    if word == "equal" && section.has("over") {
+    // Without a known relation, its keys are not known either.
+    let Some(kind) = kind_of(section) else {
+        if let Some(at) = section.get("is") {
+            let finding =
+                unknown_word(&section.subject("is"), word, key::RELATIONS, at.span.clone());
+            reader.add(finding);
+        }
+        return Relation::InTrial { kind: RelationKind::Equal, to: None };
+    };
+    if kind == RelationKind::Equal && section.has("over") {
         return cross_trial::equal_over(reader, section);
     }
-    // Without a known relation, its keys are not known either.
-    if key::RELATIONS.contains(&word) {
-        cross_trial::refuse_keys(reader, section, word);
+    let refers_to = kind.info().refers_to;
+    if refers_to == RefersTo::Trials {
+        return cross_trial::ratio(reader, section);
     }
-    match word {
-        "proportional" => {
-            misplaced(reader, section, "value", word);
-            Relation::Proportional { to: knob(reader, section) }
-        }
-        "at_most" => Relation::AtMost { bound: bound(reader, section) },
-        "at_least" => Relation::AtLeast { bound: bound(reader, section) },
-        "placed" => {
-            misplaced(reader, section, "to", word);
-            misplaced(reader, section, "value", word);
-            Relation::Placed
-        }
-        "equal" => {
-            misplaced(reader, section, "to", word);
-            misplaced(reader, section, "value", word);
-            Relation::Equal
-        }
-        _ => {
-            if let Some(at) = section.get("is") {
-                let finding =
-                    unknown_word(&section.subject("is"), word, key::RELATIONS, at.span.clone());
-                reader.add(finding);
-            }
-            Relation::Equal
-        }
+    cross_trial::refuse_keys(reader, section, word);
+    if refers_to == RefersTo::Nothing {
+        misplaced(reader, section, "to", word);
     }
+    if refers_to != RefersTo::Bound {
+        misplaced(reader, section, "value", word);
+    }
+    let to = match refers_to {
+        RefersTo::Nothing | RefersTo::Trials => None,
+        RefersTo::Knob => Some(Bound::Knob(knob(reader, section))),
+        RefersTo::Bound => Some(bound(reader, section)),
+    };
+    Relation::InTrial { kind, to }
 }
 
 fn misplaced(reader: &mut Reader<'_>, section: &Section<'_>, name: &str, word: &str) {
@@ -185,11 +186,11 @@ fn bound(reader: &mut Reader<'_>, section: &Section<'_>) -> Bound {
 
 /// The margin of every relation except `ratio`, whose bounds are exact.
 fn within(reader: &mut Reader<'_>, section: &Section<'_>) -> Percent {
-    let word = section.text("is");
-    if word == Some("ratio") {
+    let kind = kind_of(section);
+    if kind == Some(RelationKind::Ratio) {
         return Percent::from_fraction(0.0);
     }
-    let known = word.is_none_or(|word| key::RELATIONS.contains(&word));
+    let known = kind.is_some() || section.text("is").is_none();
     if known && !section.has("within") {
         section.missing(reader, "within", "the margin, relative to the expected value");
     }

@@ -5,7 +5,7 @@ use assay_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::Scalar;
-use crate::template::Templated;
+use crate::template::{FromScalar, Templated};
 
 /// The source of a scratch disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,4 +76,20 @@ pub struct Disk {
     pub scheduler: Option<Templated<String>>,
     /// Further queue attributes below `/sys/block/X/queue/`, in the order of the file.
     pub queue: Vec<(String, Templated<Scalar>)>,
+}
+
+impl FromScalar for Format {
+    const EXPECTED: &'static str = "one of `none`, `ext4`, `xfs`";
+
+    fn from_scalar(scalar: &Scalar) -> Option<Self> {
+        match scalar {
+            Scalar::Text(text) => match text.as_str() {
+                "none" => Some(Self::None),
+                "ext4" => Some(Self::Ext4),
+                "xfs" => Some(Self::Xfs),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assay_terms::RelationKind;
 use assay_units::Percent;
 
 use super::{Bindings, Scalar};
@@ -51,24 +52,12 @@ impl Promise {
 /// The relation of a promise.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Relation {
-    /// Shares of the measure are proportional to this knob's values as read back.
-    Proportional {
-        /// The knob's v2 name.
-        to: String,
-    },
-    /// All groups get the same amount.
-    Equal,
-    /// Threads run on the CPUs, and pages are on the nodes, of their placement.
-    Placed,
-    /// Each group gets at most this.
-    AtMost {
-        /// The limit.
-        bound: Bound,
-    },
-    /// Each group gets at least this.
-    AtLeast {
-        /// The protection.
-        bound: Bound,
+    /// In each trial.
+    InTrial {
+        /// The relation.
+        kind: RelationKind,
+        /// What it refers to, if to anything.
+        to: Option<Bound>,
     },
     /// Across trials: the measure at some levels of factors, divided by that at others.
     Ratio {
@@ -129,7 +118,7 @@ pub struct Reference {
     pub to: Bindings,
 }
 
-/// The bound of a limit or a protection.
+/// What shares or a bound follow from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Bound {
     /// The same for every group: a rate in the measure's unit per second, or an amount for measures

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::tree::{files, root, shown};
+use crate::tree::{files, files_of_crates, is_test, root, shown, without_tests};
 
 /// Every page of the documentation.
 fn pages() -> Vec<(PathBuf, String)> {
@@ -75,8 +75,9 @@ fn every_link_between_pages_is_valid() {
 /// The files and folders named in code spans, relative to the root of the repository.
 fn named_paths(text: &str) -> Vec<&str> {
     let spans = text.split('`').skip(1).step_by(2);
-    let is_of_crate = |span: &&str| span.starts_with("crates/") || span.starts_with("loadgen/");
-    spans.filter(is_of_crate).filter(|span| !span.contains(['{', '<', ' '])).collect()
+    let folders = ["crates/", "loadgen/", "docs/", "CHANGELOG.md"];
+    let is_path = |span: &&str| folders.iter().any(|folder| span.starts_with(folder));
+    spans.filter(is_path).filter(|span| !span.contains(['{', '<', ' '])).collect()
 }
 
 #[test]
@@ -92,21 +93,49 @@ fn every_file_named_in_the_architecture_exists() {
     assert!(checked > 30, "only {checked} files were found");
 }
 
-/// The two walks through the code are as long as they say.
+/// What is said to take some files names as many, and no more than it may take.
+fn takes(paragraph: &str, begins: &str, most: usize) {
+    let (_, claimed) = paragraph.split_once(begins).unwrap();
+    let claimed: usize = claimed.split(' ').next().unwrap().parse().unwrap();
+    let named: BTreeSet<&str> = named_paths(paragraph).into_iter().collect();
+    assert_eq!(named.len(), claimed, "{paragraph}");
+    assert!(claimed <= most, "{begins}{claimed} files, more than {most}");
+}
+
 #[test]
-fn the_walks_of_the_architecture_name_as_many_files_as_they_say() {
-    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let (_, walks) = text.split_once("## The path of a byte and of a line").unwrap();
-    let walks = walks.split("\n## ").next().unwrap();
-    let mut checked = 0;
-    for walk in walks.split("\n\n").filter(|paragraph| paragraph.starts_with("**From")) {
-        let (_, claimed) = walk.split_once(": ").unwrap();
-        let claimed: usize = claimed.split(' ').next().unwrap().parse().unwrap();
-        let named: BTreeSet<&str> = named_paths(walk).into_iter().collect();
-        assert_eq!(named.len(), claimed, "{walk}");
-        checked += 1;
+fn the_walks_and_a_new_promise_take_as_many_files_as_they_say() {
+    let walks = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let kinds = std::fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let claims = [
+        (&walks, "**From fio's completion to the report's pixel: ", 14),
+        (&walks, "**From a line of the study file to a knob: ", 10),
+        (&kinds, "**a promise: ", 10),
+    ];
+    for (text, begins, most) in claims {
+        let paragraph = text.split("\n\n").find(|paragraph| paragraph.starts_with(begins));
+        takes(paragraph.unwrap(), begins, most);
     }
-    assert_eq!(checked, 2);
+}
+
+/// Otherwise a new relation would have to be added wherever an old one is named.
+#[test]
+fn no_relation_is_named_in_more_than_ten_files_of_the_program() {
+    let table = std::fs::read_to_string(root().join("crates/terms/src/relation.rs")).unwrap();
+    let (_, kinds) = table.split_once("pub enum RelationKind {").unwrap();
+    let kinds = kinds.split('}').next().unwrap().lines().map(str::trim);
+    let kinds: Vec<&str> = kinds.filter_map(|line| line.strip_suffix(',')).collect();
+    assert!(kinds.len() > 5, "{kinds:?}");
+    let program = files_of_crates("rs").into_iter().filter(|path| !is_test(path));
+    let program: Vec<String> = program
+        .map(|path| without_tests(&std::fs::read_to_string(path).unwrap()).to_owned())
+        .collect();
+    for kind in kinds {
+        let names = ["RelationKind::", "RelationRecord::"].map(|owner| format!("{owner}{kind}"));
+        let names_it = |text: &&String| names.iter().any(|name| text.contains(name));
+        // The table itself names its own variants as `Self::`.
+        let count = 1 + program.iter().filter(names_it).count();
+        assert!(count <= 10, "{kind} is named in {count} files");
+    }
 }
 
 fn beside(page: &Path, file: &str) -> PathBuf {
