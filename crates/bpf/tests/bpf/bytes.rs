@@ -1,0 +1,1 @@
+//! The committed objects are what clang 14 makes of their sources.

@@ -1,0 +1,4 @@
+//! Tests of the committed objects.
+
+mod bytes;
+mod loading;
