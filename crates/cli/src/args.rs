@@ -61,6 +61,8 @@ pub(crate) enum Command {
     Exec(crate::command::exec::ExecArguments),
     /// Record what a command, process or group does, without a study
     Sample(crate::command::sample::SampleArguments),
+    /// Show what the waiting of a group, process or command for a CPU went to
+    Blame(crate::command::blame::BlameArguments),
     /// List the groups of every hierarchy and what they use
     Groups(crate::command::groups::GroupsArguments),
     /// Restore the host after a killed run

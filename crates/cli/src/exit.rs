@@ -34,6 +34,7 @@ pub(crate) fn codes_of(command: &str) -> Vec<(Code, &'static str)> {
         "studies" => &[Kept, Usage],
         "man" | "check" | "report" | "lab-kernels" => &[Kept, Usage, Host],
         "groups" => &[Kept, Usage, Host],
+        "blame" => &[Kept, Usage, Undecided, Host, Workload, RestoreIncomplete, Interrupted],
         "judge" => &[Kept, Broken, Usage, Undecided, Host],
         "host" => &[Kept, Broken, Usage, Host, RestoreIncomplete],
         "restore" => &[Kept, Usage, Host, RestoreIncomplete],

@@ -45,6 +45,7 @@ fn main() -> std::process::ExitCode {
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Exec(arguments) => return command::exec::run(&arguments),
         Command::Sample(arguments) => command::sample::run(&arguments),
+        Command::Blame(arguments) => return command::blame::run(&arguments),
         Command::Groups(arguments) => command::groups::run(&arguments),
         Command::Predict(arguments) => command::predict::run(&arguments),
         Command::Restore(arguments) => command::restore::run(&arguments),

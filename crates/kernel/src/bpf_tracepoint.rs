@@ -59,8 +59,7 @@ pub fn attach(tracepoint: &str, target: u32, program: &[u64]) -> Result<Attached
 }
 
 fn refusal(tracepoint: &str, cause: &io::Error, log: &[u8]) -> Error {
-    let error =
-        Error::new("load a program for the tracepoint", Path::new(tracepoint), cause);
+    let error = Error::new("load a program for the tracepoint", Path::new(tracepoint), cause);
     let messages = CStr::from_bytes_until_nul(log).unwrap_or_default().to_string_lossy();
     let permitted = !matches!(cause.raw_os_error(), Some(libc::EPERM));
     // The last line is a statistic.

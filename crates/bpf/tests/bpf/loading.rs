@@ -11,6 +11,7 @@ fn x() {
     settings.set(&0u32.to_ne_bytes(), &words).unwrap();
     std::thread::sleep(std::time::Duration::from_secs(1));
     let m = programs.map(".bss").unwrap().get(&[0; 4]).unwrap();
-    let w: Vec<u64> = m.chunks_exact(8).map(|c| u64::from_ne_bytes(c.try_into().unwrap())).collect();
+    let w: Vec<u64> =
+        m.chunks_exact(8).map(|c| u64::from_ne_bytes(c.try_into().unwrap())).collect();
     eprintln!("{} {:?}", m.len(), &w[..30]);
 }

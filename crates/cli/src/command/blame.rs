@@ -1,0 +1,116 @@
+//! `assay blame`
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use assay_blame::{Answer, Verdict};
+use assay_exec::{Leftover, Request, Setting};
+use assay_host::state_dir;
+use assay_kernel::signal;
+use assay_session::{BlameTarget, BlamedCommand, blame, blame_command};
+use clap::Args;
+use jiff::Timestamp;
+
+use crate::exit::Code;
+use crate::observer::{refuse, this_host};
+use crate::output;
+
+/// Length of watching what does not end by itself.
+const LENGTH: Duration = Duration::from_secs(10);
+
+/// Arguments of `assay blame`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Whenever a thread could run and did not, its time is charged to what its CPU did then. Needs root, and a
+kernel (6.1) with eBPF. Only a command gets a group of its own; nothing else of the host is changed.
+Exit code 3: the sum misses the kernel's own counter by more than 1 %.")]
+pub(crate) struct BlameArguments {
+    /// Group to watch with all groups below it; a path below the mount of the controller `cpu`
+    #[arg(value_name = "GROUP", conflicts_with_all = ["pid", "command"])]
+    group: Option<String>,
+    /// Watch all threads of this process
+    #[arg(long, value_name = "PID", conflicts_with = "command")]
+    pid: Option<u32>,
+    /// How long to watch a group or process, e.g. `30s` [default: 10s]
+    #[arg(long = "for", value_name = "DURATION", value_parser = crate::args::duration, conflicts_with = "command")]
+    length: Option<Duration>,
+    /// Set a knob of the command's group, e.g. cpu.max='50000 100000'; may be repeated
+    #[arg(long = "set", value_name = "KNOB=VALUE", requires = "command")]
+    set: Vec<Setting>,
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+    /// Command to run in a group of its own and watch, with its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Watches the target and shows where its waiting went.
+pub(crate) fn run(arguments: &BlameArguments) -> ExitCode {
+    let target = match (&arguments.group, arguments.pid) {
+        (Some(path), _) => BlameTarget::Group(path.clone()),
+        (None, Some(id)) => BlameTarget::Process(id),
+        (None, None) if arguments.command.is_empty() => {
+            output::error(&"no target given\n  hint: give one of GROUP, --pid PID, -- COMMAND");
+            return Code::Usage.into();
+        }
+        (None, None) => return run_command(arguments).into(),
+    };
+    signal::note_interruptions();
+    match blame(&this_host(), &target, arguments.length.unwrap_or(LENGTH)) {
+        Ok(answer) => {
+            let code = show(&answer, arguments.json);
+            if signal::interrupted_by().is_some() { Code::Interrupted } else { code }.into()
+        }
+        Err(error) => refuse(&error).into(),
+    }
+}
+
+fn run_command(arguments: &BlameArguments) -> Code {
+    let stamp = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    let request = Request {
+        command: arguments.command.clone(),
+        settings: arguments.set.clone(),
+        memory: None,
+        disk: None,
+        leftover: Leftover::Wait,
+        keep_going: false,
+        state_dir: state_dir(),
+        run_id: format!("blame-{stamp}-{}", std::process::id()),
+    };
+    let mut notify = |text: &str| output::message(&format!("assay: {text}"));
+    match blame_command(&this_host(), &request, &mut notify) {
+        Ok(watched) => conclude(&watched, arguments.json),
+        Err(error) => refuse(&error),
+    }
+}
+
+fn conclude(watched: &BlamedCommand, as_json: bool) -> Code {
+    let code = show(&watched.answer, as_json);
+    for error in &watched.outcome.not_restored {
+        output::error(&format!("not restored: {error}"));
+    }
+    match watched.outcome.report.ended.exit_code() {
+        _ if !watched.outcome.not_restored.is_empty() => Code::RestoreIncomplete,
+        0 => code,
+        failed => {
+            output::message(&format!("the command ended with exit code {failed}"));
+            Code::Workload
+        }
+    }
+}
+
+fn show(answer: &Answer, as_json: bool) -> Code {
+    if as_json {
+        if let Err(code) = output::json(answer) {
+            return code;
+        }
+    } else {
+        output::data(&assay_blame::text(answer));
+    }
+    match answer.verdict {
+        Verdict::Valid => Code::Kept,
+        Verdict::Void => Code::Undecided,
+    }
+}
