@@ -10,6 +10,9 @@ use crate::waits::Bucket;
 /// The longest bar of the histogram, in characters.
 const BAR: u64 = 40;
 
+/// Waits below this are shown in one row.
+const SHORT_NS: u64 = 1 << 10;
+
 /// Parts below this are summed up in one line, in percent.
 const SMALL: f64 = 0.05;
 
@@ -78,7 +81,8 @@ fn write_check(out: &mut String, answer: &Answer) -> std::fmt::Result {
 
 fn write_waits(out: &mut String, answer: &Answer) -> std::fmt::Result {
     let waits = &answer.waits;
-    let Some(most) = waits.histogram.iter().map(|bucket| bucket.count).max() else { return Ok(()) };
+    let rows = rows(&waits.histogram);
+    let Some(most) = rows.iter().map(|row| row.count).max() else { return Ok(()) };
     writeln!(
         out,
         "\n{} waits: half below {}, 99 % below {}",
@@ -86,13 +90,23 @@ fn write_waits(out: &mut String, answer: &Answer) -> std::fmt::Result {
         time(waits.p50_below_ns),
         time(waits.p99_below_ns)
     )?;
-    for Bucket { from_ns, below_ns, count } in &waits.histogram {
+    for Bucket { from_ns, below_ns, count } in rows {
         let bar = "#".repeat((count * BAR).div_ceil(most.max(1)) as usize);
-        let line = format!("  {:>8} - {:<8} {count:>8}  {bar}", time(*from_ns), time(*below_ns));
+        let line = format!("  {:>8} - {:<8} {count:>8}  {bar}", time(from_ns), time(below_ns));
         writeln!(out, "{}", line.trim_end())?;
     }
     writeln!(out, "\nlongest waits")?;
     answer.longest.iter().try_for_each(|wait| write_wait(out, wait))
+}
+
+/// The rows of the histogram. Waits of some nanoseconds, such as of a thread that is woken and moved at once,
+/// are one row.
+fn rows(histogram: &[Bucket]) -> Vec<Bucket> {
+    let (short, long): (Vec<_>, Vec<_>) =
+        histogram.iter().copied().partition(|bucket| bucket.below_ns <= SHORT_NS);
+    let count = short.iter().map(|bucket| bucket.count).sum();
+    let short = Bucket { from_ns: 0, below_ns: SHORT_NS, count };
+    Some(short).filter(|row| row.count > 0).into_iter().chain(long).collect()
 }
 
 fn write_wait(out: &mut String, wait: &LongestWait) -> std::fmt::Result {
@@ -101,12 +115,15 @@ fn write_wait(out: &mut String, wait: &LongestWait) -> std::fmt::Result {
     if wait.quota_ns > 0 {
         reasons.push(format!("own quota {}", time(wait.quota_ns)));
     }
-    let ran = wait.ran.iter().take(3);
-    reasons.extend(
-        ran.map(|ran| format!("{} {}", name(ran.culprit, ran.group.as_deref()), time(ran.ns))),
-    );
-    if wait.earlier_ns > 0 {
-        reasons.push(format!("earlier {}", time(wait.earlier_ns)));
+    // What the CPU did while the group was throttled was no reason to wait.
+    if wait.quota_ns * 2 < wait.length_ns {
+        let ran = wait.ran.iter().take(3);
+        reasons.extend(
+            ran.map(|ran| format!("{} {}", name(ran.culprit, ran.group.as_deref()), time(ran.ns))),
+        );
+        if wait.earlier_ns > 0 {
+            reasons.push(format!("earlier {}", time(wait.earlier_ns)));
+        }
     }
     let length = time(wait.length_ns);
     writeln!(
@@ -189,6 +206,38 @@ mod tests {
             ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_wait_for_the_quota_names_nobody_who_ran_meanwhile() {
+        let ran = crate::longest::Ran { culprit: Culprit::IdleCpu, group: None, ns: 60 };
+        let mut wait = LongestWait {
+            length_ns: 70,
+            ended_s: 1.0,
+            cpu: 0,
+            thread: "w".to_owned(),
+            thread_id: 5,
+            quota_ns: 69,
+            ran: vec![ran],
+            earlier_ns: 10,
+        };
+        let line = |wait: &LongestWait| {
+            let mut line = String::new();
+            write_wait(&mut line, wait).unwrap();
+            line
+        };
+        assert!(line(&wait).ends_with("w (5): own quota 69 ns\n"), "{}", line(&wait));
+        wait.quota_ns = 0;
+        assert!(line(&wait).ends_with("w (5): idle CPU 60 ns, earlier 10 ns\n"), "{}", line(&wait));
+    }
+
+    #[test]
+    fn the_shortest_waits_are_one_row() {
+        let mut answer = answer(1_000_000_000);
+        answer.waits.histogram.push(Bucket { from_ns: 1 << 10, below_ns: 1 << 11, count: 2 });
+        let text = text(&answer);
+        assert!(text.contains("0 ns - 1.02 us         5  ####"), "{text}");
+        assert!(text.contains("1.02 us - 2.05 us         2  ####"), "{text}");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use assay_blame::{Answer, Culprit, Verdict};
-use assay_exec::{Leftover, Request, exec};
+use assay_exec::{Leftover, Request, ResourceUsage, exec};
 use assay_host::gather;
 use assay_kernel::Root;
 use assay_session::{BlameTarget, Context, blame, blame_command};
@@ -32,10 +32,10 @@ fn lock(test: &str) -> Option<HostLock> {
     None
 }
 
-/// Threads that compute for a while, on these CPUs.
-fn spin(threads: usize, cpus: &str, length: Duration) -> String {
+/// Threads that compute for a while, on one CPU.
+fn spin(threads: usize, cpu: &str, length: Duration) -> String {
     let one =
-        format!("timeout {} taskset -c {cpus} sh -c 'while :; do :; done' &", length.as_secs());
+        format!("timeout {} taskset -c {cpu} sh -c 'while :; do :; done' &", length.as_secs());
     format!("{} wait", vec![one; threads].join(" "))
 }
 
@@ -53,8 +53,13 @@ fn request(folder: &std::path::Path, name: &str, settings: &[&str], script: &str
     }
 }
 
-/// Where the waiting of `threads` threads on `cpus` went, beside groups that compute on CPU 0.
-fn watched(settings: &[&str], (threads, cpus): (usize, &str), hogs: &[(&str, &[&str])]) -> Answer {
+/// Where the waiting of `threads` threads on one CPU went, beside groups that compute on CPU 0; and what the
+/// kernel says that the own group used.
+fn watched(
+    settings: &[&str],
+    (threads, cpu): (usize, &str),
+    hogs: &[(&str, &[&str])],
+) -> (Answer, ResourceUsage) {
     let folder = tempfile::tempdir().unwrap();
     let context = Context::of_this_host(Vec::new());
     let facts = gather(&context.root).unwrap();
@@ -67,13 +72,18 @@ fn watched(settings: &[&str], (threads, cpus): (usize, &str), hogs: &[(&str, &[&
             scope.spawn(move || exec(&request, facts, &mut |_| ()).unwrap());
         }
         std::thread::sleep(Duration::from_secs(1));
-        let request = request(folder.path(), "own", settings, &spin(threads, cpus, LENGTH));
+        let request = request(folder.path(), "own", settings, &spin(threads, cpu, LENGTH));
         let watched = blame_command(&context, &request, &mut |_| ()).unwrap();
         assert!(watched.outcome.not_restored.is_empty());
         let answer = watched.answer;
         assert_eq!(answer.verdict, Verdict::Valid, "{}", assay_blame::text(&answer));
-        answer
+        (answer, watched.outcome.report.used)
     })
+}
+
+/// The part of the waiting that this many seconds are, in percent.
+fn percent_of(answer: &Answer, seconds: f64) -> f64 {
+    seconds * 1e11 / answer.waited_ns as f64
 }
 
 /// The time charged to a group of the test, in nanoseconds.
@@ -94,39 +104,45 @@ fn a_hog_of_known_duty_is_charged_with_its_duty() {
     let Some(_lock) = lock("blame: duty") else { return };
     // The hog runs 30 of every 100 ms, and first, since its weight is a hundred times that of the own group.
     let hog: &[&str] = &["cpu.max=30000 100000", HEAVY];
-    let answer = watched(&["cpu.weight=100"], (1, "0"), &[("hog", hog)]);
+    let (answer, _) = watched(&["cpu.weight=100"], (1, "0"), &[("hog", hog)]);
     let of_window = charged(&answer, "hog") / 1e9 / LENGTH.as_secs_f64() * 100.0;
     assert_percent(&answer, of_window, 30.0);
     assert_percent(&answer, answer.percent(Culprit::OwnQuota), 0.0);
     assert_percent(&answer, answer.percent(Culprit::OwnThreads), 0.0);
 }
 
+/// The thread wants the CPU all the time, and waits for its quota whenever its group is throttled. Others that
+/// run on this CPU do not matter: the kernel counts the throttled time in `cpu.stat`.
 #[test]
 fn a_quota_alone_is_charged_to_the_quota() {
     let Some(_lock) = lock("blame: quota") else { return };
-    let answer = watched(&["cpu.max=30000 100000", HEAVY], (1, "0"), &[]);
-    assert_percent(&answer, answer.percent(Culprit::OwnQuota), 100.0);
-    let of_window = answer.waited_ns as f64 / 1e9 / LENGTH.as_secs_f64() * 100.0;
-    assert_percent(&answer, of_window, 70.0);
+    let (answer, used) = watched(&["cpu.max=30000 100000", HEAVY], (1, "0"), &[]);
+    let throttled = percent_of(&answer, used.throttling.value().unwrap().time_s);
+    assert!(throttled > 50.0, "{}", assay_blame::text(&answer));
+    assert_percent(&answer, answer.percent(Culprit::OwnQuota), throttled);
+    assert_percent(&answer, answer.percent(Culprit::OwnThreads), 0.0);
 }
 
+/// Of three threads two wait for the third whenever it runs, whatever else runs on this CPU.
 #[test]
 fn own_threads_alone_are_charged_to_own_threads() {
     let Some(_lock) = lock("blame: own threads") else { return };
-    let answer = watched(&[HEAVY], (4, "0,1"), &[]);
-    assert_percent(&answer, answer.percent(Culprit::OwnThreads), 100.0);
+    let (answer, used) = watched(&[HEAVY], (3, "0"), &[]);
+    let truth = percent_of(&answer, 2.0 * used.cpu_s.value().unwrap());
+    assert!(truth > 50.0, "{}", assay_blame::text(&answer));
+    assert_percent(&answer, answer.percent(Culprit::OwnThreads), truth);
+    assert_percent(&answer, answer.percent(Culprit::OwnQuota), 0.0);
 }
 
-/// The other CPU is idle, and the threads may not use it: that it is idle is no reason.
+/// The threads may not use the other CPU: that it is idle is no reason for their waiting.
 #[test]
 fn threads_pinned_beside_an_idle_cpu_wait_for_each_other() {
     let Some(_lock) = lock("blame: pinned") else { return };
-    let answer = watched(&[HEAVY], (2, "0"), &[]);
-    assert_percent(&answer, answer.percent(Culprit::OwnThreads), 100.0);
+    let (answer, used) = watched(&[HEAVY], (2, "1"), &[]);
+    let truth = percent_of(&answer, *used.cpu_s.value().unwrap());
+    assert!(truth > 50.0, "{}", assay_blame::text(&answer));
+    assert_percent(&answer, answer.percent(Culprit::OwnThreads), truth);
     assert_percent(&answer, answer.percent(Culprit::IdleCpu), 0.0);
-    // One of two threads waits at any time.
-    let of_window = answer.waited_ns as f64 / 1e9 / LENGTH.as_secs_f64() * 100.0;
-    assert_percent(&answer, of_window, 100.0);
 }
 
 #[test]
@@ -134,7 +150,7 @@ fn two_culprits_are_charged_as_they_shared_the_cpu() {
     let Some(_lock) = lock("blame: two culprits") else { return };
     let three: &[&str] = &["cpu.weight=7500"];
     let one: &[&str] = &["cpu.weight=2500"];
-    let answer = watched(&["cpu.weight=100"], (1, "0"), &[("three", three), ("one", one)]);
+    let (answer, _) = watched(&["cpu.weight=100"], (1, "0"), &[("three", three), ("one", one)]);
     let (three, one) = (charged(&answer, "three"), charged(&answer, "one"));
     assert_percent(&answer, three / (three + one) * 100.0, 75.0);
 }
