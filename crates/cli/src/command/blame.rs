@@ -36,7 +36,7 @@ pub(crate) struct BlameArguments {
     #[arg(long = "for", value_name = "DURATION", value_parser = crate::args::duration, conflicts_with = "command")]
     length: Option<Duration>,
     /// Set a knob of the command's group, e.g. cpu.max='50000 100000'; may be repeated
-    #[arg(long = "set", value_name = "KNOB=VALUE", requires = "command")]
+    #[arg(long = "set", value_name = "KNOB=VALUE", conflicts_with_all = ["group", "pid"])]
     set: Vec<Setting>,
     /// Print the answer as JSON
     #[arg(long)]
