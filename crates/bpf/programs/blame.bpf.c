@@ -98,7 +98,7 @@ struct wait {
 	__u64 ended;
 	__u64 quota; /* the part for which the group was throttled */
 	__u64 pid;
-	char name[16];
+	char name[16]; /* of the thread */
 	struct segment last[SHOWN]; /* newest first */
 };
 
@@ -512,6 +512,17 @@ INLINE void charge_unseen(struct cpu *c, struct task_struct *p, __u64 now)
 	ended(c, p, now - since, 0);
 }
 
+/* A wait of which neither the beginning nor the end was shown: only the kernel counted it. */
+INLINE void charge_hidden(struct cpu *c, struct thread *t, struct task_struct *p)
+{
+	__u64 run_delay = p->sched_info.run_delay;
+
+	if ((__s64)(run_delay - t->run_delay) <= 0)
+		return;
+	__sync_fetch_and_add(&c->charged[UNSEEN], run_delay - t->run_delay);
+	count(UNSEEN_WAITS, 1);
+}
+
 /* A thread is switched in. */
 INLINE void end(struct task_struct *p, __u32 class, __u32 cpu, __u64 now)
 {
@@ -542,7 +553,9 @@ INLINE void depart(struct settings *s, struct task_struct *p, __u32 class, __u32
 	struct thread *t = find_or_make(p, run_delay);
 
 	if (t) {
-		c->run_delay += run_delay - t->run_delay;
+		/* Less than before: the entry is that of an ended thread with the same id. */
+		if (run_delay > t->run_delay)
+			c->run_delay += run_delay - t->run_delay;
 		t->run_delay = run_delay;
 		if (t->waits)
 			leave(t, cpu);
@@ -593,6 +606,8 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 			charge(c, then, steal);
 		if (t && t->waits)
 			leave(t, cpu);
+		else if (t && is_watched(from))
+			charge_hidden(c, t, prev);
 		c->running = from & 0xffff;
 		c->pid = prev->pid;
 		count(HIDDEN_SWITCHES, 1);
@@ -612,9 +627,10 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 	return 0;
 }
 
-INLINE int woken(struct task_struct *p)
+INLINE int woken(struct task_struct *p, int is_new)
 {
 	struct settings *s = enabled();
+	struct thread *t;
 	__u64 start;
 	__u32 class;
 	struct rq *rq;
@@ -629,6 +645,10 @@ INLINE int woken(struct task_struct *p)
 	rq = p->se.cfs_rq->rq;
 	if ((__u32)rq->cpu >= CPUS)
 		return 0;
+	/* An ended thread may have had the same id. */
+	t = is_new ? find(p) : 0;
+	if (t && !t->waits)
+		t->run_delay = p->sched_info.run_delay;
 	charge(cpu_of(rq->cpu), rq->clock, stolen(rq));
 	begin(s, p, class, rq->cpu, rq->clock);
 	count(WAKEUPS, 1);
@@ -639,13 +659,13 @@ INLINE int woken(struct task_struct *p)
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(sched_wakeup, struct task_struct *p)
 {
-	return woken(p);
+	return woken(p, 0);
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(sched_wakeup_new, struct task_struct *p)
 {
-	return woken(p);
+	return woken(p, 1);
 }
 
 /*
