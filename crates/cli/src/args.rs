@@ -62,6 +62,10 @@ pub(crate) enum Command {
     Exec(crate::command::exec::ExecArguments),
     /// Record what a command, process or group does, without a study
     Sample(crate::command::sample::SampleArguments),
+    /// Show what a group, process or command waited for
+    ///
+    /// The waiting of its threads for a CPU, by who had the CPU meanwhile.
+    Blame(crate::command::blame::BlameArguments),
     /// List the groups of every hierarchy and what they use
     Groups(crate::command::groups::GroupsArguments),
     /// Restore the host after a killed run

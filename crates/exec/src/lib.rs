@@ -20,6 +20,6 @@ pub use prepare::{Fault, Refused};
 pub use program::NotRunnable;
 pub use report::{Ended, LimitReport, Report, Survivors};
 pub use request::{Leftover, PlacementOption, Request, Setting, parse_placement};
-pub use run::{Failure, Outcome, exec};
+pub use run::{Failure, Outcome, Watcher, exec, exec_watched};
 pub use text::text;
 pub use usage::{DeviceIo, Io, Peak, ResourceUsage, Stall, Throttling};

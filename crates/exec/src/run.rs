@@ -49,6 +49,26 @@ pub struct Outcome {
     pub not_restored: Vec<Error>,
 }
 
+/// Observes the command's group while the command runs.
+pub trait Watcher {
+    /// The group exists and is set, and the command has not started; `directory` is its directory in the
+    /// hierarchy of the controller `cpu`. An error prevents the start.
+    fn begin(&mut self, directory: Option<&Path>) -> Result<(), Error>;
+    /// The command has ended, and all that it left.
+    fn end(&mut self);
+}
+
+/// Observes nothing.
+struct Unwatched;
+
+impl Watcher for Unwatched {
+    fn begin(&mut self, _: Option<&Path>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn end(&mut self) {}
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Host(error)
@@ -64,6 +84,16 @@ pub fn exec(
     facts: &HostFacts,
     notify: &mut dyn FnMut(&str),
 ) -> Result<Outcome, Failure> {
+    exec_watched(request, facts, notify, &mut Unwatched)
+}
+
+/// The same, while `watcher` observes the group.
+pub fn exec_watched(
+    request: &Request,
+    facts: &HostFacts,
+    notify: &mut dyn FnMut(&str),
+    watcher: &mut dyn Watcher,
+) -> Result<Outcome, Failure> {
     let Some(name) = request.command.first() else {
         let message = "no command given".to_owned();
         return Err(Failure::NotRunnable(NotRunnable { message, exit_code: 127 }));
@@ -75,7 +105,7 @@ pub fn exec(
     let root = Root::real();
     let mut ledger = Ledger::begin(&request.state_dir, &request.run_id)?;
     let job = Job { request, facts, root: &root, prepared: &prepared, program: &program };
-    let result = job.run(&mut ledger, notify);
+    let result = job.run(&mut ledger, notify, watcher);
     let mut not_restored = ledger.restore(&root);
     not_restored.extend(ledger.finish().err());
     match result {
@@ -104,7 +134,12 @@ struct Job<'r> {
 }
 
 impl Job<'_> {
-    fn run(&self, ledger: &mut Ledger, notify: &mut dyn FnMut(&str)) -> Result<Report, Failure> {
+    fn run(
+        &self,
+        ledger: &mut Ledger,
+        notify: &mut dyn FnMut(&str),
+        watcher: &mut dyn Watcher,
+    ) -> Result<Report, Failure> {
         let name = format!("assay-{}", self.request.run_id);
         let tree = Tree::create_single(self.root, ledger, &self.prepared.hierarchies, &name)?;
         settings::write(self.root, ledger, &tree, self.prepared)?;
@@ -115,10 +150,12 @@ impl Job<'_> {
         let absent: &BTreeMap<String, String> = &self.prepared.absent;
         let counters = Counters { root: self.root, tree: &tree, absent };
         let mut peaks = Peaks::new(&counters, self.facts.swap.get() > 0);
+        watcher.begin(tree.directory(GROUP, "cpu").as_deref())?;
         let (ticks, begun, before) = (host_ticks(self.root), Instant::now(), children_usage());
         let mut child = self.start(&tree)?;
         let request = self.request;
         let supervised = supervise(&mut child, &counters, &mut peaks, request.leftover, notify)?;
+        watcher.end();
         let outside = OutsideCounters {
             wall_s: begun.elapsed().as_secs_f64(),
             peaks: &peaks,

@@ -71,8 +71,23 @@ pub(crate) fn load_with(
     target: u32,
     program: &[u64],
 ) -> io::Result<OwnedFd> {
+    load_logged((kind, attach, target), program, &mut [])
+}
+
+/// The same. If the verifier refuses it, its messages are in `log`, if there is room.
+pub(crate) fn load_logged(
+    (kind, attach, target): (u32, u32, u32),
+    program: &[u64],
+    log: &mut [u8],
+) -> io::Result<OwnedFd> {
+    let mut plain = plain(kind, program);
+    if !log.is_empty() {
+        plain.log_level = 1;
+        plain.log_size = u32::try_from(log.len()).unwrap_or(u32::MAX);
+        plain.log = log.as_mut_ptr() as u64;
+    }
     let request = LoadTraced {
-        plain: plain(kind, program),
+        plain,
         name: *b"assay\0\0\0\0\0\0\0\0\0\0\0",
         interface: 0,
         attach,

@@ -19,7 +19,7 @@ const BPF_LINK_CREATE: libc::c_long = 28;
 const BPF_ITER_CREATE: libc::c_long = 33;
 
 /// The kernel's own types (BTF).
-pub(crate) const TYPES: &str = "/sys/kernel/btf/vmlinux";
+pub const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// The first words of the memory: the number of records, and whether there was not enough room. The
 /// input table of the program follows, then the records.

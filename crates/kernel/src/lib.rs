@@ -17,6 +17,8 @@ pub mod anonymous_memory;
 pub mod block;
 pub mod blocked;
 pub mod bounded_query;
+pub mod bpf_map;
+pub mod bpf_tracepoint;
 pub mod cgroup1_eventfd;
 pub mod child;
 pub mod clock;

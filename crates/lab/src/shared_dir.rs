@@ -240,7 +240,7 @@ mod tests {
         let error = shared.disk("disk-1", Bytes::new(1 << 60)).unwrap_err().to_string();
         assert!(error.contains("MiB are free") && error.contains("hint"), "{error}");
         // Sparse files take no space yet, but together they may take more than there is.
-        let half = filesystem::free_space(place.path()).unwrap() / 10 * 6 >> 20;
+        let half = ((filesystem::free_space(place.path()).unwrap() / 10) * 6) >> 20;
         shared.disk("disk-1", Bytes::mebi(half)).unwrap();
         let error = shared.disk("disk-2", Bytes::mebi(half)).unwrap_err().to_string();
         assert!(error.contains("all disks may take"), "{error}");

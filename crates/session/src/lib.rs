@@ -4,6 +4,7 @@
 //! progress go to an [`Observer`], the host is reached through a [`Context`], and a failure is an
 //! [`Error`] with the exit code that the command line gives it.
 
+mod blame;
 mod code;
 mod compare;
 mod conform;
@@ -37,6 +38,7 @@ mod tune;
 #[cfg(test)]
 mod replay_tests;
 
+pub use blame::{BlameTarget, BlamedCommand, blame, blame_command};
 pub use code::Code;
 pub use compare::{
     Interleaved, Sides, compare, compare_interleaved, compare_levels_of, compare_with_baseline,

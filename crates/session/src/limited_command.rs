@@ -28,6 +28,33 @@ pub struct LimitedCommand {
     pub keep_going: bool,
 }
 
+impl LimitedCommand {
+    /// What is asked of `assay_exec`; the group's name begins with `purpose`.
+    ///
+    /// ```
+    /// use assay_session::{Context, LimitedCommand};
+    /// let command = LimitedCommand { command: vec!["true".into()], ..Default::default() };
+    /// let request = command.request(&Context::of_this_host(Vec::new()), "blame");
+    /// assert!(request.run_id.starts_with("blame-"));
+    /// ```
+    #[must_use]
+    pub fn request(&self, context: &Context, purpose: &str) -> Request {
+        let Self { command, settings, place, disk, leftover, keep_going } = self.clone();
+        let stamp = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+        let placement = place.iter().flat_map(|place| place.settings.clone());
+        Request {
+            command,
+            settings: settings.into_iter().chain(placement).collect(),
+            memory: place.iter().rev().find_map(|place| place.memory.clone()),
+            disk,
+            leftover,
+            keep_going,
+            state_dir: context.state_dir.clone(),
+            run_id: format!("{purpose}-{stamp}-{}", std::process::id()),
+        }
+    }
+}
+
 /// Runs a command under limits. If it was not started because it is no program, or because a signal
 /// arrived first, the error is the exit code that a shell would give.
 ///
@@ -50,7 +77,7 @@ pub fn run_limited(
     observer: &mut dyn Observer,
 ) -> Result<Result<Outcome, u8>, Error> {
     let facts = gather(&context.root).map_err(Error::host)?;
-    let request = request(context, command);
+    let request = command.request(context, "exec");
     let ended = assay_exec::exec(&request, &facts, &mut |text| {
         observer.message(&format!("assay: {text}"));
     });
@@ -74,22 +101,6 @@ pub fn run_limited(
                 .message(&format!("assay: signal {number} arrived before the command was started"));
             Ok(Err(u8::try_from(128 + number).unwrap_or(u8::MAX)))
         }
-    }
-}
-
-fn request(context: &Context, command: &LimitedCommand) -> Request {
-    let LimitedCommand { command, settings, place, disk, leftover, keep_going } = command.clone();
-    let stamp = Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    let placement = place.iter().flat_map(|place| place.settings.clone());
-    Request {
-        command,
-        settings: settings.into_iter().chain(placement).collect(),
-        memory: place.iter().rev().find_map(|place| place.memory.clone()),
-        disk,
-        leftover,
-        keep_going,
-        state_dir: context.state_dir.clone(),
-        run_id: format!("exec-{stamp}-{}", std::process::id()),
     }
 }
 
@@ -124,7 +135,7 @@ mod tests {
             place: ["cpus=0", "memory=interleave:0", "memory=interleave:0-1"].map(parse).into(),
             ..LimitedCommand::default()
         };
-        let request = request(&Context::of_this_host(Vec::new()), &command);
+        let request = command.request(&Context::of_this_host(Vec::new()), "exec");
         let knobs: Vec<&str> = request.settings.iter().map(|one| one.knob.as_str()).collect();
         assert_eq!(knobs[..2], ["cpu.weight", "cpuset.cpus"]);
         assert_eq!(request.memory, command.place[2].memory);

@@ -89,6 +89,7 @@ fn codes_of(command: &str) -> Vec<(Code, &'static str)> {
     let only: &[Code] = match command {
         "schema" | "completions" | "studies" => &[Kept, Usage],
         "man" | "check" | "report" | "lab-kernels" | "groups" => &[Kept, Usage, Host],
+        "blame" => &[Kept, Usage, Undecided, Host, Workload, RestoreIncomplete, Interrupted],
         "judge" => &[Kept, Broken, Usage, Undecided, Host],
         "host" => &[Kept, Broken, Usage, Host, RestoreIncomplete],
         "restore" => &[Kept, Usage, Host, RestoreIncomplete],

@@ -6,6 +6,7 @@
 mod adversity;
 mod again;
 mod bench;
+mod blame;
 mod book;
 mod broken_study;
 mod compare;

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::tree::root;
 
 /// The crates from the lowest layer up. A crate may only use those that precede it in this list.
-const LAYERS: [&str; 34] = [
+const LAYERS: [&str; 36] = [
     "units",
     "terms",
     "escape",
@@ -16,6 +16,8 @@ const LAYERS: [&str; 34] = [
     "facts",
     "knob",
     "kernel",
+    "bpf",
+    "blame",
     "run-folder",
     "stats",
     "verdict",
@@ -44,7 +46,7 @@ const LAYERS: [&str; 34] = [
 ];
 
 /// Crates that perform no I/O on the host, including everything they depend on.
-pub(crate) const PURE: [&str; 16] = [
+pub(crate) const PURE: [&str; 17] = [
     "units",
     "terms",
     "escape",
@@ -56,6 +58,7 @@ pub(crate) const PURE: [&str; 16] = [
     "study",
     "workload",
     "plan",
+    "blame",
     "judge",
     "compare",
     "intervention",
@@ -64,8 +67,9 @@ pub(crate) const PURE: [&str; 16] = [
 ];
 
 /// Crates that access the host.
-const ACCESS_THE_HOST: [&str; 11] = [
+const ACCESS_THE_HOST: [&str; 12] = [
     "kernel",
+    "bpf",
     "host",
     "test-support",
     "cgroup",

@@ -1,0 +1,19 @@
+//! Who the waiting of a group went to: from what the eBPF programs of `assay blame` counted to an answer.
+//!
+//! Whenever a thread of the group could run and did not, its time is charged to what its CPU did then. The
+//! sum is held against what the kernel itself counted (`run_delay`, Documentation/scheduler/sched-stats.rst);
+//! if they differ by more than [`TOLERANCE`], the answer is void. Pure: no I/O.
+
+mod answer;
+mod counted;
+mod culprit;
+mod longest;
+mod text;
+mod waits;
+
+pub use answer::{Answer, Cost, CpuPart, Events, Part, SCHEMA, TOLERANCE, Verdict};
+pub use counted::{Counted, CountedCpu, LongWait, Segment};
+pub use culprit::{Culprit, FIRST_GROUP, GROUPS, Names, OWN};
+pub use longest::{LongestWait, Ran};
+pub use text::text;
+pub use waits::{Bucket, Waits};

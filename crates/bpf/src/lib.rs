@@ -1,0 +1,12 @@
+//! eBPF programs in C, and what loads them into the kernel.
+//!
+//! The objects in `programs/` are compiled by `scripts/bpf-objects` and committed. One object runs on every
+//! kernel: offsets of fields are found in the types of the running kernel when it is loaded (CO-RE). The
+//! programs read, and write nothing but their own maps; they go when this process does.
+
+mod object;
+
+pub use object::Programs;
+
+/// Attributes the waiting of a group's threads (`programs/blame.bpf.c`).
+pub const BLAME: &[u8] = include_bytes!("../programs/blame.bpf.o");

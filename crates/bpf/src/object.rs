@@ -1,0 +1,135 @@
+//! Loading an object: maps, relocation against the running kernel, attaching.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::path::Path;
+
+use assay_kernel::bpf_map::{BpfMap, MapShape};
+use assay_kernel::bpf_tracepoint::{self, Attached, TYPES};
+use assay_kernel::{Error, Root};
+use aya_obj::btf::{Btf, BtfKind};
+use aya_obj::generated::{bpf_insn, bpf_map_type};
+use aya_obj::{EbpfSectionKind, Object};
+
+/// An object whose maps exist and whose programs run at their tracepoints. Everything goes when this value
+/// is dropped or the process ends.
+#[derive(Debug)]
+pub struct Programs {
+    maps: BTreeMap<String, BpfMap>,
+    _attached: Vec<Attached>,
+}
+
+/// A program that is ready for this kernel.
+#[derive(Debug)]
+struct Program {
+    tracepoint: String,
+    target: u32,
+    instructions: Vec<u64>,
+}
+
+impl Programs {
+    /// Loads and attaches every program of an object.
+    ///
+    /// # Errors
+    /// The kernel has no types (BTF), lacks a tracepoint, or refuses a map or program; the error names it.
+    pub fn load(root: &Root, object: &[u8]) -> Result<Self, Error> {
+        let mut object = Object::parse(object).map_err(|cause| damaged(&cause))?;
+        let types = kernel_types(root, &object)?;
+        let maps = create_maps(&object)?;
+        let programs = relocate(&mut object, &types, &maps)?;
+        let attach =
+            |one: &Program| bpf_tracepoint::attach(&one.tracepoint, one.target, &one.instructions);
+        let attached = programs.iter().map(attach).collect::<Result<_, _>>()?;
+        Ok(Self { maps, _attached: attached })
+    }
+
+    /// A map by the name in its source; `.bss` has all variables.
+    ///
+    /// # Errors
+    /// The object has no such map.
+    pub fn map(&self, name: &str) -> Result<&BpfMap, Error> {
+        self.maps.get(name).ok_or_else(|| {
+            Error::unexpected("find the map", Path::new(name), "the object does not define it")
+        })
+    }
+}
+
+fn kernel_types(root: &Root, object: &Object) -> Result<Btf, Error> {
+    let hint = "it needs a kernel with CONFIG_DEBUG_INFO_BTF";
+    let file = root.open_reread(TYPES).map_err(|error| error.with_hint(hint))?;
+    let mut buffer = Vec::new();
+    let bytes =
+        file.read(&mut buffer).map_err(|cause| Error::new("read", Path::new(TYPES), &cause))?;
+    Btf::parse(bytes, object.endianness)
+        .map_err(|cause| Error::unexpected("parse", Path::new(TYPES), cause.to_string()))
+}
+
+fn create_maps(object: &Object) -> Result<BTreeMap<String, BpfMap>, Error> {
+    let create = |(name, map): (&String, &aya_obj::Map)| {
+        let is_variables = map.section_kind() != EbpfSectionKind::BtfMaps;
+        let array = bpf_map_type::BPF_MAP_TYPE_ARRAY as u32;
+        let shape = MapShape {
+            kind: if is_variables { array } else { map.map_type() },
+            key_size: map.key_size(),
+            value_size: map.value_size(),
+            entries: map.max_entries(),
+            flags: map.map_flags(),
+        };
+        Ok((name.clone(), BpfMap::create(shape)?))
+    };
+    object.maps.iter().map(create).collect()
+}
+
+/// Gives the instructions the kernel's offsets and the numbers of the maps.
+fn relocate(
+    object: &mut Object,
+    types: &Btf,
+    maps: &BTreeMap<String, BpfMap>,
+) -> Result<Vec<Program>, Error> {
+    object.relocate_btf(types).map_err(|cause| damaged(&cause))?;
+    let shapes = object.maps.clone();
+    let numbered = shapes.iter().filter_map(|(name, shape)| {
+        maps.get(name).map(|map| (name.as_str(), map.descriptor(), shape))
+    });
+    let text: HashSet<usize> = object.functions.keys().map(|(section, _)| *section).collect();
+    object.relocate_maps(numbered, &text).map_err(|cause| damaged(&cause))?;
+    object.relocate_calls(&text).map_err(|cause| damaged(&cause))?;
+    let names = tracepoints(object);
+    names.into_iter().map(|(name, key)| program(object, types, name, key)).collect()
+}
+
+/// The programs of an object, which have the names of their tracepoints.
+fn tracepoints(object: &Object) -> Vec<(String, (usize, u64))> {
+    let mut names: Vec<_> =
+        object.programs.iter().map(|(name, one)| (name.clone(), one.function_key())).collect();
+    names.sort();
+    names
+}
+
+fn program(
+    object: &Object,
+    types: &Btf,
+    tracepoint: String,
+    key: (usize, u64),
+) -> Result<Program, Error> {
+    let kind = format!("btf_trace_{tracepoint}");
+    let target = types.id_by_type_name_kind(&kind, BtfKind::Typedef).map_err(|cause| {
+        let path = Path::new(&tracepoint);
+        Error::unexpected("find the tracepoint", path, format!("this kernel lacks it: {cause}"))
+    })?;
+    let function = object.functions.get(&key).ok_or_else(|| damaged(&tracepoint))?;
+    let instructions = function.instructions.iter().map(word).collect();
+    Ok(Program { tracepoint, target, instructions })
+}
+
+/// An instruction as the kernel reads it (Documentation/bpf/instruction-set.rst).
+fn word(instruction: &bpf_insn) -> u64 {
+    let registers = instruction.src_reg() << 4 | instruction.dst_reg();
+    let [low, high] = instruction.off.to_le_bytes();
+    let [a, b, c, d] = instruction.imm.to_le_bytes();
+    u64::from_le_bytes([instruction.code, registers, low, high, a, b, c, d])
+}
+
+fn damaged(cause: &dyn fmt::Display) -> Error {
+    Error::unexpected("prepare", Path::new("the eBPF object"), cause.to_string())
+}

@@ -1,0 +1,51 @@
+//! The running kernel takes the programs, and what cannot be loaded is named.
+
+use std::time::{Duration, Instant};
+
+use assay_bpf::{BLAME, Programs};
+use assay_kernel::Root;
+use assay_test_support::{Need, busy_host_lock, put};
+
+/// CPUs in `struct memory`, and the bytes after them.
+const CPUS: usize = 256;
+const CACHE: usize = 4096 * 8;
+
+#[test]
+fn the_kernel_takes_every_program_and_they_stay_silent_until_switched_on() {
+    let Some(_lock) = busy_host_lock("eBPF programs", &[Need::Controller("cpu")]) else { return };
+    let programs = Programs::load(&Root::real(), BLAME).unwrap_or_else(|error| panic!("{error}"));
+    // `first` of each CPU: the clock of its first event.
+    let has_events = || {
+        let memory = programs.map(".bss").unwrap().get(&[0; 4]).unwrap();
+        let cpu = (memory.len() - CACHE) / CPUS;
+        memory.chunks_exact(cpu).take(CPUS).any(|cpu| cpu[..8] != [0; 8])
+    };
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(!has_events());
+    let on = [1_u32, std::process::id(), 0, 1].map(u32::to_ne_bytes).concat();
+    programs.map("settings").unwrap().set(&[0; 4], &on).unwrap();
+    let begun = Instant::now();
+    while !has_events() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no switch of any thread");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let missing = programs.map("no_such_map").unwrap_err();
+    assert!(missing.to_string().contains("no_such_map"), "{missing}");
+}
+
+#[test]
+fn a_kernel_without_types_is_named_with_the_option_that_it_lacks() {
+    let tree = tempfile::tempdir().unwrap();
+    let error = Programs::load(&Root::at(tree.path()), BLAME).unwrap_err();
+    assert!(error.to_string().contains("CONFIG_DEBUG_INFO_BTF"), "{error}");
+}
+
+#[test]
+fn damaged_types_and_objects_are_errors() {
+    let tree = tempfile::tempdir().unwrap();
+    put(tree.path(), "sys/kernel/btf/vmlinux", "no types");
+    let error = Programs::load(&Root::at(tree.path()), BLAME).unwrap_err();
+    assert!(error.to_string().contains("vmlinux"), "{error}");
+    let error = Programs::load(&Root::real(), &BLAME[..1000]).unwrap_err();
+    assert!(error.to_string().contains("eBPF object"), "{error}");
+}

@@ -1,0 +1,66 @@
+//! `assay blame`: its targets, its document, and programs that end with it.
+
+use std::time::Duration;
+
+use assay_test_support::Need;
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::running::Running;
+
+#[test]
+fn targets_that_are_not_there_are_refused_with_a_remedy() {
+    let bench = Bench::aside();
+    for (arguments, says) in [
+        (&[][..], "give one of GROUP, --pid PID, -- COMMAND"),
+        (&["/no/such/group"], "no group `/no/such/group`"),
+        (&["/"], "name one of them"),
+        (&["--pid", "4194304"], "/proc/4194304/cgroup"),
+        (&["/one", "--pid", "1"], "cannot be used with"),
+        (&["--set", "cpu.max=max", "--pid", "1"], "--set"),
+    ] {
+        let mut command = bench.program();
+        command.arg("blame").args(arguments);
+        let ended = bench.finish(command);
+        ended.assert_code(2);
+        assert!(ended.stderr.contains(says), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_command_that_is_watched_leaves_a_document_and_no_group() {
+    let Some(bench) = Bench::busy_with("blame: a command", &[Need::Controller("cpu")]) else {
+        return;
+    };
+    let mut command = bench.program();
+    let script = "timeout 1 sh -c 'while :; do :; done'; exit 7";
+    command.args(["blame", "--set", "cpu.max=20000 100000", "--json", "--", "sh", "-c", script]);
+    let ended = bench.finish(command);
+    ended.assert_code(5);
+    assert!(ended.stderr.contains("exit code 7"), "{}", ended.stderr);
+    let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(answer["schema"], 1);
+    assert_eq!(answer["verdict"], "valid", "{answer:#}");
+    let parts = answer["parts"].as_array().unwrap();
+    let sum: u64 = parts.iter().map(|part| part["ns"].as_u64().unwrap()).sum();
+    assert_eq!(Some(sum), answer["waited_ns"].as_u64(), "{answer:#}");
+    assert!(parts.iter().any(|part| part["culprit"] == "own_quota"), "{answer:#}");
+    assert!(!answer["longest"].as_array().unwrap().is_empty(), "{answer:#}");
+    bench.assert_host_is_as_before("blame of a command");
+}
+
+#[test]
+fn an_interrupted_watch_still_answers() {
+    let Some(bench) = Bench::busy_with("blame: interrupted", &[Need::Controller("cpu")]) else {
+        return;
+    };
+    let own = std::process::id().to_string();
+    let mut command = bench.program();
+    command.args(["blame", "--for", "600s", "--pid", &own]);
+    let run = Running::start(command, bench.folder(), bench.out());
+    std::thread::sleep(Duration::from_secs(3));
+    run.signal(rustix::process::Signal::INT);
+    let ended = run.end(Duration::from_secs(60));
+    ended.assert_code(130);
+    assert!(ended.stdout.contains("for a CPU in"), "{}", ended.stdout);
+}

@@ -1,0 +1,138 @@
+//! Maps of bpf(2): memory that eBPF programs and this process share, by key.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+use crate::bpf::call;
+use crate::error::Error;
+
+/// Commands of bpf(2), from linux/bpf.h.
+const BPF_MAP_CREATE: libc::c_long = 0;
+const BPF_MAP_LOOKUP_ELEM: libc::c_long = 1;
+const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
+
+/// The shape of a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MapShape {
+    /// `BPF_MAP_TYPE_*`.
+    pub kind: u32,
+    /// Bytes of a key.
+    pub key_size: u32,
+    /// Bytes of a value.
+    pub value_size: u32,
+    /// The highest number of entries.
+    pub entries: u32,
+    /// `BPF_F_*`.
+    pub flags: u32,
+}
+
+/// The start of `union bpf_attr` for BPF_MAP_CREATE.
+#[repr(C)]
+struct Create {
+    kind: u32,
+    key_size: u32,
+    value_size: u32,
+    entries: u32,
+    flags: u32,
+}
+
+/// `union bpf_attr` for commands on one entry.
+#[repr(C)]
+struct Entry {
+    map: u32,
+    padding: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+/// A map. Programs loaded with it keep it alive.
+#[derive(Debug)]
+pub struct BpfMap {
+    descriptor: OwnedFd,
+    shape: MapShape,
+}
+
+impl BpfMap {
+    /// Creates a map.
+    ///
+    /// # Errors
+    /// The kernel refuses it: privileges, or no memory.
+    pub fn create(shape: MapShape) -> Result<Self, Error> {
+        let MapShape { kind, key_size, value_size, entries, flags } = shape;
+        let request = Create { kind, key_size, value_size, entries, flags };
+        let descriptor =
+            call(BPF_MAP_CREATE, &request).map_err(|cause| explain("create", &cause))?;
+        // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and it is not used elsewhere.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor as i32) };
+        Ok(Self { descriptor, shape })
+    }
+
+    /// Its descriptor, which the instructions of programs name.
+    #[must_use]
+    pub fn descriptor(&self) -> i32 {
+        self.descriptor.as_raw_fd()
+    }
+
+    /// The value of this key, copied by the kernel.
+    ///
+    /// # Errors
+    /// There is no such key, or it has another size than the map's keys.
+    pub fn get(&self, key: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut value = vec![0; self.shape.value_size as usize];
+        let address = value.as_mut_ptr() as u64;
+        self.apply(BPF_MAP_LOOKUP_ELEM, key, address)
+            .map_err(|cause| explain("read an entry of", &cause))?;
+        Ok(value)
+    }
+
+    /// Sets the value of this key.
+    ///
+    /// # Errors
+    /// The map is full, or key or value have another size than the map's.
+    pub fn set(&self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        let fits = value.len() == self.shape.value_size as usize;
+        let result = match fits {
+            true => self.apply(BPF_MAP_UPDATE_ELEM, key, value.as_ptr() as u64),
+            false => Err(io::ErrorKind::InvalidInput.into()),
+        };
+        result.map_err(|cause| explain("set an entry of", &cause))
+    }
+
+    /// One command on an entry; `value` is the address of `value_size` bytes.
+    fn apply(&self, command: libc::c_long, key: &[u8], value: u64) -> io::Result<()> {
+        if key.len() != self.shape.key_size as usize {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let map = self.descriptor.as_raw_fd() as u32;
+        let request = Entry { map, padding: 0, key: key.as_ptr() as u64, value, flags: 0 };
+        call(command, &request).map(drop)
+    }
+}
+
+fn explain(operation: &'static str, cause: &io::Error) -> Error {
+    let error = Error::new(operation, Path::new("an eBPF map"), cause);
+    match cause.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => error.with_hint("it needs CAP_BPF"),
+        Some(libc::ENOSYS) => error.with_hint("it needs a kernel with CONFIG_BPF_SYSCALL"),
+        _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HASH: MapShape = MapShape { kind: 1, key_size: 8, value_size: 4, entries: 1, flags: 0 };
+
+    #[test]
+    fn keys_and_values_of_another_size_reach_no_kernel() {
+        // A descriptor that is no map: the kernel would answer with an errno.
+        let descriptor = std::fs::File::open("/dev/null").unwrap().into();
+        let map = BpfMap { descriptor, shape: HASH };
+        assert_eq!(map.get(&[0; 4]).unwrap_err().errno, None);
+        assert_eq!(map.set(&[0; 8], &[0; 8]).unwrap_err().errno, None);
+        assert_eq!(map.set(&[0; 8], &[0; 4]).unwrap_err().errno, Some(libc::EINVAL));
+    }
+}
