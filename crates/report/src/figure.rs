@@ -17,10 +17,12 @@ mod series;
 mod spec;
 mod threads;
 
+use std::collections::BTreeMap;
+
 use assay_escape::json_in_html;
 use minijinja::Value as Markup;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::measure_style;
@@ -178,4 +180,62 @@ fn for_script_element(id: &str, spec: &Value) -> Result<Markup, Error> {
     let json = serde_json::to_string(spec)
         .map_err(|cause| Error::new(format!("write figure {id} as JSON"), cause))?;
     Ok(Markup::from_safe_string(json_in_html(&json)))
+}
+
+/// The rows of a figure over time as CSV, so that they are readable without this program.
+struct Rows {
+    columns: &'static [Column],
+    csv: String,
+    repeats: Vec<usize>,
+}
+
+/// The name of a column, and its type in Vega.
+type Column = (&'static str, &'static str);
+
+impl Rows {
+    /// No rows yet; each will have the number of its repeat before these columns.
+    fn new(columns: &'static [Column]) -> Self {
+        let names: String = columns.iter().map(|(name, _)| format!(",{name}")).collect();
+        Self { columns, csv: format!("repeat{names}\n"), repeats: Vec::new() }
+    }
+
+    /// Adds a row of a repeat; `cells` are separated by commas.
+    fn add(&mut self, repeat: usize, cells: &str) {
+        self.csv.push_str(&format!("{repeat},{cells}\n"));
+        if self.repeats.last() != Some(&repeat) {
+            self.repeats.push(repeat);
+        }
+    }
+
+    /// Completes a spec with the rows, a choice of the repeat, and the layers for these repeats.
+    /// Without rows it is the reason why this source has none.
+    fn into_spec(
+        self,
+        trial: &Trial<'_>,
+        source: &str,
+        mut spec: Value,
+        layers: impl FnOnce(&[usize]) -> Vec<Value>,
+    ) -> Result<Value, String> {
+        if self.repeats.is_empty() {
+            return Err(trial.why_missing(source));
+        }
+        let types: BTreeMap<&str, &str> =
+            self.columns.iter().copied().chain([("repeat", "number")]).collect();
+        spec["data"] = json!({"values": self.csv, "format": {"type": "csv", "parse": types}});
+        spec["params"] = repeat_choice(&self.repeats);
+        spec["layer"] = Value::Array(layers(&self.repeats));
+        Ok(spec)
+    }
+}
+
+/// A control to choose one of several repeats; none with a single repeat.
+fn repeat_choice(repeats: &[usize]) -> Value {
+    match repeats.first() {
+        Some(first) if repeats.len() > 1 => json!([{
+            "name": "shown_repeat",
+            "value": first,
+            "bind": {"input": "radio", "options": repeats, "name": "Repeat "},
+        }]),
+        _ => json!([]),
+    }
 }

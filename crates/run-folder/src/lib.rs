@@ -35,7 +35,6 @@ mod promise;
 mod recover;
 mod repeat;
 mod repeat_id;
-mod rows;
 mod run;
 mod runs_dir;
 mod schema;
@@ -62,7 +61,6 @@ pub use parquet::to_parquet;
 pub use placement::{CounterSpan, NodeCounts, PlacementReading, PlacementRecord};
 pub use recover::Tail;
 pub use repeat_id::RepeatId;
-pub use rows::Rows;
 pub use run::{Run, SampleFile, read_growing, read_tables, sample_files, unlisted_samples};
 pub use runs_dir::{RunsDir, runs, summaries};
 pub use schema::{SCHEMA, parse as parse_manifest};
@@ -81,4 +79,4 @@ pub use repeat::{
     Fault, Latency, Phase, QueueReading, Reading, RepeatRecord, SamplerCost, SourceCost, WatchCost,
     WorkloadResult,
 };
-pub use table::{Column, RowSums, Table};
+pub use table::{Column, RowSums, Rows, Table};

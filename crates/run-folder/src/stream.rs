@@ -21,7 +21,7 @@ use assay_files::Dir;
 
 use crate::arrow::schema;
 use crate::error::Error;
-use crate::rows::Rows;
+use crate::table::Rows;
 use crate::table::Table;
 
 /// The stream of one source in one repeat.

@@ -1,4 +1,5 @@
-//! Samples in memory: columns of counters, in the order they were read.
+//! Samples in memory: tables as they are read, and rows that wait to be written. Rows are one buffer per column
+//! in Arrow's layout, whose memory is reused from one batch to the next.
 
 /// One counter over all rows of a [`Table`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +71,162 @@ impl RowSums<'_> {
     }
 }
 
+/// One counter of the waiting rows.
+#[derive(Debug, Default)]
+pub(crate) struct Counter {
+    /// One value per row, 0 where there is none.
+    pub(crate) values: Vec<u64>,
+    /// One bit per row, lowest first: whether there is a value.
+    pub(crate) present: Vec<u8>,
+    /// Rows without a value.
+    pub(crate) missing: usize,
+}
+
+impl Counter {
+    fn push(&mut self, value: Option<u64>) {
+        let row = self.values.len();
+        if row.is_multiple_of(8) {
+            self.present.push(0);
+        }
+        match (value, self.present.last_mut()) {
+            (Some(_), Some(bits)) => *bits |= 1 << (row % 8),
+            _ => self.missing += 1,
+        }
+        self.values.push(value.unwrap_or(0));
+    }
+
+    fn get(&self, row: usize) -> Option<u64> {
+        let is_present = self.present.get(row / 8).is_some_and(|bits| bits >> (row % 8) & 1 == 1);
+        if is_present { self.values.get(row).copied() } else { None }
+    }
+}
+
+/// Rows of one source that wait to be written. Row `i` was read at `time_ns[i]` from subject `subject[i]`.
+/// Adding a row allocates only if no earlier batch was as large.
+#[derive(Debug)]
+pub struct Rows {
+    source: String,
+    columns: Vec<String>,
+    now: fn() -> u64,
+    pub(crate) time_ns: Vec<u64>,
+    pub(crate) subject: Vec<u32>,
+    pub(crate) counters: Vec<Counter>,
+    /// The names of all subjects, concatenated, and where each ends.
+    names: String,
+    ends: Vec<usize>,
+}
+
+impl Rows {
+    /// No rows yet of `source`, with these counters and subjects; `now` gives the time of a row.
+    #[must_use]
+    pub fn new(source: &str, columns: &[String], subjects: &[String], now: fn() -> u64) -> Self {
+        let mut rows = Self {
+            source: source.to_owned(),
+            columns: columns.to_vec(),
+            now,
+            time_ns: Vec::new(),
+            subject: Vec::new(),
+            counters: columns.iter().map(|_| Counter::default()).collect(),
+            names: String::new(),
+            ends: Vec::new(),
+        };
+        for subject in subjects {
+            rows.subject(subject);
+        }
+        rows
+    }
+
+    /// The time of a row added now.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        (self.now)()
+    }
+
+    /// Adds a subject, whose name the caller ensures to be unique; returns its index.
+    pub fn subject(&mut self, name: &str) -> usize {
+        self.names.push_str(name);
+        self.ends.push(self.names.len());
+        self.ends.len() - 1
+    }
+
+    /// The name of a subject; empty if it was never added.
+    pub(crate) fn name(&self, subject: u32) -> &str {
+        let at = subject as usize;
+        let begin = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+        let end = self.ends.get(at).copied().unwrap_or(0);
+        self.names.get(begin.unwrap_or(0)..end).unwrap_or_default()
+    }
+
+    /// Adds a row about `subject` with the current time. A counter without a value is `None`; missing trailing
+    /// values count as `None`.
+    pub fn add(&mut self, subject: usize, values: &[Option<u64>]) {
+        self.add_at(self.now(), subject, values);
+    }
+
+    /// The same with this time (CLOCK_MONOTONIC), for files that cover many subjects at once.
+    pub fn add_at(&mut self, time_ns: u64, subject: usize, values: &[Option<u64>]) {
+        self.time_ns.push(time_ns);
+        self.subject.push(u32::try_from(subject).unwrap_or(u32::MAX));
+        let mut values = values.iter();
+        for counter in &mut self.counters {
+            counter.push(values.next().copied().flatten());
+        }
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.time_ns.len()
+    }
+
+    /// Whether there are no rows.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.time_ns.is_empty()
+    }
+
+    /// Removes the rows; subjects and memory are kept.
+    pub fn clear(&mut self) {
+        self.time_ns.clear();
+        self.subject.clear();
+        for counter in &mut self.counters {
+            counter.values.clear();
+            counter.present.clear();
+            counter.missing = 0;
+        }
+    }
+
+    /// The rows as a table.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let column = |(name, counter): (&String, &Counter)| Column {
+            name: name.clone(),
+            values: (0..self.len()).map(|row| counter.get(row)).collect(),
+        };
+        Table {
+            source: self.source.clone(),
+            time_ns: self.time_ns.clone(),
+            subject: self.subject.clone(),
+            subjects: (0..self.ends.len()).map(|at| self.name(at as u32).to_owned()).collect(),
+            columns: self.columns.iter().zip(&self.counters).map(column).collect(),
+        }
+    }
+}
+
+impl From<&Table> for Rows {
+    fn from(table: &Table) -> Self {
+        let names: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
+        let mut rows = Self::new(&table.source, &names, &table.subjects, || 0);
+        let mut values = Vec::with_capacity(table.columns.len());
+        for (row, (time_ns, subject)) in table.time_ns.iter().zip(&table.subject).enumerate() {
+            values.clear();
+            values.extend(table.columns.iter().map(|column| column.values[row]));
+            rows.add_at(*time_ns, *subject as usize, &values);
+        }
+        rows
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,5 +242,32 @@ mod tests {
         let sums = table.sums(&["a", "b"]).unwrap();
         assert_eq!([0, 1, 2].map(|row| sums.at(row)), [None, Some(u64::MAX), None]);
         assert_eq!(table.sums(&["a", "c"]).unwrap_err(), "c");
+    }
+
+    #[test]
+    fn a_table_survives_the_conversion_to_rows_and_back() {
+        let values = |seed: u64| (0..20).map(move |row| (row % seed != 0).then_some(row * seed));
+        let table = Table {
+            source: "cpu".to_owned(),
+            time_ns: (100..120).collect(),
+            subject: (0..20).map(|row| row % 3).collect(),
+            subjects: ["a", "", "g\u{fc}nter"].map(str::to_owned).to_vec(),
+            columns: [3, 7]
+                .map(|seed| Column { name: format!("c{seed}"), values: values(seed).collect() })
+                .to_vec(),
+        };
+        let mut rows = Rows::from(&table);
+        assert_eq!(rows.table(), table);
+        rows.clear();
+        assert!(rows.is_empty() && rows.table().subjects.len() == 3);
+    }
+
+    #[test]
+    fn missing_values_of_a_row_are_null() {
+        let mut rows = Rows::new("x", &["p".to_owned(), "q".to_owned()], &[], || 1);
+        let subject = rows.subject("a");
+        rows.add(subject, &[Some(7)]);
+        let table = rows.table();
+        assert_eq!((table.columns[0].values[0], table.columns[1].values[0]), (Some(7), None));
     }
 }

@@ -3,8 +3,8 @@
 use assay_escape::quoted;
 use serde_json::{Value, json};
 
-use super::Drawing;
-use super::spec::{Rows, base, csv_number, only_chosen, phases, seconds, warm_up};
+use super::spec::{base, csv_number, only_chosen, phases, seconds, warm_up};
+use super::{Drawing, Rows};
 use crate::counters::{Bins, curves};
 use crate::trial::Trial;
 

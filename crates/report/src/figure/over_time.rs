@@ -6,10 +6,10 @@ use assay_escape::quoted;
 use assay_terms::Measure;
 use serde_json::{Value, json};
 
-use super::Drawing;
 use super::spec::{
-    Column, Rows, base, colour_by_weight, csv_number, only_chosen, phases, seconds, steps, warm_up,
+    base, colour_by_weight, csv_number, only_chosen, phases, seconds, steps, warm_up,
 };
+use super::{Column, Drawing, Rows};
 use crate::counters::{Bins, curves};
 use crate::measure_style;
 use crate::number::Unit;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use assay_run_folder::{RepeatRecord, Table};
 use serde_json::{Value, json};
 
-use super::Drawing;
-use super::spec::{Rows, base, csv_number, only_chosen, phases};
+use super::spec::{base, csv_number, only_chosen, phases};
 use super::threads::same_width;
+use super::{Drawing, Rows};
 use crate::trial::Trial;
 
 /// The share of each node in the pages of all followed processes.

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::Drawing;
-use super::spec::{Rows, base, csv_number, only_chosen, phases, seconds};
+use super::spec::{base, csv_number, only_chosen, phases, seconds};
+use super::{Drawing, Rows};
 use crate::counters::{Bins, Curve, curves};
 use crate::trial::Trial;
 

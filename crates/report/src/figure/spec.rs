@@ -51,67 +51,9 @@ pub(super) fn knob_name(trial: &Trial<'_>) -> String {
     knob.and_then(|promise| promise.to.clone()).unwrap_or_else(|| "weight".to_owned())
 }
 
-/// A control to choose one of several repeats; none with a single repeat.
-fn repeat_choice(repeats: &[usize]) -> Value {
-    match repeats.first() {
-        Some(first) if repeats.len() > 1 => json!([{
-            "name": "shown_repeat",
-            "value": first,
-            "bind": {"input": "radio", "options": repeats, "name": "Repeat "},
-        }]),
-        _ => json!([]),
-    }
-}
-
 /// A transform that filters for the chosen repeat.
 pub(super) fn only_chosen(repeats: &[usize]) -> Value {
     if repeats.len() > 1 { json!([{"filter": "datum.repeat == shown_repeat"}]) } else { json!([]) }
-}
-
-/// The rows of a figure over time as CSV, so that they are readable without this program.
-pub(super) struct Rows {
-    columns: &'static [Column],
-    csv: String,
-    repeats: Vec<usize>,
-}
-
-/// The name of a column, and its type in Vega.
-pub(super) type Column = (&'static str, &'static str);
-
-impl Rows {
-    /// No rows yet; each will have the number of its repeat before these columns.
-    pub(super) fn new(columns: &'static [Column]) -> Self {
-        let names: String = columns.iter().map(|(name, _)| format!(",{name}")).collect();
-        Self { columns, csv: format!("repeat{names}\n"), repeats: Vec::new() }
-    }
-
-    /// Adds a row of a repeat; `cells` are separated by commas.
-    pub(super) fn add(&mut self, repeat: usize, cells: &str) {
-        self.csv.push_str(&format!("{repeat},{cells}\n"));
-        if self.repeats.last() != Some(&repeat) {
-            self.repeats.push(repeat);
-        }
-    }
-
-    /// Completes a spec with the rows, a choice of the repeat, and the layers for these repeats.
-    /// Without rows it is the reason why this source has none.
-    pub(super) fn into_spec(
-        self,
-        trial: &Trial<'_>,
-        source: &str,
-        mut spec: Value,
-        layers: impl FnOnce(&[usize]) -> Vec<Value>,
-    ) -> Result<Value, String> {
-        if self.repeats.is_empty() {
-            return Err(trial.why_missing(source));
-        }
-        let types: BTreeMap<&str, &str> =
-            self.columns.iter().copied().chain([("repeat", "number")]).collect();
-        spec["data"] = json!({"values": self.csv, "format": {"type": "csv", "parse": types}});
-        spec["params"] = repeat_choice(&self.repeats);
-        spec["layer"] = Value::Array(layers(&self.repeats));
-        Ok(spec)
-    }
 }
 
 /// The unjudged part of each repeat, as a layer behind the curves.

@@ -6,8 +6,8 @@ use assay_escape::quoted;
 use assay_run_folder::{RepeatRecord, Table};
 use serde_json::{Value, json};
 
-use super::Drawing;
-use super::spec::{Rows, base, csv_number, only_chosen, phases};
+use super::spec::{base, csv_number, only_chosen, phases};
+use super::{Drawing, Rows};
 use crate::trial::Trial;
 
 /// Maximum number of threads shown, those with the most CPU time.
