@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::figure::{Figure, would_decide};
 use crate::idle_wait;
 use crate::paired::{Pair, in_turns};
-use crate::peers;
+use crate::peer_programs;
 use crate::sampling;
 use crate::statistics::{Estimate, Reached, pairs_needed, two_one_sided};
 use crate::with_ledger::with_ledger;
@@ -50,7 +50,7 @@ pub(crate) fn measure(
     length: Length,
     rounds: usize,
 ) -> Result<Vec<Figure>, Failure> {
-    let load = peers::load(assay)?;
+    let load = peer_programs::load(assay)?;
     let load = load
         .canonicalize()
         .map_err(|cause| Failure::Failed(format!("cannot run {}: {cause}", load.display())))?;

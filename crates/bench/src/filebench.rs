@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::idle_wait;
 use crate::paired::{in_turns, of_peer};
-use crate::peers::Programs;
+use crate::peer_programs::Programs;
 
 const FILES: u32 = 2000;
 const THREADS: u32 = 16;

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::figure::{Figure, Shown};
 use crate::idle_wait;
 use crate::paired::{Pair, in_turns, of_peer};
-use crate::peers::Programs;
+use crate::peer_programs::Programs;
 use crate::statistics::Estimate;
 
 const THREADS: &str = "2";

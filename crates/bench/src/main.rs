@@ -20,6 +20,7 @@ mod observer;
 mod pages;
 mod paired;
 mod parsec;
+mod peer_programs;
 mod peers;
 mod predict;
 mod report_time;

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::idle_wait;
 use crate::paired::{as_peer, in_turns};
-use crate::peers::Programs;
+use crate::peer_programs::Programs;
 
 /// Allowed difference to the peer's nanoseconds per load.
 const WITHIN: f64 = 0.03;

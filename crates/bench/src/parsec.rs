@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::idle_wait;
 use crate::paired::{in_turns, of_peer};
-use crate::peers::Programs;
+use crate::peer_programs::Programs;
 
 /// Target: four times as many options per second and thread.
 const BLACKSCHOLES: f64 = 1.0 / 4.0;

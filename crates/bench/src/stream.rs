@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::idle_wait;
 use crate::paired::{Pair, in_turns, of_peer};
-use crate::peers::Programs;
+use crate::peer_programs::Programs;
 
 /// Target as a fraction of the peer's time: 3 % less bandwidth.
 const TIME_OF_PEER: f64 = 1.03;

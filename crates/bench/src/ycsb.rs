@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::idle_wait;
 use crate::paired::{Pair, in_turns, of_peer};
-use crate::peers::Programs;
+use crate::peer_programs::Programs;
 
 /// Target as a fraction of the peer's time and CPU time per operation.
 const PART_OF_PEER: f64 = 0.5;

@@ -7,11 +7,12 @@ mod live_terminal;
 mod observer;
 mod output;
 mod parsers;
+mod shared_arguments;
 
 use std::process::ExitCode;
 
 use assay_session::{Code, Error};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use args::{Arguments, Command};
 use observer::refuse;
@@ -63,8 +64,10 @@ fn run(command: &Command) -> ExitCode {
             Code::Kept.into()
         }
         Command::Conform(arguments) => end(command::conform::run(arguments)),
-        Command::Completions(arguments) => end(command::completions::run(arguments)),
-        Command::Man(arguments) => end(command::man::run(arguments)),
+        Command::Completions(arguments) => {
+            end(command::completions::run(arguments, Arguments::command()))
+        }
+        Command::Man(arguments) => end(command::man::run(arguments, Arguments::command())),
     }
 }
 

@@ -14,18 +14,54 @@ pub(super) fn direction(number: &TrialNumber) -> Direction {
     }
 }
 
-/// Direction of a workload metric, from the unit at the end of its name: higher is better for work
-/// per second, lower for times. Otherwise unknown.
+/// Words of what should not happen, however it is counted.
+const FAILURES: [&str; 11] = [
+    "error", "errors", "drop", "drops", "dropped", "timeout", "timeouts", "faults", "failed",
+    "failure", "failures",
+];
+
+/// Units of work: with `_s` after them they are rates, although `_s` alone is a time.
+const WORK: [&str; 19] = [
+    "b",
+    "kb",
+    "mb",
+    "gb",
+    "kib",
+    "mib",
+    "gib",
+    "bit",
+    "kbit",
+    "mbit",
+    "gbit",
+    "bytes",
+    "ops",
+    "ios",
+    "requests",
+    "operations",
+    "transactions",
+    "packets",
+    "messages",
+];
+
+/// Direction of a workload metric, from the words of its name: lower is better for failures and
+/// times, higher for work per second. Otherwise unknown.
 fn of_metric(name: &str) -> Direction {
-    const MORE: [&str; 8] = ["per_s", "per_second", "iops", "teps", "_ios", "mb_s", "gb_s", "ops"];
-    const LESS: [&str; 5] = ["_ns", "_us", "_ms", "_s", "seconds"];
-    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    // `throughput_ops_s` and `steps_per_cpu_s` are rates, although they end as a time does.
-    let is_rate =
-        ends(&MORE) || name.ends_with("ops_s") || (name.ends_with("_s") && name.contains("_per_"));
-    if is_rate || matches!(name, "read_bytes" | "write_bytes") {
+    let words: Vec<&str> = name.split('_').collect();
+    let (last, before) = match words.as_slice() {
+        [.., before, last] => (*last, *before),
+        [last] => (*last, ""),
+        [] => return Direction::Neither,
+    };
+    let is_second = matches!(last, "s" | "second");
+    let is_rate = is_second && (words.contains(&"per") || WORK.contains(&before))
+        || matches!(last, "ops" | "ios")
+        || last.ends_with("iops")
+        || last.ends_with("teps");
+    if words.iter().any(|word| FAILURES.contains(word)) {
+        Direction::Lower
+    } else if is_rate || matches!(name, "read_bytes" | "write_bytes") {
         Direction::Higher
-    } else if ends(&LESS) {
+    } else if matches!(last, "ns" | "us" | "ms" | "s" | "seconds") {
         Direction::Lower
     } else {
         Direction::Neither
@@ -50,6 +86,23 @@ mod tests {
             ("runtime_s", Direction::Lower),
             ("user_cpu_percent", Direction::Neither),
             ("peak_bytes", Direction::Neither),
+            ("bandwidth_mib_s", Direction::Higher),
+            ("read_kb_s", Direction::Higher),
+            ("bytes_s", Direction::Higher),
+            ("requests_s", Direction::Higher),
+            ("tx_mbit_s", Direction::Higher),
+            ("ops", Direction::Higher),
+            ("drops", Direction::Lower),
+            ("packet_drops", Direction::Lower),
+            ("failed_ops", Direction::Lower),
+            ("errors", Direction::Lower),
+            ("errors_per_s", Direction::Lower),
+            ("timeouts_per_s", Direction::Lower),
+            ("major_faults", Direction::Lower),
+            ("stops", Direction::Neither),
+            ("hops", Direction::Neither),
+            ("elapsed_seconds", Direction::Lower),
+            ("seconds", Direction::Lower),
         ] {
             assert_eq!(of_metric(name), wanted, "{name}");
         }

@@ -3,8 +3,40 @@
 use assay_judge::trial_numbers::TrialNumber;
 use assay_run_folder::TrialRecord;
 
-/// Metrics that are totals (fio's).
-const TOTALS: [&str; 4] = ["read_bytes", "write_bytes", "read_ios", "write_ios"];
+/// Last words of the names of totals.
+const COUNTED: [&str; 25] = [
+    "bytes",
+    "kb",
+    "mb",
+    "gb",
+    "kib",
+    "mib",
+    "gib",
+    "ios",
+    "ops",
+    "requests",
+    "operations",
+    "transactions",
+    "packets",
+    "messages",
+    "events",
+    "iterations",
+    "errors",
+    "drops",
+    "dropped",
+    "timeouts",
+    "faults",
+    "failed",
+    "failures",
+    "count",
+    "total",
+];
+
+/// Words of names that are levels or means, which do not grow with time.
+const LEVELS: [&str; 12] = [
+    "per", "peak", "max", "min", "mean", "rss", "resident", "size", "used", "free", "memory",
+    "heap",
+];
 
 /// Totals of trials whose repeats differ in length by more than the margin are not comparable: the
 /// longer one did more, whatever its speed.
@@ -27,7 +59,14 @@ pub(super) fn leave_out_totals(
 
 fn is_total(number: &TrialNumber) -> bool {
     let own = number.measure.split_once('.').map_or("", |(_, own)| own);
-    number.of == "number" && TOTALS.contains(&own)
+    number.of == "number" && is_count(own)
+}
+
+/// Whether the words of a metric's name say that it is a count over a whole repeat.
+fn is_count(own: &str) -> bool {
+    let words = || own.split('_');
+    words().next_back().is_some_and(|last| COUNTED.contains(&last))
+        && !words().any(|word| LEVELS.contains(&word))
 }
 
 /// Mean time of a repeat from release to stop.
@@ -36,4 +75,30 @@ fn seconds(trial: &TrialRecord) -> Option<f64> {
     let each = each.map(|one| one.stopped_ns.saturating_sub(one.released_ns) as f64 * 1e-9);
     let (sum, count) = each.fold((0.0, 0.0), |(sum, count), one| (sum + one, count + 1.0));
     (count > 0.0).then(|| sum / count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_totals_and_rates_are_not() {
+        for (name, wanted) in [
+            ("read_bytes", true),
+            ("write_ios", true),
+            ("completed_mib", true),
+            ("requests", true),
+            ("packet_drops", true),
+            ("errors", true),
+            ("bytes_s", false),
+            ("errors_per_s", false),
+            ("bytes_per_op", false),
+            ("peak_bytes", false),
+            ("rss_mib", false),
+            ("read_p99_ns", false),
+            ("user_cpu_percent", false),
+        ] {
+            assert_eq!(is_count(name), wanted, "{name}");
+        }
+    }
 }

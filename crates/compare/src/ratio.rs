@@ -46,7 +46,9 @@ impl Log {
     }
 
     /// The ratio of two independent sides (Welch 1947): each keeps its own scatter, and the degrees
-    /// of freedom are Satterthwaite's.
+    /// of freedom are Satterthwaite's. With unlike numbers of repeats they are at most those of the
+    /// side with fewer: where its few repeats agree by chance, the variance would seem to be the
+    /// other's alone and as well known.
     pub(super) fn ratio(b: &Self, a: &Self) -> Self {
         let variance = a.variance + b.variance;
         let part = |side: &Self| match side.freedom > 0.0 {
@@ -55,6 +57,10 @@ impl Log {
         };
         let parts = part(a) + part(b);
         let freedom = if parts > 0.0 { variance.powi(2) / parts } else { a.freedom + b.freedom };
+        let freedom = match a.repeats == b.repeats {
+            true => freedom,
+            false => freedom.min(a.freedom).min(b.freedom),
+        };
         Self {
             mean: b.mean - a.mean,
             variance,
@@ -138,6 +144,29 @@ mod tests {
         // t(4) at 95 % is 2.7764.
         let half = 2.7764 * (2.0 * 0.01 / 3.0_f64).sqrt();
         assert!((ratio.half(0.95) - half).abs() < 1e-4, "{}", ratio.half(0.95));
+    }
+
+    /// Two repeats that agree by chance must not lend their side the other's degrees of freedom.
+    #[test]
+    fn few_repeats_against_many_are_not_decided_by_their_own_luck() {
+        // A linear congruential generator (Knuth's MMIX); twelve uniform numbers make one that is
+        // nearly normal.
+        let mut state = 1_u64;
+        let mut normal = || {
+            let uniform = (0..12).map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 11) as f64 / (1_u64 << 53) as f64
+            });
+            uniform.sum::<f64>() - 6.0
+        };
+        let wrong = (0..1000).filter(|_| {
+            let a: Vec<f64> = (0..2).map(|_| 0.2 * normal()).collect();
+            let b: Vec<f64> = (0..10).map(|_| 0.04 * normal()).collect();
+            let ratio = Log::ratio(&new(&b), &new(&a));
+            ratio.mean.abs() - ratio.half(0.999) > 0.05
+        });
+        let wrong = wrong.count();
+        assert!(wrong <= 1, "{wrong} of 1000 are called different");
     }
 
     #[test]

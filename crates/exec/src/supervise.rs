@@ -1,5 +1,6 @@
 //! Supervises the command until the last process in its group has ended.
 
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -56,25 +57,27 @@ pub(crate) fn supervise(
             break status;
         }
         if let Some(since) = termination
-            && cannot_end(counters.root, child.id(), since, &mut watch)
+            && cannot_end(counters.root, &[child.id()], since, &mut watch)
         {
             return Err(given_up(counters.root, child));
         }
         end.wait(limit);
     };
-    let left = handle_leftovers(counters, peaks, leftover, notify);
+    let was_ended = termination.is_some() && status.signal().is_some();
+    let left = handle_leftovers(counters, peaks, leftover, was_ended, notify);
     Ok(Supervised { status, left })
 }
 
 /// Name of the command in errors.
 const COMMAND: &str = "the command";
 
-/// Whether a command that was told to end cannot: it is frozen by someone else, or hangs in the kernel, where
-/// no signal reaches it. A command that goes on regardless is waited for, as a shell would.
-fn cannot_end(root: &Root, pid: u32, since: Instant, watch: &mut HangWatch) -> bool {
+/// Whether processes that were told to end cannot: all are frozen by someone else, or hang in the kernel, where no
+/// signal reaches them. One that goes on regardless is waited for, as a shell would.
+fn cannot_end(root: &Root, pids: &[u32], since: Instant, watch: &mut HangWatch) -> bool {
     const FROZEN: Duration = Duration::from_secs(2);
     const HANGING: Duration = Duration::from_secs(15);
-    watch.all_hang(root, &[pid], HANGING) || since.elapsed() > FROZEN && is_frozen(root, pid)
+    watch.all_hang(root, pids, HANGING)
+        || since.elapsed() > FROZEN && pids.iter().all(|pid| is_frozen(root, *pid))
 }
 
 /// The error of such a command, which is killed as far as that is possible.
@@ -87,11 +90,13 @@ fn given_up(root: &Root, child: &mut Child) -> Error {
     Error::unexpected("end", COMMAND.as_ref(), why)
 }
 
-/// Waits for or kills processes that outlive the command.
+/// Waits for or kills processes that outlive the command. `was_ended`: it was told to end, and a signal ended it;
+/// then they are told as well.
 fn handle_leftovers(
     counters: &Counters,
     peaks: &mut Peaks,
     leftover: Leftover,
+    was_ended: bool,
     notify: &mut dyn FnMut(&str),
 ) -> Option<Survivors> {
     if gone_within(counters, GRACE) {
@@ -103,47 +108,67 @@ fn handle_leftovers(
     }
     let them = if processes == 1 { "1 process" } else { &format!("{processes} processes") };
     if leftover == Leftover::Kill {
-        notify(&format!("{them} left by the command: killed (--left kill)"));
-        send_all(counters, Signal::KILL);
-        gone_within(counters, KILL_TIMEOUT);
+        let why = format!("{them} left by the command: killed (--left kill)");
+        kill_all(counters, &why, KILL_TIMEOUT, notify);
         return Some(Survivors { processes, killed: true });
     }
-    notify(&format!(
-        "{them} left by the command: waiting for them to end (Ctrl-C terminates them; \
-         --left kill does not wait)"
-    ));
-    let killed = wait_for_all(counters, peaks, notify);
+    if !was_ended {
+        notify(&format!(
+            "{them} left by the command: waiting for them to end (Ctrl-C terminates them; \
+             --left kill does not wait)"
+        ));
+    }
+    let killed = wait_for_all(counters, peaks, was_ended, notify);
     Some(Survivors { processes, killed })
 }
 
-/// Waits; the first signal is passed on to all, the second kills them. Returns whether they were
-/// killed.
-fn wait_for_all(counters: &Counters, peaks: &mut Peaks, notify: &mut dyn FnMut(&str)) -> bool {
-    let mut terminating = false;
+/// Waits; the first signal is passed on to all (the one that ended the command counts), the second kills them. Those
+/// that cannot end are not waited for. Returns whether they were killed.
+fn wait_for_all(
+    counters: &Counters,
+    peaks: &mut Peaks,
+    was_ended: bool,
+    notify: &mut dyn FnMut(&str),
+) -> bool {
+    let mut watch = HangWatch::default();
+    let mut terminating = was_ended.then(|| terminate(counters, Signal::TERM, notify));
     loop {
-        if live_processes(counters.root, counters.tree).is_empty() {
+        let live = live_processes(counters.root, counters.tree);
+        if live.is_empty() {
             return false;
         }
         let noted = signal_forwarding::take();
         match noted.termination() {
-            Some(_) if terminating => {
-                notify("killing the remaining processes");
-                send_all(counters, Signal::KILL);
-                gone_within(counters, KILL_TIMEOUT);
+            Some(_) if terminating.is_some() => {
+                kill_all(counters, "killing the remaining processes", KILL_TIMEOUT, notify);
                 return true;
             }
-            Some(signal) => {
-                notify("terminating the remaining processes; a second signal kills them");
-                // A shell starts background processes with SIGINT and SIGQUIT ignored.
-                let polite = [Signal::INT, Signal::QUIT].contains(&signal);
-                send_all(counters, if polite { Signal::TERM } else { signal });
-                terminating = true;
-            }
+            Some(signal) => terminating = Some(terminate(counters, signal, notify)),
             None => noted.sent.iter().for_each(|signal| send_all(counters, *signal)),
+        }
+        if terminating.is_some_and(|since| cannot_end(counters.root, &live, since, &mut watch)) {
+            let why = "the remaining processes cannot end: they are frozen, or hang in the kernel";
+            kill_all(counters, why, GRACE, notify);
+            return true;
         }
         peaks.sample(counters);
         std::thread::sleep(PERIOD);
     }
+}
+
+/// Tells all to end, and returns when.
+fn terminate(counters: &Counters, signal: Signal, notify: &mut dyn FnMut(&str)) -> Instant {
+    notify("terminating the remaining processes; a second signal kills them");
+    // A shell starts background processes with SIGINT and SIGQUIT ignored.
+    let polite = [Signal::INT, Signal::QUIT].contains(&signal);
+    send_all(counters, if polite { Signal::TERM } else { signal });
+    Instant::now()
+}
+
+fn kill_all(counters: &Counters, why: &str, limit: Duration, notify: &mut dyn FnMut(&str)) {
+    notify(why);
+    send_all(counters, Signal::KILL);
+    gone_within(counters, limit);
 }
 
 fn gone_within(counters: &Counters, limit: Duration) -> bool {
@@ -160,10 +185,8 @@ fn gone_within(counters: &Counters, limit: Duration) -> bool {
 }
 
 fn send_all(counters: &Counters, signal: Signal) {
-    for id in live_processes(counters.root, counters.tree) {
-        // It may have ended since; the caller checks whether all are gone.
-        let _ = process::send(id, signal);
-    }
+    // Some may have ended since; the caller checks whether all are gone.
+    process::send_to_all(|| live_processes(counters.root, counters.tree), signal);
 }
 
 /// Processes in the group, without zombies.

@@ -8,7 +8,7 @@
 //! The folder is opened once: if its name comes to refer to another folder or to a link, that is not
 //! read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,11 @@ const MAX_EVENTS: u64 = 256 << 20;
 /// Maximum size of one event line in bytes. Real lines have some hundred; parsed into a value, a
 /// line takes many times its size.
 const MAX_EVENT: usize = 1 << 20;
+
+/// Maximum numbers of files of samples and of sources in a run, as in a merge of samples. Every stream takes a
+/// descriptor.
+const MAX_FILES: usize = 1 << 17;
+const MAX_SOURCES: usize = 256;
 
 /// Maximum bytes that incomplete batches of all streams together may take: as many as one stream
 /// may. Declaring a large batch costs the writer nothing (a sparse file), so the total is bounded
@@ -69,7 +74,9 @@ pub struct Follower {
     /// Open streams by path in the folder.
     tails: BTreeMap<PathBuf, (RepeatId, Tail)>,
     /// Sources that are or were followed, by repeat and name.
-    known: Vec<(RepeatId, String)>,
+    known: BTreeSet<(RepeatId, String)>,
+    /// Their sources.
+    sources: BTreeSet<String>,
     /// Remaining limits on sample data.
     budget: Budget,
     max_incomplete: usize,
@@ -94,7 +101,8 @@ impl Follower {
             folder,
             name,
             tails: BTreeMap::new(),
-            known: Vec::new(),
+            known: BTreeSet::new(),
+            sources: BTreeSet::new(),
             budget: Budget::default(),
             max_incomplete: MAX_INCOMPLETE,
             events_read: 0,
@@ -201,10 +209,22 @@ impl Follower {
         if self.known.contains(&known) {
             return Ok(());
         }
+        self.sources.insert(known.1.clone());
+        if self.known.len() >= MAX_FILES || self.sources.len() > MAX_SOURCES {
+            let why = format!(
+                "the files up to this one are more than {MAX_FILES} or of more than {MAX_SOURCES} sources, the \
+                 limit of a run"
+            );
+            return Err(error(&folder.path().join(&file.name), &why));
+        }
         if file.is_stream {
-            // It may have been converted to Parquet since the folder was listed; the next call
-            // finds that.
-            let Ok(tail) = Tail::open(folder, Path::new(&file.name)) else { return Ok(()) };
+            let tail = match Tail::open(folder, Path::new(&file.name)) {
+                // It was converted to Parquet since the folder was listed; the next call finds that.
+                Err(_) if folder.read(&file.name).is_err_and(|why| why.is_missing()) => {
+                    return Ok(());
+                }
+                tail => tail?,
+            };
             self.tails.insert(path, (id, tail));
         } else {
             let budget = &mut self.budget;
@@ -213,7 +233,7 @@ impl Follower {
                 |table| take(id, table),
             )?;
         }
-        self.known.push(known);
+        self.known.insert(known);
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! The space that a tree made by others takes on its disk.
 
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, statat};
@@ -12,20 +13,25 @@ use crate::error::Error;
 /// Unit of `st_blocks` (stat(2)).
 const BLOCK: u64 = 512;
 
+/// Names between two checks of the stop callback.
+const NAMES: u64 = 1000;
+
 impl Dir {
     /// An error if what lies below takes more than `budget`: bytes allocated on disk, of all kinds of files,
-    /// and names. No file is opened and no link followed. What vanishes meanwhile does not count.
-    pub fn check_usage(&self, budget: Budget) -> Result<(), Error> {
-        Usage { whole: budget, remaining: budget }.level(self, 0)
+    /// and names. No file is opened and no link followed. What vanishes meanwhile does not count. `stop` is polled
+    /// regularly; `true` ends it with an error.
+    pub fn check_usage(&self, budget: Budget, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+        Usage { whole: budget, remaining: budget, stop }.level(self, 0)
     }
 }
 
-struct Usage {
+struct Usage<'u> {
     whole: Budget,
     remaining: Budget,
+    stop: &'u dyn Fn() -> bool,
 }
 
-impl Usage {
+impl Usage<'_> {
     fn level(&mut self, dir: &Dir, depth: usize) -> Result<(), Error> {
         if depth > MAX_DEPTH {
             return Err(too_much("keep", dir.path(), &format!("folders nested {MAX_DEPTH} deep")));
@@ -59,6 +65,9 @@ impl Usage {
             ));
         };
         self.remaining = Budget { bytes, names };
+        if (self.whole.names - names).is_multiple_of(NAMES) && (self.stop)() {
+            return Err(Error::new("walk", whole, io::Error::from(ErrorKind::Interrupted)));
+        }
         Ok(())
     }
 }
@@ -79,7 +88,7 @@ mod tests {
         symlink("/", temp.path().join("link")).unwrap();
         fs::File::create(temp.path().join("holes")).unwrap().set_len(1 << 40).unwrap();
         let check = |bytes, names| {
-            dir.check_usage(Budget { bytes, names }).map_err(|error| error.to_string())
+            dir.check_usage(Budget { bytes, names }, &|| false).map_err(|error| error.to_string())
         };
         assert_eq!(check(2 << 20, 4), Ok(()));
         let error = check(1 << 19, 4).unwrap_err();
@@ -89,12 +98,26 @@ mod tests {
     }
 
     #[test]
+    fn a_long_walk_is_stopped() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open(temp.path()).unwrap();
+        let budget = Budget { bytes: 1 << 30, names: 1 << 20 };
+        for number in 1..NAMES {
+            fs::write(temp.path().join(number.to_string()), "").unwrap();
+        }
+        dir.check_usage(budget, &|| true).unwrap();
+        fs::write(temp.path().join("last"), "").unwrap();
+        assert!(dir.check_usage(budget, &|| true).is_err());
+    }
+
+    #[test]
     fn nothing_hides_in_deep_folders() {
         let temp = tempfile::tempdir().unwrap();
         let deep: std::path::PathBuf = std::iter::repeat_n("d", MAX_DEPTH + 1).collect();
         fs::create_dir_all(temp.path().join(deep)).unwrap();
         let budget = Budget { bytes: 1 << 30, names: 1 << 20 };
-        let error = Dir::open(temp.path()).unwrap().check_usage(budget).unwrap_err().to_string();
+        let dir = Dir::open(temp.path()).unwrap();
+        let error = dir.check_usage(budget, &|| false).unwrap_err().to_string();
         assert!(error.contains("nested 64 deep"), "{error}");
     }
 }

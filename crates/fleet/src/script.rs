@@ -17,14 +17,27 @@ pub(crate) struct Code {
 
 /// The part of the script that copies the program into a private folder of the host, in which no other host can
 /// write, and compares the copies: whatever changes afterwards, they are what starts. No more is read than was
-/// submitted, and nothing that might never end.
+/// submitted, and nothing that might never end. TMPDIR is handed on by sbatch or set by a prolog: a folder in which
+/// others may change names, or below one, is refused.
 fn compared(program: &Program) -> String {
     let Some(first) = program.files.first() else { return String::new() };
     let files = || program.files.iter();
     let sizes: Vec<String> = files().map(|file| format!("{}:{}", file.name, file.bytes)).collect();
     let sums: Vec<String> = files().map(|file| format!("{} {}", file.hash, file.name)).collect();
     format!(
-        "own=$(mktemp -d \"${{TMPDIR:-/tmp}}/{OWN_FOLDER}XXXXXXXXXX\") || exit 4\n\
+        "# Where nobody else may change names.\n\
+         base=$(CDPATH='' cd -P -- \"${{TMPDIR:-/tmp}}\" && pwd -P) || exit 4\n\
+         above=$base\n\
+         while :; do\n    \
+             if [ -z \"$(find \"$above\" -maxdepth 0 '(' -uid 0 -o -uid \"$(id -u)\" ')' \\\n        \
+                 '(' ! -perm /022 -o -perm -1000 ')')\" ]; then\n        \
+                 echo \"others may change names in $above on $(uname -n) (set TMPDIR to another folder)\" >&2\n        \
+                 exit 4\n    \
+             fi\n    \
+             if [ \"$above\" = / ]; then break; fi\n    \
+             above=$(dirname \"$above\")\n\
+         done\n\
+         own=$(mktemp -d \"$base/{OWN_FOLDER}XXXXXXXXXX\") || exit 4\n\
          # Until the program takes the place of this shell, which removes it at its end.\n\
          trap 'rm -rf \"$own\"' EXIT\n\
          trap 'exit 130' HUP INT TERM\n\
@@ -232,6 +245,47 @@ mod tests {
         executable(&own, "echo as submitted: $2");
         assert_eq!(start(&own, &format!("cp {other} COPY.new; mv COPY.new COPY")), as_submitted);
         assert_eq!(start(&own, &format!("cat {other} > COPY")), as_submitted, "the same file");
+    }
+
+    /// `sbatch` hands the submitter's TMPDIR on to a job of root.
+    #[test]
+    fn no_program_is_copied_to_where_others_may_change_names() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = FleetFolder::create(&place.path().join("fleet"), Trust::Checked).unwrap();
+        let own = place.path().join("assay");
+        executable(&own, "echo as submitted");
+        let program = Program::copy(&own, &folder, 1).unwrap();
+        let path = place.path().join("job.sh");
+        std::fs::write(&path, script(&fleet(), &Code { program, ..code("/shared") })).unwrap();
+        let (outer, inner) = (place.path().join("outer"), place.path().join("outer/inner"));
+        std::fs::create_dir_all(&inner).unwrap();
+        let start = |outer_mode, inner_mode| {
+            for (dir, mode) in [(&outer, outer_mode), (&inner, inner_mode)] {
+                std::fs::set_permissions(dir, std::fs::Permissions::from_mode(mode)).unwrap();
+            }
+            let mut command = std::process::Command::new("sh");
+            let output = command.arg(&path).arg("7").env("TMPDIR", &inner).output().unwrap();
+            assert_eq!(
+                std::fs::read_dir(&inner).unwrap().count(),
+                usize::from(output.status.success())
+            );
+            for copied in std::fs::read_dir(&inner).unwrap() {
+                std::fs::remove_dir_all(copied.unwrap().path()).unwrap();
+            }
+            (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        };
+        for (outer_mode, inner_mode) in [(0o755, 0o755), (0o755, 0o1777), (0o1777, 0o700)] {
+            let ended = start(outer_mode, inner_mode);
+            assert_eq!(ended, (Some(0), String::new()), "{outer_mode:o} {inner_mode:o}");
+        }
+        for (outer_mode, inner_mode, named) in
+            [(0o755, 0o777, &inner), (0o755, 0o770, &inner), (0o777, 0o700, &outer)]
+        {
+            let (code, stderr) = start(outer_mode, inner_mode);
+            assert_eq!(code, Some(4), "{outer_mode:o} {inner_mode:o}");
+            let named = format!("others may change names in {} ", named.display());
+            assert!(stderr.contains(&named) && stderr.contains("TMPDIR"), "{stderr}");
+        }
     }
 
     #[test]

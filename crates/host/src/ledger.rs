@@ -19,6 +19,7 @@ mod queue;
 mod recovery;
 mod restore_change;
 mod setting;
+mod step_threads;
 mod v1_mount;
 mod while_busy;
 
@@ -36,9 +37,10 @@ pub use loop_device::LoopDevice;
 pub use recovery::{LedgerRestore, RestoreReport, Unfinished, restore_all, set_aside, unfinished};
 
 use crash_point::crash_point;
-use hanging_step::Step;
+use hanging_step::{RunningStep, Step};
 use journal::Journal;
 use line::{FORMAT, Header};
+use step_threads::StepThreads;
 
 /// The changes of one run. Its file is locked while this value lives; if the process ends without
 /// [`Ledger::finish`], the file stays for `assay restore`.
@@ -57,6 +59,14 @@ struct Entry {
     /// The boot in which it was made; `None` for the present one.
     boot: Option<String>,
     restored: Option<Result<(), Error>>,
+    /// The step that was to restore it, if that was left behind.
+    left: Option<RunningStep>,
+}
+
+impl Entry {
+    fn new(number: u32, change: Change) -> Self {
+        Self { number, change, made: None, boot: None, restored: None, left: None }
+    }
 }
 
 /// A position in the ledger to which changes can be restored.
@@ -109,6 +119,7 @@ impl Ledger {
     /// earlier one left changes behind, since the present values would then be mistaken for the owner's
     /// settings.
     pub fn begin(state_dir: &Path, run_id: &str) -> Result<Self, Error> {
+        StepThreads::shared();
         let directory = recovery::directory(state_dir);
         make_directories(state_dir)?;
         let path = directory.join(format!("{}.jsonl", checked_name(run_id)?));
@@ -126,11 +137,7 @@ impl Ledger {
             let hint = "ASSAY_STATE sets another directory for ledgers; it must survive a reboot";
             error.with_hint(hint)
         })?;
-        Ok(Self::over(journal, Vec::new()))
-    }
-
-    fn over(journal: Journal, entries: Vec<Entry>) -> Self {
-        Self { journal, entries }
+        Ok(Self { journal, entries: Vec::new() })
     }
 
     /// The ledger's file.
@@ -202,10 +209,11 @@ impl Ledger {
         step: &impl Fn(&Entry) -> Step,
     ) -> Result<(), Error> {
         crash_point()?;
-        let entry = &self.entries[index];
+        let entry = &mut self.entries[index];
+        let (step, what) = (step(entry), entry.change.describe());
         match root.is_real() && entry.change.may_hang() {
-            true => hanging_step::run(&entry.change.describe(), step(entry))?,
-            false => step(entry)()?,
+            true => hanging_step::run(StepThreads::shared(), &what, step, &mut entry.left)?,
+            false => step()?,
         }
         // Only a note: a full disk must not make a restored change count as one in force. Without the
         // note it is restored once more, which has no effect.
@@ -243,13 +251,8 @@ impl Ledger {
         let next = self.entries.last().map_or(0, |entry| entry.number + 1);
         let numbered: Vec<(u32, Change)> = (next..).zip(changes).collect();
         self.journal.intend(&numbered)?;
-        self.entries.extend(numbered.into_iter().map(|(number, change)| Entry {
-            number,
-            change,
-            made: None,
-            boot: None,
-            restored: None,
-        }));
+        let entries = numbered.into_iter().map(|(number, change)| Entry::new(number, change));
+        self.entries.extend(entries);
         crash_point()?;
         Ok(())
     }

@@ -185,18 +185,20 @@ fn compare_rounds<'j>(
     pairs.iter().enumerate().map(of).collect()
 }
 
-/// Applies the fresh rounds of a change. An effect that they do not reproduce becomes open.
+/// Applies all fresh rounds of a change together: a confirmation that lost a repeat is followed by
+/// another. An effect that they do not reproduce becomes open.
 fn apply_fresh_rounds(
     mut result: ArmResult,
     base: &Base<'_>,
     question: Question<'_>,
     judged: Option<Judged<'_>>,
 ) -> ArmResult {
-    let fresh = question.fresh.iter().find(|fresh| fresh.arm == result.name);
-    let (Some(fresh), Some(judged), true) = (fresh, judged, result.is_of_use()) else {
+    let (Some(judged), true) = (judged, result.is_of_use()) else {
         return result;
     };
-    let pairs = base.pairs(&judged, |round| fresh.has(round));
+    let is_fresh =
+        |round| question.fresh.iter().any(|fresh| fresh.arm == result.name && fresh.has(round));
+    let pairs = base.pairs(&judged, is_fresh);
     if pairs.len() < FRESH {
         return result;
     }

@@ -123,9 +123,56 @@ impl Tuning {
 }
 
 impl SettingResult {
-    /// The fresh measurements where there are any, otherwise those of the search.
+    /// The fresh measurements where there are any, otherwise those of the search. A void
+    /// confirmation, or one by a single repeat that does not keep the promise, does not hide a search
+    /// with more.
     #[must_use]
     pub fn best_data(&self) -> Option<&Measured> {
-        self.confirmation.as_ref().or(self.search.as_ref())
+        let fresh = self.confirmation.as_ref();
+        let search = self.search.as_ref();
+        let says_little = |data: &&Measured| match data.verdict {
+            Verdict::Void => true,
+            Verdict::Kept => false,
+            Verdict::Broken | Verdict::Undecided => data.repeats < 2,
+        };
+        let says_more = |data: &&Measured| data.verdict != Verdict::Void && data.repeats > 1;
+        let instead = fresh.filter(says_little).and(search.filter(says_more));
+        instead.or(fresh).or(search)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(repeats: usize, verdict: Verdict) -> Measured {
+        let reason = String::new();
+        Measured { repeats, window_s: 10.0, verdict, error: None, rate: None, reason }
+    }
+
+    fn best_data(fresh: Measured) -> Measured {
+        let setting = SettingResult {
+            name: "a".to_owned(),
+            change: "a".to_owned(),
+            changes: 1,
+            lines: Vec::new(),
+            search: Some(measured(4, Verdict::Broken)),
+            left_out_after: None,
+            confirmation: Some(fresh),
+            rate_ratio: None,
+            error_ratio: None,
+            on_frontier: false,
+        };
+        setting.best_data().unwrap().clone()
+    }
+
+    #[test]
+    fn one_fresh_repeat_or_void_ones_do_not_hide_those_of_the_search() {
+        for little in [measured(1, Verdict::Undecided), measured(3, Verdict::Void)] {
+            assert_eq!(best_data(little).repeats, 4);
+        }
+        for enough in [measured(2, Verdict::Undecided), measured(1, Verdict::Kept)] {
+            assert_eq!(best_data(enough.clone()), enough);
+        }
     }
 }

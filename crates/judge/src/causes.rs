@@ -9,9 +9,10 @@
 use assay_run_folder::{PromiseRecord, Reference};
 
 use crate::cpus::Shared;
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
 use crate::queue::Queue;
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 pub(crate) use assay_terms::Measure;
 use assay_terms::Side;
 use assay_verdict::Strength;

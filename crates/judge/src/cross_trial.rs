@@ -5,7 +5,8 @@
 //! t on the logarithms of these ratios.
 
 use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels, PairsRecord, TrialRecord};
-use assay_stats::over_repeats::{Resolution, Spread, confidence_to_break, needed_of_all};
+use assay_stats::over_repeats::{Spread, confidence_to_break, needed_of_all};
+use assay_stats::resolution::Resolution;
 use assay_verdict::{ComparisonJudgement, LevelJudgement, Verdict, wording};
 
 use crate::metric::resolution;

@@ -4,7 +4,7 @@
 //! included; it has no samples. Only the scatter between repeats shows its precision.
 
 use assay_run_folder::{GroupRecord, TrialRecord, WorkloadRecord, WorkloadResult};
-use assay_stats::over_repeats::Resolution;
+use assay_stats::resolution::Resolution;
 use assay_terms::Measure;
 use assay_verdict::wording::some_of;
 
@@ -35,14 +35,18 @@ pub(crate) struct Values {
     pub(crate) left_out: Vec<String>,
 }
 
+/// Endings of names whose whole numbers are exact: fractions, of which 0 and 1 are the ends of the
+/// scale, and what a program saw of the machine (`copy.nodes_seen`), which does not happen by chance.
+const EXACT: [&str; 5] = ["_part", "_ratio", "_share", "_fraction", "_seen"];
+
 /// How finely a measure is known: a latency (`reader.read_p99_ns`) may be a bucket of a histogram,
-/// unless it is a mean, and any other metric may be a count of events, except what a program saw of
-/// the machine (`copy.nodes_seen`), which does not happen by chance. What was sampled is exact.
+/// unless it is a mean. Any other metric that is whole in every repeat is a count of events, or was
+/// rounded to whole seconds, percent or operations a second. What was sampled is exact.
 pub(crate) fn resolution(measure: &str) -> Resolution {
     match measure {
         _ if Measure::parse(measure).is_some() => Resolution::Exact,
         _ if measure.ends_with("_ns") && !measure.ends_with("_mean_ns") => Resolution::Bucket,
-        _ if measure.ends_with("_seen") => Resolution::Exact,
+        _ if EXACT.iter().any(|ending| measure.ends_with(ending)) => Resolution::Exact,
         _ => Resolution::Unit,
     }
 }

@@ -12,9 +12,10 @@ use assay_verdict::{Cause, GroupJudgement, PromiseJudgement, Verdict};
 use crate::checks::{Scope, ValidityCheck};
 use crate::decide::{self, Deviation};
 use crate::metric::{Metric, Values};
-use crate::promise::{self, Statement, Subject};
 use crate::repeat::Repeat;
-use crate::{causes, placement, reason};
+use crate::statement::Statement;
+use crate::subject::Subject;
+use crate::{causes, document, placement, reason};
 use estimate::{GroupEstimate, seen};
 
 /// Reason for a void verdict on records of older studies that combined `every` with a metric.
@@ -64,7 +65,7 @@ pub(crate) fn judge(
         needs_repeats: (verdict == Verdict::Undecided).then(|| needed(promise, &seen)).flatten(),
         groups: seen.iter().map(|group| document(group, promise, (verdict, allows))).collect(),
         causes: causes_of(subject, promise, &failed, verdict),
-        ..promise::document(promise, None, Statement { verdict, will_be, reason, is_open: false })
+        ..document::document(promise, None, Statement { verdict, will_be, reason, is_open: false })
     }
 }
 
@@ -208,8 +209,9 @@ fn room(promise: &PromiseRecord, group: &GroupEstimate) -> f64 {
         let edge = group.expected * factor;
         if group.has_zeros { edge } else { edge.ln() }
     };
-    let above = edge(1.0 + promise.within) - group.spread.mean;
-    let below = group.spread.mean - edge(1.0 - promise.within);
+    let own = if group.has_zeros { group.estimate.value } else { group.spread.mean };
+    let above = edge(1.0 + promise.within) - own;
+    let below = own - edge(1.0 - promise.within);
     match promise.is.kind().side() {
         Side::Above => above,
         Side::Below => below,

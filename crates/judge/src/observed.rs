@@ -8,7 +8,7 @@ use assay_verdict::wording::{number, percent};
 use assay_verdict::{Interval, Observation, States, Verdict};
 
 use crate::decide::{self, Deviation};
-use crate::estimates::{Observed, PromiseData};
+use crate::promise_data::{Observed, PromiseData};
 use crate::states;
 
 /// Each group's share or rate over all observed seconds. A counter read at intervals may have one

@@ -18,9 +18,9 @@ use assay_verdict::wording::{count, margin, percent};
 use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 
 use crate::checks::Scope;
-use crate::promise::Subject;
 use crate::reason;
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 pub(crate) use blind::blind;
 pub(crate) use counted::{Reading, counted};

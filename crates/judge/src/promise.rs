@@ -1,8 +1,6 @@
 //! One promise in one trial.
 
 mod data;
-mod document;
-mod subject;
 mod unbound;
 mod verdict;
 
@@ -11,16 +9,17 @@ use assay_stats::pooled::Estimate;
 use assay_terms::Measure;
 use assay_verdict::PromiseJudgement;
 
+use crate::document::document;
+use crate::estimates::Estimates;
 use crate::metric::Metric;
+use crate::statement::Statement;
+use crate::subject::Subject;
 use crate::{causes, metric_promise, placement, reason};
 use data::promise_data;
-pub(crate) use data::unit;
 use verdict::decide;
 
-pub(crate) use crate::estimates::Estimates;
-pub(crate) use document::document;
-pub(crate) use subject::Subject;
-pub(crate) use verdict::{Statement, of_numbers};
+pub(crate) use data::unit;
+pub(crate) use verdict::of_numbers;
 
 /// Judges one promise. Available numbers are reported under a void verdict, too.
 pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> PromiseJudgement {

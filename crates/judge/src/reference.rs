@@ -1,7 +1,7 @@
 //! Published numbers next to ours. Never judged: they come from other machines.
 
 use assay_run_folder::{Levels, Manifest, ReferenceRecord, TrialRecord};
-use assay_stats::over_repeats::Resolution;
+use assay_stats::resolution::Resolution;
 use assay_verdict::{ExpectedGain, ReferenceJudgement};
 
 use crate::cross_trial::{TrialInput, of_level};

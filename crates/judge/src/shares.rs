@@ -11,9 +11,12 @@ use assay_verdict::{Check, PromiseJudgement};
 
 use crate::checks::window;
 use crate::decide::Deviation;
-use crate::estimates::{Estimates, Observed, PromiseData};
+use crate::document::document;
+use crate::estimates::Estimates;
 use crate::expected::Expected;
-use crate::promise::{self, Statement};
+use crate::promise;
+use crate::promise_data::{Observed, PromiseData};
+use crate::statement::Statement;
 
 /// What each group was promised.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,7 +109,7 @@ pub fn judge_shares(
         Ok((numbers, _)) => promise::of_numbers(&promise, numbers, None),
     };
     let numbers = found.as_ref().ok().map(|(numbers, _)| numbers);
-    let mut judged = promise::document(&promise, numbers, statement);
+    let mut judged = document(&promise, numbers, statement);
     // A longer window may break a promise, and keeps none.
     let is_off = judged.worst_error.is_some_and(|worst| worst.value > shares.within);
     judged.needs_repeats = None;

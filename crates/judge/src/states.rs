@@ -4,7 +4,7 @@ use assay_stats::spans::Spans;
 use assay_verdict::States;
 use assay_verdict::wording::count;
 
-use crate::estimates::PromiseData;
+use crate::promise_data::PromiseData;
 
 /// Lower limit of a span's relative share.
 const LEAST: f64 = 0.05;
@@ -179,8 +179,8 @@ impl Split {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimates::Observed;
     use crate::expected::Expected;
+    use crate::promise_data::Observed;
     use assay_stats::Grid;
     use assay_stats::batches::Quantity;
     use assay_terms::Side;

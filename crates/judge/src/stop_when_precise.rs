@@ -18,9 +18,11 @@ use assay_terms::Measure;
 use assay_verdict::PromiseJudgement;
 
 use crate::checks::{self, Evidence};
-use crate::promise::{self, Subject};
+use crate::error_probability::{FIRST_REPEATS, part_of};
+use crate::promise;
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 use crate::trial::{self, Prepared};
 use crate::trial_value;
 
@@ -29,9 +31,6 @@ const GROWTH: f64 = 1.35;
 
 /// Earliest look in seconds: ten batches of half a second.
 const FIRST_S: f64 = 5.0;
-
-/// Number of repeats before the first look at a trial.
-const FIRST_REPEATS: usize = 3;
 
 /// Schedule of the looks at a repeat.
 #[derive(Debug, Clone, PartialEq)]
@@ -179,22 +178,6 @@ fn end_of(trial: &TrialRecord, repeat: &RepeatRecord, tables: &[Table]) -> Optio
     let ends =
         measures.iter().filter_map(|(measure, _)| Some(repeat.grid(*measure).ok()?.end_ns()));
     Some(ends.min().unwrap_or(repeat.end_ns))
-}
-
-/// The part of a promise's error probability available to the analysis of a trial. Older runs ended
-/// a repeat once its verdict was reached, and recorded the remaining part; now whole trials are
-/// examined.
-pub(crate) fn part_of(trial: &TrialRecord) -> f64 {
-    let looks = match (trial.stop, trial.planned_repeats) {
-        (StopRecord::Precise, Some(planned)) if planned > FIRST_REPEATS => {
-            planned - FIRST_REPEATS + 1
-        }
-        _ => 1,
-    };
-    let parts = trial.repeats.iter().filter_map(|repeat| repeat.looks);
-    let parts = parts.filter(|looks| looks.judged_until_ns.is_none());
-    let parts = parts.filter_map(|looks| looks.part.filter(|part| *part > 0.0));
-    parts.fold(1.0 / looks as f64, f64::min).clamp(1e-6, 1.0)
 }
 
 #[cfg(test)]

@@ -6,11 +6,12 @@ use assay_terms::Measure;
 use assay_verdict::{Fact, TrialJudgement, Verdict};
 
 use crate::checks::{self, Entry, Evidence, Selection, ValidityCheck};
-use crate::promise::{self, Subject};
+use crate::promise;
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 use crate::trial_value::{PLAIN, TrialValues, ValueRequest};
-use crate::{facts, stop_when_precise, workload_metrics};
+use crate::{error_probability, facts, workload_metrics};
 
 /// The rate configured in io.cost.model, if it was always the same
 /// (Documentation/admin-guide/cgroup-v2.rst: `rrandiops` is the rate of random reads).
@@ -90,7 +91,7 @@ impl<'r> Prepared<'r> {
             repeats: &self.repeats,
             left_out: &self.left_out,
             checks: &self.checks,
-            part: stop_when_precise::part_of(self.trial),
+            part: error_probability::part_of(self.trial),
             unseen: self.unseen.as_deref(),
         }
     }

@@ -7,15 +7,15 @@ use std::f64::consts::LN_2;
 
 use assay_run_folder::{Manifest, RelationRecord};
 use assay_stats::batches::Quantity as Estimand;
-use assay_stats::over_repeats::Resolution;
+use assay_stats::resolution::Resolution;
 use assay_terms::Measure;
 use assay_verdict::wording::together;
 
 use crate::Samples;
 use crate::checks::Scope;
 use crate::metric::{self, Metric, Values};
-use crate::promise::Subject;
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 use crate::trial::Prepared;
 use crate::trial_value::{self, PLAIN};
 use levels::{Levels, levels};
@@ -259,7 +259,8 @@ fn only_zeros(subject: &Subject<'_>, name: &str, metric: Metric<'_>) -> Option<V
 
 /// A mean is known as finely as the instances are on average: all may be rounded the same way.
 fn means(name: &str, values: &Values) -> Vec<RepeatLog> {
-    let resolution = metric::resolution(name);
+    let numbers = values.rows.iter().flat_map(|(_, row)| row.iter().copied());
+    let resolution = metric::resolution(name).of(numbers);
     let grain = |row: &[f64]| {
         let sum: f64 = row.iter().map(|value| resolution.grain(*value)).sum();
         sum / row.len().max(1) as f64

@@ -5,8 +5,9 @@ use assay_terms::Measure;
 
 use crate::checks::Scope;
 use crate::metric::Metric;
-use crate::promise::{self, Subject};
+use crate::promise;
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 /// Relation of a plain total: like a limit it needs no competition, so the checks for a limit
 /// apply.

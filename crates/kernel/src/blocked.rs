@@ -85,6 +85,8 @@ fn threads(root: &Root, pid: u32) -> Vec<(u32, char)> {
 pub struct HangWatch {
     /// How often a process was scheduled, and since when it has not been.
     seen: HashMap<u32, (u64, Instant)>,
+    /// When it looked at any of them last.
+    looked: Option<Instant>,
     next_look: Option<Instant>,
 }
 
@@ -112,11 +114,12 @@ impl HangWatch {
         self.threads_hang_for(root, pid, &threads, pid)
     }
 
-    /// How long this thread of this process has not been scheduled once, in whatever state it waits.
+    /// How long this thread of this process has not been scheduled once, in whatever state it waits; zero if it
+    /// is stopped or traced.
     pub fn thread_hangs_for(&mut self, root: &Root, tid: u32) -> Duration {
         let pid = std::process::id();
         let mut threads = threads(root, pid);
-        threads.retain(|(id, state)| *id == tid && *state != 'R');
+        threads.retain(|(id, state)| *id == tid && !matches!(state, 'R' | 'T' | 't'));
         self.threads_hang_for(root, pid, &threads, tid)
     }
 
@@ -127,6 +130,13 @@ impl HangWatch {
         threads: &[(u32, char)],
         key: u32,
     ) -> Duration {
+        /// Callers look ten times a second at least.
+        const STOPPED: Duration = Duration::from_secs(1);
+        // Whatever stopped or froze this process may have stopped those it watches as well.
+        if self.looked.is_some_and(|looked| looked.elapsed() > STOPPED) {
+            self.seen.clear();
+        }
+        self.looked = Some(Instant::now());
         if threads.is_empty() {
             self.seen.remove(&key);
             return Duration::ZERO;
@@ -224,6 +234,29 @@ mod tests {
         assert!(watch.all_hang(&root, &[7], Duration::from_nanos(1)));
         watch.next_look = None;
         assert!(!watch.all_hang(&root, &[7, 10], Duration::from_nanos(1)), "10 is gone");
+    }
+
+    /// A process that is stopped or frozen is not scheduled, and hangs in nothing.
+    #[test]
+    fn the_time_in_which_a_process_is_stopped_does_not_count() {
+        let tree = tempfile::tempdir().unwrap();
+        let root = Root::at(tree.path());
+        let mut watch = HangWatch::default();
+        let (own, pause) = (std::process::id(), Duration::from_millis(20));
+        let mut look = |state: char, pause: Duration| {
+            thread(&root, (own, own + 1), state, 5);
+            std::thread::sleep(pause);
+            watch.thread_hangs_for(&root, own + 1)
+        };
+        look('S', pause);
+        assert!(look('S', pause) >= pause);
+        for stopped in ['T', 't'] {
+            assert_eq!(look(stopped, pause), Duration::ZERO);
+        }
+        look('S', pause);
+        // As if this process, and the watch in it, had been stopped for that long.
+        let long = Duration::from_millis(1200);
+        assert!(look('S', long) < long, "the pause counts");
     }
 
     #[test]

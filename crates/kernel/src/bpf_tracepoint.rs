@@ -19,6 +19,9 @@ const BPF_RAW_TRACEPOINT_OPEN: libc::c_long = 17;
 /// Room for the verifier's messages; it writes the last ones if there are more.
 const LOG: usize = 1 << 16;
 
+/// How often a program is loaded whose verification a signal interrupts.
+const ATTEMPTS: usize = 5;
+
 /// `union bpf_attr` for BPF_RAW_TRACEPOINT_OPEN.
 #[repr(C)]
 struct Attach {
@@ -43,10 +46,10 @@ pub struct Attached {
 pub fn attach(tracepoint: &str, target: u32, program: &[u64]) -> Result<Attached, Error> {
     let kind = (BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, target);
     // Without a log first: writing it takes longer than the verification.
-    let program = load_logged(kind, program, &mut []).or_else(|_| {
+    let program = load_again(|| load_logged(kind, program, &mut [])).or_else(|cause| {
         let mut log = vec![0; LOG];
-        let result = load_logged(kind, program, &mut log);
-        result.map_err(|cause| refusal(tracepoint, &cause, &log))
+        // ENOSPC of the second attempt would say that its log is longer, not what is wrong.
+        load_logged(kind, program, &mut log).map_err(|_| refusal(tracepoint, &cause, &log))
     })?;
     // The kernel knows the tracepoint from the program.
     let request = Attach { name: 0, program: program.as_raw_fd() as u32, padding: 0 };
@@ -56,6 +59,19 @@ pub fn attach(tracepoint: &str, target: u32, program: &[u64]) -> Result<Attached
     // SAFETY: BPF_RAW_TRACEPOINT_OPEN has just returned this descriptor, and it is not used elsewhere.
     let link = unsafe { OwnedFd::from_raw_fd(link as i32) };
     Ok(Attached { _link: link, _program: program })
+}
+
+/// The verifier gives up when a signal arrives (`do_check`, kernel/bpf/verifier.c); it is asked again, as
+/// libbpf does.
+fn load_again(mut load: impl FnMut() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
+    let mut result = load();
+    for _ in 1..ATTEMPTS {
+        match &result {
+            Err(cause) if cause.raw_os_error() == Some(libc::EAGAIN) => result = load(),
+            _ => break,
+        }
+    }
+    result
 }
 
 fn refusal(tracepoint: &str, cause: &io::Error, log: &[u8]) -> Error {
@@ -76,6 +92,23 @@ fn refusal(tracepoint: &str, cause: &io::Error, log: &[u8]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_load_that_a_signal_interrupts_is_repeated_and_ends() {
+        let interrupted = || Err(io::Error::from_raw_os_error(libc::EAGAIN));
+        let mut loads = 0;
+        let third = load_again(|| {
+            loads += 1;
+            if loads < 3 { interrupted() } else { Ok(std::fs::File::open("/dev/null")?.into()) }
+        });
+        assert!(third.is_ok() && loads == 3);
+        let mut loads = 0;
+        let never = load_again(|| {
+            loads += 1;
+            interrupted()
+        });
+        assert!(never.is_err() && loads == ATTEMPTS);
+    }
 
     #[test]
     fn a_refusal_has_the_last_message_of_the_verifier() {

@@ -17,7 +17,7 @@ use crate::privileges::{self, User};
 use crate::root::Root;
 use crate::{open_files, signal};
 
-pub use handle::ProcessHandle;
+pub use handle::{ProcessHandle, send_to_all};
 
 /// The open `cgroup.procs` files of the groups in which a process is to be started: one on cgroup v2,
 /// one per hierarchy on v1.

@@ -22,7 +22,7 @@ pub(crate) enum OutputChunk {
 }
 
 /// How many chunks of output may wait to be forwarded; a guest that prints more waits itself.
-const MAX_CHUNKS: usize = 64;
+pub(crate) const MAX_CHUNKS: usize = 64;
 
 fn output_channel() -> (SyncSender<OutputChunk>, Receiver<OutputChunk>) {
     sync_channel(MAX_CHUNKS)
@@ -74,6 +74,11 @@ impl Process {
             listen(errors, to, OutputChunk::Errors);
         }
         Ok(Self { child, chunks })
+    }
+
+    /// Its process, which virtme-run leaves to QEMU.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// The next output of the guest, waiting for at most `patience`.
@@ -154,13 +159,13 @@ fn listen(
     });
 }
 
-/// Starts an interactive guest: QEMU owns the terminal until it ends, also when it is ended because `check`
-/// fails.
+/// Starts an interactive guest: QEMU owns the terminal until it ends, also when it is ended because `check` of
+/// its process fails.
 pub(crate) fn at_the_terminal(
     program: &Path,
     qemu: &Path,
     arguments: &[OsString],
-    check: &mut dyn FnMut() -> Result<(), Error>,
+    check: &mut dyn FnMut(u32) -> Result<(), Error>,
 ) -> Result<ExitStatus, Error> {
     // Earlier messages must be written before the guest clears the terminal.
     let _ = std::io::stderr().flush();
@@ -180,7 +185,7 @@ pub(crate) fn at_the_terminal(
         if let Some(status) = status {
             return Ok(status);
         }
-        if let Err(error) = check() {
+        if let Err(error) = check(child.id()) {
             // virtme-run has become QEMU, which restores the terminal on SIGTERM.
             let _ = assay_kernel::process::send(child.id(), Signal::TERM);
             if !ends_within(&mut child, GRACE) {

@@ -11,7 +11,6 @@ use assay_kernel::filesystem;
 use assay_units::Bytes;
 
 use crate::cache::Cache;
-use crate::disk_space::RESERVE;
 use crate::error::Error;
 
 /// A guest's folder. It is removed with the guest, except for the console of a failed guest.
@@ -26,6 +25,9 @@ pub(crate) struct SharedDir {
     /// Lock that marks the guest as alive; it ends with this process.
     _alive: File,
 }
+
+/// Space on the file system that is left to others. It is more than a guest writes between two checks.
+pub(crate) const RESERVE: u64 = 512 << 20;
 
 /// Name of the lock file.
 const ALIVE: &str = "alive";
@@ -64,9 +66,9 @@ impl SharedDir {
         &self.folder
     }
 
-    /// An error if the part that the guest may write to takes more than this on disk.
-    pub(crate) fn check_usage(&self, budget: Budget) -> Result<(), Error> {
-        Ok(self.share.check_usage(budget)?)
+    /// An error if the part that the guest may write to takes more than this on disk, or if `stop` returns true.
+    pub(crate) fn check_usage(&self, budget: Budget, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+        Ok(self.share.check_usage(budget, stop)?)
     }
 
     /// Path of the console log.

@@ -9,6 +9,7 @@ mod comparison;
 mod disk;
 mod footprint;
 mod interleave;
+mod members;
 mod null_blk;
 mod order;
 mod placement;

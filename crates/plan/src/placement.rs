@@ -8,7 +8,7 @@ use assay_run_folder::PlacementRecord;
 use assay_study::{Bindings, Group, Placement, Study, Templated};
 use assay_units::{CpuChoice, CpuSet, MemoryPolicy, NodeSet};
 
-use crate::plan_trials::members;
+use crate::members::members;
 use crate::refusal::Refusal;
 
 /// The placement of one workload.

@@ -12,6 +12,7 @@ use assay_study::{
 use crate::comparison::{comparisons, references};
 use crate::disk::{assign_storage, plan_disks};
 use crate::footprint::{self, Predictions};
+use crate::members::members;
 use crate::null_blk::null_blk_speed;
 use crate::order::order;
 use crate::placement::plan_placements;
@@ -167,23 +168,6 @@ fn plan_groups(
     let mut groups = planner.groups;
     assign_storage(&mut groups, disks, refusals);
     groups
-}
-
-/// The members of a group: their own names, and their names below the group around them.
-pub(crate) fn members(
-    group: &Group,
-    factors: &Bindings,
-    outer: Option<&str>,
-) -> Vec<(String, String)> {
-    let count = group.count.resolve(factors).unwrap_or(1);
-    (1..=count)
-        .map(|index| {
-            let number = if count > 1 { index.to_string() } else { String::new() };
-            let own = format!("{}{number}", group.name);
-            let name = outer.map_or_else(|| own.clone(), |outer| format!("{outer}/{own}"));
-            (own, name)
-        })
-        .collect()
 }
 
 struct Planner<'p> {

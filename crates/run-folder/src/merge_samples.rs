@@ -35,6 +35,9 @@ const COUNTERS: usize = 1024;
 const FILES: usize = 1 << 17;
 const SOURCES: usize = 256;
 
+/// Length of the name of a source, which becomes the name of a file.
+const SOURCE: usize = 64;
+
 /// Values widened to the columns of all runs at once, 8 bytes each.
 const CELLS: usize = 1 << 23;
 
@@ -81,7 +84,7 @@ pub fn merge_samples(
     for (source, pieces) in pieces(runs, within, &mut merged.left_out) {
         let name = format!("{source}.parquet");
         let rows = merge_source(&pieces, folder, &name, &mut budgets, &mut merged.left_out)?;
-        merged.rows.insert(source, rows);
+        merged.rows.extend(rows.map(|rows| (source, rows)));
     }
     Ok(merged)
 }
@@ -133,9 +136,8 @@ fn pieces<'r>(
         {
             let (trial, repeat) = (u32::try_from(id.trial), u32::try_from(id.repeat));
             let (Ok(trial), Ok(repeat)) = (trial, repeat) else { continue };
-            let Some(source) = name.file_stem().and_then(|stem| stem.to_str()) else { continue };
-            let source = source.to_owned();
-            sources.insert(source.clone());
+            let source = source(&name);
+            sources.extend(source.clone());
             if files >= FILES || sources.len() > SOURCES {
                 let why = format!(
                     "it holds more than {FILES} files or {SOURCES} sources of samples, the limit of a run: the \
@@ -144,11 +146,24 @@ fn pieces<'r>(
                 left_out.push((within.path().join(&samples), why));
                 break;
             }
+            let Some(source) = source else {
+                let why =
+                    format!("its name is no source: at most {SOURCE} letters, digits, `_` and `-`");
+                left_out.push((within.path().join(name), why));
+                continue;
+            };
             let piece = Piece { host, run, trial, repeat, within, name };
             by_source.entry(source).or_default().push(piece);
         }
     }
     by_source
+}
+
+/// The source of a file of samples, if its name can be that of a file in any folder.
+fn source(file: &Path) -> Option<String> {
+    let stem = file.file_stem()?.to_str()?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    ((1..=SOURCE).contains(&stem.len()) && stem.bytes().all(is_plain)).then(|| stem.to_owned())
 }
 
 /// The Parquet files of all repeats in a run's folder of samples, up to one more than the limit; none if it does
@@ -175,14 +190,18 @@ fn sample_files(within: &Dir, samples: &Path, left_out: &mut LeftOut) -> Vec<(Re
     files
 }
 
+/// The rows of one source, if any of its files can be read.
 fn merge_source(
     pieces: &[Piece<'_>],
     folder: &Dir,
     name: &str,
     budgets: &mut [Budget],
     left_out: &mut LeftOut,
-) -> Result<u64, Error> {
+) -> Result<Option<u64>, Error> {
     let (whole, counters) = readable(pieces, left_out);
+    if whole.is_empty() {
+        return Ok(None);
+    }
     let schema = schema(&counters);
     let path = folder.path().join(name);
     let failed = |cause: &dyn std::fmt::Display| Error::new("write", &path, cause);
@@ -211,7 +230,7 @@ fn merge_source(
         }
     }
     writer.into_inner().map_err(|cause| failed(&cause))?.commit()?;
-    Ok(rows)
+    Ok(Some(rows))
 }
 
 /// The pieces with a readable footer, and the counters of all of them, in order of first occurrence.

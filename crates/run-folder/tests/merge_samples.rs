@@ -191,6 +191,30 @@ fn one_host_cannot_add_sources_without_end() {
     assert_eq!((merged.rows.len(), merged.rows["io"]), (256, 4));
 }
 
+/// A source gives its name to a file of the merged samples.
+#[test]
+fn names_that_are_no_sources_cost_no_other_host_its_samples() {
+    let place = tempfile::tempdir().unwrap();
+    let runs = [
+        ("a".to_owned(), run(place.path(), "one", "read_bytes", 1)),
+        ("b".to_owned(), run(place.path(), "two", "read_bytes", 3)),
+    ];
+    let file = place.path().join("one/samples/trial-01-repeat-02/io.parquet");
+    let long = "a".repeat(240);
+    for name in [long.as_str(), "a b", "\u{e4}", "..x"] {
+        fs::hard_link(&file, file.with_file_name(format!("{name}.parquet"))).unwrap();
+    }
+    fs::write(file.with_file_name("damaged.parquet"), "no Parquet").unwrap();
+    let merged = merge(&runs, place.path());
+    assert_eq!(merged.rows.keys().collect::<Vec<_>>(), ["io"]);
+    assert_eq!(merged.rows["io"], 4);
+    assert_eq!(merged.left_out.len(), 5, "{:?}", merged.left_out);
+    assert!(merged.left_out.iter().any(|(path, why)| {
+        path.ends_with(format!("{long}.parquet")) && why.contains("64 letters")
+    }));
+    assert!(!place.path().join("out/damaged.parquet").exists(), "nothing could be read of it");
+}
+
 /// The folder of each repeat is open only while it is listed.
 #[test]
 fn one_host_cannot_use_up_the_open_files() {

@@ -192,3 +192,6 @@ fn spec(context: &Context, disk: &DiskPlan) -> ScratchSpec {
         mount_dir: Path::new(MOUNTS).join(format!("assay-{}", context.request.run_id)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -151,3 +151,6 @@ fn changed(
 pub(crate) fn knobs(trial: &Trial) -> impl Iterator<Item = (&GroupPlan, &KnobPlan)> {
     trial.groups.iter().flat_map(|group| group.knobs.iter().map(move |knob| (group, knob)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,6 +30,8 @@ mod start;
 mod start_barrier;
 mod stop_rule;
 mod targets;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 pub use context::{Observer, Request};

@@ -138,3 +138,6 @@ pub(crate) fn note_failures(record: &mut RepeatRecord) {
         (None, failed) => failed.map(|message| fault("workload", message)),
     };
 }
+
+#[cfg(test)]
+mod tests;

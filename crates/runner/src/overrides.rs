@@ -228,25 +228,4 @@ fn stacked(root: &Root, trial: &Trial, disks: &[ScratchDisk]) -> BTreeMap<String
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_limits_of_the_trials_disks_are_kept() {
-        let devices = ["7:0".to_owned()];
-        let kept = |text: &str| limiting_lines(text, &devices);
-        assert_eq!(
-            kept("7:0 rbps=max wbps=max riops=200 wiops=max\n8:0 rbps=1"),
-            kept("7:0 rbps=max wbps=max riops=200 wiops=max")
-        );
-        assert_eq!(kept("7:0 1048576\n8:16 5"), "7:0 1048576");
-        assert_eq!(kept("7:0 target=75000"), "7:0 target=75000");
-        assert_eq!(kept("7:0 rbps=max wbps=max riops=max wiops=max"), "");
-        assert_eq!(
-            kept("7:0 1152921504606846976"),
-            "",
-            "the value that enables counting is not a limit"
-        );
-        assert_eq!(kept("7:01 5"), "");
-    }
-}
+mod tests;

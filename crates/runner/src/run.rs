@@ -135,3 +135,6 @@ impl Context<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

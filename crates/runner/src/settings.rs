@@ -118,25 +118,4 @@ fn cached(root: &Root) -> Available<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_active_choice_is_the_value() {
-        assert_eq!(active("always [madvise] never\n"), "madvise");
-        assert_eq!(active("10\n"), "10");
-    }
-
-    #[test]
-    fn dropping_writes_the_value_and_returns_the_sizes() {
-        let tree = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(tree.path().join("proc/sys/vm")).unwrap();
-        std::fs::write(tree.path().join("proc/sys/vm/drop_caches"), "0").unwrap();
-        let info = "Cached:  1024 kB\nSReclaimable:  8 kB\n";
-        std::fs::write(tree.path().join("proc/meminfo"), info).unwrap();
-        let root = Root::at(tree.path());
-        let dropped = drop_caches(&root, 3).unwrap();
-        assert_eq!(dropped.before_bytes, Available::Value(1032 << 10));
-        assert_eq!(root.read(DROP).unwrap(), "3");
-    }
-}
+mod tests;

@@ -203,3 +203,6 @@ pub(crate) fn active_scheduler(root: &Root, device: &str) -> String {
     let text = root.read(format!("/sys/block/{device}/queue/scheduler")).unwrap_or_default();
     assay_kernel::parse::choice::parse(&text).map(|choice| choice.active).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -200,3 +200,6 @@ impl Watched {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

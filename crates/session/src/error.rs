@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::code::Code;
-use crate::load::Findings;
+use crate::findings::Findings;
 
 /// A failure: its reasons, what to read before and after them, and its exit code.
 ///

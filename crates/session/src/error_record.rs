@@ -9,7 +9,7 @@ use assay_verdict::RunErrors;
 
 use crate::code::Code;
 use crate::error::Error;
-use crate::load::Findings;
+use crate::findings::Findings;
 use crate::observer::{CurrentSetting, Observer, RunView};
 
 /// An observer that passes everything on to another one and keeps the errors.

@@ -2,13 +2,10 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use assay_export::{Error, Follower, Format, Outcome, RunSource};
-use assay_run_folder::{Run, RunFolder};
+use assay_run_folder::Run;
 
 /// How often a running run is polled. The sampler writes its batches once a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -220,49 +217,6 @@ pub fn write_error(cause: &std::io::Error) -> Error {
     match cause.kind() {
         std::io::ErrorKind::BrokenPipe => Error::ReaderClosed,
         _ => Error::Write("the output".to_owned(), cause.to_string()),
-    }
-}
-
-/// An export of a run as JSON lines from a separate thread while it is executed.
-#[derive(Debug)]
-pub struct LiveExport {
-    thread: JoinHandle<Result<(), Error>>,
-    over: Arc<AtomicBool>,
-}
-
-impl LiveExport {
-    /// Starts the thread.
-    ///
-    /// ```no_run
-    /// # fn example(run: &assay_run_folder::RunFolder) -> Result<(), assay_export::Error> {
-    /// let live = assay_session::LiveExport::start(run, std::io::sink());
-    /// live.finish()
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn start(run: &RunFolder, mut out: impl Write + Send + 'static) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let (follower, stop) = (Follower::from_folder(run), Arc::clone(&over));
-        let thread = std::thread::spawn(move || {
-            follow_lines(follower, &mut out, &|| stop.load(Ordering::Acquire))
-        });
-        Self { thread, over }
-    }
-
-    /// Writes the remaining rows.
-    ///
-    /// ```no_run
-    /// # fn example(live: assay_session::LiveExport) -> Result<(), assay_export::Error> {
-    /// live.finish()
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// The run cannot be read, or the writer failed.
-    pub fn finish(self) -> Result<(), Error> {
-        self.over.store(true, Ordering::Release);
-        // A panic of the thread was printed by its hook.
-        self.thread.join().unwrap_or(Ok(()))
     }
 }
 

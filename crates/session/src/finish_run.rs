@@ -8,7 +8,7 @@ use assay_verdict::Judgement;
 
 use crate::error::Error;
 use crate::observer::Observer;
-use crate::predict::score_prediction;
+use crate::prediction_file::score_prediction;
 
 /// File name of a run's report.
 pub const REPORT: &str = "report.html";

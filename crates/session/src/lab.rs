@@ -84,7 +84,7 @@ pub fn prepare_lab_study(
 /// Boots the guest and runs the study there. Returns the folder of the run, if the run has a verdict.
 ///
 /// ```no_run
-/// # fn example(study: &assay_session::LabStudy, watcher: &mut dyn assay_lab::Watcher) {
+/// # fn example(study: &assay_session::LabStudy, watcher: impl assay_lab::Watcher + 'static) {
 /// let ran = assay_session::run_lab_study(study, &assay_lab::Cache::usual(), watcher);
 /// assert!(ran.is_ok());
 /// # }
@@ -95,7 +95,7 @@ pub fn prepare_lab_study(
 pub fn run_lab_study(
     study: &LabStudy,
     cache: &Cache,
-    watcher: &mut dyn Watcher,
+    watcher: impl Watcher + 'static,
 ) -> Result<(Ended, Option<PathBuf>), Error> {
     let ended = assay_lab::run(&study.spec, &study.task, cache, watcher);
     let has_verdict = ended.is_ok() && study.folder.join("verdict.json").is_file();

@@ -5,6 +5,7 @@
 //! [`Error`] with the exit code that the command line gives it.
 
 mod blame;
+mod calibration_store;
 mod code;
 mod compare;
 mod conform;
@@ -14,12 +15,14 @@ mod error_record;
 mod explain;
 mod exporting;
 mod external_data;
+mod findings;
 mod finish_run;
 mod fleet;
 mod groups;
 mod host;
 mod lab;
 mod limited_command;
+mod live_export;
 mod load;
 mod look_taker;
 mod observer;
@@ -27,6 +30,7 @@ mod overrides;
 mod pace;
 mod plan_text;
 mod predict;
+mod prediction_file;
 mod prepare;
 mod progress;
 mod recording;
@@ -50,12 +54,13 @@ pub use error::Error;
 pub use error_record::ErrorRecord;
 pub use explain::{ExplainOptions, Explained, explain};
 pub use exporting::{
-    ExportFormat, LiveExport, export_tables, export_text, follow_lines, follow_metrics, write_error,
+    ExportFormat, export_tables, export_text, follow_lines, follow_metrics, write_error,
 };
 pub use external_data::{
     Amounts, ExternalData, ExternalFacts, ExternalFiles, ExternalGroup, Numbers, Quantity, Scatter,
     judge_external, read_external,
 };
+pub use findings::Findings;
 pub use finish_run::{REPORT, judge_run, open_run, read_run, update_index, write_report};
 pub use fleet::{
     FleetOptions, OpenFleet, fleet_code, open_fleet, read_fleet, resubmit_fleet, submit_fleet,
@@ -66,13 +71,15 @@ pub use lab::{
     LabStudy, guest_task, kernels_text, prepare_lab_study, run_lab_study, this_program_in_guest,
 };
 pub use limited_command::{LimitedCommand, run_limited};
-pub use load::{Findings, Loaded, MOST_TEXT, load, reload};
+pub use live_export::LiveExport;
+pub use load::{Loaded, MOST_TEXT, load, reload};
 pub use look_taker::SharedLook;
 pub use observer::{CurrentSetting, Observer, RunView, Transcript};
 pub use overrides::StudyChoice;
 pub use pace::Pace;
 pub use plan_text::{plan_document, plan_text};
-pub use predict::{CalibrationOptions, Predicted, calibrate, predict, read_score};
+pub use predict::{CalibrationOptions, Predicted, calibrate, predict};
+pub use prediction_file::read_score;
 pub use prepare::{Destination, RunOptions, facts_for, plan_for, prepare};
 pub use progress::{FleetProgress, LiveScreen, RunProgress, SearchProgress};
 pub use recording::{Recorded, RecordingOptions, has_promises, record, write_recording};

@@ -3,13 +3,14 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use assay_diagnostic::{Diagnostic, Severity, closest, render, to_json};
+use assay_diagnostic::{Diagnostic, Severity, closest};
 use assay_files::input_text;
 use assay_study::{Study, parse, shipped, shipped_file};
 use assay_verdict::wording::count;
 
 use crate::code::Code;
 use crate::error::Error;
+use crate::findings::Findings;
 use crate::overrides::StudyChoice;
 
 /// The largest size of a study, of the files it names, and of documents named by users, in bytes.
@@ -40,45 +41,6 @@ impl Loaded {
     /// The seed of the choice.
     pub(crate) fn seed(&self) -> u64 {
         self.choice.as_ref().map_or(1, |choice| choice.seed)
-    }
-}
-
-/// Mistakes of a study and remarks on it, with the text that they point into.
-#[derive(Debug, Clone, Default)]
-pub struct Findings {
-    /// The findings, in the order of the text.
-    pub findings: Vec<Diagnostic>,
-    shown_as: String,
-    text: String,
-}
-
-impl Findings {
-    fn new(source: &Source, findings: Vec<Diagnostic>) -> Self {
-        let (shown_as, text) = (source.shown_as.clone(), source.text.clone());
-        Self { findings, shown_as, text }
-    }
-
-    /// The findings with the lines that they point at.
-    ///
-    /// ```
-    /// assert_eq!(assay_session::Findings::default().render(false), "");
-    /// ```
-    #[must_use]
-    pub fn render(&self, color: bool) -> String {
-        match self.findings.is_empty() {
-            true => String::new(),
-            false => render(&self.findings, &self.shown_as, &self.text, color),
-        }
-    }
-
-    /// The findings as a JSON document.
-    ///
-    /// ```
-    /// assert!(assay_session::Findings::default().to_json().starts_with('{'));
-    /// ```
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        to_json(&self.findings, &self.shown_as, &self.text).to_string()
     }
 }
 
@@ -113,7 +75,7 @@ pub fn load(choice: &StudyChoice) -> Result<Loaded, Error> {
         Ok(text)
     };
     let (study, findings) = checked(&source, &read_named, choice);
-    let findings = Findings::new(&source, findings);
+    let findings = Findings::new(&source.shown_as, &source.text, findings);
     let Some(study) = study else {
         let errors = findings.findings.iter().filter(|one| one.severity == Severity::Error).count();
         let note =
@@ -148,7 +110,9 @@ pub fn reload(name: &str, text: &str, choice: &StudyChoice) -> Result<Study, Err
     };
     let (study, findings) = checked(&source, &|path| read_named_file(&source, path), choice);
     let note = "the recorded study cannot be planned again; nothing was touched";
-    study.ok_or_else(|| mistakes(Findings::new(&source, findings), note.to_owned()))
+    study.ok_or_else(|| {
+        mistakes(Findings::new(&source.shown_as, &source.text, findings), note.to_owned())
+    })
 }
 
 /// Parses a study and applies the overrides; no study if there are mistakes.

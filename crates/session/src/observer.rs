@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_plan::{Plan, RepeatId};
 use assay_run_folder::{Manifest, RunFolder};
 
-use crate::load::Findings;
+use crate::findings::Findings;
 use crate::look_taker::SharedLook;
 
 /// Receives messages and provides the views of runs.

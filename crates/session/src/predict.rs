@@ -1,15 +1,14 @@
 //! Predictions: from a plan and a calibration of this host's disk, without running anything.
 
 mod calibrate;
-mod prediction_file;
-mod store;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_facts::HostFacts;
 use assay_plan::{Plan, Refusal};
-use assay_predict::{Costs, Prediction};
+use assay_predict::Prediction;
 
+use crate::calibration_store::predicted;
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::Error;
@@ -18,8 +17,6 @@ use crate::observer::Observer;
 use crate::prepare::{facts_for, plan_for};
 
 pub use calibrate::CalibrationOptions;
-pub use prediction_file::read_score;
-pub(crate) use prediction_file::{record_prediction, score_prediction};
 
 /// A prediction.
 #[derive(Debug)]
@@ -82,19 +79,4 @@ fn planned(context: &Context, loaded: &Loaded) -> Result<(HostFacts, Plan, u64),
     let facts = facts_for(context, &loaded.study)?;
     let plan = plan_for(context, &loaded.study, &facts, seed);
     Ok((facts, plan, seed))
-}
-
-/// The prediction of a plan from the calibration of this host's disk, if any, and the time it took.
-fn predicted(
-    context: &Context,
-    study: &str,
-    plan: &Plan,
-    facts: &HostFacts,
-    seed: u64,
-) -> (Prediction, Duration) {
-    let (costs, basis) = store::costs(&context.state_dir, plan, facts);
-    let costs: Costs = costs.unwrap_or_default();
-    let began = Instant::now();
-    let prediction = assay_predict::predict(study, plan, facts, &costs, basis, seed);
-    (prediction, began.elapsed())
 }

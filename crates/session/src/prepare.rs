@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::load::Loaded;
 use crate::observer::Observer;
-use crate::predict::record_prediction;
+use crate::prediction_file::record_prediction;
 
 /// Where a run is recorded.
 #[derive(Debug, Clone)]

@@ -15,6 +15,7 @@ pub mod over_repeats;
 pub mod poisson;
 pub mod pooled;
 pub mod proportion;
+pub mod resolution;
 mod scatter;
 pub mod series;
 pub mod spans;

@@ -6,7 +6,7 @@
 //! (Johnson 1978, "Modified t tests and confidence intervals for asymmetrical populations"). Student's
 //! t on logarithms is wider for few.
 
-use super::pooled::{Estimate, Range};
+use super::estimate::{Estimate, Range};
 use super::student::normal_quantile;
 
 /// The estimate with the mean of these repeats as its value, and with intervals that contain those of

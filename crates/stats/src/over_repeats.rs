@@ -4,48 +4,15 @@
 //! normal, and a ratio of two becomes a difference (Kalibera and Jones, "Rigorous benchmarking in
 //! reasonable time", ISMM 2013, reports ratios with intervals for the same reason).
 
-use super::student::t_quantile;
+use super::poisson::poisson_high;
+use super::resolution::Resolution;
+use super::student::{normal_quantile, t_quantile};
 
 /// The part of the error probability used by `broken`: an accusation needs more certainty.
 const ACCUSED: f64 = 0.2;
 
 /// Logarithms that are closer than this differ only by rounding.
 const SAME: f64 = 1e-12;
-
-/// Buckets of fio's histogram of latencies are a 64th wide.
-const BUCKET: f64 = 1.0 / 64.0;
-
-/// How finely a number is known, which matters where it is the same in all repeats: scatter that is
-/// smaller does not show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resolution {
-    /// To the last digit.
-    Exact,
-    /// A latency, to the width of a bucket of a histogram.
-    Bucket,
-    /// To one unit where it is a whole number, as counts of events are.
-    Unit,
-}
-
-impl Resolution {
-    /// Half the width, as a logarithm, of a number that is this one in all repeats.
-    #[must_use]
-    pub fn grain(self, value: f64) -> f64 {
-        match self {
-            Self::Bucket => BUCKET.ln_1p(),
-            // Numbers come here by way of their logarithms.
-            Self::Unit if value > 0.0 && (value - value.round()).abs() <= 1e-9 * value => {
-                (1.0 / value).ln_1p()
-            }
-            Self::Unit | Self::Exact => 0.0,
-        }
-    }
-
-    /// How much a number may be that is zero in all repeats.
-    fn above_zero(self) -> f64 {
-        if self == Self::Unit { 1.0 } else { 0.0 }
-    }
-}
 
 /// Largest reasonable number of repeats.
 pub const MOST_REPEATS: usize = 1000;
@@ -59,8 +26,10 @@ pub struct Spread {
     pub deviation: f64,
     /// Number of values.
     pub count: usize,
-    /// Half the width due to the resolution of the numbers where all are equal; otherwise 0.
+    /// What the resolution of the numbers adds to half the width; 0 where the scatter includes it.
     pub grain: f64,
+    /// Whether these are counts of events of which some are zero, and no logarithms.
+    pub is_count: bool,
 }
 
 impl Spread {
@@ -74,16 +43,17 @@ impl Spread {
         let mean = logs.iter().sum::<f64>() / count as f64;
         let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
         let deviation = if count > 1 { (squares / (count - 1) as f64).sqrt() } else { 0.0 };
-        Some(Self { mean, deviation, count, grain: 0.0 })
+        Some(Self { mean, deviation, count, grain: 0.0, is_count: false })
     }
 
     /// Spread of numbers of which some are zero, and have no logarithm: of the numbers themselves.
     #[must_use]
     pub fn with_zeros(values: &[f64], resolution: Resolution) -> Option<Self> {
-        Some(Self::from_logs(values)?.with_grain(resolution.above_zero()))
+        let is_count = resolution.of(values.iter().copied()) == Resolution::Unit;
+        Some(Self { is_count, ..Self::from_logs(values)? })
     }
 
-    /// Spread of measured numbers: equal ones are known only as finely as they were recorded.
+    /// Spread of measured numbers, known only as finely as they were recorded.
     pub fn of_numbers(logs: &[f64], resolution: Resolution) -> Option<Self> {
         Some(Self::from_logs(logs)?.with_grain(coarsest(logs, resolution)))
     }
@@ -91,20 +61,17 @@ impl Spread {
     /// Spread of the ratios of two such numbers per repeat, given as logarithms.
     pub fn of_ratios(pairs: &[(f64, f64)], resolution: Resolution) -> Option<Self> {
         let (of, to): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-        let same = |logs: &[f64]| Self::from_logs(logs).is_some_and(|spread| spread.is_same());
-        let grains = [coarsest(&of, resolution), coarsest(&to, resolution)];
-        let grain = match same(&of) && same(&to) {
-            true => grains[0] + grains[1],
-            false => grains[0].max(grains[1]),
-        };
+        let grain = coarsest(&of, resolution) + coarsest(&to, resolution);
         let logs: Vec<f64> = pairs.iter().map(|(of, to)| of - to).collect();
         Some(Self::from_logs(&logs)?.with_grain(grain))
     }
 
-    /// The same with this width where all values are equal.
+    /// The same for numbers that are known to this grain. Those that scatter by half of it or more are
+    /// rounded up one time and down the next, so that their scatter includes the rounding; others may
+    /// all be rounded the same way.
     #[must_use]
     pub fn with_grain(self, grain: f64) -> Self {
-        Self { grain: if self.is_same() { grain } else { 0.0 }, ..self }
+        Self { grain: if self.deviation < 0.5 * grain { grain } else { 0.0 }, ..self }
     }
 
     /// Whether all values are equal.
@@ -112,20 +79,30 @@ impl Spread {
         self.deviation <= SAME
     }
 
-    /// Whether the scatter is known: one repeat shows none, and two equal values may agree by
-    /// chance.
+    /// Whether the scatter is known: one repeat shows none, and two values that are equal but for
+    /// their rounding may agree by chance.
     pub fn is_known(&self) -> bool {
-        self.count > 2 || self.count == 2 && !self.is_same()
+        self.count > 2 || self.count == 2 && !self.is_same() && self.grain <= 0.0
     }
 
-    /// Half the width of the interval at this confidence: infinite where the scatter is unknown,
-    /// the resolution where three repeats or more agree exactly.
+    /// Half the width of the interval at this confidence: infinite where the scatter is unknown. Of
+    /// events it reaches their Poisson limit at least, since a few zeros show no scatter.
     #[must_use]
     pub fn half(&self, confidence: f64) -> f64 {
         match self.is_known() {
-            true => half(self.deviation, self.count, confidence).max(self.grain),
+            true => self.half_of(self.count, confidence),
             false => f64::INFINITY,
         }
+    }
+
+    /// The same if so many repeats were like these.
+    fn half_of(&self, count: usize, confidence: f64) -> f64 {
+        let scatter = half(self.deviation, count, confidence) + self.grain;
+        if !self.is_count {
+            return scatter;
+        }
+        let most = poisson_high(self.mean * count as f64, normal_quantile(confidence));
+        scatter.max(most / count as f64 - self.mean)
     }
 
     /// The estimate and its interval, no longer as logarithms.
@@ -142,8 +119,7 @@ impl Spread {
         if !self.is_known() || distance <= self.grain {
             return None;
         }
-        (self.count + 1..=MOST_REPEATS)
-            .find(|count| half(self.deviation, *count, confidence) <= distance)
+        (self.count + 1..=MOST_REPEATS).find(|count| self.half_of(*count, confidence) <= distance)
     }
 }
 
@@ -156,6 +132,7 @@ fn half(deviation: f64, count: usize, confidence: f64) -> f64 {
 
 /// The grain of the number that is known least finely.
 pub fn coarsest(logs: &[f64], resolution: Resolution) -> f64 {
+    let resolution = resolution.of(logs.iter().map(|log| log.exp()));
     logs.iter().map(|log| resolution.grain(log.exp())).fold(0.0, f64::max)
 }
 
@@ -190,6 +167,7 @@ pub fn confidence_to_break(confidence: f64, count: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resolution::BUCKET;
 
     #[test]
     fn three_repeats_have_two_degrees_of_freedom() {
@@ -230,7 +208,7 @@ mod tests {
             |pairs: &[(f64, f64)]| Spread::of_ratios(pairs, Resolution::Bucket).unwrap().half(0.95);
         assert!((ratio(&[(2.0, 1.0); 3]) - 2.0 * BUCKET.ln_1p()).abs() < 1e-12);
         let moved = [(0.1, 0.1), (0.2, 0.2), (0.3, 0.3)];
-        assert!((ratio(&moved) - BUCKET.ln_1p()).abs() < 1e-12);
+        assert!((ratio(&moved) - 2.0 * BUCKET.ln_1p()).abs() < 1e-12);
     }
 
     #[test]
@@ -249,19 +227,44 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_known_to_one_unit() {
+    fn numbers_that_scatter_less_than_half_a_grain_may_be_rounded_alike() {
+        let of = |part: f64, count: usize| {
+            let mut logs = vec![0.0; count - 1];
+            logs.push(part * BUCKET.ln_1p());
+            Spread::of_numbers(&logs, Resolution::Bucket).unwrap()
+        };
+        // One of ten in the next bucket: 0.316 of its width.
+        let scatter = 2.262_16 * 0.1_f64.sqrt() * BUCKET.ln_1p() / 10.0_f64.sqrt();
+        assert!((of(1.0, 10).half(0.95) - scatter - BUCKET.ln_1p()).abs() < 1e-6);
+        assert_eq!(of(2.0, 10).grain, 0.0);
+        assert!(!of(0.5, 2).is_known() && of(1.0, 2).is_known());
+        let near = [0.999_f64.ln(), 0.0, 1.001_f64.ln()];
+        assert_eq!(Spread::of_numbers(&near, Resolution::Unit), Spread::from_logs(&near));
+    }
+
+    #[test]
+    fn zeros_are_known_to_their_poisson_limit() {
         let half =
             |values: &[f64], resolution| Spread::with_zeros(values, resolution).unwrap().half(0.95);
-        assert_eq!(half(&[0.0; 3], Resolution::Unit), 1.0);
+        for count in [3, 10, 1000] {
+            let found = half(&vec![0.0; count], Resolution::Unit);
+            assert!((found * count as f64 - 3.689).abs() < 0.03, "{count}: {found}");
+        }
         assert_eq!(half(&[0.0; 3], Resolution::Exact), 0.0);
         assert_eq!(half(&[0.0; 2], Resolution::Unit), f64::INFINITY);
+        assert_eq!(
+            Spread::with_zeros(&[0.0; 3], Resolution::Unit).unwrap().needed(0.4, 0.95),
+            Some(10)
+        );
+        // What is no count has no such limit.
+        assert!(half(&[0.0, 0.0, 0.1], Resolution::Unit) < 0.15);
         // Of 0, 0 and 3 the deviation is the root of 3, and so is that of three repeats.
         assert!((half(&[0.0, 0.0, 3.0], Resolution::Unit) - 4.302_65).abs() < 1e-4);
     }
 
     #[test]
     fn the_needed_repeats_are_the_fewest_that_suffice() {
-        let spread = Spread { mean: 0.0, deviation: 0.1, count: 3, grain: 0.0 };
+        let spread = Spread::from_logs(&[-0.1, 0.0, 0.1]).unwrap();
         let needed = spread.needed(0.1, 0.95).unwrap();
         assert!(half(0.1, needed, 0.95) <= 0.1 && half(0.1, needed - 1, 0.95) > 0.1);
         assert_eq!(needed, 7);

@@ -51,9 +51,14 @@ pub fn widened(
     }
 }
 
+/// The upper limit of a Poisson mean where nothing was seen, the "rule of three".
+pub fn most_of_none(confidence: f64) -> f64 {
+    poisson_high(0.0, normal_quantile(confidence))
+}
+
 /// Limits of a Poisson mean by the cube root of Wilson and Hilferty (1931), within 1 % of the exact
 /// ones of Garwood from one event on.
-fn poisson_high(events: f64, quantile: f64) -> f64 {
+pub(crate) fn poisson_high(events: f64, quantile: f64) -> f64 {
     let next = events + 1.0;
     next * (1.0 - 1.0 / (9.0 * next) + quantile / (3.0 * next.sqrt())).powi(3)
 }

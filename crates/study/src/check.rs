@@ -27,6 +27,7 @@ use crate::reader::Spans;
 use crate::syntax::{Bindings, Disk, Group, Scalar, Study};
 use crate::template::{FromScalar, Templated, factor_names, substitute};
 
+pub(crate) use cross_trial::unknown_factor;
 pub(crate) use unused::unused;
 
 /// All findings about this study.

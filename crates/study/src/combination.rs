@@ -1,6 +1,6 @@
 //! Trials: every combination of the factors' values.
 
-use crate::level::is_same;
+use crate::scalar::is_same;
 use crate::syntax::{Bindings, Factor, LeftOut, Scalar, Study};
 
 /// Studies with more trials than this are taken for a mistake: at one minute each they would take a

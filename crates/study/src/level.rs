@@ -1,19 +1,13 @@
 //! Levels of factors as promises and references name them.
 
-use crate::syntax::{Factor, Scalar};
+use crate::scalar::{Scalar, is_same};
+use crate::syntax::Factor;
 
 /// Finds a level of a factor. Numbers are compared by value, so `2` names the level `2.0`;
 /// everything else is compared as text.
 #[must_use]
 pub fn find_level<'f>(factor: &'f Factor, named: &Scalar) -> Option<&'f Scalar> {
     factor.values.iter().find(|level| is_same(level, named))
-}
-
-pub(crate) fn is_same(level: &Scalar, named: &Scalar) -> bool {
-    match (level.number(), named.number()) {
-        (Some(level), Some(named)) => level == named,
-        _ => level == named || level.to_string() == named.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod read;
 mod reader;
 mod resolve_factors;
 mod rewrite;
+mod scalar;
 mod schema;
 mod section;
 mod set_factor;

@@ -3,9 +3,8 @@
 use assay_diagnostic::{Diagnostic, Severity};
 
 use crate::check;
-use crate::code;
 use crate::read::mistake_in_levels;
-use crate::reader::{Spans, did_you_mean, quoted};
+use crate::reader::Spans;
 use crate::syntax::{Scalar, Study};
 
 /// Replaces the values of a factor, as `--set groups=4,8` does, and checks the study again. On
@@ -32,7 +31,7 @@ pub fn set_factors(
         let factor = changed.factors.iter_mut().find(|factor| factor.name == name);
         match (mistake_in_levels(&name, &values), factor) {
             (Some(mistake), _) => errors.push(mistake.without_location()),
-            (None, None) => errors.push(unknown_factor(&name, study)),
+            (None, None) => errors.push(check::unknown_factor(&name, study)),
             (None, Some(factor)) => factor.values = values,
         }
     }
@@ -56,14 +55,4 @@ fn keep_text_values(study: &Study, name: &str, values: Vec<Scalar>) -> Vec<Scala
         return values;
     }
     values.into_iter().map(|value| Scalar::Text(value.to_string())).collect()
-}
-
-/// Reports a factor that the study does not have.
-pub(crate) fn unknown_factor(name: &str, study: &Study) -> Diagnostic {
-    let names: Vec<&str> = study.factors.iter().map(|factor| factor.name.as_str()).collect();
-    let hint = did_you_mean(name, names.iter().copied(), || match names.is_empty() {
-        true => "the study has no factors".to_owned(),
-        false => format!("the factors are {}", quoted(&names)),
-    });
-    Diagnostic::error(code::UNDEFINED_FACTOR, format!("unknown factor `{name}`")).hint(hint)
 }

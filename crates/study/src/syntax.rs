@@ -12,43 +12,13 @@ mod workload;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
+pub use crate::scalar::{Bindings, Scalar};
 pub use design::{Design, Ends, Factor, LeftOut, Order, Sampling, Stop, WarmUp};
 pub use disk::{Disk, DiskSource, Format, NullBlk};
 pub use host::{DropCaches, HostSettings};
 pub(crate) use promise::Every;
 pub use promise::{Bound, Pairs, Promise, Reference, Relation};
 pub use workload::{After, Group, HUGE_PAGE_MODES, Placement, Tool, Workload};
-
-/// One value of a factor or of a workload argument.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Scalar {
-    /// `true`, `false`.
-    Boolean(bool),
-    /// A whole number.
-    Integer(i64),
-    /// A number with a fraction.
-    Float(f64),
-    /// Anything else.
-    Text(String),
-}
-
-impl Scalar {
-    /// Its value, if it is a number.
-    #[must_use]
-    pub fn number(&self) -> Option<f64> {
-        match self {
-            Self::Integer(number) => Some(*number as f64),
-            Self::Float(number) => Some(*number),
-            Self::Boolean(_) | Self::Text(_) => None,
-        }
-    }
-}
-
-/// The value of each factor in one trial, by name.
-pub type Bindings = BTreeMap<String, Scalar>;
 
 /// A study: who shares what, what runs, what is promised.
 #[derive(Debug, Clone, PartialEq)]

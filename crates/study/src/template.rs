@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use assay_units::Bytes;
 
-use crate::syntax::{Bindings, Scalar};
+use crate::scalar::{Bindings, Scalar};
 
 /// A value, or a text such as `"{groups}"` that becomes one when a trial's factors are known.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,17 +84,6 @@ pub fn fill(text: &str, bindings: &Bindings) -> String {
 fn whole_template(text: &str) -> Option<&str> {
     let name = text.trim().strip_prefix('{')?.strip_suffix('}')?;
     (!name.contains(['{', '}'])).then(|| name.trim())
-}
-
-impl std::fmt::Display for Scalar {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Boolean(value) => value.fmt(f),
-            Self::Integer(value) => value.fmt(f),
-            Self::Float(value) => value.fmt(f),
-            Self::Text(value) => value.fmt(f),
-        }
-    }
 }
 
 impl FromScalar for Scalar {

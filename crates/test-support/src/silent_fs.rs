@@ -17,6 +17,8 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 /// Opcode of the first request (include/uapi/linux/fuse.h), without whose answer all others are held back.
 const INIT: u32 = 26;
+/// Opcode of the request that opens a file.
+const OPEN: u32 = 14;
 
 /// The mount; unmounted when dropped, which ends everything that waits for it with an error.
 pub struct SilentFs {
@@ -32,6 +34,17 @@ impl SilentFs {
     #[must_use]
     pub fn mount(at: &Path) -> Option<Self> {
         std::fs::create_dir_all(at).unwrap();
+        Self::mount_over(at, "40000")
+    }
+
+    /// A file system that is one file: opening it is answered, and nothing else. Closing it waits (FUSE_FLUSH).
+    #[must_use]
+    pub fn mount_file(at: &Path) -> Option<Self> {
+        std::fs::write(at, "").unwrap();
+        Self::mount_over(at, "100000")
+    }
+
+    fn mount_over(at: &Path, mode: &str) -> Option<Self> {
         let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
         let device = File::options()
             .read(true)
@@ -39,7 +52,7 @@ impl SilentFs {
             .custom_flags(nonblocking)
             .open("/dev/fuse")
             .ok()?;
-        let data = format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd());
+        let data = format!("fd={},rootmode={mode},user_id=0,group_id=0", device.as_raw_fd());
         let data = CString::new(data).unwrap();
         let flags = MountFlags::NOSUID | MountFlags::NODEV;
         mount("assay-silent", at, "fuse", flags, Some(data.as_c_str())).ok()?;
@@ -67,19 +80,23 @@ fn serve(mut device: File, waiting: &AtomicUsize, stop: &AtomicBool) {
             continue;
         };
         assert!(length >= 16);
-        if request[4..8] != INIT.to_ne_bytes() {
-            waiting.fetch_add(1, Ordering::Release);
-            continue;
-        }
-        // Length, no error, the request's number; version 7.12, no options.
+        let opcode = u32::from_ne_bytes(request[4..8].try_into().unwrap());
+        let words: &[u32] = match opcode {
+            // Version 7.12, no options.
+            INIT => &[7, 12, 0, 0, 0, 4096],
+            // A handle, no options.
+            OPEN => &[0; 4],
+            _ => {
+                waiting.fetch_add(1, Ordering::Release);
+                continue;
+            }
+        };
+        // Length, no error, the request's number.
+        let length = u32::try_from(16 + 4 * words.len()).unwrap();
         let mut answer = Vec::new();
-        for word in [40_u32, 0] {
-            answer.extend(word.to_ne_bytes());
-        }
+        answer.extend([length, 0].map(u32::to_ne_bytes).as_flattened());
         answer.extend(&request[8..16]);
-        for word in [7_u32, 12, 0, 0, 0, 4096] {
-            answer.extend(word.to_ne_bytes());
-        }
+        answer.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
         device.write_all(&answer).unwrap();
     }
 }
@@ -87,7 +104,8 @@ fn serve(mut device: File, waiting: &AtomicUsize, stop: &AtomicBool) {
 impl Drop for SilentFs {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        // Closing the device aborts the connection.
+        // This aborts the connection, and so does closing the device; but another thread may have a copy of that.
+        let _ = unmount(&self.at, UnmountFlags::FORCE);
         if let Some(server) = self.server.take() {
             let _ = server.join();
         }

@@ -1,10 +1,21 @@
 //! `assay check`
 
 use assay_session::{Code, Error, facts_for, plan_document, plan_for, plan_text};
+use clap::Args;
 
-use crate::args::{CheckArguments, StudyArguments};
 use crate::observer::{load, this_host};
 use crate::output;
+use crate::shared_arguments::StudyArguments;
+
+/// Arguments of `assay check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    study: StudyArguments,
+    /// Print mistakes and plan as JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// Prints the mistakes of a study, or its plan for this host.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<Code, Error> {

@@ -1,10 +1,9 @@
 //! `assay completions`
 
 use assay_session::{Code, Error};
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::aot::{Shell, generate};
 
-use crate::args::Arguments;
 use crate::output;
 use crate::parsers::one_of;
 
@@ -20,9 +19,9 @@ const SHELLS: [(&str, Shell, &str); 3] =
     [("bash", Shell::Bash, ""), ("zsh", Shell::Zsh, ""), ("fish", Shell::Fish, "")];
 
 /// Prints the completions of a shell: commands, options and their possible values.
-pub(crate) fn run(arguments: &CompletionsArguments) -> Result<Code, Error> {
+pub(crate) fn run(arguments: &CompletionsArguments, mut program: Command) -> Result<Code, Error> {
     let mut script = Vec::new();
-    generate(arguments.shell, &mut Arguments::command(), "assay", &mut script);
+    generate(arguments.shell, &mut program, "assay", &mut script);
     output::data(&String::from_utf8_lossy(&script));
     Ok(Code::Kept)
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use assay_session::{Code, Error, ExplainOptions, explain};
 use clap::Args;
 
-use crate::args::TrustArguments;
 use crate::observer::{Terminal, this_host};
 use crate::output;
 use crate::parsers::repeat_length;
+use crate::shared_arguments::TrustArguments;
 
 /// Arguments of `assay explain`.
 #[derive(Debug, Args)]

@@ -12,10 +12,10 @@ use assay_session::{
 };
 use clap::{Args, Subcommand};
 
-use crate::args::{StudyArguments, TrustArguments};
 use crate::live_terminal::LiveTerminal;
 use crate::observer::{Terminal, load, this_host};
 use crate::output;
+use crate::shared_arguments::{StudyArguments, TrustArguments};
 
 /// Subcommands of `assay fleet`.
 #[derive(Debug, Subcommand)]

@@ -3,11 +3,22 @@
 use assay_facts::HostFacts;
 use assay_host::{gather, requirements};
 use assay_session::{Code, Context, Error, check_knob_table, host_text, knob_check_text};
+use clap::Args;
 use serde_json::json;
 
-use crate::args::HostArguments;
 use crate::observer::this_host;
 use crate::output;
+
+/// Arguments of `assay host`.
+#[derive(Debug, Args)]
+pub(crate) struct HostArguments {
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+    /// Compare the knob table with a new group in every hierarchy; exit code 1 on any difference
+    #[arg(long)]
+    knobs_check: bool,
+}
 
 /// Shows the machine and what can be studied on it.
 pub(crate) fn run(arguments: &HostArguments) -> Result<Code, Error> {

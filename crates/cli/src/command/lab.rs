@@ -12,8 +12,8 @@ use assay_session::{Code, Error, guest_task, kernels_text, this_program_in_guest
 use assay_study::DiskOverride;
 use clap::{Args, Subcommand};
 
-use crate::args::StudyArguments;
 use crate::output;
+use crate::shared_arguments::StudyArguments;
 use options::GuestArguments;
 
 /// Subcommands of `assay lab`.
@@ -116,7 +116,8 @@ fn shell(spec: &GuestSpec, cache: &Cache) -> Result<ExitCode, Error> {
         let hint = "`assay lab exec -- COMMAND` does not";
         return Err(Error::usage(format!("a shell needs a terminal\n  hint: {hint}")));
     }
-    let code = assay_lab::shell(spec, &guest_task(), cache, &mut Terminal).map_err(Error::host)?;
+    let mut remark = |text: &str| Terminal.remark(text);
+    let code = assay_lab::shell(spec, &guest_task(), cache, &mut remark).map_err(Error::host)?;
     Ok(if code == 0 { Code::Kept.into() } else { Code::Host.into() })
 }
 
@@ -134,7 +135,7 @@ fn kernels(fetch: Option<&KernelChoice>, cache: &Cache) -> Result<ExitCode, Erro
 /// Runs a task and ends with its exit code.
 fn run_in_guest(spec: &GuestSpec, task: &GuestTask, cache: &Cache) -> Result<ExitCode, Error> {
     signal::note_interruptions();
-    assay_lab::run(spec, task, cache, &mut Terminal).map(|ended| code(&ended)).map_err(Error::host)
+    assay_lab::run(spec, task, cache, Terminal).map(|ended| code(&ended)).map_err(Error::host)
 }
 
 fn code(ended: &Ended) -> ExitCode {

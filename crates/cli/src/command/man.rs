@@ -5,10 +5,9 @@ use std::path::PathBuf;
 
 use assay_files::{Dir, output_dir};
 use assay_session::{Code, Error};
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 
-use crate::args::Arguments;
 use crate::output;
 
 /// Arguments of `assay man`.
@@ -19,9 +18,9 @@ pub(crate) struct ManArguments {
 }
 
 /// Writes a manual page for the program and for each of its commands.
-pub(crate) fn run(arguments: &ManArguments) -> Result<Code, Error> {
+pub(crate) fn run(arguments: &ManArguments, program: Command) -> Result<Code, Error> {
     let folder = &arguments.folder;
-    let mut command = Arguments::command().disable_help_subcommand(true);
+    let mut command = program.disable_help_subcommand(true);
     command.build();
     let written = output_dir(folder).map_err(io::Error::from);
     let count = written.and_then(|dir| write(&command, &dir)).map_err(|cause| {

@@ -6,10 +6,10 @@ use assay_predict::Prediction;
 use assay_session::{CalibrationOptions, Code, Error, Predicted, calibrate, predict};
 use clap::Args;
 
-use crate::args::StudyArguments;
 use crate::observer::{Terminal, load, this_host};
 use crate::output;
 use crate::parsers::repeat_length;
+use crate::shared_arguments::StudyArguments;
 
 /// Arguments of `assay predict`.
 #[derive(Debug, Args)]

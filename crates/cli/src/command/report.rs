@@ -1,12 +1,23 @@
 //! `assay report`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_session::{Code, Error, REPORT, judge_run, open_run, update_index, write_recording};
+use clap::Args;
 
-use crate::args::ReportArguments;
 use crate::observer::Terminal;
 use crate::output;
+
+/// Arguments of `assay report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// Run folder
+    #[arg(required_unless_present = "index")]
+    run: Option<PathBuf>,
+    /// Instead write the list of all runs in this folder (index.html)
+    #[arg(long, value_name = "RUNS", conflicts_with = "run")]
+    index: Option<PathBuf>,
+}
 
 /// Rewrites the report of a recorded run.
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Code, Error> {

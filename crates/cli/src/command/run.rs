@@ -1,16 +1,53 @@
 //! `assay run`
 
+use std::path::PathBuf;
+
 use assay_runner::Request;
 use assay_session::{
     Code, Ended, Error, ErrorRecord, RunOptions, conclude, execute, open_run, prepare, update_index,
 };
+use clap::Args;
 
-use crate::args::RunArguments;
 use crate::command::check::check;
 use crate::command::compare;
 use crate::command::export::{finish_live, start_live};
 use crate::command::judge::show;
 use crate::observer::{Terminal, load, this_host};
+use crate::shared_arguments::{StudyArguments, TrustArguments};
+
+/// Arguments of `assay run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    study: StudyArguments,
+    /// Run folder [default: `runs/<time>-<study>`]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArguments,
+    /// First write a prediction into the run folder, even if this disk was never calibrated
+    #[arg(long)]
+    predict: bool,
+    /// Print verdict.json instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Print the plan and stop, like `assay check`
+    #[arg(long)]
+    dry_run: bool,
+    /// Run only a part of the trials, e.g. `2/4` for the second of four; promises across trials of
+    /// several parts are left out
+    #[arg(long, value_name = "K/N", alias = "slice")]
+    shard: Option<assay_plan::Shard>,
+    /// Compare with this run afterwards; exit code 1 also for a regression
+    #[arg(long, value_name = "RUN")]
+    baseline: Option<PathBuf>,
+    /// Write samples and events as JSON lines to this file during the run; `-` for stdout
+    #[arg(long, value_name = "FILE")]
+    live_jsonl: Option<PathBuf>,
+    /// Write the exit code and all errors as JSON to this file at the end
+    #[arg(long, value_name = "FILE")]
+    errors_json: Option<PathBuf>,
+}
 
 /// Runs a study from its file to its verdict.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Code, Error> {

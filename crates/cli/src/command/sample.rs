@@ -38,7 +38,7 @@ pub(crate) struct SampleArguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    trust: crate::args::TrustArguments,
+    trust: crate::shared_arguments::TrustArguments,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,

@@ -2,9 +2,16 @@
 
 use assay_session::{Code, Error};
 use assay_study::{parse, shipped, shipped_file};
+use clap::Args;
 
-use crate::args::StudiesArguments;
 use crate::output;
+
+/// Arguments of `assay studies`.
+#[derive(Debug, Args)]
+pub(crate) struct StudiesArguments {
+    /// Print the file of this study
+    name: Option<String>,
+}
 
 /// Lists the shipped studies, or prints the file of one.
 pub(crate) fn run(arguments: &StudiesArguments) -> Result<Code, Error> {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use assay_session::{Code, Error, TuneOptions, Tuned, tune};
 use clap::Args;
 
-use crate::args::{StudyArguments, TrustArguments};
 use crate::observer::{Terminal, load, this_host};
 use crate::output;
 use crate::parsers::repeat_length;
+use crate::shared_arguments::{StudyArguments, TrustArguments};
 
 /// Arguments of `assay tune`.
 #[derive(Debug, Args)]

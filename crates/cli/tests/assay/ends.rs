@@ -171,6 +171,44 @@ fn a_command_that_hangs_in_the_kernel_is_given_up_and_named() {
     bench.assert_host_is_as_before("answered and restored");
 }
 
+/// The shell ends with the signal, and leaves a child that cannot: frozen by someone else, or hanging in the kernel.
+#[test]
+fn processes_left_by_a_command_that_cannot_end_are_given_up() {
+    let test = "exec of a command that leaves what cannot end";
+    let Some(bench) = Bench::on_busy_host(test) else { return };
+    let exec = |script: &str| {
+        let mut command = bench.program();
+        command.args(["exec", "--set", "cpu.weight=50", "--", "sh", "-c", script]);
+        Running::start(command, bench.folder(), bench.out())
+    };
+    if let Some(freezer) = Freezer::make() {
+        let mut run = exec("sleep 500 & echo $! > left; wait; true");
+        let left = || fs::read_to_string(bench.path("left")).ok()?.trim().parse().ok();
+        run.wait_until("the child", |_| left().is_some());
+        freezer.put(left().unwrap());
+        freezer.freeze();
+        run.signal(Signal::TERM);
+        let ended = run.end(Duration::from_secs(120));
+        ended.assert_code(6);
+        ended.assert_says(&["the remaining processes cannot end", "(sleep): state D"]);
+        thaw_and_restore(&bench, freezer);
+    }
+    let Some(silent) = SilentFs::mount(&bench.path("silent")) else {
+        skip(test, "no FUSE");
+        return;
+    };
+    let run = exec(&format!("cat {}; true", silent.at.join("file").display()));
+    silent.wait_for_a_victim();
+    run.signal(Signal::TERM);
+    let ended = run.end(Duration::from_secs(120));
+    drop(silent);
+    ended.assert_code(6);
+    ended.assert_says(&["the remaining processes cannot end", "(cat): state D, waits in "]);
+    sleep(Duration::from_millis(200));
+    bench.assay(["restore"]).assert_code(0);
+    bench.assert_host_is_as_before("answered and restored");
+}
+
 #[test]
 fn a_second_ctrl_c_ends_the_run_at_once() {
     let Some((bench, run, freezer, _)) = frozen("a second Ctrl-C") else { return };

@@ -155,6 +155,33 @@ fn the_removal_of_the_followed_folder_ends_the_follower() {
 }
 
 #[test]
+fn a_stream_that_cannot_be_opened_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = RunFolder::create(&dir.path().join("run"), assay_files::Trust::Checked).unwrap();
+    let repeat = run.make_dir(Path::new("samples/trial-00-repeat-00")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", repeat.join("io.arrows")).unwrap();
+    let mut follower = Follower::new(run.path());
+    let error = follower.samples(&mut |_, _| Ok(())).unwrap_err().to_string();
+    assert!(error.contains("trial-00-repeat-00/io.arrows"), "{error}");
+}
+
+#[test]
+fn sources_of_a_followed_run_are_limited() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = RunFolder::create(&dir.path().join("run"), assay_files::Trust::Checked).unwrap();
+    let repeat = run.make_dir(Path::new("samples/trial-00-repeat-00")).unwrap();
+    let mut follower = Follower::new(run.path());
+    for number in 0..256 {
+        fs::write(repeat.join(format!("x{number:03}.arrows")), "").unwrap();
+    }
+    follower.samples(&mut |_, _| Ok(())).unwrap();
+    fs::write(repeat.join("x256.arrows"), "").unwrap();
+    let error = follower.samples(&mut |_, _| Ok(())).unwrap_err().to_string();
+    assert!(error.contains("samples/trial-00-repeat-00/x256.arrows"), "{error}");
+    assert!(error.contains("256 sources"), "{error}");
+}
+
+#[test]
 fn events_are_reported_once_and_only_complete_lines() {
     let dir = tempfile::tempdir().unwrap();
     let mut log = EventLog::create(dir.path()).unwrap();

@@ -52,6 +52,7 @@ pub(super) fn observe_all(work: impl FnOnce(), observer: Observer) {
 
 /// One crash point.
 pub(crate) fn crash_point() -> Result<(), Error> {
+    super::hanging_step::check_not_left_behind()?;
     OBSERVER.with_borrow_mut(|observer| observer.iter_mut().for_each(|observer| observer()));
     match REMAINING.get() {
         None => Ok(()),

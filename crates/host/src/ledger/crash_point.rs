@@ -1,5 +1,5 @@
-//! Crash points: the moments between any two writes at which a process can die. They do nothing outside
-//! of tests; in tests the crash injector (`crash_injector.rs`) acts there.
+//! Crash points: the moments between any two writes at which a process can die. A step that was left behind ends
+//! there; in tests the crash injector (`crash_injector.rs`) acts there too.
 
 #[cfg(not(test))]
 pub(super) use alive::{crash_point, synced, write_all};
@@ -16,9 +16,8 @@ mod alive {
     use assay_kernel::Error;
 
     /// A moment between two writes.
-    #[expect(clippy::unnecessary_wraps, reason = "in tests a process dies here")]
     pub(in super::super) fn crash_point() -> Result<(), Error> {
-        Ok(())
+        super::super::hanging_step::check_not_left_behind()
     }
 
     /// Appends to a ledger; in tests the process may die after each byte.

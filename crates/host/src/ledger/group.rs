@@ -1,12 +1,10 @@
 //! Removes a control group that Assay created, whatever is still inside.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use assay_kernel::blocked::{self, HangWatch};
-use assay_kernel::process::ProcessHandle;
-use assay_kernel::{Error, Root};
+use assay_kernel::{Error, Root, process};
 use rustix::process::Signal;
 
 use super::crash_point::crash_point;
@@ -192,19 +190,9 @@ fn kill(root: &Root, group: &Path) {
     }
 }
 
-/// Reading the list again for each process would take minutes if there are tens of thousands.
 fn kill_one_by_one(root: &Root, group: &Path) {
-    const AT_ONCE: usize = 128;
-    for pids in inside(root, group).chunks(AT_ONCE) {
-        let open = |pid: &u32| Some((*pid, ProcessHandle::open(*pid).ok()?));
-        let handles: Vec<(u32, ProcessHandle)> = pids.iter().filter_map(open).collect();
-        // Until then a process may have ended and its id may have been reused; the caller checks
-        // whether all are gone.
-        let members: HashSet<u32> = inside(root, group).into_iter().collect();
-        for (_, process) in handles.iter().filter(|(pid, _)| members.contains(pid)) {
-            let _ = process.send(Signal::KILL);
-        }
-    }
+    // The caller checks whether all are gone.
+    process::send_to_all(|| inside(root, group), Signal::KILL);
     for child in children(root, group).unwrap_or_default() {
         kill_one_by_one(root, &group.join(child));
     }

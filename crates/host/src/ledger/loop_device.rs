@@ -18,6 +18,7 @@ use rustix::io::Errno;
 
 use super::Ledger;
 use super::change::Change;
+use super::crash_point::crash_point;
 use super::queue::is_gone;
 use super::while_busy::while_busy;
 use crate::poll_until::{wait_for_end, wait_until};
@@ -209,7 +210,7 @@ pub(super) fn remove(
     let is_theirs = || has_image(root, number, image, id) == Some(false);
     let mut result = Ok(());
     wait_for_end(TIMEOUT, || {
-        result = loop_device::remove(number);
+        result = crash_point().and_then(|()| loop_device::remove(number));
         let busy = matches!(&result, Err(error) if error.is(Errno::BUSY));
         if busy && image.is_some() && is_theirs() {
             result = Ok(());

@@ -69,6 +69,7 @@ pub(super) fn write_back_one(root: &Root, path: &Path, before: &str) -> Result<(
         Ok(text) if value_of(&text) == before => return Ok(()),
         _ => {}
     }
+    crash_point()?;
     root.write(path, before)?;
     crash_point()?;
     let now = value_of(&root.read(path)?);

@@ -8,6 +8,7 @@ use assay_kernel::{Error, Root};
 use super::journal::{self, Journal, TEMPORARY};
 use super::line::{Contents, Damaged};
 use super::lock::{LockGuard, lock_of_dead};
+use super::step_threads::StepThreads;
 use super::{ChangeReport, Entry, Ledger, Mark, boot_id, restore_change};
 use super::{allowed, check_owner};
 
@@ -193,6 +194,7 @@ pub(super) fn restore_in_boot(
         return Ok(report);
     }
     check_directory(state_dir, &directory)?;
+    StepThreads::shared();
     for (mut journal, contents) in claim(&directory, &mut report)? {
         report.ledgers.push(match contents.newer_format() {
             Some(format) => leave_alone(&journal, &contents, format),
@@ -258,15 +260,12 @@ fn restore_one(journal: Journal, contents: Contents, root: &Root, boot: &str) ->
     let entries = contents
         .open
         .into_iter()
-        .map(|(number, open)| Entry {
-            number,
-            change: open.change,
-            made: open.made,
-            boot: open.boot,
-            restored: None,
+        .map(|(number, open)| {
+            let entry = Entry::new(number, open.change);
+            Entry { made: open.made, boot: open.boot, ..entry }
         })
         .collect();
-    let mut ledger = Ledger::over(journal, entries);
+    let mut ledger = Ledger { journal, entries };
     ledger.restore_entries(root, Mark(0), |entry| {
         let (root, change, made) = (root.clone(), entry.change.clone(), entry.made);
         let is_of_this_boot = entry.boot.as_ref().is_none_or(|made_in| made_in == boot);

@@ -172,7 +172,10 @@ fn remove_empty(root: &Root, path: &Path) -> Result<(), Error> {
     match above(root, path) {
         Err(error) if queue::is_gone(&error) => Ok(()),
         Err(error) => Err(error),
-        Ok((dir, name)) => Ok(dir.remove_dir(name).map(|_| ())?),
+        Ok((dir, name)) => {
+            crash_point()?;
+            Ok(dir.remove_dir(name).map(|_| ())?)
+        }
     }
 }
 
@@ -182,6 +185,7 @@ fn unlink(root: &Root, path: &Path, made: Option<Identity>) -> Result<(), Error>
         Err(error) if queue::is_gone(&error) => return Ok(()),
         result => result?,
     };
+    crash_point()?;
     let Some(made) = made else {
         return match dir.read(name) {
             Err(error) if error.is_missing() => Ok(()),
@@ -274,6 +278,7 @@ pub(super) fn wipe_signatures(
             Error::unexpected("wipe", device, "the ledger names an area beyond any disk")
         })?;
         for offset in [area.start, end - edge] {
+            crash_point()?;
             file.write_all_at(zeros, offset).map_err(|cause| wrong(&cause))?;
         }
     }

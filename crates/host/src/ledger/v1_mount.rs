@@ -8,6 +8,7 @@ use assay_kernel::{Error, Root, mount};
 
 use super::Ledger;
 use super::change::Change;
+use super::crash_point::crash_point;
 use crate::poll_until::{wait_for_end, wait_until};
 
 /// Time limit for removed groups to disappear, and the hierarchy after them.
@@ -52,6 +53,7 @@ pub(super) fn release(root: &Root, controller: &str, target: &Path) -> Result<()
 
 fn release_once(root: &Root, controller: &str, target: &Path) -> Result<(), Error> {
     if is_held(root, controller) && !is_mounted(root, controller) {
+        crash_point()?;
         mount::mount_v1(controller, target)?;
     }
     wait_until(ATTEMPT, || groups(root, controller) <= 1);

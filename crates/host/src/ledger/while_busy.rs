@@ -6,6 +6,7 @@ use assay_kernel::parse::mountinfo;
 use assay_kernel::{Error, Root, mount};
 use rustix::io::Errno;
 
+use super::crash_point::crash_point;
 use crate::poll_until::wait_for_end;
 
 /// Time limit for something in use before its restore is given up.
@@ -23,7 +24,7 @@ pub(super) fn while_busy_for(
 ) -> Result<(), Error> {
     let mut result = Ok(());
     wait_for_end(timeout, || {
-        result = action();
+        result = crash_point().and_then(|()| action());
         !matches!(&result, Err(error) if error.is(Errno::BUSY))
     });
     result

@@ -80,8 +80,15 @@ pub(crate) fn explained_by(
     looks: usize,
     before: usize,
 ) -> (Explanation, Vec<Prediction>) {
-    let fresh: Vec<Fresh> =
-        ["requests", "strict"].map(|arm| Fresh { arm: arm.to_owned(), from: before + 1 }).into();
+    let fresh = ["requests", "strict"].map(|arm| Fresh { arm: arm.to_owned(), from: before + 1 });
+    explained_with(again, looks, &fresh)
+}
+
+fn explained_with(
+    again: &Judgement,
+    looks: usize,
+    fresh: &[Fresh],
+) -> (Explanation, Vec<Prediction>) {
     let recorded = recorded();
     let judged = recorded.promise();
     assert_eq!(judged.verdict, Verdict::Broken);
@@ -90,7 +97,7 @@ pub(crate) fn explained_by(
         promise: 0,
         was_broken: true,
         looks,
-        fresh: &fresh,
+        fresh,
         suspects: &judged.causes,
         predictions: &predictions,
     };
@@ -226,6 +233,22 @@ fn an_effect_that_fresh_rounds_do_not_reproduce_confirms_nothing() {
     assert_eq!((found.arms[0].confirmed, found.arms[0].effect), (Some(false), Effect::Open));
     assert_ne!(finding(&found, "C-TAG-CAP"), Finding::Confirmed);
     assert!(!found.is_settled());
+}
+
+/// The first confirmation lacks a repeat; the second one is complete.
+#[test]
+fn an_incomplete_confirmation_does_not_hide_the_next() {
+    let rounds = ROUNDS + 2 * FRESH;
+    let (unchanged, changed) = (vec![BROKEN; rounds], vec![KEPT; rounds]);
+    let mut run = interventions(&[&unchanged, &changed, &unchanged]);
+    run.manifest.trials[1].repeats.remove(ROUNDS);
+    run.samples[1].remove(ROUNDS);
+    let again = run.judge();
+    let fresh = |from: usize| Fresh { arm: "requests".to_owned(), from };
+    let first = [fresh(ROUNDS + 1)];
+    assert_eq!(explained_with(&again, 1, &first).0.arms[0].confirmed, None);
+    let both = [fresh(ROUNDS + 1), fresh(ROUNDS + FRESH + 1)];
+    assert_eq!(explained_with(&again, 1, &both).0.arms[0].confirmed, Some(true));
 }
 
 /// The change's second repeat failed and is left out: its third belongs to the third round.

@@ -5,8 +5,9 @@ use assay_verdict::causes::{CauseEntry, FoundBy, PredictedEffect};
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-SCHEDULER-CEILING",

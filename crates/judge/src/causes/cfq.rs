@@ -9,8 +9,9 @@ use assay_verdict::wording::percent;
 
 use super::fit::Fit;
 use super::{Strength, Suspicion};
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
 use crate::queue::Queue;
+use crate::subject::Subject;
 
 pub(super) const REENTRY: CauseEntry = CauseEntry {
     code: "C-CFQ-REENTRY",

@@ -14,7 +14,7 @@ use assay_verdict::wording::{percent, some_of};
 use super::fit::Fit;
 use super::{Strength, Suspicion};
 use crate::cpus::Shared;
-use crate::promise::Estimates;
+use crate::estimates::Estimates;
 use crate::repeat::Repeat;
 use crate::sorted::Sorted;
 

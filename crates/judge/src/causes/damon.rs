@@ -11,8 +11,8 @@ use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::number;
 
 use super::{Strength, Suspicion};
-use crate::promise::Subject;
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-DAMON-RECLAIM",

@@ -6,9 +6,10 @@ use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-DEVICE-QUEUE",

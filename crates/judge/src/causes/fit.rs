@@ -5,7 +5,8 @@
 //! promise is, and by whether the groups that gained and lost are the predicted ones.
 
 use super::Strength;
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
+use crate::subject::Subject;
 
 /// A strong fit explains this part of the distance from the promise.
 const EXPLAINS: f64 = 0.75;

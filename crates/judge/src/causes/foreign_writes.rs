@@ -9,9 +9,10 @@ use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use assay_verdict::wording::some_of;
 
 use super::{Strength, Suspicion};
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
 use crate::queue::is_measured;
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-FOREIGN-WRITES",

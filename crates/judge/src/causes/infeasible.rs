@@ -7,7 +7,7 @@ use assay_verdict::wording::{percent, some_of};
 
 use super::Suspicion;
 use super::fit::Fit;
-use crate::promise::Estimates;
+use crate::estimates::Estimates;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-INFEASIBLE",

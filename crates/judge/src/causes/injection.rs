@@ -11,7 +11,7 @@ use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use assay_verdict::wording::percent;
 
 use super::{Strength, Suspicion};
-use crate::promise::Estimates;
+use crate::estimates::Estimates;
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
 

@@ -8,9 +8,10 @@ use assay_verdict::wording::percent;
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
 use crate::queue::Queue;
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 pub(super) const MODEL: CauseEntry = CauseEntry {
     code: "C-IOCOST-MODEL",

@@ -7,7 +7,7 @@ use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::some_of;
 
 use super::{Strength, Suspicion};
-use crate::promise::Subject;
+use crate::subject::Subject;
 
 pub(super) const RECLAIM: CauseEntry = CauseEntry {
     code: "C-RECLAIM",

@@ -8,7 +8,8 @@ use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::{count, percent, rate};
 
 use crate::cpus::{self, Shared};
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
+use crate::subject::Subject;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-NEVER-BOUND",

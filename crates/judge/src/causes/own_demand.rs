@@ -7,7 +7,8 @@
 use super::Strength;
 use super::fit::{Fit, first_come_first_served};
 use crate::checks::demand::has_low_demand;
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
+use crate::subject::Subject;
 
 /// Minimum number of groups that divide the rest: a single one would get all of it for any reason.
 const OTHERS: usize = 2;

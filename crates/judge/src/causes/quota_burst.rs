@@ -8,9 +8,10 @@ use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 
 use super::{Strength, Suspicion};
 use crate::cpus::Shared;
+use crate::estimates::Estimates;
 use crate::knob_value;
-use crate::promise::{Estimates, Subject};
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-QUOTA-BURST",

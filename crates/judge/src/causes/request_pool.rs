@@ -12,8 +12,9 @@ use assay_verdict::wording::percent;
 
 use super::Suspicion;
 use super::fit::{Fit, first_come_first_served};
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
 use crate::queue::Queue;
+use crate::subject::Subject;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-REQUEST-POOL",

@@ -7,9 +7,10 @@ use assay_verdict::wording::percent;
 
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion, injection};
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 pub(super) const LOW_LATENCY: CauseEntry = CauseEntry {
     code: "C-LOW-LATENCY",

@@ -8,7 +8,7 @@ use assay_verdict::causes::{CauseEntry, FoundBy, PredictedEffect};
 use assay_verdict::wording::percent;
 use assay_verdict::{Cause, Strength};
 
-use crate::promise::Estimates;
+use crate::estimates::Estimates;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-SHORT-RUN",

@@ -14,9 +14,10 @@ use assay_verdict::wording::{percent, some_of};
 use super::fit::{Fit, first_come_first_served};
 use super::{Strength, Suspicion};
 use crate::bfq_request_cap::{self, Cap};
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
 use crate::queue::{Queue, requests_outstanding};
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-TAG-CAP",

@@ -10,7 +10,8 @@ use assay_verdict::wording::some_of;
 
 use super::Suspicion;
 use super::fit::Fit;
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
+use crate::subject::Subject;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-WEIGHT-TRANSLATED",

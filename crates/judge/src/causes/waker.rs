@@ -19,9 +19,10 @@ use assay_verdict::wording::{percent, some_of};
 
 use super::fit::{Fit, depth};
 use super::{Strength, Suspicion};
-use crate::promise::{Estimates, Subject};
+use crate::estimates::Estimates;
 use crate::queue::{self, Queue};
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-WAKER",

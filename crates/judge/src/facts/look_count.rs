@@ -6,7 +6,7 @@ use assay_verdict::Fact;
 use assay_verdict::wording::{count, percent};
 
 use super::{Evidence, Finding, each_repeat};
-use crate::stop_when_precise::part_of;
+use crate::error_probability::part_of;
 
 /// Listed where the trial stops once precise.
 pub(super) fn fact(evidence: &Evidence<'_>) -> Option<Fact> {

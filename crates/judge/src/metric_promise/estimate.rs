@@ -3,6 +3,7 @@
 use assay_run_folder::{PromiseRecord, Reference};
 use assay_stats::over_repeats::{Spread, coarsest, confidence_to_break};
 use assay_stats::pooled::{Estimate, Range};
+use assay_stats::resolution::Resolution;
 use assay_terms::Side;
 use assay_verdict::Verdict;
 
@@ -69,9 +70,8 @@ pub(super) fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<Group
         let (spread, estimate, numbers) = match has_zeros {
             true => {
                 let spread = Spread::with_zeros(&numbers, resolution)?;
-                let range = |confidence| with_zeros(&spread, &numbers, side, confidence);
-                let (Range { low, high }, broken) = (range(promise.confidence), range(sure));
-                (spread, Estimate { value: spread.mean, low, high, broken }, numbers)
+                let raised = raised(&numbers, resolution);
+                (spread, with_zeros(&spread, raised, (promise.confidence, sure)), numbers)
             }
             false => {
                 let measured: Vec<f64> = numbers.iter().map(|number| number.ln()).collect();
@@ -90,14 +90,28 @@ pub(super) fn seen(promise: &PromiseRecord, values: &Values) -> Result<Vec<Group
     Ok(each.collect())
 }
 
-/// The interval of numbers of which some are zero, by Student's t. Of a lower bound the others alone
-/// would show at most less.
-fn with_zeros(spread: &Spread, numbers: &[f64], side: Side, confidence: f64) -> Range {
-    let half = spread.half(confidence);
-    let others: Vec<f64> = numbers.iter().filter(|one| **one > 0.0).map(|one| one.ln()).collect();
-    let others = Spread::from_logs(&others).filter(|_| side == Side::Below);
-    let high = others.map_or(f64::INFINITY, |others| others.interval(confidence).2);
-    Range { low: (spread.mean - half).max(0.0), high: (spread.mean + half).min(high) }
+/// The estimate of numbers of which some are zero: by Student's t on the numbers themselves, and on
+/// the logarithms of the raised ones. A zero is less than what it was raised to, and is no evidence
+/// for a larger number: what counts is the smaller one of both.
+fn with_zeros(spread: &Spread, raised: Option<Spread>, (one, all): (f64, f64)) -> Estimate {
+    let smaller = |confidence: f64| {
+        let half = spread.half(confidence);
+        let plain = (spread.mean, (spread.mean - half).max(0.0), spread.mean + half);
+        let other = raised.map_or(plain, |raised| raised.interval(confidence));
+        (plain.0.min(other.0), plain.1.min(other.1), plain.2.min(other.2))
+    };
+    let ((value, low, high), (_, surely_low, surely_high)) = (smaller(one), smaller(all));
+    Estimate { value, low, high, broken: Range { low: surely_low, high: surely_high } }
+}
+
+/// Logarithms with each zero raised to the least number above zero, where the scatter of those is
+/// known.
+fn raised(numbers: &[f64], resolution: Resolution) -> Option<Spread> {
+    let above: Vec<f64> = numbers.iter().filter(|one| **one > 0.0).map(|one| one.ln()).collect();
+    Spread::of_numbers(&above, resolution).filter(Spread::is_known)?;
+    let least = above.iter().copied().fold(f64::INFINITY, f64::min);
+    let all: Vec<f64> = numbers.iter().map(|one| one.max(least.exp()).ln()).collect();
+    Spread::of_numbers(&all, resolution)
 }
 
 /// The geometric mean over all groups and repeats, and each group's logarithms relative to the mean

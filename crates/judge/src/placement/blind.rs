@@ -3,7 +3,7 @@
 use assay_verdict::Cause;
 use assay_verdict::wording::{percent, some_of};
 
-use crate::promise::Subject;
+use crate::subject::Subject;
 
 /// Metric of the number of nodes that a program sees.
 const SEEN: &str = "nodes_seen";

@@ -5,8 +5,8 @@ use assay_stats::proportion::Counted;
 use assay_terms::PlacementMeasure;
 
 use super::pages;
-use crate::promise::Subject;
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 /// The reading of a workload in one repeat, and the host's counters.
 pub(crate) type Reading<'r> = (&'r PlacementReading, Option<&'r NodeCounts>);

@@ -4,12 +4,12 @@ use assay_run_folder::{PromiseRecord, Reference};
 use assay_stats::batches::Quantity;
 use assay_terms::Measure;
 
-use super::Subject;
 use crate::cpus::Shared;
-use crate::estimates::{Observed, PromiseData};
 use crate::expected::{self, Expected};
+use crate::promise_data::{Observed, PromiseData};
 use crate::queue::{disk_of, is_measured};
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 /// Estimation input of a promise for some of the repeats.
 pub(super) fn promise_data<'s>(

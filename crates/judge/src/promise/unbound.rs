@@ -3,8 +3,8 @@
 use assay_run_folder::PromiseRecord;
 use assay_terms::Measure;
 
-use super::Subject;
 use crate::estimates::Estimates;
+use crate::subject::Subject;
 use crate::{reason, throttle};
 
 /// A limit that no group came near was not tested; one such group is enough.

@@ -4,30 +4,12 @@ use assay_run_folder::{PromiseRecord, Reference};
 use assay_terms::{Measure, Side};
 use assay_verdict::Verdict;
 
-use super::Subject;
 use super::data::promise_data;
 use super::unbound::{never_bound, untouched};
 use crate::estimates::Estimates;
 use crate::reason;
-
-/// Verdict on a promise, with its reason.
-pub(crate) struct Statement {
-    /// The verdict.
-    pub(crate) verdict: Verdict,
-    /// Verdict expected of runs like these; `None` where nothing was judged.
-    pub(crate) will_be: Option<Verdict>,
-    /// Why.
-    pub(crate) reason: String,
-    /// Whether something that concerns all groups forbids kept.
-    pub(crate) is_open: bool,
-}
-
-impl Statement {
-    /// A void verdict.
-    pub(crate) fn void(reason: String) -> Self {
-        Self { verdict: Verdict::Void, will_be: None, reason, is_open: false }
-    }
-}
+use crate::statement::Statement;
+use crate::subject::Subject;
 
 /// The verdict by the numbers alone.
 ///

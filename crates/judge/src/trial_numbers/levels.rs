@@ -6,8 +6,8 @@ use assay_stats::batches::Quantity as Estimand;
 use assay_terms::Measure;
 
 use super::RepeatLog;
-use crate::promise::Subject;
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 /// Bytes of a page, in which memory is counted, and of the smallest usual request.
 const PAGE: f64 = 4096.0;

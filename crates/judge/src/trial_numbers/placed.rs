@@ -9,8 +9,8 @@ use assay_terms::PlacementMeasure;
 use super::{RepeatLog, TrialNumber, blank};
 use crate::checks::Scope;
 use crate::placement;
-use crate::promise::Subject;
 use crate::repeat::Repeat;
+use crate::subject::Subject;
 
 /// One number for every workload with a placement, if that is what is promised.
 pub(super) fn numbers(subject: &Subject<'_>, promise: &PromiseRecord) -> Vec<TrialNumber> {

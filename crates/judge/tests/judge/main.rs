@@ -36,6 +36,7 @@ mod lost;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod metric_grain;
 mod metrics;
 #[cfg(test)]
 mod overrides;

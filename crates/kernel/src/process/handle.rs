@@ -1,5 +1,6 @@
 //! Signals for processes that may have ended.
 
+use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
@@ -56,8 +57,24 @@ impl ProcessHandle {
     }
 }
 
+/// Sends a signal to every process that `list` names, each through a handle and only if it is named once more when
+/// that is open: until then a process may have ended, and its id may have been reused. Some may end meanwhile.
+pub fn send_to_all(list: impl Fn() -> Vec<u32>, signal: Signal) {
+    /// Reading the list again for each process would take minutes if there are tens of thousands.
+    const AT_ONCE: usize = 128;
+    for pids in list().chunks(AT_ONCE) {
+        let handles: Vec<ProcessHandle> =
+            pids.iter().filter_map(|pid| ProcessHandle::open(*pid).ok()).collect();
+        let named: HashSet<u32> = list().into_iter().collect();
+        for process in handles.iter().filter(|process| named.contains(&process.id())) {
+            let _ = process.send(signal);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::path::Path;
     use std::process::{Command, Stdio};
 
@@ -79,6 +96,22 @@ mod tests {
             .unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    }
+
+    #[test]
+    fn only_a_process_that_is_still_named_gets_the_signal() {
+        let sleep = || Command::new("sleep").arg("100").stdin(Stdio::null()).spawn().unwrap();
+        let [mut stays, mut leaves] = [sleep(), sleep()];
+        let is_first = Cell::new(true);
+        let list = || match is_first.replace(false) {
+            true => vec![leaves.id(), stays.id()],
+            false => vec![stays.id()],
+        };
+        send_to_all(list, Signal::KILL);
+        stays.wait().unwrap();
+        assert!(leaves.try_wait().unwrap().is_none(), "it is not named any more");
+        leaves.kill().unwrap();
+        leaves.wait().unwrap();
     }
 
     const LAST_PID: &str = "/proc/sys/kernel/ns_last_pid";

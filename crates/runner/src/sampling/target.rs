@@ -165,3 +165,6 @@ impl Places {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,14 +65,7 @@ pub fn judge_external(outside: &ExternalData) -> Judgement {
     }
 }
 
-/// What the intervals of totals assume.
-pub(super) struct Note {
-    pub(super) text: String,
-    /// Whether the scatter is known.
-    pub(super) is_known: bool,
-}
-
-fn measured(outside: &ExternalData) -> Result<(MeasuredShares, Option<Note>), String> {
+fn measured(outside: &ExternalData) -> Result<(MeasuredShares, Option<totals::Note>), String> {
     let series = |group: &ExternalGroup| match &group.amounts {
         Amounts::Series(series) => Some((group.name.clone(), series.clone())),
         Amounts::Total { .. } => None,

@@ -74,6 +74,27 @@ fn totals_that_vary_much_or_without_a_spread_are_undecided() {
 }
 
 #[test]
+fn a_total_of_zero_leaves_the_other_groups_decided() {
+    let of = |amounts: [f64; 3], readings: f64| {
+        let each = amounts.map(|amount| {
+            let scatter = Scatter { mean: amount / 60.0, deviation: amount / 600.0, readings };
+            let scatter = (amount > 0.0).then_some(scatter);
+            (100.0, Amounts::Total { amount, seconds: 60.0, scatter })
+        });
+        promise(&outside(each.to_vec()))
+    };
+    let broken = of([0.0, 100e6, 300e6], 120.0);
+    assert_eq!(broken.verdict, Verdict::Broken, "{}", broken.reason);
+    let words: Vec<Verdict> = broken.groups.iter().map(|group| group.verdict).collect();
+    assert_eq!(words[2], Verdict::Broken, "{}", broken.reason);
+    // None in 24 observations may have been a turn or a few: the rule of three.
+    let none = &broken.groups[0];
+    assert!((none.high - 3.689 / 24.0).abs() < 1e-3 && none.low == 0.0, "{none:?}");
+    // A few observations show nothing, and a third that starved would be no surprise.
+    assert_eq!(of([0.0, 100e6, 300e6], 30.0).verdict, Verdict::Undecided);
+}
+
+#[test]
 fn short_totals_hold_too_few_observations() {
     let short = |amount: f64| Amounts::Total {
         amount,

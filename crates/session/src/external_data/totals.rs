@@ -8,13 +8,16 @@
 //!
 //! - the correlation between groups: the standard deviation of a share is at most `(1 - s) sd(ln x)
 //! + sum s_j sd(ln x_j)` over the others, whatever their correlation (triangle inequality).
+//!
+//! A group that got nothing adds no scatter to the others. By chance it may have got a few of the
+//! observations, as many as the rule of three leaves open, which the others would then lack.
 
 use assay_judge::MeasuredShares;
 use assay_stats::over_repeats::confidence_to_break;
+use assay_stats::poisson::most_of_none;
 use assay_stats::pooled::{Estimate, Range};
 use assay_stats::student::t_quantile;
 
-use super::judge::Note;
 use super::numbers::{Amounts, ExternalData, Scatter};
 
 /// Number of readings that count as one observation: 2.5 s for fio. Totals cannot show the noise of
@@ -23,6 +26,13 @@ const TOGETHER: f64 = 5.0;
 
 /// With fewer observations the variation of a rate is unknown.
 const OBSERVATIONS: f64 = 10.0;
+
+/// What the intervals of totals assume.
+pub(super) struct Note {
+    pub(super) text: String,
+    /// Whether the scatter is known.
+    pub(super) is_known: bool,
+}
 
 /// A rate, and the standard deviation of the logarithm of its mean, where known.
 struct Rate {
@@ -40,8 +50,10 @@ pub(super) fn shares(outside: &ExternalData) -> Result<(MeasuredShares, Note), S
     if all <= 0.0 {
         return Err("all amounts are zero".to_owned());
     }
-    let least = rates.iter().map(|rate| rate.observations).fold(f64::INFINITY, f64::min);
-    let is_known = rates.iter().all(|rate| rate.error.is_some()) && least >= OBSERVATIONS;
+    // Of a group that got nothing tools may record no readings.
+    let served = || rates.iter().filter(|rate| rate.value > 0.0);
+    let least = served().map(|rate| rate.observations).fold(f64::INFINITY, f64::min);
+    let is_known = served().all(|rate| rate.error.is_some()) && least >= OBSERVATIONS;
     let observations = if is_known { least } else { 0.0 };
     let of = |index| estimate(&rates, all, index, observations, outside.confidence);
     let shares = MeasuredShares::Totals {
@@ -99,19 +111,29 @@ fn estimate(
     confidence: f64,
 ) -> Estimate {
     let value = rates[index].value / all;
-    let errors: Option<Vec<f64>> = rates.iter().map(|rate| rate.error).collect();
-    let Some(errors) = errors.filter(|_| observations > 1.0 && value > 0.0) else {
+    if observations <= 1.0 {
         let (low, high) = (0.0, 1.0);
         return Estimate { value, low, high, broken: Range { low, high } };
+    }
+    // Zero where nothing was got.
+    let part = |rate: &Rate| rate.value / all * rate.error.unwrap_or(0.0);
+    let others: f64 = rates.iter().map(part).sum::<f64>() - part(&rates[index]);
+    let error = (1.0 - value) * rates[index].error.unwrap_or(0.0) + others;
+    let half = |sure: f64| match error > 0.0 {
+        true => t_quantile(sure, observations - 1.0) * error,
+        false => 0.0,
     };
-    let others: f64 = (0..rates.len())
-        .filter(|other| *other != index)
-        .map(|other| rates[other].value / all * errors[other])
-        .sum();
-    let error = (1.0 - value) * errors[index] + others;
-    let freedom = observations - 1.0;
-    let half = |sure: f64| if error > 0.0 { t_quantile(sure, freedom) * error } else { 0.0 };
+    let starved = rates.iter().filter(|rate| rate.value <= 0.0).count() as f64;
+    let range = |sure: f64| {
+        let unseen = most_of_none(sure) / observations;
+        let (low, high) = (value * (-half(sure)).exp(), value * half(sure).exp());
+        match value > 0.0 {
+            true => Range { low: low * (1.0 - starved * unseen).max(0.0), high },
+            false => Range { low: 0.0, high: unseen.min(1.0) },
+        }
+    };
     // Bonferroni: the correlation between groups is unknown.
-    let (one, all) = (half(confidence), half(confidence_to_break(confidence, rates.len())));
-    Estimate::of_log(value.ln(), one, all)
+    let broken = range(confidence_to_break(confidence, rates.len()));
+    let Range { low, high } = range(confidence);
+    Estimate { value, low, high, broken }
 }

@@ -12,7 +12,7 @@ use assay_run_folder::{Manifest, RepeatRecord, Run, Table, TrialRecord};
 use assay_stats::series::growth;
 use assay_study::{Disk, Format, Scalar, Study, Templated, parse};
 
-use super::store;
+use crate::calibration_store;
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::Error;
@@ -211,7 +211,8 @@ fn processors(repeat: &RepeatRecord, samples: &[Table]) -> Result<(f64, f64), St
 
 /// Stores the calibration atomically where predictions look for it; returns the file.
 fn store_calibration(state_dir: &Path, calibration: &Calibration) -> Result<PathBuf, String> {
-    let path = store::file(state_dir, &calibration.disk, calibration.scheduler.as_deref());
+    let path =
+        calibration_store::file(state_dir, &calibration.disk, calibration.scheduler.as_deref());
     let failed = |cause: &dyn std::fmt::Display| {
         format!(
             "cannot write {}: {cause}\n  hint: set $ASSAY_STATE to a writable folder",

@@ -7,8 +7,7 @@ use crate::code;
 use crate::combination::combinations;
 use crate::level::find_level;
 use crate::reader::{did_you_mean, quoted};
-use crate::set_factor::unknown_factor;
-use crate::syntax::{Bindings, Factor, Promise, Relation};
+use crate::syntax::{Bindings, Factor, Promise, Relation, Study};
 
 /// Checks a cross-trial promise.
 pub(super) fn promise(check: &mut Check<'_>, promise: &Promise, path: &str) {
@@ -172,4 +171,14 @@ fn bounds(check: &mut Check<'_>, at_least: Option<f64>, at_most: Option<f64>, pa
     let finding =
         Diagnostic::error(code::OUT_OF_RANGE, message).hint("swap the two, or remove one");
     check.add_at(&format!("{path}.at_most"), "expected no less than `at_least`", finding);
+}
+
+/// Reports a factor that the study does not have.
+pub(crate) fn unknown_factor(name: &str, study: &Study) -> Diagnostic {
+    let names: Vec<&str> = study.factors.iter().map(|factor| factor.name.as_str()).collect();
+    let hint = did_you_mean(name, names.iter().copied(), || match names.is_empty() {
+        true => "the study has no factors".to_owned(),
+        false => format!("the factors are {}", quoted(&names)),
+    });
+    Diagnostic::error(code::UNDEFINED_FACTOR, format!("unknown factor `{name}`")).hint(hint)
 }

@@ -44,7 +44,7 @@ impl Promise {
     #[must_use]
     pub fn applies_to(&self, factors: &Bindings) -> bool {
         self.under.iter().all(|(name, named)| {
-            factors.get(name).is_some_and(|level| crate::level::is_same(level, named))
+            factors.get(name).is_some_and(|level| crate::scalar::is_same(level, named))
         })
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a file that cannot be read fails the test")]
 
+mod circles;
 mod features;
 mod layers;
 mod links;

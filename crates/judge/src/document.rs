@@ -6,9 +6,9 @@ use assay_stats::over_repeats::MOST_REPEATS;
 use assay_stats::proportion::FEWEST;
 use assay_verdict::{GroupJudgement, Interval, PromiseJudgement, Verdict};
 
-use super::verdict::Statement;
 use crate::decide;
 use crate::estimates::Estimates;
+use crate::statement::Statement;
 
 /// The document of a promise, without its causes.
 pub(crate) fn document(

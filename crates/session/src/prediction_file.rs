@@ -8,7 +8,7 @@ use assay_runner::Request;
 use assay_verdict::Judgement;
 use sha2::{Digest, Sha256};
 
-use super::predicted;
+use crate::calibration_store::predicted;
 use crate::context::Context;
 use crate::observer::Observer;
 

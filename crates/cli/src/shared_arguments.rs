@@ -1,0 +1,77 @@
+//! Arguments that several commands have: overrides of a study, and where to write.
+
+use std::path::Path;
+use std::time::Duration;
+
+use assay_files::Trust;
+use assay_session::{Destination, StudyChoice};
+use assay_study::{DiskOverride, Stop};
+use clap::Args;
+
+use crate::parsers::repeat_length;
+
+/// Overrides of a study on the command line.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct StudyArguments {
+    /// Study file, or name of a shipped study
+    pub(crate) study: String,
+    /// Override the values of a factor, e.g. `groups=4,8`; may be repeated
+    #[arg(long = "set", value_name = "FACTOR=VALUE[,VALUE]")]
+    pub(crate) set: Vec<String>,
+    /// Number of repeats of each trial
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) repeats: Option<u32>,
+    /// Maximum length of a repeat, e.g. `20s`
+    #[arg(long, value_name = "DURATION", value_parser = repeat_length)]
+    pub(crate) at_most: Option<Duration>,
+    /// When to stop: `at_most` (when the time is up) or `precise` (a trial of more than three repeats, or
+    /// a single repeat, as soon as every promise is known precisely enough, whatever its verdict)
+    #[arg(long, value_name = "WHEN", value_parser = stop)]
+    pub(crate) stop: Option<Stop>,
+    /// Use this disk instead of the study's: `loop`, `block:/dev/x` or
+    /// `null_blk:iops=500,depth=32,size=1GiB`; in the lab also `nvme:2GiB` or `virtio:2GiB`
+    #[arg(long, value_name = "DISK")]
+    pub(crate) disk: Option<DiskOverride>,
+    /// Use this I/O scheduler instead of the study's
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scheduler: Option<String>,
+    /// Seed for the order of trials and for random data
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+impl StudyArguments {
+    pub(crate) fn choice(&self) -> StudyChoice {
+        // Name every field, so that a new one is not forgotten here.
+        let Self { study, set, repeats, at_most, stop, disk, scheduler, seed } = self.clone();
+        StudyChoice { study, set, repeats, at_most, stop, disk, scheduler, order: None, seed }
+    }
+}
+
+fn stop(text: &str) -> Result<Stop, String> {
+    match text {
+        "at_most" => Ok(Stop::AtMost),
+        "precise" | "decided" => Ok(Stop::Precise),
+        _ => Err("write `at_most` or `precise`".to_owned()),
+    }
+}
+
+/// Whether folders that other users can write to are accepted.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct TrustArguments {
+    /// Accept folders that other users can write to; they can then make this program run any command
+    /// as you
+    #[arg(long)]
+    trust_folder: bool,
+}
+
+impl TrustArguments {
+    pub(crate) fn trust(self) -> Trust {
+        if self.trust_folder { Trust::UserConfirmed } else { Trust::Checked }
+    }
+
+    /// Where to write: the run folder of `--out`, or a default one.
+    pub(crate) fn destination(self, out: Option<&Path>) -> Destination {
+        Destination { out: out.map(Path::to_owned), trust: self.trust() }
+    }
+}
