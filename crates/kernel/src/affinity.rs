@@ -85,6 +85,14 @@ mod tests {
     }
 
     #[test]
+    fn a_mask_has_room_for_every_cpu_of_any_kernel() {
+        // The kernel refuses a mask that is shorter than its own. x86-64 with MAXSMP has 8192 CPUs.
+        let last = std::fs::read_to_string("/sys/devices/system/cpu/kernel_max").unwrap();
+        let last: usize = last.trim().parse().unwrap();
+        assert!(size_of::<Mask>() * 8 > last.max(8191), "{last}");
+    }
+
+    #[test]
     fn field_39_is_found_after_a_name_with_blanks_and_parentheses() {
         let tree = tempfile::tempdir().unwrap();
         let folder = tree.path().join("proc/7");

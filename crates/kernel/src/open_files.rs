@@ -30,3 +30,29 @@ pub(crate) fn restore_limit() {
         let _ = setrlimit(Resource::Nofile, limit);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+    use crate::process::Membership;
+    use crate::root::Root;
+
+    #[test]
+    fn the_limit_is_raised_for_this_process_and_not_for_its_workloads() {
+        let limit = getrlimit(Resource::Nofile);
+        // One file less does not disturb the tests that run beside this one.
+        let soft = limit.current.map_or(1023, |current| current - 1);
+        setrlimit(Resource::Nofile, rustix::process::Rlimit { current: Some(soft), ..limit })
+            .unwrap();
+        raise_limit();
+        assert_eq!(getrlimit(Resource::Nofile).current, limit.maximum);
+
+        let groups = Membership::open(&Root::real(), &[]).unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -Sn"]).stdout(Stdio::piped());
+        let output = groups.spawn(&mut command).unwrap().wait_with_output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), soft.to_string());
+    }
+}

@@ -200,6 +200,14 @@ mod tests {
     }
 
     #[test]
+    fn a_mask_has_cpus_beyond_1024() {
+        let mask = Mask::new(&"3,1024,8191".parse().unwrap());
+        let set: Vec<usize> =
+            (0..mask.0.len() * 64).filter(|cpu| mask.0[cpu / 64] >> (cpu % 64) & 1 == 1).collect();
+        assert_eq!(set, [3, 1024, 8191]);
+    }
+
+    #[test]
     fn an_impossible_placement_is_an_error_that_names_it() {
         let groups = Membership::open(&Root::real(), &[]).unwrap();
         let nowhere = Placement { cpus: Some("8000".parse().unwrap()), ..Placement::default() };

@@ -246,3 +246,27 @@ fn set_policy(policy: i32, priority: i32) -> bool {
     // SAFETY: pid 0 is the calling thread, and `parameters` is read only within the call.
     unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameters) == 0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_started_again_enters_the_same_groups_and_writes_to_no_other_file() {
+        let tree = tempfile::tempdir().unwrap();
+        let procs = tree.path().join("cgroup.procs");
+        std::fs::write(&procs, "").unwrap();
+        let groups = Membership::open(&Root::at(tree.path()), &[PathBuf::from("/")]).unwrap();
+        let mut command = Command::new("true");
+        assert!(groups.spawn(&mut command).unwrap().wait().unwrap().success());
+        drop(groups);
+        // One of them usually has the number of the descriptor just closed.
+        let path = |number: i32| tree.path().join(format!("foreign{number}"));
+        let foreign: Vec<File> = (0..8).map(|number| File::create(path(number)).unwrap()).collect();
+        assert!(command.spawn().unwrap().wait().unwrap().success());
+        assert_eq!(std::fs::read_to_string(&procs).unwrap(), "00", "once for each start");
+        for file in foreign {
+            assert_eq!(file.metadata().unwrap().len(), 0, "another file was written");
+        }
+    }
+}

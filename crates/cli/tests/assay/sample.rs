@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::hostile::foreign_run;
 use crate::running::Running;
 
 /// Exit code, stdout, stderr.
@@ -94,6 +95,23 @@ fn a_recording_that_is_killed_is_shown_up_to_its_last_sample() {
     assert!(read(&page).trim_end().ends_with("</html>"));
     let exported = bench.assay(["export", "--to", "jsonl", out.to_str().unwrap()]);
     assert!(exported.stdout.contains("\"source\":\"host_cpu\""), "{}", exported.stderr);
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_not_a_success() {
+    let bench = Bench::aside();
+    let out = foreign_run(&bench, "run");
+    std::fs::remove_dir_all(out.join("samples")).unwrap();
+    let mut manifest: Value = serde_json::from_str(&read(&out.join("manifest.json"))).unwrap();
+    manifest["recording"] = serde_json::json!({"kind": "command", "of": "true"});
+    manifest["trials"][0]["repeats"] = serde_json::json!([]);
+    std::fs::write(out.join("manifest.json"), manifest.to_string()).unwrap();
+    std::fs::write(out.join("report.html"), "of an earlier version").unwrap();
+    let report = bench.assay(["report", out.to_str().unwrap()]);
+    report.assert_code(2);
+    report.assert_says(&["the report could not be written", "nothing was recorded"]);
+    assert_eq!(report.stdout, "", "no path of a page that is not there");
+    assert!(!out.join("report.html").exists());
 }
 
 #[test]

@@ -47,6 +47,43 @@ fn an_unchanged_value_is_not_written() {
 }
 
 #[test]
+fn a_file_that_shows_another_text_than_was_written_is_restored() {
+    let mut child = std::process::Command::new("sleep").arg("100").spawn().unwrap();
+    let path = format!("/proc/{}/oom_score_adj", child.id());
+    let (path, root) = (Path::new(&path), Root::real());
+    let before = root.read(path).unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+    // Raising it needs no privilege, nor does going back.
+    ledger.write_file(&root, path, "0x3e8").unwrap();
+    let during = root.read(path).unwrap();
+    let failed = ledger.restore(&root);
+    let after = root.read(path).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(during.trim(), "1000", "the kernel shows its own form");
+    assert_eq!(failed, []);
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_file_that_was_empty_is_restored() {
+    // The name of this thread, which only its own process can set (proc_pid_comm(5)).
+    let thread = rustix::thread::gettid().as_raw_nonzero();
+    let path = format!("/proc/self/task/{thread}/comm");
+    let (path, root) = (Path::new(&path), Root::real());
+    root.write(path, "").unwrap();
+    assert_eq!(root.read(path).unwrap(), "\n");
+    let state = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+    ledger.write_file(&root, path, "set").unwrap();
+    assert_eq!(ledger.changes()[0].before.as_deref(), Some(""));
+    assert_eq!(root.read(path).unwrap(), "set\n");
+    assert_eq!(ledger.restore(&root), []);
+    assert_eq!(root.read(path).unwrap(), "\n");
+}
+
+#[test]
 fn no_run_begins_while_another_is_active() {
     let state = tempfile::tempdir().unwrap();
     let first = Ledger::begin(state.path(), "first").unwrap();

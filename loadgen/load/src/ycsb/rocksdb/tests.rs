@@ -106,6 +106,23 @@ fn a_directory_in_use_is_refused_with_its_remedy() {
 }
 
 #[test]
+fn a_table_of_another_open_database_is_refused() {
+    if !has_library("a_table_of_another_open_database_is_refused") {
+        return;
+    }
+    let (place, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let store = RocksDb::open(&location(place.path())).unwrap();
+    let other = RocksDb::open(&location(other.path())).unwrap();
+    let (database, foreign) = (&store.database, &other.table);
+    let refused = "the family belongs to another database";
+    assert_eq!(database.put(foreign, b"user1", b"value").unwrap_err(), refused);
+    assert_eq!(database.get(foreign, b"user1", |_| ()).unwrap_err(), refused);
+    assert_eq!(database.scan(foreign, b"user1", |_| true).unwrap_err(), refused);
+    database.put(&store.table, b"user1", b"value").unwrap();
+    assert_eq!(other.database.get(foreign, b"user1", |_| ()).unwrap(), None);
+}
+
+#[test]
 fn a_directory_that_cannot_be_created_is_refused() {
     if !has_library("a_directory_that_cannot_be_made_is_refused") {
         return;
