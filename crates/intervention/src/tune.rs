@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use assay_verdict::{Interval, Verdict};
 
-pub use assessment::{Assessment, frontier};
+pub use assessment::{Assessment, frontier, is_work};
 pub use conclude::{SearchRun, TriedSetting, rate_ratio, tuning};
 pub use search::{Budget, Move, Search, SettingPool};
 
@@ -64,7 +64,7 @@ pub struct SettingResult {
     pub left_out_after: Option<u32>,
     /// Measurements of the confirmation, independent of the choice.
     pub confirmation: Option<Measured>,
-    /// Its rate relative to the unchanged setting, by pairs of fresh repeats.
+    /// Its rate relative to the unchanged setting, by pairs of fresh repeats, where that is of work.
     pub rate_ratio: Option<Interval>,
     /// Its error relative to the unchanged setting, both from fresh repeats.
     pub error_ratio: Option<Interval>,

@@ -1,5 +1,6 @@
 //! Assessment of a setting, and ordering of settings.
 
+use assay_terms::{Direction, Measure};
 use assay_verdict::{Interval, TrialJudgement, Verdict};
 
 use super::Measured;
@@ -13,7 +14,7 @@ pub struct Assessment {
     pub error: Option<Interval>,
     /// The margin of that error.
     pub within: f64,
-    /// Throughput.
+    /// Throughput, if its first promise is about work.
     pub rate: Option<f64>,
 }
 
@@ -32,7 +33,11 @@ impl Assessment {
             verdict: trial.verdict,
             error: worst.map(|(error, _)| error),
             within: worst.map_or(0.0, |(_, within)| within),
-            rate: trial.promises.first().and_then(|promise| promise.total_rate),
+            rate: trial
+                .promises
+                .first()
+                .filter(|promise| is_work(&promise.measure))
+                .and_then(|promise| promise.total_rate),
         }
     }
 
@@ -47,31 +52,45 @@ impl Assessment {
     }
 }
 
+/// Whether more of a measure is more work, so that the larger rate is faster. More refaults or memory
+/// are not, CPU time may be waste, and of a workload's own metrics nothing is known.
+#[must_use]
+pub fn is_work(measure: &str) -> bool {
+    Measure::parse(measure).is_some_and(|measure| measure.info().better == Direction::Higher)
+}
+
 /// An error in margins.
 fn times(error: f64, within: f64) -> f64 {
     if within > 0.0 { error / within } else { f64::INFINITY }
 }
 
-/// Settings sorted best first: those within the margin by throughput, then the others by error.
-/// Void ones come last, since nothing is known about them.
+/// Settings sorted best first: those within the margin by throughput, or by error where none is known,
+/// then the others by error. Void ones come last, since nothing is known about them.
 pub(super) fn best_first(assessments: &[Assessment], among: &[usize]) -> Vec<usize> {
     let mut order = among.to_vec();
     let rate = |index: usize| assessments[index].rate.unwrap_or(0.0);
+    let error = |index: usize| error(&assessments[index]);
     order.sort_by(|&one, &other| {
         let (a, b) = (assessments[one].excess(), assessments[other].excess());
-        a.total_cmp(&b).then(rate(other).total_cmp(&rate(one)))
+        let by_rate = a.total_cmp(&b).then(rate(other).total_cmp(&rate(one)));
+        by_rate.then(error(one).total_cmp(&error(other)))
     });
     order
 }
 
 /// The setting with the smallest error, whatever its throughput.
 pub(super) fn most_exact(assessments: &[Assessment], among: &[usize]) -> Option<usize> {
-    let error = |index: &usize| match assessments[*index].error {
-        Some(error) if assessments[*index].verdict != Verdict::Void => error.value,
-        _ => f64::INFINITY,
-    };
+    let error = |index: &usize| error(&assessments[*index]);
     let best = among.iter().copied().min_by(|one, other| error(one).total_cmp(&error(other)))?;
     error(&best).is_finite().then_some(best)
+}
+
+/// The error; infinite where nothing is known.
+fn error(assessment: &Assessment) -> f64 {
+    match assessment.error {
+        Some(error) if assessment.verdict != Verdict::Void => error.value,
+        _ => f64::INFINITY,
+    }
 }
 
 /// Which (error, rate) pairs are Pareto-optimal.
@@ -96,7 +115,7 @@ impl Measured {
             window_s: trial.window_s,
             verdict: assessment.verdict,
             error: assessment.error,
-            rate: assessment.rate,
+            rate: first.total_rate,
             reason: worst.unwrap_or(first).reason.clone(),
         })
     }
@@ -122,6 +141,12 @@ mod tests {
         ];
         assert_eq!(best_first(&all, &[0, 1, 2, 3]), [2, 1, 3, 0]);
         assert_eq!(most_exact(&all, &[0, 2, 3]), Some(2));
+    }
+
+    #[test]
+    fn settings_without_a_rate_rank_by_error() {
+        let all = [0.09, 0.02].map(|error| Assessment { rate: None, ..assessment(error, 1.0) });
+        assert_eq!(best_first(&all, &[0, 1]), [1, 0]);
     }
 
     #[test]

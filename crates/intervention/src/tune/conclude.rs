@@ -4,7 +4,7 @@ use assay_judge::{Samples, judge};
 use assay_run_folder::{AcrossRecord, ComparisonRecord, Levels, Manifest, Table};
 use assay_verdict::{Interval, Judgement, Verdict};
 
-use super::assessment::frontier;
+use super::assessment::{frontier, is_work};
 use super::{Measured, NotTried, Outcome, SettingResult, Tuning, sentence};
 
 /// A setting with its trials.
@@ -53,7 +53,9 @@ pub fn tuning(tuned: &SearchRun<'_>) -> Option<Tuning> {
         tuned.judgement.trials.get(first.confirmation.or(first.search)?)?.promises.first()?;
     let mut settings: Vec<SettingResult> =
         tuned.tried.iter().filter_map(|tried| result(tuned, tried)).collect();
-    let points: Vec<Option<(f64, f64)>> = settings.iter().map(point).collect();
+    let of_work = is_work(&base.measure);
+    let points: Vec<Option<(f64, f64)>> =
+        settings.iter().map(|setting| point(setting, of_work)).collect();
     for (setting, on) in settings.iter_mut().zip(frontier(&points)) {
         setting.on_frontier = on;
     }
@@ -65,7 +67,7 @@ pub fn tuning(tuned: &SearchRun<'_>) -> Option<Tuning> {
         why: "time ran out before it was tried".to_owned(),
         for_time: true,
     }));
-    let chosen = choose(&settings);
+    let chosen = choose(&settings, of_work);
     let outcome = match chosen {
         Some(_) => Outcome::Found,
         None if all_break(&settings) && !not_tried.iter().any(|one| one.for_time) => {
@@ -119,25 +121,30 @@ fn result(tuned: &SearchRun<'_>, tried: &TriedSetting) -> Option<SettingResult> 
     })
 }
 
-fn point(setting: &SettingResult) -> Option<(f64, f64)> {
+/// Error and rate; without a rate of work all are equally fast.
+fn point(setting: &SettingResult, of_work: bool) -> Option<(f64, f64)> {
     let data = setting.best_data().filter(|data| data.verdict != Verdict::Void)?;
-    Some((data.error?.value, data.rate?))
+    Some((data.error?.value, if of_work { data.rate? } else { 0.0 }))
 }
 
 /// Rates within this ratio count as the same.
 const SAME_RATE: f64 = 0.98;
 
 /// The fastest setting whose fresh repeats keep the promise; among about equally fast ones the one
-/// with the fewest changes. The unchanged study wins unless another is significantly faster.
-fn choose(settings: &[SettingResult]) -> Option<usize> {
+/// with the fewest changes. The unchanged study wins unless another is significantly faster. Without a
+/// rate of work all are equally fast, and of those with equally many changes the most exact one wins.
+fn choose(settings: &[SettingResult], of_work: bool) -> Option<usize> {
     let keeps = |setting: &SettingResult| {
         setting.confirmation.as_ref().is_some_and(|data| data.verdict == Verdict::Kept)
     };
     let unchanged_keeps = settings.first().is_some_and(keeps);
     let surely_faster =
         |setting: &SettingResult| setting.rate_ratio.is_some_and(|ratio| ratio.low > 1.0);
-    let rate = |index: usize| {
-        settings[index].confirmation.as_ref().and_then(|data| data.rate).unwrap_or(0.0)
+    let fresh = |index: usize| settings[index].confirmation.as_ref();
+    let rate =
+        |index: usize| fresh(index).and_then(|data| data.rate.filter(|_| of_work)).unwrap_or(0.0);
+    let error = |index: usize| {
+        fresh(index).and_then(|data| data.error).map_or(f64::INFINITY, |one| one.value)
     };
     let able: Vec<usize> = (0..settings.len())
         .filter(|index| keeps(&settings[*index]))
@@ -147,7 +154,8 @@ fn choose(settings: &[SettingResult]) -> Option<usize> {
     let about = able.into_iter().filter(|index| rate(*index) >= SAME_RATE * fastest);
     about.min_by(|&one, &other| {
         let changes = |index: usize| settings[index].changes;
-        changes(one).cmp(&changes(other)).then(rate(other).total_cmp(&rate(one)))
+        let by_rate = changes(one).cmp(&changes(other)).then(rate(other).total_cmp(&rate(one)));
+        by_rate.then(error(one).total_cmp(&error(other)))
     })
 }
 
@@ -174,7 +182,7 @@ fn error_ratio(with: &Measured, without: &Measured) -> Option<Interval> {
 }
 
 /// Rate of one trial relative to another, by pairs of repeats, with an interval of the confidence of
-/// its promise; `None` with fewer than two pairs.
+/// its promise; `None` with fewer than two pairs, or where the promise is not about work.
 #[must_use]
 pub fn rate_ratio(
     manifest: &Manifest,
@@ -182,7 +190,8 @@ pub fn rate_ratio(
     of: usize,
     to: usize,
 ) -> Option<Interval> {
-    let promise = manifest.trials.get(of)?.promises.first()?;
+    let promise =
+        manifest.trials.get(of)?.promises.first().filter(|promise| is_work(&promise.measure))?;
     let levels = |trial: usize| -> Option<Levels> {
         let (name, value) = manifest.trials.get(trial)?.factors.get_key_value(CHANGED)?;
         Some([(name.clone(), value.clone())].into())

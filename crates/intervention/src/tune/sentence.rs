@@ -3,6 +3,7 @@
 use assay_verdict::wording::{margin, percent};
 use assay_verdict::{Interval, Verdict};
 
+use super::assessment::is_work;
 use super::{Measured, Outcome, SettingResult, Tuning};
 
 pub(super) fn summary(found: &Tuning) -> String {
@@ -25,11 +26,17 @@ fn chosen_sentence(found: &Tuning, chosen: &SettingResult) -> String {
         repeats(confirmed)
     );
     if found.settings.first().is_some_and(|unchanged| unchanged.name == chosen.name) {
-        return format!(
-            "The study as it is {kept}; none of {} other settings that keep it was shown to be \
-             faster.",
-            found.settings.len() - 1
-        );
+        let others = match is_work(&found.measure) {
+            true => format!(
+                "none of {} other settings that keep it was shown to be faster",
+                found.settings.len() - 1
+            ),
+            false => format!(
+                "whether another setting is faster is unknown, since more of {} is not more work",
+                found.measure
+            ),
+        };
+        return format!("The study as it is {kept}; {others}.");
     }
     let before = found.settings.first().and_then(|unchanged| unchanged.confirmation.as_ref());
     let was = before.map_or_else(String::new, |before| {

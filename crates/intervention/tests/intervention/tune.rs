@@ -12,6 +12,7 @@ use assay_intervention::{
 };
 use assay_judge::judge;
 use assay_run_folder::{Manifest, Table};
+use assay_terms::Measure;
 use assay_verdict::Verdict;
 
 use crate::synthetic::{Scenario, Server};
@@ -36,6 +37,8 @@ struct Machine {
     budget: Budget,
     noise: f64,
     seed: u64,
+    /// What is promised and counted.
+    measure: Measure,
 }
 
 fn truth(name: &str, error: f64, rate: f64) -> Truth {
@@ -47,7 +50,8 @@ impl Machine {
         let mut manifest = Scenario::new(&WEIGHTS).run().manifest;
         manifest.trials.clear();
         let trials = vec![[None, None]; truths.len()];
-        Self { truths, manifest, samples: Vec::new(), trials, budget, noise, seed }
+        let measure = Measure::IoBytes;
+        Self { truths, manifest, samples: Vec::new(), trials, budget, noise, seed, measure }
     }
 
     /// Runs one repeat of a setting.
@@ -70,7 +74,14 @@ impl Machine {
             ..Scenario::new(&WEIGHTS).shares(&shares)
         };
         scenario.promise.confidence = 1.0 - 0.05 / parts;
+        scenario.promise.measure = self.measure.name().to_owned();
         let mut made = scenario.run();
+        for table in made.samples[0].iter_mut().flatten().filter(|table| table.source == "io") {
+            table.source = self.measure.info().source.to_owned();
+            for (column, name) in table.columns.iter_mut().zip(self.measure.info().columns) {
+                column.name = (*name).to_owned();
+            }
+        }
         let place = &mut self.trials[index][usize::from(fresh)];
         let number = *place.get_or_insert_with(|| {
             let mut trial = made.manifest.trials[0].clone();
@@ -248,6 +259,30 @@ fn a_study_that_keeps_its_promise_stays_unless_another_is_significantly_faster()
     assert_eq!(found.chosen.as_deref(), Some("faster"), "{}", found.sentence);
     let ratio = found.setting("faster").unwrap().rate_ratio.unwrap();
     assert!(ratio.low > 1.0 && ratio.low < 1.5 && ratio.high > 1.5, "{ratio:?}");
+}
+
+/// More refaults are no work, so that no setting is better for having more of them.
+#[test]
+fn more_of_what_is_no_work_is_not_faster() {
+    let refaults = |truths: &[Truth]| {
+        let machine = Machine::new(truths.to_vec(), 0.05, 9, budget());
+        Machine { measure: Measure::MemoryRefaults, ..machine }.search()
+    };
+    let found =
+        refaults(&[truth("unchanged", 0.0, 1.0), truth("a", 0.0, 1.0), truth("more", 0.0, 1.5)]);
+    assert_eq!(found.chosen.as_deref(), Some("unchanged"), "{}", found.sentence);
+    assert!(found.sentence.contains("memory.refaults is not more work"), "{}", found.sentence);
+    assert!(found.settings.iter().all(|one| one.rate_ratio.is_none()), "{:#?}", found.settings);
+
+    let found = refaults(&[
+        truth("unchanged", 0.5, 1.0),
+        truth("exact", 0.0, 1.0),
+        truth("more", 0.04, 1.5),
+    ]);
+    assert_eq!(found.chosen.as_deref(), Some("exact"), "{}", found.sentence);
+    assert!(found.setting("exact").unwrap().on_frontier, "{:#?}", found.settings);
+    assert!(!found.setting("more").unwrap().on_frontier, "{:#?}", found.settings);
+    assert!(!found.sentence.contains("throughput"), "{}", found.sentence);
 }
 
 /// One of several is chosen for its rate, so that the intervals of all must hold.

@@ -1,6 +1,6 @@
 //! Share error against throughput of every setting of a search.
 
-use assay_intervention::{Measured, Tuning};
+use assay_intervention::{Measured, Tuning, is_work};
 use assay_verdict::Verdict;
 use serde_json::{Value, json};
 
@@ -15,9 +15,12 @@ const MIN_ERROR: f64 = 0.005;
 
 pub(crate) fn frontier(tuning: &Tuning) -> Result<Figure, Error> {
     let rows = rows(tuning);
-    let spec = match rows.len() < 2 {
-        true => Err("fewer than two settings have a usable number".to_owned()),
-        false => Ok(spec(&rows, tuning.within)),
+    let spec = if !is_work(&tuning.measure) {
+        Err(format!("more of {} is not more work", tuning.measure))
+    } else if rows.len() < 2 {
+        Err("fewer than two settings have a usable number".to_owned())
+    } else {
+        Ok(spec(&rows, tuning.within))
     };
     let reading = "Each point is a setting; lower is more exact, further right is faster. Filled \
                    points with intervals are fresh repeats, hollow ones come from the search \

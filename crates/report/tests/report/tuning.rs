@@ -113,6 +113,12 @@ fn settings_without_numbers_give_a_reason_instead_of_the_figure() {
 }
 
 #[test]
+fn what_is_no_work_is_not_drawn_as_throughput() {
+    let page = page(&Tuning { measure: "memory.refaults".to_owned(), ..tuning() });
+    assert!(page.contains("not available: more of memory.refaults is not more work"), "no reason");
+}
+
+#[test]
 fn other_run_pages_have_no_search() {
     let run = cases::broken();
     let page = assay_report::html(&run.manifest, &run.judgement, &run.samples).unwrap();
