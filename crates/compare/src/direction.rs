@@ -3,6 +3,8 @@
 use assay_judge::trial_numbers::TrialNumber;
 use assay_terms::{Direction, Measure};
 
+use crate::metric_words::{DATA, FAILURES, WORK};
+
 /// Direction of a number of a trial. A share has none: what one group gains another loses.
 pub(super) fn direction(number: &TrialNumber) -> Direction {
     let name = number.measure.as_str();
@@ -14,34 +16,12 @@ pub(super) fn direction(number: &TrialNumber) -> Direction {
     }
 }
 
-/// Words of what should not happen, however it is counted.
-const FAILURES: [&str; 11] = [
-    "error", "errors", "drop", "drops", "dropped", "timeout", "timeouts", "faults", "failed",
-    "failure", "failures",
-];
+/// Words of what should not happen, beside those by which it is counted.
+const ONE_FAILURE: [&str; 4] = ["error", "drop", "timeout", "failure"];
 
-/// Units of work: with `_s` after them they are rates, although `_s` alone is a time.
-const WORK: [&str; 19] = [
-    "b",
-    "kb",
-    "mb",
-    "gb",
-    "kib",
-    "mib",
-    "gib",
-    "bit",
-    "kbit",
-    "mbit",
-    "gbit",
-    "bytes",
-    "ops",
-    "ios",
-    "requests",
-    "operations",
-    "transactions",
-    "packets",
-    "messages",
-];
+/// Units of rates beside those that are counted: with `_s` after any of them a name is that of a
+/// rate, although `_s` alone is a time.
+const RATES: [&str; 5] = ["b", "bit", "kbit", "mbit", "gbit"];
 
 /// Direction of a workload metric, from the words of its name: lower is better for failures and
 /// times, higher for work per second. Otherwise unknown.
@@ -53,11 +33,11 @@ fn of_metric(name: &str) -> Direction {
         [] => return Direction::Neither,
     };
     let is_second = matches!(last, "s" | "second");
-    let is_rate = is_second && (words.contains(&"per") || WORK.contains(&before))
+    let is_rate = is_second && (words.contains(&"per") || is_work(before))
         || matches!(last, "ops" | "ios")
         || last.ends_with("iops")
         || last.ends_with("teps");
-    if words.iter().any(|word| FAILURES.contains(word)) {
+    if words.iter().any(|word| FAILURES.contains(word) || ONE_FAILURE.contains(word)) {
         Direction::Lower
     } else if is_rate || matches!(name, "read_bytes" | "write_bytes") {
         Direction::Higher
@@ -66,6 +46,10 @@ fn of_metric(name: &str) -> Direction {
     } else {
         Direction::Neither
     }
+}
+
+fn is_work(word: &str) -> bool {
+    [&RATES[..], &DATA, &WORK].iter().any(|units| units.contains(&word))
 }
 
 #[cfg(test)]

@@ -3,34 +3,10 @@
 use assay_judge::trial_numbers::TrialNumber;
 use assay_run_folder::TrialRecord;
 
-/// Last words of the names of totals.
-const COUNTED: [&str; 25] = [
-    "bytes",
-    "kb",
-    "mb",
-    "gb",
-    "kib",
-    "mib",
-    "gib",
-    "ios",
-    "ops",
-    "requests",
-    "operations",
-    "transactions",
-    "packets",
-    "messages",
-    "events",
-    "iterations",
-    "errors",
-    "drops",
-    "dropped",
-    "timeouts",
-    "faults",
-    "failed",
-    "failures",
-    "count",
-    "total",
-];
+use crate::metric_words::{DATA, FAILURES, WORK};
+
+/// Last words of the names of totals, beside data, work and failures.
+const COUNTED: [&str; 4] = ["events", "iterations", "count", "total"];
 
 /// Words of names that are levels or means, which do not grow with time.
 const LEVELS: [&str; 12] = [
@@ -65,7 +41,8 @@ fn is_total(number: &TrialNumber) -> bool {
 /// Whether the words of a metric's name say that it is a count over a whole repeat.
 fn is_count(own: &str) -> bool {
     let words = || own.split('_');
-    words().next_back().is_some_and(|last| COUNTED.contains(&last))
+    let counted = [&COUNTED[..], &DATA, &WORK, &FAILURES];
+    words().next_back().is_some_and(|last| counted.iter().any(|words| words.contains(&last)))
         && !words().any(|word| LEVELS.contains(&word))
 }
 

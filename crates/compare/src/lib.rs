@@ -11,6 +11,7 @@ mod equivalence;
 mod length;
 mod levels;
 mod matching;
+mod metric_words;
 mod pairs;
 mod promises;
 mod ratio;

@@ -12,7 +12,8 @@ const BPF_MAP_CREATE: libc::c_long = 0;
 const BPF_MAP_LOOKUP_ELEM: libc::c_long = 1;
 const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
 
-/// The shape of a map.
+/// The shape of a map, laid out as the start of `union bpf_attr` for BPF_MAP_CREATE.
+#[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MapShape {
     /// `BPF_MAP_TYPE_*`.
@@ -27,16 +28,6 @@ pub struct MapShape {
     pub flags: u32,
 }
 
-/// The start of `union bpf_attr` for BPF_MAP_CREATE.
-#[repr(C)]
-struct Create {
-    kind: u32,
-    key_size: u32,
-    value_size: u32,
-    entries: u32,
-    flags: u32,
-}
-
 /// `union bpf_attr` for commands on one entry.
 #[repr(C)]
 struct Entry {
@@ -45,6 +36,13 @@ struct Entry {
     key: u64,
     value: u64,
     flags: u64,
+}
+
+/// Creates a map; it exists until its descriptor and all programs that use it are gone.
+pub(crate) fn create(shape: &MapShape) -> io::Result<OwnedFd> {
+    let descriptor = call(BPF_MAP_CREATE, shape)?;
+    // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and it is not used elsewhere.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
 }
 
 /// A map. Programs loaded with it keep it alive.
@@ -60,12 +58,7 @@ impl BpfMap {
     /// # Errors
     /// The kernel refuses it: privileges, or no memory.
     pub fn create(shape: MapShape) -> Result<Self, Error> {
-        let MapShape { kind, key_size, value_size, entries, flags } = shape;
-        let request = Create { kind, key_size, value_size, entries, flags };
-        let descriptor =
-            call(BPF_MAP_CREATE, &request).map_err(|cause| explain("create", &cause))?;
-        // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and it is not used elsewhere.
-        let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor as i32) };
+        let descriptor = create(&shape).map_err(|cause| explain("create", &cause))?;
         Ok(Self { descriptor, shape })
     }
 

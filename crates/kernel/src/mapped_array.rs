@@ -2,34 +2,20 @@
 //! one element, mapped (BPF_F_MMAPABLE, 5.5).
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 
-use crate::bpf::call;
+use crate::bpf_map::{MapShape, create};
 
 /// From linux/bpf.h.
-const BPF_MAP_CREATE: libc::c_long = 0;
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_MAP_TYPE_PERCPU_ARRAY: u32 = 6;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
 
-/// The start of `union bpf_attr` for BPF_MAP_CREATE.
-#[repr(C)]
-struct Create {
-    kind: u32,
-    key_size: u32,
-    value_size: u32,
-    entries: u32,
-    flags: u32,
-}
-
 /// A map with one element of 8 bytes for each CPU.
 pub(crate) fn for_each_cpu() -> io::Result<OwnedFd> {
     let kind = BPF_MAP_TYPE_PERCPU_ARRAY;
-    let request = Create { kind, key_size: 4, value_size: 8, entries: 1, flags: 0 };
-    let descriptor = call(BPF_MAP_CREATE, &request)?;
-    // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and it is not used elsewhere.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
+    create(&MapShape { kind, key_size: 4, value_size: 8, entries: 1, flags: 0 })
 }
 
 /// The mapped memory. Programs loaded with it keep it alive.
@@ -47,16 +33,13 @@ impl MappedArray {
     /// `words` words of 8 bytes, all 0.
     pub(crate) fn new(words: usize) -> io::Result<Self> {
         let value_size = u32::try_from(words * 8).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let request = Create {
+        let map = create(&MapShape {
             kind: BPF_MAP_TYPE_ARRAY,
             key_size: 4,
             value_size,
             entries: 1,
             flags: BPF_F_MMAPABLE,
-        };
-        let descriptor = call(BPF_MAP_CREATE, &request)?;
-        // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and it is not used elsewhere.
-        let map = unsafe { OwnedFd::from_raw_fd(descriptor as i32) };
+        })?;
         // SAFETY: a new mapping, at an address of the kernel's choice, of memory that belongs to the
         // map.
         let start = unsafe {

@@ -110,6 +110,26 @@ fn a_run_with_a_frozen_workload_ends_within_a_minute_with_the_rest_restored() {
     thaw_and_restore(&bench, freezer);
 }
 
+/// Ends a program one of whose processes waits for the file system: within a minute, with code 6.
+fn assert_given_up(run: Running, silent: &SilentFs, says: &[&str]) {
+    silent.wait_for_a_victim();
+    let begun = Instant::now();
+    run.signal(Signal::TERM);
+    let ended = run.end(Duration::from_secs(120));
+    let time = begun.elapsed();
+    ended.assert_code(6);
+    ended.assert_says(says);
+    assert!(time < Duration::from_secs(60), "{time:?}\n{}", ended.stderr);
+}
+
+/// Lets those who wait for the file system go on; then nothing is left.
+fn answer_and_restore(bench: &Bench, silent: SilentFs) {
+    drop(silent);
+    sleep(Duration::from_millis(200));
+    bench.assay(["restore"]).assert_code(0);
+    bench.assert_host_is_as_before("answered and restored");
+}
+
 /// A workload that waits in the kernel for an answer that never comes, beyond SIGKILL.
 #[test]
 fn a_run_whose_workload_hangs_in_the_kernel_ends_within_a_minute_with_the_rest_restored() {
@@ -127,22 +147,12 @@ fn a_run_whose_workload_hangs_in_the_kernel_ends_within_a_minute_with_the_rest_r
     );
     let mut run = bench.start(&bench.write("study.toml", &study), &[]);
     run.wait_until("the window", |run| run.says("run"));
-    silent.wait_for_a_victim();
-    let begun = Instant::now();
-    run.signal(Signal::TERM);
-    let ended = run.end(Duration::from_secs(120));
-    let time = begun.elapsed();
-    ended.assert_code(6);
-    ended.assert_says(&["survived SIGKILL", "(cat): state D, waits in "]);
-    assert!(time < Duration::from_secs(60), "{time:?}\n{}", ended.stderr);
+    assert_given_up(run, &silent, &["survived SIGKILL", "(cat): state D, waits in "]);
     let manifest = json(&bench.out().join("manifest.json"));
     let back =
         manifest["changes"].as_array().unwrap().iter().filter(|c| c["restored"]["value"] == true);
     assert!(back.count() > 0, "{manifest}");
-    drop(silent);
-    sleep(Duration::from_millis(200));
-    bench.assay(["restore"]).assert_code(0);
-    bench.assert_host_is_as_before("answered and restored");
+    answer_and_restore(&bench, silent);
 }
 
 /// Only a command that is told to end is given up: until then it may wait for a slow server.
@@ -157,18 +167,12 @@ fn a_command_that_hangs_in_the_kernel_is_given_up_and_named() {
     let mut command = bench.program();
     command.args(["exec", "--set", "cpu.weight=50", "--", "cat"]).arg(silent.at.join("file"));
     let run = Running::start(command, bench.folder(), bench.out());
-    silent.wait_for_a_victim();
-    let begun = Instant::now();
-    run.signal(Signal::TERM);
-    let ended = run.end(Duration::from_secs(120));
-    let time = begun.elapsed();
-    ended.assert_code(6);
-    ended.assert_says(&["cannot end the command", "(cat): state D, waits in ", "not restored: "]);
-    assert!(time < Duration::from_secs(60), "{time:?}\n{}", ended.stderr);
-    drop(silent);
-    sleep(Duration::from_millis(200));
-    bench.assay(["restore"]).assert_code(0);
-    bench.assert_host_is_as_before("answered and restored");
+    assert_given_up(
+        run,
+        &silent,
+        &["cannot end the command", "(cat): state D, waits in ", "not restored: "],
+    );
+    answer_and_restore(&bench, silent);
 }
 
 /// The shell ends with the signal, and leaves a child that cannot: frozen by someone else, or hanging in the kernel.
@@ -198,15 +202,12 @@ fn processes_left_by_a_command_that_cannot_end_are_given_up() {
         return;
     };
     let run = exec(&format!("cat {}; true", silent.at.join("file").display()));
-    silent.wait_for_a_victim();
-    run.signal(Signal::TERM);
-    let ended = run.end(Duration::from_secs(120));
-    drop(silent);
-    ended.assert_code(6);
-    ended.assert_says(&["the remaining processes cannot end", "(cat): state D, waits in "]);
-    sleep(Duration::from_millis(200));
-    bench.assay(["restore"]).assert_code(0);
-    bench.assert_host_is_as_before("answered and restored");
+    assert_given_up(
+        run,
+        &silent,
+        &["the remaining processes cannot end", "(cat): state D, waits in "],
+    );
+    answer_and_restore(&bench, silent);
 }
 
 #[test]
