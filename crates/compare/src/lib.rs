@@ -212,8 +212,11 @@ impl PairData {
     }
 
     fn judge(self, rule: &equivalence::Rule, terms: &Terms) -> TrialComparison {
-        let quantities = self.quantities.iter();
-        let measures: Vec<MeasureComparison> = quantities.map(|(a, b)| rule.judge(a, b)).collect();
+        let one = |(a, b): &(TrialNumber, TrialNumber)| match pairs::are_zero(a, b) {
+            true => promises::left_to_promise(rule.judge(a, b), &self.promises),
+            false => rule.judge(a, b),
+        };
+        let measures: Vec<MeasureComparison> = self.quantities.iter().map(one).collect();
         let verdict = match &self.refused {
             Some(_) => Equivalence::NotComparable,
             None => equivalence::of_trial(&measures, &self.promises, terms.baseline),

@@ -68,3 +68,12 @@ fn count_zeros(one: &mut TrialNumber, other: &TrialNumber) {
     }
     one.found = Ok(numbers);
 }
+
+/// Whether a number is zero in every repeat of both sides, so that there is no ratio.
+pub(super) fn are_zero(a: &TrialNumber, b: &TrialNumber) -> bool {
+    let is_zero = |one: &TrialNumber| {
+        let zeros = one.with_zeros.iter().flatten();
+        one.found.is_err() && zeros.clone().count() > 0 && zeros.clone().all(RepeatLog::is_a_unit)
+    };
+    is_zero(a) && is_zero(b)
+}

@@ -2,7 +2,8 @@
 
 use assay_run_folder::{PromiseRecord, TrialRecord};
 use assay_verdict::{
-    Equivalence, PromiseChange, PromiseJudgement, PromiseState, TrialJudgement, Verdict,
+    Equivalence, MeasureComparison, PromiseChange, PromiseJudgement, PromiseState, TrialJudgement,
+    Verdict,
 };
 
 /// One trial with its judgement.
@@ -65,5 +66,26 @@ fn change(a: Option<Verdict>, b: Option<Verdict>) -> Equivalence {
         (Some(Verdict::Broken), Some(Verdict::Kept)) => Equivalence::Better,
         (Some(_), Some(_)) => Equivalence::Equal,
         _ => Equivalence::Undecided,
+    }
+}
+
+/// A measure that is zero on both sides has no ratio. Where a promise about it is kept on both, that is
+/// all there is to say: the measure leaves nothing open.
+pub(super) fn left_to_promise(
+    one: MeasureComparison,
+    promises: &[PromiseChange],
+) -> MeasureComparison {
+    let is_kept = |promise: &PromiseChange| {
+        promise.measure == one.measure
+            && promise.change == Equivalence::Equal
+            && promise.a.verdict == Verdict::Kept
+    };
+    match promises.iter().any(is_kept) {
+        true => MeasureComparison {
+            decides: false,
+            not_available: Some("0 in every repeat of both; its promise is kept".to_owned()),
+            ..one
+        },
+        false => one,
     }
 }

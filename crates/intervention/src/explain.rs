@@ -21,6 +21,7 @@ use assay_run_folder::TrialRecord;
 pub use assay_verdict::causes::Expect;
 use assay_verdict::{Cause, Judgement, PromiseJudgement};
 
+use crate::tune::is_work;
 pub use document::{ArmResult, CauseFinding, Explanation, Finding};
 pub use effect::Effect;
 use effect::{Base, Judged};
@@ -228,7 +229,7 @@ fn result(
         (Ok(_), None) => "not judged".to_owned(),
         (Ok(_), Some(judged)) => judged.reason.clone(),
     };
-    let throughput = judged.and_then(|judged| {
+    let throughput = judged.filter(|judged| is_work(&judged.measure)).and_then(|judged| {
         let (with, without) = (judged.total_rate?, base.judged.promise.total_rate?);
         (without > 0.0).then(|| with / without)
     });

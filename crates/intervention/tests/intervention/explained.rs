@@ -126,6 +126,22 @@ fn the_cap_is_suspected_first_where_requests_wait_in_front_of_the_scheduler() {
 }
 
 #[test]
+fn only_more_of_a_measure_of_work_is_throughput() {
+    let shares = [BROKEN, KEPT, BROKEN].map(|shares| vec![shares; ROUNDS + FRESH]);
+    let each: Vec<&[[f64; 4]]> = shares.iter().map(Vec::as_slice).collect();
+    let mut again = interventions(&each).judge();
+    let shown = |again: &Judgement| {
+        let (found, _) = explained_by(again, 1, ROUNDS);
+        found.arms.iter().filter(|arm| arm.throughput.is_some()).count()
+    };
+    assert!(shown(&again) > 0);
+    for trial in &mut again.trials {
+        trial.promises[0].measure = "memory.refaults".to_owned();
+    }
+    assert_eq!(shown(&again), 0);
+}
+
+#[test]
 fn a_prediction_made_before_is_scored_after() {
     let (found, predictions) = explained(&[BROKEN, KEPT, BROKEN]);
     let prediction = predictions

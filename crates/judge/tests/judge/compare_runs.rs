@@ -353,6 +353,28 @@ fn zeros_decide_only_in_the_direction_in_which_they_point() {
 }
 
 #[test]
+fn zero_on_both_sides_leaves_the_decision_to_its_promise() {
+    let (a, b) = (reporting(&[0.0; 4]), reporting(&[0.0; 4]));
+    let found = compare(&a, &b, &Terms::default());
+    let iops = found.trials[0].measures.iter().find(|one| one.measure == "reader.read_iops");
+    let iops = iops.unwrap();
+    assert_eq!(
+        iops.not_available.as_deref(),
+        Some("0 in every repeat of both; its promise is kept")
+    );
+    assert_eq!(found.trials[0].promises[0].change, Equivalence::Equal);
+    assert!(!iops.decides && iops.ratio.is_none(), "{iops:?}");
+    // The samples of the groups differ by chance, with 4 repeats by more than the margin or not.
+    let others = found.trials[0].measures.iter().all(|one| !one.decides);
+    assert_eq!((others, found.verdict), (true, Equivalence::Equal), "{}", found.reason);
+    let terms = Terms { baseline: true, ..Terms::default() };
+    assert_eq!(compare(&a, &b, &terms).verdict, Equivalence::Equal);
+    // With single repeats the promise itself is not decided.
+    let (a, b) = (reporting(&[0.0]), reporting(&[0.0]));
+    assert_eq!(compare(&a, &b, &terms).verdict, Equivalence::Undecided);
+}
+
+#[test]
 fn a_zero_in_a_repeat_that_is_left_out_is_not_equal() {
     let steady = reporting(&[100.0, 101.0, 100.0, 101.0]);
     let mut other = reporting(&[100.0, 101.0, 100.0, 0.0]);
