@@ -3,6 +3,7 @@
 mod args;
 mod command;
 mod destination;
+mod for_ci;
 mod live_terminal;
 mod observer;
 mod output;

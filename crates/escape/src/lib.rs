@@ -28,6 +28,13 @@ pub fn html(text: &str) -> String {
     escaped
 }
 
+/// Escapes text for XML 1.0, as content or inside a quoted attribute. Characters that XML cannot hold are
+/// shown as a terminal would show them.
+#[must_use]
+pub fn xml(text: &str) -> String {
+    html(&terminal(text)).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
 /// Escapes JSON for a `script` element: no text in it can end the element or begin a comment. `<`
 /// appears only inside strings, where JSON allows an escape.
 #[must_use]

@@ -30,7 +30,8 @@ pub(crate) fn promises(comparisons: &[ComparisonJudgement]) -> Vec<Across<'_>> {
 }
 
 /// A promise across trials as a sentence fragment.
-pub(crate) fn sentence(one: &ComparisonJudgement) -> String {
+#[must_use]
+pub fn sentence(one: &ComparisonJudgement) -> String {
     let relation = match (one.at_least, one.at_most, one.within) {
         (_, _, Some(within)) => format!(
             "the same at every level of {}, within {} %",

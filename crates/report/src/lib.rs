@@ -30,6 +30,7 @@ mod workload_metrics;
 use assay_run_folder::{Manifest, Table};
 use assay_verdict::Judgement;
 
+pub use across::sentence as comparison_words;
 pub use ascii::ascii;
 pub use error::Error;
 pub use fleet::html as fleet_html;
@@ -44,6 +45,7 @@ pub use text::explanation::render as explanation_text;
 pub use text::fleet::{hosts_text as fleet_hosts_text, render as fleet_text};
 pub use text::prediction::{render as prediction_text, score as score_text};
 pub use text::tuning::render as tuning_text;
+pub use wording::promise as promise_words;
 pub use text::{judgement_only as judgement_text, render as text};
 
 /// The samples of a run: `[trial][repeat]` -> tables, trials in the order of the manifest.

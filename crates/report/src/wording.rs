@@ -105,7 +105,8 @@ pub(crate) fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
 }
 
 /// A promise as a sentence fragment: measure, relation, margin, confidence.
-pub(crate) fn promise(promise: &PromiseJudgement) -> String {
+#[must_use]
+pub fn promise(promise: &PromiseJudgement) -> String {
     let to = promise.to.as_deref();
     promise_text(&promise.measure, &promise.is, to, promise.within, promise.confidence)
 }

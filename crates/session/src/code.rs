@@ -152,6 +152,54 @@ impl Code {
     }
 }
 
+/// Which verdicts a command fails on: each level names the mildest that still fails.
+///
+/// ```
+/// use assay_session::{Code, FailOn};
+/// use assay_verdict::Verdict;
+/// assert_eq!(FailOn::Void.code(Verdict::Undecided), Code::Kept);
+/// assert_eq!(FailOn::Void.code(Verdict::Void), Code::Undecided);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FailOn {
+    /// Only broken promises.
+    Broken,
+    /// Broken and void ones: undecided ones want more time, and nothing contradicts them.
+    Void,
+    /// All that are not kept.
+    #[default]
+    Undecided,
+}
+
+impl FailOn {
+    /// Every level with its name for users and what it means.
+    ///
+    /// ```
+    /// assert_eq!(assay_session::FailOn::ALL[0].0, "broken");
+    /// ```
+    pub const ALL: [(&str, Self, &str); 3] = [
+        ("broken", Self::Broken, "Only a broken promise"),
+        ("void", Self::Void, "A broken or void promise"),
+        ("undecided", Self::Undecided, "Every promise that is not kept"),
+    ];
+
+    /// The code of a verdict, where milder verdicts than this count as kept.
+    ///
+    /// ```
+    /// use assay_session::{Code, FailOn};
+    /// use assay_verdict::Verdict;
+    /// assert_eq!(FailOn::default().code(Verdict::Undecided), Code::Undecided);
+    /// ```
+    #[must_use]
+    pub const fn code(self, verdict: Verdict) -> Code {
+        match (self, verdict) {
+            (Self::Broken, Verdict::Undecided | Verdict::Void)
+            | (Self::Void, Verdict::Undecided) => Code::Kept,
+            _ => Code::from_verdict(verdict),
+        }
+    }
+}
+
 impl From<Code> for ExitCode {
     fn from(code: Code) -> Self {
         Self::from(code as u8)
@@ -161,6 +209,16 @@ impl From<Code> for ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_level_forgives_a_broken_promise_and_each_fails_on_more_than_the_one_before() {
+        let verdicts = [Verdict::Kept, Verdict::Undecided, Verdict::Void, Verdict::Broken];
+        let failing = FailOn::ALL.map(|(_, level, _)| {
+            assert_eq!(level.code(Verdict::Broken), Code::Broken);
+            verdicts.iter().filter(|verdict| level.code(**verdict) != Code::Kept).count()
+        });
+        assert_eq!(failing, [1, 2, 3]);
+    }
 
     #[test]
     fn a_broken_promise_is_not_hidden_by_an_undecided_comparison() {

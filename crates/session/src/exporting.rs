@@ -21,6 +21,8 @@ pub enum ExportFormat {
     JsonLines,
     /// Verdicts as OpenMetrics text; for a running run its counters.
     OpenMetrics,
+    /// Verdicts as JUnit XML.
+    Junit,
     /// JSON like `fio --output-format=json`.
     Fio,
     /// JSON like `hyperfine --export-json`.
@@ -34,7 +36,7 @@ impl ExportFormat {
     /// use assay_session::ExportFormat;
     /// assert_eq!(ExportFormat::ALL[0].0, "parquet");
     /// ```
-    pub const ALL: [(&str, Self, &str); 6] = [
+    pub const ALL: [(&str, Self, &str); 7] = [
         ("parquet", Self::Parquet, "Five tables as Parquet"),
         ("csv", Self::Csv, "Five tables as CSV"),
         ("jsonl", Self::JsonLines, "The rows of the same tables as JSON lines"),
@@ -43,6 +45,7 @@ impl ExportFormat {
             Self::OpenMetrics,
             "Verdicts as OpenMetrics text; for a running run its counters",
         ),
+        ("junit", Self::Junit, "Verdicts as JUnit XML, a promise a test case, for CI services"),
         ("fio", Self::Fio, "JSON like `fio --output-format=json`, for groups that do I/O"),
         (
             "hyperfine",
@@ -139,6 +142,15 @@ fn document(source: &RunSource, format: ExportFormat) -> Result<String, Error> {
             format!("{:#}\n", assay_export::fio(&run.manifest, &run.samples)?)
         }
         ExportFormat::Hyperfine => format!("{:#}\n", assay_export::hyperfine(&run.manifest)?),
+        ExportFormat::Junit => {
+            let judgement = assay_judge::judge(&run.manifest, &run.samples);
+            if judgement.promises_nothing() {
+                return Err(Error::NotApplicable(
+                    "JUnit's format holds verdicts, and this run promises nothing".to_owned(),
+                ));
+            }
+            assay_export::junit(&judgement, Some(&run.manifest))
+        }
         _ => {
             let promises = run.manifest.recording.is_none();
             let judgement = promises.then(|| assay_judge::judge(&run.manifest, &run.samples));
@@ -234,6 +246,7 @@ mod tests {
         for (format, part) in [
             (ExportFormat::JsonLines, "\"one-cpu\""),
             (ExportFormat::OpenMetrics, "# EOF"),
+            (ExportFormat::Junit, "</testsuites>"),
             (ExportFormat::Fio, "\"jobs\""),
         ] {
             let mut text = Vec::new();

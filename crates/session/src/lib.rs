@@ -43,7 +43,7 @@ mod tune;
 mod replay_tests;
 
 pub use blame::{BlameTarget, BlamedCommand, blame, blame_command};
-pub use code::Code;
+pub use code::{Code, FailOn};
 pub use compare::{
     Interleaved, Sides, compare, compare_interleaved, compare_levels_of, compare_with_baseline,
     newest_run,

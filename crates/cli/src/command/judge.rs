@@ -9,6 +9,7 @@ use assay_session::{Code, Error, has_promises, judge_run, open_run, read_score, 
 use assay_verdict::Judgement;
 use clap::Args;
 
+use crate::for_ci::CiArguments;
 use crate::observer::Terminal;
 use crate::output;
 
@@ -22,21 +23,24 @@ pub(crate) struct JudgeArguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    ci: CiArguments,
+    #[command(flatten)]
     external_data: external_data::ExternalDataArguments,
 }
 
 /// Judges a recorded run again with this version and rewrites its verdict and report; or judges numbers
 /// that another tool measured.
 pub(crate) fn run(arguments: &JudgeArguments) -> Result<Code, Error> {
+    let ci = arguments.ci.open()?;
     let Some(run) = &arguments.run else {
-        return external_data::run(&arguments.external_data, arguments.json);
+        return external_data::run(&arguments.external_data, ci, arguments.json);
     };
     let (folder, run) = open_run(run, &mut Terminal)?;
     has_promises(&run.manifest)?;
     let judgement = judge_run(&folder, &run, &mut Terminal).map_err(Error::host)?;
     update_index(&folder, &mut Terminal);
     show(&folder, &run.manifest, &judgement, arguments.json);
-    Ok(Code::from_judgement(&judgement))
+    Ok(ci.conclude(&judgement, Some(&run.manifest), Code::from_judgement(&judgement)))
 }
 
 /// Shows a judgement: the JSON document or the table.

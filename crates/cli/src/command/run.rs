@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use assay_runner::Request;
 use assay_session::{
-    Code, Ended, Error, ErrorRecord, RunOptions, conclude, execute, open_run, prepare, update_index,
+    Code, Error, ErrorRecord, RunOptions, conclude, execute, open_run, prepare, update_index,
 };
 use clap::Args;
 
@@ -12,6 +12,7 @@ use crate::command::check::check;
 use crate::command::compare;
 use crate::command::export::{finish_live, start_live};
 use crate::command::judge::show;
+use crate::for_ci::CiArguments;
 use crate::observer::{Terminal, load, this_host};
 use crate::shared_arguments::{StudyArguments, TrustArguments};
 
@@ -38,6 +39,8 @@ pub(crate) struct RunArguments {
     /// several parts are left out
     #[arg(long, value_name = "K/N", alias = "slice")]
     shard: Option<assay_plan::Shard>,
+    #[command(flatten)]
+    ci: CiArguments,
     /// Compare with this run afterwards; exit code 1 also for a regression
     #[arg(long, value_name = "RUN")]
     baseline: Option<PathBuf>,
@@ -70,6 +73,7 @@ fn carry_out(
         // A baseline that cannot be read is refused before it costs a run.
         open_run(baseline, observer)?;
     }
+    let ci = arguments.ci.open()?;
     let context = this_host();
     let loaded = load(&arguments.study.choice(), arguments.json)?;
     let options = RunOptions {
@@ -86,18 +90,20 @@ fn carry_out(
     }
     let finished = finished?;
     let ended = conclude(&request, &finished, observer);
+    let mut code = ended.code;
     if let Some(judgement) = &ended.judgement {
         show(&request.folder, &finished.manifest, judgement, arguments.json);
+        code = ci.conclude(judgement, Some(&finished.manifest), code);
     }
     update_index(&request.folder, observer);
-    Ok(with_baseline(arguments, &request, &ended))
+    Ok(with_baseline(arguments, &request, code))
 }
 
 /// The exit code of the run, or of its comparison with the baseline.
-fn with_baseline(arguments: &RunArguments, request: &Request, ended: &Ended) -> Code {
-    match (&arguments.baseline, ended.code) {
+fn with_baseline(arguments: &RunArguments, request: &Request, code: Code) -> Code {
+    match (&arguments.baseline, code) {
         (Some(baseline), Code::Kept | Code::Broken | Code::Undecided) => {
-            compare::after_run(baseline, &request.folder, ended.code)
+            compare::after_run(baseline, &request.folder, code)
         }
         (_, code) => code,
     }

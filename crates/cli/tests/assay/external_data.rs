@@ -46,6 +46,16 @@ fn totals_of_fio_are_judged_against_weights() {
     for words in ["[design]", "sampling", "repeats."] {
         assert!(!says(words), "{words}: {}", kept.stdout);
     }
+    // Nothing contradicts it, so a job that fails on less than undecided passes.
+    judge("100,200", &["--fail-on", "void"]).assert_code(0);
+    judge("100,400", &["--fail-on", "broken"]).assert_code(1);
+    let junit = judge("100,400", &["--json", "--junit", "verdict.xml"]);
+    junit.assert_code(1);
+    let junit = std::fs::read_to_string(bench.path("verdict.xml")).unwrap();
+    assert!(junit.contains("<testsuite name=") && junit.contains("<failure type=\"broken\""), "{junit}");
+    let nowhere = judge("100,200", &["--junit", "none/verdict.xml"]);
+    nowhere.assert_code(2);
+    nowhere.assert_says(&["none"]);
     let broken = judge("100,400", &["--json"]);
     broken.assert_code(1);
     let verdict: Value = serde_json::from_str(&broken.stdout).unwrap();

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use assay_session::{Code, Error, ExternalFiles, Numbers, Quantity, judge_external, read_external};
 use clap::Args;
 
+use crate::for_ci::ForCi;
 use crate::output;
 use crate::parsers::{confidence, margin, number_in, one_of};
 
@@ -46,7 +47,11 @@ fn weight(text: &str) -> Result<f64, String> {
 }
 
 /// Reads the files, judges, shows.
-pub(crate) fn run(arguments: &ExternalDataArguments, as_json: bool) -> Result<Code, Error> {
+pub(crate) fn run(
+    arguments: &ExternalDataArguments,
+    ci: ForCi,
+    as_json: bool,
+) -> Result<Code, Error> {
     let data = read_external(&files(arguments))?;
     let judgement = judge_external(&data);
     if as_json {
@@ -56,7 +61,7 @@ pub(crate) fn run(arguments: &ExternalDataArguments, as_json: bool) -> Result<Co
         let (width, judged) = (output::width(), &judgement);
         output::data_painted(|color| assay_report::judgement_text(&title, judged, width, color));
     }
-    Ok(Code::from_verdict(judgement.verdict))
+    Ok(ci.conclude(&judgement, None, Code::from_verdict(judgement.verdict)))
 }
 
 fn files(arguments: &ExternalDataArguments) -> ExternalFiles {

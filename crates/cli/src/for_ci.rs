@@ -1,0 +1,71 @@
+//! Arguments for continuous integration: verdicts as JUnit XML, and which of them fail a job.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use assay_run_folder::Manifest;
+use assay_session::{Code, Error, FailOn, write_error};
+use assay_verdict::Judgement;
+use clap::Args;
+
+use crate::destination::Destination;
+use crate::output;
+use crate::parsers::one_of;
+
+/// What a CI job asks of a judged run.
+#[derive(Debug, Args)]
+pub(crate) struct CiArguments {
+    /// Write the verdicts as JUnit XML to this file at the end: a promise is a test case, undecided and
+    /// void ones are skipped; `-` for stdout
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// The mildest verdict that fails the command; milder ones end with code 0
+    #[arg(long, value_name = "VERDICT", default_value = "undecided", value_parser = one_of(&FailOn::ALL))]
+    fail_on: FailOn,
+}
+
+/// The same with the file open, so that a path that cannot be written is refused before anything runs.
+#[derive(Debug)]
+pub(crate) struct ForCi {
+    junit: Option<Destination>,
+    fail_on: FailOn,
+}
+
+impl CiArguments {
+    pub(crate) fn open(&self) -> Result<ForCi, Error> {
+        let open = |path: &PathBuf| match path.as_os_str() == "-" {
+            true => Destination::stdout().map_err(|cause| Error::host(write_error(&cause))),
+            false => assay_files::output(path).map(Destination::new).map_err(Error::usage),
+        };
+        Ok(ForCi { junit: self.junit.as_ref().map(open).transpose()?, fail_on: self.fail_on })
+    }
+}
+
+impl ForCi {
+    /// Writes the document, and returns the code of the job: `code` but for tolerated verdicts.
+    pub(crate) fn conclude(
+        self,
+        judgement: &Judgement,
+        manifest: Option<&Manifest>,
+        code: Code,
+    ) -> Code {
+        let code = match code {
+            Code::Undecided => self.fail_on.code(judgement.verdict),
+            code => code,
+        };
+        let Some(out) = self.junit else { return code };
+        match write(out, &assay_export::junit(judgement, manifest)) {
+            Ok(()) => code,
+            Err(error) => {
+                output::error(&error);
+                code.worse(Code::Host)
+            }
+        }
+    }
+}
+
+fn write(mut out: Destination, text: &str) -> Result<(), assay_export::Error> {
+    out.write_all(text.as_bytes()).map_err(|cause| write_error(&cause))?;
+    out.flush().map_err(|cause| write_error(&cause))?;
+    Ok(out.finish()?)
+}
