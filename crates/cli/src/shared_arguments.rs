@@ -35,6 +35,9 @@ pub(crate) struct StudyArguments {
     /// Use this I/O scheduler instead of the study's
     #[arg(long, value_name = "NAME")]
     pub(crate) scheduler: Option<String>,
+    /// Record with eBPF programs where each group waited, as `evidence = true` in `[sampling]` does
+    #[arg(long)]
+    pub(crate) evidence: bool,
     /// Seed for the order of trials and for random data
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -43,8 +46,20 @@ pub(crate) struct StudyArguments {
 impl StudyArguments {
     pub(crate) fn choice(&self) -> StudyChoice {
         // Name every field, so that a new one is not forgotten here.
-        let Self { study, set, repeats, at_most, stop, disk, scheduler, seed } = self.clone();
-        StudyChoice { study, set, repeats, at_most, stop, disk, scheduler, order: None, seed }
+        let Self { study, set, repeats, at_most, stop, disk, scheduler, evidence, seed } =
+            self.clone();
+        StudyChoice {
+            study,
+            set,
+            repeats,
+            at_most,
+            stop,
+            disk,
+            scheduler,
+            evidence,
+            order: None,
+            seed,
+        }
     }
 }
 

@@ -9,8 +9,18 @@ use crate::overrides::StudyChoice;
 /// The arguments of `assay run` equivalent to a choice.
 pub(crate) fn run_words(choice: &StudyChoice) -> Vec<Argument> {
     // Name every field, so that a new one is not forgotten here. The order has no option.
-    let StudyChoice { study, set, repeats, at_most, stop, disk, scheduler, order: _, seed } =
-        choice;
+    let StudyChoice {
+        study,
+        set,
+        repeats,
+        at_most,
+        stop,
+        disk,
+        scheduler,
+        evidence,
+        order: _,
+        seed,
+    } = choice;
     let mut words = vec![study.clone()];
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     for setting in set {
@@ -30,6 +40,9 @@ pub(crate) fn run_words(choice: &StudyChoice) -> Vec<Argument> {
         option("--scheduler", scheduler.clone());
     }
     option("--seed", seed.to_string());
+    if *evidence {
+        words.push("--evidence".to_owned());
+    }
     let mut words: Vec<Argument> = words.into_iter().map(Argument::Text).collect();
     if let Some(disk) = disk {
         words.push(Argument::Text("--disk".to_owned()));
@@ -55,6 +68,7 @@ mod tests {
             at_most: Some(Duration::from_secs(20)),
             stop: Some(Stop::Precise),
             scheduler: Some("none".to_owned()),
+            evidence: true,
             disk: Some("null_blk:iops=500,depth=32".parse().unwrap()),
             seed: 7,
             ..StudyChoice::named("x.toml")
@@ -65,7 +79,7 @@ mod tests {
         };
         let words: Vec<String> = run_words(&choice).into_iter().map(text).collect();
         let expected = "x.toml --set groups=4,8 --repeats 2 --stop precise --at-most 20 s --scheduler \
-                        none --seed 7 --disk null_blk:iops=500,depth=32";
+                        none --seed 7 --evidence --disk null_blk:iops=500,depth=32";
         assert_eq!(words.join(" "), expected);
         let disk = Some("nvme:2GiB".parse().unwrap());
         let nvme = run_words(&StudyChoice { disk, ..StudyChoice::named("x") });
