@@ -14,12 +14,14 @@ mod settings;
 mod supervise;
 mod text;
 mod usage;
+mod watcher;
 
 pub use limits_hit::{Binding, LimitHit};
 pub use prepare::{Fault, Refused};
 pub use program::NotRunnable;
 pub use report::{Ended, LimitReport, Report, Survivors};
 pub use request::{Leftover, PlacementOption, Request, Setting, parse_placement};
-pub use run::{Failure, Outcome, Watcher, exec, exec_watched};
+pub use run::{Failure, Outcome, exec, exec_watched};
 pub use text::text;
 pub use usage::{DeviceIo, Io, Peak, ResourceUsage, Stall, Throttling};
+pub use watcher::{Next, Watcher};

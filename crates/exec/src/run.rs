@@ -24,6 +24,7 @@ use crate::request::Request;
 use crate::settings::{self, Reading};
 use crate::supervise::{Supervised, supervise};
 use crate::usage::{self, OutsideCounters, ResourceUsage};
+use crate::watcher::{Event, Next, Unwatched, Watcher};
 
 /// Why the command was not run, or not to its end. The host has been restored where nothing else is said.
 #[derive(Debug)]
@@ -47,26 +48,6 @@ pub struct Outcome {
     pub report: Report,
     /// Changes that could not be restored.
     pub not_restored: Vec<Error>,
-}
-
-/// Observes the command's group while the command runs.
-pub trait Watcher {
-    /// The group exists and is set, and the command has not started; `directory` is its directory in the
-    /// hierarchy of the controller `cpu`. An error prevents the start.
-    fn begin(&mut self, directory: Option<&Path>) -> Result<(), Error>;
-    /// The command has ended, and all that it left.
-    fn end(&mut self);
-}
-
-/// Observes nothing.
-struct Unwatched;
-
-impl Watcher for Unwatched {
-    fn begin(&mut self, _: Option<&Path>) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn end(&mut self) {}
 }
 
 impl From<Error> for Failure {
@@ -154,7 +135,15 @@ impl Job<'_> {
         let (ticks, begun, before) = (host_ticks(self.root), Instant::now(), children_usage());
         let mut child = self.start(&tree)?;
         let request = self.request;
-        let supervised = supervise(&mut child, &counters, &mut peaks, request.leftover, notify)?;
+        let mut watch = |event| match event {
+            Event::Runs { is_ending } => watcher.poll(ledger, is_ending),
+            Event::Ended => {
+                watcher.command_ended(ledger);
+                Next::Stop
+            }
+        };
+        let supervised =
+            supervise(&mut child, &counters, &mut peaks, request.leftover, (notify, &mut watch))?;
         watcher.end();
         let outside = OutsideCounters {
             wall_s: begun.elapsed().as_secs_f64(),

@@ -15,6 +15,7 @@ use crate::counters::{Counters, GROUP};
 use crate::peaks::{PERIOD, Peaks};
 use crate::report::Survivors;
 use crate::request::Leftover;
+use crate::watcher::{Event, Next};
 
 /// Time for processes that are ending anyway, such as the rest of a pipeline, before they count as left
 /// over.
@@ -22,6 +23,9 @@ const GRACE: Duration = Duration::from_millis(200);
 
 /// Time for killed processes to disappear.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Time for a command that is stopped, and for what it leaves, to end after SIGTERM.
+const STOP: Duration = Duration::from_secs(5);
 
 /// How the command and its descendants ended.
 pub(crate) struct Supervised {
@@ -35,11 +39,12 @@ pub(crate) fn supervise(
     counters: &Counters,
     peaks: &mut Peaks,
     leftover: Leftover,
-    notify: &mut dyn FnMut(&str),
+    (notify, watcher): (&mut dyn FnMut(&str), &mut dyn FnMut(Event) -> Next),
 ) -> Result<Supervised, Error> {
     let end = ExitWatch::new(child);
     let limit = if peaks.any() { PERIOD } else { PERIOD * 4 };
     let (mut termination, mut watch) = (None, HangWatch::default());
+    let mut stopped: Option<Instant> = None;
     let status = loop {
         let received = signal_forwarding::take();
         if received.termination().is_some() {
@@ -59,13 +64,50 @@ pub(crate) fn supervise(
         if let Some(since) = termination
             && cannot_end(counters.root, &[child.id()], since, &mut watch)
         {
+            watcher(Event::Ended);
             return Err(given_up(counters.root, child));
         }
-        end.wait(limit);
+        end.wait(match watcher(Event::Runs { is_ending: termination.is_some() }) {
+            Next::Within(time) => time.min(limit),
+            Next::Stop => {
+                let begun = *stopped.get_or_insert_with(|| stop(counters));
+                termination.get_or_insert(begun);
+                if begun.elapsed() > STOP {
+                    send_all(counters, Signal::KILL);
+                }
+                PERIOD
+            }
+        });
     };
-    let was_ended = termination.is_some() && status.signal().is_some();
-    let left = handle_leftovers(counters, peaks, leftover, was_ended, notify);
+    watcher(Event::Ended);
+    let left = match stopped {
+        Some(begun) => end_leftovers(counters, begun, notify),
+        None => {
+            let was_ended = termination.is_some() && status.signal().is_some();
+            handle_leftovers(counters, peaks, leftover, was_ended, notify)
+        }
+    };
     Ok(Supervised { status, left })
+}
+
+/// Tells the command and all that it started to end, and returns when.
+fn stop(counters: &Counters) -> Instant {
+    send_all(counters, Signal::TERM);
+    Instant::now()
+}
+
+/// What a stopped command leaves has the rest of its time.
+fn end_leftovers(
+    counters: &Counters,
+    stopped: Instant,
+    notify: &mut dyn FnMut(&str),
+) -> Option<Survivors> {
+    if gone_within(counters, STOP.saturating_sub(stopped.elapsed()).max(GRACE)) {
+        return None;
+    }
+    let processes = live_processes(counters.root, counters.tree).len();
+    kill_all(counters, "killing what the stopped command left", KILL_TIMEOUT, notify);
+    Some(Survivors { processes, killed: true })
 }
 
 /// Name of the command in errors.

@@ -9,6 +9,7 @@ mod cgroup;
 mod damon;
 mod disk;
 mod machine;
+pub mod owner;
 mod topology;
 
 pub use available::Available;

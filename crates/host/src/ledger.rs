@@ -6,6 +6,7 @@ mod change;
 mod controllers;
 mod crash_point;
 mod disk;
+mod foreign_group;
 mod freezer;
 mod group;
 mod hanging_step;
@@ -189,7 +190,7 @@ impl Ledger {
 
     fn pass(&mut self, root: &Root, mark: Mark, step: &impl Fn(&Entry) -> Step) -> Vec<Error> {
         let mut errors = Vec::new();
-        for index in (mark.0.min(self.entries.len())..self.entries.len()).rev() {
+        for index in self.restore_order().into_iter().filter(|index| *index >= mark.0) {
             if matches!(self.entries[index].restored, Some(Ok(()))) {
                 continue;
             }
@@ -200,6 +201,13 @@ impl Ledger {
             self.entries[index].restored = Some(result);
         }
         errors
+    }
+
+    /// The last change first, but frozen groups before all others.
+    fn restore_order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.entries.len()).rev().collect();
+        order.sort_by_key(|index| !self.entries[*index].change.freezes());
+        order
     }
 
     fn restore_one_entry(

@@ -5,6 +5,7 @@
 //! scratch disks, and queries program versions.
 
 mod command;
+mod container_name;
 mod facts;
 mod poll_until;
 mod preflight;
@@ -13,6 +14,7 @@ pub mod ledger;
 pub mod scratch;
 
 pub use command::find as find_program;
+pub use container_name::name_owner;
 pub use facts::{gather, kernel, knobs, locate_tools, machine};
 pub use ledger::{
     ChangeReport, Ledger, Unfinished, lock_file, private_state, restore_all, set_aside, state_dir,

@@ -217,6 +217,17 @@ pub fn parent(root: &Root, pid: u32) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// Whether it is a thread of the kernel (PF_KTHREAD in field 9 of proc_pid_stat(5)).
+#[must_use]
+pub fn is_kernel_thread(root: &Root, pid: u32) -> bool {
+    const PF_KTHREAD: u64 = 0x0020_0000;
+    let flags = || -> Option<u64> {
+        let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(6)?.parse().ok()
+    };
+    flags().is_some_and(|flags| flags & PF_KTHREAD != 0)
+}
+
 /// Runs `body` with the calling thread at the lowest real-time priority, so that a burst of wake-ups
 /// that it causes cannot preempt it half-way. Where the host does not allow that (no CAP_SYS_NICE, a
 /// group without real-time budget) the body runs without it.

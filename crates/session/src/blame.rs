@@ -1,49 +1,64 @@
-//! `assay blame`: attaches the programs that attribute waiting, and reads what they counted.
+//! `assay blame`: watches what waits for a CPU until the time is up.
 
-mod classes;
 mod command;
+mod disks;
+mod effect;
+mod experiment;
+mod lever;
+mod members;
+mod naming;
+mod proof;
+mod prove;
+
+#[cfg(test)]
+mod fake;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use assay_blame::{Answer, Counted, Names};
-use assay_bpf::{BLAME, Programs};
+use assay_blame::Answer;
 use assay_host::gather;
 use assay_kernel::parse::cgroups::process_groups;
 use assay_kernel::{Error as KernelError, Root, signal};
+use assay_sample::waits::{CpuHierarchy, WaitWatch, WatchError};
 
 use crate::context::Context;
 use crate::error::Error;
-use classes::{Classes, Hierarchy};
+use naming::{NamedBy, find, owner_of};
 
-pub use command::{BlamedCommand, blame_command};
-
-/// CPUs that the programs have room for.
-const CPUS: usize = 256;
-
-/// Programs that run when they are switched off end within this time.
-const LAST_EVENTS: Duration = Duration::from_millis(5);
+pub use command::{BlamedCommand, CommandOptions, blame_command};
+pub use disks::DiskBlame;
+pub use effect::{Effect, Turn};
+pub use lever::{GroupFile, HoldBy};
+pub use proof::{Proof, proof_text};
+pub use prove::{ProveOptions, Proven, prove};
 
 /// Between two looks whether the time is up or the user has enough.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Whose waiting is attributed.
+/// Whose waiting is attributed. Groups are watched with all groups below them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlameTarget {
-    /// A group with all groups below it: its path below the mount of the controller `cpu`.
+    /// A group: its path below the mount of the controller `cpu`.
     Group(String),
     /// All threads of a process.
     Process(u32),
+    /// The group of a systemd unit.
+    Unit(String),
+    /// The group of a container or machine, by its name or the beginning of its id.
+    Container(String),
+    /// The group of a Kubernetes pod, by its uid or name.
+    Pod(String),
 }
 
-/// Programs at their tracepoints that attribute the waiting of one target.
-pub(crate) struct Watch {
-    programs: Programs,
-    names: Names,
-    target: String,
-    process: u32,
-    classes: (u32, u32),
-    started: Instant,
+impl BlameTarget {
+    /// The path of a group that is named by it.
+    fn group(&self, hierarchy: &CpuHierarchy) -> Option<String> {
+        match self {
+            Self::Group(path) => Some(hierarchy.path(path)),
+            _ => None,
+        }
+    }
 }
 
 /// Watches a target for `length`, or until a signal, and says where its waiting went. Changes nothing.
@@ -62,103 +77,91 @@ pub(crate) struct Watch {
 /// There is no such group or process, or the kernel or its policy refuses the programs.
 pub fn blame(context: &Context, target: &BlameTarget, length: Duration) -> Result<Answer, Error> {
     let hierarchy = hierarchy(context)?;
-    let root = &context.root;
-    let mut watch = match target {
-        BlameTarget::Group(path) => Watch::on_group(root, &hierarchy, path)?,
-        BlameTarget::Process(id) => Watch::on_process(root, &hierarchy, *id)?,
+    let target = resolve(&context.root, &hierarchy, target)?;
+    watch_for(&context.root, &hierarchy, &target, length)
+}
+
+/// The target with a group by its path instead of its owner.
+fn resolve(
+    root: &Root,
+    hierarchy: &CpuHierarchy,
+    target: &BlameTarget,
+) -> Result<BlameTarget, Error> {
+    let (by, name) = match target {
+        BlameTarget::Unit(name) => (NamedBy::Unit, name),
+        BlameTarget::Container(name) => (NamedBy::Container, name),
+        BlameTarget::Pod(name) => (NamedBy::Pod, name),
+        BlameTarget::Group(_) | BlameTarget::Process(_) => return Ok(target.clone()),
     };
+    find(root, hierarchy, by, name).map(BlameTarget::Group)
+}
+
+fn watch_for(
+    root: &Root,
+    hierarchy: &CpuHierarchy,
+    target: &BlameTarget,
+    length: Duration,
+) -> Result<Answer, Error> {
+    let mut watch = attach(root, hierarchy, target)?;
     watch.start().map_err(Error::host)?;
-    while watch.started.elapsed() < length
+    while watch.elapsed() < length
         && signal::interrupted_by().is_none()
         && is_there(root, target)
     {
-        std::thread::sleep(LOOK.min(length.saturating_sub(watch.started.elapsed())));
+        std::thread::sleep(LOOK.min(length.saturating_sub(watch.elapsed())));
     }
-    watch.finish().map_err(Error::host)
+    one_answer(root, watch).map_err(Error::host)
+}
+
+/// Attaches the programs for a target that has been resolved.
+fn attach(
+    root: &Root,
+    hierarchy: &CpuHierarchy,
+    target: &BlameTarget,
+) -> Result<WaitWatch, Error> {
+    let watch = match target {
+        BlameTarget::Process(id) => WaitWatch::on_process(root, hierarchy, *id),
+        BlameTarget::Group(path)
+        | BlameTarget::Unit(path)
+        | BlameTarget::Container(path)
+        | BlameTarget::Pod(path) => WaitWatch::on_groups(root, hierarchy, &[path.clone()]),
+    };
+    watch.map_err(|refused| explain(&refused))
+}
+
+/// The answer about the only target, with the owners of the groups in it.
+fn one_answer(root: &Root, watch: WaitWatch) -> Result<Answer, KernelError> {
+    let nothing = || KernelError::unexpected("read", Path::new("the answer"), "nothing is watched");
+    let mut answer = watch.finish()?.pop().ok_or_else(nothing)?;
+    answer.set_owners(|path| owner_of(root, path));
+    Ok(answer)
+}
+
+/// The group of a process.
+fn group_of_process(root: &Root, hierarchy: &CpuHierarchy, id: u32) -> Result<String, Error> {
+    let groups = root.read(format!("/proc/{id}/cgroup")).map_err(Error::usage)?;
+    let groups = process_groups(&groups);
+    let group = groups.into_iter().find(|one| hierarchy.has(&one.controllers));
+    group.map(|one| one.group).ok_or_else(|| Error::host("the process has no group of `cpu`"))
+}
+
+fn explain(refused: &WatchError) -> Error {
+    match refused {
+        WatchError::Target(reason) => Error::usage(reason),
+        WatchError::Host(reason) => Error::host(reason),
+    }
 }
 
 /// A process ends; a group that is removed has no threads, which is no reason to end.
 fn is_there(root: &Root, target: &BlameTarget) -> bool {
     match target {
-        BlameTarget::Group(_) => true,
         BlameTarget::Process(id) => root.exists(format!("/proc/{id}/schedstat")),
+        _ => true,
     }
 }
 
 /// Where this host has the controller `cpu`.
-fn hierarchy(context: &Context) -> Result<Hierarchy, Error> {
+fn hierarchy(context: &Context) -> Result<CpuHierarchy, Error> {
     let facts = gather(&context.root).map_err(Error::host)?;
-    if facts.cpus.online.iter().any(|cpu| cpu as usize >= CPUS) {
-        return Err(Error::host(format!("the programs have room for CPUs 0 to {}", CPUS - 1)));
-    }
-    Hierarchy::new(&facts.cgroup).map_err(Error::host)
-}
-
-impl Watch {
-    /// Attaches the programs for a group.
-    pub(crate) fn on_group(root: &Root, hierarchy: &Hierarchy, path: &str) -> Result<Self, Error> {
-        let path = hierarchy.path(path);
-        hierarchy.check_group(root, &path)?;
-        let classes = Classes::read(root, hierarchy, Some(&path))?;
-        Self::load(root, path, 0, classes).map_err(Error::host)
-    }
-
-    fn on_process(root: &Root, hierarchy: &Hierarchy, id: u32) -> Result<Self, Error> {
-        let groups = root.read(format!("/proc/{id}/cgroup")).map_err(Error::usage)?;
-        let mut classes = Classes::read(root, hierarchy, None)?;
-        let limited = process_groups(&groups)
-            .iter()
-            .find(|one| hierarchy.has(&one.controllers))
-            .is_some_and(|one| hierarchy.is_limited(root, &one.group));
-        classes.limited = u32::from(limited);
-        Self::load(root, format!("process {id}"), id, classes).map_err(Error::host)
-    }
-
-    fn load(
-        root: &Root,
-        target: String,
-        process: u32,
-        classes: Classes,
-    ) -> Result<Self, KernelError> {
-        let programs = Programs::load(root, BLAME)?;
-        let groups = programs.map("groups")?;
-        for (id, class) in &classes.numbers {
-            groups.set(&id.to_ne_bytes(), &class.to_ne_bytes())?;
-        }
-        let shape = (classes.limited, classes.slots);
-        Ok(Self {
-            programs,
-            names: classes.names,
-            target,
-            process,
-            classes: shape,
-            started: Instant::now(),
-        })
-    }
-
-    /// From now on events count, on all CPUs at once.
-    pub(crate) fn start(&mut self) -> Result<(), KernelError> {
-        self.started = Instant::now();
-        self.enable(1)
-    }
-
-    /// Ends the counting, on all CPUs at once, and reads it.
-    pub(crate) fn finish(self) -> Result<Answer, KernelError> {
-        self.enable(0)?;
-        let seconds = self.started.elapsed().as_secs_f64();
-        std::thread::sleep(LAST_EVENTS);
-        let memory = self.programs.map(".bss")?.get(&[0; 4])?;
-        let counted = Counted::parse(&memory).ok_or_else(|| {
-            let path = Path::new("the memory of the eBPF programs");
-            KernelError::unexpected("read", path, format!("it has {} bytes", memory.len()))
-        })?;
-        Ok(Answer::new(&self.target, seconds, &counted, &self.names))
-    }
-
-    /// Writes `struct settings`.
-    fn enable(&self, enabled: u32) -> Result<(), KernelError> {
-        let (limited, slots) = self.classes;
-        let settings = [enabled, self.process, limited, slots].map(u32::to_ne_bytes).concat();
-        self.programs.map("settings")?.set(&[0; 4], &settings)
-    }
+    CpuHierarchy::new(&facts).map_err(|refused| explain(&refused))
 }

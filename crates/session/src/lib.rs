@@ -42,7 +42,10 @@ mod tune;
 #[cfg(test)]
 mod replay_tests;
 
-pub use blame::{BlameTarget, BlamedCommand, blame, blame_command};
+pub use blame::{
+    BlameTarget, BlamedCommand, CommandOptions, DiskBlame, Effect, GroupFile, HoldBy, Proof, ProveOptions,
+    Proven, Turn, blame, blame_command, proof_text, prove,
+};
 pub use code::{Code, FailOn};
 pub use compare::{
     Interleaved, Sides, compare, compare_interleaved, compare_levels_of, compare_with_baseline,

@@ -9,7 +9,7 @@ use assay_blame::{Answer, Culprit, Verdict};
 use assay_exec::{Leftover, Request, ResourceUsage, exec};
 use assay_host::gather;
 use assay_kernel::Root;
-use assay_session::{BlameTarget, Context, blame, blame_command};
+use assay_session::{BlameTarget, CommandOptions, Context, blame, blame_command};
 use assay_test_support::{HostLock, Need, host_lock, skip};
 
 /// What the class that is known may be away from the truth, in percentage points.
@@ -73,7 +73,7 @@ fn watched(
         }
         std::thread::sleep(Duration::from_secs(1));
         let request = request(folder.path(), "own", settings, &spin(threads, cpu, LENGTH));
-        let watched = blame_command(&context, &request, &mut |_| ()).unwrap();
+        let watched = blame_command(&context, &request, &CommandOptions::default(), &mut |_| ()).unwrap();
         assert!(watched.outcome.not_restored.is_empty());
         let answer = watched.answer;
         assert_eq!(answer.verdict, Verdict::Valid, "{}", assay_blame::text(&answer));

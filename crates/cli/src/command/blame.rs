@@ -1,15 +1,20 @@
 //! `assay blame`
 
+mod prove;
+
 use std::ffi::OsString;
 use std::time::Duration;
 
-use assay_blame::{Answer, Verdict};
+use assay_blame::{Answer, DiskAnswer, Verdict, disk_text};
 use assay_exec::Setting;
-use assay_kernel::signal;
+use assay_facts::Available;
+use assay_kernel::{Error as KernelError, signal};
 use assay_session::{
-    BlameTarget, BlamedCommand, Code, Error, LimitedCommand, blame, blame_command,
+    BlameTarget, BlamedCommand, Code, CommandOptions, DiskBlame, Error, LimitedCommand, Proof,
+    blame, blame_command, proof_text,
 };
 use clap::Args;
+use serde::Serialize;
 
 use crate::observer::this_host;
 use crate::output;
@@ -22,21 +27,33 @@ const LENGTH: Duration = Duration::from_secs(10);
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Whenever a thread could run and did not, its time is charged to what its CPU did then. Needs root, and a
-kernel (6.1) with eBPF. Only a command gets a group of its own; nothing else of the host is changed.
-Exit code 3: the sum misses the kernel's own counter by more than 1 %.")]
+kernel (6.1) with eBPF. Only a command gets a group of its own, and only --prove changes others, for
+moments; both are in the ledger. Exit code 3: the sum misses the kernel's own counter by more than 1 %.")]
 pub(crate) struct BlameArguments {
     /// Group to watch with all groups below it; a path below the mount of the controller `cpu`
-    #[arg(value_name = "GROUP", conflicts_with_all = ["pid", "command"])]
+    #[arg(value_name = "GROUP", conflicts_with_all = ["pid", "unit", "container", "pod", "command"])]
     group: Option<String>,
     /// Watch all threads of this process
-    #[arg(long, value_name = "PID", conflicts_with = "command")]
+    #[arg(long, value_name = "PID", conflicts_with_all = ["unit", "container", "pod", "command"])]
     pid: Option<u32>,
-    /// How long to watch a group or process, e.g. `30s` [default: 10s]
-    #[arg(long = "for", value_name = "DURATION", value_parser = length, conflicts_with = "command")]
+    /// Watch the group of this systemd unit, e.g. nginx.service
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["container", "pod", "command"])]
+    unit: Option<String>,
+    /// Watch the group of this container or machine, by its name or the beginning of its id
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["pod", "command"])]
+    container: Option<String>,
+    /// Watch the groups of this Kubernetes pod, by its uid or name
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    pod: Option<String>,
+    /// How long to watch, e.g. `30s`; a command that is still running then is stopped [default: 10s, or
+    /// until the command ends]
+    #[arg(long = "for", value_name = "DURATION", value_parser = length)]
     length: Option<Duration>,
     /// Set a knob of the command's group, e.g. cpu.max='50000 100000'; may be repeated
-    #[arg(long = "set", value_name = "KNOB=VALUE", conflicts_with_all = ["group", "pid"])]
+    #[arg(long = "set", value_name = "KNOB=VALUE", conflicts_with_all = ["group", "pid", "unit", "container", "pod"])]
     set: Vec<Setting>,
+    #[command(flatten)]
+    prove: prove::ProveArguments,
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
@@ -49,21 +66,59 @@ fn length(text: &str) -> Result<Duration, String> {
     duration_in(text, Duration::from_secs(1).., "watching needs at least 1 s")
 }
 
+/// An answer with its proof.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    answer: &'a Answer,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<&'a Proof>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disks: Option<&'a Available<Vec<DiskAnswer>>>,
+}
+
 /// Watches the target and shows where its waiting went.
 pub(crate) fn run(arguments: &BlameArguments) -> Result<Code, Error> {
-    let target = match (&arguments.group, arguments.pid) {
-        (Some(path), _) => BlameTarget::Group(path.clone()),
-        (None, Some(id)) => BlameTarget::Process(id),
-        (None, None) if arguments.command.is_empty() => {
-            let hint = "give one of GROUP, --pid PID, -- COMMAND";
+    let Some(target) = target(arguments) else {
+        if arguments.command.is_empty() {
+            let hint = "give one of GROUP, --pid PID, --unit NAME, --container NAME, --pod NAME, -- COMMAND";
             return Err(Error::usage(format!("no target given\n  hint: {hint}")));
         }
-        (None, None) => return run_command(arguments),
+        return run_command(arguments);
     };
     signal::note_interruptions();
-    let answer = blame(&this_host(), &target, arguments.length.unwrap_or(LENGTH))?;
-    let code = show(&answer, arguments.json)?;
-    Ok(if signal::interrupted_by().is_some() { Code::Interrupted } else { code })
+    let length = arguments.length.unwrap_or(LENGTH);
+    let code = match arguments.prove.options() {
+        None => {
+            let disks = DiskBlame::start(&this_host(), &target);
+            let answer = blame(&this_host(), &target, length)?;
+            show_with_disks(&answer, &disks.finish(), arguments.json)?
+        }
+        Some(options) => {
+            let proven =
+                assay_session::prove(&this_host(), &target, length, &options, &mut notify)?;
+            let code = show(&proven.answer, proven.proof.as_ref(), arguments.json)?;
+            if proven.not_restored.is_empty() { code } else { name(&proven.not_restored) }
+        }
+    };
+    Ok(match signal::interrupted_by() {
+        Some(_) if code != Code::RestoreIncomplete => Code::Interrupted,
+        _ => code,
+    })
+}
+
+fn target(arguments: &BlameArguments) -> Option<BlameTarget> {
+    let BlameArguments { group, pid, unit, container, pod, .. } = arguments;
+    let group = group.clone().map(BlameTarget::Group);
+    group
+        .or_else(|| pid.map(BlameTarget::Process))
+        .or_else(|| unit.clone().map(BlameTarget::Unit))
+        .or_else(|| container.clone().map(BlameTarget::Container))
+        .or_else(|| pod.clone().map(BlameTarget::Pod))
+}
+
+fn notify(text: &str) {
+    output::message(&format!("assay: {text}"));
 }
 
 fn run_command(arguments: &BlameArguments) -> Result<Code, Error> {
@@ -74,19 +129,24 @@ fn run_command(arguments: &BlameArguments) -> Result<Code, Error> {
     };
     let context = this_host();
     let request = command.request(&context, "blame");
-    let mut notify = |text: &str| output::message(&format!("assay: {text}"));
-    let watched = blame_command(&context, &request, &mut notify)?;
+    let prove = arguments.prove.options();
+    let length = arguments.length.or(prove.is_some().then_some(LENGTH));
+    let options = CommandOptions { length, prove };
+    let watched = blame_command(&context, &request, &options, &mut notify)?;
+    if options.prove.is_some() && watched.proof.is_none() {
+        output::message("no proof: the command ended first; --for shortens the time before it");
+    }
     conclude(&watched, arguments.json)
 }
 
 fn conclude(watched: &BlamedCommand, as_json: bool) -> Result<Code, Error> {
-    let code = show(&watched.answer, as_json)?;
-    for error in &watched.outcome.not_restored {
-        output::error(&format!("not restored: {error}"));
+    let code = show(&watched.answer, watched.proof.as_ref(), as_json)?;
+    if !watched.outcome.not_restored.is_empty() {
+        return Ok(name(&watched.outcome.not_restored));
     }
     Ok(match watched.outcome.report.ended.exit_code() {
-        _ if !watched.outcome.not_restored.is_empty() => Code::RestoreIncomplete,
         0 => code,
+        _ if watched.is_stopped => code,
         failed => {
             output::message(&format!("the command ended with exit code {failed}"));
             Code::Workload
@@ -94,14 +154,55 @@ fn conclude(watched: &BlamedCommand, as_json: bool) -> Result<Code, Error> {
     })
 }
 
-fn show(answer: &Answer, as_json: bool) -> Result<Code, Error> {
-    if as_json {
-        output::json(answer)?;
-    } else {
-        output::data(&assay_blame::text(answer));
+/// Names what was not restored.
+fn name(not_restored: &[KernelError]) -> Code {
+    for error in not_restored {
+        output::error(&format!("not restored: {error}"));
     }
-    Ok(match answer.verdict {
+    Code::RestoreIncomplete
+}
+
+fn show(answer: &Answer, proof: Option<&Proof>, as_json: bool) -> Result<Code, Error> {
+    if as_json {
+        output::json(&Document { answer, proof, disks: None })?;
+    } else {
+        let proof = proof.map(proof_text).unwrap_or_default();
+        output::data(&format!("{}{proof}", assay_blame::text(answer)));
+    }
+    Ok(code(answer))
+}
+
+/// The same with the disks; a disk's own check does not decide the exit code.
+fn show_with_disks(
+    answer: &Answer,
+    disks: &Available<Vec<DiskAnswer>>,
+    as_json: bool,
+) -> Result<Code, Error> {
+    if as_json {
+        output::json(&Document { answer, proof: None, disks: Some(disks) })?;
+    } else {
+        output::data(&format!("{}\n{}", assay_blame::text(answer), disks_text(disks)));
+    }
+    Ok(code(answer))
+}
+
+/// Disks to which a watched group had requests.
+fn disks_text(disks: &Available<Vec<DiskAnswer>>) -> String {
+    match disks {
+        Available::NotAvailable(reason) => format!("disks: not available: {reason}\n"),
+        Available::Value(disks) => {
+            let has_requests = |disk: &&DiskAnswer| {
+                disk.groups.iter().any(|group| group.watched && group.requests > 0)
+            };
+            let texts: Vec<String> = disks.iter().filter(has_requests).map(disk_text).collect();
+            if texts.is_empty() { "disks: no request\n".to_owned() } else { texts.join("\n") }
+        }
+    }
+}
+
+const fn code(answer: &Answer) -> Code {
+    match answer.verdict {
         Verdict::Valid => Code::Kept,
         Verdict::Void => Code::Undecided,
-    })
+    }
 }

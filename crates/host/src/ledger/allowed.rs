@@ -11,6 +11,7 @@ use assay_knob::{HostSetting, SideEffect, host_settings};
 use rustix::fs::fstat;
 
 use super::change::Change;
+use super::foreign_group::is_restorable;
 use super::make::above;
 
 /// Control group files set for the duration of a run: at the root of a hierarchy, and the controllers
@@ -25,6 +26,7 @@ const POOLS_OF_HUGE_PAGES: &str = "/sys/kernel/mm/hugepages";
 pub(super) fn check(root: &Root, change: &Change) -> Result<(), Error> {
     match change {
         Change::WriteFile { path, .. } => attribute(root, path).or_else(|_| setting(root, path)),
+        Change::SetGroup { path, before, .. } => group_file(root, path, before),
         Change::Request { path, inverse, .. } => request(root, path, inverse),
         Change::WriteOneOf { path, other, .. } => {
             setting(root, path)?;
@@ -156,6 +158,14 @@ fn request(root: &Root, path: &Path, inverse: &str) -> Result<(), Error> {
     };
     match is_made_by_runs {
         true => below_one_of(root, path, &tops),
+        false => Err(not_ours(path)),
+    }
+}
+
+/// Allows files of groups of others that `assay blame --prove` changes, with what it finds in them.
+fn group_file(root: &Root, path: &Path, before: &str) -> Result<(), Error> {
+    match is_restorable(path, before) {
+        true => below_one_of(root, path, &hierarchies(root)),
         false => Err(not_ours(path)),
     }
 }

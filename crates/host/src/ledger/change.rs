@@ -47,6 +47,20 @@ pub enum Change {
         /// Its previous value.
         other_before: String,
     },
+    /// A value written to a file of a group of someone else, for moments. Restored by writing `before`, if
+    /// the group is still the same.
+    SetGroup {
+        /// The file.
+        path: PathBuf,
+        /// The previous value.
+        before: String,
+        /// The value to write.
+        set: String,
+        /// The device of the group's directory.
+        device: u64,
+        /// Its inode, which is never used again.
+        inode: u64,
+    },
     /// A request to a kernel file that cannot be read back, such as `+io` to `cgroup.subtree_control`.
     /// Restored by writing `inverse`.
     Request {
@@ -173,6 +187,7 @@ impl Change {
         match self {
             Self::WriteFile { path, .. }
             | Self::WriteOneOf { path, .. }
+            | Self::SetGroup { path, .. }
             | Self::Request { path, .. } => {
                 format!("write {}", path.display())
             }
@@ -208,7 +223,9 @@ impl Change {
     #[must_use]
     pub fn before(&self) -> Option<&str> {
         match self {
-            Self::WriteFile { before, .. } | Self::WriteOneOf { before, .. } => Some(before),
+            Self::WriteFile { before, .. }
+            | Self::WriteOneOf { before, .. }
+            | Self::SetGroup { before, .. } => Some(before),
             _ => None,
         }
     }
@@ -219,6 +236,7 @@ impl Change {
         match self {
             Self::WriteFile { set, .. }
             | Self::WriteOneOf { set, .. }
+            | Self::SetGroup { set, .. }
             | Self::Request { set, .. } => Some(set),
             _ => None,
         }
@@ -241,7 +259,13 @@ impl Change {
 
     /// Whether restoring it may wait for a disk or a server that never answers. Control groups have none.
     pub(super) fn may_hang(&self) -> bool {
-        !matches!(self, Self::MakeGroup { .. } | Self::Request { .. })
+        !matches!(self, Self::MakeGroup { .. } | Self::SetGroup { .. } | Self::Request { .. })
+    }
+
+    /// Whether it freezes a group: such a change is restored before any other.
+    pub(super) fn freezes(&self) -> bool {
+        let freezers = ["cgroup.freeze", "freezer.state"];
+        matches!(self, Self::SetGroup { path, .. } if freezers.iter().any(|name| path.ends_with(name)))
     }
 
     /// Whether a refusal by the kernel means that nothing was changed, so that nothing may be restored:

@@ -36,7 +36,7 @@ pub(super) struct Remains {
 }
 
 /// Every kind of change, as spelled in the ledger. `kind` ensures that this list is complete.
-pub(super) const KINDS: [&str; 16] = [
+pub(super) const KINDS: [&str; 17] = [
     "write_file",
     "request",
     "keep_queue",
@@ -53,6 +53,7 @@ pub(super) const KINDS: [&str; 16] = [
     "write_signatures",
     "write_one_of",
     "own_folder",
+    "set_group",
 ];
 
 /// Fails to compile when a kind is added; then add it to the list above, too.
@@ -74,6 +75,7 @@ const fn kind(change: &Change) -> usize {
         Change::WriteSignatures { .. } => 13,
         Change::WriteOneOf { .. } => 14,
         Change::OwnFolder { .. } => 15,
+        Change::SetGroup { .. } => 16,
     }
 }
 
@@ -107,6 +109,7 @@ impl Host {
         self.file("sys/block/sdz/device/serial", "S3R1AL");
         self.file("sys/fs/cgroup/io/cgroup.procs", "");
         self.file("sys/fs/cgroup/io/cgroup.subtree_control", "");
+        self.file("sys/fs/cgroup/io/theirs/cgroup.freeze", "0");
         self.file("proc/sys/vm/dirty_ratio", "20");
         self.file("proc/sys/vm/dirty_bytes", "0");
         self.file("proc/sys/vm/min_free_kbytes", "45056");
@@ -316,6 +319,7 @@ impl Host {
         self.file("sys/fs/cgroup/io/assay/a/cgroup.procs", "");
         fs::create_dir_all(self.tree.path().join("sys/fs/cgroup/io/assay/a/by-a-tool")).unwrap();
         ledger.restore_to(root, mark).pop().map_or(Ok(()), Err)?;
+        ledger.write_group_file(root, &group("theirs/cgroup.freeze"), "1")?;
         ledger.make_group(root, &group("assay/c"))
     }
 }

@@ -24,6 +24,12 @@ fn write(at: &str) -> Change {
     }
 }
 
+/// A write to a file of a group, to be restored as `before`.
+fn group_file(at: &str, before: &str) -> Change {
+    let (before, set) = (before.to_owned(), "set".to_owned());
+    Change::SetGroup { path: at.into(), before, set, device: 0, inode: 0 }
+}
+
 /// Changes of files that belong to someone else, by any path.
 fn changes_of_foreign_files() -> Vec<Change> {
     vec![
@@ -71,6 +77,10 @@ fn unwritten_files() -> Vec<Change> {
         write("/sys/block/sdb/queue/../uevent"),
         write("/sys/block/sdb/sdb1/uevent"),
         write("/sys/fs/cgroup/foreign/memory.max"),
+        group_file("/sys/fs/cgroup/foreign/memory.max", "1"),
+        group_file("/sys/fs/cgroup/foreign/cpu.max", "evil"),
+        group_file("/sys/fs/cgroup/foreign/cgroup.freeze", "1"),
+        group_file("/etc/shadow", "1"),
         write("/sys/kernel/mm/ksm/run"),
         write("/proc/sys/vm/overcommit_memory"),
         write("/proc/sys/vm/drop_caches"),

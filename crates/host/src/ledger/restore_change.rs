@@ -13,7 +13,7 @@ use super::crash_point::crash_point;
 use super::disk::{self, CurrentDisk, DiskIdentity};
 use super::make::above;
 use super::while_busy::{unmount_each, while_busy};
-use super::{controllers, group, loop_device, queue, setting, v1_mount};
+use super::{controllers, foreign_group, group, loop_device, queue, setting, v1_mount};
 
 /// A file that every run folder has from its beginning; no other directory is given away.
 const EVENTS: &str = "events.jsonl";
@@ -29,6 +29,10 @@ pub(super) fn restore(root: &Root, change: &Change, made: Option<Identity>) -> R
         }
         Change::WriteOneOf { path, before, other, other_before, .. } => {
             setting::write_back_pair(root, (path, before), (other, other_before))
+        }
+        Change::SetGroup { path, before, device, inode, .. } => {
+            let then = Identity { device: *device, inode: *inode };
+            foreign_group::restore(root, path, before, then)
         }
         Change::Request { path, inverse, .. } => controllers::restore(root, path, inverse),
         Change::KeepQueue { device, attributes, disk } => {

@@ -1,0 +1,79 @@
+//! The options of `assay blame --prove`.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use assay_session::{HoldBy, ProveOptions};
+use clap::{Args, ValueEnum};
+
+use crate::parsers::duration_in;
+
+/// Arguments of a proof.
+#[derive(Debug, Args)]
+pub(super) struct ProveArguments {
+    /// Then hold this culprit back for moments, in turns in random order, and say how much of the waiting
+    /// goes away: a group, unit, container or pod, or own_quota, which is lifted
+    #[arg(long, value_name = "CULPRIT")]
+    prove: Option<String>,
+    /// What is done to a culprit
+    #[arg(long, value_enum, default_value_t = By::Freezing, requires = "prove")]
+    by: By,
+    /// Number of turns, half of them with the culprit held back
+    #[arg(long, value_name = "N", default_value = "12", value_parser = turns, requires = "prove")]
+    turns: u32,
+    /// Length of a turn, which is the longest time for which the culprit is held back
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = turn, requires = "prove")]
+    turn: Duration,
+    /// Seed for the order of the turns [default: drawn, and printed]
+    #[arg(long, value_name = "N", requires = "prove")]
+    seed: Option<u64>,
+    /// Allow --prove to change a group that assay did not make
+    #[arg(long, requires = "prove")]
+    yes: bool,
+}
+
+/// What is done to a culprit.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum By {
+    /// Its processes stand still
+    Freezing,
+    /// It has the least weight
+    Weight,
+}
+
+impl ProveArguments {
+    pub(super) fn options(&self) -> Option<ProveOptions> {
+        let by = match self.by {
+            By::Freezing => HoldBy::Freezing,
+            By::Weight => HoldBy::Weight,
+        };
+        Some(ProveOptions {
+            culprit: self.prove.clone()?,
+            by,
+            turns: self.turns,
+            length: self.turn,
+            seed: self.seed.unwrap_or_else(drawn),
+            allow_foreign: self.yes,
+        })
+    }
+}
+
+/// A seed that is short to type again.
+fn drawn() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::from(now.subsec_micros())
+}
+
+fn turns(text: &str) -> Result<u32, String> {
+    const ALLOWED: std::ops::RangeInclusive<u32> = 6..=1000;
+    let count = text.parse().map_err(|_| "expected a number".to_owned())?;
+    match ALLOWED.contains(&count) && count % 2 == 0 {
+        true => Ok(count),
+        false => Err("expected an even number from 6 to 1000: turns come in pairs".to_owned()),
+    }
+}
+
+fn turn(text: &str) -> Result<Duration, String> {
+    const ALLOWED: std::ops::RangeInclusive<Duration> =
+        Duration::from_millis(100)..=Duration::from_secs(10);
+    duration_in(text, ALLOWED, "a turn lasts 100ms to 10s")
+}

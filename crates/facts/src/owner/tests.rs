@@ -1,0 +1,135 @@
+//! Paths as each manager makes them (docs/blame.md).
+
+use super::*;
+
+const ID: &str = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f809";
+const UID: &str = "6c1a4e95-1f2d-4b6c-9c0f-0a1b2c3d4e5f";
+
+/// The words for a path, in which `ID` and `UID` stand for those above, and `U_ID` for the uid with `_`.
+fn words(path: &str) -> String {
+    let path = path.replace("U_ID", &UID.replace('-', "_")).replace("UID", UID).replace("ID", ID);
+    owner(&path).map_or("-".to_owned(), |owner| {
+        owner.to_string().replace(ID, "ID").replace(&ID[..12], "ID").replace(UID, "UID")
+    })
+}
+
+#[test]
+fn paths_of_each_manager_have_their_owner() {
+    for (path, expected) in [
+        // systemd
+        ("/", "-"),
+        ("/system.slice", "unit system.slice"),
+        ("/system.slice/nginx.service", "unit nginx.service"),
+        ("/system.slice/system-getty.slice/getty@tty1.service", "unit getty@tty1.service"),
+        ("/user.slice/user-1000.slice/user@1000.service/app.slice/a.scope", "unit a.scope"),
+        (r"/system.slice/dev-disk-by\x2dlabel-EFI.swap", "unit dev-disk-by-label-EFI.swap"),
+        ("/system.slice/nginx.service/workers", "unit nginx.service"),
+        ("/init.scope", "unit init.scope"),
+        ("/.service", "-"),
+        ("/batch", "-"),
+        // Docker, Podman, containerd, nerdctl
+        ("/system.slice/docker-ID.scope", "container docker ID"),
+        ("/docker/ID", "container docker ID"),
+        ("/docker/ID/system.slice/nginx.service", "container docker ID"),
+        ("/docker/buildkit", "-"),
+        ("/machine.slice/libpod-ID.scope", "container podman ID"),
+        ("/machine.slice/libpod-ID.scope/container", "container podman ID"),
+        ("/machine.slice/libpod-conmon-ID.scope", "unit libpod-conmon-ID.scope"),
+        ("/libpod_parent/libpod-ID", "container podman ID"),
+        (
+            "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-ID.scope/container",
+            "container podman ID",
+        ),
+        ("/b.slice/cri-containerd-ID.scope", "container containerd ID"),
+        ("/system.slice/nerdctl-ID.scope", "container nerdctl ID"),
+        ("/a/b/ID", "container ID"),
+        ("/ID", "container ID"),
+        // Kubernetes, systemd driver
+        ("/kubepods.slice", "unit kubepods.slice"),
+        ("/kubepods.slice/kubepods-burstable.slice", "unit kubepods-burstable.slice"),
+        ("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podU_ID.slice", "pod UID"),
+        (
+            "/kubepods.slice/kubepods-podU_ID.slice/cri-containerd-ID.scope",
+            "container containerd ID of pod UID",
+        ),
+        (
+            "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-podU_ID.slice/crio-ID.scope/container",
+            "container CRI-O ID of pod UID",
+        ),
+        ("/kubepods.slice/kubepods-podU_ID.slice/crio-conmon-ID.scope", "pod UID"),
+        // Kubernetes, cgroupfs driver
+        ("/kubepods/podUID", "pod UID"),
+        ("/kubepods/burstable/podUID/ID", "container ID of pod UID"),
+        ("/kubepods/besteffort/podUID/crio-ID", "container CRI-O ID of pod UID"),
+        ("/podman", "-"),
+        // LXC, Proxmox
+        ("/lxc.payload.web", "LXC container web"),
+        ("/lxc.payload.web/system.slice/nginx.service", "LXC container web"),
+        ("/lxc.monitor.web", "-"),
+        ("/lxc.pivot", "-"),
+        ("/lxc/101/ns", "LXC container 101"),
+        ("/lxc/payload/web", "LXC container web"),
+        ("/lxc/monitor/web", "-"),
+        ("/lxc/101/ns/docker/ID", "container docker ID"),
+        ("/qemu.slice/102.scope", "machine 102"),
+        // libvirt
+        (r"/machine.slice/machine-qemu\x2d3\x2dweb\x2d1.scope/libvirt/vcpu0", "machine web-1"),
+        ("/machine/web.libvirt-qemu/emulator", "machine web"),
+        ("/machine.slice/machine-arch.scope", "unit machine-arch.scope"),
+        // Slurm
+        ("/system.slice/slurmstepd.scope/system", "unit slurmstepd.scope"),
+        ("/system.slice/slurmstepd.scope/job_71/step_0/user/task_2", "Slurm job 71 step 0"),
+        ("/system.slice/node1_slurmstepd.scope/job_71", "Slurm job 71"),
+        (
+            "/system.slice/slurmstepd.scope/s2BX4DKG9Q1A00/step_batch/slurm",
+            "Slurm job s2BX4DKG9Q1A00 step batch",
+        ),
+        ("/slurm/uid_1000/job_71/step_extern/task_0", "Slurm job 71 step extern"),
+    ] {
+        assert_eq!(words(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn pods_have_the_class_of_their_level() {
+    for (path, expected) in [
+        ("/kubepods.slice/kubepods-pod1_2.slice", Qos::Guaranteed),
+        (
+            "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1_2.slice",
+            Qos::BestEffort,
+        ),
+        ("/kubepods/burstable/pod1-2", Qos::Burstable),
+    ] {
+        let Some(Owner::Pod(pod)) = owner(path) else { panic!("{path} is no pod") };
+        assert_eq!((pod.uid.as_str(), pod.qos), ("1-2", expected), "{path}");
+    }
+}
+
+#[test]
+fn a_name_is_shown_beside_the_id() {
+    let pod = Pod { uid: UID.into(), qos: Qos::Burstable, name: Some("shop/web-0".into()) };
+    let container = Container {
+        runtime: Some(Runtime::Containerd),
+        id: ID.into(),
+        name: Some("nginx".into()),
+        pod: Some(pod),
+    };
+    let shown = Owner::Container(container).to_string();
+    assert_eq!(shown, "container nginx (containerd 1a2b3c4d5e6f) of pod shop/web-0");
+}
+
+#[test]
+fn any_bytes_are_read_without_a_panic() {
+    for path in [
+        r"/\x.scope",
+        r"/a\xzz.service",
+        r"/\xff.service",
+        "/pod",
+        "//..//",
+        "/kubepods/pod",
+        "/é.slice",
+    ] {
+        let _ = owner(path);
+    }
+    assert_eq!(words(r"/\xff.service"), r"unit \xff.service");
+}

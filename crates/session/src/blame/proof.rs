@@ -1,0 +1,117 @@
+//! What holding a suspect back has shown, as a document and as text.
+
+use std::fmt::Write;
+
+use assay_blame::Verdict;
+use assay_facts::Available;
+use assay_facts::owner::Owner;
+use serde::{Deserialize, Serialize};
+
+use super::effect::{Effect, Turn, attributed, effect};
+use super::experiment::Outcome;
+use super::lever::GroupFile;
+
+/// The result of `--prove`: how much of the waiting goes away, beside what attribution charged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proof {
+    /// The group's path, or `own_quota`.
+    pub culprit: String,
+    /// Whose group it is, if its path tells.
+    pub owner: Option<Owner>,
+    /// What was written in the turns in which it was held back.
+    pub files: Vec<GroupFile>,
+    /// The seed of their order.
+    pub seed: u64,
+    /// The turns, in their order.
+    pub turns: Vec<Turn>,
+    /// What attribution charged to the culprit while it ran, in percent of the waiting then.
+    pub attributed_percent: Option<f64>,
+    /// The part of the waiting that went away.
+    pub effect: Available<Effect>,
+    /// Whether what attribution charged is within the interval of the effect.
+    pub agrees: Option<bool>,
+    /// What limits the result.
+    pub notes: Vec<String>,
+}
+
+impl Proof {
+    pub(super) fn new(culprit: (String, Option<Owner>), seed: u64, outcome: Outcome) -> Self {
+        let effect = effect(&outcome.turns);
+        let attributed_percent = attributed(&outcome.turns);
+        let agrees = attributed_percent
+            .zip(effect.value())
+            .map(|(charged, effect)| (effect.low..=effect.high).contains(&charged));
+        let mut notes = Vec::new();
+        if outcome.incomplete > 0 {
+            notes.push(format!("in {} turns it was not frozen to the end", outcome.incomplete));
+        }
+        if let Some(answer) = outcome.answer.filter(|answer| answer.verdict == Verdict::Void) {
+            notes.push(format!("void: {}", answer.reason.unwrap_or_default()));
+        }
+        notes.extend(outcome.failure.map(|error| error.to_string()));
+        Self {
+            culprit: culprit.0,
+            owner: culprit.1,
+            files: outcome.lever.files,
+            seed,
+            turns: outcome.turns,
+            attributed_percent,
+            effect,
+            agrees,
+            notes,
+        }
+    }
+}
+
+/// The proof for a terminal.
+///
+/// ```
+/// use assay_facts::Available;
+/// use assay_session::{Effect, Proof, proof_text};
+/// let proof = Proof {
+///     culprit: "/hog".to_owned(),
+///     owner: None,
+///     files: Vec::new(),
+///     seed: 7,
+///     turns: Vec::new(),
+///     attributed_percent: Some(97.0),
+///     effect: Available::Value(Effect { percent: 98.0, low: 96.0, high: 100.0 }),
+///     agrees: Some(true),
+///     notes: Vec::new(),
+/// };
+/// assert!(proof_text(&proof).contains("98.0 % of the waiting goes away"));
+/// ```
+#[must_use]
+pub fn proof_text(proof: &Proof) -> String {
+    let mut text = String::new();
+    let _ = write_all(&mut text, proof);
+    text
+}
+
+fn write_all(out: &mut String, proof: &Proof) -> std::fmt::Result {
+    let held = proof.turns.iter().filter(|turn| turn.held).count();
+    let owner = proof.owner.as_ref().map(|owner| format!("{owner}  ")).unwrap_or_default();
+    writeln!(
+        out,
+        "\nwithout {owner}{} ({held} of {} turns, seed {})",
+        proof.culprit,
+        proof.turns.len(),
+        proof.seed
+    )?;
+    match &proof.effect {
+        Available::Value(Effect { percent, low, high }) => writeln!(
+            out,
+            "  {percent:>6.1} %  of the waiting goes away (95 % interval {low:.1} % to {high:.1} %)"
+        )?,
+        Available::NotAvailable(why) => writeln!(out, "  not available: {why}")?,
+    }
+    if let Some(charged) = proof.attributed_percent {
+        let agrees = match proof.agrees {
+            Some(true) => ": within the interval",
+            Some(false) => ": not within the interval",
+            None => "",
+        };
+        writeln!(out, "  {charged:>6.1} %  of it was charged to it while it ran{agrees}")?;
+    }
+    proof.notes.iter().try_for_each(|note| writeln!(out, "  {note}"))
+}
