@@ -60,7 +60,7 @@ impl Shown {
         format!("{:.decimals$} {unit}", value * factor)
     }
 
-    fn interval(&self, estimate: Estimate) -> String {
+    pub(crate) fn interval(&self, estimate: Estimate) -> String {
         let Self { factor, unit, decimals } = self;
         let Estimate { value, low, high } = estimate;
         format!(

@@ -4,6 +4,7 @@
 mod assay;
 mod bias;
 mod browser;
+mod causes;
 mod child;
 mod equivalence;
 mod failure;
@@ -23,13 +24,16 @@ mod parsec;
 mod peer_programs;
 mod peers;
 mod predict;
+mod prove;
 mod report_time;
+mod requests;
 mod sampling;
 mod shape;
 mod starts;
 mod statistics;
 mod stream;
 mod study;
+mod switches;
 mod synthetic;
 mod with_ledger;
 mod ycsb;
@@ -63,9 +67,12 @@ struct Arguments {
     /// Pairs of runs with and without Assay
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     pairs: Option<u32>,
-    /// Runs with a hidden bias
+    /// Runs with a hidden bias, or with and without each cause
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
+    /// Only runs with and without this cause
+    #[arg(long, value_name = "CODE")]
+    cause: Option<String>,
     /// Measure only this part
     #[arg(long, value_name = "WHAT")]
     only: Option<Part>,
@@ -96,6 +103,8 @@ enum Part {
     Merge,
     /// Runs with and without Assay
     Observer,
+    /// Throughput of a loop disk with requests followed by eBPF programs, and without; only on request
+    Requests,
     /// The sampler with a thousand threads and 256 groups, compared with pidstat
     Sampling,
     /// fio, chase and graph500 with and without the sampler; only on request
@@ -106,6 +115,12 @@ enum Part {
     Groups,
     /// Ten injected faults, and how many are named first
     Faults,
+    /// What the programs of `assay blame` add to a switch; only on request
+    Switches,
+    /// Causes put into runs, and how often the kernel's events prove them; only on request
+    Causes,
+    /// Proofs beside groups of known effect, and how often they agree with attribution; only on request
+    Prove,
     /// Verdicts on runs with a hidden bias; only on request, since it takes long
     Bias,
     /// The same on the CPU only, while the rest of the host may be busy
@@ -233,6 +248,14 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Failure> {
         };
         return predict::measure(&assay, folder.path(), campaign, &progress);
     }
+    if arguments.only == Some(Part::Causes) {
+        let runs = arguments.runs.unwrap_or(causes::RUNS) as usize;
+        return causes::measure(&assay, runs, arguments.cause.as_deref());
+    }
+    if arguments.only == Some(Part::Prove) {
+        let runs = arguments.runs.unwrap_or(prove::RUNS) as usize;
+        return prove::measure(&arguments.assay, folder.path(), runs);
+    }
     all(&assay, &arguments.assay, &Extent::new(arguments), folder.path())
 }
 
@@ -270,6 +293,14 @@ fn all(
     if is_selected(Part::Observer) {
         progress(&format!("{} pairs with and without Assay", extent.pairs));
         figures.push(observer::measure(assay, folder, extent.pairs)?);
+    }
+    if extent.only == Some(Part::Requests) {
+        progress(&format!("requests followed and not, {} rounds", extent.pairs));
+        figures.extend(requests::measure(folder, extent.pairs)?);
+    }
+    if extent.only == Some(Part::Switches) {
+        progress(&format!("switches with and without programs, {} rounds", extent.pairs));
+        figures.extend(switches::measure(extent.pairs)?);
     }
     if is_selected(Part::Sampling) {
         progress(&format!("sampler, {} rounds", extent.rounds));

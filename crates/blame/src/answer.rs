@@ -1,6 +1,7 @@
 //! The answer: parts of the waiting, their check against the kernel's counter, and what was lost.
 
-use serde::Serialize;
+use assay_facts::owner::Owner;
+use serde::{Deserialize, Serialize};
 
 use crate::counted::{Counted, CountedCpu};
 use crate::culprit::{Culprit, Names};
@@ -16,20 +17,24 @@ pub const TOLERANCE: f64 = 0.01;
 /// Differences below this, which clocks of two CPUs have, void nothing.
 const NEGLIGIBLE_NS: u64 = 10_000;
 
-/// Positions in `enum counter` of `programs/blame.bpf.c`.
+/// Positions in `enum counter` of `programs/blame/memory.h`.
 const SWITCHES: usize = 0;
-const WAKEUPS: usize = 1;
-const MOVES: usize = 2;
-const TIMED: usize = 3;
-const TIMED_NS: usize = 4;
-const HIDDEN_SWITCHES: usize = 5;
-const UNSEEN_WAITS: usize = 6;
-const DROPPED_WAITS: usize = 7;
-const DROPPED_NS: usize = 8;
-const LOST_MOVES: usize = 9;
+const EVENTS: usize = 1;
+const TIMED: usize = 2;
+const TIMED_NS: usize = 3;
+const HIDDEN_SWITCHES: usize = 4;
+
+/// Positions in `enum slot_counter`.
+const WAKEUPS: usize = 0;
+const MOVES: usize = 1;
+const UNSEEN_WAITS: usize = 2;
+const DROPPED_WAITS: usize = 3;
+const DROPPED_NS: usize = 4;
+const LOST_MOVES: usize = 5;
+const OTHER_CPU_SETS: usize = 6;
 
 /// Where the waiting of a group or process went.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// [`SCHEMA`].
     pub schema: u32,
@@ -51,6 +56,10 @@ pub struct Answer {
     pub difference_percent: Option<f64>,
     /// The parts, the largest first. Together they are `waited_ns`.
     pub parts: Vec<Part>,
+    /// For how long of the waits that are over another CPU was idle that the thread may use, at least. Beside the
+    /// parts: the thread waited for its own CPU meanwhile.
+    #[serde(default)]
+    pub idle_elsewhere_ns: u64,
     /// The parts on each CPU.
     pub cpus: Vec<CpuPart>,
     /// Lengths of single waits.
@@ -64,7 +73,7 @@ pub struct Answer {
 }
 
 /// Whether an answer can be relied on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The sum agrees with the kernel's counter.
@@ -74,12 +83,15 @@ pub enum Verdict {
 }
 
 /// A part of the waiting.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// What the CPU did.
     pub culprit: Culprit,
     /// The group's path, for a group.
     pub group: Option<String>,
+    /// Whose group it is, if its path tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
     /// In nanoseconds.
     pub ns: u64,
     /// Of all waiting.
@@ -87,7 +99,7 @@ pub struct Part {
 }
 
 /// The waiting on one CPU.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuPart {
     /// Its number.
     pub cpu: usize,
@@ -98,7 +110,7 @@ pub struct CpuPart {
 }
 
 /// What the programs saw, and what they lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Events {
     /// Switches of any thread.
     pub switches: u64,
@@ -114,12 +126,15 @@ pub struct Events {
     pub dropped_waits: u64,
     /// Their time, which is in no part.
     pub dropped_ns: u64,
-    /// Moves at which the time of the other CPU could not be charged at once.
+    /// Moves at which the time of the other CPU was charged at the same moment.
     pub lost_moves: u64,
+    /// Waits that are not in `idle_elsewhere_ns`, since threads are bound to too many different sets of CPUs.
+    #[serde(default)]
+    pub other_cpu_sets: u64,
 }
 
-/// What the measurement took.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// What the measurement took, for all groups that were watched together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Nanoseconds an event, as measured at one event in 64; without the kernel's own way into a program.
     pub ns_per_event: Option<f64>,
@@ -153,11 +168,19 @@ impl Answer {
             run_delay_ns,
             difference_percent: share.map(|share| share * 100.0),
             parts: parts(&all, names),
+            idle_elsewhere_ns: sum(|cpu| cpu.idle_elsewhere),
             cpus: counted.cpus.iter().map(|(number, cpu)| cpu_part(*number, cpu, names)).collect(),
             waits: Waits::new(counted),
             longest: LongestWait::all(counted, names),
             events,
             cost: cost(counted, seconds),
+        }
+    }
+
+    /// Notes whose groups the parts name.
+    pub fn set_owners(&mut self, mut owner: impl FnMut(&str) -> Option<Owner>) {
+        for part in &mut self.parts {
+            part.owner = part.group.as_deref().and_then(&mut owner);
         }
     }
 
@@ -209,6 +232,7 @@ fn parts(cpus: &[&CountedCpu], names: &Names) -> Vec<Part> {
         Part {
             culprit: Culprit::numbered(number),
             group: names.path(number).map(str::to_owned),
+            owner: None,
             ns,
             percent: if total > 0 { ns as f64 / total as f64 * 100.0 } else { 0.0 },
         }
@@ -222,27 +246,33 @@ fn cpu_part(number: usize, cpu: &CountedCpu, names: &Names) -> CpuPart {
     CpuPart { cpu: number, waited_ns: waited(cpu), parts: parts(&[cpu], names) }
 }
 
+/// A counter of all CPUs, and one of the target on all of them.
 fn counter(counted: &Counted, index: usize) -> u64 {
-    counted.cpus.iter().map(|(_, cpu)| cpu.counters.get(index).copied().unwrap_or(0)).sum()
+    counted.cpus.iter().map(|(_, cpu)| cpu.counters[index]).sum()
+}
+
+fn own_counter(counted: &Counted, index: usize) -> u64 {
+    counted.cpus.iter().map(|(_, cpu)| cpu.own_counters[index]).sum()
 }
 
 fn events(counted: &Counted) -> Events {
     Events {
         switches: counter(counted, SWITCHES),
-        wakeups: counter(counted, WAKEUPS),
-        moves: counter(counted, MOVES),
+        wakeups: own_counter(counted, WAKEUPS),
+        moves: own_counter(counted, MOVES),
         hidden_switches: counter(counted, HIDDEN_SWITCHES),
-        unseen_waits: counter(counted, UNSEEN_WAITS),
-        dropped_waits: counter(counted, DROPPED_WAITS),
-        dropped_ns: counter(counted, DROPPED_NS),
-        lost_moves: counter(counted, LOST_MOVES),
+        unseen_waits: own_counter(counted, UNSEEN_WAITS),
+        dropped_waits: own_counter(counted, DROPPED_WAITS),
+        dropped_ns: own_counter(counted, DROPPED_NS),
+        lost_moves: own_counter(counted, LOST_MOVES),
+        other_cpu_sets: own_counter(counted, OTHER_CPU_SETS),
     }
 }
 
 fn cost(counted: &Counted, seconds: f64) -> Cost {
     let timed = counter(counted, TIMED);
     let each = (timed > 0).then(|| counter(counted, TIMED_NS) as f64 / timed as f64);
-    let number = (counter(counted, SWITCHES) + counter(counted, WAKEUPS)) as f64;
+    let number = counter(counted, EVENTS) as f64;
     let available = seconds * 1e9 * counted.cpus.len() as f64;
     let percent = each.filter(|_| available > 0.0).map(|each| each * number / available * 100.0);
     Cost { ns_per_event: each, percent_of_cpus: percent }
@@ -256,8 +286,7 @@ mod tests {
     /// One CPU with these times charged, of which the kernel counted `run_delay`.
     fn counted(charged: &[(u32, u64)], run_delay: u64) -> Counted {
         let mut cpu = CountedCpu { run_delay, last: 1, ..CountedCpu::default() };
-        cpu.counters = vec![0; 16];
-        cpu.charged = vec![0; crate::counted::CLASSES];
+        cpu.charged = vec![0; 16];
         charged.iter().for_each(|(class, ns)| cpu.charged[*class as usize] = *ns);
         Counted { cpus: vec![(0, cpu)] }
     }
@@ -315,7 +344,7 @@ mod tests {
     #[test]
     fn dropped_waits_void_the_answer() {
         let mut counted = counted(&[(OWN, 1_000_000)], 1_000_000);
-        counted.cpus[0].1.counters[DROPPED_NS] = 50_000;
+        counted.cpus[0].1.own_counters[DROPPED_NS] = 50_000;
         let answer = Answer::new("/mine", 1.0, &counted, &names());
         assert_eq!(answer.verdict, Verdict::Void);
         assert!(answer.reason.unwrap().contains("dropped"));
@@ -343,8 +372,7 @@ mod tests {
     fn the_cost_is_that_of_timed_events_times_all_events() {
         let mut counted = counted(&[], 0);
         let counters = &mut counted.cpus[0].1.counters;
-        (counters[SWITCHES], counters[WAKEUPS], counters[TIMED], counters[TIMED_NS]) =
-            (9_000, 1_000, 10, 1_000);
+        (counters[EVENTS], counters[TIMED], counters[TIMED_NS]) = (10_000, 10, 1_000);
         let cost = Answer::new("/mine", 1.0, &counted, &names()).cost;
         assert_eq!(cost, Cost { ns_per_event: Some(100.0), percent_of_cpus: Some(0.1) });
     }

@@ -1,30 +1,55 @@
-//! What the programs counted, read from their memory (`struct memory` of `programs/blame.bpf.c`).
+//! What the programs counted for one target, read from their maps (`programs/blame/memory.h` of the crate `bpf`).
 
-/// Dimensions of that memory.
+use crate::culprit::OWN;
+
+/// Dimensions of those maps.
+const COUNTERS: usize = 8;
 pub(crate) const CLASSES: usize = 512;
-const CPUS: usize = 256;
-const COUNTERS: usize = 16;
 const BUCKETS: usize = 40;
-const SLOTS: usize = 16;
 const SEGMENTS: usize = 64;
 const LONGEST: usize = 8;
 const SHOWN: usize = 12;
-const CACHE: usize = 4096;
 
-/// Words of 8 bytes of each of its structures.
+/// Words of 8 bytes of each of their structures.
 const SEGMENT_WORDS: usize = 2;
-const WAIT_WORDS: usize = 6 + SHOWN * SEGMENT_WORDS;
-const SLOT_WORDS: usize = 4;
-const HEAD_WORDS: usize = 15;
-const CPU_WORDS: usize = HEAD_WORDS
-    + COUNTERS
-    + CLASSES
-    + BUCKETS
-    + SLOTS * SLOT_WORDS
-    + SEGMENTS * SEGMENT_WORDS
-    + LONGEST * WAIT_WORDS;
+const WAIT_WORDS: usize = 7 + SHOWN * SEGMENT_WORDS;
+const CPU_HEAD: usize = 16;
+const CPU_WORDS: usize = CPU_HEAD + COUNTERS + SEGMENTS * SEGMENT_WORDS;
+const SLOT_HEAD: usize = 10;
+const SLOT_WORDS: usize = SLOT_HEAD + COUNTERS + CLASSES + BUCKETS + LONGEST * WAIT_WORDS;
 
-/// Everything that was counted, for each CPU that had an event.
+/// How many of each there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// CPUs, from 0 on.
+    pub cpus: usize,
+    /// Slots that count waiting.
+    pub slots: usize,
+}
+
+/// The contents of the maps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    /// Their dimensions.
+    pub shape: Shape,
+    /// `struct cpu`.
+    pub cpus: Vec<u8>,
+    /// `struct slot`, by CPU.
+    pub slots: Vec<u8>,
+}
+
+/// A group or process whose waiting is counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Target {
+    /// The group's path, or the process.
+    pub name: String,
+    /// Where its waiting is counted.
+    pub slots: Vec<usize>,
+    /// The classes of its own threads.
+    pub classes: Vec<u32>,
+}
+
+/// Everything that was counted for a target, for each CPU that had an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
     /// By CPU number, in order.
@@ -42,12 +67,16 @@ pub struct CountedCpu {
     pub waiting: i64,
     /// See `waiting`.
     pub began: u64,
-    /// The wait of the thread that runs at the end: charged, and not yet in `run_delay`.
+    /// What is charged but not yet in `run_delay` besides: the wait of the thread that runs at the end, and moves.
     pub pending: u64,
     /// What the kernel counted as waiting of the threads that were switched out here.
     pub run_delay: u64,
-    /// Counters of events, in the order of `enum counter`.
-    pub counters: Vec<u64>,
+    /// The part of ended waits for which an idle CPU was there that the thread may use.
+    pub idle_elsewhere: u64,
+    /// Counters of the CPU, in the order of `enum counter`.
+    pub counters: [u64; COUNTERS],
+    /// Counters of the target on it, in the order of `enum slot_counter`.
+    pub own_counters: [u64; COUNTERS],
     /// Time charged to each class.
     pub charged: Vec<u64>,
     /// Waits by the binary logarithm of their nanoseconds.
@@ -65,6 +94,8 @@ pub struct LongWait {
     pub ended: u64,
     /// The part for which the group was throttled.
     pub quota: u64,
+    /// The part for which an idle CPU was there that the thread may use.
+    pub idle_elsewhere: u64,
     /// The thread's id.
     pub thread: u64,
     /// The thread's name.
@@ -84,116 +115,177 @@ pub struct Segment {
     pub thread: u32,
 }
 
-impl Counted {
-    /// The size of the memory in bytes.
-    pub const BYTES: usize = (CPUS * CPU_WORDS + CACHE) * 8;
-
-    /// Reads the memory; `None` if it has another size than that of this version's programs.
+impl Memory {
+    /// What was counted for a target; `None` if the maps have other sizes than those of this version's programs.
     #[must_use]
-    pub fn parse(memory: &[u8]) -> Option<Self> {
-        if memory.len() != Self::BYTES {
+    pub fn counted(&self, target: &Target) -> Option<Counted> {
+        let Shape { cpus, slots } = self.shape;
+        let all = [(&self.cpus, cpus * CPU_WORDS), (&self.slots, cpus * slots * SLOT_WORDS)];
+        if all.iter().any(|(bytes, words)| bytes.len() != words * 8) {
             return None;
         }
-        let words: Vec<u64> =
-            memory.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
-        let cpus = words.chunks_exact(CPU_WORDS).take(CPUS).map(cpu).enumerate();
-        Some(Self { cpus: cpus.filter(|(_, cpu)| cpu.last > 0).collect() })
+        let [heads, waits] = all.map(|(bytes, _)| words(bytes));
+        let on_cpu = |number: usize| {
+            let mut cpu = head(&heads[number * CPU_WORDS..][..CPU_WORDS], target);
+            for slot in target.slots.iter().map(|slot| number * slots + slot) {
+                add_slot(&mut cpu, &waits[slot * SLOT_WORDS..][..SLOT_WORDS], target);
+            }
+            (number, cpu)
+        };
+        let cpus = (0..cpus).map(on_cpu).filter(|(_, cpu)| cpu.last > 0).collect();
+        Some(Counted { cpus })
     }
 }
 
-/// Takes the next words off.
-fn take<'w>(words: &mut &'w [u64], count: usize) -> &'w [u64] {
-    let (taken, rest) = words.split_at(count.min(words.len()));
-    *words = rest;
-    taken
-}
-
-fn cpu(mut words: &[u64]) -> CountedCpu {
-    let head = take(&mut words, HEAD_WORDS);
-    let counters = take(&mut words, COUNTERS).to_vec();
-    let charged = take(&mut words, CLASSES).to_vec();
-    let lengths = take(&mut words, BUCKETS).to_vec();
-    take(&mut words, SLOTS * SLOT_WORDS + SEGMENTS * SEGMENT_WORDS);
-    let longest = words.chunks_exact(WAIT_WORDS).filter(|wait| wait[0] > 0).map(wait).collect();
-    CountedCpu {
-        first: head[0],
-        last: head[1],
-        waiting: (head[2] as i64).wrapping_add(head[3] as i64),
-        began: head[4],
-        pending: head[5],
-        run_delay: head[6],
-        counters,
-        charged,
-        lengths,
-        longest,
+impl Target {
+    /// A class as this target sees it.
+    fn seen(&self, class: u32) -> u32 {
+        if self.classes.contains(&class) { OWN } else { class }
     }
 }
 
-fn wait(words: &[u64]) -> LongWait {
-    let name: Vec<u8> = words[4..6].iter().flat_map(|word| word.to_ne_bytes()).collect();
+fn words(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+}
+
+fn halves(word: u64) -> [u32; 2] {
+    let [a, b, c, d, e, f, g, h] = word.to_ne_bytes();
+    [u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h])]
+}
+
+fn add(sums: &mut [u64], more: &[u64]) {
+    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
+}
+
+fn head(words: &[u64], target: &Target) -> CountedCpu {
+    let mut cpu = CountedCpu { first: words[0], last: words[1], ..CountedCpu::default() };
+    if target.slots.contains(&(words[5] as usize)) {
+        cpu.pending = words[4];
+    }
+    add(&mut cpu.counters, &words[CPU_HEAD..]);
+    cpu
+}
+
+fn add_slot(cpu: &mut CountedCpu, words: &[u64], target: &Target) {
+    let [waiting, arrived] = halves(words[0]);
+    cpu.waiting += i64::from(waiting as i32) + i64::from(arrived as i32);
+    cpu.began = cpu.began.wrapping_add(words[1]).wrapping_add(words[2]);
+    cpu.pending = cpu.pending.wrapping_add(words[3]);
+    cpu.run_delay += words[7];
+    cpu.idle_elsewhere += words[8];
+    add(&mut cpu.own_counters, &words[SLOT_HEAD..]);
+    let (charged, rest) = words[SLOT_HEAD + COUNTERS..].split_at(CLASSES);
+    let (lengths, longest) = rest.split_at(BUCKETS);
+    cpu.charged.resize(CLASSES, 0);
+    for (class, ns) in charged.iter().enumerate() {
+        let sum = &mut cpu.charged[target.seen(class as u32) as usize];
+        *sum = sum.wrapping_add(*ns);
+    }
+    cpu.lengths.resize(BUCKETS, 0);
+    add(&mut cpu.lengths, lengths);
+    let longest = longest.chunks_exact(WAIT_WORDS).filter(|wait| wait[0] > 0);
+    cpu.longest.extend(longest.map(|words| wait(words, target)));
+}
+
+fn wait(words: &[u64], target: &Target) -> LongWait {
+    let name: Vec<u8> = words[5..7].iter().flat_map(|word| word.to_ne_bytes()).collect();
     let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-    let segments = words[6..].chunks_exact(SEGMENT_WORDS).map(segment);
+    let segment = |words: &[u64]| {
+        let [class, thread] = halves(words[1]);
+        Segment { until: words[0], class: target.seen(class), thread }
+    };
+    let segments = words[7..].chunks_exact(SEGMENT_WORDS).map(segment);
     LongWait {
         length: words[0],
         ended: words[1],
         quota: words[2],
-        thread: words[3],
+        idle_elsewhere: words[3],
+        thread: words[4],
         name: String::from_utf8_lossy(name).into_owned(),
         segments: segments.filter(|segment| segment.until > 0).collect(),
     }
-}
-
-fn segment(words: &[u64]) -> Segment {
-    let halves = words[1].to_ne_bytes();
-    let half = |at: usize| {
-        u32::from_ne_bytes([halves[at], halves[at + 1], halves[at + 2], halves[at + 3]])
-    };
-    Segment { until: words[0], class: half(0), thread: half(4) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A memory in which this CPU has these words at its beginning.
-    fn memory(cpu: usize, at: &[(usize, u64)]) -> Vec<u8> {
-        let mut words = vec![0_u64; Counted::BYTES / 8];
-        for (offset, value) in at {
-            words[cpu * CPU_WORDS + offset] = *value;
+    const SHAPE: Shape = Shape { cpus: 4, slots: 2 };
+
+    fn bytes(words: usize, at: &[(usize, u64)]) -> Vec<u8> {
+        let mut all = vec![0_u64; words];
+        at.iter().for_each(|(offset, value)| all[*offset] = *value);
+        all.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    }
+
+    /// Maps of which CPU 3 and its slot 1 have these words.
+    fn memory(cpu: &[(usize, u64)], slot: &[(usize, u64)]) -> Memory {
+        let moved = |base: usize, words: &[(usize, u64)]| {
+            words.iter().map(|(at, value)| (base + at, *value)).collect::<Vec<_>>()
+        };
+        let Shape { cpus, slots } = SHAPE;
+        Memory {
+            shape: SHAPE,
+            cpus: bytes(cpus * CPU_WORDS, &moved(3 * CPU_WORDS, cpu)),
+            slots: bytes(cpus * slots * SLOT_WORDS, &moved(7 * SLOT_WORDS, slot)),
         }
-        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    }
+
+    fn target(slots: &[usize], classes: &[u32]) -> Target {
+        Target { name: "/a".to_owned(), slots: slots.to_vec(), classes: classes.to_vec() }
     }
 
     #[test]
-    fn cpus_without_events_are_left_out() {
-        let counted = Counted::parse(&memory(3, &[(0, 5), (1, 9), (2, 2), (3, u64::MAX)])).unwrap();
-        assert_eq!(counted.cpus.len(), 1);
-        let (number, cpu) = &counted.cpus[0];
-        assert_eq!((*number, cpu.first, cpu.last), (3, 5, 9));
+    fn a_target_has_what_its_slots_counted_on_cpus_with_events() {
+        let waiting = u64::from_ne_bytes([2, 0, 0, 0, 255, 255, 255, 255]);
+        let cpu = [(0, 5), (1, 9), (4, 70), (5, 1), (CPU_HEAD + 4, 3)];
+        let memory = memory(&cpu, &[(0, waiting), (7, 40), (SLOT_HEAD, 6)]);
+        let counted = memory.counted(&target(&[0, 1], &[8])).unwrap();
+        let [(3, cpu)] = &counted.cpus[..] else { panic!("{counted:?}") };
+        assert_eq!((cpu.first, cpu.last, cpu.pending, cpu.run_delay), (5, 9, 70, 40));
         assert_eq!(cpu.waiting, 1, "two wait, and one that had come from elsewhere has left");
+        assert_eq!((cpu.counters[4], cpu.own_counters[0]), (3, 6));
+        let other = memory.counted(&target(&[0], &[9])).unwrap();
+        let cpu = &other.cpus[0].1;
+        assert_eq!((cpu.pending, cpu.run_delay, cpu.waiting), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_target_sees_groups_within_it_as_its_own_threads_and_others_as_groups() {
+        let start = SLOT_HEAD + COUNTERS;
+        let slot = [(start, 1), (start + 8, 20), (start + 9, 300), (start + 10, 4_000)];
+        let memory = memory(&[(1, 9)], &slot);
+        let charged = |classes: &[u32]| {
+            let counted = memory.counted(&target(&[1], classes)).unwrap();
+            counted.cpus[0].1.charged.clone()
+        };
+        assert_eq!(charged(&[8, 9])[7..11], [320, 0, 0, 4_000]);
+        assert_eq!(charged(&[9])[7..11], [300, 20, 0, 4_000]);
     }
 
     #[test]
     fn a_wait_has_a_name_and_the_segments_that_there_were() {
-        let start = CPU_WORDS - LONGEST * WAIT_WORDS;
+        let start = SLOT_HEAD + COUNTERS + CLASSES + BUCKETS;
         let name = u64::from_ne_bytes(*b"worker\0x");
         let segment = u64::from_ne_bytes([9, 0, 0, 0, 77, 0, 0, 0]);
-        let words = [
-            (1, 9),
+        let slot = [
             (start, 100),
             (start + 1, 9),
-            (start + 4, name),
-            (start + 6, 8),
-            (start + 7, segment),
+            (start + 3, 60),
+            (start + 5, name),
+            (start + 7, 8),
+            (start + 8, segment),
         ];
-        let counted = Counted::parse(&memory(0, &words)).unwrap();
+        let counted = memory(&[(1, 9)], &slot).counted(&target(&[1], &[8])).unwrap();
         let [wait] = &counted.cpus[0].1.longest[..] else { panic!("{counted:?}") };
-        assert_eq!((wait.length, wait.name.as_str()), (100, "worker"));
+        assert_eq!((wait.length, wait.idle_elsewhere, wait.name.as_str()), (100, 60, "worker"));
         assert_eq!(wait.segments, [Segment { until: 8, class: 9, thread: 77 }]);
     }
 
     #[test]
-    fn a_memory_of_another_size_is_refused() {
-        assert_eq!(Counted::parse(&[0; 64]), None);
+    fn maps_of_another_size_are_refused() {
+        let mut memory = memory(&[], &[]);
+        memory.slots.pop();
+        assert_eq!(memory.counted(&target(&[0], &[8])), None);
     }
 }

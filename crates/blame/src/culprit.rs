@@ -1,8 +1,8 @@
 //! Classes of what a CPU does while a thread waits for it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// The classes below, as `programs/blame.bpf.c` numbers them; groups follow.
+/// The classes below, as `programs/blame/memory.h` numbers them; groups follow.
 const CLASSES: [Culprit; 8] = [
     Culprit::Ungrouped,
     Culprit::KernelThreads,
@@ -14,17 +14,17 @@ const CLASSES: [Culprit; 8] = [
     Culprit::OwnThreads,
 ];
 
-/// The number of the watched group itself.
+/// The number of a watched process. A watched group has one from [`FIRST_GROUP`] on, and sees itself as this.
 pub const OWN: u32 = 7;
 
-/// The number of the first other group.
+/// The number of the first group.
 pub const FIRST_GROUP: u32 = CLASSES.len() as u32;
 
-/// The highest number of other groups that are told apart.
+/// The highest number of groups that are told apart.
 pub const GROUPS: usize = crate::counted::CLASSES - CLASSES.len();
 
 /// What a CPU did while a thread waited for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Culprit {
     /// The group, or one above it, had used up its quota (`cpu.max`, `cpu.cfs_quota_us`).
@@ -70,7 +70,7 @@ impl Culprit {
     }
 }
 
-/// The paths of other groups, by their numbers from [`FIRST_GROUP`] on.
+/// The paths of groups, by their numbers from [`FIRST_GROUP`] on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names(pub Vec<String>);
 

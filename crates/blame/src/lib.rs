@@ -7,13 +7,21 @@
 mod answer;
 mod counted;
 mod culprit;
+mod disk;
+mod evidence;
 mod longest;
 mod text;
 mod waits;
 
 pub use answer::{Answer, Cost, CpuPart, Events, Part, SCHEMA, TOLERANCE, Verdict};
-pub use counted::{Counted, CountedCpu, LongWait, Segment};
+pub use counted::{Counted, CountedCpu, LongWait, Memory, Segment, Shape, Target};
 pub use culprit::{Culprit, FIRST_GROUP, GROUPS, Names, OWN};
+pub use disk::{
+    Bfq, BfqCounted, BfqGroup, Bond, DISK_SCHEMA, DISK_TOLERANCE, DISKS, DiskAnswer, DiskCost,
+    DiskCounted, DiskEvents, DiskGroup, DiskNames, DiskWindow, GroupCounted, Injected,
+    MemberCounted, OTHER_GROUPS, PlaceWait, ROOT_GROUP, Served, Stage, TAGS, disk_text,
+};
+pub use evidence::{EVIDENCE_SCHEMA, Evidence};
 pub use longest::{LongestWait, Ran};
 pub use text::text;
 pub use waits::{Bucket, Waits};

@@ -1,6 +1,6 @@
 //! The longest waits, with what the CPU did meanwhile.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::counted::{Counted, CountedCpu, LongWait};
 use crate::culprit::{Culprit, Names};
@@ -9,7 +9,7 @@ use crate::culprit::{Culprit, Names};
 const MOST: usize = 8;
 
 /// One of the longest waits.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LongestWait {
     /// How long it took, in nanoseconds.
     pub length_ns: u64,
@@ -23,6 +23,9 @@ pub struct LongestWait {
     pub thread_id: u64,
     /// The part for which the group's quota was used up.
     pub quota_ns: u64,
+    /// The part for which another CPU was idle that the thread may use, at least.
+    #[serde(default)]
+    pub idle_elsewhere_ns: u64,
     /// What the CPU ran meanwhile, the longest first.
     pub ran: Vec<Ran>,
     /// The first part of the wait, of which that is not known: only the last switches are kept.
@@ -30,7 +33,7 @@ pub struct LongestWait {
 }
 
 /// What a CPU ran during a wait.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ran {
     /// The class.
     pub culprit: Culprit,
@@ -61,6 +64,7 @@ impl LongestWait {
             thread: wait.name.clone(),
             thread_id: wait.thread,
             quota_ns: wait.quota,
+            idle_elsewhere_ns: wait.idle_elsewhere,
             ran,
             earlier_ns,
         }
@@ -96,7 +100,15 @@ mod tests {
         let segment =
             |(until, class): &(u64, u32)| Segment { until: *until, class: *class, thread: 1 };
         let segments = segments.iter().map(segment).collect();
-        LongWait { length, ended: 100, quota: 0, thread: 5, name: "w".to_owned(), segments }
+        LongWait {
+            length,
+            ended: 100,
+            quota: 0,
+            idle_elsewhere: 0,
+            thread: 5,
+            name: "w".to_owned(),
+            segments,
+        }
     }
 
     #[test]

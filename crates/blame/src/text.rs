@@ -33,6 +33,10 @@ fn write_all(out: &mut String, answer: &Answer) -> std::fmt::Result {
         answer.seconds
     )?;
     write_parts(out, &answer.parts)?;
+    if answer.idle_elsewhere_ns > 0 {
+        let time = time(answer.idle_elsewhere_ns);
+        writeln!(out, "for {time} of it another CPU was idle that the thread may use")?;
+    }
     write_check(out, answer)?;
     if answer.cpus.iter().filter(|cpu| cpu.waited_ns > 0).count() > 1 {
         writeln!(out, "\nby CPU")?;
@@ -56,7 +60,8 @@ fn write_all(out: &mut String, answer: &Answer) -> std::fmt::Result {
 fn write_parts(out: &mut String, parts: &[Part]) -> std::fmt::Result {
     let (large, small): (Vec<_>, Vec<_>) = parts.iter().partition(|part| part.percent >= SMALL);
     for part in large {
-        let name = name(part.culprit, part.group.as_deref());
+        let path = name(part.culprit, part.group.as_deref());
+        let name = part.owner.as_ref().map_or(path.clone(), |owner| format!("{owner}  {path}"));
         writeln!(out, "  {:>6.1} %  {:>10}  {name}", part.percent, time(part.ns))?;
     }
     if small.is_empty() {
@@ -125,6 +130,9 @@ fn write_wait(out: &mut String, wait: &LongestWait) -> std::fmt::Result {
             reasons.push(format!("earlier {}", time(wait.earlier_ns)));
         }
     }
+    if wait.idle_elsewhere_ns > 0 {
+        reasons.push(format!("another CPU idle for {}", time(wait.idle_elsewhere_ns)));
+    }
     let length = time(wait.length_ns);
     writeln!(
         out,
@@ -161,7 +169,7 @@ fn name(culprit: Culprit, group: Option<&str>) -> String {
 }
 
 /// A time with three digits.
-fn time(ns: u64) -> String {
+pub(crate) fn time(ns: u64) -> String {
     let (value, unit) = match ns {
         0..1_000 => return format!("{ns} ns"),
         1_000..1_000_000 => (ns as f64 / 1e3, "us"),
@@ -180,7 +188,7 @@ mod tests {
 
     fn answer(run_delay: u64) -> Answer {
         let mut cpu = CountedCpu { run_delay, last: 1, ..CountedCpu::default() };
-        cpu.charged = vec![0; crate::counted::CLASSES];
+        cpu.charged = vec![0; 16];
         cpu.charged[OWN as usize] = 250_000_000;
         cpu.charged[FIRST_GROUP as usize] = 750_000_000;
         cpu.lengths = vec![0, 0, 4, 1];
@@ -195,6 +203,15 @@ mod tests {
         assert!(text.contains("    75.0 %      750 ms  /hog\n"), "{text}");
         assert!(text.contains("    25.0 %      250 ms  own other threads\n"), "{text}");
         assert!(text.contains("+0.000 % off"), "{text}");
+    }
+
+    #[test]
+    fn owners_stand_beside_their_paths() {
+        let mut answer = answer(1_000_000_000);
+        answer.set_owners(|_| assay_facts::owner::owner("/nginx.service"));
+        let text = text(&answer);
+        assert!(text.contains("    75.0 %      750 ms  unit nginx.service  /hog\n"), "{text}");
+        assert!(text.contains("    25.0 %      250 ms  own other threads\n"), "{text}");
     }
 
     #[test]
@@ -218,6 +235,7 @@ mod tests {
             thread: "w".to_owned(),
             thread_id: 5,
             quota_ns: 69,
+            idle_elsewhere_ns: 0,
             ran: vec![ran],
             earlier_ns: 10,
         };
@@ -228,7 +246,9 @@ mod tests {
         };
         assert!(line(&wait).ends_with("w (5): own quota 69 ns\n"), "{}", line(&wait));
         wait.quota_ns = 0;
-        assert!(line(&wait).ends_with("w (5): idle CPU 60 ns, earlier 10 ns\n"), "{}", line(&wait));
+        wait.idle_elsewhere_ns = 50;
+        let expected = "w (5): idle CPU 60 ns, earlier 10 ns, another CPU idle for 50 ns\n";
+        assert!(line(&wait).ends_with(expected), "{}", line(&wait));
     }
 
     #[test]

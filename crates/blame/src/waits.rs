@@ -1,11 +1,11 @@
 //! Lengths of waits.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::counted::Counted;
 
 /// All waits that ended, by length.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Waits {
     /// How many.
     pub count: u64,
@@ -18,7 +18,7 @@ pub struct Waits {
 }
 
 /// Waits of a length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     /// The shortest, in nanoseconds.
     pub from_ns: u64,
@@ -31,7 +31,15 @@ pub struct Bucket {
 impl Waits {
     pub(crate) fn new(counted: &Counted) -> Self {
         let buckets = counted.cpus.iter().map(|(_, cpu)| cpu.lengths.len()).max().unwrap_or(0);
-        let all: Vec<Bucket> = (0..buckets).map(|index| bucket(counted, index)).collect();
+        let sum = |index| {
+            counted.cpus.iter().map(|(_, cpu)| cpu.lengths.get(index).copied().unwrap_or(0)).sum()
+        };
+        Self::from_counts(&(0..buckets).map(sum).collect::<Vec<u64>>())
+    }
+
+    /// From the numbers of waits by the logarithm of their length in nanoseconds.
+    pub(crate) fn from_counts(counts: &[u64]) -> Self {
+        let all: Vec<Bucket> = counts.iter().enumerate().map(bucket).collect();
         let first = all.iter().position(|bucket| bucket.count > 0).unwrap_or(0);
         let end = all.iter().rposition(|bucket| bucket.count > 0).map_or(0, |last| last + 1);
         let histogram = all.get(first..end).unwrap_or_default().to_vec();
@@ -41,10 +49,9 @@ impl Waits {
     }
 }
 
-fn bucket(counted: &Counted, index: usize) -> Bucket {
-    let on_cpu = counted.cpus.iter().map(|(_, cpu)| cpu.lengths.get(index).copied().unwrap_or(0));
+fn bucket((index, count): (usize, &u64)) -> Bucket {
     let from_ns = if index == 0 { 0 } else { 1 << index };
-    Bucket { from_ns, below_ns: 2 << index, count: on_cpu.sum() }
+    Bucket { from_ns, below_ns: 2 << index, count: *count }
 }
 
 /// The upper bound of the bucket that has the wait of this rank.

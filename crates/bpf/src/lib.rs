@@ -10,3 +10,12 @@ pub use object::Programs;
 
 /// Attributes the waiting of a group's threads (`programs/blame.bpf.c`).
 pub const BLAME: &[u8] = include_bytes!("../programs/blame.bpf.o");
+
+/// Follows requests to disks (`programs/disk.bpf.c`).
+pub const DISK: &[u8] = include_bytes!("../programs/disk.bpf.o");
+
+/// Samples whose turn it is under BFQ (`programs/bfq.bpf.c`).
+pub const BFQ: &[u8] = include_bytes!("../programs/bfq.bpf.o");
+
+/// Does nothing at the tracepoints of [`BLAME`]: what is measured beside it (`programs/empty.bpf.c`).
+pub const EMPTY: &[u8] = include_bytes!("../programs/empty.bpf.o");

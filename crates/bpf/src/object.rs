@@ -5,11 +5,16 @@ use std::fmt;
 use std::path::Path;
 
 use assay_kernel::bpf_map::{BpfMap, MapShape};
+use assay_kernel::bpf_sampler::attach_sampler;
 use assay_kernel::bpf_tracepoint::{self, Attached, TYPES};
 use assay_kernel::{Error, Root};
 use aya_obj::btf::{Btf, BtfKind};
 use aya_obj::generated::{bpf_insn, bpf_map_type};
-use aya_obj::{EbpfSectionKind, Object};
+use aya_obj::{EbpfSectionKind, Object, ProgramSection};
+
+/// The CPU on whose clock programs in the section `perf_event` run, and how often.
+const SAMPLING_CPU: i32 = 0;
+const SAMPLING_NS: u64 = 1_000_000;
 
 /// An object whose maps exist and whose programs run at their tracepoints. Everything goes when this value
 /// is dropped or the process ends.
@@ -22,9 +27,17 @@ pub struct Programs {
 /// A program that is ready for this kernel.
 #[derive(Debug)]
 struct Program {
-    tracepoint: String,
-    target: u32,
+    event: Event,
     instructions: Vec<u64>,
+}
+
+/// When a program runs.
+#[derive(Debug)]
+enum Event {
+    /// At a tracepoint, with the BTF id of its type.
+    Tracepoint(String, u32),
+    /// Every [`SAMPLING_NS`].
+    Clock,
 }
 
 impl Programs {
@@ -33,12 +46,28 @@ impl Programs {
     /// # Errors
     /// The kernel has no types (BTF), lacks a tracepoint, or refuses a map or program; the error names it.
     pub fn load(root: &Root, object: &[u8]) -> Result<Self, Error> {
+        Self::load_sized(root, object, &[])
+    }
+
+    /// The same; maps that are named here have room for this many entries.
+    ///
+    /// # Errors
+    /// Those of `load`, or the object has no such map.
+    pub fn load_sized(root: &Root, object: &[u8], sizes: &[(&str, u32)]) -> Result<Self, Error> {
         let mut object = Object::parse(object).map_err(|cause| damaged(&cause))?;
+        for (name, entries) in sizes {
+            let map = object.maps.get_mut(*name).ok_or_else(|| no_map(name))?;
+            map.set_max_entries(*entries);
+        }
         let types = kernel_types(root, &object)?;
         let maps = create_maps(&object)?;
         let programs = relocate(&mut object, &types, &maps)?;
-        let attach =
-            |one: &Program| bpf_tracepoint::attach(&one.tracepoint, one.target, &one.instructions);
+        let attach = |one: &Program| match &one.event {
+            Event::Tracepoint(name, target) => {
+                bpf_tracepoint::attach(name, *target, &one.instructions)
+            }
+            Event::Clock => attach_sampler(SAMPLING_CPU, SAMPLING_NS, &one.instructions),
+        };
         let attached = programs.iter().map(attach).collect::<Result<_, _>>()?;
         Ok(Self { maps, _attached: attached })
     }
@@ -48,10 +77,12 @@ impl Programs {
     /// # Errors
     /// The object has no such map.
     pub fn map(&self, name: &str) -> Result<&BpfMap, Error> {
-        self.maps.get(name).ok_or_else(|| {
-            Error::unexpected("find the map", Path::new(name), "the object does not define it")
-        })
+        self.maps.get(name).ok_or_else(|| no_map(name))
     }
+}
+
+fn no_map(name: &str) -> Error {
+    Error::unexpected("find the map", Path::new(name), "the object does not define it")
 }
 
 fn kernel_types(root: &Root, object: &Object) -> Result<Btf, Error> {
@@ -94,32 +125,27 @@ fn relocate(
     let text: HashSet<usize> = object.functions.keys().map(|(section, _)| *section).collect();
     object.relocate_maps(numbered, &text).map_err(|cause| damaged(&cause))?;
     object.relocate_calls(&text).map_err(|cause| damaged(&cause))?;
-    let names = tracepoints(object);
-    names.into_iter().map(|(name, key)| program(object, types, name, key)).collect()
+    let mut programs: Vec<_> = object.programs.iter().collect();
+    programs.sort_by_key(|(name, _)| *name);
+    let prepare = |(name, program): (&String, &aya_obj::Program)| {
+        let function =
+            object.functions.get(&program.function_key()).ok_or_else(|| damaged(name))?;
+        let event = match program.section {
+            ProgramSection::PerfEvent => Event::Clock,
+            // A program has the name of its tracepoint.
+            _ => Event::Tracepoint(name.clone(), tracepoint_type(types, name)?),
+        };
+        Ok(Program { event, instructions: function.instructions.iter().map(word).collect() })
+    };
+    programs.into_iter().map(prepare).collect()
 }
 
-/// The programs of an object, which have the names of their tracepoints.
-fn tracepoints(object: &Object) -> Vec<(String, (usize, u64))> {
-    let mut names: Vec<_> =
-        object.programs.iter().map(|(name, one)| (name.clone(), one.function_key())).collect();
-    names.sort();
-    names
-}
-
-fn program(
-    object: &Object,
-    types: &Btf,
-    tracepoint: String,
-    key: (usize, u64),
-) -> Result<Program, Error> {
+fn tracepoint_type(types: &Btf, tracepoint: &str) -> Result<u32, Error> {
     let kind = format!("btf_trace_{tracepoint}");
-    let target = types.id_by_type_name_kind(&kind, BtfKind::Typedef).map_err(|cause| {
-        let path = Path::new(&tracepoint);
+    types.id_by_type_name_kind(&kind, BtfKind::Typedef).map_err(|cause| {
+        let path = Path::new(tracepoint);
         Error::unexpected("find the tracepoint", path, format!("this kernel lacks it: {cause}"))
-    })?;
-    let function = object.functions.get(&key).ok_or_else(|| damaged(&tracepoint))?;
-    let instructions = function.instructions.iter().map(word).collect();
-    Ok(Program { tracepoint, target, instructions })
+    })
 }
 
 /// An instruction as the kernel reads it (Documentation/bpf/instruction-set.rst).

@@ -11,6 +11,7 @@ use crate::error::Error;
 const BPF_MAP_CREATE: libc::c_long = 0;
 const BPF_MAP_LOOKUP_ELEM: libc::c_long = 1;
 const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
+const BPF_MAP_LOOKUP_BATCH: libc::c_long = 24;
 
 /// The shape of a map, laid out as the start of `union bpf_attr` for BPF_MAP_CREATE.
 #[repr(C)]
@@ -35,6 +36,19 @@ struct Entry {
     padding: u32,
     key: u64,
     value: u64,
+    flags: u64,
+}
+
+/// `union bpf_attr` for commands on many entries.
+#[repr(C)]
+struct Batch {
+    after: u64,
+    last: u64,
+    keys: u64,
+    values: u64,
+    count: u32,
+    map: u32,
+    entry_flags: u64,
     flags: u64,
 }
 
@@ -78,6 +92,30 @@ impl BpfMap {
         self.apply(BPF_MAP_LOOKUP_ELEM, key, address)
             .map_err(|cause| explain("read an entry of", &cause))?;
         Ok(value)
+    }
+
+    /// The values of all entries of an array, in order (5.6).
+    ///
+    /// # Errors
+    /// The map is no array, or there is no memory.
+    pub fn all(&self) -> Result<Vec<u8>, Error> {
+        let entries = self.shape.entries as usize;
+        let mut values = vec![0; entries * self.shape.value_size as usize];
+        let mut keys = vec![0_u32; entries];
+        let mut last = 0_u32;
+        let request = Batch {
+            after: 0,
+            last: std::ptr::from_mut(&mut last) as u64,
+            keys: keys.as_mut_ptr() as u64,
+            values: values.as_mut_ptr() as u64,
+            count: self.shape.entries,
+            map: self.descriptor.as_raw_fd() as u32,
+            entry_flags: 0,
+            flags: 0,
+        };
+        call(BPF_MAP_LOOKUP_BATCH, &request)
+            .map_err(|cause| explain("read all entries of", &cause))?;
+        Ok(values)
     }
 
     /// Sets the value of this key.

@@ -38,6 +38,12 @@ pub struct Attached {
     _program: OwnedFd,
 }
 
+impl Attached {
+    pub(crate) fn new(link: OwnedFd, program: OwnedFd) -> Self {
+        Self { _link: link, _program: program }
+    }
+}
+
 /// Loads a program, given as instructions of 8 bytes each, and attaches it to the tracepoint with this
 /// name, whose type has this BTF id.
 ///

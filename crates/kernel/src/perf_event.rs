@@ -56,8 +56,27 @@ fn open_with(
     flags: libc::c_ulong,
     read_format: u64,
 ) -> io::Result<File> {
-    let size = size_of::<Attributes>() as u32;
-    let attributes = Attributes { kind, size, config, read_format, ..Attributes::default() };
+    let attributes = Attributes { kind, config, read_format, ..Attributes::default() };
+    open_described(attributes, target, cpu, flags)
+}
+
+/// Opens an event of all tasks of a CPU that fires each time its count has grown by `period`.
+pub(crate) fn open_periodic(
+    (kind, config): (u32, u64),
+    cpu: libc::c_int,
+    period: u64,
+) -> io::Result<File> {
+    let attributes = Attributes { kind, config, sample_period: period, ..Attributes::default() };
+    open_described(attributes, -1, cpu, 0)
+}
+
+fn open_described(
+    attributes: Attributes,
+    target: libc::c_int,
+    cpu: libc::c_int,
+    flags: libc::c_ulong,
+) -> io::Result<File> {
+    let attributes = Attributes { size: size_of::<Attributes>() as u32, ..attributes };
     // SAFETY: `attributes` has the layout and the size that it claims and lives through the call; the
     // other arguments are numbers, -1 being no event group.
     let descriptor = unsafe {

@@ -8,10 +8,12 @@ mod first_io;
 mod nodes;
 mod process_tracker;
 pub mod registry;
+pub mod requests;
 mod sampler;
 mod sampler_affinity;
 mod source;
 mod target;
+pub mod waits;
 
 pub use first_io::{FirstIo, IoCounter};
 pub use sampler::{Outcome, Sampler};

@@ -2,27 +2,25 @@
 
 use std::time::{Duration, Instant};
 
-use assay_bpf::{BLAME, Programs};
+use assay_bpf::{BFQ, BLAME, DISK, Programs};
 use assay_kernel::Root;
 use assay_test_support::{Need, busy_host_lock, put};
-
-/// CPUs in `struct memory`, and the bytes after them.
-const CPUS: usize = 256;
-const CACHE: usize = 4096 * 8;
 
 #[test]
 fn the_kernel_takes_every_program_and_they_stay_silent_until_switched_on() {
     let Some(_lock) = busy_host_lock("eBPF programs", &[Need::Controller("cpu")]) else { return };
-    let programs = Programs::load(&Root::real(), BLAME).unwrap_or_else(|error| panic!("{error}"));
+    let cpus = 256;
+    let programs = Programs::load_sized(&Root::real(), BLAME, &[("cpus", cpus), ("slots", cpus)]);
+    let programs = programs.unwrap_or_else(|error| panic!("{error}"));
     // `first` of each CPU: the clock of its first event.
     let has_events = || {
-        let memory = programs.map(".bss").unwrap().get(&[0; 4]).unwrap();
-        let cpu = (memory.len() - CACHE) / CPUS;
-        memory.chunks_exact(cpu).take(CPUS).any(|cpu| cpu[..8] != [0; 8])
+        let memory = programs.map("cpus").unwrap().all().unwrap();
+        memory.chunks_exact(memory.len() / cpus as usize).any(|cpu| cpu[..8] != [0; 8])
     };
     std::thread::sleep(Duration::from_millis(50));
     assert!(!has_events());
-    let on = [1_u32, std::process::id(), 0, 1].map(u32::to_ne_bytes).concat();
+    // `struct settings` of `programs/blame/memory.h`: a process in slot 1 with class 7.
+    let on = [1, std::process::id(), 0x1007, 1, cpus, 0, 0, 0].map(u32::to_ne_bytes).concat();
     programs.map("settings").unwrap().set(&[0; 4], &on).unwrap();
     let begun = Instant::now();
     while !has_events() {
@@ -31,6 +29,20 @@ fn the_kernel_takes_every_program_and_they_stay_silent_until_switched_on() {
     }
     let missing = programs.map("no_such_map").unwrap_err();
     assert!(missing.to_string().contains("no_such_map"), "{missing}");
+    let missing = Programs::load_sized(&Root::real(), BLAME, &[("no_such_map", 1)]).unwrap_err();
+    assert!(missing.to_string().contains("no_such_map"), "{missing}");
+}
+
+#[test]
+fn the_kernel_takes_the_programs_for_disks_and_those_for_bfq() {
+    let Some(_lock) = busy_host_lock("eBPF programs", &[Need::Controller("blkio")]) else { return };
+    for (object, name) in [(DISK, "disk"), (BFQ, "bfq")] {
+        let programs = Programs::load(&Root::real(), object);
+        let programs = programs.unwrap_or_else(|error| panic!("{name}: {error}"));
+        // Nothing counts before it is switched on.
+        let memory = programs.map(".bss").unwrap().get(&[0; 4]).unwrap();
+        assert!(memory.iter().all(|byte| *byte == 0), "{name}");
+    }
 }
 
 #[test]

@@ -1,0 +1,174 @@
+//! What `programs/bfq.bpf.c` counted, as turns of groups, bonds and injected requests.
+
+use super::DISKS;
+use super::bfq::{Bfq, BfqGroup, Bond, Injected};
+use super::counted::{CLASSES, MEMBERS, Memory};
+
+/// Words of `struct turns`.
+const TURNS: usize = 18;
+
+/// Offsets in `struct disk`, in bytes.
+const MEMBER_CLASSES: usize = 6 * 8;
+const FIRST_TURNS: usize = MEMBER_CLASSES + (MEMBERS + CLASSES) * 4;
+const BONDS: usize = FIRST_TURNS + MEMBERS * TURNS * 8;
+const SET: usize = BONDS + MEMBERS * MEMBERS * 2 * 8;
+const INJECTED: usize = SET + MEMBERS * MEMBERS * 8;
+const DISK: usize = INJECTED + MEMBERS * MEMBERS * 4 * 8;
+
+/// The memory of the programs, as read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BfqCounted(Vec<u8>);
+
+impl BfqCounted {
+    /// `None` if the memory is not that of the programs.
+    #[must_use]
+    pub fn parse(memory: Vec<u8>) -> Option<Self> {
+        (memory.len() > DISKS * DISK).then_some(Self(memory))
+    }
+
+    /// The turns at the disk with this number; `name` gives the group of a class, or of none.
+    #[must_use]
+    pub fn disk(&self, number: usize, name: impl Fn(Option<usize>) -> String) -> Bfq {
+        let disk = Disk { memory: Memory(&self.0), at: number * DISK };
+        let names: Vec<String> = (0..MEMBERS).map(|one| name(disk.class(one))).collect();
+        let samples = disk.memory.word(disk.at + 16);
+        let groups = (0..MEMBERS).filter_map(|one| disk.group(one, &names[one], samples));
+        Bfq {
+            samples,
+            idle_samples: disk.memory.word(disk.at + 24),
+            garbled: disk.memory.word(disk.at + 32),
+            groups: groups.collect(),
+            bonds: pairs().filter_map(|pair| disk.bond(pair, &names)).collect(),
+            injected: pairs().filter_map(|pair| disk.injected(pair, &names)).collect(),
+        }
+    }
+}
+
+/// All pairs of members.
+fn pairs() -> impl Iterator<Item = (usize, usize)> {
+    (0..MEMBERS).flat_map(|one| (0..MEMBERS).map(move |other| (one, other)))
+}
+
+/// One disk in the memory.
+struct Disk<'a> {
+    memory: Memory<'a>,
+    at: usize,
+}
+
+impl Disk<'_> {
+    fn class(&self, member: usize) -> Option<usize> {
+        let class = self.memory.half(self.at + MEMBER_CLASSES + member * 4).checked_sub(1);
+        class.map(|class| class as usize)
+    }
+
+    fn group(&self, member: usize, name: &str, samples: u64) -> Option<BfqGroup> {
+        let first = self.at + FIRST_TURNS + member * TURNS * 8;
+        let word = |index: usize| self.memory.word(first + index * 8);
+        let turns = word(0);
+        if turns + word(11) + word(15) == 0 {
+            return None;
+        }
+        let lead = |index| word(index) as i64 as f64;
+        Some(BfqGroup {
+            group: name.to_owned(),
+            in_service_percent: percent(turns, samples),
+            idling_percent: percent(word(1), turns),
+            timer_percent: percent(word(2), turns),
+            inject_limit_mean: mean(word(3), turns),
+            inject_limit_max: word(4),
+            in_driver_mean: mean(word(5), turns),
+            budget_mean: mean(word(6), turns),
+            weight: Some(word(7)).filter(|weight| *weight > 0),
+            lead_sectors: (word(8) > 0).then(|| (lead(9), lead(10))),
+            inserts: word(11),
+            drained_inserts: word(12),
+            long_think_inserts: word(13),
+            think_time_max_ns: word(14),
+            issued: word(15),
+            issued_in_own_turn: word(16),
+        })
+    }
+
+    fn bond(&self, (one, other): (usize, usize), names: &[String]) -> Option<Bond> {
+        let pair = one * MEMBERS + other;
+        let bond = Bond {
+            group: names[one].clone(),
+            partner: names[other].clone(),
+            waker_samples: self.memory.word(self.at + BONDS + pair * 16),
+            woken_samples: self.memory.word(self.at + BONDS + pair * 16 + 8),
+            set: self.memory.word(self.at + SET + pair * 8),
+        };
+        (bond.waker_samples + bond.woken_samples + bond.set > 0).then_some(bond)
+    }
+
+    fn injected(&self, (turn, group): (usize, usize), names: &[String]) -> Option<Injected> {
+        let first = self.at + INJECTED + (turn * MEMBERS + group) * 32;
+        let [as_waker, as_woken, other] = [0, 8, 16].map(|offset| self.memory.word(first + offset));
+        (as_waker + as_woken + other > 0).then(|| Injected {
+            in_service: names[turn].clone(),
+            group: names[group].clone(),
+            as_waker,
+            as_woken,
+            other,
+        })
+    }
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    mean(part, whole) * 100.0
+}
+
+fn mean(sum: u64, count: u64) -> f64 {
+    if count > 0 { sum as f64 / count as f64 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(class: Option<usize>) -> String {
+        class.map_or("others".to_owned(), |class| format!("/{class}"))
+    }
+
+    #[test]
+    fn turns_bonds_and_injected_requests_have_the_names_of_their_groups() {
+        let mut memory = vec![0; DISKS * DISK + 8];
+        let mut put = |at: usize, word: u64| {
+            memory[DISK + at..DISK + at + 8].copy_from_slice(&word.to_ne_bytes());
+        };
+        put(16, 1_000);
+        put(24, 100);
+        // Classes 2 and 5, each with 1 added, are the members 0 and 1.
+        put(MEMBER_CLASSES, 6 << 32 | 3);
+        put(FIRST_TURNS, 450);
+        put(FIRST_TURNS + 8, 45);
+        put(FIRST_TURNS + 8 * 8, 1);
+        put(FIRST_TURNS + 10 * 8, (-7_i64) as u64);
+        put(FIRST_TURNS + TURNS * 8 + 15 * 8, 30);
+        put(BONDS + 16, 400); // the waker of 0 is 1
+        put(SET + 8, 2);
+        put(INJECTED + 32, 29);
+        let bfq = BfqCounted::parse(memory).unwrap().disk(1, name);
+        assert_eq!((bfq.samples, bfq.idle_samples), (1_000, 100));
+        let served = bfq.group("/2").unwrap();
+        assert_eq!((served.in_service_percent, served.idling_percent), (45.0, 10.0));
+        assert_eq!(served.lead_sectors, Some((0.0, -7.0)));
+        let injected = bfq.group("/5").unwrap();
+        assert_eq!((injected.in_service_percent, injected.issued), (0.0, 30));
+        let bond = Bond {
+            group: "/2".to_owned(),
+            partner: "/5".to_owned(),
+            waker_samples: 400,
+            woken_samples: 0,
+            set: 2,
+        };
+        assert_eq!(bfq.bonds, [bond]);
+        assert_eq!((bfq.injected[0].group.as_str(), bfq.injected[0].as_waker), ("/5", 29));
+        assert_eq!((bfq.groups.len(), bfq.injected.len()), (2, 1));
+    }
+
+    #[test]
+    fn memory_of_another_size_is_none() {
+        assert_eq!(BfqCounted::parse(vec![0; DISK]), None);
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+//
+// Charging: the time since the last event of a run queue goes to what its CPU did, once for each waiting thread.
+
+INLINE __u64 stolen(struct rq *rq)
+{
+	if (bpf_core_field_exists(rq->prev_steal_time_rq))
+		return rq->prev_steal_time_rq;
+	if (bpf_core_field_exists(rq->prev_steal_time))
+		return rq->prev_steal_time;
+	return 0;
+}
+
+/*
+ * Without branches: the verifier follows the paths through the loop over slots one by one, and gives up after a million
+ * instructions.
+ */
+INLINE __u64 positive(__s64 value)
+{
+	return value & ~(value >> 63);
+}
+
+INLINE __u64 lesser(__u64 a, __u64 b)
+{
+	return a - positive(a - b);
+}
+
+/* All bits if the value is not 0. */
+INLINE __u64 mask_if(__u64 value)
+{
+	return (__s64)(value | -value) >> 63;
+}
+
+/* Throttled time of a queue so far; before 6.6, which does not count it for each queue, whether it is throttled. */
+INLINE __u64 throttled(__u64 address, __u64 now)
+{
+	struct cfs_rq *q = (void *)address;
+	__u64 since = 0, before = 0;
+	int depth = 0;
+
+	if (bpf_core_field_exists(q->throttled_clock_self_time)) {
+		bpf_probe_read_kernel(&since, sizeof(since), &q->throttled_clock_self);
+		bpf_probe_read_kernel(&before, sizeof(before), &q->throttled_clock_self_time);
+		return before + (positive(now - since) & mask_if(since));
+	}
+	bpf_probe_read_kernel(&depth, sizeof(depth), &q->throttle_count);
+	return depth;
+}
+
+/* How much of the last `all` ns the slot's group was throttled for. */
+INLINE __u64 throttled_part(struct slot *slot, __u64 now, __u64 all)
+{
+	__u64 before = slot->throttled;
+
+	slot->throttled = throttled(slot->queue, now);
+	if (bpf_core_field_exists(((struct cfs_rq *)0)->throttled_clock_self_time))
+		return lesser(slot->throttled - before, all);
+	return all & mask_if(before);
+}
+
+/* Time since the last event of a run queue. */
+struct elapsed {
+	__u64 now;
+	__u64 run; /* without the others */
+	__u64 interrupts;
+	__u64 steal;
+	__u64 quota;
+};
+
+/* Takes what the quota was to blame for off the other parts. */
+static __noinline void cut_quota(struct slot *slot, struct elapsed *e)
+{
+	__u64 part = throttled_part(slot, e->now, e->run + e->interrupts + e->steal), cut;
+
+	slot->quota += part;
+	e->quota = part;
+	cut = lesser(part, e->run);
+	e->run -= cut;
+	part -= cut;
+	cut = lesser(part, e->interrupts);
+	e->interrupts -= cut;
+	e->steal -= part - cut;
+}
+
+/* Counts the threads that were moved here, and takes off what is then charged too much for them. */
+static __noinline void take_over(struct cpu *c, struct slot *slot, __u64 bit)
+{
+	__sync_fetch_and_and(&c->arrived, ~bit);
+	slot->waiting += __sync_lock_test_and_set(&slot->arrived, 0);
+	slot->began += __sync_lock_test_and_set(&slot->arrived_began, 0);
+	slot->charged[BOUNDED(c->running, CLASSES)] -= __sync_lock_test_and_set(&slot->arrived_credit, 0);
+	c->waiting = (c->waiting & ~bit) | (bit & mask_if(positive(slot->waiting)));
+}
+
+static __noinline void charge_slot(struct settings *s, struct cpu *c, __u32 cpu, __u32 index, struct elapsed *all)
+{
+	struct slot *slot = slot_of(s, cpu, index);
+	struct elapsed e = *all;
+	__u64 n;
+
+	if (!slot)
+		return;
+	if (c->arrived >> index & 1)
+		take_over(c, slot, 1ull << index);
+	if (s->limited >> index & 1)
+		cut_quota(slot, &e);
+	n = (__s64)slot->waiting;
+	slot->charged[BOUNDED(c->running, CLASSES)] += n * e.run;
+	slot->charged[INTERRUPTS] += n * e.interrupts;
+	slot->charged[HYPERVISOR] += n * e.steal;
+	slot->charged[QUOTA] += n * e.quota;
+}
+
+/* The number of the lowest bit that is set: how many are below it. */
+INLINE __u32 lowest(__u64 bits)
+{
+	__u64 x = (bits & -bits) - 1;
+
+	x -= x >> 1 & 0x5555555555555555;
+	x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	return BOUNDED(x * 0x0101010101010101 >> 56, SLOTS);
+}
+
+/* Charges everything up to `now` on this run queue. */
+static __noinline void charge(struct settings *s, struct cpu *c, __u32 cpu, __u64 now, __u64 steal_total)
+{
+	struct elapsed e = { .now = now };
+	__u64 left = c->waiting | c->arrived, interrupts;
+
+	if (!c->last) {
+		c->first = c->last = now;
+		c->interrupts_taken = c->interrupts;
+		c->steal_taken = steal_total;
+		return;
+	}
+	if ((__s64)(now - c->last) <= 0)
+		return;
+	e.run = now - c->last;
+	interrupts = c->interrupts - c->interrupts_taken;
+	e.steal = steal_total - c->steal_taken;
+	c->last = now;
+	c->steal_taken = steal_total;
+	if (!left) {
+		c->interrupts_taken = c->interrupts;
+		return;
+	}
+	e.interrupts = interrupts < e.run ? interrupts : e.run;
+	c->interrupts_taken += e.interrupts;
+	e.run -= e.interrupts;
+	if (e.steal > e.run)
+		e.steal = e.run;
+	e.run -= e.steal;
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < SLOTS; i++) {
+		if (!left)
+			break;
+		charge_slot(s, c, cpu, lowest(left), &e);
+		left &= left - 1;
+	}
+}

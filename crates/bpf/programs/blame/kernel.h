@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+//
+// The kernel's structures, with the fields that are read: CO-RE finds their true offsets when a program is loaded.
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+#define INLINE static __always_inline
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct kernfs_node {
+	__u64 id;
+};
+struct cgroup {
+	struct kernfs_node *kn;
+};
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	int id;
+	__u64 serial_nr;
+	struct cgroup_subsys_state *parent;
+};
+struct cfs_rq;
+struct task_group {
+	struct cgroup_subsys_state css;
+	struct cfs_rq **cfs_rq;
+};
+struct rq {
+	__u64 clock;
+	int cpu;
+	__u64 prev_steal_time_rq; /* CONFIG_PARAVIRT_TIME_ACCOUNTING */
+	__u64 prev_steal_time; /* CONFIG_PARAVIRT, counted in ticks */
+};
+struct cfs_rq {
+	struct rq *rq;
+	int throttle_count;
+	__u64 throttled_clock_self; /* 6.6 */
+	__u64 throttled_clock_self_time; /* 6.6 */
+};
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+struct sched_info {
+	unsigned long long run_delay;
+	unsigned long long last_arrival;
+	unsigned long long last_queued;
+};
+struct cpumask {
+	unsigned long bits[1];
+};
+struct task_struct {
+	unsigned int __state;
+	unsigned int flags;
+	int on_cpu;
+	int pid;
+	int tgid;
+	int nr_cpus_allowed;
+	struct cpumask *cpus_ptr;
+	char comm[16];
+	struct sched_entity se;
+	struct sched_info sched_info;
+	struct task_group *sched_task_group;
+};
+#pragma clang attribute pop

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+//
+// Beginning, moving and ending the wait of a thread.
+
+/* Remembers where the slot's throttled time is counted, before its first thread waits here. */
+INLINE void watch_quota(struct settings *s, struct slot *slot, __u32 index, __u64 queue, __u64 now)
+{
+	if (!(s->limited >> index & 1) || slot->waiting + slot->arrived > 0)
+		return;
+	slot->queue = queue;
+	slot->throttled = throttled(queue, now);
+}
+
+INLINE void start_stay(struct thread *t, struct cpu *c, __u32 cpu, struct slot *slot, __u64 now)
+{
+	t->waits = 1;
+	t->cpu = cpu;
+	t->quota = slot->quota;
+	t->any_idle = t->mask ? any_idle(t->mask, now) : 0;
+	t->own_idle = own_idle(c, now);
+}
+
+INLINE void begin(struct settings *s, struct task_struct *p, struct thread *t, __u32 index, struct cpu *c, __u64 now)
+{
+	__u32 cpu = p->se.cfs_rq->rq->cpu;
+	struct slot *slot = slot_of(s, cpu, index);
+
+	if (!slot || t->waits)
+		return;
+	watch_quota(s, slot, index, (__u64)p->se.cfs_rq, now);
+	t->slot = index;
+	t->since = now;
+	t->idle_elsewhere = 0;
+	t->mask = p->nr_cpus_allowed == 1 ? 0 : mask_of(s, p, now);
+	if (!t->mask && p->nr_cpus_allowed != 1)
+		slot->counters[OTHER_MASKS]++;
+	start_stay(t, c, cpu, slot, now);
+	slot->waiting++;
+	slot->began += now;
+	c->waiting |= 1ull << index;
+}
+
+/* Changes the counts of a CPU whose lock is not held; `thread` is 1 or -1. */
+INLINE void count_arrival(struct cpu *c, struct slot *slot, struct thread *t, __s32 thread, __u64 now)
+{
+	__u64 last = c->last;
+
+	__sync_fetch_and_add(&slot->arrived_credit, thread * (now - last));
+	__sync_fetch_and_add(&slot->arrived_began, thread * t->since);
+	__sync_fetch_and_add(&slot->arrived, thread);
+	__sync_fetch_and_or(&c->arrived, 1ull << (t->slot & (SLOTS - 1)));
+	/* Charged meanwhile, up to about now: without this thread. */
+	if (c->last != last) {
+		__sync_fetch_and_add(&slot->arrived_credit, -(thread * (now - last)));
+		__sync_fetch_and_add(&slot->counters[LOST_MOVES], 1);
+	}
+}
+
+/* Takes a waiting thread off the counts of the CPU on which it waits; `cpu` is the one whose lock is held. */
+INLINE struct slot *leave(struct settings *s, struct thread *t, __u32 cpu, __u64 now)
+{
+	__u32 index = t->slot & (SLOTS - 1);
+	struct cpu *c = cpu_of(t->cpu);
+	struct slot *slot = slot_of(s, t->cpu, index);
+
+	t->waits = 0;
+	if (!c || !slot)
+		return 0;
+	t->idle_elsewhere += idle_elsewhere(t, c, slot->quota - t->quota, now);
+	if (t->cpu != cpu) {
+		count_arrival(c, slot, t, -1, now);
+		return slot;
+	}
+	slot->began -= t->since;
+	if (--slot->waiting <= 0)
+		c->waiting &= ~(1ull << index);
+	return slot;
+}
+
+INLINE __u32 logarithm(__u64 value)
+{
+	__u32 result = 0;
+
+	if (value >> 32)
+		value >>= 32, result += 32;
+	if (value >> 16)
+		value >>= 16, result += 16;
+	if (value >> 8)
+		value >>= 8, result += 8;
+	if (value >> 4)
+		value >>= 4, result += 4;
+	if (value >> 2)
+		value >>= 2, result += 2;
+	return result + (value >> 1 & 1);
+}
+
+/* What is kept of a wait that ended. */
+struct ended {
+	__u64 length;
+	__u64 quota;
+	__u64 idle_elsewhere;
+};
+
+/* Keeps a wait that is among the longest of this CPU, instead of the shortest of them. */
+static __noinline void keep(struct cpu *c, struct slot *slot, struct task_struct *p, struct ended *ended)
+{
+	__u32 at = 0;
+	__u64 shortest = ~0ull;
+	struct wait *w;
+
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < LONGEST; i++)
+		if (slot->longest[i].length < shortest) {
+			shortest = slot->longest[i].length;
+			at = i;
+		}
+	w = &slot->longest[at & (LONGEST - 1)];
+	w->length = ended->length;
+	w->ended = c->last;
+	w->quota = ended->quota;
+	w->idle_elsewhere = ended->idle_elsewhere;
+	w->pid = p->pid;
+	bpf_probe_read_kernel(w->name, sizeof(w->name), &p->comm);
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < SHOWN; i++)
+		w->last[i] = c->segments[(c->segment - 1 - i) & (SEGMENTS - 1)];
+	shortest = ended->length;
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < LONGEST; i++)
+		if (slot->longest[i].length < shortest)
+			shortest = slot->longest[i].length;
+	slot->floor = shortest;
+}
+
+INLINE void count_ended(struct cpu *c, __u32 index, struct slot *slot, struct task_struct *p, struct ended *ended)
+{
+	__u32 bucket = logarithm(ended->length);
+
+	slot->lengths[bucket < BUCKETS ? bucket : BUCKETS - 1]++;
+	slot->idle_elsewhere += ended->idle_elsewhere;
+	c->pending = ended->length;
+	c->pending_slot = index;
+	if (ended->length > slot->floor)
+		keep(c, slot, p, ended);
+}
+
+/* A wait whose beginning was not shown: the kernel knows its length, nobody who ran meanwhile. */
+INLINE void charge_unseen(struct settings *s, struct task_struct *p, __u32 index, __u32 cpu, __u64 now)
+{
+	struct cpu *c = cpu_of(cpu);
+	struct slot *slot = slot_of(s, cpu, index);
+	struct ended ended = {};
+	__u64 queued = p->sched_info.last_queued, since;
+
+	if (!c || !slot)
+		return;
+	since = queued > c->first ? queued : c->first;
+	if (!queued || (__s64)(now - since) <= 0)
+		return;
+	/* What was waited before the first event is not ours, but the kernel will count it now. */
+	if (!find_or_make(p, p->sched_info.run_delay + (since - queued), index)) {
+		slot->counters[DROPPED_WAITS]++;
+		slot->counters[DROPPED_NS] += now - since;
+		return;
+	}
+	slot->charged[UNSEEN] += now - since;
+	slot->counters[UNSEEN_WAITS]++;
+	ended.length = now - since;
+	count_ended(c, index, slot, p, &ended);
+}
+
+/* A wait of which neither the beginning nor the end was shown: only the kernel counted it. */
+INLINE void charge_hidden(struct settings *s, struct thread *t, struct task_struct *p, __u32 cpu)
+{
+	__u64 run_delay = p->sched_info.run_delay;
+	struct slot *slot = slot_of(s, cpu, t->slot);
+
+	if (!slot || (__s64)(run_delay - t->run_delay) <= 0)
+		return;
+	slot->charged[UNSEEN] += run_delay - t->run_delay;
+	slot->counters[UNSEEN_WAITS]++;
+}
+
+/* A thread is switched in. */
+INLINE void end(struct settings *s, struct task_struct *p, __u32 place, struct cpu *c, __u32 cpu, __u64 now)
+{
+	struct thread *t;
+
+	c->pending = 0;
+	/* A thread may have left the group while it waited. */
+	if (!SLOT(place) && !(c->waiting | c->arrived))
+		return;
+	t = find(p);
+	if (t && t->waits) {
+		int same = t->cpu == cpu;
+		struct slot *slot = leave(s, t, cpu, now);
+		struct ended ended = { .length = now - t->since, .idle_elsewhere = t->idle_elsewhere };
+		if (!slot || (__s64)ended.length < 0)
+			return;
+		if (same && slot->quota - t->quota <= ended.length)
+			ended.quota = slot->quota - t->quota;
+		if (!same)
+			slot = slot_of(s, cpu, t->slot);
+		if (slot)
+			count_ended(c, t->slot, slot, p, &ended);
+	} else if (SLOT(place)) {
+		charge_unseen(s, p, SLOT(place) - 1, cpu, now);
+	}
+}
+
+/* A thread is switched out: what the kernel counted for it since the last time is complete now. */
+INLINE void depart(struct settings *s, struct task_struct *p, __u32 place, struct cpu *c, __u32 cpu, __u64 now)
+{
+	__u64 run_delay = p->sched_info.run_delay;
+	__u32 index = BOUNDED(SLOT(place) - 1, SLOTS);
+	struct thread *t = find_or_make(p, run_delay, index);
+	struct slot *slot;
+
+	if (!t)
+		return;
+	/* Less than before: the entry is that of an ended thread with the same id. */
+	slot = run_delay > t->run_delay ? slot_of(s, cpu, t->slot) : 0;
+	if (slot)
+		slot->run_delay += run_delay - t->run_delay;
+	t->run_delay = run_delay;
+	if (t->waits)
+		leave(s, t, cpu, now);
+	/* As sched_info_depart asks, which begins a wait for the kernel. */
+	if (!p->__state)
+		begin(s, p, t, index, c, now);
+}

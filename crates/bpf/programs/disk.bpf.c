@@ -1,0 +1,690 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+//
+// Where requests to a disk spend their time, by group: waiting for a place in the pool of requests (block_bio_queue to
+// block_getrq), in the plug of their thread, in the scheduler (block_rq_insert to block_rq_issue) and in the device
+// (block_rq_issue to block_rq_complete), and whom the device served while they were in the scheduler.
+//
+// Who was served: for each group H the disk has a clock that runs while requests of H are in the device, at H's part of
+// them. What H got while a request of G was queued is how far H's clock ran between insertion and issue, so a sum needs
+// the clocks only at these two moments: charged[G][H] -= clock of H, later += clock of H. Nothing is walked but the
+// groups that the disk has served.
+//
+// Events of one disk happen on several CPUs at once. Its clocks are advanced by whoever gets `lock`; who does not goes
+// on, since another CPU is advancing them at this moment. All else is added up atomically.
+//
+// Compiled by clang 14 (scripts/bpf-objects); the structures hold only what is read, and CO-RE finds the true offsets
+// when the program is loaded. Runs on 6.1 and later.
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct kernfs_node {
+	__u64 id;
+};
+struct cgroup {
+	struct kernfs_node *kn;
+};
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	int id;
+	__u64 serial_nr;
+	struct cgroup_subsys_state *parent;
+};
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+struct blkcg_gq {
+	struct blkcg *blkcg;
+};
+struct request_queue;
+struct gendisk {
+	int major;
+	int first_minor;
+	struct request_queue *queue;
+};
+struct request_queue {
+	int id;
+	struct gendisk *disk;
+};
+struct block_device {
+	struct gendisk *bd_disk;
+};
+struct bio {
+	struct block_device *bi_bdev;
+	struct blkcg_gq *bi_blkg;
+};
+struct blk_mq_hw_ctx {
+	unsigned int queue_num;
+};
+struct request {
+	struct request_queue *q;
+	struct blk_mq_hw_ctx *mq_hctx;
+	int tag;
+	int internal_tag;
+	unsigned int __data_len;
+	struct bio *bio;
+	__u64 start_time_ns;
+};
+#pragma clang attribute pop
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+#define INLINE static __always_inline
+
+/* crates/blame/src/disk/counted.rs has the same numbers. */
+enum {
+	DISKS = 8, SHARDS = 4, MEMBERS = 32, CLASSES = 512, BUCKETS = 32, CACHE = 4096, QUEUES = 1024, BIOS = 65536,
+	TAGS = 65536, CPUS = 256,
+};
+enum stage { PLACE, PLUG, SCHEDULER, DEVICE, STAGES };
+
+/* Allocation takes less than this where nothing holds it up. */
+enum { ALLOCATION_NS = 20000 };
+
+/* Clocks count in parts of a nanosecond, since each group gets its part of it. */
+enum { FRACTION = 12 };
+
+/* What a group had of a disk, as counted by some of the CPUs. */
+struct group {
+	__u64 requests, bytes, merged, requeued;
+	__u64 pool_full; /* of the time in PLACE: all places were taken */
+	__u64 limited; /* the rest of it, of waits that a full pool does not explain, nor the work of allocation */
+	__u64 held, held_max; /* places held at the beginning of these x length of the rest, in ns */
+	__u64 unknown_places, unknown_completions, issued;
+	__u64 whole; /* start to completion, as /proc/diskstats has it */
+	__u64 allocated, allocated_since; /* how many now; sum of the times since when, and of what is over */
+	__u64 queued, queued_since;
+	__u64 in_device, in_device_since;
+	__u64 time[STAGES];
+	__u64 lengths[STAGES][BUCKETS]; /* by the logarithm of the length in ns */
+};
+
+struct disk {
+	__u64 lock;
+	__u64 last; /* time up to which the clocks have run */
+	__u64 full; /* how long all places of the pool were taken */
+	__u64 contended, dropped;
+	__s32 in_device, allocated;
+	__u32 members; /* members in use */
+	__u32 pad;
+	__s32 device[MEMBERS]; /* requests in the device */
+	__s32 held[MEMBERS]; /* places of the pool */
+	__u32 classes[MEMBERS]; /* class of a member + 1 */
+	__u32 member_of[CLASSES]; /* member + 1 */
+	__u64 clocks[MEMBERS]; /* what the device gave to a member */
+	__u64 idle; /* the clock that runs while the device is idle */
+	__u64 charged[MEMBERS][MEMBERS]; /* to the second while the first was in the scheduler */
+	__u64 charged_idle[MEMBERS];
+};
+
+struct cost {
+	__u64 events, timed, timed_ns;
+	__u64 pad[5];
+};
+
+/* The only variable, so that its offset in the map of all variables is known. */
+struct memory {
+	struct disk disks[DISKS];
+	struct group groups[SHARDS][DISKS][MEMBERS];
+	struct cost costs[CPUS];
+	__u64 cache[CACHE]; /* of a group by its css id: serial number << 16 | class */
+	__u64 queues[QUEUES]; /* of a queue by its id: address << 4 | disk + 1; 15 is none of ours */
+};
+struct memory memory;
+
+struct watched_disk {
+	__u32 major, minor;
+	__u32 base; /* of its entries in `tags` */
+	__u32 depth; /* entries for each hardware queue */
+	__u32 queues; /* hardware queues */
+	__u32 pool; /* places in the pool */
+};
+
+struct settings {
+	__u64 since; /* requests that started earlier are not ours */
+	__u32 enabled; /* programs do nothing until all are attached, and stop at the same moment */
+	__u32 disks; /* watched */
+	struct watched_disk disk[DISKS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct settings);
+} settings SEC(".maps");
+
+/* Class of a group by its kernfs id; a group without an entry belongs to the nearest one above it, 0 is the root. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u64);
+	__type(value, __u32);
+} groups SEC(".maps");
+
+/* A bio that was submitted, by its identity. Two rarely share an entry: then the earlier one's wait is unknown. */
+struct asked {
+	__u64 bio;
+	__u64 at;
+	__u64 full; /* `full` of the disk at that time */
+	__u32 member;
+	__s32 held; /* by its group at that time */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BIOS);
+	__type(key, __u32);
+	__type(value, struct asked);
+} asked SEC(".maps");
+
+enum state { NONE, INSERTED, ISSUED, DONE };
+
+/* A request, by its place in the pool. */
+struct known {
+	__u64 rq;
+	__u64 since; /* of the state */
+	__u32 state;
+	__u32 member;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TAGS);
+	__type(key, __u32);
+	__type(value, struct known);
+} tags SEC(".maps");
+
+/* An index that the verifier sees to be within bounds: clang would drop or move a mask that it finds needless. */
+#define BOUNDED(index, size) \
+	({ __u64 bounded = (index); asm volatile("%0 &= %1" : "+r"(bounded) : "i"((size) - 1)); bounded; })
+
+/* An address as a number: the verifier allows no other arithmetic with pointers than their difference. */
+#define IDENTITY(pointer) \
+	({ __u64 number = (__u64)(pointer); asm volatile("%0 -= %1" : "+r"(number) : "r"(&memory)); number; })
+
+#define ADD(what, amount) __sync_fetch_and_add(&(what), (amount))
+
+INLINE struct settings *enabled(void)
+{
+	__u32 zero = 0;
+	struct settings *s = bpf_map_lookup_elem(&settings, &zero);
+	return s && s->enabled ? s : 0;
+}
+
+INLINE struct disk *disk_of(__u32 number)
+{
+	return &memory.disks[BOUNDED(number, DISKS)];
+}
+
+INLINE struct group *group_of(__u32 disk, __u32 member)
+{
+	__u64 shard = BOUNDED(bpf_get_smp_processor_id(), SHARDS);
+	return &memory.groups[shard][BOUNDED(disk, DISKS)][BOUNDED(member, MEMBERS)];
+}
+
+/* The number of a watched disk; -1 for others. The search is done once for each queue. */
+INLINE int number_of(struct settings *s, struct request_queue *q, struct gendisk *disk)
+{
+	__u64 *cached = &memory.queues[BOUNDED(q->id, QUEUES)];
+	__u64 known = *cached, address = IDENTITY(q) << 4, found = 15;
+
+	if ((known & ~15ull) == address && known)
+		return (known & 15) == 15 ? -1 : (int)(known & 15) - 1;
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < DISKS; i++) {
+		struct watched_disk *w = &s->disk[BOUNDED(i, DISKS)];
+		if (i < s->disks && w->major == (__u32)disk->major && w->minor == (__u32)disk->first_minor)
+			found = i + 1;
+	}
+	*cached = address | found;
+	return found == 15 ? -1 : (int)found - 1;
+}
+
+/* The class of a group. The walk upwards is done once for each group. */
+INLINE __u32 class_of(struct bio *bio)
+{
+	struct cgroup_subsys_state *css = &bio->bi_blkg->blkcg->css;
+	__u64 serial = css->serial_nr;
+	__u64 *cached = &memory.cache[BOUNDED(css->id, CACHE)];
+	__u64 known = *cached;
+	__u32 class = 0;
+
+	if (known && known >> 16 == serial)
+		return known & 0xffff;
+#pragma clang loop unroll(disable)
+	for (int level = 0; level < 24; level++) {
+		__u64 id = css->cgroup->kn->id;
+		__u32 *found = bpf_map_lookup_elem(&groups, &id);
+		if (found) {
+			class = *found;
+			break;
+		}
+		css = css->parent;
+		if (!css)
+			break;
+	}
+	*cached = serial << 16 | (class & 0xffff);
+	return class;
+}
+
+/* The number of a group among those that the disk has seen. The last one is all for which there is no number left. */
+INLINE __u32 member_of(struct disk *d, struct bio *bio)
+{
+	__u64 class = BOUNDED(class_of(bio), CLASSES);
+	__u32 known = d->member_of[class], member;
+
+	if (known)
+		return known - 1;
+	member = d->members < MEMBERS - 1 ? ADD(d->members, 1) : MEMBERS;
+	if (member >= MEMBERS - 1) {
+		d->members = MEMBERS;
+		return MEMBERS - 1;
+	}
+	/* Another CPU may have been faster: then this number stays unused. */
+	known = __sync_val_compare_and_swap(&d->member_of[class], 0, member + 1);
+	if (known)
+		return known - 1;
+	d->classes[BOUNDED(member, MEMBERS)] = class + 1;
+	return member;
+}
+
+/* Lets the clocks run up to `now`. */
+INLINE void advance(struct disk *d, struct settings *s, __u32 number, __u64 now)
+{
+	__s64 passed;
+	__s32 total = d->in_device;
+
+	if (__sync_val_compare_and_swap(&d->lock, 0, 1)) {
+		ADD(d->contended, 1);
+		return;
+	}
+	passed = now - (d->last ? d->last : s->since);
+	if (passed > 0) {
+		if (d->allocated >= (__s32)s->disk[BOUNDED(number, DISKS)].pool)
+			d->full += passed;
+		if (total <= 0) {
+			d->idle += (__u64)passed << FRACTION;
+		} else {
+			__u64 each = ((__u64)passed << FRACTION) / (__u32)total;
+#pragma clang loop unroll(disable)
+			for (__u32 i = 0; i < MEMBERS && i < d->members; i++)
+				if (d->device[i] > 0)
+					d->clocks[i] += each * (__u32)d->device[i];
+		}
+		d->last = now;
+	}
+	__sync_lock_test_and_set(&d->lock, 0);
+}
+
+/* How long all places had been taken up to `now`. */
+INLINE __u64 full_until(struct disk *d, struct settings *s, __u32 number, __u64 now)
+{
+	__u64 last = d->last;
+	int is_full = d->allocated >= (__s32)s->disk[BOUNDED(number, DISKS)].pool;
+	return d->full + (is_full && now > last ? now - last : 0);
+}
+
+INLINE void add_length(struct group *g, enum stage stage, __u64 ns)
+{
+	/* Position of the highest bit, by halves. */
+	__u64 bucket = 0, rest = ns;
+	if (rest >> 32) { bucket += 32; rest >>= 32; }
+	if (rest >> 16) { bucket += 16; rest >>= 16; }
+	if (rest >> 8) { bucket += 8; rest >>= 8; }
+	if (rest >> 4) { bucket += 4; rest >>= 4; }
+	if (rest >> 2) { bucket += 2; rest >>= 2; }
+	if (rest >> 1) bucket += 1;
+	if (bucket > BUCKETS - 1)
+		bucket = BUCKETS - 1;
+	ADD(g->time[stage], ns);
+	ADD(g->lengths[stage][BOUNDED(bucket, BUCKETS)], 1);
+}
+
+/* Takes the clocks to (sign 1) or from (-1) what is charged for the queued requests of a member. */
+INLINE void charge(struct disk *d, __u32 member, __u64 sign)
+{
+	__u64 row = BOUNDED(member, MEMBERS);
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < MEMBERS && i < d->members; i++)
+		if (d->clocks[i])
+			ADD(d->charged[row][i], sign * d->clocks[i]);
+	ADD(d->charged_idle[row], sign * d->idle);
+}
+
+INLINE void enter_scheduler(struct disk *d, struct group *g, struct known *k, __u64 now)
+{
+	charge(d, k->member, -1);
+	ADD(g->queued, 1);
+	ADD(g->queued_since, now);
+	k->state = INSERTED;
+	k->since = now;
+}
+
+INLINE void leave_scheduler(struct disk *d, struct group *g, struct known *k, __u64 now)
+{
+	charge(d, k->member, 1);
+	ADD(g->queued, -1);
+	ADD(g->queued_since, -k->since);
+	add_length(g, SCHEDULER, now - k->since);
+}
+
+INLINE void leave_device(struct disk *d, struct group *g, struct known *k, __u64 now)
+{
+	ADD(d->device[BOUNDED(k->member, MEMBERS)], -1);
+	ADD(d->in_device, -1);
+	ADD(g->in_device, -1);
+	ADD(g->in_device_since, -k->since);
+	add_length(g, DEVICE, now - k->since);
+}
+
+/* A place of the pool is free again, if it was taken since the start. */
+INLINE void leave_pool(struct settings *s, struct disk *d, struct group *g, struct request *rq, __u32 member, __u64 now)
+{
+	if (rq->start_time_ns < s->since)
+		return;
+	ADD(d->allocated, -1);
+	ADD(d->held[BOUNDED(member, MEMBERS)], -1);
+	ADD(g->allocated, -1);
+	ADD(g->allocated_since, -now);
+}
+
+/* The entry of a request: with a scheduler its place is `internal_tag`, without one `tag`. */
+INLINE struct known *entry_of(struct settings *s, __u32 number, struct request *rq)
+{
+	struct watched_disk *w = &s->disk[BOUNDED(number, DISKS)];
+	__s32 tag = rq->internal_tag >= 0 ? rq->internal_tag : rq->tag;
+	__u32 queue = rq->mq_hctx->queue_num, at;
+
+	if (tag < 0 || (__u32)tag >= w->depth || queue >= w->queues)
+		return 0;
+	at = w->base + queue * w->depth + tag;
+	return bpf_map_lookup_elem(&tags, &at);
+}
+
+/* One event in 64 is timed. */
+INLINE int is_timed(struct cost *c)
+{
+	return (c->events++ & 63) == 0;
+}
+
+#define TIMED(body) \
+	struct cost *c = &memory.costs[BOUNDED(bpf_get_smp_processor_id(), CPUS)]; \
+	__u64 now = bpf_ktime_get_ns(); \
+	body; \
+	if (is_timed(c)) { \
+		c->timed++; \
+		c->timed_ns += bpf_ktime_get_ns() - now; \
+	} \
+	return 0;
+
+INLINE void submitted(struct settings *s, __u32 number, struct bio *bio, __u64 now)
+{
+	struct disk *d = disk_of(number);
+	__u64 identity = IDENTITY(bio);
+	__u32 at = (identity >> 6 ^ identity >> 22) & (BIOS - 1);
+	struct asked *a = bpf_map_lookup_elem(&asked, &at);
+
+	if (!a)
+		return;
+	a->bio = identity;
+	a->at = now;
+	a->member = member_of(d, bio);
+	a->held = d->held[BOUNDED(a->member, MEMBERS)];
+	a->full = full_until(d, s, number, now);
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(block_bio_queue, struct bio *bio)
+{
+	struct settings *s = enabled();
+	struct gendisk *disk = bio->bi_bdev->bd_disk;
+	int number = s ? number_of(s, disk->queue, disk) : -1;
+	if (number < 0)
+		return 0;
+	TIMED(submitted(s, number, bio, now))
+}
+
+INLINE void got_place(struct settings *s, __u32 number, struct bio *bio, __u64 now)
+{
+	struct disk *d = disk_of(number);
+	__u64 identity = IDENTITY(bio);
+	__u32 at = (identity >> 6 ^ identity >> 22) & (BIOS - 1);
+	struct asked *a = bpf_map_lookup_elem(&asked, &at);
+	int is_known = a && a->bio == identity && a->at >= s->since && a->at <= now;
+	__u32 member = is_known ? a->member : member_of(d, bio);
+	struct group *g = group_of(number, member);
+
+	advance(d, s, number, now);
+	if (is_known) {
+		__u64 waited = now - a->at, full = full_until(d, s, number, now) - a->full;
+		if (full > waited)
+			full = waited;
+		add_length(g, PLACE, waited);
+		ADD(g->pool_full, full);
+		/* Once a place of a full pool is free, its thread has to wake up. */
+		if (waited - full >= ALLOCATION_NS && waited - full > full) {
+			__u64 held = a->held > 0 ? a->held : 0;
+			ADD(g->limited, waited - full);
+			ADD(g->held, held * (waited - full));
+			if (held > g->held_max)
+				g->held_max = held;
+		}
+		a->bio = 0;
+	} else {
+		ADD(g->unknown_places, 1);
+	}
+	ADD(d->allocated, 1);
+	ADD(d->held[BOUNDED(member, MEMBERS)], 1);
+	ADD(g->allocated, 1);
+	ADD(g->allocated_since, now);
+}
+
+SEC("tp_btf/block_getrq")
+int BPF_PROG(block_getrq, struct bio *bio)
+{
+	struct settings *s = enabled();
+	struct gendisk *disk = bio->bi_bdev->bd_disk;
+	int number = s ? number_of(s, disk->queue, disk) : -1;
+	if (number < 0)
+		return 0;
+	TIMED(got_place(s, number, bio, now))
+}
+
+/* Its time in the plug. The start that the kernel notes may be earlier than the event (a plug keeps the time). */
+INLINE void left_plug(struct settings *s, struct group *g, struct request *rq, __u64 now)
+{
+	__u64 start = rq->start_time_ns;
+	if (start >= s->since && start <= now)
+		add_length(g, PLUG, now - start);
+}
+
+INLINE void inserted(struct settings *s, __u32 number, struct request *rq, __u64 now)
+{
+	struct disk *d = disk_of(number);
+	struct known *k = entry_of(s, number, rq);
+	struct group *g;
+
+	if (!k) {
+		ADD(d->dropped, 1);
+		return;
+	}
+	advance(d, s, number, now);
+	k->rq = IDENTITY(rq);
+	k->member = member_of(d, rq->bio);
+	g = group_of(number, k->member);
+	left_plug(s, g, rq, now);
+	enter_scheduler(d, g, k, now);
+}
+
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(block_rq_insert, struct request *rq)
+{
+	struct settings *s = enabled();
+	int number = s && rq->bio ? number_of(s, rq->q, rq->q->disk) : -1;
+	if (number < 0)
+		return 0;
+	TIMED(inserted(s, number, rq, now))
+}
+
+INLINE void issued(struct settings *s, __u32 number, struct request *rq, __u64 now)
+{
+	struct disk *d = disk_of(number);
+	struct known *k = entry_of(s, number, rq);
+	struct group *g;
+
+	if (!k) {
+		ADD(d->dropped, 1);
+		return;
+	}
+	advance(d, s, number, now);
+	if (k->rq == IDENTITY(rq) && k->state == INSERTED) {
+		g = group_of(number, k->member);
+		leave_scheduler(d, g, k, now);
+	} else {
+		k->rq = IDENTITY(rq);
+		k->member = member_of(d, rq->bio);
+		g = group_of(number, k->member);
+		left_plug(s, g, rq, now);
+	}
+	k->state = ISSUED;
+	k->since = now;
+	ADD(g->issued, 1);
+	ADD(g->in_device, 1);
+	ADD(g->in_device_since, now);
+	ADD(d->device[BOUNDED(k->member, MEMBERS)], 1);
+	ADD(d->in_device, 1);
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(block_rq_issue, struct request *rq)
+{
+	struct settings *s = enabled();
+	int number = s && rq->bio ? number_of(s, rq->q, rq->q->disk) : -1;
+	if (number < 0)
+		return 0;
+	TIMED(issued(s, number, rq, now))
+}
+
+INLINE void completed(struct settings *s, __u32 number, struct request *rq, unsigned int bytes, __u64 now)
+{
+	struct disk *d = disk_of(number);
+	struct known *k = entry_of(s, number, rq);
+	int is_ours = k && k->rq == IDENTITY(rq);
+	struct group *g = group_of(number, is_ours ? k->member : MEMBERS - 1);
+	__u64 start = rq->start_time_ns;
+
+	if (is_ours && k->state == DONE && !rq->bio) {
+		/* A write whose flush is over as well: the kernel counts up to here. */
+		ADD(g->whole, now - k->since);
+		k->state = NONE;
+		return;
+	}
+	if (!rq->bio)
+		return;
+	if (is_ours && k->state == ISSUED)
+		ADD(g->bytes, bytes);
+	if (bytes < rq->__data_len)
+		return;
+	if (start && start <= now)
+		ADD(g->whole, now - start);
+	if (!is_ours || k->state != ISSUED) {
+		ADD(g->unknown_completions, 1);
+		return;
+	}
+	advance(d, s, number, now);
+	leave_device(d, g, k, now);
+	leave_pool(s, d, g, rq, k->member, now);
+	ADD(g->requests, 1);
+	k->state = DONE;
+	k->since = now;
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(block_rq_complete, struct request *rq, int error, unsigned int bytes)
+{
+	struct settings *s = enabled();
+	int number = s ? number_of(s, rq->q, rq->q->disk) : -1;
+	if (number < 0)
+		return 0;
+	TIMED(completed(s, number, rq, bytes, now))
+}
+
+INLINE void requeued(struct settings *s, __u32 number, struct request *rq, __u64 now)
+{
+	struct disk *d = disk_of(number);
+	struct known *k = entry_of(s, number, rq);
+	struct group *g;
+
+	if (!k || k->rq != IDENTITY(rq) || k->state != ISSUED)
+		return;
+	g = group_of(number, k->member);
+	advance(d, s, number, now);
+	leave_device(d, g, k, now);
+	ADD(g->requeued, 1);
+	enter_scheduler(d, g, k, now);
+}
+
+SEC("tp_btf/block_rq_requeue")
+int BPF_PROG(block_rq_requeue, struct request *rq)
+{
+	struct settings *s = enabled();
+	int number = s && rq->bio ? number_of(s, rq->q, rq->q->disk) : -1;
+	if (number < 0)
+		return 0;
+	TIMED(requeued(s, number, rq, now))
+}
+
+/* This request became a part of the one before it. */
+INLINE void swallowed(struct settings *s, __u32 number, struct request *rq, __u64 now)
+{
+	struct disk *d = disk_of(number);
+	struct known *k = entry_of(s, number, rq);
+	int is_queued = k && k->rq == IDENTITY(rq) && k->state == INSERTED;
+	__u32 member = is_queued ? k->member : member_of(d, rq->bio);
+	struct group *g = group_of(number, member);
+
+	advance(d, s, number, now);
+	if (is_queued) {
+		leave_scheduler(d, g, k, now);
+		k->state = NONE;
+	}
+	leave_pool(s, d, g, rq, member, now);
+	ADD(g->merged, 1);
+}
+
+SEC("tp_btf/block_rq_merge")
+int BPF_PROG(block_rq_merge, struct request *rq)
+{
+	struct settings *s = enabled();
+	int number = s && rq->bio ? number_of(s, rq->q, rq->q->disk) : -1;
+	if (number < 0)
+		return 0;
+	TIMED(swallowed(s, number, rq, now))
+}
+
+INLINE int merged(struct bio *bio)
+{
+	struct settings *s = enabled();
+	struct gendisk *disk = bio->bi_bdev->bd_disk;
+	int number = s ? number_of(s, disk->queue, disk) : -1;
+	if (number < 0)
+		return 0;
+	ADD(group_of(number, member_of(disk_of(number), bio))->merged, 1);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_backmerge")
+int BPF_PROG(block_bio_backmerge, struct bio *bio)
+{
+	return merged(bio);
+}
+
+SEC("tp_btf/block_bio_frontmerge")
+int BPF_PROG(block_bio_frontmerge, struct bio *bio)
+{
+	return merged(bio);
+}

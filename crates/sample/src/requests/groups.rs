@@ -1,0 +1,165 @@
+//! The groups of the controller `io`, and the numbers by which the programs tell them apart.
+
+use std::path::{Path, PathBuf};
+
+use assay_blame::DiskNames;
+use assay_bpf::Programs;
+use assay_facts::{CgroupLayout, Hierarchy as Mounted};
+use assay_kernel::{Error, Root, group_iterator};
+
+use crate::waits::{WatchError, groups_below};
+
+/// Groups that the programs have room for (`groups` and `CLASSES` in `programs/disk.bpf.c`).
+const ROOM: usize = 1024;
+const CLASSES: usize = 512;
+
+/// The hierarchy of the controller `io`, or `blkio` on v1.
+#[derive(Debug, Clone)]
+pub struct IoHierarchy {
+    mount: PathBuf,
+    is_v2: bool,
+}
+
+impl IoHierarchy {
+    /// Where this host has it.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn new(layout: &CgroupLayout) -> Result<Self, WatchError> {
+        let none =
+            |reason: &str| WatchError::Host(format!("no groups of the controller `io`: {reason}"));
+        match layout.controllers.get("io").map(|controller| &controller.hierarchy) {
+            Some(Mounted::V1(mount)) => Ok(Self { mount: mount.clone(), is_v2: false }),
+            Some(Mounted::V2(mount)) => Ok(Self { mount: mount.clone(), is_v2: true }),
+            Some(Mounted::Absent(reason)) => Err(none(reason)),
+            None => Err(none("this kernel does not list it")),
+        }
+    }
+
+    /// A group's path below the mount, from the path of its directory or one without the slash.
+    #[must_use]
+    pub fn path(&self, given: &str) -> String {
+        let below = Path::new(given).strip_prefix(&self.mount).unwrap_or(Path::new(given));
+        format!("/{}", below.display().to_string().trim_matches('/'))
+    }
+
+    fn directory(&self, path: &str) -> PathBuf {
+        self.mount.join(path.trim_start_matches('/'))
+    }
+
+    /// Refuses what cannot be watched as a group.
+    fn check_group(&self, root: &Root, path: &str) -> Result<(), WatchError> {
+        if path == "/" {
+            let reason = "all groups are below `/`\n  hint: name one of them";
+            return Err(WatchError::Target(reason.to_owned()));
+        }
+        if !root.is_directory(self.directory(path)) {
+            let mount = self.mount.display();
+            return Err(WatchError::Target(format!(
+                "there is no group `{path}` in {mount}\n  hint: assay groups --controller io"
+            )));
+        }
+        if self.is_v2 && !root.exists(self.directory(path).join("io.stat")) {
+            return Err(WatchError::Host(format!(
+                "`{path}` has no controller `io`, so that its requests count in a group above\n  hint: name that group"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of groups, as the programs read them.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    /// Class of each group by its id.
+    numbers: Vec<(u64, u32)>,
+    /// The paths of the classes.
+    pub(super) names: DiskNames,
+}
+
+impl Groups {
+    /// Numbers the groups of this moment. Groups that are made later, or for which there is no number left, count
+    /// with the group above them; groups below a watched one count with it.
+    pub(super) fn read(
+        root: &Root,
+        hierarchy: &IoHierarchy,
+        watched: &[String],
+    ) -> Result<Self, WatchError> {
+        let watched: Vec<String> = watched.iter().map(|path| hierarchy.path(path)).collect();
+        watched.iter().try_for_each(|path| hierarchy.check_group(root, path))?;
+        let names = DiskNames { paths: watched.clone(), watched: watched.len() };
+        let mut groups = Self { numbers: Vec::new(), names };
+        for path in groups_below(root, &hierarchy.mount) {
+            let class = groups.class(&watched, path.clone());
+            // It may be gone by now.
+            let id = group_iterator::id(root, &hierarchy.directory(&path)).ok();
+            if groups.numbers.len() < ROOM {
+                groups.numbers.extend(id.zip(class));
+            }
+        }
+        Ok(groups)
+    }
+
+    /// The class of the nearest watched group, or one of its own.
+    fn class(&mut self, watched: &[String], path: String) -> Option<u32> {
+        let above = Path::new(&path).ancestors();
+        let nearest = above
+            .into_iter()
+            .find_map(|one| watched.iter().position(|group| Path::new(group) == one));
+        let index = nearest.unwrap_or(self.names.paths.len());
+        if index + 1 >= CLASSES {
+            return None;
+        }
+        if nearest.is_none() {
+            self.names.paths.push(path);
+        }
+        Some(index as u32 + 1)
+    }
+
+    /// Fills the map `groups` of the programs.
+    pub(super) fn write(&self, programs: &Programs) -> Result<(), Error> {
+        let map = programs.map("groups")?;
+        let set = |(id, class): &(u64, u32)| map.set(&id.to_ne_bytes(), &class.to_ne_bytes());
+        self.numbers.iter().try_for_each(set)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn tree(groups: &[&str]) -> (tempfile::TempDir, IoHierarchy) {
+        let top = tempfile::tempdir().unwrap();
+        for group in groups {
+            fs::create_dir_all(top.path().join("blkio").join(group)).unwrap();
+        }
+        (top, IoHierarchy { mount: PathBuf::from("/blkio"), is_v2: false })
+    }
+
+    #[test]
+    fn groups_below_a_watched_one_belong_to_the_nearest_and_others_have_numbers() {
+        let (top, hierarchy) = tree(&["a/inner/deep", "a/x", "ab", "b"]);
+        let watched = ["/a/inner".to_owned(), "a".to_owned()];
+        let groups = Groups::read(&Root::at(top.path()), &hierarchy, &watched).unwrap();
+        assert_eq!(groups.names.paths, ["/a/inner", "/a", "/ab", "/b"]);
+        assert_eq!(groups.names.watched, 2);
+        let classes: Vec<u32> = groups.numbers.iter().map(|(_, class)| *class).collect();
+        // By level: a, ab, b; a/inner, a/x; a/inner/deep.
+        assert_eq!(classes, [2, 3, 4, 1, 2, 1]);
+    }
+
+    #[test]
+    fn what_cannot_be_watched_is_refused() {
+        let (top, hierarchy) = tree(&["a"]);
+        let root = Root::at(top.path());
+        let refused = |hierarchy: &IoHierarchy, path: &str| {
+            Groups::read(&root, hierarchy, &[path.to_owned()]).unwrap_err().to_string()
+        };
+        assert!(refused(&hierarchy, "/no").contains("no group `/no`"));
+        assert!(refused(&hierarchy, "/").contains("name one of them"));
+        let v2 = IoHierarchy { is_v2: true, ..hierarchy };
+        assert!(refused(&v2, "/a").contains("no controller `io`"));
+    }
+}

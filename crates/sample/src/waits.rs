@@ -1,0 +1,172 @@
+//! Where waiting for a CPU goes: attaches the eBPF programs that attribute it, and reads what they counted.
+
+mod classes;
+mod hierarchy;
+
+use std::fmt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use assay_blame::{Answer, Memory, Shape, Target};
+use assay_bpf::{BLAME, Programs};
+use assay_kernel::bpf_map::BpfMap;
+use assay_kernel::parse::cgroups::process_groups;
+use assay_kernel::{Error, Root, affinity};
+
+use classes::Classes;
+
+pub use hierarchy::CpuHierarchy;
+pub(crate) use hierarchy::groups_below;
+
+/// Programs that run when they are switched off end within this time.
+const LAST_EVENTS: Duration = Duration::from_millis(5);
+
+/// Programs at their tracepoints that attribute the waiting of groups or of a process. They go with this
+/// value or with the process.
+pub struct WaitWatch {
+    programs: Programs,
+    classes: Classes,
+    process: u32,
+    started: Instant,
+}
+
+/// Why nothing can be watched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WatchError {
+    /// What was named cannot be watched: there is no such group or process.
+    Target(String),
+    /// This host or a policy of its kernel does not allow it.
+    Host(String),
+}
+
+impl fmt::Display for WatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Target(reason) | Self::Host(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for WatchError {}
+
+impl WaitWatch {
+    /// Attaches the programs for groups, each with all groups below it. A path is one below the mount of the
+    /// controller `cpu`, or that of a directory.
+    ///
+    /// # Errors
+    /// There is no such group, or the kernel or its policy refuses the programs.
+    pub fn on_groups(
+        root: &Root,
+        hierarchy: &CpuHierarchy,
+        paths: &[String],
+    ) -> Result<Self, WatchError> {
+        let mut watched = Vec::new();
+        for path in paths.iter().map(|path| hierarchy.path(path)) {
+            hierarchy.check_group(root, &path)?;
+            watched.push(path);
+        }
+        Self::load(root, 0, Classes::of_groups(root, hierarchy, &watched)?)
+    }
+
+    /// Attaches the programs for all threads of a process.
+    ///
+    /// # Errors
+    /// There is no such process, or the kernel or its policy refuses the programs.
+    pub fn on_process(root: &Root, hierarchy: &CpuHierarchy, id: u32) -> Result<Self, WatchError> {
+        let groups = root
+            .read(format!("/proc/{id}/cgroup"))
+            .map_err(|error| WatchError::Target(error.to_string()))?;
+        let is_limited = process_groups(&groups)
+            .iter()
+            .find(|one| hierarchy.has(&one.controllers))
+            .is_some_and(|one| hierarchy.is_limited(root, &one.group));
+        let name = format!("process {id}");
+        Self::load(root, id, Classes::of_process(root, hierarchy, name, is_limited))
+    }
+
+    fn load(root: &Root, process: u32, classes: Classes) -> Result<Self, WatchError> {
+        let refused = |error: Error| WatchError::Host(error.to_string());
+        let Shape { cpus, slots } = classes.shape;
+        let sizes =
+            [("cpus", cpus), ("slots", cpus * slots), ("groups", classes.numbers.len().max(1))];
+        let sizes = sizes.map(|(name, entries)| (name, entries as u32));
+        let programs = Programs::load_sized(root, BLAME, &sizes).map_err(refused)?;
+        let groups = programs.map("groups").map_err(refused)?;
+        for (id, place) in &classes.numbers {
+            groups.set(&id.to_ne_bytes(), &place.to_ne_bytes()).map_err(refused)?;
+        }
+        Ok(Self { programs, classes, process, started: Instant::now() })
+    }
+
+    /// From now on events count, on all CPUs at once.
+    ///
+    /// # Errors
+    /// The kernel refuses to switch the programs on.
+    pub fn start(&mut self) -> Result<(), Error> {
+        self.started = Instant::now();
+        self.enable(true)?;
+        visit_cpus();
+        Ok(())
+    }
+
+    /// How long it has been since the start.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Ends the counting, on all CPUs at once, and reads it: one answer for each group, in their order.
+    ///
+    /// # Errors
+    /// The kernel refuses to switch the programs off, or their memory cannot be read.
+    pub fn finish(self) -> Result<Vec<Answer>, Error> {
+        self.enable(false)?;
+        let seconds = self.elapsed().as_secs_f64();
+        std::thread::sleep(LAST_EVENTS);
+        self.read(seconds)
+    }
+
+    /// What was counted up to now, while counting goes on: one answer for each group, in their order. What a CPU
+    /// has done since its last event is missing.
+    ///
+    /// # Errors
+    /// The memory of the programs cannot be read.
+    pub fn so_far(&self) -> Result<Vec<Answer>, Error> {
+        self.read(self.elapsed().as_secs_f64())
+    }
+
+    fn read(&self, seconds: f64) -> Result<Vec<Answer>, Error> {
+        let map = |name| self.programs.map(name).and_then(BpfMap::all);
+        let memory = Memory { shape: self.classes.shape, cpus: map("cpus")?, slots: map("slots")? };
+        let answer = |target: &Target| {
+            let counted = memory.counted(target).ok_or_else(|| {
+                let path = Path::new("the maps of the eBPF programs");
+                Error::unexpected("read", path, "they have another size than this version's")
+            })?;
+            Ok(Answer::new(&target.name, seconds, &counted, &self.classes.names))
+        };
+        self.classes.targets.iter().map(answer).collect()
+    }
+
+    /// Writes `struct settings` of `programs/blame/memory.h`.
+    fn enable(&self, enabled: bool) -> Result<(), Error> {
+        let Shape { cpus, slots } = self.classes.shape;
+        let place = Classes::PROCESS;
+        let words = [u32::from(enabled), self.process, place, slots as u32, cpus as u32, 0];
+        let mut settings = words.map(u32::to_ne_bytes).concat();
+        settings.extend(self.classes.limited.to_ne_bytes());
+        self.programs.map("settings")?.set(&[0; 4], &settings)
+    }
+}
+
+/// Makes each CPU switch once, so that the programs know which of them are idle. A CPU on which this process may
+/// not run is known from its next switch on.
+fn visit_cpus() {
+    let visit = || {
+        let cpus = affinity::allowed_cpus(0).unwrap_or_default();
+        cpus.iter().for_each(|cpu| drop(affinity::bind_self(&[*cpu])));
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(visit);
+    });
+}

@@ -1,0 +1,179 @@
+//! Several groups watched at once, and idle CPUs beside waiting threads, on the real kernel.
+// A panic in shared test code is a failure of the test.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use assay_blame::{Answer, Culprit, Verdict, text};
+use assay_facts::Hierarchy;
+use assay_host::gather;
+use assay_kernel::Root;
+use assay_sample::waits::{CpuHierarchy, WaitWatch};
+use assay_test_support::{HostLock, Need, host_lock, skip};
+
+/// How long groups are watched.
+const LENGTH: Duration = Duration::from_secs(3);
+
+fn lock(test: &str) -> Option<HostLock> {
+    host_lock(test, &[Need::Controller("cpu")])
+}
+
+fn path(name: &str) -> String {
+    format!("/assay-test-waits-{}{name}", std::process::id())
+}
+
+/// A group in which threads compute; all of it goes with this value.
+struct Running {
+    directory: PathBuf,
+    threads: Vec<Child>,
+}
+
+impl Running {
+    fn start(mount: &Path, name: &str, threads: usize, cpus: &str) -> Self {
+        let directory = mount.join(path(name).trim_start_matches('/'));
+        fs::create_dir(&directory).unwrap();
+        // On v2 a group has the controller only if the one above hands it down.
+        let _ = fs::write(directory.parent().unwrap().join("cgroup.subtree_control"), "+cpu");
+        let group = directory.display();
+        let script = format!(
+            "echo $$ > {group}/cgroup.procs; exec taskset -c {cpus} sh -c 'while :; do :; done'"
+        );
+        let one = || Command::new("sh").args(["-c", &script]).spawn().unwrap();
+        let threads = std::iter::repeat_with(one).take(threads).collect();
+        Self { directory, threads }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        for thread in &mut self.threads {
+            let _ = thread.kill();
+            let _ = thread.wait();
+        }
+        let begun = Instant::now();
+        while fs::remove_dir(&self.directory).is_err() && begun.elapsed() < Duration::from_secs(5) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Where the controller is, for groups of the test.
+fn mount() -> (CpuHierarchy, PathBuf) {
+    let facts = gather(&Root::real()).unwrap();
+    let (Hierarchy::V1(mount) | Hierarchy::V2(mount)) = &facts.cgroup.controllers["cpu"].hierarchy
+    else {
+        panic!("no groups of the controller cpu");
+    };
+    (CpuHierarchy::new(&facts).unwrap(), mount.clone())
+}
+
+fn watched(hierarchy: &CpuHierarchy, names: &[&str]) -> Vec<Answer> {
+    let paths: Vec<String> = names.iter().map(|name| path(name)).collect();
+    let mut watch = WaitWatch::on_groups(&Root::real(), hierarchy, &paths).unwrap();
+    watch.start().unwrap();
+    std::thread::sleep(LENGTH);
+    let answers = watch.finish().unwrap();
+    for (answer, path) in answers.iter().zip(&paths) {
+        assert_eq!((&answer.target, answer.verdict), (path, Verdict::Valid), "{}", text(answer));
+        assert_eq!(answer.parts.iter().map(|part| part.ns).sum::<u64>(), answer.waited_ns);
+    }
+    answers
+}
+
+fn charged(answer: &Answer, name: &str) -> u64 {
+    let path = path(name);
+    let part = answer.parts.iter().find(|part| part.group.as_deref() == Some(&path));
+    part.map_or(0, |part| part.ns)
+}
+
+/// Two groups beside each other and one within the first, on one CPU: each has its own sum, the upper one counts
+/// what waits and runs within it as its own, and each names the others.
+#[test]
+fn groups_watched_together_have_an_answer_each() {
+    let Some(_lock) = lock("waits: several groups") else { return };
+    let (hierarchy, mount) = mount();
+    let first = Running::start(&mount, "a", 0, "0");
+    let inner = Running::start(&mount, "a/inner", 2, "0");
+    let second = Running::start(&mount, "b", 1, "0");
+    std::thread::sleep(Duration::from_millis(500));
+    let answers = watched(&hierarchy, &["a", "a/inner", "b"]);
+    let [a, within, b] = &answers[..] else { panic!("{answers:?}") };
+    assert!(charged(a, "b") > 0 && charged(within, "b") > 0, "{}", text(a));
+    assert!(charged(b, "a/inner") > 0, "{}", text(b));
+    assert_eq!((charged(a, "a/inner"), charged(within, "a/inner")), (0, 0));
+    assert!(a.percent(Culprit::OwnThreads) > 1.0, "{}", text(a));
+    assert_eq!(b.percent(Culprit::OwnThreads), 0.0, "{}", text(b));
+    // Only the inner group has threads.
+    assert_eq!((a.waited_ns, a.run_delay_ns), (within.waited_ns, within.run_delay_ns));
+    drop((inner, first, second));
+}
+
+/// An idle CPU counts for threads that may use it only, and no longer than one was idle.
+#[test]
+fn an_idle_cpu_counts_only_for_threads_that_may_use_it() {
+    let Some(_lock) = lock("waits: idle CPUs") else { return };
+    let (hierarchy, mount) = mount();
+    let cpus = gather(&Root::real()).unwrap().cpus.online;
+    let pinned = Running::start(&mount, "pinned", 2, "0");
+    let free = Running::start(&mount, "free", 1, &cpus.to_string());
+    std::thread::sleep(Duration::from_millis(500));
+    let answers = watched(&hierarchy, &["pinned", "free"]);
+    let [bound, unbound] = &answers[..] else { panic!("{answers:?}") };
+    assert!(bound.waited_ns > 0, "{}", text(bound));
+    assert_eq!((bound.idle_elsewhere_ns, bound.events.other_cpu_sets), (0, 0), "{}", text(bound));
+    assert_eq!(unbound.events.other_cpu_sets, 0, "{}", text(unbound));
+    // One thread cannot wait for longer than the time in which it was watched.
+    assert!(unbound.idle_elsewhere_ns <= unbound.waited_ns, "{}", text(unbound));
+    drop((pinned, free));
+}
+
+/// The ids of programs of this project that the kernel has.
+fn loaded() -> BTreeSet<u32> {
+    let output = Command::new("bpftool").args(["prog", "show", "name", "assay"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().filter_map(|line| line.split_once(": ")?.0.parse().ok()).collect()
+}
+
+/// Waits until the programs loaded are such that `is_done`, for up to a minute.
+fn await_loaded(what: &str, is_done: impl Fn(&BTreeSet<u32>) -> bool) -> BTreeSet<u32> {
+    let begun = Instant::now();
+    loop {
+        let now = loaded();
+        if is_done(&now) {
+            return now;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}: {now:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The process that the next test kills.
+#[test]
+#[ignore = "only watches until it is killed"]
+fn watch_until_killed() {
+    let (hierarchy, _) = mount();
+    let mut watch = WaitWatch::on_process(&Root::real(), &hierarchy, 1).unwrap();
+    watch.start().unwrap();
+    std::thread::sleep(Duration::from_secs(120));
+}
+
+#[test]
+fn nothing_stays_in_the_kernel_after_sigkill() {
+    if !Path::new("/usr/sbin/bpftool").exists() {
+        return skip("waits: SIGKILL", "it needs bpftool");
+    }
+    let Some(_lock) = lock("waits: SIGKILL") else { return };
+    let before = loaded();
+    let watch = ["--exact", "watch_until_killed", "--ignored"];
+    let mut child = Command::new(std::env::current_exe().unwrap()).args(watch).spawn().unwrap();
+    let during =
+        await_loaded("eight programs are loaded", |now| now.difference(&before).count() >= 8);
+    let own: BTreeSet<u32> = during.difference(&before).copied().collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    await_loaded("they are gone", |now| now.is_disjoint(&own));
+}
