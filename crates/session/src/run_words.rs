@@ -9,9 +9,22 @@ use crate::overrides::StudyChoice;
 /// The arguments of `assay run` equivalent to a choice.
 pub(crate) fn run_words(choice: &StudyChoice) -> Vec<Argument> {
     // Name every field, so that a new one is not forgotten here. The order has no option.
-    let StudyChoice { study, set, repeats, at_most, stop, disk, scheduler, order: _, seed } =
-        choice;
+    let StudyChoice {
+        study,
+        published,
+        set,
+        repeats,
+        at_most,
+        stop,
+        disk,
+        scheduler,
+        order: _,
+        seed,
+    } = choice;
     let mut words = vec![study.clone()];
+    if *published {
+        words.push("--published".to_owned());
+    }
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     for setting in set {
         option("--set", setting.clone());
