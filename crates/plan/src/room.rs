@@ -50,7 +50,10 @@ pub(crate) fn with_sizes<'s>(
                 let size = Bytes::new(size.unwrap_or(0).max(LEAST));
                 disk.size = Some(Templated::Value(DiskSize::Fixed(size)));
             }
-            Err(refusal) => refusals.push(refusal),
+            Err(refusal) => {
+                refusals.push(refusal);
+                disk.size = Some(Templated::Value(DiskSize::Fixed(Bytes::new(LEAST))));
+            }
         }
     }
     Cow::Owned(sized)
