@@ -225,17 +225,18 @@ pub(crate) fn assign_storage(
 
 /// Checks that a job's size fits into its piece, and that its piece has at least one block.
 fn fits(workload: &WorkloadPlan, disk: &DiskPlan, storage: &StoragePlan) -> Result<(), Refusal> {
+    let part = match storage.part {
+        Part::Device => "a piece of the device",
+        Part::Partition(_) => "its partition",
+        Part::Directory => "its share of the directory",
+        // Files of one file system may differ in size: their sum is checked.
+        Part::Mount(_) => return Ok(()),
+    };
     // What generators create is checked for the whole disk.
     let Some(needed) = needed_by_fio(workload, storage.size) else { return Ok(()) };
     if needed <= storage.size.get() {
         return Ok(());
     }
-    let part = match storage.part {
-        Part::Device => "a piece of the device",
-        Part::Partition(_) => "its partition",
-        Part::Mount(_) => "its share of the file system",
-        Part::Directory => "its share of the directory",
-    };
     Err(Refusal::new(
         format!(
             "workload `{}` needs {} on disk `{}`, but {part} has {}",

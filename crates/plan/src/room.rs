@@ -50,10 +50,7 @@ pub(crate) fn with_sizes<'s>(
                 let size = Bytes::new(size.unwrap_or(0).max(LEAST));
                 disk.size = Some(Templated::Value(DiskSize::Fixed(size)));
             }
-            Err(refusal) => {
-                refusals.push(refusal);
-                disk.size = Some(Templated::Value(DiskSize::Fixed(Bytes::new(LEAST))));
-            }
+            Err(refusal) => refusals.push(refusal),
         }
     }
     Cow::Owned(sized)
@@ -85,9 +82,10 @@ fn size_in(trial: &Trial, name: &str, predictions: &Predictions) -> Result<u64, 
     let needed = (0..parts as usize).map(|part| {
         let own: Vec<_> = users.iter().skip(part).step_by(parts as usize).collect();
         let sum: u64 = own.iter().map(|user| files(user, UNKNOWN_SIZE, predictions)).sum();
-        // Each job of fio must fit into an equal share.
+        // Without a file system each job of fio has an equal piece.
         let jobs = own.iter().filter_map(|user| needed_by_fio(user, UNKNOWN_SIZE)).max();
-        sum.max(jobs.unwrap_or(0) * own.len() as u64)
+        let pieces = jobs.filter(|_| disk.format == Format::None).unwrap_or(0) * own.len() as u64;
+        sum.max(pieces)
     });
     let needed = needed.max().unwrap_or(0);
     let part = match disk.format {
@@ -137,7 +135,8 @@ pub(crate) fn too_small(
     predictions: &Predictions,
 ) -> Option<Refusal> {
     let only_fio = users.iter().all(|one| one.job().is_some() && one.prepare.is_empty());
-    if only_fio || matches!(disk.source, DiskSource::Directory { .. }) {
+    let is_raw = disk.format == Format::None;
+    if (only_fio && is_raw) || matches!(disk.source, DiskSource::Directory { .. }) {
         // The pieces of fio's jobs are checked one by one.
         return None;
     }

@@ -198,7 +198,8 @@ pub fn refuse_without_room(plan: &mut Plan, folder: &Path) {
     let needed = plan.trials.iter().map(images).max().unwrap_or(0);
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let free = folder.ancestors().find_map(|one| free_space(one).ok());
-    if let Some(free) = free.filter(|free| *free < needed) {
+    // Of a plan that is refused, sizes may not be known.
+    if let Some(free) = free.filter(|free| *free < needed && plan.refusals.is_empty()) {
         let mebibytes = |bytes: u64| Bytes::new(bytes >> 20 << 20);
         plan.refusals.push(Refusal {
             what: format!(

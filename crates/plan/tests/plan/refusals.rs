@@ -98,7 +98,7 @@ fn a_job_larger_than_its_part_is_refused_with_both_sizes() {
     let disk = study.disks.get_mut("scratch").unwrap();
     disk.size = Some(Templated::Value(assay_study::DiskSize::Fixed(Bytes::mebi(1024))));
     let what = &plan(&study, &host(false), 1).refusals[0].what;
-    assert!(what.contains("needs 1 GiB") && what.contains("204 MiB"), "{what}");
+    assert!(what.contains("files of 1 GiB") && what.contains("204 MiB"), "{what}");
 }
 
 #[test]
