@@ -234,3 +234,29 @@ fn refuse_if_unfinished(context: &Context) -> Result<(), Error> {
         ),
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::load;
+    use crate::overrides::StudyChoice;
+
+    #[test]
+    fn images_larger_than_the_file_system_of_the_run_folder_are_refused() {
+        let context = Context::of_this_host(Vec::new());
+        let refusals = |disk: &str| {
+            let disk = Some(disk.parse().unwrap());
+            let study = load(&StudyChoice { disk, ..StudyChoice::named("io-weight") });
+            let study = study.unwrap().study;
+            let mut plan = plan_for(&context, &study, &facts_for(&context, &study).unwrap(), 1);
+            // Whatever else this host lacks.
+            plan.refusals.clear();
+            refuse_without_room(&mut plan, Path::new("not/there/yet"));
+            plan.refusals
+        };
+        assert_eq!(refusals("loop:1MiB"), []);
+        let refused = refusals("loop:64TiB");
+        assert_eq!(refused.len(), 1);
+        assert!(refused[0].what.contains("take 64 TiB") && refused[0].what.contains("not/there/yet"));
+    }
+}
