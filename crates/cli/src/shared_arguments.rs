@@ -38,6 +38,9 @@ pub(crate) struct StudyArguments {
     /// Use this I/O scheduler instead of the study's
     #[arg(long, value_name = "NAME")]
     pub(crate) scheduler: Option<String>,
+    /// Record with eBPF programs where each group waited, as `evidence = true` in `[sampling]` does
+    #[arg(long)]
+    pub(crate) evidence: bool,
     /// Seed for the order of trials and for random data
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -46,7 +49,7 @@ pub(crate) struct StudyArguments {
 impl StudyArguments {
     pub(crate) fn choice(&self) -> StudyChoice {
         // Name every field, so that a new one is not forgotten here.
-        let Self { study, published, set, repeats, at_most, stop, disk, scheduler, seed } =
+        let Self { study, published, set, repeats, at_most, stop, disk, scheduler, evidence, seed } =
             self.clone();
         StudyChoice {
             study,
@@ -57,6 +60,7 @@ impl StudyArguments {
             stop,
             disk,
             scheduler,
+            evidence,
             order: None,
             seed,
         }

@@ -29,4 +29,12 @@ impl<T> Available<T> {
             Self::NotAvailable(_) => None,
         }
     }
+
+    /// The value to change, if there is one.
+    pub const fn value_mut(&mut self) -> Option<&mut T> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::NotAvailable(_) => None,
+        }
+    }
 }

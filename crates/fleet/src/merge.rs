@@ -159,7 +159,8 @@ impl FleetMerge {
 impl Promise {
     /// The identity of a promise, without the first host's numbers.
     fn empty_like(promise: &PromiseJudgement) -> Self {
-        let like = PromiseJudgement { groups: Vec::new(), causes: Vec::new(), ..promise.clone() };
+        let (groups, causes, proofs) = (Vec::new(), Vec::new(), Vec::new());
+        let like = PromiseJudgement { groups, causes, proofs, ..promise.clone() };
         Self {
             like,
             hosts: Vec::new(),
@@ -251,6 +252,7 @@ pub(crate) mod tests {
             needs_repeats: None,
             groups: vec![group],
             causes: Vec::new(),
+            proofs: Vec::new(),
         };
         let trial = TrialJudgement {
             facts: Vec::new(),

@@ -10,7 +10,7 @@ mod texts;
 const FAULTS: &str = "crates/test-support/faults";
 
 /// All targets.
-pub const TARGETS: [Target; 23] = [
+pub const TARGETS: [Target; 24] = [
     Target {
         name: "study",
         corpus: &["studies", "crates/study/tests/invalid", FAULTS],
@@ -69,6 +69,21 @@ pub const TARGETS: [Target; 23] = [
         ending: ".json",
         words: &["null", "0", "18446744073709551615", "[]", "{}", "1e308", "\"is\"", "\"within\""],
         reader: documents::judged,
+    },
+    Target {
+        name: "evidence",
+        corpus: &["crates/fuzz/corpus/evidence"],
+        ending: ".json",
+        words: &[
+            "null",
+            "0",
+            "18446744073709551615",
+            "\"group\"",
+            "\"void\"",
+            "\"not_available\"",
+            "1e308",
+        ],
+        reader: documents::evidence,
     },
     Target {
         name: "verdict",

@@ -19,7 +19,7 @@ mod sentence;
 use assay_judge::cause_entry;
 use assay_run_folder::TrialRecord;
 pub use assay_verdict::causes::Expect;
-use assay_verdict::{Cause, Judgement, PromiseJudgement};
+use assay_verdict::{Cause, Judgement, PromiseJudgement, Proof, ProofState};
 
 use crate::tune::is_work;
 pub use document::{ArmResult, CauseFinding, Explanation, Finding};
@@ -69,7 +69,9 @@ impl Fresh {
 /// Why a cause cannot explain this promise of a trial, whatever is tried; `None` where it can.
 #[must_use]
 pub fn excluded(code: &str, trial: &TrialRecord, judged: &PromiseJudgement) -> Option<String> {
-    EffectInputs::new(trial, judged).excludes(code)
+    let excludes = |proof: &&Proof| proof.code == code && proof.state == ProofState::Excluded;
+    let by_events = judged.proofs.iter().find(excludes).map(|proof| proof.evidence.clone());
+    by_events.or_else(|| EffectInputs::new(trial, judged).excludes(code))
 }
 
 /// Predictions of each tested cause for each arm, recorded before the arms run. `trial` is the

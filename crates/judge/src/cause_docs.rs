@@ -25,7 +25,9 @@ pub fn causes_page() -> String {
         "# Causes\n\nWhat a broken or void promise may be due to, by the codes of verdict.json. \
          This page is generated from\n`crates/judge/src/causes` and `crates/verdict/src/causes`; `ASSAY_BLESS=1 cargo test -p \
          assay-judge` writes it again.\n\nA failed validity check *proves* its cause. A *suspicion* fits \
-         what was recorded; `assay explain RUN` tests it by changing\none thing at a time.\n",
+         what was recorded; `assay explain RUN` tests it by changing\none thing at a time. Where a run recorded \
+         evidence from inside the kernel, *Proof* and *Excluded when* say what makes a cause proven or excluded without an\n\
+         intervention; in between it contributes, and stays a suspicion.\n",
     );
     for entry in catalogue() {
         let found = match entry.found_by {
@@ -42,9 +44,13 @@ pub fn causes_page() -> String {
             false => tests.join(", "),
         };
         // Writing to a String cannot fail.
+        let rule = crate::causes::RULES.iter().find(|rule| rule.code == entry.code);
+        let proof = rule.map_or_else(String::new, |rule| {
+            format!("- Proof: {}\n- Excluded when: {}\n", rule.proof, rule.excluded)
+        });
         let _ = write!(
             page,
-            "\n## {}\n\n{}\n\n- Found: {found}\n- Fingerprint: {}\n- To confirm: {}\n- \
+            "\n## {}\n\n{}\n\n- Found: {found}\n- Fingerprint: {}\n- To confirm: {}\n{proof}- \
              Interventions of `assay explain`: {tests}\n- Remedy: {}\n- Source: {}\n",
             entry.code, entry.what, entry.fingerprint, entry.confirm, entry.remedy, entry.source
         );

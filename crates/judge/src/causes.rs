@@ -1,8 +1,8 @@
 //! Why a promise was broken, or why it could not be judged.
 //!
 //! A failed validity check proves its cause: without the check's condition the number means
-//! nothing. Everything else is a suspicion and is worded as one; only an intervention proves it. A
-//! suspicion predicts every group's share under its cause, and its strength is how well that fits
+//! nothing. So do events in the kernel, where they were recorded (`rules.rs`). Everything else is a
+//! suspicion and is worded as one; only an intervention proves it. A suspicion predicts every group's share under its cause, and its strength is how well that fits
 //! the measurement: a setting that may break shares is no suspicion by itself. Where all suspicions
 //! are weak, the cause is unknown, and what was examined is listed.
 
@@ -17,23 +17,32 @@ pub(crate) use assay_terms::Measure;
 use assay_terms::Side;
 use assay_verdict::Strength;
 use assay_verdict::causes::CauseEntry;
-use assay_verdict::{Cause, Verdict};
+use assay_verdict::{Cause, Proof, Verdict};
+pub(crate) use rules::Rule;
 
 mod ceiling;
 mod cfq;
+mod cpu_contention;
 mod cpu_imbalance;
+mod cpu_others;
+mod cpu_quota;
 mod damon;
+mod demand;
 mod device_queue;
 mod fit;
 mod foreign_writes;
 mod infeasible;
 mod injection;
 mod iocost;
+mod measured;
 mod memory;
 mod never_bound;
 mod own_demand;
+mod per_cpu;
+mod proofs;
 mod quota_burst;
 mod request_pool;
+mod rules;
 mod seeky;
 mod settings;
 pub(crate) mod short_run;
@@ -70,8 +79,24 @@ pub(crate) const ENTRIES: &[CauseEntry] = &[
     short_run::ENTRY,
 ];
 
+/// Causes that events in the kernel prove or exclude.
+pub(crate) const RULES: &[Rule] = &[
+    tag_cap::RULE,
+    request_pool::RULE,
+    waker::RULE,
+    injection::RULE,
+    device_queue::RULE,
+    demand::RULE,
+    cpu_contention::RULE,
+    cpu_others::RULE,
+    cpu_quota::RULE,
+    cpu_imbalance::RULE,
+];
+
 /// Result of examining one cause.
 pub(crate) enum Suspicion {
+    /// Events in the kernel prove it.
+    Proven(Cause),
     /// It fits, and how well.
     Fits(Cause, Strength),
     /// It does not fit, and why.
@@ -82,6 +107,25 @@ pub(crate) enum Suspicion {
     NotExamined(String),
 }
 
+impl Suspicion {
+    /// Whether it is about the cause with this code.
+    fn concerns(&self, code: &str) -> bool {
+        match self {
+            Self::Proven(cause) | Self::Fits(cause, _) => cause.code == code,
+            Self::RuledOut(why) | Self::Open(why) | Self::NotExamined(why) => {
+                why.strip_prefix(code).is_some_and(|rest| rest.starts_with(':'))
+            }
+        }
+    }
+}
+
+/// Causes, and what events in the kernel say of them.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) causes: Vec<Cause>,
+    pub(crate) proofs: Vec<Proof>,
+}
+
 /// Causes of a broken or void promise, proven ones first.
 pub(crate) fn find(
     subject: &Subject<'_>,
@@ -89,8 +133,14 @@ pub(crate) fn find(
     measure: Measure,
     numbers: Option<&Estimates>,
     verdict: Verdict,
-) -> Vec<Cause> {
-    match (verdict, numbers) {
+) -> Found {
+    let proofs = match (verdict, numbers) {
+        (Verdict::Void | Verdict::Broken, Some(numbers)) => {
+            proofs::find(subject, promise, measure, numbers, verdict)
+        }
+        _ => Vec::new(),
+    };
+    let causes = match (verdict, numbers) {
         (Verdict::Void, _) => {
             let checks = subject.checks.iter();
             let failed = checks.filter(|validity| validity.scope.concerns(measure, &promise.is));
@@ -102,12 +152,14 @@ pub(crate) fn find(
             if let (true, Some(numbers)) = (causes.is_empty(), numbers) {
                 causes.extend(never_bound::cause(subject, promise, measure, numbers));
             }
+            proofs::add_to_checks(&mut causes, &proofs);
             causes
         }
-        (Verdict::Broken, Some(numbers)) => suspected(subject, promise, measure, numbers),
+        (Verdict::Broken, Some(numbers)) => suspected(subject, promise, measure, numbers, &proofs),
         (Verdict::Undecided, Some(numbers)) => too_short(promise, measure, numbers),
         _ => Vec::new(),
-    }
+    };
+    Found { causes, proofs }
 }
 
 /// Why a promise of shares is undecided: the run is too short. It never explains a broken promise,
@@ -169,6 +221,7 @@ fn suspected(
     promise: &PromiseRecord,
     measure: Measure,
     numbers: &Estimates,
+    proofs: &[Proof],
 ) -> Vec<Cause> {
     let examined: Vec<String> = subject
         .checks
@@ -179,14 +232,16 @@ fn suspected(
             Some(format!("ruled out {code}: {}", validity.check.evidence))
         })
         .collect();
-    ranked(examined, suspicions(subject, promise, measure, numbers))
+    ranked(examined, proofs::settle(suspicions(subject, promise, measure, numbers), proofs))
 }
 
 /// Suspicions that fit, strongest first; where none does, what was examined.
 fn ranked(mut examined: Vec<String>, suspicions: Vec<Suspicion>) -> Vec<Cause> {
     let mut found: Vec<(Cause, Strength)> = Vec::new();
+    let mut causes: Vec<Cause> = Vec::new();
     for suspicion in suspicions {
         match suspicion {
+            Suspicion::Proven(cause) => causes.push(cause),
             Suspicion::Fits(cause, strength) => found.push((cause, strength)),
             Suspicion::RuledOut(why) => examined.push(format!("ruled out {why}")),
             Suspicion::Open(why) => examined.push(format!("not ruled out {why}")),
@@ -195,11 +250,10 @@ fn ranked(mut examined: Vec<String>, suspicions: Vec<Suspicion>) -> Vec<Cause> {
     }
     // A stable sort: equally strong ones keep the order of examination.
     found.sort_by_key(|(_, strength)| std::cmp::Reverse(*strength));
-    let known = found.first().is_some_and(|(_, strength)| *strength > Strength::Weak);
-    let mut causes: Vec<Cause> = found
-        .into_iter()
-        .map(|(cause, strength)| Cause { strength: Some(strength), ..cause })
-        .collect();
+    let known =
+        !causes.is_empty() || found.first().is_some_and(|(_, strength)| *strength > Strength::Weak);
+    let suspected = found.into_iter();
+    causes.extend(suspected.map(|(cause, strength)| Cause { strength: Some(strength), ..cause }));
     if !known {
         let unknown = Cause {
             code: "C-UNKNOWN".to_owned(),

@@ -46,6 +46,7 @@ pub(crate) fn document(
             .map(|numbers| groups(numbers, promise.within, (verdict, is_open)))
             .unwrap_or_default(),
         causes: Vec::new(),
+        proofs: Vec::new(),
     }
 }
 

@@ -65,6 +65,7 @@ pub(crate) fn judge(
         needs_repeats: (verdict == Verdict::Undecided).then(|| needed(promise, &seen)).flatten(),
         groups: seen.iter().map(|group| document(group, promise, (verdict, allows))).collect(),
         causes: causes_of(subject, promise, &failed, verdict),
+        proofs: Vec::new(),
         ..document::document(promise, None, Statement { verdict, will_be, reason, is_open: false })
     }
 }

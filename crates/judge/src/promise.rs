@@ -43,7 +43,8 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
     };
     let verdict = statement.verdict;
     let mut judged = document(promise, numbers.as_ref().ok(), statement);
-    judged.causes = causes::find(subject, promise, measure, numbers.as_ref().ok(), verdict);
+    let found = causes::find(subject, promise, measure, numbers.as_ref().ok(), verdict);
+    (judged.causes, judged.proofs) = (found.causes, found.proofs);
     judged
 }
 

@@ -1,5 +1,6 @@
 //! One repeat with its record, samples and window.
 
+use assay_blame::Evidence;
 use assay_run_folder::{RepeatRecord, Table, TrialRecord, WarmUpRecord};
 use assay_stats::batches::Quantity;
 use assay_stats::{Grid, series, warm_up};
@@ -121,6 +122,15 @@ impl<'r> Repeat<'r> {
         let covered =
             self.grids.iter().filter_map(|(_, grids)| Some(grids.as_ref().ok()?.judged.seconds()));
         covered.reduce(f64::min).unwrap_or((self.end_ns - self.start_ns) as f64 * 1e-9)
+    }
+
+    /// What eBPF programs saw of this repeat, which covers its whole common window and not only the judged
+    /// one; or why there is none. Groups of the study have its names in it, others a path from `/`.
+    pub(crate) fn evidence(&self) -> Result<&'r Evidence, String> {
+        self.record.evidence().ok_or_else(|| {
+            let why = self.record.not_available.get("evidence");
+            why.cloned().unwrap_or_else(|| "the run recorded no evidence".to_owned())
+        })
     }
 
     /// The table of a source, or why it is missing.

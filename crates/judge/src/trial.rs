@@ -159,11 +159,14 @@ pub(crate) fn measures(promises: &[(Measure, &RelationRecord)]) -> Vec<(Measure,
     measures
 }
 
-/// CPU seconds of sampling, of re-reading knobs and of listing processes per second, in cores, over
-/// all judged repeats.
+/// CPU seconds of sampling, of re-reading knobs, of listing processes and of eBPF programs per second, in
+/// cores, over all judged repeats.
 fn observer_cpu(repeats: &[Repeat<'_>]) -> f64 {
     let beside = |record: &RepeatRecord| {
-        record.watch.map_or(0.0, |watch| watch.cpu_s) + record.shown_cpu_s.unwrap_or(0.0)
+        let programs = record.evidence.as_ref().and_then(|evidence| evidence.cpu_s);
+        record.watch.map_or(0.0, |watch| watch.cpu_s)
+            + record.shown_cpu_s.unwrap_or(0.0)
+            + programs.unwrap_or(0.0)
     };
     let all = repeats.iter().map(|repeat| repeat.record);
     let spent: f64 = all.map(|record| record.sampler.cpu_s + beside(record)).sum();

@@ -121,6 +121,10 @@ fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) ->
             controllers.push(controller);
         }
     }
+    // On v1 programs tell groups apart by the scheduler's own, which exist only with `cpu`.
+    if study.sampling.evidence && !controllers.contains(&"cpu") {
+        controllers.push("cpu");
+    }
     let is_memory_promise = |promise: &Promise| promise.measure.starts_with("memory.");
     let by_node = study.sampling.sources.iter().any(|source| source == "group_nodes");
     if (by_node || study.promises.iter().any(is_memory_promise)) && !controllers.contains(&"memory")

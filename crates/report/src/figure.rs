@@ -16,6 +16,7 @@ mod ratios;
 mod series;
 mod spec;
 mod threads;
+mod waiting;
 
 use std::collections::BTreeMap;
 
@@ -36,6 +37,7 @@ pub(crate) use page_nodes::node_columns;
 pub(crate) use ratios::ratios;
 pub(crate) use spec::base;
 pub(crate) use threads::short;
+pub(crate) use waiting::waiting;
 
 /// One figure of the page, or the reason why it is missing.
 #[derive(Serialize)]

@@ -24,6 +24,7 @@ mod subjects;
 mod text;
 mod trial;
 mod vendor;
+mod waiting;
 mod wording;
 mod workload_metrics;
 

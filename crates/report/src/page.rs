@@ -16,6 +16,7 @@ mod shares;
 mod topology;
 mod trial;
 mod tuning;
+mod waiting;
 mod workloads;
 
 use assay_intervention::Tuning;

@@ -11,6 +11,7 @@ mod picture;
 pub(crate) mod prediction;
 mod trial;
 pub(crate) mod tuning;
+mod waiting;
 mod workload_metrics;
 
 use assay_run_folder::Manifest;

@@ -13,6 +13,8 @@ pub struct Budget {
     /// Bytes of distinct names: a name of 4096 bytes takes only a byte or two in a Parquet file, where it is
     /// stored as its difference from the one before.
     names: u64,
+    /// Bytes of the texts of evidence.
+    evidence: u64,
 }
 
 impl Default for Budget {
@@ -25,7 +27,7 @@ impl Budget {
     /// A budget of this many values, and of names that cost this many bytes.
     #[must_use]
     pub fn new(values: u64, names: u64) -> Self {
-        Self { values, names }
+        Self { values, names, evidence: limit::evidence_of_a_run() }
     }
 
     /// The memory cost of a name: its bytes and a constant overhead.
@@ -39,6 +41,15 @@ impl Budget {
     pub fn take_names(&mut self, cost: u64, path: &Path) -> Result<(), Error> {
         self.names = self.names.checked_sub(cost).ok_or_else(|| {
             let why = "the files up to this one have more names of subjects than are read of a run";
+            Error::new("read", path, &why).with_hint(limit::HOW_TO_LIFT)
+        })?;
+        Ok(())
+    }
+
+    /// Takes a document of evidence from the budget; an error naming the file if it is exhausted.
+    pub(crate) fn take_evidence(&mut self, bytes: usize, path: &Path) -> Result<(), Error> {
+        self.evidence = self.evidence.checked_sub(bytes as u64).ok_or_else(|| {
+            let why = "the files up to this one hold more evidence than is read of a run";
             Error::new("read", path, &why).with_hint(limit::HOW_TO_LIFT)
         })?;
         Ok(())

@@ -6,6 +6,7 @@
 //!   manifest.json     study text, host facts, versions, seed, knobs as requested and as read back
 //!   events.jsonl      timeline, one JSON object per line, flushed at every event
 //!   samples/*.arrows  while running; *.parquet when done
+//!   evidence/*.json   where each group waited, of repeats that recorded it
 //!   logs/             unmodified output of every workload
 //!   verdict.json      the verdict (schema 1)
 //!   report.html
@@ -18,6 +19,7 @@ mod curve;
 mod drift;
 mod error;
 mod event;
+mod evidence;
 mod folder;
 mod footer;
 mod guard;
@@ -51,6 +53,7 @@ pub use curve::{Curve, Mark};
 pub use drift::{Drift, TimedReading};
 pub use error::Error;
 pub use event::{Event, EventLog, parse_events, read_events};
+pub use evidence::{EvidenceRecord, parse_evidence};
 pub use folder::RunFolder;
 pub use guard::is_guarded;
 pub use guest::Guest;

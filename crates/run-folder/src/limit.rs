@@ -44,6 +44,9 @@ const RUN: u64 = 192 << 20;
 /// three million names of usual length.
 const NAMES: u64 = 256 << 20;
 
+/// Bytes of all evidence of a run: a repeat with 16 groups on 64 CPUs has some 3 MB.
+const EVIDENCE: u64 = 256 << 20;
+
 /// Bytes of the name of a subject or a counter: the longest possible path.
 pub(crate) const NAME: usize = 4096;
 
@@ -75,6 +78,10 @@ pub(crate) fn values_of_a_run() -> u64 {
 
 pub(crate) fn names_of_a_run() -> u64 {
     if *LIFTED { u64::MAX } else { NAMES }
+}
+
+pub(crate) fn evidence_of_a_run() -> u64 {
+    if *LIFTED { u64::MAX } else { EVIDENCE }
 }
 
 pub(crate) fn footer() -> u64 {

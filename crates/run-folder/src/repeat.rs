@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::curve::Curve;
 use crate::drift::Drift;
+use crate::evidence::EvidenceRecord;
 use crate::overrides::OverridesRecord;
 use crate::placement::{NodeCounts, PlacementReading};
 use crate::setting::{Dropped, SettingReading};
@@ -59,6 +60,9 @@ pub struct RepeatRecord {
     /// before this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown_cpu_s: Option<f64>,
+    /// That evidence from inside the kernel was taken, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceRecord>,
     /// The results reported by each workload.
     pub workloads: Vec<WorkloadResult>,
     /// The results of what ran to its end before the common start (`prepare` of a study).
@@ -99,6 +103,7 @@ impl RepeatRecord {
             watch: None,
             looks: None,
             shown_cpu_s: None,
+            evidence: None,
             workloads: Vec::new(),
             preparations: Vec::new(),
             memory_events: BTreeMap::new(),

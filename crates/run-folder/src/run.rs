@@ -48,6 +48,7 @@ impl Run {
                 let tables =
                     samples.map_or_else(|| Ok(Vec::new()), |dir| tables_in(&dir, &mut budget))?;
                 end_with_samples(repeat, &tables);
+                folder.read_evidence(repeat, &mut budget)?;
                 repeats.push(tables);
             }
             samples.push(repeats);

@@ -30,4 +30,7 @@ pub struct StudyChoiceRecord {
     /// The I/O scheduler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
+    /// Whether evidence was requested in addition to what the study samples.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub evidence: bool,
 }

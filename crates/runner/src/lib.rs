@@ -8,6 +8,7 @@ mod choose_sampler_affinity;
 mod context;
 mod delayed_start;
 mod disks;
+mod evidence;
 mod failure;
 mod footprint;
 mod knobs;

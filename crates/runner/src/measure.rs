@@ -46,6 +46,7 @@ pub(crate) fn measure(
     on_progress: &mut dyn FnMut(Duration),
     enough: &mut dyn FnMut(Release, u64) -> bool,
 ) -> Result<Window, Error> {
+    watch.begin();
     let (release, skew) = barrier.release(|| first_io.skew(FIRST_IO));
     for process in &mut *load.processes {
         process.began_ns = Some(release.first_ns);
@@ -74,6 +75,7 @@ pub(crate) fn measure(
         let remaining = Duration::from_nanos(end_ns - now);
         interrupted = pause(remaining.min(Duration::from_millis(50)));
     };
+    watch.end();
     Ok(Window { release, stopped_ns, start_skew_s, interrupted })
 }
 

@@ -14,6 +14,7 @@ use crate::at_start::AtStart;
 use crate::choose_sampler_affinity::choose_sampler_affinity;
 use crate::context::Context;
 use crate::delayed_start::DelayedStart;
+use crate::evidence::EvidenceWatch;
 use crate::failure::Failure;
 use crate::knobs;
 use crate::measure::{Load, Window, measure};
@@ -138,6 +139,9 @@ impl Repeat<'_, '_> {
 
         self.phase("stop workloads")?;
         stop_all(&mut processes, patience);
+        if let Some(evidence) = record.evidence() {
+            folder.write_evidence(name, evidence)?;
+        }
         barrier.close(starter.logs)?;
         record.memory_events = memory_events(starter.tree, self.trial);
         record.cpus = starter.cpus.clone();
@@ -280,6 +284,9 @@ fn watch<'r>(
     watch.add_settings(root, trial, &at_start.settings);
     watch.add_placements(PlacementObserver::new(root, tree, trial, processes, counted));
     watch.add_overrides(Overrides::at_start(root, tree, trial, &facts.cgroup, disks));
+    if trial.sampling.evidence {
+        watch.add_evidence(EvidenceWatch::attach(starter));
+    }
     watch
 }
 

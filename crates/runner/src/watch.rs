@@ -14,6 +14,7 @@ use assay_kernel::{RereadFile, Root};
 use assay_plan::Trial;
 use assay_run_folder::{Drift, RepeatRecord, TimedReading, WatchCost};
 
+use crate::evidence::EvidenceWatch;
 use crate::knobs::{self, KnobValue};
 use crate::overrides::Overrides;
 use crate::placement::PlacementObserver;
@@ -47,6 +48,7 @@ pub(crate) struct Watch<'r> {
     buffer: Vec<u8>,
     placed: PlacementObserver,
     overrides: Option<Overrides<'r>>,
+    evidence: Option<EvidenceWatch>,
 }
 
 impl<'r> Watch<'r> {
@@ -67,6 +69,7 @@ impl<'r> Watch<'r> {
             buffer: Vec::new(),
             placed: PlacementObserver::none(root),
             overrides: None,
+            evidence: None,
         };
         for (index, ((group, knob), value)) in knobs::knobs(trial).zip(at_start).enumerate() {
             let own = (&knob.translation.file, &value.value);
@@ -113,6 +116,21 @@ impl<'r> Watch<'r> {
         self.overrides = Some(overrides);
     }
 
+    /// Also takes evidence.
+    pub(crate) fn add_evidence(&mut self, evidence: EvidenceWatch) {
+        self.evidence = Some(evidence);
+    }
+
+    /// The window begins.
+    pub(crate) fn begin(&mut self) {
+        self.evidence.iter_mut().for_each(EvidenceWatch::start);
+    }
+
+    /// The window is over.
+    pub(crate) fn end(&mut self) {
+        self.evidence.iter_mut().for_each(EvidenceWatch::stop);
+    }
+
     fn add(&mut self, root: &Root, owner: Owner, path: Option<PathBuf>, at_start: Option<&String>) {
         let kept = path.and_then(|path| root.open_reread(path).ok());
         if let (Some(file), Some(at_start)) = (kept, at_start) {
@@ -145,6 +163,9 @@ impl<'r> Watch<'r> {
     pub(crate) fn finish(self, record: &mut RepeatRecord) {
         record.watch = Some(self.cost);
         self.placed.finish(record);
+        if let Some(evidence) = self.evidence {
+            evidence.finish(record);
+        }
         record.overrides = self.overrides.map(|mut overrides| overrides.finish());
         for watched in self.files {
             let Some(drift) = watched.drift else { continue };

@@ -35,6 +35,8 @@ pub struct StudyChoice {
     pub disk: Option<DiskOverride>,
     /// The I/O scheduler to use.
     pub scheduler: Option<String>,
+    /// Whether to take evidence from inside the kernel, whatever the study says.
+    pub evidence: bool,
     /// The order of repeats.
     pub order: Option<Order>,
     /// Seed for the order of trials and for random data.
@@ -66,6 +68,7 @@ impl StudyChoice {
             }),
             disk: self.disk.as_ref().map(ToString::to_string),
             scheduler: self.scheduler.clone(),
+            evidence: self.evidence,
         }
     }
 
@@ -85,6 +88,7 @@ impl StudyChoice {
             }),
             disk: record.disk.as_deref().map(str::parse).transpose().ok()?,
             scheduler: record.scheduler.clone(),
+            evidence: record.evidence,
             order: None,
             seed,
         })
@@ -105,6 +109,7 @@ impl StudyChoice {
         if let Some(scheduler) = &self.scheduler {
             check(override_scheduler(study, scheduler), "--scheduler");
         }
+        study.sampling.evidence |= self.evidence;
         let design = &mut study.design;
         design.repeats = self.repeats.unwrap_or(design.repeats);
         design.stop = self.stop.unwrap_or(design.stop);
@@ -157,6 +162,7 @@ mod tests {
             stop: Some(Stop::Precise),
             disk: Some("null_blk:iops=500,depth=32".parse().unwrap()),
             scheduler: Some("bfq".to_owned()),
+            evidence: true,
             seed: 7,
             ..StudyChoice::named("mine.toml")
         };

@@ -13,6 +13,9 @@ use crate::load::Loaded;
 /// Number of groups of a trial that are printed; the rest is only counted.
 const SHOWN: usize = 8;
 
+/// What is said of a study that requests evidence.
+const EVIDENCE: &str = "evidence: eBPF programs record where each group waits; what the kernel refuses is named in the report";
+
 /// A plan for readers: trials, changes of the host and how each is restored, promises, refusals.
 ///
 /// ```
@@ -36,6 +39,9 @@ pub fn plan_text(loaded: &Loaded, plan: &Plan) -> String {
         format_duration(total),
         if study.disks.is_empty() { "" } else { " and the set-up of disks" },
     ));
+    if study.sampling.evidence {
+        lines.push(EVIDENCE.to_owned());
+    }
     for (index, trial) in plan.trials.iter().enumerate() {
         lines.push(String::new());
         lines.push(format!("trial {} of {}: {}", index + 1, plan.trials.len(), factors(trial)));
@@ -228,5 +234,6 @@ pub fn plan_document(loaded: &Loaded, plan: &Plan) -> Value {
         "comparisons": plan.comparisons,
         "references": plan.references,
         "refusals": plan.refusals,
+        "evidence": loaded.study.sampling.evidence,
     })
 }

@@ -34,6 +34,7 @@ pub(crate) fn as_recorded_now(name: &str, temp: &TempDir) -> PathBuf {
         stop: None,
         disk: None,
         scheduler: None,
+        evidence: false,
     });
     folder.write_manifest(&manifest).unwrap();
     to

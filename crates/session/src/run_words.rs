@@ -18,6 +18,7 @@ pub(crate) fn run_words(choice: &StudyChoice) -> Vec<Argument> {
         stop,
         disk,
         scheduler,
+        evidence,
         order: _,
         seed,
     } = choice;
@@ -43,6 +44,9 @@ pub(crate) fn run_words(choice: &StudyChoice) -> Vec<Argument> {
         option("--scheduler", scheduler.clone());
     }
     option("--seed", seed.to_string());
+    if *evidence {
+        words.push("--evidence".to_owned());
+    }
     let mut words: Vec<Argument> = words.into_iter().map(Argument::Text).collect();
     if let Some(disk) = disk {
         words.push(Argument::Text("--disk".to_owned()));
@@ -68,6 +72,7 @@ mod tests {
             at_most: Some(Duration::from_secs(20)),
             stop: Some(Stop::Precise),
             scheduler: Some("none".to_owned()),
+            evidence: true,
             disk: Some("null_blk:iops=500,depth=32".parse().unwrap()),
             seed: 7,
             ..StudyChoice::named("x.toml")
@@ -78,7 +83,7 @@ mod tests {
         };
         let words: Vec<String> = run_words(&choice).into_iter().map(text).collect();
         let expected = "x.toml --set groups=4,8 --repeats 2 --stop precise --at-most 20 s --scheduler \
-                        none --seed 7 --disk null_blk:iops=500,depth=32";
+                        none --seed 7 --evidence --disk null_blk:iops=500,depth=32";
         assert_eq!(words.join(" "), expected);
         let disk = Some("nvme:2GiB".parse().unwrap());
         let nvme = run_words(&StudyChoice { disk, ..StudyChoice::named("x") });

@@ -93,7 +93,7 @@ pub(crate) static STUDY: &[Key] = &[
     optional("question", Shape::Text, "the question that the study answers"),
     optional("factors", Shape::Factors, "what varies; every combination is a trial"),
     optional("design", Shape::Table(DESIGN), "order, length and number of trials"),
-    optional("sampling", Shape::Table(SAMPLING), "additional sources, and the interval"),
+    optional("sampling", Shape::Table(SAMPLING), "additional sources, the interval, and evidence"),
     optional("disks", Shape::Named(DISK), "scratch disks"),
     optional("groups", Shape::List(&GROUP), "the control groups that share the machine"),
     optional("workloads", Shape::Named(WORKLOAD), "what runs in the groups"),
@@ -126,6 +126,7 @@ pub(crate) static DESIGN: &[Key] = &[
 pub(crate) static SAMPLING: &[Key] = &[
     optional("sources", Shape::Texts, "optional sources"),
     optional("interval", Shape::Duration, "time between two rounds; `100 ms` by default"),
+    optional("evidence", Shape::Boolean, "whether the kernel shows where each group waited"),
 ];
 
 pub(crate) static DISK: &[Key] = &[

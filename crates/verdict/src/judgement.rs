@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cross_trial::{ComparisonJudgement, ReferenceJudgement};
+use crate::proof::Proof;
 use crate::verdict::Verdict;
 
 /// Most wrong verdicts (kept or broken) to be expected by chance among these promises, given with
@@ -172,6 +173,10 @@ pub struct PromiseJudgement {
     pub groups: Vec<GroupJudgement>,
     /// Why it was broken, most certain first.
     pub causes: Vec<Cause>,
+    /// What events in the kernel prove or exclude, where they were recorded. A cause without an entry has no
+    /// figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proofs: Vec<Proof>,
 }
 
 impl PromiseJudgement {

@@ -11,6 +11,7 @@ mod failure;
 mod fleet;
 mod judgement;
 mod prediction;
+mod proof;
 mod score;
 mod verdict;
 pub mod wording;
@@ -36,5 +37,6 @@ pub use judgement::{
 pub use prediction::{
     Basis, GroupPrediction, KneePrediction, Prediction, PromisePrediction, TrialPrediction,
 };
+pub use proof::{Proof, ProofState};
 pub use score::{PromiseScore, Score, TrialScore, score, share_error};
 pub use verdict::Verdict;

@@ -1,10 +1,13 @@
 //! Targets: studies, ledgers, and the documents of a run folder.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use assay_fleet::FleetMerge;
 use assay_judge::judge;
-use assay_run_folder::{Run, Table, parse_events, parse_json, parse_manifest};
+use assay_run_folder::{
+    EvidenceRecord, Run, Table, parse_events, parse_evidence, parse_json, parse_manifest,
+};
 use assay_verdict::Judgement;
 use assay_workload::fio::sections;
 
@@ -61,6 +64,27 @@ pub(super) fn judged() -> Reader {
         let reasons = judgement.trials.iter().flat_map(|trial| &trial.promises);
         let reasons: Vec<&str> = reasons.map(|promise| promise.reason.as_str()).collect();
         answer(&format!("{} {} {}", page.is_ok(), text.is_empty(), reasons.join(" ")))
+    })
+}
+
+/// Evidence of each repeat of a recorded run: judged, and rendered as text and as a page.
+pub(super) fn evidence() -> Reader {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-support/faults/one-cpu");
+    let recorded = Run::load(&folder).expect("a recorded run");
+    Box::new(move |bytes| match parse_evidence(&String::from_utf8_lossy(bytes)) {
+        Ok(evidence) => {
+            let document = Some(Arc::new(evidence));
+            let cost = document.as_ref().and_then(|evidence| evidence.cost_s(2));
+            let record = EvidenceRecord { cpu_s: cost, document };
+            let mut manifest = recorded.manifest.clone();
+            let repeats = manifest.trials.iter_mut().flat_map(|trial| &mut trial.repeats);
+            repeats.for_each(|repeat| repeat.evidence = Some(record.clone()));
+            let judgement = judge(&manifest, &recorded.samples);
+            let text = assay_report::text(&manifest, &judgement, COLUMNS, false);
+            let page = assay_report::html(&manifest, &judgement, &recorded.samples);
+            answer(&format!("{} {}", page.is_ok(), text.is_empty()))
+        }
+        Err(error) => answer(&error),
     })
 }
 

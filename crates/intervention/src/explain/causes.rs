@@ -1,6 +1,6 @@
 //! What the changes together say about each cause.
 
-use assay_verdict::{Cause, PromiseJudgement, Verdict};
+use assay_verdict::{Cause, PromiseJudgement, Proof, ProofState, Verdict};
 
 use super::sentence;
 use super::{ArmResult, CauseFinding, Effect, Finding};
@@ -20,6 +20,14 @@ pub(super) fn causes(
             evidence: cause.evidence.clone(),
         }));
     }
+    // Neither does what events in the kernel prove or exclude.
+    let settled: Vec<CauseFinding> =
+        base.proofs.iter().filter_map(|proof| by_events(proof, results)).collect();
+    for cause in settled {
+        if !found.iter().any(|known| known.code == cause.code) {
+            found.push(cause);
+        }
+    }
     let mut codes: Vec<&str> = suspects.iter().map(|cause| cause.code.as_str()).collect();
     codes.extend(base.causes.iter().map(|cause| cause.code.as_str()));
     codes.extend(results.iter().flat_map(|arm| arm.tests.iter().map(String::as_str)));
@@ -30,6 +38,25 @@ pub(super) fn causes(
     }
     found.sort_by_key(super::document::rank);
     found
+}
+
+/// A cause that events in the kernel prove or exclude, with the changes that test it all the same.
+fn by_events(proof: &Proof, results: &[ArmResult]) -> Option<CauseFinding> {
+    let finding = match proof.state {
+        ProofState::Proven => Finding::Proven,
+        ProofState::Excluded => Finding::Excluded,
+        ProofState::Contributes => return None,
+    };
+    let rounds = match proof.of {
+        0 | 1 => String::new(),
+        of => format!(" in {} of {of} rounds", proof.repeats),
+    };
+    let word = proof.state.word();
+    let events = format!("the kernel's events: {word}{rounds}: {}", proof.evidence);
+    let arms = results.iter().filter(|arm| arm.tests.contains(&proof.code));
+    let tested = arms.map(|arm| sentence::tested_arm_sentence(&proof.code, arm));
+    let evidence = std::iter::once(events).chain(tested).collect();
+    Some(CauseFinding { code: proof.code.clone(), finding, evidence })
 }
 
 fn explain_cause(code: &str, results: &[ArmResult]) -> CauseFinding {

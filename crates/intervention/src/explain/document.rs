@@ -45,7 +45,7 @@ pub struct ArmResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
-    /// A validity check failed in the unchanged trial as well.
+    /// A validity check failed in the unchanged trial as well, or events in the kernel proved it there.
     Proven,
     /// An intervention expected to help did, and did so again in fresh rounds; no evidence against
     /// it.
@@ -54,6 +54,8 @@ pub enum Finding {
     Contradicted,
     /// Every intervention expected to help left the error where it was.
     Refuted,
+    /// Events in the kernel during the unchanged trial exclude it.
+    Excluded,
     /// Inconclusive.
     Open,
 }
@@ -146,5 +148,6 @@ pub(super) fn rank(cause: &CauseFinding) -> u8 {
         Finding::Contradicted => 3,
         Finding::Open => 4,
         Finding::Refuted => 5,
+        Finding::Excluded => 6,
     }
 }

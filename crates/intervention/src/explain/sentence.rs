@@ -98,7 +98,7 @@ pub(super) fn summary(
              running at the time, or give the run more repeats."
                 .to_owned()
         }
-        Finding::Contradicted | Finding::Open | Finding::Refuted => {
+        Finding::Contradicted | Finding::Open | Finding::Refuted | Finding::Excluded => {
             unexplained(&was, causes, results)
         }
     }
@@ -200,7 +200,7 @@ fn unexplained(was: &str, causes: &[CauseFinding], results: &[ArmResult]) -> Str
     format!(
         "{was}. None of {tried} changes removed the error: {} ruled out, {} still possible. A \
          longer explanation (`--at-most`, `--rounds`) narrows the intervals.",
-        list(of(Finding::Refuted)),
+        list([of(Finding::Refuted), of(Finding::Excluded)].concat()),
         list([of(Finding::Contradicted), of(Finding::Open)].concat())
     )
 }

@@ -5,7 +5,7 @@ use assay_intervention::{
     Arm, Effect, Explanation, FRESH, Finding, Follows, Fresh, PERMUTE, Prediction, Question,
     excluded, explain, predict,
 };
-use assay_verdict::{Judgement, Verdict};
+use assay_verdict::{Judgement, Proof, ProofState, Verdict};
 
 use crate::synthetic::{Run, Scenario};
 
@@ -322,4 +322,41 @@ fn exchanged_weights_show_what_an_error_follows() {
     let stayed: [f64; 4] =
         stayed.iter().map(|share| share / all).collect::<Vec<_>>().try_into().unwrap();
     assert_eq!(follows(stayed).follows, Some(Follows::Program));
+}
+
+fn proof(code: &str, state: ProofState) -> Proof {
+    let (code, evidence) = (code.to_owned(), "the pool was full".to_owned());
+    Proof { code, state, repeats: 4, of: 4, evidence }
+}
+
+/// No change helped, and none is needed: the unchanged trial itself says what it was and what it was not.
+#[test]
+fn what_events_prove_needs_no_change_and_what_they_exclude_is_not_tried() {
+    let shares = [BROKEN, BROKEN, BROKEN].map(|shares| vec![shares; ROUNDS]);
+    let each: Vec<&[[f64; 4]]> = shares.iter().map(Vec::as_slice).collect();
+    let mut again = interventions(&each).judge();
+    let before = explained_by(&again, 1, ROUNDS).0;
+    assert!(!before.is_settled() && finding(&before, "C-TAG-CAP") != Finding::Proven);
+    again.trials[0].promises[0].proofs = vec![
+        proof("C-INJECTION", ProofState::Excluded),
+        proof("C-WAKER", ProofState::Contributes),
+        proof("C-TAG-CAP", ProofState::Proven),
+    ];
+    let (found, _) = explained_by(&again, 1, ROUNDS);
+    assert!(found.is_settled());
+    let first = &found.causes[0];
+    assert_eq!((first.code.as_str(), first.finding), ("C-TAG-CAP", Finding::Proven));
+    let said = "the kernel's events: proven in 4 of 4 rounds: the pool was full";
+    assert_eq!(first.evidence[0], said);
+    assert!(found.sentence.starts_with("Proven (C-TAG-CAP): "), "{}", found.sentence);
+    assert_eq!(finding(&found, "C-INJECTION"), Finding::Excluded);
+    assert!(
+        found.causes.iter().all(|cause| cause.code != "C-WAKER" || cause.finding == Finding::Open)
+    );
+
+    let mut judged = recorded().promise();
+    let trial = &recorded().manifest.trials[0];
+    assert_eq!(excluded("C-INJECTION", trial, &judged), None);
+    judged.proofs = vec![proof("C-INJECTION", ProofState::Excluded)];
+    assert_eq!(excluded("C-INJECTION", trial, &judged).as_deref(), Some("the pool was full"));
 }

@@ -47,6 +47,7 @@ fn trial(errors: &Errors) -> TrialJudgement {
         needs_repeats: None,
         groups: Vec::new(),
         causes: Vec::new(),
+        proofs: Vec::new(),
     };
     TrialJudgement {
         factors: BTreeMap::new(),

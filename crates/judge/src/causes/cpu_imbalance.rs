@@ -7,11 +7,14 @@
 //! equal groups of 8, 4 and 3 threads).
 
 use assay_stats::series::at;
-use assay_verdict::Cause;
+use assay_terms::Measure;
 use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use assay_verdict::wording::{percent, some_of};
+use assay_verdict::{Cause, ProofState};
 
 use super::fit::Fit;
+use super::per_cpu::{PerCpu, Without};
+use super::rules::{Case, Finding, Rule};
 use super::{Strength, Suspicion};
 use crate::cpus::Shared;
 use crate::estimates::Estimates;
@@ -235,4 +238,35 @@ fn cause(shared: &Shared, numbers: &Estimates, seen: &[(usize, f64)]) -> Cause {
         ],
         strength: None,
     }
+}
+
+pub(super) const RULE: Rule = Rule {
+    code: CODE,
+    summary: "weights act on each CPU separately, and the threads of the groups were not spread evenly over the CPUs",
+    proof: "By the time that threads ran and waited on each CPU, a tenth or more of a group's threads too many were on one of them; weights kept on each CPU, with what others took and quotas held back, give three quarters of the errors; and a quarter or less is left of them with evenly spread threads.",
+    excluded: "The groups share one CPU.",
+    concerns: Measure::is_cpu,
+    examine,
+};
+
+fn examine(case: &Case<'_>) -> Option<Finding> {
+    if case.cpus.len() == 1 {
+        return Some(Finding::excluded("the groups shared one CPU".to_owned()));
+    }
+    let spread = PerCpu::new(case).filter(|spread| spread.knows_where)?;
+    let (group, cpu, uneven) = spread.most_uneven()?;
+    let evidence = format!(
+        "`{}` had {:.2} of its {:.1} threads on CPU {} on average, {} more than an even part",
+        case.names[group],
+        spread.present[group][cpu],
+        spread.present[group].iter().sum::<f64>(),
+        case.cpus[cpu],
+        percent(uneven)
+    );
+    let mut found = spread.judge(case, Without::Unevenness, &evidence)?;
+    // Threads that swap sides every second look even in a sum: that excludes nothing.
+    if uneven < UNEVEN || found.state == ProofState::Excluded {
+        found.state = ProofState::Contributes;
+    }
+    Some(found)
 }

@@ -1,10 +1,13 @@
 //! C-DEVICE-QUEUE: the device takes all requests at once, and the scheduler has nothing to divide
 //! except what it holds back itself.
 
+use assay_terms::Measure;
 use assay_verdict::Cause;
 use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 
 use super::fit::{Fit, first_come_first_served};
+use super::measured::GroupRequests;
+use super::rules::{Case, Finding, Rule};
 use super::{Strength, Suspicion};
 use crate::estimates::Estimates;
 use crate::queue::{self, Queue};
@@ -99,4 +102,41 @@ pub(super) fn suspect(
     };
     // A full pool, or a scheduler that does not idle, gives the same shares.
     Suspicion::Fits(cause, strength.min(Strength::Fair))
+}
+
+pub(super) const RULE: Rule = Rule {
+    code: CODE,
+    summary: "the device took all requests at once and served them in its own order",
+    proof: "All groups together had less than one request waiting in the scheduler on average, so that it never had a choice, three quarters of what they keep outstanding were in the device, and shares follow, in full or in part, the requests outstanding.",
+    excluded: "Each group that lost had a request or more waiting in the scheduler on average, which served others.",
+    concerns: Measure::is_io,
+    examine,
+};
+
+/// Part of the requests outstanding that are in the device if it takes all of them.
+const IN_DEVICE: f64 = 0.75;
+
+fn examine(case: &Case<'_>) -> Option<Finding> {
+    let disk = case.measured.disk.as_ref().ok()?;
+    let mean = |time: f64| time / disk.seconds;
+    let sum = |of: fn(&GroupRequests) -> f64| mean(disk.groups.iter().map(of).sum());
+    let (waiting, in_device) = (sum(|group| group.scheduler), sum(|group| group.device));
+    let depths = case.depths.clone()?;
+    let losers = case.losers();
+    let had_choice = |group: &usize| mean(disk.groups[*group].scheduler) >= 1.0;
+    let evidence = format!(
+        "{waiting:.2} requests of all groups waited in the scheduler on average and {in_device:.1} were in the device, \
+         of {} outstanding",
+        depths.iter().sum::<f64>()
+    );
+    if !losers.is_empty() && losers.iter().all(had_choice) {
+        let each = case.list(&losers, |group| format!("{:.1}", mean(disk.groups[group].scheduler)));
+        let excluded = format!("{evidence}; of the groups that lost there waited {each}");
+        return Some(Finding::excluded(excluded));
+    }
+    let fit = Fit::from_shares(&case.seen, case.promised, &depths)?;
+    let fits = fit.strength().is_some_and(|strength| strength > Strength::Weak);
+    let deep = in_device >= IN_DEVICE * depths.iter().sum::<f64>();
+    let explained = if fits { fit.explained() } else { 0.5 };
+    Some(Finding::new(explained, waiting < 1.0 && deep && fits, evidence))
 }

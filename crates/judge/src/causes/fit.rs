@@ -39,7 +39,8 @@ impl Fit {
         Self::from_shares(&seen, &promised, predicted)
     }
 
-    fn from_shares(seen: &[f64], promised: &[f64], predicted: &[f64]) -> Option<Self> {
+    /// The same of shares by themselves.
+    pub(super) fn from_shares(seen: &[f64], promised: &[f64], predicted: &[f64]) -> Option<Self> {
         let all: f64 = predicted.iter().sum();
         if predicted.len() != seen.len() || !all.is_finite() || all <= 0.0 {
             return None;
@@ -85,6 +86,11 @@ impl Fit {
         self.in_part.max(self.explained)
     }
 
+    /// The part of the error that it explains if it acted in full; 0 where it contradicts the signs.
+    pub(super) fn explained_in_full(self) -> f64 {
+        if self.agreeing < AGREES { 0.0 } else { self.explained.max(0.0) }
+    }
+
     /// The part of the errors with the predicted sign.
     pub(super) fn agreeing(self) -> f64 {
         self.agreeing
@@ -92,7 +98,7 @@ impl Fit {
 }
 
 /// Total variation distance.
-fn distance(one: &[f64], other: &[f64]) -> f64 {
+pub(super) fn distance(one: &[f64], other: &[f64]) -> f64 {
     0.5 * one.iter().zip(other).map(|(one, other)| (one - other).abs()).sum::<f64>()
 }
 

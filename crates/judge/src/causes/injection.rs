@@ -2,14 +2,18 @@
 //! service.
 //!
 //! To keep a fast disk busy while it idles, BFQ injects requests of the first other queue that has
-//! some (`bfq_choose_bfqq_for_injection`, block/bfq-iosched.c). That service is not charged against
-//! any weight, and the favoured queue tends to stay the same. `strict_guarantees` switches it off,
-//! at the price of one request at a time.
+//! some (`bfq_choose_bfqq_for_injection`, block/bfq-iosched.c). That service is charged to the injected
+//! queue, but its timestamps are not looked at, and the favoured queue tends to stay the same.
+//! `strict_guarantees` does not forbid it: a request is dispatched only when the device is empty, which
+//! leaves hardly any occasion for it, at the price of one request at a time.
 
+use assay_terms::Measure;
 use assay_verdict::Cause;
 use assay_verdict::causes::{CauseEntry, Expect, FoundBy, PredictedEffect};
 use assay_verdict::wording::percent;
 
+use super::rules::{Case, Finding, Rule};
+use super::waker::by_injection;
 use super::{Strength, Suspicion};
 use crate::estimates::Estimates;
 use crate::queue::{self, Queue};
@@ -20,13 +24,13 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     what: "While BFQ holds the disk for one group it injects requests of another, whatever its weight.",
     found_by: FoundBy::Suspicion,
     fingerprint: "A minority of groups, often one light one, far above its promise, and all others in proportion among themselves; `iosched/strict_guarantees` reads 0.",
-    confirm: "`iosched/strict_guarantees` = 1 forbids injection: the excess vanishes. Fewer requests outstanding reduce it.",
+    confirm: "`iosched/strict_guarantees` = 1 leaves hardly any occasion for injection: the excess vanishes. Fewer requests outstanding reduce it.",
     tests: &["strict", "iodepth"],
     effects: &[
         PredictedEffect {
             of: &["strict"],
             expect: Expect::Vanishes,
-            why: "with one request in the device no request is injected",
+            why: "with one request in the device hardly any request is injected",
         },
         PredictedEffect {
             of: &["iodepth"],
@@ -134,11 +138,37 @@ impl Fingerprint {
                     "`iosched/strict_guarantees` of {} reads 0, which allows injection",
                     queue.device
                 ),
-                "to test it: run once with `\"iosched/strict_guarantees\" = 1`, which forbids it \
+                "to test it: run once with `\"iosched/strict_guarantees\" = 1`, which leaves hardly any occasion for it \
                  and costs throughput, or with fewer requests outstanding"
                     .to_owned(),
             ],
             strength: None,
         }
     }
+}
+
+pub(super) const RULE: Rule = Rule {
+    code: CODE,
+    summary: "while BFQ held the disk for one group it injected requests of another, regardless of weight",
+    proof: "Of each group that gained, requests issued in the service of groups that are not its partners, beyond the part that all groups have at the ends of turns, are three quarters of what it gained, and its share of the time in service is lower than its share by as much.",
+    excluded: "These requests are less than a tenth of all gains.",
+    concerns: Measure::is_io,
+    examine,
+};
+
+fn examine(case: &Case<'_>) -> Option<Finding> {
+    let disk = case.measured.disk.as_ref().ok()?;
+    // blk-mq collects several dispatches before it issues them: some of each turn are issued in the next one.
+    let mut parts: Vec<f64> = disk
+        .groups
+        .iter()
+        .map(|group| group.injected_otherwise / group.requests.max(1.0))
+        .collect();
+    parts.sort_by(f64::total_cmp);
+    let usual = parts[parts.len().div_ceil(2) - 1];
+    let injected = |group: usize| {
+        let of = &disk.groups[group];
+        (of.injected_otherwise / of.requests.max(1.0) - usual).max(0.0) * case.seen[group]
+    };
+    by_injection(case, "of groups that are no partners of it", injected, true)
 }

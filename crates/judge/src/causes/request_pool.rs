@@ -6,12 +6,14 @@
 //! sleeps in tag allocation). BFQ's remedy caps a group at its weight's part of the pool, which
 //! rounds to nothing for light groups among many.
 
+use assay_terms::Measure;
 use assay_verdict::Cause;
 use assay_verdict::causes::{CauseEntry, FoundBy, PredictedEffect};
 use assay_verdict::wording::percent;
 
-use super::Suspicion;
 use super::fit::{Fit, first_come_first_served};
+use super::rules::{Case, Finding, Rule};
+use super::{Strength, Suspicion};
 use crate::estimates::Estimates;
 use crate::queue::Queue;
 use crate::subject::Subject;
@@ -122,4 +124,41 @@ fn cap(pool: f64, numbers: &Estimates) -> Option<String> {
         pool * least,
         pool * most
     ))
+}
+
+pub(super) const RULE: Rule = Rule {
+    code: CODE,
+    summary: "the scheduler's pool of requests was exhausted, and requests are granted first come, first served, regardless of weight",
+    proof: "In each group that lost, requests waited for a place in the full pool at least half of the time, and shares follow, in full or in part, the requests that the groups keep outstanding.",
+    excluded: "All groups together waited for a place in the full pool during less than a twentieth of the time of their requests.",
+    concerns: Measure::is_io,
+    examine,
+};
+
+/// Below this part of the time of all requests a wait for places moves no share by more than about that part.
+const RARELY: f64 = 0.05;
+
+fn examine(case: &Case<'_>) -> Option<Finding> {
+    let disk = case.measured.disk.as_ref().ok().filter(|_| case.schedules)?;
+    let waited = |group: usize| disk.groups[group].pool_full / disk.seconds;
+    let all: f64 = disk.groups.iter().map(|group| group.whole()).sum();
+    let of_all = disk.groups.iter().map(|group| group.pool_full).sum::<f64>() / all;
+    if of_all < RARELY {
+        return Some(Finding::excluded(format!(
+            "requests waited for a place in the full pool during {} of their time",
+            percent(of_all)
+        )));
+    }
+    let losers = case.losers();
+    let blocked = !losers.is_empty() && losers.iter().all(|group| waited(*group) >= 0.5);
+    let depths = case.depths.clone()?;
+    let fit = Fit::from_shares(&case.seen, case.promised, &depths);
+    let fits = fit.and_then(Fit::strength).is_some_and(|strength| strength > Strength::Weak);
+    let evidence = format!(
+        "requests waited for a place in the full pool during {} of their time; {}",
+        percent(of_all),
+        case.list(&losers, |group| format!("had {:.2} waiting for one on average", waited(group)))
+    );
+    let explained = if fits { fit.map_or(0.0, Fit::explained) } else { 0.5 };
+    Some(Finding::new(explained, blocked && fits, evidence))
 }

@@ -7,11 +7,13 @@
 //! it is 1, 2, 4, 9 requests for 16 groups, 1, 1, 2, 4 for 32 and 0, 1, 1, 2 for 64: the lightest
 //! classes merge first, from `P w_min / (0.75 w_mean)` groups on.
 
+use assay_terms::Measure;
 use assay_verdict::Cause;
 use assay_verdict::causes::{CauseEntry, FoundBy, PredictedEffect};
 use assay_verdict::wording::{percent, some_of};
 
 use super::fit::{Fit, first_come_first_served};
+use super::rules::{Case, Finding, Rule};
 use super::{Strength, Suspicion};
 use crate::bfq_request_cap::{self, Cap};
 use crate::estimates::Estimates;
@@ -171,6 +173,66 @@ fn rounded(shares: &[f64], pool: f64) -> Vec<f64> {
     let caps: Vec<f64> = shares.iter().map(|share| (pool * share).round().max(1.0)).collect();
     let all: f64 = caps.iter().sum();
     caps.iter().map(|cap| cap / all).collect()
+}
+
+pub(super) const RULE: Rule = Rule {
+    code: CODE,
+    summary: "groups keep more requests outstanding than BFQ lets them hold of its pool, and have none queued when they should be served",
+    proof: "In each group that lost, requests waited at BFQ's cap, at least half of the time, while the pool had places and the group held as many as its cap, and BFQ waited for it during a quarter of its turns; no group that lost less than another waited more; and those that did not wait divided the rest by weight.",
+    excluded: "No group that lost had requests waiting at its cap during more than a twentieth of the time.",
+    concerns: Measure::is_io,
+    examine,
+};
+
+/// A group with requests waiting at its cap for less of the time is not held back by it.
+const RARELY: f64 = 0.05;
+
+/// A group with requests waiting at its cap for this part of the time has none queued when its turn comes.
+const MOSTLY: f64 = 0.5;
+
+/// In its turns a group without a queued request lets BFQ wait for this part of the time.
+const IDLES: f64 = 0.25;
+
+/// A group at its cap holds this part of it, on average over its waits.
+const AT_CAP: f64 = 0.9;
+
+fn examine(case: &Case<'_>) -> Option<Finding> {
+    let disk = case.measured.disk.as_ref().ok().filter(|_| case.schedules)?;
+    let waited = |group: usize| disk.groups[group].own_cap / disk.seconds;
+    let (losers, winners) = (case.losers(), case.winners());
+    let least = losers.iter().map(|group| waited(*group)).reduce(f64::min)?;
+    let most = losers.iter().map(|group| waited(*group)).fold(0.0, f64::max);
+    let figures = |group: usize| format!("{:.2}", waited(group));
+    if most < RARELY {
+        return Some(Finding::excluded(format!(
+            "of the groups that lost, {} requests waited at BFQ's cap on average",
+            case.list(&losers, figures)
+        )));
+    }
+    let free: Vec<usize> = (0..disk.groups.len()).filter(|group| waited(*group) < RARELY).collect();
+    let fewer = winners.iter().all(|group| waited(*group) < least);
+    let by_weight = free.len() < 2 || case.keep_proportions(&free);
+    // Another limit of the scheduler, such as that of writes, holds a group back below its cap.
+    let at_cap = case.caps.as_ref().is_some_and(|caps| {
+        let held = |group: usize| disk.groups[group].held.unwrap_or(0.0);
+        losers.iter().all(|group| held(*group) >= AT_CAP * caps[*group])
+    });
+    let idle = |group: usize| disk.groups[group].idle;
+    // Without a sampled scheduler the wait must do.
+    let idles = disk.samples <= 0.0 || losers.iter().all(|group| idle(*group) >= IDLES);
+    let evidence = format!(
+        "on average so many requests waited at BFQ's cap while the pool had places: {}; of the groups that gained: {}",
+        case.list(&losers, figures),
+        case.list(&winners, figures)
+    );
+    let idle = case.list(&losers, |group| percent(idle(group)));
+    let evidence =
+        format!("{evidence}; part of its turns in which BFQ waited for the group: {idle}");
+    Some(Finding::new(
+        (least / MOSTLY).max(0.2),
+        least >= MOSTLY && fewer && by_weight && at_cap && idles,
+        evidence,
+    ))
 }
 
 #[cfg(test)]

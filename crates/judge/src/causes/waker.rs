@@ -1,8 +1,10 @@
 //! C-WAKER: BFQ took one group's queue for the waker of another, and serves either while it waits
 //! for the other.
 //!
-//! A queue whose request was the last to complete when a drained process came back, three times
-//! within a second, is that process's waker from then on (block/bfq-iosched.c, bfq_check_waker).
+//! A queue whose request was the last to complete when a drained process came back, three times in a
+//! row, is that process's waker from then on (block/bfq-iosched.c, bfq_check_waker). It takes a long
+//! think time, for which two stalls of more than `slice_idle` in the life of a process are enough
+//! (docs/findings/bfq-waker.md).
 //! While one of the two holds the disk and has nothing queued, the other's requests are injected,
 //! whatever its weight and however much it has had. So a partner `P` of `B` gets `d_P / d_B` times
 //! what `B` gets, by their requests outstanding: `x_P = max(own share, d_P / d_B x_B)`, and all
@@ -18,6 +20,8 @@ use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::{percent, some_of};
 
 use super::fit::{Fit, depth};
+use super::measured::GroupRequests;
+use super::rules::{Case, EXPLAINS, Finding, Rule};
 use super::{Strength, Suspicion};
 use crate::estimates::Estimates;
 use crate::queue::{self, Queue};
@@ -29,11 +33,11 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     what: "BFQ took one group's queue for the waker of another, and injects the requests of either into the other's service, whatever their weights and however much they have had.",
     found_by: FoundBy::Suspicion,
     fingerprint: "Some groups have d_P / d_B times what a heavier one has, at d requests outstanding each, and all others keep their proportions: x_P = max(own share, d_P / d_B x_B). Explains three quarters of the error with bonds of at most half of the groups.",
-    confirm: "`iosched/max_budget` below iodepth x request for some seconds: shares are exact despite the bond, and the same bond is back afterwards.",
+    confirm: "The kernel's own record. Or the elevator to `none` and back in the state: queues are new, and shares exact at once. `iosched/max_budget` written in the state changes nothing: a queue that is only injected has no turn of its own, and takes over a new budget at the end of one.",
     tests: &[],
     effects: &[],
-    remedy: "`iosched/max_budget` below iodepth x request, equal iodepth and weights, or a scheduler of another kind (iocost).",
-    source: "block/bfq-iosched.c: bfq_check_waker, bfq_select_queue; 13a857a4c4e8 (5.3), d4fc3640ff36 (5.12), 2ec5a5c48373 (5.13)",
+    remedy: "Restart the reader, or switch the elevator to `none` and back and write its settings again: either ends a bond. `iosched/max_budget` below iodepth x request before the groups start makes a bond with one group harmless; so do equal iodepth and weights, and a scheduler of another kind (iocost) has none.",
+    source: "block/bfq-iosched.c: bfq_check_waker, bfq_select_queue; 13a857a4c4e8 (5.3), d4fc3640ff36 (5.12), 2ec5a5c48373 (5.13); docs/findings/bfq-waker.md",
 };
 
 const CODE: &str = ENTRY.code;
@@ -162,12 +166,92 @@ fn cause(numbers: &Estimates, bonds: &[Bond], predicted: &[f64], fit: Fit) -> Ca
                 some_of(&each, ", "),
                 percent(fit.explained())
             ),
-            "to test it: `max_budget` below iodepth x request for some seconds removes the effect, \
-             and with equal weights there is nothing to gain"
+            "to test it: record evidence, or switch the elevator to `none` and back, which ends every \
+             bond; with equal weights there is nothing to gain"
                 .to_owned(),
         ],
         strength: None,
     }
+}
+
+pub(super) const RULE: Rule = Rule {
+    code: CODE,
+    summary: "BFQ took queues of different groups for each other's wakers, and served one in the slices of the other, regardless of weight",
+    proof: "Of each group that gained, requests issued in the service of a group of which it is the waker or the first that it wakes are three quarters of what it gained, its share of the time in service is lower than its share by as much, no loser waited for a place, and the law of bonds, with the bonds that were sampled, explains half of the errors.",
+    excluded: "These requests are less than a tenth of all gains.",
+    concerns: Measure::is_io,
+    examine,
+};
+
+/// Fewer samples of the queue in service say nothing.
+const SAMPLES: f64 = 1000.0;
+
+/// The part of the errors that the law must explain: debt and lost lag, which follow from a bond, are not in it.
+const LAW: f64 = 0.5;
+
+fn examine(case: &Case<'_>) -> Option<Finding> {
+    let disk = case.measured.disk.as_ref().ok()?;
+    let injected = |group: usize| {
+        let of = &disk.groups[group];
+        of.injected_as_partner / of.requests.max(1.0) * case.seen[group]
+    };
+    let law = Fit::from_shares(&case.seen, case.promised, &by_sampled_bonds(case)?)?;
+    let holds =
+        law.explained() >= LAW && law.agreeing() >= AGREES && !case.waits_in_front(&case.losers());
+    let mut found = by_injection(case, "of its partners", injected, holds)?;
+    found.evidence +=
+        &format!("; the law of bonds gives {} of the errors", percent(law.explained()));
+    Some(found)
+}
+
+/// Part of the errors whose sign the law must have.
+const AGREES: f64 = 0.8;
+
+/// What injection says, by the part of all service that it brought each group; proven where the other conditions
+/// of the cause hold, too.
+pub(super) fn by_injection(
+    case: &Case<'_>,
+    during: &str,
+    injected: impl Fn(usize) -> f64,
+    holds: bool,
+) -> Option<Finding> {
+    let disk = case.measured.disk.as_ref().ok().filter(|disk| disk.samples >= SAMPLES)?;
+    let winners = case.winners();
+    if winners.is_empty() {
+        return None;
+    }
+    // What came in turns of others can be no more than what did not come in its own.
+    let outside = |group: usize| case.seen[group] - disk.groups[group].in_service;
+    let surely = |group: &usize| injected(*group).min(outside(*group)) / case.excess(*group);
+    let each = winners.iter().all(|group| surely(group) >= EXPLAINS);
+    let gained = |group: &usize| injected(*group).min(case.excess(*group));
+    let of_all = winners.iter().map(gained).sum::<f64>() / case.deviation();
+    let evidence = case.list(&winners, |group| {
+        format!(
+            "got {}, was in service {} of the time, and {} came in the service {during}",
+            percent(case.seen[group]),
+            percent(disk.groups[group].in_service),
+            percent(injected(group))
+        )
+    });
+    let evidence = format!("by {:.0} samples {evidence}", disk.samples);
+    Some(Finding::new(of_all, each && holds, evidence))
+}
+
+/// Shares by the law of bonds, each bond for the part of the time in which it was sampled.
+fn by_sampled_bonds(case: &Case<'_>) -> Option<Vec<f64>> {
+    let disk = case.measured.disk.as_ref().ok()?;
+    let depths = case.depths.as_ref()?;
+    let share = |group: usize| {
+        let own = case.promised[group];
+        let brings = |(holder, of): (usize, &GroupRequests)| {
+            let bonded = of.partners.get(group).copied().unwrap_or(0.0);
+            let injected = depths[group] / depths[holder] * case.promised[holder];
+            bonded * (injected - own).max(0.0)
+        };
+        own + disk.groups.iter().enumerate().map(brings).sum::<f64>()
+    };
+    Some((0..case.promised.len()).map(share).collect())
 }
 
 #[cfg(test)]

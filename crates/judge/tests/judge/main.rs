@@ -43,6 +43,8 @@ mod overrides;
 #[cfg(test)]
 mod placement;
 #[cfg(test)]
+mod proofs;
+#[cfg(test)]
 mod recorded;
 #[cfg(test)]
 mod repeats;

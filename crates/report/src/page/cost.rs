@@ -119,6 +119,9 @@ fn add<'r>(sums: &mut BTreeMap<&'r str, Sum>, repeat: &'r RepeatRecord) {
     if let Some(shown) = repeat.shown_cpu_s {
         sums.entry("interim results and display").or_default().cpu_s += shown;
     }
+    if let Some(programs) = repeat.evidence.as_ref().and_then(|evidence| evidence.cpu_s) {
+        sums.entry("eBPF programs of the evidence").or_default().cpu_s += programs;
+    }
 }
 
 fn source(name: &str, sum: &Sum, total: f64) -> Source {

@@ -3,7 +3,7 @@
 use assay_verdict::{Cause, Check, PromiseJudgement, TrialJudgement};
 use serde::Serialize;
 
-use super::{Fact, knobs, numastat, queues, shares, workloads};
+use super::{Fact, knobs, numastat, queues, shares, waiting, workloads};
 use crate::error::Error;
 use crate::figure::{self, Figure};
 use crate::number;
@@ -26,6 +26,7 @@ pub(super) struct TrialView<'t> {
     /// Whether memory limits were reached, if there are any.
     limit: Option<String>,
     outcome: Vec<Figure>,
+    waiting: waiting::Waiting,
     checks: Vec<Check>,
     /// Facts shown next to the numbers.
     facts: Vec<assay_verdict::Fact>,
@@ -72,6 +73,7 @@ impl<'t> TrialView<'t> {
             window: window(trial),
             limit: judged.and_then(wording::limit_on_memory).map(str::to_owned),
             outcome: figure::outcome(trial)?,
+            waiting: waiting::Waiting::new(trial)?,
             failed_checks: checks.iter().filter(|check| !check.ok).count(),
             checks,
             facts: judged.map_or_else(Vec::new, |judged| judged.facts.clone()),

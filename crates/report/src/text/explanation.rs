@@ -70,6 +70,7 @@ fn finding(finding: Finding) -> &'static str {
         Finding::Confirmed => "confirmed",
         Finding::Contradicted => "contradicted by another change",
         Finding::Refuted => "refuted",
+        Finding::Excluded => "excluded by the kernel's events",
         Finding::Open => "open",
     }
 }

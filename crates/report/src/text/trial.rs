@@ -8,7 +8,7 @@ use assay_verdict::{Check, PromiseJudgement, TrialJudgement, Verdict};
 use super::groups;
 use super::layout::{columns, wrap};
 use super::paint::Paint;
-use super::workload_metrics;
+use super::{waiting, workload_metrics};
 use crate::number;
 use crate::trial::Trial;
 use crate::wording;
@@ -24,6 +24,7 @@ pub(super) fn lines(trial: &Trial<'_>, width: usize, paint: Paint) -> Vec<String
     };
     let mut lines =
         judged_lines(&factors, judged, workload_metrics::lines(trial, width, paint), width, paint);
+    lines.extend(waiting::lines(trial, width, paint));
     lines.extend(numastat(trial, width));
     lines.extend(sampling(trial, width));
     for (index, repeat) in trial.record.repeats.iter().enumerate() {

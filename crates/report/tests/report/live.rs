@@ -47,6 +47,7 @@ fn promise(measure: &str, groups: Vec<GroupJudgement>) -> PromiseJudgement {
         needs_repeats: None,
         groups,
         causes: Vec::new(),
+        proofs: Vec::new(),
     }
 }
 

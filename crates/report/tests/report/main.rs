@@ -24,3 +24,5 @@ mod terminal;
 mod tuning;
 #[cfg(test)]
 mod vendored;
+#[cfg(test)]
+mod waiting;

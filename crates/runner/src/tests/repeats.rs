@@ -228,3 +228,22 @@ fn a_stop_rule_is_told_but_not_obeyed_where_the_trial_may_not_stop() {
     assert!(rule.asked >= 2 && record.looks.is_none());
     assert!(record.workloads[0].ended_ns.is_some(), "it ran to its end");
 }
+
+/// The host has neither type information nor a controller `cpu`: the repeat goes on and says what it lacks.
+#[test]
+fn evidence_that_the_host_refuses_is_a_reason_and_leaves_no_file() {
+    let host = FakeHost::with_processes();
+    let mut planned = trial(vec![group("a", vec![script("a.w", "true")])]);
+    planned.sampling.evidence = true;
+    let ended = run_on(&host, &planned, &mut NeverStop);
+    ended.result.unwrap();
+    let record = &ended.records[0];
+    assert!(record.fault.is_none() && record.evidence.is_none() && record.stopped_ns > 0);
+    for part in ["evidence.cpu", "evidence.disks"] {
+        assert!(!record.not_available[part].is_empty(), "{part}");
+    }
+    planned.sampling.evidence = false;
+    let host = FakeHost::with_processes();
+    let ended = run_on(&host, &planned, &mut NeverStop);
+    assert!(ended.records[0].not_available.keys().all(|key| !key.starts_with("evidence")));
+}

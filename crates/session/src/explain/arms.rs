@@ -7,8 +7,8 @@ use assay_intervention::{Arm, PERMUTE, excluded};
 use assay_judge::{catalogue, cause_entry};
 use assay_plan::{Plan, Trial};
 use assay_study::{Intervention, Study};
-use assay_verdict::Verdict;
-use assay_verdict::causes::FoundBy;
+use assay_verdict::causes::{CauseEntry, FoundBy};
+use assay_verdict::{ProofState, Verdict};
 
 use super::ExplainOptions;
 use super::target::Target;
@@ -77,6 +77,8 @@ impl<'a> Chooser<'a> {
         study.design.at_most = self.at_most;
         // All arms run equally long, so that their intervals can be compared.
         study.design.stop = assay_study::Stop::AtMost;
+        // What events in the kernel prove or exclude needs no change to tell.
+        study.sampling.evidence = true;
         if let Some(change) = change {
             change.apply(&mut study, &self.target.factors)?;
         }
@@ -136,12 +138,19 @@ impl Changes {
     /// share.
     fn add_suspected(&mut self, target: &Target) {
         let suspects = target.suspects().iter().filter_map(|cause| cause_entry(&cause.code));
-        let suspects: Vec<_> = suspects.collect();
+        let suspects: Vec<&CauseEntry> = suspects.collect();
         for entry in &suspects {
             entry.tests.iter().for_each(|name| self.add(name, entry.code));
         }
-        // A failed check is proof enough; only its own remedy remains to be tried.
-        if !suspects.iter().any(|entry| matches!(entry.found_by, FoundBy::ValidityCheck(_))) {
+        // A failed check and events in the kernel are proof enough; only the cause's own remedy remains to be
+        // tried.
+        let is_proven = |entry: &&CauseEntry| {
+            let by_events = target.judged.proofs.iter();
+            let mut by_events = by_events.filter(|proof| proof.state == ProofState::Proven);
+            matches!(entry.found_by, FoundBy::ValidityCheck(_))
+                || by_events.any(|proof| proof.code == entry.code)
+        };
+        if !suspects.iter().any(is_proven) {
             self.add_for_every_share(target);
         }
     }

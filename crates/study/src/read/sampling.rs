@@ -1,4 +1,4 @@
-//! `[sampling]`: optional sources, and the sampling interval.
+//! `[sampling]`: optional sources, the sampling interval, and evidence from inside the kernel.
 
 use std::time::Duration;
 
@@ -25,6 +25,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, at: Option<&At<'_>>) -> Sampling {
     if let Some(interval) = interval(reader, &section) {
         sampling.interval = interval;
     }
+    sampling.evidence = section.boolean("evidence").unwrap_or_default();
     sampling
 }
 

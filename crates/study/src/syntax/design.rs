@@ -86,19 +86,21 @@ pub enum Ends {
     Time,
 }
 
-/// Optional sources, and the sampling interval.
+/// Optional sources, the sampling interval, and evidence from inside the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sampling {
     /// Sources in addition to those of every run, each once.
     pub sources: Vec<String>,
     /// Time between two rounds.
     pub interval: Duration,
+    /// Whether eBPF programs record where the waiting of each group went.
+    pub evidence: bool,
 }
 
 impl Default for Sampling {
     /// Ten samples per second: finer than a service round of BFQ with a handful of groups, and less
     /// than a hundredth of a core with 128 of them (docs/results/performance.md).
     fn default() -> Self {
-        Self { sources: Vec::new(), interval: Duration::from_millis(100) }
+        Self { sources: Vec::new(), interval: Duration::from_millis(100), evidence: false }
     }
 }

@@ -1,0 +1,123 @@
+//! What events in the kernel say of one repeat, as the rules of causes use it.
+//!
+//! All times are sums over threads or requests: two threads that wait for a second wait two seconds. By
+//! Little's law such a sum divided by the duration is the mean number that waits.
+
+mod cpus;
+mod disks;
+
+use crate::repeat::Repeat;
+
+/// One repeat.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Measured {
+    /// Waiting for a CPU, by measured group in the order of the promise; or why it is not known.
+    pub(crate) cpu: Result<Vec<CpuWait>, String>,
+    /// Requests of the disk.
+    pub(crate) disk: Result<DiskUse, String>,
+}
+
+/// A group's waiting for CPUs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct CpuWait {
+    /// How long it was watched.
+    pub(crate) seconds: f64,
+    /// All of it.
+    pub(crate) waited: f64,
+    /// While the group, or one above it, had used up its quota.
+    pub(crate) quota: f64,
+    /// While something else ran than groups of the study: its name and the time, the largest first.
+    pub(crate) foreign: Vec<(String, f64)>,
+    /// The same on each CPU.
+    pub(crate) cpus: Vec<OnCpu>,
+}
+
+/// A group's waiting for one CPU.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct OnCpu {
+    /// Its number.
+    pub(crate) cpu: usize,
+    /// All of it.
+    pub(crate) waited: f64,
+    /// While something else ran than groups of the study.
+    pub(crate) foreign: f64,
+}
+
+impl CpuWait {
+    /// While something else ran than groups of the study.
+    pub(crate) fn foreign_s(&self) -> f64 {
+        self.foreign.iter().map(|(_, waited)| waited).sum()
+    }
+}
+
+/// Requests of the measured groups on their disk.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct DiskUse {
+    /// How long it was watched.
+    pub(crate) seconds: f64,
+    /// By measured group in the order of the promise.
+    pub(crate) groups: Vec<GroupRequests>,
+    /// Samples of BFQ's queue in service; none under other schedulers.
+    pub(crate) samples: f64,
+}
+
+/// Requests of one group.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct GroupRequests {
+    /// Number of completed requests.
+    pub(crate) requests: f64,
+    /// Waiting for a place while the pool was full.
+    pub(crate) pool_full: f64,
+    /// Waiting for a place that the pool had, and BFQ did not give to this group.
+    pub(crate) own_cap: f64,
+    /// Waiting for a place for another reason.
+    pub(crate) other_place: f64,
+    /// Requests that it held when it waited for a place outside of a full pool.
+    pub(crate) held: Option<f64>,
+    /// In the plug of its threads.
+    pub(crate) plugged: f64,
+    /// In the scheduler.
+    pub(crate) scheduler: f64,
+    /// In the device.
+    pub(crate) device: f64,
+    /// Part of BFQ's samples in which it was in service.
+    pub(crate) in_service: f64,
+    /// Part of its own service in which its queue was empty and BFQ waited for a request with its timer.
+    pub(crate) idle: f64,
+    /// Part of its own service in which each group was its waker or the first that it wakes.
+    pub(crate) partners: Vec<f64>,
+    /// Requests issued in the service of a partner.
+    pub(crate) injected_as_partner: f64,
+    /// Requests issued in the service of any other group.
+    pub(crate) injected_otherwise: f64,
+}
+
+impl GroupRequests {
+    /// Waiting in front of the scheduler.
+    pub(crate) fn in_front(&self) -> f64 {
+        self.pool_full + self.own_cap + self.other_place
+    }
+
+    /// From the wish for a place to the completion.
+    pub(crate) fn whole(&self) -> f64 {
+        self.in_front() + self.plugged + self.scheduler + self.device
+    }
+}
+
+impl Measured {
+    /// What was recorded of a repeat, for these groups on the disk with this device; `None` without evidence.
+    pub(super) fn new(repeat: &Repeat<'_>, names: &[String], device: Option<&str>) -> Option<Self> {
+        let evidence = repeat.evidence().ok()?;
+        let window = repeat.end_ns.saturating_sub(repeat.record.all_released_ns) as f64 * 1e-9;
+        let covers = evidence.seconds >= COVERS * window && evidence.seconds * COVERS <= window;
+        let or_short =
+            || covers.then_some(()).ok_or_else(|| "the events do not cover the window".to_owned());
+        Some(Self {
+            cpu: or_short().and_then(|()| cpus::waits(evidence, names)),
+            disk: or_short().and_then(|()| disks::requests(&evidence.disks, device, names)),
+        })
+    }
+}
+
+/// The events and the window are to be so much of the same seconds.
+const COVERS: f64 = 0.8;

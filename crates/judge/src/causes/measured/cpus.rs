@@ -1,0 +1,65 @@
+//! Waiting for CPUs, from the answer about each group.
+
+use assay_blame::{Answer, CpuPart, Culprit, Evidence, Part, Verdict};
+use assay_facts::Available;
+
+use super::{CpuWait, OnCpu};
+
+/// Waiting of these groups for CPUs, or why it is not known.
+pub(super) fn waits(evidence: &Evidence, names: &[String]) -> Result<Vec<CpuWait>, String> {
+    let answers = match &evidence.cpu {
+        Available::Value(answers) => answers,
+        Available::NotAvailable(why) => return Err(why.clone()),
+    };
+    let of = |name: &String| {
+        let answer = answers.iter().find(|answer| answer.target == *name);
+        let answer = answer.ok_or_else(|| format!("the events do not cover `{name}`"))?;
+        match answer.verdict {
+            Verdict::Valid => Ok(wait(answer)),
+            Verdict::Void => Err(answer.reason.clone().unwrap_or_default()),
+        }
+    };
+    names.iter().map(of).collect()
+}
+
+fn wait(answer: &Answer) -> CpuWait {
+    let mut foreign: Vec<(String, f64)> = Vec::new();
+    let mut quota = 0.0;
+    for part in &answer.parts {
+        let seconds = part.ns as f64 * 1e-9;
+        match part.culprit {
+            Culprit::OwnQuota => quota += seconds,
+            _ if is_foreign(part) => foreign.push((name(part), seconds)),
+            _ => {}
+        }
+    }
+    foreign.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let seconds = |ns: u64| ns as f64 * 1e-9;
+    let on = |part: &CpuPart| OnCpu {
+        cpu: part.cpu,
+        waited: seconds(part.waited_ns),
+        foreign: seconds(
+            part.parts.iter().filter(|part| is_foreign(part)).map(|part| part.ns).sum(),
+        ),
+    };
+    CpuWait {
+        seconds: answer.seconds,
+        waited: seconds(answer.waited_ns),
+        quota,
+        foreign,
+        cpus: answer.cpus.iter().map(on).collect(),
+    }
+}
+
+/// Whether something else ran than groups of the study. These have their names of the study, all others a path.
+fn is_foreign(part: &Part) -> bool {
+    match part.culprit {
+        Culprit::Group => part.group.as_ref().is_none_or(|group| group.starts_with('/')),
+        Culprit::Ungrouped | Culprit::KernelThreads | Culprit::Interrupts => true,
+        _ => false,
+    }
+}
+
+fn name(part: &Part) -> String {
+    part.group.clone().unwrap_or_else(|| part.culprit.words().to_owned())
+}

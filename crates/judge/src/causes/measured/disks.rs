@@ -1,0 +1,75 @@
+//! Requests of a disk, from the answer about it.
+
+use assay_blame::{Bfq, DiskAnswer, DiskGroup, Verdict};
+use assay_facts::Available;
+
+use super::{DiskUse, GroupRequests};
+
+/// What these groups did on the disk with this device, or why it is not known.
+pub(super) fn requests(
+    answers: &Available<Vec<DiskAnswer>>,
+    device: Option<&str>,
+    names: &[String],
+) -> Result<DiskUse, String> {
+    let answers = match answers {
+        Available::Value(answers) => answers,
+        Available::NotAvailable(why) => return Err(why.clone()),
+    };
+    let device = device.ok_or("no group uses a disk")?;
+    let answer = answers.iter().find(|answer| answer.disk == device);
+    let answer = answer.ok_or_else(|| format!("the events do not cover {device}"))?;
+    if answer.verdict == Verdict::Void {
+        return Err(answer.reason.clone().unwrap_or_default());
+    }
+    let bfq = match &answer.bfq {
+        Available::Value(bfq) => Some(bfq),
+        Available::NotAvailable(_) => None,
+    };
+    // A group without an entry had no request.
+    let of = |name: &String| answer.group(name).map(requests_of).unwrap_or_default();
+    let mut groups: Vec<GroupRequests> = names.iter().map(of).collect();
+    if let Some(bfq) = bfq {
+        add_turns(&mut groups, bfq, names);
+    }
+    let samples = bfq.map_or(0.0, |bfq| bfq.samples as f64);
+    Ok(DiskUse { seconds: answer.seconds, groups, samples })
+}
+
+fn requests_of(group: &DiskGroup) -> GroupRequests {
+    let seconds = |ns: u64| ns as f64 * 1e-9;
+    GroupRequests {
+        requests: group.requests as f64,
+        pool_full: seconds(group.place.pool_full_ns),
+        own_cap: seconds(group.place.own_cap_ns),
+        other_place: seconds(group.place.other_ns),
+        held: group.place.held_mean,
+        plugged: seconds(group.plugged.ns),
+        scheduler: seconds(group.scheduler.ns),
+        device: seconds(group.device.ns),
+        ..GroupRequests::default()
+    }
+}
+
+/// Turns among the groups of the study, and what was issued in those of others.
+fn add_turns(groups: &mut [GroupRequests], bfq: &Bfq, names: &[String]) {
+    let percent = |name: &String| bfq.group(name).map_or(0.0, |group| group.in_service_percent);
+    let all: f64 = names.iter().map(percent).sum();
+    for (group, name) in groups.iter_mut().zip(names) {
+        let own_samples = percent(name) / 100.0 * bfq.samples as f64;
+        let partner = |other: &String| -> f64 {
+            let bonds =
+                bfq.bonds.iter().filter(|bond| bond.group == *name && bond.partner == *other);
+            let samples: u64 = bonds.map(|bond| bond.waker_samples + bond.woken_samples).sum();
+            (samples as f64 / own_samples.max(1.0)).min(1.0)
+        };
+        let injected =
+            bfq.injected.iter().filter(|one| one.group == *name && one.in_service != *name);
+        for one in injected {
+            group.injected_as_partner += (one.as_waker + one.as_woken) as f64;
+            group.injected_otherwise += one.other as f64;
+        }
+        group.in_service = percent(name) / all.max(f64::MIN_POSITIVE);
+        group.idle = bfq.group(name).map_or(0.0, |of| of.timer_percent / 100.0);
+        group.partners = names.iter().map(partner).collect();
+    }
+}

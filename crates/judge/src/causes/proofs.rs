@@ -1,0 +1,207 @@
+//! What the kernel's events prove or exclude of the causes of a promise, and what that makes of suspicions.
+
+use assay_run_folder::PromiseRecord;
+use assay_terms::{Measure, Side};
+use assay_verdict::wording::count;
+use assay_verdict::{Cause, Proof, ProofState, Verdict};
+
+use super::fit::depth;
+use super::measured::Measured;
+use super::rules::{Case, Rule, decide};
+use super::{RULES, Strength, Suspicion};
+use crate::bfq_request_cap::group_caps;
+use crate::cpus::Shared;
+use crate::estimates::Estimates;
+use crate::queue::Queue;
+use crate::repeat::Repeat;
+use crate::subject::Subject;
+
+/// What events say about every cause of a promise on shares; nothing where no repeat has events.
+pub(super) fn find(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    measure: Measure,
+    numbers: &Estimates,
+    verdict: Verdict,
+) -> Vec<Proof> {
+    let names = &numbers.names;
+    let measured = |repeat| {
+        let queue = Queue::all(subject.trial, repeat).into_iter().find_map(Result::ok);
+        let device = queue.as_ref().map(|queue| queue.device.as_str());
+        Measured::new(repeat, names, device)
+    };
+    let all: Vec<WithEvents<'_>> =
+        subject.repeats.iter().map(|repeat| (repeat, measured(repeat))).collect();
+    let divides = promise.is.kind().divides() && !measure.is_memory();
+    if !divides || all.iter().all(|(_, measured)| measured.is_none()) {
+        return Vec::new();
+    }
+    let promised: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
+    let inputs = Inputs { subject, measure, numbers, promised: &promised, within: promise.within };
+    let (broke, every): (Vec<_>, Vec<_>) =
+        (all.iter().filter(|(repeat, _)| inputs.is_broken(repeat)).collect(), all.iter().collect());
+    let failed = subject.failed(|scope| scope.concerns(measure, &promise.is));
+    let codes: Vec<&str> = failed.iter().filter_map(|failed| Some(failed.proves?.0)).collect();
+    let is_of_check = |rule: &Rule| verdict == Verdict::Void && codes.contains(&rule.code);
+    let (of_checks, of_errors): (Vec<Rule>, Vec<Rule>) =
+        RULES.iter().partition(|rule| is_of_check(rule));
+    let mut proofs = decide(&of_errors, measure, &inputs.cases(&broke, false), broke.len());
+    for rule in of_checks {
+        proofs.extend(decide(&[rule], measure, &inputs.cases(&every, true), every.len()));
+    }
+    proofs
+}
+
+/// A repeat, with what events say of it if there are some.
+type WithEvents<'r> = (&'r Repeat<'r>, Option<Measured>);
+
+/// What the cases of a promise have in common.
+struct Inputs<'a, 'r> {
+    subject: &'a Subject<'r>,
+    measure: Measure,
+    numbers: &'a Estimates,
+    promised: &'a [f64],
+    within: f64,
+}
+
+impl<'a> Inputs<'a, '_> {
+    fn seen(&self, repeat: &Repeat<'_>) -> Option<Vec<f64>> {
+        let totals = repeat.grid(self.measure).ok()?.totals();
+        let all: f64 = totals.iter().sum();
+        (all > 0.0).then(|| totals.iter().map(|total| total / all).collect())
+    }
+
+    fn is_broken(&self, repeat: &Repeat<'_>) -> bool {
+        self.seen(repeat).is_some_and(|seen| {
+            let mut each = seen.iter().zip(self.promised);
+            each.any(|(seen, promised)| Side::Both.error(seen / promised, 1.0) > self.within)
+        })
+    }
+
+    /// The requests that BFQ lets each group hold; no cap where its demand is not known.
+    fn caps(&self, pool: f64) -> Vec<f64> {
+        let groups =
+            self.numbers.names.iter().map(String::as_str).zip(self.promised.iter().copied());
+        let mut caps = vec![f64::INFINITY; self.promised.len()];
+        for cap in group_caps(self.subject.trial, groups, pool) {
+            caps[cap.group] = cap.cap.max(1.0);
+        }
+        caps
+    }
+
+    fn cases(&self, of: &[&'a WithEvents<'a>], disturbed: bool) -> Vec<Case<'a>> {
+        let one = |(repeat, measured): &&'a WithEvents<'a>| {
+            self.case(repeat, measured.as_ref()?, disturbed)
+        };
+        of.iter().filter_map(one).collect()
+    }
+
+    fn case(
+        &self,
+        repeat: &Repeat<'_>,
+        measured: &'a Measured,
+        disturbed: bool,
+    ) -> Option<Case<'a>> {
+        let names = &self.numbers.names;
+        let shared = Shared::in_repeat(self.subject.host, self.subject.trial, repeat.record);
+        let shared = shared.ok().flatten();
+        let threads = |name: &String| {
+            let group = self.subject.trial.groups.iter().find(|group| group.name == *name)?;
+            group.workloads.iter().map(|workload| workload.threads.map(f64::from)).sum()
+        };
+        let cpus: Vec<usize> =
+            shared.map(|shared| shared.set.iter().map(usize::from).collect()).unwrap_or_default();
+        let queues = Queue::all(self.subject.trial, repeat);
+        let queue = queues.into_iter().find_map(Result::ok);
+        let pool = queue.as_ref().and_then(|queue| queue.nr_requests);
+        let scheduler = queue.and_then(|queue| queue.scheduler);
+        let by_weight =
+            |expected: &crate::expected::Expected| expected.by_weight.unwrap_or(expected.share);
+        Some(Case {
+            names,
+            promised: self.promised,
+            weights: self.numbers.expected.iter().map(by_weight).collect(),
+            seen: self.seen(repeat)?,
+            within: self.within,
+            depths: names.iter().map(|name| depth(self.subject, name)).collect(),
+            threads: names.iter().map(threads).collect(),
+            ran: ran(repeat, names, &cpus),
+            cpus,
+            caps: pool.map(|pool| self.caps(pool)),
+            schedules: scheduler.is_some_and(|scheduler| scheduler != "none"),
+            disturbed,
+            measured,
+        })
+    }
+}
+
+/// Seconds of CPU time of each group on each of these CPUs; `None` where the kernel does not count them.
+fn ran(repeat: &Repeat<'_>, names: &[String], cpus: &[usize]) -> Option<Vec<Vec<f64>>> {
+    let table = repeat.table("cpu_split").ok()?;
+    let on = |name: &String, cpu: &usize| {
+        Some(repeat.grown(&table, name, &[&format!("cpu{cpu}_ns")]).ok()?.0 * 1e-9)
+    };
+    names.iter().map(|name| cpus.iter().map(|cpu| on(name, cpu)).collect()).collect()
+}
+
+/// Suspicions after the kernel's events have spoken: proven ones are known, excluded ones are ruled out, and what
+/// contributes has its figures among the evidence.
+pub(super) fn settle(mut suspicions: Vec<Suspicion>, proofs: &[Proof]) -> Vec<Suspicion> {
+    for proof in proofs {
+        let code = proof.code.as_str();
+        match proof.state {
+            ProofState::Proven => {
+                suspicions.retain(|one| !one.concerns(code));
+                suspicions.extend(cause(proof).map(Suspicion::Proven));
+            }
+            ProofState::Excluded => {
+                suspicions.retain(|one| !one.concerns(code));
+                suspicions.push(Suspicion::RuledOut(format!("{code}: {}", sentence(proof))));
+            }
+            ProofState::Contributes => {
+                let fits = suspicions.iter_mut().find_map(|one| match one {
+                    Suspicion::Fits(cause, _) if cause.code == code => Some(cause),
+                    _ => None,
+                });
+                match fits {
+                    Some(cause) => cause.evidence.push(sentence(proof)),
+                    None => {
+                        suspicions.push(Suspicion::Open(format!("{code}: {}", sentence(proof))))
+                    }
+                }
+            }
+        }
+    }
+    suspicions
+}
+
+/// Causes of failed checks with what events say of them, then causes of the errors that events prove.
+pub(super) fn add_to_checks(causes: &mut Vec<Cause>, proofs: &[Proof]) {
+    for proof in proofs {
+        match causes.iter_mut().find(|cause| cause.code == proof.code) {
+            Some(cause) => cause.evidence.push(sentence(proof)),
+            None if proof.state == ProofState::Proven => causes.extend(cause(proof)),
+            None => {}
+        }
+    }
+}
+
+/// The cause that is proven.
+fn cause(proof: &Proof) -> Option<Cause> {
+    let rule = RULES.iter().find(|rule| rule.code == proof.code)?;
+    Some(Cause {
+        code: proof.code.clone(),
+        summary: format!("proven: {}", rule.summary),
+        evidence: vec![sentence(proof)],
+        strength: None::<Strength>,
+    })
+}
+
+/// What events say, with the number of repeats.
+fn sentence(proof: &Proof) -> String {
+    let repeats = match proof.of {
+        1 => String::new(),
+        of => format!(" in {} of {}", proof.repeats, count(of, "repeat")),
+    };
+    format!("the kernel's events: {}{repeats}: {}", proof.state.word(), proof.evidence)
+}

@@ -1,0 +1,304 @@
+//! Causes that the kernel's own events prove or exclude, from the documents of a run.
+
+use std::sync::Arc;
+
+use assay_blame::{
+    Answer, Bfq, BfqGroup, Bond, Cost, Counted, Culprit, DISK_SCHEMA, DiskAnswer, DiskEvents,
+    DiskGroup, EVIDENCE_SCHEMA, Evidence, Injected, Names, Part, PlaceWait, Stage,
+    Verdict as Valid, Waits,
+};
+use assay_facts::Available;
+use assay_run_folder::EvidenceRecord;
+use assay_verdict::{Cause, PromiseJudgement, ProofState, Verdict};
+
+use crate::synthetic::{Run, Scenario};
+
+const LADDER: [u32; 4] = [100, 200, 400, 800];
+
+/// Shares of a state in which the second group is the partner of the fourth.
+const BONDED: [f64; 4] = [0.048, 0.381, 0.19, 0.381];
+
+/// Seconds of a scenario.
+const SECONDS: f64 = 20.0;
+
+fn ns(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
+
+fn lengths() -> Waits {
+    Waits { count: 0, p50_below_ns: 0, p99_below_ns: 0, histogram: Vec::new() }
+}
+
+/// A group that waited for a CPU while another ran.
+fn answer(name: &str, waited_s: f64) -> Answer {
+    let nothing = Counted { cpus: Vec::new() };
+    let part = Part {
+        culprit: Culprit::Group,
+        group: Some("/hog".to_owned()),
+        owner: None,
+        ns: ns(waited_s),
+        percent: 100.0,
+    };
+    let waited_ns = ns(waited_s);
+    let empty = Answer::new(name, SECONDS, &nothing, &Names::default());
+    Answer { waited_ns, parts: vec![part], ..empty }
+}
+
+/// A group with eight requests, most of them in the scheduler.
+fn disk_group(name: &str, share: f64) -> DiskGroup {
+    let stage = |requests: f64| Stage { ns: ns(requests * SECONDS), lengths: lengths() };
+    DiskGroup {
+        group: name.to_owned(),
+        watched: true,
+        requests: (share * 1e6) as u64,
+        bytes: (share * 4e9) as u64,
+        merged: 0,
+        requeued: 0,
+        place: PlaceWait {
+            ns: 0,
+            pool_full_ns: 0,
+            own_cap_ns: 0,
+            other_ns: 0,
+            held_mean: None,
+            held_max: 0,
+            lengths: lengths(),
+        },
+        plugged: stage(0.0),
+        scheduler: stage(6.0),
+        device: stage(2.0),
+        served: Vec::new(),
+        mean_allocated: 8.0,
+        mean_queued: 6.0,
+        mean_in_device: 2.0,
+    }
+}
+
+fn turns(name: &str, percent: f64) -> BfqGroup {
+    BfqGroup {
+        group: name.to_owned(),
+        in_service_percent: percent,
+        idling_percent: 0.0,
+        timer_percent: 0.0,
+        weight: None,
+        inject_limit_mean: 0.0,
+        inject_limit_max: 0,
+        in_driver_mean: 0.0,
+        budget_mean: 0.0,
+        lead_sectors: None,
+        drained_inserts: 0,
+        long_think_inserts: 0,
+        inserts: 0,
+        think_time_max_ns: 0,
+        issued: 0,
+        issued_in_own_turn: 0,
+    }
+}
+
+/// What BFQ did in a run with these shares: turns, and with a bond the second group in those of the fourth.
+fn disk(shares: &[f64], bonded: bool) -> DiskAnswer {
+    let names: Vec<String> = (1..=shares.len()).map(|number| format!("task{number}")).collect();
+    let in_service = |number: usize| match (bonded, number) {
+        (true, 1) => 0.0,
+        (true, 3) => shares[1] + shares[3],
+        _ => shares[number],
+    };
+    let each = || names.iter().enumerate();
+    let mut bfq = Bfq {
+        samples: 20_000,
+        groups: each().map(|(at, name)| turns(name, 100.0 * in_service(at))).collect(),
+        ..Bfq::default()
+    };
+    if bonded {
+        let samples = (in_service(3) * 20_000.0) as u64;
+        let (holder, partner) = ("task4".to_owned(), "task2".to_owned());
+        bfq.bonds = vec![Bond {
+            group: holder.clone(),
+            partner: partner.clone(),
+            waker_samples: samples,
+            woken_samples: 0,
+            set: 2,
+        }];
+        bfq.injected = vec![Injected {
+            in_service: holder,
+            group: partner,
+            as_waker: (shares[1] * 1e6) as u64,
+            as_woken: 0,
+            other: 0,
+        }];
+    }
+    DiskAnswer {
+        schema: DISK_SCHEMA,
+        disk: "loop0".to_owned(),
+        scheduler: "bfq".to_owned(),
+        nr_requests: 256,
+        seconds: SECONDS,
+        verdict: Valid::Valid,
+        reason: None,
+        start_to_complete_ns: 0,
+        diskstats_ns: 0,
+        difference_percent: None,
+        pool_full_ns: 0,
+        device_idle_ns: 0,
+        groups: each().map(|(at, name)| disk_group(name, shares[at])).collect(),
+        bfq: Available::Value(bfq),
+        events: DiskEvents {
+            issued: 0,
+            unknown_completions: 0,
+            unknown_places: 0,
+            dropped: 0,
+            contended: 0,
+        },
+        cost: Cost { ns_per_event: None, percent_of_cpus: None },
+    }
+}
+
+fn evidence(waited_s: f64, disk: DiskAnswer) -> Evidence {
+    let answers = (1..=4).map(|number| answer(&format!("task{number}"), waited_s)).collect();
+    Evidence {
+        schema: EVIDENCE_SCHEMA,
+        seconds: SECONDS,
+        cpu: Available::Value(answers),
+        disks: Available::Value(vec![disk]),
+    }
+}
+
+fn with(run: &Run, evidence: &Evidence) -> Run {
+    let mut run = run.clone();
+    for repeat in &mut run.trial().repeats {
+        let document = Some(Arc::new(evidence.clone()));
+        repeat.evidence = Some(EvidenceRecord { cpu_s: None, document });
+    }
+    run
+}
+
+fn broken() -> Run {
+    Scenario::new(&LADDER).shares(&BONDED).run()
+}
+
+fn promise(run: &Run) -> PromiseJudgement {
+    run.judge().trials[0].promises[0].clone()
+}
+
+fn cause<'c>(promise: &'c PromiseJudgement, code: &str) -> Option<&'c Cause> {
+    promise.causes.iter().find(|cause| cause.code == code)
+}
+
+fn state(promise: &PromiseJudgement, code: &str) -> Option<ProofState> {
+    promise.proofs.iter().find(|proof| proof.code == code).map(|proof| proof.state)
+}
+
+#[test]
+fn a_proven_cause_is_first_and_no_suspicion() {
+    let judged = promise(&with(&broken(), &evidence(0.01, disk(&BONDED, true))));
+    assert_eq!(judged.verdict, Verdict::Broken);
+    let first = &judged.causes[0];
+    assert_eq!((first.code.as_str(), first.strength), ("C-WAKER", None), "{:#?}", judged.causes);
+    assert!(first.summary.starts_with("proven: BFQ took queues"), "{first:?}");
+    let text = "the kernel's events: proven in 3 of 3 repeats: by 20000 samples `task2` got 38.1 %";
+    assert!(first.evidence[0].starts_with(text), "{first:?}");
+    assert_eq!(state(&judged, "C-WAKER"), Some(ProofState::Proven));
+    assert_eq!(state(&judged, "C-CPU"), Some(ProofState::Excluded));
+    assert!(judged.proofs.iter().all(|proof| proof.of == 3), "{:#?}", judged.proofs);
+}
+
+#[test]
+fn an_excluded_cause_is_no_suspicion_any_more() {
+    let suspected = promise(&broken());
+    assert!(cause(&suspected, "C-WAKER").is_some(), "{:#?}", suspected.causes);
+    let judged = promise(&with(&broken(), &evidence(0.01, disk(&BONDED, false))));
+    assert_eq!(cause(&judged, "C-WAKER"), None, "{:#?}", judged.causes);
+    assert_eq!(state(&judged, "C-WAKER"), Some(ProofState::Excluded));
+    let unknown = cause(&judged, "C-UNKNOWN").expect("nothing else fits");
+    let ruled_out =
+        |line: &String| line.starts_with("ruled out C-WAKER: the kernel's events: excluded");
+    assert!(unknown.evidence.iter().any(ruled_out), "{unknown:#?}");
+}
+
+#[test]
+fn without_figures_the_suspicion_remains() {
+    let suspected = promise(&broken());
+    let same = |name: &str, evidence: &Evidence| {
+        let judged = promise(&with(&broken(), evidence));
+        assert_eq!(judged, suspected, "{name}");
+    };
+    let mut void = evidence(0.01, disk(&BONDED, true));
+    let Available::Value(disks) = &mut void.disks else { panic!() };
+    disks[0].verdict = Valid::Void;
+    void.cpu = Available::NotAvailable("refused".to_owned());
+    same("void", &void);
+    let short = Evidence { seconds: 5.0, ..evidence(0.01, disk(&BONDED, true)) };
+    same("short", &short);
+    let mut elsewhere = disk(&BONDED, true);
+    elsewhere.disk = "vda".to_owned();
+    let elsewhere = Evidence { cpu: void.cpu, ..evidence(0.01, elsewhere) };
+    same("another disk", &elsewhere);
+    assert!(suspected.proofs.is_empty());
+    let text = serde_json::to_string(&suspected).unwrap();
+    assert!(!text.contains("proofs"), "a run without evidence has the verdict that it had");
+}
+
+#[test]
+fn what_a_check_proved_has_the_figures_of_the_events() {
+    let busy = Scenario { idle: 0.01, ..Scenario::new(&LADDER) }.run();
+    let evidence_of = |waited_s: f64| {
+        let shares: Vec<f64> = LADDER.iter().map(|weight| f64::from(*weight) / 1500.0).collect();
+        promise(&with(&busy, &evidence(waited_s, disk(&shares, false))))
+    };
+    let judged = evidence_of(12.4);
+    assert_eq!((judged.verdict, judged.causes[0].code.as_str()), (Verdict::Void, "C-CPU"));
+    assert_eq!(state(&judged, "C-CPU"), Some(ProofState::Proven), "{:#?}", judged.proofs);
+    let figures = judged.causes[0].evidence.last().unwrap();
+    assert!(figures.contains("waited 12.40 s for a CPU"), "{figures}");
+    assert!(figures.contains("100 % of it while /hog ran"), "{figures}");
+    let idle = evidence_of(0.01);
+    assert_eq!(idle.causes[0].code, "C-CPU", "the check still says why it is void");
+    assert_eq!(state(&idle, "C-CPU"), Some(ProofState::Excluded));
+}
+
+#[test]
+fn most_repeats_must_agree() {
+    let mut run = Scenario { repeats: 3, ..Scenario::new(&LADDER).shares(&BONDED) }.run();
+    let documents = [disk(&BONDED, true), disk(&BONDED, false), disk(&BONDED, true)];
+    for (repeat, disk) in run.trial().repeats.iter_mut().zip(documents) {
+        let document = Some(Arc::new(evidence(0.01, disk)));
+        repeat.evidence = Some(EvidenceRecord { cpu_s: None, document });
+    }
+    let judged = promise(&run);
+    assert_eq!(state(&judged, "C-WAKER"), Some(ProofState::Contributes));
+    let waker = cause(&judged, "C-WAKER").unwrap();
+    assert!(waker.summary.starts_with("suspected: ") && waker.strength.is_some(), "{waker:?}");
+    let last = waker.evidence.last().unwrap();
+    assert!(last.starts_with("the kernel's events: contributes in 2 of 3 repeats: "), "{last}");
+}
+
+/// Evidence of a real repeat (Linux 6.18, a busy host), without its histograms and lists.
+fn recorded(text: &str, weights: &[u32], outstanding: u32) -> PromiseJudgement {
+    let evidence: Evidence = serde_json::from_str(text).unwrap();
+    let Available::Value(disks) = &evidence.disks else { panic!("{:?}", evidence.disks) };
+    let bytes: Vec<f64> = disks[0].groups.iter().map(|group| group.bytes as f64).collect();
+    let all: f64 = bytes.iter().sum();
+    let shares: Vec<f64> = bytes.iter().map(|bytes| bytes / all).collect();
+    let scenario = Scenario {
+        seconds: evidence.seconds,
+        outstanding: Some(outstanding),
+        ..Scenario::new(weights).shares(&shares)
+    };
+    promise(&with(&scenario.run(), &evidence))
+}
+
+#[test]
+fn a_recorded_bond_is_proven() {
+    let judged = recorded(include_str!("../evidence/waker.json"), &LADDER, 8);
+    let proven = judged.proofs.iter().filter(|proof| proof.state == ProofState::Proven);
+    let codes: Vec<&str> = proven.map(|proof| proof.code.as_str()).collect();
+    assert_eq!(codes, ["C-WAKER"], "{:#?}", judged.proofs);
+}
+
+#[test]
+fn a_recorded_cap_is_proven() {
+    let weights = LADDER.repeat(2);
+    let judged = recorded(include_str!("../evidence/tag-cap.json"), &weights, 32);
+    let proven = judged.proofs.iter().filter(|proof| proof.state == ProofState::Proven);
+    let codes: Vec<&str> = proven.map(|proof| proof.code.as_str()).collect();
+    assert_eq!(codes, ["C-TAG-CAP"], "{:#?}", judged.proofs);
+}
