@@ -15,6 +15,9 @@ use crate::parsers::repeat_length;
 pub(crate) struct StudyArguments {
     /// Study file, or name of a shipped study
     pub(crate) study: String,
+    /// Use the sizes and times of the document that the study repeats; `--set` and others override them
+    #[arg(long)]
+    pub(crate) published: bool,
     /// Override the values of a factor, e.g. `groups=4,8`; may be repeated
     #[arg(long = "set", value_name = "FACTOR=VALUE[,VALUE]")]
     pub(crate) set: Vec<String>,
@@ -46,10 +49,11 @@ pub(crate) struct StudyArguments {
 impl StudyArguments {
     pub(crate) fn choice(&self) -> StudyChoice {
         // Name every field, so that a new one is not forgotten here.
-        let Self { study, set, repeats, at_most, stop, disk, scheduler, evidence, seed } =
+        let Self { study, published, set, repeats, at_most, stop, disk, scheduler, evidence, seed } =
             self.clone();
         StudyChoice {
             study,
+            published,
             set,
             repeats,
             at_most,

@@ -105,7 +105,7 @@ impl GuestSpec {
             return Err(format!("memory of {} is not a whole number of MiB", self.memory));
         }
         for disk in &self.disks {
-            if matches!(disk, DiskOverride::Block(_) | DiskOverride::Loop) {
+            if matches!(disk, DiskOverride::Block(_) | DiskOverride::Loop(_)) {
                 return Err("a guest cannot use a disk or image of the host; use \
                             `nvme:2GiB`, `virtio:2GiB` or `null_blk:iops=500,depth=32`"
                     .to_owned());
@@ -145,7 +145,7 @@ impl GuestSpec {
     pub(crate) fn file_size(disk: &DiskOverride) -> Option<Bytes> {
         match disk {
             DiskOverride::Nvme(size) | DiskOverride::Virtio(size) => Some(*size),
-            DiskOverride::NullBlk { .. } | DiskOverride::Loop | DiskOverride::Block(_) => None,
+            DiskOverride::NullBlk { .. } | DiskOverride::Loop(_) | DiskOverride::Block(_) => None,
         }
     }
 

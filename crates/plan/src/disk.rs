@@ -1,19 +1,27 @@
 //! Scratch disks of a trial and their division among workloads.
 
 use assay_facts::{Disk as DiskFacts, HostFacts, NULL_BLK_REMEDY};
-use assay_study::{Bindings, Disk, DiskSource, Format, FromScalar, NullBlk, Study, Templated};
+use assay_study::{
+    Bindings, Disk, DiskSize, DiskSource, Format, FromScalar, NullBlk, Study, Templated,
+};
 use assay_units::Bytes;
 
+use crate::footprint::Predictions;
 use crate::refusal::Refusal;
+use crate::room::{needed_by_fio, too_small};
 use crate::trial::{DiskPlan, GroupPlan, Part, StoragePlan, ToolPlan, WorkloadPlan};
 
 /// Pieces begin at multiples of this, as partitions do.
-const ALIGNMENT: u64 = 1 << 20;
+pub(crate) const ALIGNMENT: u64 = 1 << 20;
 
 /// The part of a file system that is left for data: journal, inode tables and reserved blocks of a
 /// small ext4 take about a seventh (mke2fs.conf(5) defaults), and in a full file system the
 /// allocator dominates measurements.
-const USABLE_PERCENT: u64 = 80;
+pub(crate) const USABLE_PERCENT: u64 = 80;
+
+/// Stands for a size that follows from the workloads, until these are planned: so large that a part of it
+/// for each of ten thousand groups is beyond every real disk.
+pub(crate) const UNKNOWN_SIZE: Bytes = Bytes::mebi(1 << 36);
 
 /// mkfs.xfs refuses smaller file systems since xfsprogs 5.19.
 const SMALLEST_XFS: Bytes = Bytes::mebi(300);
@@ -47,7 +55,10 @@ fn plan_disk(
         name: name.to_owned(),
         source: source(&disk.source, factors)?,
         size: match (&disk.size, named) {
-            (Some(size), _) => value(size, factors)?,
+            (Some(size), _) => match value(size, factors)? {
+                DiskSize::Fixed(size) => size,
+                DiskSize::Auto => UNKNOWN_SIZE,
+            },
             (None, Some(device)) => device.size,
             (None, None) => Bytes::mebi(1024),
         },
@@ -140,7 +151,7 @@ fn value<T: FromScalar>(templated: &Templated<T>, factors: &Bindings) -> Result<
 
 /// The size of one partition, or of the whole disk if it has none. The first mebibyte is the
 /// partition table.
-fn part_size(disk: &DiskPlan) -> Bytes {
+pub(crate) fn part_size(disk: &DiskPlan) -> Bytes {
     match u64::from(disk.partitions) {
         0 => disk.size,
         count => {
@@ -171,7 +182,7 @@ fn piece(disk: &DiskPlan, index: usize, count: usize) -> StoragePlan {
     StoragePlan { part: Part::Mount(part), offset: Bytes::new(0), size: Bytes::new(size) }
 }
 
-fn align(bytes: u64) -> u64 {
+pub(crate) fn align(bytes: u64) -> u64 {
     bytes / ALIGNMENT * ALIGNMENT
 }
 
@@ -179,6 +190,7 @@ fn align(bytes: u64) -> u64 {
 pub(crate) fn assign_storage(
     groups: &mut [GroupPlan],
     disks: &[DiskPlan],
+    predictions: &Predictions,
     refusals: &mut Vec<Refusal>,
 ) {
     for (index, disk) in disks.iter().enumerate() {
@@ -207,27 +219,24 @@ pub(crate) fn assign_storage(
             }
             workload.storage = Some(storage);
         }
+        refusals.extend(too_small(disk, &users, predictions));
     }
 }
 
 /// Checks that a job's size fits into its piece, and that its piece has at least one block.
 fn fits(workload: &WorkloadPlan, disk: &DiskPlan, storage: &StoragePlan) -> Result<(), Refusal> {
-    let size_option = workload.job().and_then(|job| job.option("size"));
-    if workload.job().is_none() {
-        // The size of another tool's data is unknown; a full disk makes it fail.
-        return Ok(());
-    }
-    let needed = size_option.and_then(|text| assay_workload::fio::parse_size(text, storage.size));
-    let needed = needed.unwrap_or(storage.size).get().max(workload.io.block_size.unwrap_or(512));
-    if needed <= storage.size.get() {
-        return Ok(());
-    }
     let part = match storage.part {
         Part::Device => "a piece of the device",
         Part::Partition(_) => "its partition",
-        Part::Mount(_) => "its share of the file system",
         Part::Directory => "its share of the directory",
+        // Files of one file system may differ in size: their sum is checked.
+        Part::Mount(_) => return Ok(()),
     };
+    // What generators create is checked for the whole disk.
+    let Some(needed) = needed_by_fio(workload, storage.size) else { return Ok(()) };
+    if needed <= storage.size.get() {
+        return Ok(());
+    }
     Err(Refusal::new(
         format!(
             "workload `{}` needs {} on disk `{}`, but {part} has {}",

@@ -1,4 +1,4 @@
-//! Limits relative to the predicted footprint of workloads.
+//! What generators predict: memory, for limits relative to it, and files, for the room on their disk.
 //!
 //! A generator can predict how much memory it will touch and how large its files will be. That
 //! requires starting it, which a plan never does: the caller runs the commands of
@@ -9,21 +9,41 @@ use std::collections::BTreeMap;
 use assay_facts::HostFacts;
 use assay_study::{After, Group, Study, combinations, footprint_part};
 
-use crate::workload::WorkloadPlanner;
+use crate::trial::WorkloadPlan;
+use crate::workload::{WorkloadPlanner, WorkloadTemplate};
 
-/// Predicted footprints: bytes by command line, or the reason why there is no number.
+/// What a generator predicts to use, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Its own memory, and its files as far as the page cache holds them if nothing limits it.
+    pub memory: u64,
+    /// The files that it creates.
+    pub files: u64,
+}
+
+/// Predicted footprints by command line, or the reason why there is no number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Predictions(BTreeMap<Vec<String>, Result<u64, String>>);
+pub struct Predictions(BTreeMap<Vec<String>, Result<Footprint, String>>);
 
 impl Predictions {
     /// Adds the result of one of the commands of [`prediction_commands`].
-    pub fn add(&mut self, command: Vec<String>, result: Result<u64, String>) {
+    pub fn add(&mut self, command: Vec<String>, result: Result<Footprint, String>) {
         self.0.insert(command, result);
+    }
+
+    /// The bytes of the files that a planned workload creates; `None` if it cannot predict them, 0 if
+    /// nobody asked it.
+    pub(crate) fn files(&self, workload: &WorkloadPlan) -> Option<u64> {
+        match self.0.get(&workload.prediction_command()?) {
+            Some(predicted) => predicted.as_ref().ok().map(|one| one.files),
+            None => Some(0),
+        }
     }
 }
 
-/// The commands, program first, whose results the plan needs: those for workloads of groups that a
-/// knob limits to a part of their footprint, under every combination of factors, each once.
+/// The commands, program first, whose results the plan needs: those for workloads that use a disk,
+/// and of groups that a knob limits to a part of their footprint, under every combination of factors,
+/// each once.
 #[must_use]
 pub fn prediction_commands(study: &Study, facts: &HostFacts) -> Vec<Vec<String>> {
     let mut commands = Vec::new();
@@ -49,8 +69,14 @@ fn add_commands(
         let value = value.resolve(planner.factors).map(|value| value.to_string());
         value.is_ok_and(|value| footprint_part(&value).is_some())
     });
-    if limits || outer_limits {
-        commands.extend(group.run.iter().filter_map(|name| command(planner, name)));
+    for name in &group.run {
+        let workload = planner.study.workloads.get(name);
+        let prepares = workload.into_iter().flat_map(|one| &one.prepare).map(|name| (name, true));
+        for (name, prepares) in std::iter::once((name, false)).chain(prepares) {
+            let template = planner.template(name, prepares).ok();
+            let needed = |one: &WorkloadTemplate| one.uses_a_disk() || limits || outer_limits;
+            commands.extend(template.filter(needed).and_then(|one| one.prediction_command()));
+        }
     }
     for inner in &group.groups {
         add_commands(planner, inner, limits || outer_limits, commands);
@@ -116,7 +142,7 @@ fn workload_footprint(
         format!("`{name}` cannot predict its footprint: only the generators of `assay-load` can")
     })?;
     match predictions.0.get(&command) {
-        Some(Ok(bytes)) => Ok(*bytes),
+        Some(Ok(predicted)) => Ok(predicted.memory),
         Some(Err(why)) => Err(format!("the prediction of the footprint of `{name}` failed: {why}")),
         None => Err(format!("the footprint of `{name}` was not predicted")),
     }

@@ -18,6 +18,7 @@ mod privileges;
 mod program;
 mod promise;
 mod refusal;
+mod room;
 mod setting;
 mod shard;
 mod step;
@@ -25,7 +26,7 @@ mod trial;
 mod workload;
 
 pub use candidates::{Scope, Setting, candidates};
-pub use footprint::{Predictions, prediction_commands};
+pub use footprint::{Footprint, Predictions, prediction_commands};
 pub use interleave::{CHANGED, interleave};
 pub use null_blk::{NullBlkSpeed, null_blk_attributes, null_blk_speed};
 pub use order::{RepeatId, order};

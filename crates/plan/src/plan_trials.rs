@@ -20,6 +20,7 @@ use crate::privileges::refuse_missing_privileges;
 use crate::program::refuse_missing_tools;
 use crate::promise::{is_applicable, plan_promise};
 use crate::refusal::Refusal;
+use crate::room;
 use crate::setting::{plan_drop, plan_settings};
 use crate::trial::{AfterPlan, DiskPlan, GroupPlan, KnobPlan, Plan, Trial, WorkloadPlan};
 use crate::workload::{WorkloadPlanner, WorkloadTemplate};
@@ -34,6 +35,8 @@ pub fn plan(study: &Study, facts: &HostFacts, seed: u64) -> Plan {
 #[must_use]
 pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, seed: u64) -> Plan {
     let mut refusals = Vec::new();
+    let mut of_sizes = Vec::new();
+    let study = &room::with_sizes(study, facts, predictions, &mut of_sizes);
     let trials: Vec<Trial> = combinations(study)
         .into_iter()
         .map(|factors| {
@@ -48,6 +51,7 @@ pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, se
         })
         .collect();
     let slots = order(trials.len(), study.design.repeats, study.design.order, seed);
+    refusals.extend(of_sizes);
     // The same refusal in every trial is reported once.
     let mut unique: Vec<Refusal> = Vec::new();
     for refusal in refusals {
@@ -64,7 +68,7 @@ pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, se
     }
 }
 
-fn plan_trial(
+pub(crate) fn plan_trial(
     study: &Study,
     facts: &HostFacts,
     factors: Bindings,
@@ -170,7 +174,7 @@ fn plan_groups(
     };
     planner.add(&study.groups, None);
     let mut groups = planner.groups;
-    assign_storage(&mut groups, disks, refusals);
+    assign_storage(&mut groups, disks, predictions, refusals);
     groups
 }
 
@@ -311,7 +315,12 @@ impl Planner<'_> {
         let full = |workload: &str| format!("{}.{workload}", name.replace('/', "."));
         let plan = |workload: &str, prepares| {
             let template = self.templates.get(&(workload, prepares))?;
-            Some(template.plan(full(workload), own, index))
+            let definition = self.workloads.study.workloads.get(workload)?;
+            let creates = definition.creates.as_ref();
+            Some(WorkloadPlan {
+                creates: creates.and_then(|size| size.resolve(self.workloads.factors).ok()),
+                ..template.plan(full(workload), own, index)
+            })
         };
         let mut planned = Vec::new();
         for name in &group.run {

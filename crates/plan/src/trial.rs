@@ -131,6 +131,8 @@ pub struct WorkloadPlan {
     /// Where its data goes; `None` if it needs no disk, or if the study names none and the job has
     /// its own target.
     pub storage: Option<StoragePlan>,
+    /// What it writes to its disk, where the tool cannot say it.
+    pub creates: Option<Bytes>,
     /// Preparations that run to completion before the common start, in this order, in the same
     /// group and storage.
     pub prepare: Vec<WorkloadPlan>,
@@ -178,6 +180,14 @@ impl WorkloadPlan {
     }
 
     /// Whether it needs a piece of its group's disk.
+    /// The command that predicts its footprint; `None` if it cannot predict.
+    pub(crate) fn prediction_command(&self) -> Option<Vec<String>> {
+        match &self.tool {
+            ToolPlan::Fio(_) => None,
+            ToolPlan::Invocation(invocation) => crate::workload::prediction_command(invocation),
+        }
+    }
+
     pub(crate) fn uses_a_disk(&self) -> bool {
         let own = match &self.tool {
             ToolPlan::Fio(_) => true,

@@ -192,21 +192,31 @@ fn has_end(job: &Job) -> bool {
     ["runtime", "loops", "io_size", "number_ios"].iter().any(|option| job.option(option).is_some())
 }
 
+/// The command that predicts the footprint of a generator; `None` if it cannot predict.
+pub(crate) fn prediction_command(invocation: &Invocation) -> Option<Vec<String>> {
+    let kind_of_tool = kind(&invocation.tool)?;
+    if kind_of_tool.program != Program::Load {
+        return None;
+    }
+    // The location of its files is not known yet, and does not affect their size.
+    let placeholders = Placeholders { directory: Some(".".to_owned()), ..Placeholders::default() };
+    let words = invocation.words.iter().map(|word| placeholders.fill(word));
+    let program = std::iter::once(invocation.program.clone());
+    Some(program.chain(words).chain(["--predict".to_owned()]).collect())
+}
+
 impl WorkloadTemplate {
     /// The command that predicts the footprint of a generator, program first: it prints JSON and
     /// creates nothing. `None` if it cannot predict.
     pub(crate) fn prediction_command(&self) -> Option<Vec<String>> {
         let Self::Invocation(load) = self else { return None };
-        let kind_of_tool = kind(&load.invocation.tool)?;
-        if kind_of_tool.program != Program::Load {
-            return None;
-        }
-        // The location of its files is not known yet, and does not affect their size.
-        let placeholders =
-            Placeholders { directory: Some(".".to_owned()), ..Placeholders::default() };
-        let words = load.invocation.words.iter().map(|word| placeholders.fill(word));
-        let program = std::iter::once(load.invocation.program.clone());
-        Some(program.chain(words).chain(["--predict".to_owned()]).collect())
+        prediction_command(&load.invocation)
+    }
+
+    /// Whether its location on a disk is among its words.
+    pub(crate) fn uses_a_disk(&self) -> bool {
+        let Self::Invocation(load) = self else { return true };
+        load.invocation.uses_placeholder("directory") || load.invocation.uses_placeholder("device")
     }
 
     /// The workload of the `index`-th member of a group; `member` is the member's name, `name` that
@@ -220,6 +230,7 @@ impl WorkloadTemplate {
             threads,
             taken_over: Vec::new(),
             storage: None,
+            creates: None,
             prepare: Vec::new(),
             after: None,
             user: None,

@@ -9,6 +9,9 @@ use crate::stop::StopRecord;
 pub struct StudyChoiceRecord {
     /// The study file, or the name of a shipped study.
     pub study: String,
+    /// Whether the sizes and times of the document were used that the study repeats.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub published: bool,
     /// Values of factors, each as `FACTOR=VALUE[,VALUE]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<String>,

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use assay_kernel::program::{self, Excess, Limits, Unfinished};
 use assay_kernel::signal;
+use assay_plan::Footprint;
 use serde_json::Value;
 
 /// Time limit of a prediction, which does none of the actual work.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Bytes that a generator predicts to use: its own memory and the files it creates, which the page cache
-/// would hold if not limited. `command` is one from `assay_plan::prediction_commands`, program first; it creates
+/// What a generator predicts to use. `command` is one from `assay_plan::prediction_commands`, program first; it creates
 /// nothing and ends at once.
-pub fn footprint(command: &[String]) -> Result<u64, String> {
+pub fn footprint(command: &[String]) -> Result<Footprint, String> {
     footprint_within(command, PATIENCE)
 }
 
-fn footprint_within(command: &[String], limit: Duration) -> Result<u64, String> {
+fn footprint_within(command: &[String], limit: Duration) -> Result<Footprint, String> {
     let (program, words) = command.split_first().ok_or("there is no command")?;
     let limits = Limits { time: limit, output: MOST_OUTPUT, stop: &signal::interrupted_twice };
     let ended = program::run(Command::new(program).args(words), "", &limits);
@@ -40,13 +40,16 @@ fn footprint_within(command: &[String], limit: Duration) -> Result<u64, String> 
 /// Limit on the size of an answer; a prediction has a few thousand bytes.
 const MOST_OUTPUT: u64 = 1 << 20;
 
-fn read(text: &str) -> Result<u64, String> {
+fn read(text: &str) -> Result<Footprint, String> {
     let document: Value = serde_json::from_str(text)
         .map_err(|cause| format!("its answer cannot be read: {cause}"))?;
     let bytes = |value: &Value| value["predicted_bytes"].as_u64();
     let own = bytes(&document["footprint"]).ok_or("its answer has no `footprint`")?;
-    let files = document["storage"].as_array().map_or(&[][..], Vec::as_slice);
-    Ok(own + files.iter().filter_map(bytes).sum::<u64>())
+    // A list is of files that the page cache holds; a single file is read and written in other ways, too.
+    let storage = &document["storage"];
+    let cached = storage.as_array().map_or(&[][..], Vec::as_slice);
+    let cached = cached.iter().filter_map(bytes).sum::<u64>();
+    Ok(Footprint { memory: own + cached, files: bytes(storage).unwrap_or(cached) })
 }
 
 #[cfg(test)]
@@ -57,8 +60,11 @@ mod tests {
     fn memory_and_files_are_added_up() {
         let text = r#"{"footprint": {"predicted_bytes": 100},
                        "storage": [{"predicted_bytes": 20}, {"predicted_bytes": 3}]}"#;
-        assert_eq!(read(text), Ok(123));
-        assert_eq!(read(r#"{"footprint": {"predicted_bytes": 7}}"#), Ok(7));
+        assert_eq!(read(text), Ok(Footprint { memory: 123, files: 23 }));
+        let one = r#"{"footprint": {"predicted_bytes": 7}, "storage": {"predicted_bytes": 5}}"#;
+        assert_eq!(read(one), Ok(Footprint { memory: 7, files: 5 }));
+        let none = r#"{"footprint": {"predicted_bytes": 7}}"#;
+        assert_eq!(read(none), Ok(Footprint { memory: 7, files: 0 }));
         assert!(read("{}").unwrap_err().contains("footprint"));
         assert!(read("no").unwrap_err().contains("cannot be read"));
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use assay_facts::HostFacts;
 use assay_host::state_dir;
 use assay_kernel::{Root, signal};
+use assay_plan::Footprint;
 use assay_run_folder::Guest;
 use assay_runner::{Failure, Finished, Request, Schedule, StopRule};
 
@@ -22,11 +23,11 @@ pub trait Runner {
         schedule: Option<&mut dyn Schedule>,
     ) -> Result<Finished, Failure>;
 
-    /// Bytes that a generator predicts to use; see `assay_runner::footprint`.
+    /// What a generator predicts to use; see `assay_runner::footprint`.
     ///
     /// # Errors
     /// The reason why there is no number.
-    fn footprint(&self, command: &[String]) -> Result<u64, String>;
+    fn footprint(&self, command: &[String]) -> Result<Footprint, String>;
 }
 
 /// The runner of this host. SIGINT, SIGTERM, SIGHUP and SIGQUIT stop a run, which restores the host.
@@ -48,7 +49,7 @@ impl Runner for HostRunner {
         }
     }
 
-    fn footprint(&self, command: &[String]) -> Result<u64, String> {
+    fn footprint(&self, command: &[String]) -> Result<Footprint, String> {
         assay_runner::footprint(command)
     }
 }

@@ -59,7 +59,7 @@ pub fn prepare_lab_study(
     let (program, shown_program) = program_in_guest()?;
     assay_lab::ready(cache).map_err(Error::host)?;
     let uses_images = match &choice.disk {
-        Some(disk) => *disk == DiskOverride::Loop,
+        Some(disk) => matches!(disk, DiskOverride::Loop(_)),
         None => loaded.study.disks.values().any(|disk| disk.source == DiskSource::Loop),
     };
     let stamp = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();

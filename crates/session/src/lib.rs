@@ -83,7 +83,7 @@ pub use pace::Pace;
 pub use plan_text::{plan_document, plan_text};
 pub use predict::{CalibrationOptions, Predicted, calibrate, predict};
 pub use prediction_file::read_score;
-pub use prepare::{Destination, RunOptions, facts_for, plan_for, prepare};
+pub use prepare::{Destination, RunOptions, facts_for, plan_for, prepare, refuse_without_room};
 pub use progress::{FleetProgress, LiveScreen, RunProgress, SearchProgress};
 pub use recording::{Recorded, RecordingOptions, has_promises, record, write_recording};
 pub use restore::restore;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use assay_diagnostic::{Diagnostic, Severity, closest};
 use assay_files::input_text;
-use assay_study::{Study, parse, shipped, shipped_file};
+use assay_study::{Study, has_published, parse, parse_published, shipped, shipped_file};
 use assay_verdict::wording::count;
 
 use crate::code::Code;
@@ -121,7 +121,11 @@ fn checked(
     read: &dyn Fn(&str) -> Result<String, String>,
     choice: &StudyChoice,
 ) -> (Option<Study>, Vec<Diagnostic>) {
-    let (study, mut findings) = parse(&source.name, &source.text, read);
+    let (study, mut findings) = match choice.published {
+        true if !has_published(&source.text) => (None, vec![no_document()]),
+        true => parse_published(&source.name, &source.text, read),
+        false => parse(&source.name, &source.text, read),
+    };
     let study = study.and_then(|mut study| match choice.apply(&mut study) {
         Ok(()) => Some(study),
         Err(more) => {
@@ -130,6 +134,12 @@ fn checked(
         }
     });
     (study, findings)
+}
+
+fn no_document() -> Diagnostic {
+    let message =
+        "--published: the study has no [published], the sizes of a document that it repeats";
+    Diagnostic::error("A0003", message).hint("leave `--published` out")
 }
 
 fn mistakes(findings: Findings, note: String) -> Error {

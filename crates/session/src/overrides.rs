@@ -21,6 +21,8 @@ use assay_units::format_duration;
 pub struct StudyChoice {
     /// A study file, or the name of a shipped study.
     pub study: String,
+    /// Whether the sizes and times of the document are used that the study repeats.
+    pub published: bool,
     /// Values of factors, each as `FACTOR=VALUE[,VALUE]`.
     pub set: Vec<String>,
     /// Number of repeats of each trial.
@@ -56,6 +58,7 @@ impl StudyChoice {
     pub(crate) fn record(&self) -> StudyChoiceRecord {
         StudyChoiceRecord {
             study: self.study.clone(),
+            published: self.published,
             set: self.set.clone(),
             repeats: self.repeats,
             at_most_s: self.at_most.map(|length| length.as_secs_f64()),
@@ -75,6 +78,7 @@ impl StudyChoice {
         let length = record.at_most_s.map(Duration::try_from_secs_f64);
         Some(Self {
             study: record.study.clone(),
+            published: record.published,
             set: record.set.clone(),
             repeats: record.repeats,
             at_most: length.transpose().ok()?,

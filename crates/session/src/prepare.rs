@@ -1,14 +1,18 @@
 //! All steps before the first change of the host: facts, plan, and a new run folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_facts::HostFacts;
 use assay_files::Trust;
 use assay_host::{gather, locate_tools, unfinished};
-use assay_plan::{Plan, Predictions, Shard, plan_with, prediction_commands, required_programs};
+use assay_kernel::filesystem::free_space;
+use assay_plan::{
+    Plan, Predictions, Refusal, Shard, Trial, plan_with, prediction_commands, required_programs,
+};
 use assay_run_folder::RunFolder;
 use assay_runner::Request;
-use assay_study::Study;
+use assay_study::{DiskSource, Study};
+use assay_units::Bytes;
 use jiff::Timestamp;
 
 use crate::code::Code;
@@ -81,6 +85,9 @@ pub fn prepare(
         }
         None => plan,
     };
+    let mut plan = plan;
+    let out = options.destination.out.as_deref();
+    refuse_without_room(&mut plan, out.unwrap_or(Path::new("runs")));
     if !plan.refusals.is_empty() {
         let reasons = plan.refusals.iter().map(ToString::to_string).collect();
         let refused = Error { reasons, ..Error::ended(Code::Host) };
@@ -169,6 +176,46 @@ pub fn plan_for(context: &Context, study: &Study, facts: &HostFacts, seed: u64) 
     plan_with(study, facts, &predictions, seed)
 }
 
+/// Adds a refusal if the file system of a run folder has no room for the images of the disks that a plan makes.
+/// The folder need not exist yet.
+///
+/// ```
+/// use std::path::Path;
+/// use assay_session::{Context, StudyChoice, facts_for, load, plan_for, refuse_without_room};
+/// let context = Context::of_this_host(Vec::new());
+/// let study = load(&StudyChoice::named("cpu-weight"))?.study;
+/// let mut plan = plan_for(&context, &study, &facts_for(&context, &study)?, 1);
+/// let before = plan.refusals.len();
+/// refuse_without_room(&mut plan, Path::new("runs"));
+/// assert_eq!(plan.refusals.len(), before, "it has no disk");
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+pub fn refuse_without_room(plan: &mut Plan, folder: &Path) {
+    let images = |trial: &Trial| {
+        let images = trial.disks.iter().filter(|disk| disk.source == DiskSource::Loop);
+        images.map(|disk| disk.size.get()).sum::<u64>()
+    };
+    let needed = plan.trials.iter().map(images).max().unwrap_or(0);
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let free = folder.ancestors().find_map(|one| free_space(one).ok());
+    // Of a plan that is refused, sizes may not be known.
+    if let Some(free) = free.filter(|free| *free < needed && plan.refusals.is_empty()) {
+        let mebibytes = |bytes: u64| Bytes::new(bytes >> 20 << 20);
+        plan.refusals.push(Refusal {
+            what: format!(
+                "the images of the disks take {}, and the file system of {} has {} free",
+                mebibytes(needed),
+                folder.display(),
+                mebibytes(free)
+            ),
+            remedy:
+                "put the run folder on a larger file system with `--out`, name a blank disk with \
+                     `--disk block:/dev/x`, or make the data smaller"
+                    .to_owned(),
+        });
+    }
+}
+
 /// Refuses to run while an earlier run is not restored: its leftovers would be mistaken for the host's
 /// own state.
 fn refuse_if_unfinished(context: &Context) -> Result<(), Error> {
@@ -186,4 +233,30 @@ fn refuse_if_unfinished(context: &Context) -> Result<(), Error> {
             first.describe_open_changes()
         ),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::load;
+    use crate::overrides::StudyChoice;
+
+    #[test]
+    fn images_larger_than_the_file_system_of_the_run_folder_are_refused() {
+        let context = Context::of_this_host(Vec::new());
+        let refusals = |disk: &str| {
+            let disk = Some(disk.parse().unwrap());
+            let study = load(&StudyChoice { disk, ..StudyChoice::named("io-weight") });
+            let study = study.unwrap().study;
+            let mut plan = plan_for(&context, &study, &facts_for(&context, &study).unwrap(), 1);
+            // Whatever else this host lacks.
+            plan.refusals.clear();
+            refuse_without_room(&mut plan, Path::new("not/there/yet"));
+            plan.refusals
+        };
+        assert_eq!(refusals("loop:1MiB"), []);
+        let refused = refusals("loop:64TiB");
+        assert_eq!(refused.len(), 1);
+        assert!(refused[0].what.contains("take 64 TiB") && refused[0].what.contains("not/there/yet"));
+    }
 }

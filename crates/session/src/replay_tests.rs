@@ -27,6 +27,7 @@ pub(crate) fn as_recorded_now(name: &str, temp: &TempDir) -> PathBuf {
     let mut manifest = Run::from_folder(&folder).unwrap().manifest;
     manifest.study_choice = Some(StudyChoiceRecord {
         study: name.to_owned(),
+        published: false,
         set: Vec::new(),
         repeats: Some(1),
         at_most_s: None,
@@ -110,7 +111,7 @@ impl Runner for Replay {
         Ok(Finished { manifest, interrupted: None, failure: None, not_restored: Vec::new() })
     }
 
-    fn footprint(&self, _: &[String]) -> Result<u64, String> {
+    fn footprint(&self, _: &[String]) -> Result<assay_plan::Footprint, String> {
         Err("a replay starts no generators".to_owned())
     }
 }

@@ -11,6 +11,7 @@ pub(crate) fn run_words(choice: &StudyChoice) -> Vec<Argument> {
     // Name every field, so that a new one is not forgotten here. The order has no option.
     let StudyChoice {
         study,
+        published,
         set,
         repeats,
         at_most,
@@ -22,6 +23,9 @@ pub(crate) fn run_words(choice: &StudyChoice) -> Vec<Argument> {
         seed,
     } = choice;
     let mut words = vec![study.clone()];
+    if *published {
+        words.push("--published".to_owned());
+    }
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     for setting in set {
         option("--set", setting.clone());

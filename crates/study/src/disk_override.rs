@@ -5,14 +5,14 @@ use std::str::FromStr;
 
 use assay_units::Bytes;
 
-use crate::syntax::{Disk, DiskSource, NullBlk, Study};
+use crate::syntax::{Disk, DiskSize, DiskSource, NullBlk, Study};
 use crate::template::Templated;
 
 /// A value of `--disk`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiskOverride {
-    /// `loop`: an image file, of the study's size if it gives one.
-    Loop,
+    /// `loop`: an image file, of the study's size if it gives one; `loop:4GiB`: of this size.
+    Loop(Option<Bytes>),
     /// `block:/dev/x`: a whole disk, which must be blank.
     Block(String),
     /// `null_blk:iops=500,depth=32,size=1GiB`.
@@ -39,7 +39,8 @@ const SMALLEST: Bytes = Bytes::mebi(1);
 impl fmt::Display for DiskOverride {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Loop => f.write_str("loop"),
+            Self::Loop(None) => f.write_str("loop"),
+            Self::Loop(Some(size)) => write!(f, "loop:{size}"),
             Self::Block(device) => write!(f, "block:{device}"),
             Self::Nvme(size) => write!(f, "nvme:{size}"),
             Self::Virtio(size) => write!(f, "virtio:{size}"),
@@ -62,12 +63,13 @@ impl FromStr for DiskOverride {
     fn from_str(text: &str) -> Result<Self, String> {
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
         match kind {
-            "loop" if rest.is_empty() => Ok(Self::Loop),
+            "loop" if rest.is_empty() => Ok(Self::Loop(None)),
+            "loop" => disk_size(kind, rest).map(|size| Self::Loop(Some(size))),
             "block" if rest.starts_with('/') => Ok(Self::Block(rest.to_owned())),
             "null_blk" => null_blk(rest),
             "nvme" => disk_size(kind, rest).map(Self::Nvme),
             "virtio" => disk_size(kind, rest).map(Self::Virtio),
-            _ => Err("expected `loop`, `block:/dev/x`, `null_blk:iops=500,depth=32`, or for \
+            _ => Err("expected `loop`, `loop:4GiB`, `block:/dev/x`, `null_blk:iops=500,depth=32`, or for \
                       `assay lab` also `nvme:2GiB` or `virtio:2GiB`"
                 .to_owned()),
         }
@@ -110,11 +112,14 @@ fn null_blk(text: &str) -> Result<DiskOverride, String> {
 /// Replaces the source of the study's only disk.
 pub fn override_disk(study: &mut Study, choice: &DiskOverride) -> Result<(), String> {
     let disk = only_disk(study)?;
-    let value = Templated::Value;
+    let fixed = |size: Bytes| Templated::Value(DiskSize::Fixed(size));
     match choice {
-        DiskOverride::Loop => {
+        DiskOverride::Loop(size) => {
             disk.source = DiskSource::Loop;
-            disk.size.get_or_insert(value(DEFAULT_SIZE));
+            if let Some(size) = size {
+                disk.size = Some(fixed(*size));
+            }
+            disk.size.get_or_insert(fixed(DEFAULT_SIZE));
         }
         DiskOverride::Block(device) => {
             disk.source = DiskSource::Block { device: device.clone(), erase: None };
@@ -126,9 +131,9 @@ pub fn override_disk(study: &mut Study, choice: &DiskOverride) -> Result<(), Str
                 depth: depth.map(Templated::Value),
             });
             if let Some(size) = size {
-                disk.size = Some(value(*size));
+                disk.size = Some(fixed(*size));
             }
-            disk.size.get_or_insert(value(DEFAULT_SIZE));
+            disk.size.get_or_insert(fixed(DEFAULT_SIZE));
         }
         DiskOverride::Nvme(_) | DiskOverride::Virtio(_) => {
             return Err(
@@ -190,7 +195,7 @@ mod tests {
         let expected =
             NullBlk { iops: Some(Templated::Value(2000)), depth: Some(Templated::Value(32)) };
         assert_eq!(disk.source, DiskSource::NullBlk(expected));
-        assert_eq!(disk.size, Some(Templated::Value(Bytes::mebi(1024))));
+        assert_eq!(disk.size, Some(Templated::Value(DiskSize::Fixed(Bytes::mebi(1024)))));
         assert_eq!(disk.queue.len(), 2, "attributes of bfq stay with bfq");
     }
 
@@ -209,18 +214,29 @@ mod tests {
         let nvme = "nvme:2GiB".parse().unwrap();
         assert_eq!(nvme, DiskOverride::Nvme(Bytes::mebi(2048)));
         assert!(override_disk(&mut study, &nvme).unwrap_err().contains("assay lab run"));
+        let larger: DiskOverride = "loop:4 GiB".parse().unwrap();
+        assert_eq!(larger.to_string().parse(), Ok(larger.clone()));
+        override_disk(&mut study, &larger).unwrap();
+        let size = Templated::Value(DiskSize::Fixed(Bytes::mebi(4096)));
+        assert_eq!(study.disks["scratch"].size, Some(size));
         let more = study.disks["scratch"].clone();
         study.disks.insert("other".to_owned(), more);
-        assert!(override_disk(&mut study, &DiskOverride::Loop).unwrap_err().contains("2 disks"));
+        assert!(
+            override_disk(&mut study, &DiskOverride::Loop(None)).unwrap_err().contains("2 disks")
+        );
         study.disks.clear();
         assert!(override_scheduler(&mut study, "none").unwrap_err().contains("no disk"));
     }
 
     #[test]
     fn display_and_parse_are_inverse() {
-        for text in
-            ["loop", "block:/dev/sdb", "nvme:2 GiB", "null_blk:iops=500,depth=32,size=1 GiB"]
-        {
+        for text in [
+            "loop",
+            "loop:4 GiB",
+            "block:/dev/sdb",
+            "nvme:2 GiB",
+            "null_blk:iops=500,depth=32,size=1 GiB",
+        ] {
             assert_eq!(text.parse::<DiskOverride>().unwrap().to_string(), text);
         }
     }
@@ -228,10 +244,10 @@ mod tests {
     #[test]
     fn a_wrong_disk_is_refused_with_the_expected_syntax() {
         let refused = |text: &str| text.parse::<DiskOverride>().unwrap_err();
-        for text in ["floppy", "block:sda", "loop:x", ""] {
+        for text in ["floppy", "block:sda", ""] {
             assert!(refused(text).contains("block:/dev/x"), "{text}");
         }
-        assert!(refused("nvme:").contains("2GiB"));
+        assert!(refused("nvme:").contains("2GiB") && refused("loop:x").contains("2GiB"));
         assert!(refused("nvme:100").contains("too small"));
         assert!(refused("virtio:2000001").contains("sectors"));
         assert!(refused("null_blk:iops=0").contains("iops"));

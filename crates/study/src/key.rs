@@ -35,6 +35,8 @@ pub(crate) enum Shape {
     Percent,
     /// A number.
     Number,
+    /// Tables of the study itself, which replace or add keys.
+    Overlay,
     /// A number, a text or a boolean.
     Scalar,
     /// A text, or a list of texts.
@@ -96,6 +98,11 @@ pub(crate) static STUDY: &[Key] = &[
     optional("groups", Shape::List(&GROUP), "the control groups that share the machine"),
     optional("workloads", Shape::Named(WORKLOAD), "what runs in the groups"),
     optional("promises", Shape::List(PROMISE), "what should hold"),
+    optional(
+        "published",
+        Shape::Overlay,
+        "keys of the study with the document's own sizes and times, for `--published`",
+    ),
     optional("references", Shape::List(REFERENCE), "published numbers to show beside the results"),
     optional("sysctls", Shape::Sysctls, "sysctls set during each repeat"),
     optional("thp", Shape::HugePages, "transparent huge pages during each repeat"),
@@ -124,7 +131,11 @@ pub(crate) static SAMPLING: &[Key] = &[
 
 pub(crate) static DISK: &[Key] = &[
     required("use", Shape::Words(DISK_SOURCES), "where the disk comes from"),
-    optional("size", Shape::Size, "its size; required for `loop` and `null_blk`"),
+    optional(
+        "size",
+        Shape::Size,
+        "its size, or `auto` to follow from the files of its workloads; required for `loop` and `null_blk`",
+    ),
     optional(
         "iops",
         Shape::TemplatedWhole,
@@ -167,6 +178,7 @@ pub(crate) static WORKLOAD: &[Key] = &[
     optional("jobfile", Shape::Text, "an existing fio job file, instead of `args`"),
     optional("command", Shape::Texts, "the program and its arguments, for `use = \"command\"`"),
     optional("metrics", Shape::Named(METRIC), "metrics in the output of a `command`"),
+    optional("creates", Shape::Size, "how much a `command` writes to its disk"),
     optional("prepare", Shape::Texts, "workloads that run to completion before the start"),
     optional("after", Shape::Text, "starts when this workload has ended, or after a duration"),
     optional("place", Shape::Table(PLACE), "CPUs and memory policy; overrides that of the group"),

@@ -35,14 +35,14 @@ pub use footprint::footprint_part;
 pub use intervene::Intervention;
 pub use level::find_level;
 pub use metric::fio_metrics;
-pub use read::parse;
+pub use read::{has_published, parse, parse_published};
 pub use rewrite::{lines as setting_lines, rewrite};
 pub use schema::schema;
 pub use set_factor::{set_factor, set_factors};
 pub use shipped::{Shipped, shipped, shipped_file};
 pub use syntax::{
-    After, Bindings, Bound, Design, Disk, DiskSource, DropCaches, Ends, Factor, Format, Group,
-    HUGE_PAGE_MODES, HostSettings, LeftOut, NullBlk, Order, Pairs, Placement, Promise, Reference,
-    Relation, Sampling, Scalar, Stop, Study, Tool, WarmUp, Workload,
+    After, Bindings, Bound, Design, Disk, DiskSize, DiskSource, DropCaches, Ends, Factor, Format,
+    Group, HUGE_PAGE_MODES, HostSettings, LeftOut, NullBlk, Order, Pairs, Placement, Promise,
+    Reference, Relation, Sampling, Scalar, Stop, Study, Tool, WarmUp, Workload,
 };
 pub use template::{FromScalar, Templated, factor_names, fill, substitute};

@@ -10,6 +10,7 @@ mod disks;
 mod factors;
 mod groups;
 mod names;
+mod overlay;
 mod placement;
 mod promises;
 mod references;
@@ -42,8 +43,47 @@ pub fn parse(
     text: &str,
     load: &dyn Fn(&str) -> Result<String, String>,
 ) -> (Option<Study>, Vec<Diagnostic>) {
+    let (study, mut findings) = parse_part(name, text, load, false);
+    if !has_published(text) {
+        return (study, findings);
+    }
+    let (published, more) = parse_part(name, text, load, true);
+    if published.is_none() {
+        // What is wrong with the document's sizes is a mistake of the file, whichever are asked for.
+        findings.extend(more.into_iter().filter(|one| !findings.contains(one)).collect::<Vec<_>>());
+        return (None, findings);
+    }
+    (study, findings)
+}
+
+/// Parses a study file with the keys of its `[published]` in place of its own; without such a table, as
+/// it is.
+pub fn parse_published(
+    name: &str,
+    text: &str,
+    load: &dyn Fn(&str) -> Result<String, String>,
+) -> (Option<Study>, Vec<Diagnostic>) {
+    parse_part(name, text, load, true)
+}
+
+/// Whether the text of a study has sizes of a document.
+#[must_use]
+pub fn has_published(text: &str) -> bool {
+    DeTable::parse_recoverable(text).0.get_ref().contains_key(overlay::PUBLISHED)
+}
+
+fn parse_part(
+    name: &str,
+    text: &str,
+    load: &dyn Fn(&str) -> Result<String, String>,
+    published: bool,
+) -> (Option<Study>, Vec<Diagnostic>) {
     let (table, syntax_errors) = DeTable::parse_recoverable(text);
-    let root = DeValue::Table(table.into_inner());
+    let mut table = table.into_inner();
+    if published {
+        overlay::apply(&mut table);
+    }
+    let root = DeValue::Table(table);
     let mut reader = new_reader(load);
     let (study, mentions) = study(&mut reader, name, &root);
     let mut findings = std::mem::take(&mut reader.findings);
@@ -163,7 +203,7 @@ fn mentions(root: &DeValue<'_>) -> Mentions {
         texts(value.get_ref(), &mut found);
         let found = found.into_iter().map(str::to_owned);
         match key.get_ref().as_ref() {
-            "factors" | "title" | "question" => {}
+            "factors" | "published" | "title" | "question" => {}
             "groups" => {
                 mentions.by_groups.extend(found);
                 mentions.outside_factors.extend_from_slice(&mentions.by_groups);

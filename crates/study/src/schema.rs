@@ -54,6 +54,7 @@ fn value(name: &str, shape: Shape) -> Value {
         Shape::TemplatedWhole => json!({ "anyOf": [{ "type": "integer" }, { "type": "string" }] }),
         Shape::Size => json!({ "type": ["string", "integer"] }),
         Shape::Percent => json!({ "type": ["string", "number"] }),
+        Shape::Overlay => json!({ "type": "object" }),
         Shape::Number => json!({ "type": "number" }),
         Shape::Scalar => scalar(),
         Shape::Texts => {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 pub use crate::scalar::{Bindings, Scalar};
 pub use design::{Design, Ends, Factor, LeftOut, Order, Sampling, Stop, WarmUp};
-pub use disk::{Disk, DiskSource, Format, NullBlk};
+pub use disk::{Disk, DiskSize, DiskSource, Format, NullBlk};
 pub use host::{DropCaches, HostSettings};
 pub(crate) use promise::Every;
 pub use promise::{Bound, Pairs, Promise, Reference, Relation};

@@ -61,6 +61,7 @@ impl Shape {
             | Self::Factors
             | Self::Sysctls
             | Self::Arguments
+            | Self::Overlay
             | Self::Table(_)
             | Self::Named(_) => value.is_table(),
             Self::List(_) | Self::Combinations => value.is_array(),
@@ -97,6 +98,7 @@ impl Shape {
                 "a word such as \"always\", or a table such as { enabled = \"never\" }"
             }
             Self::Table(_) | Self::Named(_) => "a table",
+            Self::Overlay => "tables of the study itself, such as [published.factors]",
             Self::List(_) => "a list of tables, written [[...]]",
         }
     }

@@ -1,6 +1,10 @@
 //! `assay check`
 
-use assay_session::{Code, Error, facts_for, plan_document, plan_for, plan_text};
+use std::path::Path;
+
+use assay_session::{
+    Code, Error, facts_for, plan_document, plan_for, plan_text, refuse_without_room,
+};
 use clap::Args;
 
 use crate::observer::{load, this_host};
@@ -26,7 +30,8 @@ pub(crate) fn check(arguments: &StudyArguments, as_json: bool) -> Result<Code, E
     let context = this_host();
     let loaded = load(&arguments.choice(), as_json)?;
     let facts = facts_for(&context, &loaded.study)?;
-    let plan = plan_for(&context, &loaded.study, &facts, arguments.seed);
+    let mut plan = plan_for(&context, &loaded.study, &facts, arguments.seed);
+    refuse_without_room(&mut plan, Path::new("runs"));
     if as_json {
         output::data(&format!("{:#}", plan_document(&loaded, &plan)));
     } else {

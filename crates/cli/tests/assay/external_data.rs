@@ -52,7 +52,10 @@ fn totals_of_fio_are_judged_against_weights() {
     let junit = judge("100,400", &["--json", "--junit", "verdict.xml"]);
     junit.assert_code(1);
     let junit = std::fs::read_to_string(bench.path("verdict.xml")).unwrap();
-    assert!(junit.contains("<testsuite name=") && junit.contains("<failure type=\"broken\""), "{junit}");
+    assert!(
+        junit.contains("<testsuite name=") && junit.contains("<failure type=\"broken\""),
+        "{junit}"
+    );
     let nowhere = judge("100,200", &["--junit", "none/verdict.xml"]);
     nowhere.assert_code(2);
     nowhere.assert_says(&["none"]);

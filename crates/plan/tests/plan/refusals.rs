@@ -96,9 +96,9 @@ fn a_knob_of_a_controller_that_was_not_delegated_is_refused_by_name() {
 fn a_job_larger_than_its_part_is_refused_with_both_sizes() {
     let mut study = study("io-weight-job");
     let disk = study.disks.get_mut("scratch").unwrap();
-    disk.size = Some(Templated::Value(Bytes::mebi(1024)));
+    disk.size = Some(Templated::Value(assay_study::DiskSize::Fixed(Bytes::mebi(1024))));
     let what = &plan(&study, &host(false), 1).refusals[0].what;
-    assert!(what.contains("needs 1 GiB") && what.contains("204 MiB"), "{what}");
+    assert!(what.contains("files of 1 GiB") && what.contains("204 MiB"), "{what}");
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! Settings of the host, and limits relative to a footprint.
 
+use assay_plan::Footprint;
+use assay_study::DiskSize;
+
 use crate::*;
 
 const WITH_SETTINGS: &str = r#"
@@ -84,6 +87,7 @@ pub(crate) fn limited(files: &Result<u64, String>, graph: u64) -> Plan {
         assert_eq!(command.last().map(String::as_str), Some("--predict"));
         assert!(!command.iter().any(|word| word.contains(['{', '}'])), "{command:?}");
         let result = if command[1] == "graph500" { Ok(graph) } else { files.clone() };
+        let result = result.map(|memory| Footprint { memory, files: 0 });
         predictions.add(command, result);
     }
     plan_with(&study, &host, &predictions, 1)
@@ -113,4 +117,80 @@ fn a_failed_prediction_is_a_refusal() {
     let what = &plan.refusals[0].what;
     assert!(what.contains("`files`") && what.contains("no such script"), "{what}");
     assert!(plan.trials[0].groups[0].knobs.is_empty(), "no knob is written with a guess");
+}
+
+/// A shipped study on a disk of 1 GiB, whose generators all predict files of this size.
+fn with_files(name: &str, bytes: u64) -> Plan {
+    let (mut study, host) = (study(name), host(true));
+    let disk = study.disks.values_mut().next().unwrap();
+    disk.size = Some(Templated::Value(DiskSize::Fixed(Bytes::mebi(1024))));
+    let mut predictions = Predictions::default();
+    for command in prediction_commands(&study, &host) {
+        predictions.add(command, Ok(Footprint { memory: 1 << 20, files: bytes }));
+    }
+    plan_with(&study, &host, &predictions, 1)
+}
+
+fn about_room(plan: &Plan) -> Vec<String> {
+    let refusals = plan.refusals.iter().filter(|refusal| refusal.what.contains("has room for"));
+    refusals.map(|refusal| format!("{}\n{}", refusal.what, refusal.remedy)).collect()
+}
+
+#[test]
+fn files_that_do_not_fit_the_disk_are_refused_with_the_size_that_they_need() {
+    // One generator of the two makes files: 80 % of 1 GiB is left by the file system.
+    // The archive takes 64 MiB.
+    assert_eq!(about_room(&with_files("memory-limit", 300 << 20)), [""; 0]);
+    let refused = about_room(&with_files("memory-limit", 1000 << 20));
+    let [refusal] = &refused[..] else { panic!("{refused:?}") };
+    for words in [
+        "disk `scratch` create files of 1064 MiB",
+        "has room for 819 MiB",
+        "size = \"auto\"",
+        "1344 MiB",
+    ] {
+        assert!(refusal.contains(words), "{words}: {refusal}");
+    }
+}
+
+#[test]
+fn preparations_and_fio_files_need_room_beside_each_other() {
+    // Loading and running each predict; four jobs of fio have 128 MiB each.
+    let fits = with_files("io-weight-ycsb", 100 << 20);
+    assert_eq!(about_room(&fits), [""; 0]);
+    assert_eq!(about_room(&with_files("io-weight-ycsb", 900 << 20)).len(), 1);
+}
+
+/// A study whose disk follows from its workloads, with this many files and this command beside them.
+fn following(command: &str) -> Plan {
+    let text = format!(
+        "title = \"t\"\nquestion = \"q\"\n[disks.d]\nuse = \"loop\"\nsize = \"auto\"\nformat = \"ext4\"\n\
+         [factors]\nfiles = [100, 200]\n[[groups]]\nname = \"g\"\nrun = [\"files\", \"job\", \"copy\"]\n\
+         [workloads.files]\nuse = \"filebench\"\nargs = {{ script = \"fileserver\", nfiles = \"{{files}}\" }}\n\
+         [workloads.job]\nuse = \"fio\"\nargs = {{ rw = \"read\", bs = \"4k\", size = \"512m\" }}\n{command}"
+    );
+    let (study, findings) = parse("t", &text, &shipped_file);
+    let study = study.unwrap_or_else(|| panic!("{findings:?}"));
+    let host = host(true);
+    let mut predictions = Predictions::default();
+    for command in prediction_commands(&study, &host) {
+        let few = command.iter().any(|word| word == "nfiles=100");
+        let files = if few { 1 << 20 } else { 1 << 30 };
+        predictions.add(command, Ok(Footprint { memory: 1 << 20, files }));
+    }
+    plan_with(&study, &host, &predictions, 1)
+}
+
+#[test]
+fn a_disk_follows_from_the_files_of_the_trial_that_needs_most() {
+    let copy = "[workloads.copy]\nuse = \"command\"\ncommand = [\"cp\", \"x\", \"{directory}\"]\n";
+    let plan = following(&format!("{copy}creates = \"300 MiB\"\n"));
+    assert_eq!(about_room(&plan), [""; 0]);
+    // 1024 + 512 + 300 MiB are less than three equal shares for the job of fio would be; the file
+    // system leaves 80 %.
+    let sizes: Vec<u64> = plan.trials.iter().map(|trial| trial.disks[0].size.get() >> 20).collect();
+    assert_eq!(sizes, [2304; 2], "the same disk in both trials");
+    let unknown = following(copy);
+    let refusal = &unknown.refusals[0];
+    assert!(refusal.what.contains("g.copy") && refusal.remedy.contains("creates ="), "{refusal:?}");
 }

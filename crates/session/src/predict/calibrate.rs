@@ -10,7 +10,7 @@ use assay_plan::{DiskPlan, Plan, RepeatId, Trial};
 use assay_predict::{Calibration, Measurement, RequestKind, disk_of};
 use assay_run_folder::{Manifest, RepeatRecord, Run, Table, TrialRecord};
 use assay_stats::series::growth;
-use assay_study::{Disk, Format, Scalar, Study, Templated, parse};
+use assay_study::{Disk, DiskSize, Format, Scalar, Study, Templated, parse};
 
 use crate::calibration_store;
 use crate::code::Code;
@@ -84,7 +84,7 @@ fn study(disk: &DiskPlan, each: Duration) -> Result<Study, String> {
     }
     let measured = Disk {
         source: disk.source.clone(),
-        size: Some(Templated::Value(disk.size)),
+        size: Some(Templated::Value(DiskSize::Fixed(disk.size))),
         format: Templated::Value(Format::None),
         partitions: Templated::Value(0),
         scheduler: disk.scheduler.clone().map(Templated::Value),

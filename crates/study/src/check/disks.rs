@@ -5,7 +5,8 @@ use assay_units::Bytes;
 
 use super::{Check, Complaint};
 use crate::code;
-use crate::syntax::{Disk, DiskSource, NullBlk};
+use crate::syntax::{Disk, DiskSize, DiskSource, NullBlk};
+use crate::template::Templated;
 
 /// Schedulers of Linux since 3.10; others are modules, which only the host can know.
 const SCHEDULERS: &[&str] = &["none", "mq-deadline", "bfq", "kyber", "cfq", "deadline", "noop"];
@@ -33,12 +34,21 @@ pub(super) fn check(check: &mut Check<'_>) {
 fn size(check: &mut Check<'_>, name: &str, disk: &Disk) {
     let Some(size) = &disk.size else { return };
     let what = format!("`size` of the disk `{name}`");
-    check.each_value(size, &format!("disks.{name}.size"), &what, |bytes| {
+    check.each_value(size, &format!("disks.{name}.size"), &what, |size| {
+        let DiskSize::Fixed(bytes) = size else {
+            let is_level = matches!(disk.size, Some(Templated::Template(_)));
+            return is_level.then(|| Complaint {
+                code: code::OUT_OF_RANGE,
+                message: format!("{what} is `auto` through a factor"),
+                expected: "the same disk in all trials".to_owned(),
+                remedy: "write `size = \"auto\"` itself: it follows the factors".to_owned(),
+            });
+        };
         (*bytes < SMALLEST).then(|| Complaint {
             code: code::OUT_OF_RANGE,
             message: format!("{what} is {bytes}"),
             expected: format!("at least {SMALLEST}"),
-            remedy: "write a size such as \"1 GiB\"".to_owned(),
+            remedy: "write a size such as \"1 GiB\", or `auto`".to_owned(),
         })
     });
 }

@@ -29,6 +29,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, table: &At<'_>) -> BTreeMap<String, 
 fn workload(reader: &mut Reader<'_>, section: &Section<'_>, what: &str) -> Workload {
     Workload {
         tool: tool(reader, section),
+        creates: section.templated(reader, "creates"),
         prepare: section.part(reader, "prepare", texts),
         after: after(section),
         user: section.text("user").map(str::to_owned),
@@ -46,7 +47,11 @@ fn tool(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
     };
     match word {
         Some(FIO) => {
-            misplaced(reader, &["command", "metrics"], "remove it, or write `use = \"command\"`");
+            misplaced(
+                reader,
+                &["command", "metrics", "creates"],
+                "remove it, or write `use = \"command\"`",
+            );
             fio::read(reader, section)
         }
         Some(COMMAND) => {
@@ -54,7 +59,11 @@ fn tool(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
             command::read(reader, section)
         }
         Some(name) => {
-            misplaced(reader, &["command", "metrics", "jobfile"], "remove it, or change `use`");
+            misplaced(
+                reader,
+                &["command", "metrics", "creates", "jobfile"],
+                "remove it, or change `use`",
+            );
             kind::read(reader, section, name)
         }
         None => {

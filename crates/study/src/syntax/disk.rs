@@ -61,13 +61,33 @@ pub enum Format {
     Xfs,
 }
 
+/// The size of a disk that Assay makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiskSize {
+    /// As large as the files of the workloads need, in the trial that needs most.
+    Auto,
+    /// This large.
+    Fixed(Bytes),
+}
+
+impl FromScalar for DiskSize {
+    const EXPECTED: &'static str = "an amount of data such as `2 GiB`, or `auto`";
+
+    fn from_scalar(scalar: &Scalar) -> Option<Self> {
+        match scalar {
+            Scalar::Text(text) if text.trim() == "auto" => Some(Self::Auto),
+            _ => Bytes::from_scalar(scalar).map(Self::Fixed),
+        }
+    }
+}
+
 /// A scratch disk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Disk {
     /// Where it comes from.
     pub source: DiskSource,
     /// Its size; `None` only for sources with a fixed size.
-    pub size: Option<Templated<Bytes>>,
+    pub size: Option<Templated<DiskSize>>,
     /// Its file system.
     pub format: Templated<Format>,
     /// How many partitions; 0 means the whole disk, unpartitioned.

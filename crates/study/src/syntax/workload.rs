@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assay_units::Bytes;
 use assay_workload::{Key, Metric, has_placeholder, kind};
 
 use super::Scalar;
@@ -51,6 +52,8 @@ pub struct Group {
 pub struct Workload {
     /// What it is.
     pub tool: Tool,
+    /// What it writes to its disk, where the tool cannot say it.
+    pub creates: Option<Templated<Bytes>>,
     /// Workloads that run to completion in the same group before the common start, in this order.
     pub prepare: Vec<String>,
     /// When it starts, if not at the common start.

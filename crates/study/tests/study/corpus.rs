@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::{Diagnostic, render};
-use assay_study::{Study, parse, shipped, shipped_file};
+use assay_study::{Study, Tool, has_published, parse, parse_published, shipped, shipped_file};
 
 fn load(path: &str) -> Result<String, String> {
     match path {
@@ -108,6 +108,56 @@ fn shipped_studies_have_no_findings() {
         assert!(findings.is_empty(), "{}", render(&findings, study.name, study.text, false));
         assert_eq!(parsed.unwrap().name, study.name);
     }
+}
+
+#[test]
+fn the_studies_of_documents_have_their_own_sizes_too() {
+    let with_sizes: Vec<&str> = shipped()
+        .iter()
+        .filter(|study| has_published(study.text))
+        .map(|study| {
+            let (parsed, findings) = parse_published(study.name, study.text, &shipped_file);
+            let shown = render(&findings, study.name, study.text, false);
+            assert!(parsed.is_some() && findings.is_empty(), "{shown}");
+            study.name
+        })
+        .collect();
+    let expected = [
+        "io-weight-job",
+        "io-weight-scaling",
+        "io-weight-ycsb",
+        "memory-limit",
+        "page-cache",
+        "numa-local-remote",
+        "writeback",
+    ];
+    assert_eq!(with_sizes, expected);
+}
+
+#[test]
+fn tables_of_the_document_replace_keys_and_lists_as_a_whole() {
+    let text = "title = \"t\"\n[factors]\nn = [1, 2]\nm = [3]\n[design]\nrepeats = 5\n[[groups]]\nname = \"g\"\n\
+                count = \"{n}\"\nrun = \"w\"\n[disks.d]\nuse = \"loop\"\nsize = \"1 GiB\"\n[workloads.w]\nuse = \"fio\"\nargs = { rw = \"read\", bs = \"{m}k\" }\n\
+                [published.factors]\nn = [128]\n[published.design]\nat_most = \"3 h\"\n\
+                [published.workloads.w.args]\niodepth = 32\n";
+    let study = |published: bool| {
+        let read = if published { parse_published } else { parse };
+        let (study, findings) = read("t", text, &|_| Err(String::new()));
+        study.unwrap_or_else(|| panic!("{}", render(&findings, "t", text, false)))
+    };
+    let (plain, published) = (study(false), study(true));
+    assert_eq!((plain.factors[0].values.len(), published.factors[0].values.len()), (2, 1));
+    assert_eq!((published.design.repeats, published.design.at_most.as_secs()), (5, 10_800));
+    assert_eq!(plain.design.at_most.as_secs(), 60);
+    let Tool::Fio { args } = &published.workloads["w"].tool else { panic!() };
+    assert_eq!(args.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().len(), 3);
+
+    let wrong = format!("{text}depth = 1\n[published.design2]\nx = 1\n");
+    let (study, findings) = parse("t", &wrong, &|_| Err(String::new()));
+    assert!(study.is_none() && findings.iter().any(|one| one.message.contains("design2")));
+    assert!(
+        parse_published("t", text, &|_| Err(String::new())).1.iter().all(|one| one.code != "A0201")
+    );
 }
 
 #[test]

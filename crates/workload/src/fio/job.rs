@@ -114,7 +114,8 @@ pub fn parse_size(text: &str, whole: Bytes) -> Option<Bytes> {
         let percent: u64 = percent.trim().parse().ok()?;
         return Some(Bytes::new(whole.get() / 100 * percent.min(100)));
     }
-    text.to_ascii_lowercase().parse().ok()
+    // Units of one letter are written in both cases.
+    text.parse().or_else(|_| text.to_ascii_lowercase().parse()).ok()
 }
 
 /// fio splits `filename` and `directory` at `:` unless it is escaped.
@@ -136,6 +137,15 @@ mod tests {
                 ("size".to_owned(), Some("128M".to_owned())),
             ],
         }
+    }
+
+    #[test]
+    fn sizes_are_read_as_fio_writes_them_and_as_studies_do() {
+        let size = |text: &str| parse_size(text, Bytes::mebi(100)).map(Bytes::get);
+        for text in ["128M", "128m", "128 MiB", "128MiB"] {
+            assert_eq!(size(text), Some(128 << 20), "{text}");
+        }
+        assert_eq!((size("50%"), size("much")), (Some(50 << 20), None));
     }
 
     #[test]

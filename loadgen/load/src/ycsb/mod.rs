@@ -25,6 +25,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 
 use crate::arguments::Shared;
 use crate::failure::Failure;
@@ -89,6 +90,10 @@ impl Generator for Ycsb {
 
     fn footprint(&self, shared: &Shared) -> Result<Footprint, Failure> {
         Ok(size::footprint(&self.settings(shared)?.0))
+    }
+
+    fn storage(&self, shared: &Shared) -> Result<Option<Value>, Failure> {
+        Ok(size::storage(&self.settings(shared)?.0))
     }
 
     fn run(&self, shared: &Shared, reporter: &dyn Reporter) -> Result<Finished, Failure> {

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use super::measure::{Interval, Kind};
 use super::settings::{Settings, Target};
 use crate::footprint::{Footprint, Phase};
@@ -98,6 +100,19 @@ fn written(settings: &Settings) -> u64 {
     let record = settings.workload.shape.mean_bytes() + (KEY + NODE) as f64;
     let part = if settings.loading { 1.0 } else { settings.workload.writes };
     (settings.operations as f64 * part * record) as u64
+}
+
+/// Predicted disk space of loading: the records, and the log of the memtables that are not written yet.
+/// Updates replace records, so that a run needs no more in the long run.
+pub(super) fn storage(settings: &Settings) -> Option<Value> {
+    let Target::RocksDb(location) = &settings.target else { return None };
+    let written = written(settings);
+    settings.loading.then(|| {
+        json!({
+            "directory": location.directory.display().to_string(),
+            "predicted_bytes": written + written.min(MEMTABLES * MEMTABLE),
+        })
+    })
 }
 
 fn measurements(settings: &Settings) -> u64 {

@@ -1,0 +1,180 @@
+//! Room for the files of workloads on their disks: refusing a disk without it, and the size of one that is
+//! to follow from them.
+
+use std::borrow::Cow;
+
+use assay_facts::HostFacts;
+use assay_study::{DiskSize, DiskSource, Format, Study, Templated, combinations};
+use assay_units::Bytes;
+
+use crate::disk::{ALIGNMENT, UNKNOWN_SIZE, USABLE_PERCENT, align, part_size};
+use crate::footprint::Predictions;
+use crate::plan_trials::plan_trial;
+use crate::refusal::Refusal;
+use crate::trial::{DiskPlan, ToolPlan, Trial, WorkloadPlan};
+
+/// Sizes that follow from files are multiples of this.
+const STEP: u64 = 64 << 20;
+
+/// The least of them: on smaller disks journals and inode tables take more than a fifth.
+const LEAST: u64 = 1 << 30;
+
+/// The study with the sizes of disks that follow from the files of their workloads: that of the trial
+/// that needs most, so that all trials have the same disk.
+pub(crate) fn with_sizes<'s>(
+    study: &'s Study,
+    facts: &HostFacts,
+    predictions: &Predictions,
+    refusals: &mut Vec<Refusal>,
+) -> Cow<'s, Study> {
+    let is_auto = |size: &Option<Templated<DiskSize>>| match size {
+        Some(Templated::Value(size)) => *size == DiskSize::Auto,
+        Some(Templated::Template(_)) | None => false,
+    };
+    if !study.disks.values().any(|disk| is_auto(&disk.size)) {
+        return Cow::Borrowed(study);
+    }
+    let trials: Vec<Trial> = combinations(study)
+        .into_iter()
+        .map(|factors| {
+            let of_trial = study.for_trial(&factors);
+            plan_trial(&of_trial, facts, factors, predictions, &mut Vec::new())
+        })
+        .collect();
+    let mut sized = study.clone();
+    for (name, disk) in sized.disks.iter_mut().filter(|(_, disk)| is_auto(&disk.size)) {
+        let sizes = trials.iter().map(|trial| size_in(trial, name, predictions));
+        let size = sizes.collect::<Result<Vec<u64>, Refusal>>().map(|all| all.into_iter().max());
+        match size {
+            Ok(size) => {
+                let size = Bytes::new(size.unwrap_or(0).max(LEAST));
+                disk.size = Some(Templated::Value(DiskSize::Fixed(size)));
+            }
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    Cow::Owned(sized)
+}
+
+/// The size that one trial needs.
+fn size_in(trial: &Trial, name: &str, predictions: &Predictions) -> Result<u64, Refusal> {
+    let Some(index) = trial.disks.iter().position(|disk| disk.name == name) else { return Ok(0) };
+    let disk = &trial.disks[index];
+    let groups = trial.groups.iter().filter(|group| group.disk == Some(index));
+    let users: Vec<&WorkloadPlan> = groups
+        .flat_map(|group| &group.workloads)
+        .filter(|workload| workload.uses_a_disk())
+        .collect();
+    let with_preparations = |user: &&'_ WorkloadPlan| {
+        std::iter::once(*user).chain(&user.prepare).any(|one| is_unknown(one, predictions))
+    };
+    if let Some(user) = users.iter().find(|user| with_preparations(user)) {
+        return Err(Refusal::new(
+            format!(
+                "the size of disk `{name}` is to follow from its workloads, and how much `{}` or its \
+                 preparation writes is not known",
+                user.name
+            ),
+            "write `creates = \"64 MiB\"` for a command, a `size` for fio, or a `size` for the disk",
+        ));
+    }
+    let parts = u64::from(disk.partitions).max(1);
+    let needed = (0..parts as usize).map(|part| {
+        let own: Vec<_> = users.iter().skip(part).step_by(parts as usize).collect();
+        let sum: u64 = own.iter().map(|user| files(user, UNKNOWN_SIZE, predictions)).sum();
+        // Without a file system each job of fio has an equal piece.
+        let jobs = own.iter().filter_map(|user| needed_by_fio(user, UNKNOWN_SIZE)).max();
+        let pieces = jobs.filter(|_| disk.format == Format::None).unwrap_or(0) * own.len() as u64;
+        sum.max(pieces)
+    });
+    let needed = needed.max().unwrap_or(0);
+    let part = match disk.format {
+        Format::None => needed,
+        _ => needed.saturating_mul(100) / USABLE_PERCENT + ALIGNMENT,
+    };
+    Ok(((part + ALIGNMENT) * parts + 2 * ALIGNMENT).div_ceil(STEP) * STEP)
+}
+
+/// Whether nobody says how much a workload writes, or it takes a part of the disk.
+fn is_unknown(workload: &WorkloadPlan, predictions: &Predictions) -> bool {
+    match &workload.tool {
+        ToolPlan::Fio(_) => {
+            let is_part = |needed: u64| needed > UNKNOWN_SIZE.get() >> 16;
+            needed_by_fio(workload, UNKNOWN_SIZE).is_some_and(is_part)
+        }
+        ToolPlan::Invocation(_) => {
+            workload.uses_a_disk()
+                && workload.creates.is_none()
+                && predictions.files(workload).is_none()
+        }
+    }
+}
+
+/// Bytes that a workload and its preparations create, as far as that is known.
+fn files(workload: &WorkloadPlan, piece: Bytes, predictions: &Predictions) -> u64 {
+    let one = |one: &WorkloadPlan| {
+        let created = one.creates.map(Bytes::get);
+        let fio = || needed_by_fio(one, piece);
+        created.or_else(fio).or_else(|| predictions.files(one)).unwrap_or(0)
+    };
+    one(workload) + workload.prepare.iter().map(one).sum::<u64>()
+}
+
+/// Bytes that a fio job uses of its piece of a disk.
+pub(crate) fn needed_by_fio(workload: &WorkloadPlan, piece: Bytes) -> Option<u64> {
+    let size = workload.job()?.option("size");
+    let needed = size.and_then(|text| assay_workload::fio::parse_size(text, piece));
+    Some(needed.unwrap_or(piece).get().max(workload.io.block_size.unwrap_or(512)))
+}
+
+/// Refuses a disk without room for the files that generators predict, beside those of fio. What other
+/// commands write is known only if the study says it.
+pub(crate) fn too_small(
+    disk: &DiskPlan,
+    users: &[&mut WorkloadPlan],
+    predictions: &Predictions,
+) -> Option<Refusal> {
+    let only_fio = users.iter().all(|one| one.job().is_some() && one.prepare.is_empty());
+    let is_raw = disk.format == Format::None;
+    if (only_fio && is_raw) || matches!(disk.source, DiskSource::Directory { .. }) {
+        // The pieces of fio's jobs are checked one by one.
+        return None;
+    }
+    let parts = u64::from(disk.partitions).max(1);
+    let of_part = |part: usize| {
+        let own = users.iter().skip(part).step_by(parts as usize);
+        let piece = |user: &WorkloadPlan| user.storage.as_ref().map(|storage| storage.size);
+        own.map(|user| files(user, piece(user).unwrap_or_default(), predictions)).sum::<u64>()
+    };
+    let (part, needed) =
+        (0..parts as usize).map(|part| (part, of_part(part))).max_by_key(|(_, needed)| *needed)?;
+    let room = usable(disk);
+    (needed > room).then(|| no_room(disk, part, needed, room))
+}
+
+fn no_room(disk: &DiskPlan, part: usize, needed: u64, room: u64) -> Refusal {
+    let place = match disk.partitions {
+        0 => format!("disk `{}`", disk.name),
+        _ => format!("partition {} of disk `{}`", part + 1, disk.name),
+    };
+    let size = (needed as f64 * disk.size.get() as f64 / room.max(1) as f64) as u64;
+    let size = Bytes::new(size.div_ceil(STEP) * STEP);
+    let remedy = match disk.source {
+        DiskSource::Block { .. } => "name a larger disk, or make the data smaller".to_owned(),
+        _ => format!("give the disk `size = \"auto\"`, or \"{size}\" or more"),
+    };
+    Refusal::new(
+        format!(
+            "the workloads on {place} create files of {}, and it has room for {}",
+            Bytes::new(align(needed)),
+            Bytes::new(align(room))
+        ),
+        remedy,
+    )
+}
+
+/// Bytes of one part of the disk that files may take.
+fn usable(disk: &DiskPlan) -> u64 {
+    let whole = part_size(disk).get();
+    if disk.format == Format::None { whole } else { whole * USABLE_PERCENT / 100 }
+}
