@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use assay_kernel::bpf_map::{BpfMap, MapShape};
-use assay_kernel::bpf_tracepoint::{self, Attached, TYPES};
+use assay_kernel::bpf_tracepoint::{self, Attached};
 use assay_kernel::{Error, Root};
 use aya_obj::btf::{Btf, BtfKind};
 use aya_obj::generated::{bpf_insn, bpf_map_type};
@@ -18,6 +18,9 @@ pub struct Programs {
     maps: BTreeMap<String, BpfMap>,
     _attached: Vec<Attached>,
 }
+
+/// The kernel's own types (BTF).
+const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// A program that is ready for this kernel.
 #[derive(Debug)]
@@ -54,7 +57,7 @@ impl Programs {
     }
 }
 
-fn kernel_types(root: &Root, object: &Object) -> Result<Btf, Error> {
+pub(crate) fn kernel_types(root: &Root, object: &Object) -> Result<Btf, Error> {
     let hint = "it needs a kernel with CONFIG_DEBUG_INFO_BTF";
     let file = root.open_reread(TYPES).map_err(|error| error.with_hint(hint))?;
     let mut buffer = Vec::new();
@@ -64,7 +67,7 @@ fn kernel_types(root: &Root, object: &Object) -> Result<Btf, Error> {
         .map_err(|cause| Error::unexpected("parse", Path::new(TYPES), cause.to_string()))
 }
 
-fn create_maps(object: &Object) -> Result<BTreeMap<String, BpfMap>, Error> {
+pub(crate) fn create_maps(object: &Object) -> Result<BTreeMap<String, BpfMap>, Error> {
     let create = |(name, map): (&String, &aya_obj::Map)| {
         let is_variables = map.section_kind() != EbpfSectionKind::BtfMaps;
         let array = bpf_map_type::BPF_MAP_TYPE_ARRAY as u32;
@@ -86,6 +89,16 @@ fn relocate(
     types: &Btf,
     maps: &BTreeMap<String, BpfMap>,
 ) -> Result<Vec<Program>, Error> {
+    relocate_all(object, types, maps)?;
+    let names = tracepoints(object);
+    names.into_iter().map(|(name, key)| program(object, types, name, key)).collect()
+}
+
+pub(crate) fn relocate_all(
+    object: &mut Object,
+    types: &Btf,
+    maps: &BTreeMap<String, BpfMap>,
+) -> Result<(), Error> {
     object.relocate_btf(types).map_err(|cause| damaged(&cause))?;
     let shapes = object.maps.clone();
     let numbered = shapes.iter().filter_map(|(name, shape)| {
@@ -93,9 +106,7 @@ fn relocate(
     });
     let text: HashSet<usize> = object.functions.keys().map(|(section, _)| *section).collect();
     object.relocate_maps(numbered, &text).map_err(|cause| damaged(&cause))?;
-    object.relocate_calls(&text).map_err(|cause| damaged(&cause))?;
-    let names = tracepoints(object);
-    names.into_iter().map(|(name, key)| program(object, types, name, key)).collect()
+    object.relocate_calls(&text).map_err(|cause| damaged(&cause))
 }
 
 /// The programs of an object, which have the names of their tracepoints.
@@ -123,13 +134,13 @@ fn program(
 }
 
 /// An instruction as the kernel reads it (Documentation/bpf/instruction-set.rst).
-fn word(instruction: &bpf_insn) -> u64 {
+pub(crate) fn word(instruction: &bpf_insn) -> u64 {
     let registers = instruction.src_reg() << 4 | instruction.dst_reg();
     let [low, high] = instruction.off.to_le_bytes();
     let [a, b, c, d] = instruction.imm.to_le_bytes();
     u64::from_le_bytes([instruction.code, registers, low, high, a, b, c, d])
 }
 
-fn damaged(cause: &dyn fmt::Display) -> Error {
+pub(crate) fn damaged(cause: &dyn fmt::Display) -> Error {
     Error::unexpected("prepare", Path::new("the eBPF object"), cause.to_string())
 }

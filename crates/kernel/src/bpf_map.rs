@@ -1,7 +1,7 @@
 //! Maps of bpf(2): memory that eBPF programs and this process share, by key.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use crate::bpf::call;
@@ -38,13 +38,6 @@ struct Entry {
     flags: u64,
 }
 
-/// Creates a map; it exists until its descriptor and all programs that use it are gone.
-pub(crate) fn create(shape: &MapShape) -> io::Result<OwnedFd> {
-    let descriptor = call(BPF_MAP_CREATE, shape)?;
-    // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and it is not used elsewhere.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
-}
-
 /// A map. Programs loaded with it keep it alive.
 #[derive(Debug)]
 pub struct BpfMap {
@@ -58,7 +51,9 @@ impl BpfMap {
     /// # Errors
     /// The kernel refuses it: privileges, or no memory.
     pub fn create(shape: MapShape) -> Result<Self, Error> {
-        let descriptor = create(&shape).map_err(|cause| explain("create", &cause))?;
+        let descriptor = call(BPF_MAP_CREATE, &shape).map_err(|cause| explain("create", &cause))?;
+        // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and it is not used elsewhere.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor as i32) };
         Ok(Self { descriptor, shape })
     }
 
@@ -66,6 +61,12 @@ impl BpfMap {
     #[must_use]
     pub fn descriptor(&self) -> i32 {
         self.descriptor.as_raw_fd()
+    }
+
+    /// Its shape.
+    #[must_use]
+    pub const fn shape(&self) -> &MapShape {
+        &self.shape
     }
 
     /// The value of this key, copied by the kernel.
@@ -104,7 +105,13 @@ impl BpfMap {
     }
 }
 
-fn explain(operation: &'static str, cause: &io::Error) -> Error {
+impl AsFd for BpfMap {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+pub(crate) fn explain(operation: &'static str, cause: &io::Error) -> Error {
     let error = Error::new(operation, Path::new("an eBPF map"), cause);
     match cause.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => error.with_hint("it needs CAP_BPF"),

@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_bpf::group_iterator::Counters;
 use assay_kernel::counters::{keyed, number};
-use assay_kernel::group_iterator::Counters;
 use assay_kernel::{RereadFile, Root};
 
 use super::walk::{MIN_GROUPS, Walk};

@@ -7,9 +7,9 @@
 
 use std::path::PathBuf;
 
+use assay_bpf::group_iterator::Counters;
 use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::counters::{keyed, number};
-use assay_kernel::group_iterator::Counters;
 use assay_kernel::{RereadFile, Root};
 
 use super::walk::{MIN_GROUPS, Walk};

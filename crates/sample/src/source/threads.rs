@@ -13,9 +13,9 @@ mod followed;
 
 use std::collections::HashMap;
 
+use assay_bpf::task_iterator::{Task, TaskIterator};
 use assay_kernel::Root;
 use assay_kernel::clock::{boottime_ns, monotonic_ns};
-use assay_kernel::task_iterator::{Task, TaskIterator};
 
 use super::{Depth, Rows, Source, boxed, names};
 use crate::nodes::Nodes;

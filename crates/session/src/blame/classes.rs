@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use assay_blame::{FIRST_GROUP, GROUPS, Names, OWN};
+use assay_bpf::group_iterator;
 use assay_facts::{CgroupLayout, Hierarchy as Mounted};
-use assay_kernel::{Root, group_iterator};
+use assay_kernel::Root;
 
 use crate::error::Error;
 

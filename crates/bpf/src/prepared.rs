@@ -1,0 +1,65 @@
+//! An object of iterators whose maps exist and whose instructions fit the running kernel. Its programs are loaded one
+//! by one: of two that do the same, a kernel may lack what one of them calls.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use assay_kernel::bpf_iterator::{BpfIterator, Scope};
+use assay_kernel::bpf_map::BpfMap;
+use assay_kernel::{Error, Root};
+use aya_obj::Object;
+use aya_obj::btf::{Btf, BtfKind};
+
+use crate::kernel_functions::call_kernel_functions;
+use crate::object::{create_maps, damaged, kernel_types, relocate_all, word};
+
+/// An object, the kernel's types, and the maps.
+pub(crate) struct Prepared {
+    object: Object,
+    types: Btf,
+    maps: BTreeMap<String, BpfMap>,
+}
+
+impl Prepared {
+    /// Creates the maps, with these numbers of entries, and relocates the object.
+    pub(crate) fn new(root: &Root, object: &[u8], entries: &[(&str, u32)]) -> Result<Self, Error> {
+        let mut object = Object::parse(object).map_err(|cause| damaged(&cause))?;
+        for (name, entries) in entries {
+            let map = object.maps.get_mut(*name).ok_or_else(|| damaged(name))?;
+            map.set_max_entries(*entries);
+        }
+        let types = kernel_types(root, &object)?;
+        let maps = create_maps(&object)?;
+        relocate_all(&mut object, &types, &maps)?;
+        Ok(Self { object, types, maps })
+    }
+
+    /// The map of this name.
+    pub(crate) fn map(&self, name: &'static str) -> Result<&BpfMap, Error> {
+        self.maps.get(name).ok_or_else(|| damaged(&name))
+    }
+
+    /// Takes the map of this name, which has to live until all programs that use it are loaded.
+    pub(crate) fn take_map(&mut self, name: &'static str) -> Result<BpfMap, Error> {
+        self.maps.remove(name).ok_or_else(|| damaged(&name))
+    }
+
+    /// Loads a program of the object as an iterator of this kind: `task`, `cgroup`, `bpf_map_elem`.
+    pub(crate) fn iterator(
+        &self,
+        program: &str,
+        kind: &str,
+        scope: Scope<'_>,
+    ) -> Result<BpfIterator, Error> {
+        let name = format!("bpf_iter_{kind}");
+        let target = self.types.id_by_type_name_kind(&name, BtfKind::Func).map_err(|cause| {
+            Error::unexpected("find", Path::new(&name), format!("this kernel lacks it: {cause}"))
+        })?;
+        let key = self.object.programs.get(program).map(aya_obj::Program::function_key);
+        let function = key.and_then(|key| self.object.functions.get(&key));
+        let mut instructions = function.ok_or_else(|| damaged(&program))?.instructions.clone();
+        call_kernel_functions(&mut instructions, &self.types)?;
+        let words: Vec<u64> = instructions.iter().map(word).collect();
+        BpfIterator::open(program, target, &words, scope)
+    }
+}
