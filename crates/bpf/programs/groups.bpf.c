@@ -71,8 +71,8 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* Flags of a state in include/linux/cgroup-defs.h, whose enumeration has no name for CO-RE. */
 enum { CSS_ONLINE = 1 << 1, CSS_DYING = 1 << 4 };
 
-/* The verifier follows a loop up to 8192 jumps. With more CPUs sums would be too low, which user space would see. */
-enum { CPUS = 1024 };
+/* One more than the highest number of a CPU: a constant, since the verifier follows the loop over them. */
+const volatile __u32 cpus = 1;
 
 /* src/group_iterator.rs reads this. */
 struct group {
@@ -218,7 +218,7 @@ INLINE int read_cpu_time(int by_cast, struct bpf_iter__bpf_map_elem *context)
 		return 0;
 	base = group->base;
 #pragma clang loop unroll(disable)
-	for (__u64 cpu = 0; cpu < CPUS; cpu++) {
+	for (__u64 cpu = 0; cpu < cpus; cpu++) {
 		__u32 key = cpu; /* of its own: the verifier does not follow a number whose address is taken */
 		__u64 *distance = bpf_map_lookup_elem(&distances, &key);
 		if (!distance)

@@ -101,7 +101,7 @@ impl GroupIterator {
         let count = u32::try_from(ids.len()).unwrap_or(u32::MAX);
         let cpus = cpus(root);
         let entries = [("indexes", count), ("groups", count), ("distances", cpus)];
-        let mut prepared = Prepared::new(root, GROUPS, &entries)?;
+        let mut prepared = Prepared::new(root, GROUPS, &entries, &[("cpus", cpus)])?;
         let indexes = prepared.take_map("indexes")?;
         for (index, id) in (0..count).zip(ids) {
             indexes.set(&id.to_ne_bytes(), &index.to_ne_bytes())?;

@@ -78,7 +78,12 @@ pub(crate) fn create_maps(object: &Object) -> Result<BTreeMap<String, BpfMap>, E
             entries: map.max_entries(),
             flags: map.map_flags(),
         };
-        Ok((name.clone(), BpfMap::create(shape)?))
+        let created = BpfMap::create(shape)?;
+        if map.section_kind() == EbpfSectionKind::Rodata {
+            created.set(&[0; 4], map.data())?;
+            created.freeze()?;
+        }
+        Ok((name.clone(), created))
     };
     object.maps.iter().map(create).collect()
 }

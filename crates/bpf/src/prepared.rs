@@ -21,9 +21,19 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Creates the maps, with these numbers of entries, and relocates the object.
-    pub(crate) fn new(root: &Root, object: &[u8], entries: &[(&str, u32)]) -> Result<Self, Error> {
+    /// Creates the maps, with these numbers of entries, and relocates the object. `constants` are the values of
+    /// variables of the type `const volatile __u32`.
+    pub(crate) fn new(
+        root: &Root,
+        object: &[u8],
+        entries: &[(&str, u32)],
+        constants: &[(&str, u32)],
+    ) -> Result<Self, Error> {
         let mut object = Object::parse(object).map_err(|cause| damaged(&cause))?;
+        let constants: Vec<_> =
+            constants.iter().map(|(name, value)| (*name, value.to_ne_bytes())).collect();
+        let bytes = constants.iter().map(|(name, bytes)| (*name, (&bytes[..], true))).collect();
+        object.patch_map_data(bytes).map_err(|cause| damaged(&cause))?;
         for (name, entries) in entries {
             let map = object.maps.get_mut(*name).ok_or_else(|| damaged(name))?;
             map.set_max_entries(*entries);

@@ -114,7 +114,7 @@ struct Walk {
 impl Walk {
     /// A walk for up to `room` threads, in a loop (6.7) or by a call for each.
     fn load(root: &Root, room: u32, in_a_loop: bool) -> Result<Self, Error> {
-        let mut prepared = Prepared::new(root, TASKS, &[("records", room + 1)])?;
+        let mut prepared = Prepared::new(root, TASKS, &[("records", room + 1)], &[])?;
         let memory = MappedArray::new(prepared.take_map("records")?)?;
         // The loop is run once, for an arbitrary thread; the main thread of this process exists as long as the process.
         let once = Scope::Thread(std::process::id());
