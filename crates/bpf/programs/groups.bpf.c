@@ -7,7 +7,8 @@
 // the structures of cgroups, which are most of a group's cache lines, are not touched. The kernel never gives a serial number
 // twice: with it a reading knows that the state at an address is still the same.
 //
-// States are read through bpf_rdonly_cast (6.2), which makes loads of them; before that, and 10 times slower, by a helper.
+// States are read through bpf_rdonly_cast (6.2), which makes loads of them, in a loop of the program (6.4); before that by a
+// helper, in a call for each group.
 #include <linux/types.h>
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -73,6 +74,8 @@ enum { CSS_ONLINE = 1 << 1, CSS_DYING = 1 << 4 };
 
 /* One more than the highest number of a CPU: a constant, since the verifier follows the loop over them. */
 const volatile __u32 cpus = 1;
+
+enum { GROUPS = 1 << 20 }; /* more than there are: the loop ends with the map */
 
 /* src/group_iterator.rs reads this. */
 struct group {
@@ -179,17 +182,14 @@ int find_memory(struct bpf_iter__cgroup *context)
 })
 
 /* Pages in use, their peak, failed charges, and events (mm/page_counter.c, mm/memcontrol.c). */
-INLINE int read_memory(int by_cast, struct bpf_iter__bpf_map_elem *context)
+INLINE void read_memory(int by_cast, struct group *group)
 {
-	struct group *group = context->value;
 	struct mem_cgroup *memory;
 
-	if (!group)
-		return 0;
 	memory = AT(by_cast, struct mem_cgroup, group->state);
 	group->present = IS_PRESENT(by_cast, group, memory);
 	if (!group->present)
-		return 0;
+		return;
 	group->numbers[0] = GET(by_cast, memory, memory.usage.counter);
 	group->numbers[1] = GET(by_cast, memory, memory.watermark);
 	group->numbers[2] = GET(by_cast, memory, memory.failcnt);
@@ -200,22 +200,18 @@ INLINE int read_memory(int by_cast, struct bpf_iter__bpf_map_elem *context)
 	group->numbers[5] = EVENT(MEMCG_MAX);
 	group->numbers[6] = EVENT(MEMCG_OOM);
 	group->numbers[7] = EVENT(MEMCG_OOM_KILL);
-	return 0;
 }
 
 /* The sum over all CPUs (kernel/sched/cpuacct.c). */
-INLINE int read_cpu_time(int by_cast, struct bpf_iter__bpf_map_elem *context)
+INLINE void read_cpu_time(int by_cast, struct group *group)
 {
-	struct group *group = context->value;
 	struct cpuacct *cpuacct;
 	__u64 base, sum = 0;
 
-	if (!group)
-		return 0;
 	cpuacct = AT(by_cast, struct cpuacct, group->state);
 	group->present = IS_PRESENT(by_cast, group, cpuacct);
 	if (!group->present)
-		return 0;
+		return;
 	base = group->base;
 #pragma clang loop unroll(disable)
 	for (__u64 cpu = 0; cpu < cpus; cpu++) {
@@ -231,31 +227,58 @@ INLINE int read_cpu_time(int by_cast, struct bpf_iter__bpf_map_elem *context)
 			sum += fetch(base + *distance);
 	}
 	group->numbers[0] = sum;
+}
+
+/* Reads all groups in one system call. */
+#define READ_ALL(read) do { \
+	struct bpf_iter_num numbers; \
+	int *at; \
+	rcu_read_lock(); \
+	iter_num_new(&numbers, 0, GROUPS); \
+	while ((at = iter_num_next(&numbers))) { \
+		__u32 key = *at; \
+		struct group *group = bpf_map_lookup_elem(&groups, &key); \
+		if (!group) \
+			break; \
+		read(1, group); \
+	} \
+	iter_num_destroy(&numbers); \
+	rcu_read_unlock(); \
+} while (0)
+
+ROUTINE
+int read_memory_at_once(void *context)
+{
+	READ_ALL(read_memory);
+	return 0;
+}
+
+ROUTINE
+int read_cpu_time_at_once(void *context)
+{
+	READ_ALL(read_cpu_time);
+	return 0;
+}
+
+/* Called for each element of `groups`, where the kernel has no such loop, or no cast. */
+SEC("iter/bpf_map_elem")
+int read_memory_each(struct bpf_iter__bpf_map_elem *context)
+{
+	struct group *group = context->value;
+
+	if (group)
+		read_memory(0, group);
 	return 0;
 }
 
 SEC("iter/bpf_map_elem")
-int read_memory_by_cast(struct bpf_iter__bpf_map_elem *context)
+int read_cpu_time_each(struct bpf_iter__bpf_map_elem *context)
 {
-	return read_memory(1, context);
-}
+	struct group *group = context->value;
 
-SEC("iter/bpf_map_elem")
-int read_memory_by_helper(struct bpf_iter__bpf_map_elem *context)
-{
-	return read_memory(0, context);
-}
-
-SEC("iter/bpf_map_elem")
-int read_cpu_time_by_cast(struct bpf_iter__bpf_map_elem *context)
-{
-	return read_cpu_time(1, context);
-}
-
-SEC("iter/bpf_map_elem")
-int read_cpu_time_by_helper(struct bpf_iter__bpf_map_elem *context)
-{
-	return read_cpu_time(0, context);
+	if (group)
+		read_cpu_time(0, group);
+	return 0;
 }
 
 /* The verifier allows no arithmetic on a pointer: it is stored, and read as a number. */

@@ -2,8 +2,8 @@
 //
 // A record of every thread of the machine: the fields from which /proc/PID/task/TID/stat and schedstat are made.
 //
-// Since 6.7 `in_a_loop` walks the kernel's lists of tasks and is called once. Before that the kernel calls `each` for every
-// thread, for which it looks up thread by thread by their ids: three times the cost.
+// Since 6.7 `in_a_loop` walks the kernel's lists of tasks in one system call. Before that the kernel calls the iterator `each`
+// for every thread, which it looks up by its id: three times the cost.
 #include <linux/types.h>
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -42,10 +42,6 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 #pragma clang attribute pop
-
-struct bpf_iter_task {
-	__u64 opaque[3];
-} __attribute__((aligned(8)));
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
@@ -134,20 +130,21 @@ int each(struct bpf_iter__task *context)
 	return 0;
 }
 
-SEC("iter/task")
-int in_a_loop(struct bpf_iter__task *context)
+ROUTINE
+int in_a_loop(void *context)
 {
 	struct bpf_iter_task iterator;
 	struct task_struct *task;
 	struct head *head = head_of();
 
-	/* The last call has no task. */
-	if (!context->task || !head)
+	if (!head)
 		return 0;
+	rcu_read_lock();
 	iter_task_new(&iterator, 0, ALL_THREADS);
 	while ((task = iter_task_next(&iterator)))
 		if (!add(head, task))
 			break;
 	iter_task_destroy(&iterator);
+	rcu_read_unlock();
 	return 0;
 }

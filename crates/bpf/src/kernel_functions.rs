@@ -8,8 +8,17 @@ use aya_obj::btf::{Btf, BtfKind};
 use aya_obj::generated::bpf_insn;
 
 /// The functions by their numbers in `programs/kernel_functions.h`.
-const FUNCTIONS: [&str; 4] =
-    ["bpf_rdonly_cast", "bpf_iter_task_new", "bpf_iter_task_next", "bpf_iter_task_destroy"];
+const FUNCTIONS: [&str; 9] = [
+    "bpf_rdonly_cast",
+    "bpf_iter_task_new",
+    "bpf_iter_task_next",
+    "bpf_iter_task_destroy",
+    "bpf_rcu_read_lock",
+    "bpf_rcu_read_unlock",
+    "bpf_iter_num_new",
+    "bpf_iter_num_next",
+    "bpf_iter_num_destroy",
+];
 
 /// The upper half of such a constant. No helper has so high a number.
 const PLACEHOLDER: i32 = 0x4b46;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use assay_kernel::bpf_iterator::{BpfIterator, Scope};
 use assay_kernel::bpf_map::BpfMap;
+use assay_kernel::bpf_routine::BpfRoutine;
 use assay_kernel::{Error, Root};
 use aya_obj::Object;
 use aya_obj::btf::{Btf, BtfKind};
@@ -65,11 +66,35 @@ impl Prepared {
         let target = self.types.id_by_type_name_kind(&name, BtfKind::Func).map_err(|cause| {
             Error::unexpected("find", Path::new(&name), format!("this kernel lacks it: {cause}"))
         })?;
+        BpfIterator::open(program, target, &self.instructions(program)?, scope)
+    }
+
+    /// Loads a program of the object that is run by a system call.
+    pub(crate) fn routine(&self, program: &str) -> Result<BpfRoutine, Error> {
+        BpfRoutine::load(program, &self.instructions(program)?)
+    }
+
+    fn instructions(&self, program: &str) -> Result<Vec<u64>, Error> {
         let key = self.object.programs.get(program).map(aya_obj::Program::function_key);
         let function = key.and_then(|key| self.object.functions.get(&key));
         let mut instructions = function.ok_or_else(|| damaged(&program))?.instructions.clone();
         call_kernel_functions(&mut instructions, &self.types)?;
-        let words: Vec<u64> = instructions.iter().map(word).collect();
-        BpfIterator::open(program, target, &words, scope)
+        Ok(instructions.iter().map(word).collect())
+    }
+}
+
+/// What reads all objects of a kind: a program with a loop of its own, or an iterator of the kernel.
+#[derive(Debug)]
+pub(crate) enum Reading {
+    AtOnce(BpfRoutine),
+    Each(BpfIterator),
+}
+
+impl Reading {
+    pub(crate) fn run(&self) -> Result<(), Error> {
+        match self {
+            Self::AtOnce(routine) => routine.run(),
+            Self::Each(iterator) => iterator.walk(),
+        }
     }
 }

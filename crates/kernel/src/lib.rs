@@ -15,6 +15,7 @@ pub mod blocked;
 pub mod bounded_query;
 pub mod bpf_iterator;
 pub mod bpf_map;
+pub mod bpf_routine;
 pub mod bpf_tracepoint;
 pub mod cgroup1_eventfd;
 pub mod child;
