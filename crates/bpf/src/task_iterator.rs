@@ -18,7 +18,7 @@ const ROOM: u32 = 8 * 1024;
 const MAX_ROOM: u32 = 32 * 1024;
 
 /// Words of a record, and of the head before the records.
-const WORDS: usize = 10;
+const WORDS: usize = 11;
 
 /// One thread at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -133,7 +133,8 @@ impl Memory {
                         let mut stat = [None; WIDTH];
                         groups[index].1.read_stat(&mut stat, buffer);
                         *values = joined(values, &stat);
-                        unchanged[index] = Some(stat).filter(|stat| is_empty && holds_nothing(stat));
+                        unchanged[index] =
+                            Some(stat).filter(|stat| is_empty && holds_nothing(stat));
                         time_ns = rows.now();
                     }
                 }
@@ -152,7 +153,8 @@ const AMOUNTS: [usize; 6] = [1, 2, 11, 12, 14, 17];
 const CURRENT: usize = 0;
 
 fn holds_nothing(stat: &[Option<u64>; WIDTH]) -> bool {
-    stat[1] == Some(0) && AMOUNTS.iter().all(|column| stat[*column].is_none_or(|amount| amount == 0))
+    stat[1] == Some(0)
+        && AMOUNTS.iter().all(|column| stat[*column].is_none_or(|amount| amount == 0))
 }
 
 /// The values of both, which have none in common.
