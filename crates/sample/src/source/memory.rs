@@ -2,7 +2,7 @@
 //! (Documentation/admin-guide/cgroup-v2.rst, "Memory Interface Files";
 //! Documentation/admin-guide/cgroup-v1/memory.rst).
 //!
-//! Of many groups everything except `memory.stat` comes from an eBPF iterator if the kernel allows it, in
+//! Of many groups everything except `memory.stat` comes from an eBPF program if the kernel allows it, in
 //! every round; the numbers are the same.
 
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub(super) const INFO: SourceInfo = SourceInfo {
     pace: "every round; `memory.stat` every fifth, at most ten groups per round; not of groups without memory",
     inclusion: Inclusion::Always,
     since: "",
-    cost: "1 us a group, of 16 groups or more a fifth of that by an iterator; 7 us with `memory.stat`",
+    cost: "1 us a group; of 16 groups or more one system call for all, 0.02 to 0.15 us a group; 7 us with `memory.stat`",
     open: |root, targets| boxed(Memory::open(root, targets)),
 };
 
