@@ -1,6 +1,7 @@
 //! Cost of the sampler with 1000 running threads and 256 groups at ten rounds per second, and the
 //! cost of `pidstat` for the same threads.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -108,7 +109,7 @@ fn with_groups(
     let is_v2 = facts.cgroup.is_on_v2("memory");
     let targets = targets(&tree, &names, counts, is_v2);
     let _crowd = Crowd::start()?;
-    let mut own = Vec::new();
+    let mut costs = Vec::new();
     let mut pairs = Vec::new();
     let mut busiest: f64 = 0.0;
     for round in 0..rounds {
@@ -117,15 +118,15 @@ fn with_groups(
         std::fs::create_dir_all(&samples)
             .map_err(|cause| Failure::Failed(format!("{}: {cause}", samples.display())))?;
         let cost = ours(root, &targets, &samples)?;
-        own.push(cost.cpu_s / cost.wall_s);
         if let (Some(source), Some(peer_time)) = (cost.sources.get("threads"), pidstat()?) {
             pairs.push((peer_time, source.cpu_s / source.rounds.max(1) as f64));
         }
+        costs.push(cost);
         if let Some(signal) = signal::interrupted_by() {
             return Err(Failure::Interrupted(signal));
         }
     }
-    figures(&own, &pairs, busiest)
+    figures(&costs, &pairs, busiest)
 }
 
 /// CPU time and memory of these groups, and all threads of this process.
@@ -191,15 +192,21 @@ fn pidstat() -> Result<Option<f64>, Failure> {
     }
 }
 
-fn figures(own: &[f64], pairs: &[(f64, f64)], busiest: f64) -> Result<Vec<Figure>, Failure> {
+fn figures(
+    costs: &[SamplerCost],
+    pairs: &[(f64, f64)],
+    busiest: f64,
+) -> Result<Vec<Figure>, Failure> {
     let few = || Failure::Failed("too few rounds for an interval".to_owned());
-    let cost = Estimate::mean(own, CONFIDENCE).ok_or_else(few)?;
+    let own: Vec<f64> = costs.iter().map(|cost| cost.cpu_s / cost.wall_s).collect();
+    let cost = Estimate::mean(&own, CONFIDENCE).ok_or_else(few)?;
     let name = format!("sampling {THREADS} threads and {GROUPS} groups");
     let mut figure = Figure::bound(&name, cost, TARGET, &PERCENT);
     figure.remarks.push(format!(
         "{} rounds of {SECONDS} s at 10 Hz; every thread has run between two readings",
         own.len()
     ));
+    figure.remarks.push(split(costs));
     figure.remarks.extend(idle_wait::remark(busiest));
     let mut figures = vec![figure];
     if let Some(ratio) = Estimate::ratio(pairs, CONFIDENCE) {
@@ -211,4 +218,20 @@ fn figures(own: &[f64], pairs: &[(f64, f64)], busiest: f64) -> Result<Vec<Figure
         figures.push(figure);
     }
     Ok(figures)
+}
+
+/// The parts of the sources in the CPU time of all rounds, the largest first.
+fn split(costs: &[SamplerCost]) -> String {
+    let whole: f64 = costs.iter().map(|cost| cost.cpu_s).sum();
+    let mut parts: BTreeMap<&str, f64> = BTreeMap::new();
+    for (source, cpu_s) in costs.iter().flat_map(|cost| &cost.by_source_s) {
+        *parts.entry(source).or_default() += cpu_s / whole;
+    }
+    let sources: f64 = parts.values().sum();
+    let mut parts: Vec<_> = parts.into_iter().collect();
+    parts.push(("waking and writing", 1.0 - sources));
+    parts.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let part = |(name, part): &(&str, f64)| format!("{name} {:.0} %", part * 100.0);
+    let parts: Vec<String> = parts.iter().filter(|(_, part)| *part > 0.01).map(part).collect();
+    format!("of it {}", parts.join(", "))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use assay_kernel::bpf_map::{BpfMap, MapShape};
 use assay_kernel::bpf_sampler::attach_sampler;
-use assay_kernel::bpf_tracepoint::{self, Attached, TYPES};
+use assay_kernel::bpf_tracepoint::{self, Attached};
 use assay_kernel::{Error, Root};
 use aya_obj::btf::{Btf, BtfKind};
 use aya_obj::generated::{bpf_insn, bpf_map_type};
@@ -23,6 +23,9 @@ pub struct Programs {
     maps: BTreeMap<String, BpfMap>,
     _attached: Vec<Attached>,
 }
+
+/// The kernel's own types (BTF).
+const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// A program that is ready for this kernel.
 #[derive(Debug)]
@@ -85,7 +88,7 @@ fn no_map(name: &str) -> Error {
     Error::unexpected("find the map", Path::new(name), "the object does not define it")
 }
 
-fn kernel_types(root: &Root, object: &Object) -> Result<Btf, Error> {
+pub(crate) fn kernel_types(root: &Root, object: &Object) -> Result<Btf, Error> {
     let hint = "it needs a kernel with CONFIG_DEBUG_INFO_BTF";
     let file = root.open_reread(TYPES).map_err(|error| error.with_hint(hint))?;
     let mut buffer = Vec::new();
@@ -95,7 +98,7 @@ fn kernel_types(root: &Root, object: &Object) -> Result<Btf, Error> {
         .map_err(|cause| Error::unexpected("parse", Path::new(TYPES), cause.to_string()))
 }
 
-fn create_maps(object: &Object) -> Result<BTreeMap<String, BpfMap>, Error> {
+pub(crate) fn create_maps(object: &Object) -> Result<BTreeMap<String, BpfMap>, Error> {
     let create = |(name, map): (&String, &aya_obj::Map)| {
         let is_variables = map.section_kind() != EbpfSectionKind::BtfMaps;
         let array = bpf_map_type::BPF_MAP_TYPE_ARRAY as u32;
@@ -106,7 +109,12 @@ fn create_maps(object: &Object) -> Result<BTreeMap<String, BpfMap>, Error> {
             entries: map.max_entries(),
             flags: map.map_flags(),
         };
-        Ok((name.clone(), BpfMap::create(shape)?))
+        let created = BpfMap::create(shape)?;
+        if map.section_kind() == EbpfSectionKind::Rodata {
+            created.set(&[0; 4], map.data())?;
+            created.freeze()?;
+        }
+        Ok((name.clone(), created))
     };
     object.maps.iter().map(create).collect()
 }
@@ -117,14 +125,7 @@ fn relocate(
     types: &Btf,
     maps: &BTreeMap<String, BpfMap>,
 ) -> Result<Vec<Program>, Error> {
-    object.relocate_btf(types).map_err(|cause| damaged(&cause))?;
-    let shapes = object.maps.clone();
-    let numbered = shapes.iter().filter_map(|(name, shape)| {
-        maps.get(name).map(|map| (name.as_str(), map.descriptor(), shape))
-    });
-    let text: HashSet<usize> = object.functions.keys().map(|(section, _)| *section).collect();
-    object.relocate_maps(numbered, &text).map_err(|cause| damaged(&cause))?;
-    object.relocate_calls(&text).map_err(|cause| damaged(&cause))?;
+    relocate_all(object, types, maps)?;
     let mut programs: Vec<_> = object.programs.iter().collect();
     programs.sort_by_key(|(name, _)| *name);
     let prepare = |(name, program): (&String, &aya_obj::Program)| {
@@ -140,6 +141,21 @@ fn relocate(
     programs.into_iter().map(prepare).collect()
 }
 
+pub(crate) fn relocate_all(
+    object: &mut Object,
+    types: &Btf,
+    maps: &BTreeMap<String, BpfMap>,
+) -> Result<(), Error> {
+    object.relocate_btf(types).map_err(|cause| damaged(&cause))?;
+    let shapes = object.maps.clone();
+    let numbered = shapes.iter().filter_map(|(name, shape)| {
+        maps.get(name).map(|map| (name.as_str(), map.descriptor(), shape))
+    });
+    let text: HashSet<usize> = object.functions.keys().map(|(section, _)| *section).collect();
+    object.relocate_maps(numbered, &text).map_err(|cause| damaged(&cause))?;
+    object.relocate_calls(&text).map_err(|cause| damaged(&cause))
+}
+
 fn tracepoint_type(types: &Btf, tracepoint: &str) -> Result<u32, Error> {
     let kind = format!("btf_trace_{tracepoint}");
     types.id_by_type_name_kind(&kind, BtfKind::Typedef).map_err(|cause| {
@@ -149,13 +165,13 @@ fn tracepoint_type(types: &Btf, tracepoint: &str) -> Result<u32, Error> {
 }
 
 /// An instruction as the kernel reads it (Documentation/bpf/instruction-set.rst).
-fn word(instruction: &bpf_insn) -> u64 {
+pub(crate) fn word(instruction: &bpf_insn) -> u64 {
     let registers = instruction.src_reg() << 4 | instruction.dst_reg();
     let [low, high] = instruction.off.to_le_bytes();
     let [a, b, c, d] = instruction.imm.to_le_bytes();
     u64::from_le_bytes([instruction.code, registers, low, high, a, b, c, d])
 }
 
-fn damaged(cause: &dyn fmt::Display) -> Error {
+pub(crate) fn damaged(cause: &dyn fmt::Display) -> Error {
     Error::unexpected("prepare", Path::new("the eBPF object"), cause.to_string())
 }

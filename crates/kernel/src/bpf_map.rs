@@ -1,7 +1,7 @@
 //! Maps of bpf(2): memory that eBPF programs and this process share, by key.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use crate::bpf::call;
@@ -11,6 +11,7 @@ use crate::error::Error;
 const BPF_MAP_CREATE: libc::c_long = 0;
 const BPF_MAP_LOOKUP_ELEM: libc::c_long = 1;
 const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
+const BPF_MAP_FREEZE: libc::c_long = 22;
 const BPF_MAP_LOOKUP_BATCH: libc::c_long = 24;
 
 /// The shape of a map, laid out as the start of `union bpf_attr` for BPF_MAP_CREATE.
@@ -52,13 +53,6 @@ struct Batch {
     flags: u64,
 }
 
-/// Creates a map; it exists until its descriptor and all programs that use it are gone.
-pub(crate) fn create(shape: &MapShape) -> io::Result<OwnedFd> {
-    let descriptor = call(BPF_MAP_CREATE, shape)?;
-    // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and it is not used elsewhere.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
-}
-
 /// A map. Programs loaded with it keep it alive.
 #[derive(Debug)]
 pub struct BpfMap {
@@ -72,7 +66,9 @@ impl BpfMap {
     /// # Errors
     /// The kernel refuses it: privileges, or no memory.
     pub fn create(shape: MapShape) -> Result<Self, Error> {
-        let descriptor = create(&shape).map_err(|cause| explain("create", &cause))?;
+        let descriptor = call(BPF_MAP_CREATE, &shape).map_err(|cause| explain("create", &cause))?;
+        // SAFETY: BPF_MAP_CREATE has just returned this descriptor, and it is not used elsewhere.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor as i32) };
         Ok(Self { descriptor, shape })
     }
 
@@ -80,6 +76,12 @@ impl BpfMap {
     #[must_use]
     pub fn descriptor(&self) -> i32 {
         self.descriptor.as_raw_fd()
+    }
+
+    /// Its shape.
+    #[must_use]
+    pub const fn shape(&self) -> &MapShape {
+        &self.shape
     }
 
     /// The value of this key, copied by the kernel.
@@ -131,6 +133,17 @@ impl BpfMap {
         result.map_err(|cause| explain("set an entry of", &cause))
     }
 
+    /// Makes it constant for this process (5.2). If programs cannot write it either (BPF_F_RDONLY_PROG), the verifier
+    /// knows its values.
+    ///
+    /// # Errors
+    /// The kernel is older, or the map is mapped for writing.
+    pub fn freeze(&self) -> Result<(), Error> {
+        call(BPF_MAP_FREEZE, &self.descriptor.as_raw_fd())
+            .map(drop)
+            .map_err(|cause| explain("freeze", &cause))
+    }
+
     /// One command on an entry; `value` is the address of `value_size` bytes.
     fn apply(&self, command: libc::c_long, key: &[u8], value: u64) -> io::Result<()> {
         if key.len() != self.shape.key_size as usize {
@@ -142,7 +155,13 @@ impl BpfMap {
     }
 }
 
-fn explain(operation: &'static str, cause: &io::Error) -> Error {
+impl AsFd for BpfMap {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+pub(crate) fn explain(operation: &'static str, cause: &io::Error) -> Error {
     let error = Error::new(operation, Path::new("an eBPF map"), cause);
     match cause.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => error.with_hint("it needs CAP_BPF"),

@@ -3,11 +3,7 @@
 #![allow(unsafe_code)]
 
 mod bpf;
-mod bpf_code;
-mod bpf_iterator;
-mod btf;
 mod error;
-mod mapped_array;
 mod reread_file;
 mod root;
 
@@ -17,7 +13,9 @@ pub mod anonymous_memory;
 pub mod block;
 pub mod blocked;
 pub mod bounded_query;
+pub mod bpf_iterator;
 pub mod bpf_map;
+pub mod bpf_routine;
 pub mod bpf_sampler;
 pub mod bpf_tracepoint;
 pub mod cgroup1_eventfd;
@@ -32,12 +30,12 @@ pub mod fifo;
 pub mod file_lock;
 pub mod filesystem;
 pub mod fork;
-pub mod group_iterator;
 pub mod hardware_counters;
 pub mod huge_pages;
 pub mod keyed_lines;
 pub mod late_write;
 pub mod loop_device;
+pub mod mapped_array;
 pub mod mount;
 pub mod move_pages;
 pub mod namespace;
@@ -56,7 +54,6 @@ pub mod program;
 pub mod signal;
 pub mod signal_forwarding;
 pub mod task;
-pub mod task_iterator;
 pub mod tc;
 pub mod tc_classifier;
 

@@ -1,27 +1,17 @@
-//! Memory that an eBPF program writes and this process reads without a system call: an array map with
-//! one element, mapped (BPF_F_MMAPABLE, 5.5).
+//! Memory that an eBPF program writes and this process reads without a system call: a mapped array (BPF_F_MMAPABLE,
+//! 5.5).
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::ptr::NonNull;
 
-use crate::bpf_map::{MapShape, create};
+use crate::bpf_map::{BpfMap, explain};
+use crate::error::Error;
 
-/// From linux/bpf.h.
-const BPF_MAP_TYPE_ARRAY: u32 = 2;
-const BPF_MAP_TYPE_PERCPU_ARRAY: u32 = 6;
-const BPF_F_MMAPABLE: u32 = 1 << 10;
-
-/// A map with one element of 8 bytes for each CPU.
-pub(crate) fn for_each_cpu() -> io::Result<OwnedFd> {
-    let kind = BPF_MAP_TYPE_PERCPU_ARRAY;
-    create(&MapShape { kind, key_size: 4, value_size: 8, entries: 1, flags: 0 })
-}
-
-/// The mapped memory. Programs loaded with it keep it alive.
+/// The elements of an array, one after another. Programs loaded with it keep it alive.
 #[derive(Debug)]
-pub(crate) struct MappedArray {
-    map: OwnedFd,
+pub struct MappedArray {
+    map: BpfMap,
     start: NonNull<u64>,
     words: usize,
 }
@@ -30,16 +20,12 @@ pub(crate) struct MappedArray {
 unsafe impl Send for MappedArray {}
 
 impl MappedArray {
-    /// `words` words of 8 bytes, all 0.
-    pub(crate) fn new(words: usize) -> io::Result<Self> {
-        let value_size = u32::try_from(words * 8).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let map = create(&MapShape {
-            kind: BPF_MAP_TYPE_ARRAY,
-            key_size: 4,
-            value_size,
-            entries: 1,
-            flags: BPF_F_MMAPABLE,
-        })?;
+    /// Maps the elements of this array, whose size in bytes is a multiple of 8.
+    ///
+    /// # Errors
+    /// The kernel refuses it: the map is no array, or has not the flag BPF_F_MMAPABLE.
+    pub fn new(map: BpfMap) -> Result<Self, Error> {
+        let words = map.shape().value_size as usize / 8 * map.shape().entries as usize;
         // SAFETY: a new mapping, at an address of the kernel's choice, of memory that belongs to the
         // map.
         let start = unsafe {
@@ -48,38 +34,32 @@ impl MappedArray {
                 words * 8,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_SHARED,
-                map.as_raw_fd(),
+                map.as_fd().as_raw_fd(),
                 0,
             )
         };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
+        match NonNull::new(start.cast::<u64>()).filter(|_| start != libc::MAP_FAILED) {
+            Some(start) => Ok(Self { map, start, words }),
+            None => Err(explain("map", &io::Error::last_os_error())),
         }
-        let start = NonNull::new(start.cast::<u64>()).ok_or(io::ErrorKind::InvalidData)?;
-        Ok(Self { map, start, words })
     }
 
-    /// The map, for programs that write to it.
-    pub(crate) fn descriptor(&self) -> i32 {
-        self.map.as_raw_fd()
+    /// The map.
+    #[must_use]
+    pub const fn map(&self) -> &BpfMap {
+        &self.map
     }
 
     /// Its contents. Programs write only while they are run through a `&mut` of this value.
-    pub(crate) fn words(&self) -> &[u64] {
+    #[must_use]
+    pub const fn words(&self) -> &[u64] {
         // SAFETY: the mapping has `words` words, is page-aligned, and lives as long as self; the only
         // writers run within calls of `run`, which has exclusive access.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
     }
 
-    /// Writes words that programs read.
-    pub(crate) fn fill(&mut self, at: usize, values: &[u64]) {
-        // SAFETY: as in `words`, and `&mut self` excludes all other users here.
-        let words = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.words) };
-        words.iter_mut().skip(at).zip(values).for_each(|(word, value)| *word = *value);
-    }
-
-    /// Sets the first words to 0, then calls `run`, in which programs write.
-    pub(crate) fn run<T>(&mut self, head: usize, run: impl FnOnce() -> T) -> T {
+    /// Sets the first `head` words to 0, then calls `run`, in which programs write.
+    pub fn run<T>(&mut self, head: usize, run: impl FnOnce() -> T) -> T {
         // SAFETY: as in `words`, and `&mut self` excludes all other users here.
         let words = unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.words) };
         words.iter_mut().take(head).for_each(|word| *word = 0);

@@ -225,6 +225,7 @@ pub(crate) fn script(name: &str, text: &str) -> WorkloadPlan {
         io: assay_run_folder::IoClass::default(),
         threads: None,
         taken_over: vec![],
+        creates: None,
         storage: None,
         prepare: vec![],
         after: None,

@@ -2,14 +2,14 @@
 //! (Documentation/admin-guide/cgroup-v2.rst, "Memory Interface Files";
 //! Documentation/admin-guide/cgroup-v1/memory.rst).
 //!
-//! Of many groups everything except `memory.stat` comes from an eBPF iterator if the kernel allows it, in
+//! Of many groups everything except `memory.stat` comes from an eBPF program if the kernel allows it, in
 //! every round; the numbers are the same.
 
 use std::path::PathBuf;
 
+use assay_bpf::group_iterator::Counters;
 use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::counters::{keyed, number};
-use assay_kernel::group_iterator::Counters;
 use assay_kernel::{RereadFile, Root};
 
 use super::walk::{MIN_GROUPS, Walk};
@@ -23,10 +23,10 @@ pub(super) const INFO: SourceInfo = SourceInfo {
     what: "memory of each group, reclaim, and limits reached",
     files: "v1 `memory.usage_in_bytes`, `memory.stat`; v2 `memory.current`, `memory.stat`, \
             `memory.events`",
-    pace: "every round; `memory.stat` every fifth, at most ten groups per round",
+    pace: "every round; `memory.stat` every fifth, at most ten groups per round; not of groups without memory",
     inclusion: Inclusion::Always,
     since: "",
-    cost: "1 us a group, of 16 groups or more a fifth of that by an iterator; 7 us with `memory.stat`",
+    cost: "1 us a group; of 16 groups or more one system call for all, 0.02 to 0.15 us a group; 7 us with `memory.stat`",
     open: |root, targets| boxed(Memory::open(root, targets)),
 };
 
@@ -87,6 +87,8 @@ pub(super) struct Memory {
     walk: Result<Walk, Option<String>>,
     /// Values by group, from the iterator.
     counts: Vec<[Option<u64>; WIDTH]>,
+    /// Values of `memory.stat` of groups that have held no memory since it was read.
+    unchanged: Vec<Option<[Option<u64>; WIDTH]>>,
     columns: Vec<String>,
     buffer: Vec<u8>,
     rounds: u64,
@@ -107,28 +109,57 @@ impl Memory {
             false => walk(root, targets, &groups).map_err(Some),
         };
         let counts = vec![[None; WIDTH]; groups.len()];
+        let unchanged = vec![None; groups.len()];
         let (columns, buffer) = (names(&COLUMNS), Vec::new());
-        Ok(Self { groups, walk, counts, columns, buffer, rounds: 0 })
+        Ok(Self { groups, walk, counts, unchanged, columns, buffer, rounds: 0 })
     }
 
     fn by_walk(&mut self, rows: &mut Rows, depth: Depth) -> Result<(), Option<String>> {
         let every = long_every(self.groups.len());
-        let Self { groups, walk, counts, buffer, rounds, .. } = self;
+        let Self { groups, walk, counts, unchanged, buffer, rounds, .. } = self;
         let walk = walk.as_mut().map_err(Option::take)?;
         counts.fill([None; WIDTH]);
         let now = rows.now();
         walk.read(|index, numbers| counts[index] = columns_of(numbers, groups[index].1.is_v2()))?;
         for (index, values) in counts.iter_mut().enumerate() {
-            let files = &groups[index].1;
+            let is_empty = values[CURRENT] == Some(0);
+            let known = unchanged[index].filter(|_| is_empty && depth != Depth::Full);
+            unchanged[index] = known;
             let mut time_ns = now;
             if depth == Depth::Full || is_due(index, *rounds, every) {
-                files.read_stat(values, buffer);
-                time_ns = rows.now();
+                match known {
+                    Some(known) => *values = joined(values, &known),
+                    None => {
+                        let mut stat = [None; WIDTH];
+                        groups[index].1.read_stat(&mut stat, buffer);
+                        *values = joined(values, &stat);
+                        unchanged[index] =
+                            Some(stat).filter(|stat| is_empty && holds_nothing(stat));
+                        time_ns = rows.now();
+                    }
+                }
             }
             rows.add_at(time_ns, index, values);
         }
         Ok(())
     }
+}
+
+/// Columns of amounts in `memory.stat`. As long as a group holds no memory they stay 0, and its counters stay where they
+/// are: every page that a process faults in, and its page tables, are charged to its group.
+const AMOUNTS: [usize; 6] = [1, 2, 11, 12, 14, 17];
+
+/// The column of the memory that the group holds.
+const CURRENT: usize = 0;
+
+fn holds_nothing(stat: &[Option<u64>; WIDTH]) -> bool {
+    stat[1] == Some(0)
+        && AMOUNTS.iter().all(|column| stat[*column].is_none_or(|amount| amount == 0))
+}
+
+/// The values of both, which have none in common.
+fn joined(one: &[Option<u64>; WIDTH], other: &[Option<u64>; WIDTH]) -> [Option<u64>; WIDTH] {
+    std::array::from_fn(|column| one[column].or(other[column]))
 }
 
 /// Number of rounds until every group's long files have been read once.
@@ -323,7 +354,25 @@ impl Source for Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::{more, stat};
+    use super::{COLUMNS, WIDTH, holds_nothing, joined, more, stat};
+
+    #[test]
+    fn only_a_group_without_any_amount_holds_nothing() {
+        let mut empty = [None; WIDTH];
+        assert!(!holds_nothing(&empty), "not read");
+        empty[1] = Some(0);
+        empty[3] = Some(7);
+        assert!(holds_nothing(&empty), "refaults are no amount");
+        for (column, name) in COLUMNS.iter().enumerate().skip(1) {
+            let is_amount = name.ends_with("_bytes") && *name != "peak_bytes";
+            let mut stat = empty;
+            stat[column] = Some(4096);
+            assert_eq!(!holds_nothing(&stat), is_amount, "{name}");
+        }
+        let mut current = [None; WIDTH];
+        current[0] = Some(0);
+        assert_eq!(joined(&current, &empty)[..4], [Some(0), Some(0), None, Some(7)]);
+    }
 
     #[test]
     fn dirty_pages_include_the_subtree_on_both_versions() {

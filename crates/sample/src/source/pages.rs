@@ -13,10 +13,10 @@ mod pace;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use assay_bpf::task_iterator::TaskIterator;
 use assay_kernel::anonymous_memory::page_size;
 use assay_kernel::bounded_query::BoundedQueries;
 use assay_kernel::parse::maps;
-use assay_kernel::task_iterator::TaskIterator;
 use assay_kernel::{Error, RereadFile, Root, move_pages, task};
 
 use super::{Depth, Rows, SECOND, Source, boxed};

@@ -1,6 +1,6 @@
 //! `threads`: where each thread runs, its CPU time, and its time waiting for a CPU.
 //!
-//! An eBPF iterator reads all threads at once if the kernel allows it; otherwise each thread's `stat` and
+//! An eBPF program reads all threads at once if the kernel allows it; otherwise each thread's `stat` and
 //! `schedstat` are read through kept descriptors (proc_pid_stat(5), Documentation/scheduler/sched-stats.rst).
 //! The numbers are the same.
 //!
@@ -13,9 +13,9 @@ mod followed;
 
 use std::collections::HashMap;
 
+use assay_bpf::task_iterator::{Task, TaskIterator};
 use assay_kernel::Root;
 use assay_kernel::clock::{boottime_ns, monotonic_ns};
-use assay_kernel::task_iterator::{Task, TaskIterator};
 
 use super::{Depth, Rows, Source, boxed, names};
 use crate::nodes::Nodes;
@@ -28,11 +28,11 @@ pub(super) const INFO: SourceInfo = SourceInfo {
     name: "threads",
     subject: "each thread, `GROUP:COMMAND:PID:TID`",
     what: "CPU, node, state, time on a CPU and waiting for one, migrations, faults",
-    files: "an iterator of eBPF over all tasks; else `/proc/PID/task/TID/{stat,schedstat}`",
+    files: "an eBPF program over all tasks; else `/proc/PID/task/TID/{stat,schedstat}`",
     pace: EVERY_ROUND,
     inclusion: Inclusion::OnRequest,
-    since: "iterator 5.8, CONFIG_DEBUG_INFO_BTF; schedstat CONFIG_SCHED_INFO",
-    cost: "with the iterator a read of all threads of the machine; from /proc 1.3 us asleep, 4.4 us running",
+    since: "program 5.8, CONFIG_DEBUG_INFO_BTF; schedstat CONFIG_SCHED_INFO",
+    cost: "with the program 0.02 to 0.25 us for each thread of the machine; from /proc 1.3 us asleep, 4.4 us running",
     open: |root, targets| boxed(Threads::open(root, targets)),
 };
 

@@ -4,27 +4,18 @@
 //! The iterator is verified against the files before it is used: its values must lie between those of the
 //! files before and after.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use assay_bpf::group_iterator::{Counters, GroupIterator, id};
 use assay_kernel::Root;
-use assay_kernel::group_iterator::{Counters, GroupIterator, id};
 
 /// With fewer groups reading their files is cheaper than starting a walk.
 pub(super) const MIN_GROUPS: usize = 16;
 
-/// Limit on foreign groups below the same directory that the walk also visits: this many times the number of
-/// target groups, plus a constant.
-const OTHERS_PER_GROUP: usize = 3;
-const MORE_OTHERS: usize = 64;
-
 /// An iterator over the groups of the targets.
 pub(super) struct Walk {
     iterator: GroupIterator,
-    /// Index of a target group by its id.
-    index_of: HashMap<u64, usize>,
-    /// The ids of the last walk in order, with the index of target groups: the next walk has the same order.
-    order: Vec<(u64, Option<usize>)>,
+    count: usize,
 }
 
 impl Walk {
@@ -39,32 +30,19 @@ impl Walk {
         }
         let message = |error: assay_kernel::Error| error.to_string().replace('\n', ";");
         let top = common(directories).ok_or("the groups have no directory in common")?;
-        let mut index_of = HashMap::new();
-        for (index, directory) in directories.iter().enumerate() {
-            index_of.insert(id(root, directory).map_err(message)?, index);
-        }
-        let capacity =
-            (directories.len() * (1 + OTHERS_PER_GROUP) + MORE_OTHERS).next_power_of_two();
-        let iterator = GroupIterator::open(root, &top, counters, capacity).map_err(message)?;
-        Ok(Self { iterator, index_of, order: Vec::new() })
+        let ids: Result<Vec<u64>, _> =
+            directories.iter().map(|directory| id(root, directory)).collect();
+        let ids = ids.map_err(message)?;
+        let iterator = GroupIterator::open(root, &top, counters, &ids).map_err(message)?;
+        Ok(Self { iterator, count: ids.len() })
     }
 
     /// Passes the values of each existing target group to `each`, with its index.
     pub(super) fn read(&mut self, mut each: impl FnMut(usize, &[u64])) -> Result<(), String> {
-        let Self { iterator, index_of, order } = self;
-        let groups = iterator.read().map_err(|error| error.to_string().replace('\n', ";"))?;
-        for (position, group) in groups.enumerate() {
-            let index = match order.get(position) {
-                Some((id, index)) if *id == group.id => *index,
-                _ => {
-                    let index = index_of.get(&group.id).copied();
-                    order.truncate(position);
-                    order.push((group.id, index));
-                    index
-                }
-            };
-            if let Some(index) = index {
-                each(index, group.numbers);
+        let groups = self.iterator.read().map_err(|error| error.to_string().replace('\n', ";"))?;
+        for (index, numbers) in groups.enumerate() {
+            if let Some(numbers) = numbers {
+                each(index, numbers);
             }
         }
         Ok(())
@@ -77,7 +55,7 @@ impl Walk {
         number: usize,
         mut file: impl FnMut(usize) -> Option<u64>,
     ) -> Result<(), String> {
-        let count = self.index_of.len();
+        let count = self.count;
         let before: Vec<Option<u64>> = (0..count).map(&mut file).collect();
         let mut walked = vec![None; count];
         self.read(|index, numbers| walked[index] = numbers.get(number).copied())?;

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use assay_blame::{FIRST_GROUP, GROUPS, Names, OWN, Shape, Target};
-use assay_kernel::{Root, group_iterator};
+use assay_bpf::group_iterator;
+use assay_kernel::Root;
 
 use super::WatchError;
 use super::hierarchy::CpuHierarchy;

@@ -65,6 +65,15 @@ impl Groups {
         assert!(Command::new("sh").arg("-c").arg(script).status().unwrap().success());
     }
 
+    /// Writes a file, whose pages stay in the group.
+    fn keep_memory_in(&self, index: usize, folder: &Path) {
+        let file = folder.join("file");
+        let tasks = self.homes[1].join(format!("g{index}/tasks"));
+        let script =
+            format!("echo 0 > {}; head -c 1000000 /dev/zero > {}", tasks.display(), file.display());
+        assert!(Command::new("sh").arg("-c").arg(script).status().unwrap().success());
+    }
+
     fn file(&self, home: usize, index: usize, name: &str) -> Option<u64> {
         let path = self.homes[home].join(format!("g{index}")).join(name);
         let text = std::fs::read_to_string(path).ok()?;
@@ -137,6 +146,20 @@ fn the_iterator_yields_the_values_of_the_groups_files() {
     }
     assert!(value(&cpu_table, 3, "usage_ns") > Some(1_000_000));
     assert!(value(&memory_table, 7, "peak_bytes") > Some(0));
+
+    // `memory.stat` is not read again as long as a group is empty, and is once it is not.
+    memory_rows.clear();
+    (0..10).for_each(|_| memory.read(&mut memory_rows, Depth::Whole));
+    let folder = tempfile::tempdir().unwrap();
+    groups.keep_memory_in(5, folder.path());
+    (0..10).for_each(|_| memory.read(&mut memory_rows, Depth::Whole));
+    let table = memory_rows.table();
+    for index in 0..GROUPS {
+        let rows = table.series(&format!("g{index}"), "file_bytes").count();
+        assert_eq!(rows, 4, "g{index}: every fifth round");
+    }
+    assert_eq!(value(&table, 4, "file_bytes"), Some(0));
+    assert!(value(&table, 5, "file_bytes") > Some(0));
 
     // A group that is removed while sampled has no values from then on; the others have.
     for home in &groups.homes {

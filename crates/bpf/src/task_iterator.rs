@@ -1,24 +1,24 @@
-//! All threads of the machine in one read: an eBPF iterator over tasks
-//! (Documentation/bpf/bpf_iterators.rst; 5.8). The kernel writes a record per thread directly from its
-//! own structures into shared memory; /proc formats text for each thread, which costs ten times as
-//! much.
+//! All threads of the machine in one read (`programs/tasks.bpf.c`). The kernel writes a record per thread directly
+//! from its own structures into shared memory; /proc formats text for each thread, which costs ten times as much.
 //!
 //! The numbers are those of /proc/PID/task/TID/stat and schedstat, from the same fields.
 
-mod layout;
-
 use std::path::Path;
 
-use crate::bpf_code::Code;
-use crate::bpf_iterator::{BpfIterator, Functions, Iteration, Limit, TYPES};
-use crate::btf::{Btf, lacks};
-use crate::error::Error;
-use crate::root::Root;
-use layout::{Layout, WORDS, describe};
+use assay_kernel::bpf_iterator::Scope;
+use assay_kernel::mapped_array::MappedArray;
+use assay_kernel::{Error, Root};
+
+use crate::prepared::{Prepared, Reading};
+
+const TASKS: &[u8] = include_bytes!("../programs/tasks.bpf.o");
 
 /// Initial and maximum capacity, in threads.
-const ROOM: usize = 8 * 1024;
-const MAX_ROOM: usize = 32 * 1024;
+const ROOM: u32 = 8 * 1024;
+const MAX_ROOM: u32 = 32 * 1024;
+
+/// Words of a record, and of the head before the records.
+const WORDS: usize = 11;
 
 /// One thread at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,61 +56,34 @@ impl Task {
         self.name.split(|byte| *byte == 0).next().unwrap_or_default()
     }
 
-    /// Parses a record.
+    /// Parses a record: `struct record` of the program.
     fn parse(record: &[u64]) -> Option<Self> {
         let record: &[u64; WORDS] = record.try_into().ok()?;
         let mut name = [0; 16];
-        name[..8].copy_from_slice(&record[WORDS - 2].to_ne_bytes());
-        name[8..].copy_from_slice(&record[WORDS - 1].to_ne_bytes());
+        name[..8].copy_from_slice(&record[8].to_ne_bytes());
+        name[8..].copy_from_slice(&record[9].to_ne_bytes());
         Some(Self {
             tid: record[0] as u32,
-            pid: record[1] as u32,
-            parent: record[2] as u32,
-            cpu: record[3] as u16,
-            state: state(record[4] as u32, record[5] as u32),
-            started_ns: record[6],
-            run_ns: record[7],
-            wait_ns: record[8],
-            migrations: record[9],
-            minor_faults: record[10],
-            major_faults: record[11],
+            pid: (record[0] >> 32) as u32,
+            parent: record[1] as u32,
+            cpu: (record[1] >> 32) as u16,
+            state: state((record[1] >> 48) as u32),
+            started_ns: record[2],
+            run_ns: record[3],
+            wait_ns: record[4],
+            migrations: record[5],
+            minor_faults: record[6],
+            major_faults: record[7],
             name,
         })
     }
 }
 
-fn load(
-    layout: &Layout,
-    target: u32,
-    iteration: Iteration,
-    room: usize,
-) -> Result<BpfIterator, Error> {
-    // A loop is run once, for an arbitrary thread; the main thread of this process exists as long as
-    // the process.
-    let limit = matches!(iteration, Iteration::Loop(_)).then(|| Limit::thread(std::process::id()));
-    let describe = |code: &mut Code| describe(code, layout);
-    BpfIterator::open((target, iteration), limit.as_ref(), &[], (WORDS, room), describe)
-}
-
-/// The loop over all threads, if the kernel has one.
-fn functions(btf: &Btf<'_>) -> Option<Functions> {
-    const BPF_TASK_ITER_ALL_THREADS: &str = "BPF_TASK_ITER_ALL_THREADS";
-    let state = btf.size(btf.structure("bpf_iter_task")?)?;
-    Some(Functions {
-        new: btf.function("bpf_iter_task_new")?,
-        next: btf.function("bpf_iter_task_next")?,
-        destroy: btf.function("bpf_iter_task_destroy")?,
-        state: state.next_multiple_of(8) as i32,
-        flags: btf.constant(BPF_TASK_ITER_ALL_THREADS)?,
-    })
-}
-
-/// The letter of a state as computed in fs/proc/array.c: from the highest of the reported bits.
-fn state(state: u32, exit: u32) -> u8 {
+/// The letter of a state as computed in fs/proc/array.c: from the highest of the reported bits of both states of a task.
+fn state(both: u32) -> u8 {
     const IDLE: u32 = 0x402;
     const RTLOCK: u32 = 0x1000;
     const FROZEN: u32 = 0x8000;
-    let both = state | exit;
     if both & IDLE == IDLE {
         return b'I';
     }
@@ -122,38 +95,58 @@ fn state(state: u32, exit: u32) -> u8 {
     letters.get(highest).copied().unwrap_or(b'?')
 }
 
-/// A loaded iterator. Loading it takes some milliseconds, since the kernel's types have to be read.
+/// A loaded iterator. Loading it takes some ten milliseconds, since the kernel's types have to be read.
 #[derive(Debug)]
 pub struct TaskIterator {
-    iterator: BpfIterator,
-    layout: Layout,
-    target: u32,
-    iteration: Iteration,
-    room: usize,
+    root: Root,
+    walk: Walk,
+    room: u32,
+}
+
+/// The program with its memory.
+#[derive(Debug)]
+struct Walk {
+    memory: MappedArray,
+    reading: Reading,
+    in_a_loop: bool,
+}
+
+impl Walk {
+    /// A walk for up to `room` threads, in a loop (6.7) or by a call for each.
+    fn load(root: &Root, room: u32, in_a_loop: bool) -> Result<Self, Error> {
+        let mut prepared = Prepared::new(root, TASKS, &[("records", room + 1)], &[])?;
+        let memory = MappedArray::new(prepared.take_map("records")?)?;
+        let reading = match in_a_loop {
+            true => Reading::AtOnce(prepared.routine("in_a_loop")?),
+            false => Reading::Each(prepared.iterator("each", "task", Scope::All)?),
+        };
+        Ok(Self { memory, reading, in_a_loop })
+    }
+
+    /// Walks once; returns whether there was room for all threads.
+    fn walk(&mut self) -> Result<bool, Error> {
+        let Self { memory, reading, .. } = self;
+        memory.run(2, || reading.run())?;
+        Ok(memory.words().get(1) == Some(&0))
+    }
+
+    fn records(&self) -> impl Iterator<Item = &[u64]> {
+        let count = self.memory.words().first().map_or(0, |count| *count as usize);
+        self.memory.words().chunks_exact(WORDS).skip(1).take(count)
+    }
 }
 
 impl TaskIterator {
-    /// Loads the iterator and verifies that it shows this thread as /proc does. The error says what is
-    /// missing: privileges, a kernel with types (CONFIG_DEBUG_INFO_BTF) and eBPF, or the initial pid
-    /// namespace, because in others task ids differ.
+    /// Loads the iterator and verifies that it shows this thread as /proc does. The error says what is missing:
+    /// privileges, a kernel with types (CONFIG_DEBUG_INFO_BTF) and eBPF, or the initial pid namespace, because in others
+    /// task ids differ.
     pub fn open(root: &Root) -> Result<Self, Error> {
-        let mut buffer = Vec::new();
-        let btf = Btf::read(root, &mut buffer)?;
-        let layout = Layout::new(&btf).map_err(lacks)?;
-        let target = btf.function("bpf_iter_task").ok_or_else(|| lacks("bpf_iter_task"))?;
-        // When the kernel calls the program for each task, it looks each task up by its id, which costs
-        // as much as all the rest; it exposes its lists of tasks only to a loop.
-        let looped = functions(&btf)
-            .and_then(|functions| Self::with(layout, target, Iteration::Loop(functions)).ok());
-        match looped {
-            Some(iterator) => Ok(iterator),
-            None => Self::with(layout, target, Iteration::PerObject),
-        }
+        Self::with(root, true).or_else(|_: Error| Self::with(root, false))
     }
 
-    fn with(layout: Layout, target: u32, iteration: Iteration) -> Result<Self, Error> {
-        let bpf = load(&layout, target, iteration, ROOM)?;
-        let mut iterator = Self { iterator: bpf, layout, target, iteration, room: ROOM };
+    fn with(root: &Root, in_a_loop: bool) -> Result<Self, Error> {
+        let walk = Walk::load(root, ROOM, in_a_loop)?;
+        let mut iterator = Self { root: root.clone(), walk, room: ROOM };
         iterator.verify()?;
         Ok(iterator)
     }
@@ -161,7 +154,7 @@ impl TaskIterator {
     /// Whether the kernel iterates over its lists of tasks (6.7) instead of over ids.
     #[must_use]
     pub const fn goes_over_lists(&self) -> bool {
-        matches!(self.iteration, Iteration::Loop(_))
+        self.walk.in_a_loop
     }
 
     fn verify(&mut self) -> Result<(), Error> {
@@ -172,8 +165,8 @@ impl TaskIterator {
             return Ok(());
         }
         Err(Error::unexpected(
-            "use an iterator over tasks of",
-            Path::new(TYPES),
+            "use an iterator over the tasks of",
+            Path::new("this kernel"),
             "it does not show this thread under its own id; is this a pid namespace?",
         ))
     }
@@ -181,15 +174,16 @@ impl TaskIterator {
     /// Reads all threads of the machine. If the machine has more threads than the capacity, the
     /// capacity is doubled, up to 32,768 threads, beyond which this is an error.
     pub fn read(&mut self) -> Result<impl Iterator<Item = Task> + '_, Error> {
-        while !self.iterator.walk()? {
+        while !self.walk.walk()? {
             self.room *= 2;
             if self.room > MAX_ROOM {
                 let why = format!("this machine has more than {MAX_ROOM} threads");
-                return Err(Error::unexpected("use an iterator over", Path::new(TYPES), why));
+                let path = Path::new("this kernel");
+                return Err(Error::unexpected("use an iterator over the tasks of", path, why));
             }
-            self.iterator = load(&self.layout, self.target, self.iteration, self.room)?;
+            self.walk = Walk::load(&self.root, self.room, self.walk.in_a_loop)?;
         }
-        Ok(self.iterator.records().filter_map(Task::parse))
+        Ok(self.walk.records().filter_map(Task::parse))
     }
 }
 
@@ -201,10 +195,10 @@ mod tests {
     fn states_have_the_letters_of_proc() {
         let letters = [(0, b'R'), (1, b'S'), (2, b'D'), (4, b'T'), (8, b't'), (0x402, b'I')];
         for (bits, letter) in letters {
-            assert_eq!(state(bits, 0), letter, "{bits:#x}");
+            assert_eq!(state(bits), letter, "{bits:#x}");
         }
-        assert_eq!((state(0, 0x20), state(0, 0x10)), (b'Z', b'X'));
-        assert_eq!(state(0x8000, 0), b'D', "frozen");
+        assert_eq!((state(0x20), state(0x10)), (b'Z', b'X'));
+        assert_eq!(state(0x8000), b'D', "frozen");
     }
 
     /// Both kinds of iteration if the kernel supports them, or none if there is a reason.
@@ -212,24 +206,22 @@ mod tests {
         let first = match TaskIterator::open(&Root::real()) {
             Ok(iterator) => iterator,
             Err(error) => {
-                assert!(error.hint.is_some(), "{error}");
+                assert!(error.hint.is_some() && error.operation != "prepare", "{error}");
                 return Vec::new();
             }
         };
-        let other = first
-            .goes_over_lists()
-            .then(|| TaskIterator::with(first.layout, first.target, Iteration::PerObject).unwrap());
+        let other =
+            first.goes_over_lists().then(|| TaskIterator::with(&Root::real(), false).unwrap());
         [Some(first), other].into_iter().flatten().collect()
     }
 
     #[test]
     fn a_kernel_with_task_loops_accepts_ours() {
-        let Some(iterator) = iterators().into_iter().next() else { return };
-        let mut buffer = Vec::new();
-        let btf = Btf::read(&Root::real(), &mut buffer).unwrap();
-        if let Some(functions) = functions(&btf) {
-            let loaded = load(&iterator.layout, iterator.target, Iteration::Loop(functions), 9);
-            assert!(iterator.goes_over_lists(), "{loaded:?}");
+        if iterators().is_empty() {
+            return;
+        }
+        if let Err(error) = TaskIterator::with(&Root::real(), true) {
+            assert_eq!(error.operation, "find the kernel function", "{error}");
         }
     }
 
@@ -260,8 +252,7 @@ mod tests {
     fn threads_beyond_the_capacity_are_read_in_a_second_walk() {
         for mut iterator in iterators() {
             let whole = iterator.read().unwrap().count();
-            iterator.iterator =
-                load(&iterator.layout, iterator.target, iterator.iteration, 3).unwrap();
+            iterator.walk = Walk::load(&Root::real(), 3, iterator.walk.in_a_loop).unwrap();
             iterator.room = 3;
             let again = iterator.read().unwrap().count();
             assert!(whole > 3 && again * 2 > whole, "{whole} {again}");
@@ -285,9 +276,9 @@ mod tests {
             let task = task.unwrap();
             let folder = format!("/proc/self/task/{tid}");
             let text = root.read(format!("{folder}/stat")).unwrap();
-            let stat = crate::task::stat(text.as_bytes()).unwrap();
+            let stat = assay_kernel::task::stat(text.as_bytes()).unwrap();
             let text = root.read(format!("{folder}/schedstat")).unwrap();
-            let sched = crate::task::schedstat(text.as_bytes()).unwrap();
+            let sched = assay_kernel::task::schedstat(text.as_bytes()).unwrap();
             drop(end);
             thread.unwrap().join().unwrap();
             assert_eq!((task.name(), task.pid), (&b"assay asleep"[..], std::process::id()));
