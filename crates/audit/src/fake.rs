@@ -106,6 +106,7 @@ impl Fake {
             partitions: BTreeMap::new(),
             slaves: Vec::new(),
             holders: Vec::new(),
+            image_on: None,
             nr_requests: None,
             mounted: Vec::new(),
         });

@@ -112,6 +112,9 @@ pub struct Disk {
     pub slaves: Vec<String>,
     /// The devices that are made of it.
     pub holders: Vec<String>,
+    /// The device with the image of a loop device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_on: Option<String>,
     /// `queue/nr_requests`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_requests: Option<u64>,

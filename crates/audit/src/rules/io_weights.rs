@@ -69,12 +69,14 @@ fn nodes<'h>(host: &'h Host) -> impl Iterator<Item = Node<'h>> {
     host.tree_of("io").into_iter().flat_map(|tree| tree.nodes())
 }
 
-/// Devices that are used directly, not as the bottom of a stack that is used too.
+/// Devices that are used directly, not below another that is used too: the bottom of a stack, or the disk with the
+/// image of a loop device. I/O is counted there as well, on behalf of the same group.
 fn plain<'h>(host: &'h Host, disks: &[&'h Disk]) -> Vec<&'h Disk> {
-    let below: Vec<&str> = disks
-        .iter()
-        .filter(|disk| !disk.slaves.is_empty())
+    let stacked = disks.iter().filter(|disk| !disk.slaves.is_empty());
+    let images = disks.iter().filter_map(|disk| host.disk(disk.image_on.as_deref()?));
+    let below: Vec<&str> = stacked
         .flat_map(|disk| host.bottom(disk))
+        .chain(images.flat_map(|disk| std::iter::once(disk).chain(host.bottom(disk))))
         .map(|disk| disk.name.as_str())
         .collect();
     let is_plain = |disk: &&&Disk| disk.slaves.is_empty() && !below.contains(&disk.name.as_str());
@@ -216,6 +218,26 @@ mod tests {
         };
         assert!(v1("7:1").only("A-SCHEDULER").sentence.contains("loop1 (none)"));
         v1("7:2").silent("A-SCHEDULER");
+    }
+
+    /// As on a host where fio used a loop device under bfq with its image on a disk under mq-deadline.
+    #[test]
+    fn the_disk_below_a_loop_device_is_not_what_the_group_uses() {
+        let host = |scheduler: &str| {
+            let files = [
+                ("blkio.bfq.weight", "800"),
+                ("blkio.bfq.io_service_bytes", "7:77 Read 4096"),
+                ("blkio.throttle.io_service_bytes", "254:0 Read 4096"),
+            ];
+            Fake::v1("io")
+                .disk("vda", "254:0", "[mq-deadline]")
+                .disk("loop77", "7:77", scheduler)
+                .change(|snapshot| snapshot.disks[1].image_on = Some("254:0".to_owned()))
+                .group("/g", &files)
+        };
+        host("none [bfq]").silent("A-SCHEDULER");
+        let sentence = host("[none] bfq").only("A-SCHEDULER").sentence;
+        assert!(sentence.ends_with("does nothing on loop77 (none)"), "{sentence}");
     }
 
     #[test]

@@ -41,10 +41,18 @@ fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
         slaves: root.list(directory.join("slaves")).unwrap_or_default(),
         holders: root.list(directory.join("holders")).unwrap_or_default(),
         nr_requests: requests.value().and_then(|text| text.parse().ok()),
+        image_on: image_on(root, &directory, mounts),
         mounted: mounted.collect(),
         device,
         partitions,
     })
+}
+
+/// The device of the mount on which the image of a loop device lies: the one with the longest path.
+fn image_on(root: &Root, directory: &Path, mounts: &[Mount]) -> Option<String> {
+    let image = text(root, directory.join("loop/backing_file")).value()?.clone();
+    let over = mounts.iter().filter(|mount| Path::new(&image).starts_with(&mount.target));
+    over.max_by_key(|mount| mount.target.components().count()).map(|mount| mount.device.clone())
 }
 
 fn text(root: &Root, path: PathBuf) -> Available<String> {
