@@ -14,7 +14,8 @@ use crate::value::{device_lines, field};
 const MAX_STACK: usize = 16;
 
 /// Files in which a group's I/O is counted by device.
-const COUNTED: [&str; 3] = ["io.stat", "blkio.throttle.io_service_bytes", "blkio.bfq.io_service_bytes"];
+const COUNTED: [&str; 3] =
+    ["io.stat", "blkio.throttle.io_service_bytes", "blkio.bfq.io_service_bytes"];
 
 impl Disk {
     /// The scheduler in brackets; `None` for a device without a queue.
@@ -114,7 +115,9 @@ impl Host<'_> {
         let top = self.v2_of("io")?.top()?;
         let text = top.text("io.cost.qos")?;
         let mut lines = device_lines(text).filter(|(device, _)| *device == disk.device);
-        lines.any(|(_, line)| field(line, "enable") == Some("1")).then(|| top.reading("io.cost.qos"))
+        lines
+            .any(|(_, line)| field(line, "enable") == Some("1"))
+            .then(|| top.reading("io.cost.qos"))
     }
 }
 
@@ -134,6 +137,7 @@ fn is_used(line: &str) -> bool {
 
 /// Names of disks with their schedulers, for a sentence.
 pub(crate) fn with_schedulers(disks: &[&Disk]) -> String {
-    let one = |disk: &&Disk| format!("{} ({})", disk.name, disk.scheduler().unwrap_or("no scheduler"));
+    let one =
+        |disk: &&Disk| format!("{} ({})", disk.name, disk.scheduler().unwrap_or("no scheduler"));
     disks.iter().map(one).collect::<Vec<_>>().join(", ")
 }

@@ -65,7 +65,9 @@ pub fn audit(snapshot: &Snapshot) -> Audit {
         .filter(|rule| can_see_above(&host) || !NEED_ANCESTORS.contains(&rule.code))
         .flat_map(|rule| rule.apply(&host))
         .collect();
-    findings.sort_by(|one, other| (one.class, one.code, &one.group).cmp(&(other.class, other.code, &other.group)));
+    findings.sort_by(|one, other| {
+        (one.class, one.code, &one.group).cmp(&(other.class, other.code, &other.group))
+    });
     let mut paths: BTreeSet<&str> = BTreeSet::new();
     let mut set: BTreeSet<&str> = BTreeSet::new();
     for node in host.trees.iter().flat_map(Tree::nodes) {
@@ -101,11 +103,13 @@ fn protections(tree: &Tree) -> Vec<Protection> {
     for file in ["memory.min", "memory.low"] {
         let values = protection::of_tree(tree, file);
         for node in tree.nodes() {
-            let Some(set) = protection::set(node, file).filter(|bytes| *bytes > 0) else { continue };
+            let Some(set) = protection::set(node, file).filter(|bytes| *bytes > 0) else {
+                continue;
+            };
             let effective = match values[node.index()] {
-                _ if !tree.hierarchy.is_whole => {
-                    Available::NotAvailable("the groups above this container cannot be seen".to_owned())
-                }
+                _ if !tree.hierarchy.is_whole => Available::NotAvailable(
+                    "the groups above this container cannot be seen".to_owned(),
+                ),
                 Some(bytes) => Available::Value(bytes),
                 None => Available::NotAvailable(
                     "memory.current of a group above or beside it is unknown".to_owned(),
@@ -138,13 +142,13 @@ fn not_looked_at(host: &Host) -> Vec<String> {
     if unreadable > 0 {
         lines.push(format!("{unreadable} interface files that this user may not read"));
     }
-    let hidden = |node: &crate::tree::Node| {
-        matches!(node.group().open_on, Some(Available::NotAvailable(_)))
-    };
-    let unknown = host.trees.iter().flat_map(Tree::nodes).filter(hidden).count();
-    if unknown > 0 {
+    let nodes = host.trees.iter().flat_map(Tree::nodes);
+    let hidden: Vec<&str> =
+        nodes.filter_map(|node| node.group().open_on.as_ref()?.reason()).collect();
+    if let Some(first) = hidden.first() {
         lines.push(format!(
-            "the disks of {unknown} groups with settings of I/O: the open files of their processes need root"
+            "on which disks the processes of {} groups with settings of I/O have files open: {first}",
+            hidden.len()
         ));
     }
     if host.kernel().is_none() {

@@ -41,15 +41,13 @@ fn one(parent: Parent, sum: u64, child: Child, claimed: u64) -> u64 {
     if sum > parent.effective {
         return part(claimed, parent.effective, sum);
     }
-    let floats = parent.recursive
-        && parent.effective > sum
-        && parent.usage > sum
-        && child.usage > claimed;
+    let floats =
+        parent.recursive && parent.effective > sum && parent.usage > sum && child.usage > claimed;
     if !floats {
         return claimed;
     }
     // What the children leave unclaimed goes to those that use more than they claim.
-    claimed + part(parent.effective - sum, child.usage - claimed, parent.usage - sum)
+    claimed.saturating_add(part(parent.effective - sum, child.usage - claimed, parent.usage - sum))
 }
 
 /// `one * other / whole` without overflow.
@@ -78,7 +76,7 @@ pub(crate) fn of_tree(tree: &Tree, file: &str) -> Vec<Option<u64>> {
         let known: Option<Vec<Child>> = children.iter().map(|child| pages(*child, file)).collect();
         let Some(known) = known else { continue };
         for (child, value) in children.iter().zip(effective(parent, &known)) {
-            values[child.index()] = Some(value * PAGE);
+            values[child.index()] = Some(value.saturating_mul(PAGE));
         }
     }
     values
@@ -127,8 +125,10 @@ mod tests {
             .map(|(set, usage, _)| Child { set: set * MIB, usage: usage * MIB })
             .collect();
         let values = effective(parent, &children);
-        let hundredths: Vec<u64> =
-            values.iter().map(|bytes| (*bytes as f64 * 100.0 / MIB as f64).round() as u64).collect();
+        let hundredths: Vec<u64> = values
+            .iter()
+            .map(|bytes| (*bytes as f64 * 100.0 / MIB as f64).round() as u64)
+            .collect();
         let expected: Vec<u64> = table.iter().map(|(.., expected)| *expected).collect();
         assert_eq!(hundredths, expected, "{table:?}");
     }

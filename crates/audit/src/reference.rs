@@ -32,7 +32,11 @@ pub fn reference() -> String {
 fn capital(text: &str) -> String {
     let mut signs = text.chars();
     signs.next().map_or_else(String::new, |first| {
-        if text.starts_with('`') { text.to_owned() } else { first.to_uppercase().chain(signs).collect() }
+        if text.starts_with('`') {
+            text.to_owned()
+        } else {
+            first.to_uppercase().chain(signs).collect()
+        }
     })
 }
 

@@ -24,7 +24,7 @@ const FILES: [(&str, Default); 31] = [
     ("io.weight", Default::Weight(100)),
     ("io.bfq.weight", Default::Weight(100)),
     ("blkio.bfq.weight", Default::Weight(100)),
-    ("blkio.bfq.weight_device", Default::Empty),
+    ("blkio.bfq.weight_device", Default::Weight(100)),
     ("blkio.weight", Default::Weight(500)),
     ("io.max", Default::Empty),
     ("io.latency", Default::Empty),
@@ -72,7 +72,9 @@ fn is_default(default: Default, text: &str) -> bool {
         Default::Unlimited => bound(text) == Some(Bound::None),
         Default::NoQuota => bandwidth(text).is_none_or(|(quota, _)| quota.is_none()),
         Default::Empty => text.is_empty(),
-        Default::Zero => text.trim_end_matches('0').trim_end_matches('.').is_empty() || text == "0.00",
+        Default::Zero => {
+            text.trim_end_matches('0').trim_end_matches('.').is_empty() || text == "0.00"
+        }
     }
 }
 
@@ -98,6 +100,7 @@ mod tests {
             ("memory.limit_in_bytes", "9223372036854771712"),
             ("cpu.uclamp.min", "0.00"),
             ("cpuset.cpus", ""),
+            ("blkio.bfq.weight_device", "default 100"),
             ("io.max", ""),
         ];
         let set = [

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use assay_facts::Available;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use parse::parent;
 pub use parse::Refused;
+pub(crate) use parse::parent;
 
 /// The schema of the document.
 pub const SCHEMA: u32 = 1;

@@ -60,17 +60,26 @@ fn tasks(node: Node) -> f64 {
     node.threads_below().unwrap_or(0) as f64 * DEFAULT_SHARES
 }
 
-/// The worth of each populated group that has a weight, by its place in the tree.
-pub(crate) fn of_tree(tree: &Tree) -> Vec<Option<f64>> {
-    let mut parts: Vec<Option<f64>> = vec![None; tree.hierarchy.groups.len()];
+/// A group's part of its level and of the machine.
+#[derive(Clone, Copy)]
+struct Part {
+    of_level: f64,
+    of_machine: f64,
+}
+
+/// The part of each populated group that has a weight, by its place in the tree.
+fn parts(tree: &Tree) -> Vec<Option<Part>> {
+    let mut parts: Vec<Option<Part>> = vec![None; tree.hierarchy.groups.len()];
     for node in tree.nodes() {
         if node.is_top() {
-            parts[node.index()] = Some(1.0);
+            parts[node.index()] = Some(Part { of_level: 1.0, of_machine: 1.0 });
         }
         let Some(above) = parts[node.index()] else { continue };
         let all = competitors(node);
         for child in node.children().filter(|child| child.is_populated()) {
-            parts[child.index()] = shares(child).filter(|_| all > 0.0).map(|own| above * own / all);
+            let own = shares(child).filter(|_| all > 0.0).map(|own| own / all);
+            parts[child.index()] = own
+                .map(|of_level| Part { of_level, of_machine: above.of_machine * of_level });
         }
     }
     parts
@@ -78,24 +87,23 @@ pub(crate) fn of_tree(tree: &Tree) -> Vec<Option<f64>> {
 
 /// The groups below the top, and those whose weight is set, with what they are worth.
 pub(crate) fn table(tree: &Tree) -> Vec<Worth> {
-    let parts = of_tree(tree);
-    let mut rows = Vec::new();
-    for node in tree.nodes().filter(|node| !node.is_top()) {
-        let Some(of_machine) = parts[node.index()] else { continue };
-        let Some((parent, own)) = node.parent().zip(shares(node)) else { continue };
-        let file = file(node);
-        if !is_set(node, file) && !parent.is_top() {
-            continue;
-        }
-        rows.push(Worth {
-            group: node.path().to_owned(),
-            reading: node.reading(file),
-            of_level: own / competitors(parent),
-            of_machine,
-            inside_container: !tree.hierarchy.is_whole,
-        });
-    }
-    rows
+    let parts = parts(tree);
+    let is_shown = |node: &Node| {
+        is_set(*node, file(*node)) || node.parent().is_some_and(Node::is_top)
+    };
+    let nodes = tree.nodes().filter(is_shown);
+    nodes
+        .filter_map(|node| {
+            let part = parts[node.index()]?;
+            Some(Worth {
+                group: node.path().to_owned(),
+                reading: node.reading(file(node)),
+                of_level: part.of_level,
+                of_machine: part.of_machine,
+                inside_container: !tree.hierarchy.is_whole,
+            })
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -106,7 +114,10 @@ mod tests {
     fn worth(fake: Fake) -> Vec<(String, f64)> {
         let snapshot = fake.snapshot();
         let tree = Tree::new(&snapshot.hierarchies[0]);
-        table(&tree).into_iter().map(|row| (row.group, (row.of_machine * 1e4).round() / 1e4)).collect()
+        table(&tree)
+            .into_iter()
+            .map(|row| (row.group, (row.of_machine * 1e4).round() / 1e4))
+            .collect()
     }
 
     #[test]

@@ -5,6 +5,8 @@ mod disks;
 mod groups;
 mod machine;
 mod open_files;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 

@@ -56,7 +56,10 @@ mod tests {
         }
         let cpus = [0, 1, 2, 4, 8, 16, 64].map(|cpus| weight(cpus * 1000));
         assert_eq!(cpus, [1, 39, 79, 157, 313, 625, 2500]);
-        assert_eq!([0, 5, 500].map(|milli| quota(milli, 100_000)), [None, Some(1000), Some(50_000)]);
+        assert_eq!(
+            [0, 5, 500].map(|milli| quota(milli, 100_000)),
+            [None, Some(1000), Some(50_000)]
+        );
     }
 
     #[test]

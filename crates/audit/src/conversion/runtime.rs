@@ -138,7 +138,10 @@ mod tests {
             assert_eq!(Formula::Curve.weight(shares), curve, "{shares}");
         }
         assert_eq!([262_143, 262_144, 262_145].map(|s| Formula::Curve.weight(s)), [10_000; 3]);
-        assert_eq!((Formula::Linear.weight(262_143), Formula::Linear.weight(1 << 40)), (9999, 10_000));
+        assert_eq!(
+            (Formula::Linear.weight(262_143), Formula::Linear.weight(1 << 40)),
+            (9999, 10_000)
+        );
     }
 
     #[test]

@@ -42,8 +42,10 @@ fn empty(host: &Host) -> Vec<Found> {
                 "cpuset.cpus {own} has no CPU in common with {} ({there}): it runs on all of those",
                 above.path()
             );
-            (!asked.iter().any(meets))
-                .then(|| Found::new(node, &["cpuset.cpus"], sentence).and(above.reading("cpuset.cpus.effective")))
+            (!asked.iter().any(meets)).then(|| {
+                Found::new(node, &["cpuset.cpus"], sentence)
+                    .and(above.reading("cpuset.cpus.effective"))
+            })
         })
         .collect()
 }
@@ -90,7 +92,8 @@ mod tests {
     #[test]
     fn an_invalid_partition_is_named_with_its_reason() {
         let host = |text: &str| Fake::v2().group("/g", &[("cpuset.cpus.partition", text)]);
-        let found = host("root invalid (Parent is not a partition root)").only("A-PARTITION-INVALID");
+        let found =
+            host("root invalid (Parent is not a partition root)").only("A-PARTITION-INVALID");
         assert!(found.sentence.contains(": Parent is not a partition root;"), "{found:?}");
         host("root").silent("A-PARTITION-INVALID");
     }

@@ -78,7 +78,9 @@ fn flat(node: Node) -> Option<Found> {
 }
 
 fn io_without_memory(host: &Host) -> Vec<Found> {
-    let Some(tree) = host.v2_of("io").filter(|tree| tree.serves("memory")) else { return Vec::new() };
+    let Some(tree) = host.v2_of("io").filter(|tree| tree.serves("memory")) else {
+        return Vec::new();
+    };
     tree.nodes()
         .filter_map(|node| {
             const FILES: [&str; 3] = ["io.max", "io.weight", "io.bfq.weight"];

@@ -133,7 +133,11 @@ fn no_iocost(host: &Host, node: Node) -> Option<Found> {
 }
 
 fn wrong_file(host: &Host) -> Vec<Found> {
-    host.v2_of("io").into_iter().flat_map(|tree| tree.nodes()).filter_map(|node| wrong(host, node)).collect()
+    host.v2_of("io")
+        .into_iter()
+        .flat_map(|tree| tree.nodes())
+        .filter_map(|node| wrong(host, node))
+        .collect()
 }
 
 fn wrong(host: &Host, node: Node) -> Option<Found> {
@@ -177,7 +181,12 @@ fn on_stack(host: &Host, node: Node) -> Option<Found> {
         with_schedulers(&dead)
     );
     let readings = dead.iter().map(|disk| disk.reading());
-    Some(Found::new(node, &[file], sentence).and_all(used.reading).and(top.slaves_reading()).and_all(readings))
+    Some(
+        Found::new(node, &[file], sentence)
+            .and_all(used.reading)
+            .and(top.slaves_reading())
+            .and_all(readings),
+    )
 }
 
 #[cfg(test)]
@@ -187,10 +196,10 @@ mod tests {
     const STAT: (&str, &str) = ("io.stat", "8:0 rbytes=4096 wbytes=0\n8:16 rbytes=0 wbytes=0");
 
     fn bfq(scheduler: &str) -> Fake {
-        Fake::v2().disk("sda", "8:0", scheduler).disk("sdb", "8:16", "[none]").group(
-            "/g",
-            &[("io.bfq.weight", "default 800"), ("io.weight", "default 100"), STAT],
-        )
+        Fake::v2()
+            .disk("sda", "8:0", scheduler)
+            .disk("sdb", "8:16", "[none]")
+            .group("/g", &[("io.bfq.weight", "default 800"), ("io.weight", "default 100"), STAT])
     }
 
     #[test]
@@ -245,7 +254,9 @@ mod tests {
         let host = |scheduler: &str| {
             Fake::v1("io").disk("sda", "8:0", scheduler).group("/g", &[("blkio.bfq.weight", "800")])
         };
-        assert!(host("[none] bfq").only("A-SCHEDULER").sentence.contains("no disk of this machine"));
+        assert!(
+            host("[none] bfq").only("A-SCHEDULER").sentence.contains("no disk of this machine")
+        );
         host("none [bfq]").silent("A-SCHEDULER");
     }
 
@@ -268,7 +279,10 @@ mod tests {
     fn a_weight_in_the_file_of_the_other_mechanism_does_nothing() {
         let host = bfq("[none]").top("io.cost.qos", "8:0 enable=1 ctrl=user");
         let sentence = host.only("A-WRONG-FILE").sentence;
-        assert!(sentence.contains("sda is divided by io.cost, which reads io.weight"), "{sentence}");
+        assert!(
+            sentence.contains("sda is divided by io.cost, which reads io.weight"),
+            "{sentence}"
+        );
         let both = bfq("[none]").also("io.weight", "default 800");
         both.top("io.cost.qos", "8:0 enable=1 ctrl=user").silent("A-WRONG-FILE");
         let reverse = |scheduler: &str| {
@@ -286,7 +300,10 @@ mod tests {
                 .disk("sda", "8:0", below)
                 .disk("sdb", "8:16", "[bfq]")
                 .stacked("md0", "9:0", &["sda", "sdb"])
-                .group("/g", &[("io.bfq.weight", "default 800"), ("io.stat", "8:0 rbytes=1\n9:0 rbytes=1")])
+                .group(
+                    "/g",
+                    &[("io.bfq.weight", "default 800"), ("io.stat", "8:0 rbytes=1\n9:0 rbytes=1")],
+                )
         };
         let sentence = host("[none] bfq").only("A-STACKED").sentence;
         assert!(sentence.contains("md0") && sentence.contains("sda (none)"), "{sentence}");

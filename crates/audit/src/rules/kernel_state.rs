@@ -48,8 +48,9 @@ fn sched_ext(host: &Host) -> Vec<Found> {
     tree.nodes()
         .filter_map(|node| {
             let file = settings(node).find(|file| ["cpu.weight", "cpu.shares"].contains(file))?;
-            let sentence =
-                format!("{file} is ignored: the loaded scheduler, {name}, takes no weights of groups");
+            let sentence = format!(
+                "{file} is ignored: the loaded scheduler, {name}, takes no weights of groups"
+            );
             Some(Found::new(node, &[file], sentence).and_all(readings.clone()))
         })
         .collect()

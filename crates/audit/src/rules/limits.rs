@@ -92,7 +92,8 @@ fn quota_above(node: Node) -> Option<Found> {
         above.path(),
         cpus(tightest)
     );
-    (own >= tightest).then(|| Found::new(node, &["cpu.max"], sentence).and(above.reading("cpu.max")))
+    (own >= tightest)
+        .then(|| Found::new(node, &["cpu.max"], sentence).and(above.reading("cpu.max")))
 }
 
 fn above_host(host: &Host) -> Vec<Found> {
@@ -108,18 +109,21 @@ fn above_host(host: &Host) -> Vec<Found> {
 
 fn more_than_the_cpus(host: &Host, node: Node) -> Option<Found> {
     let own = own_cpus(node)?;
-    let file = ["cpu.max", "cpu.cfs_quota_us"].into_iter().find(|file| node.text(file).is_some())?;
-    let allowed = |group: Node| group.text("cpuset.cpus.effective").and_then(count).map(|number| {
-        (number, group.reading("cpuset.cpus.effective"))
-    });
+    let file =
+        ["cpu.max", "cpu.cfs_quota_us"].into_iter().find(|file| node.text(file).is_some())?;
+    let allowed = |group: Node| {
+        group
+            .text("cpuset.cpus.effective")
+            .and_then(count)
+            .map(|number| (number, group.reading("cpuset.cpus.effective")))
+    };
     let online = || {
         let text = host.snapshot.machine.cpus.value()?;
         Some((count(text)?, Reading::new("/sys/devices/system/cpu/online", text)))
     };
     let nearest = std::iter::once(node).chain(node.ancestors()).find_map(allowed);
     let (number, reading) = nearest.or_else(online)?;
-    let sentence =
-        format!("{file} ({} CPUs) cannot act: the group may run on {number}", cpus(own));
+    let sentence = format!("{file} ({} CPUs) cannot act: the group may run on {number}", cpus(own));
     (own >= number as f64).then(|| Found::new(node, &[file], sentence).and(reading))
 }
 
@@ -136,10 +140,10 @@ pub(crate) fn count(list: &str) -> Option<u64> {
 
 fn more_than_the_memory(host: &Host, node: Node) -> Option<Found> {
     let memory = *host.snapshot.machine.memory.value()?;
-    let file = ["memory.max", "memory.limit_in_bytes"].into_iter().find(|file| is_set(node, file))?;
+    let file =
+        ["memory.max", "memory.limit_in_bytes"].into_iter().find(|file| is_set(node, file))?;
     let own = limit_of(node, file)?;
-    let sentence =
-        format!("{file} {} cannot act: the machine has {}", amount(own), amount(memory));
+    let sentence = format!("{file} {} cannot act: the machine has {}", amount(own), amount(memory));
     let reading = Reading::new("/proc/meminfo", format!("MemTotal: {} kB", memory / 1024));
     (own >= memory).then(|| Found::new(node, &[file], sentence).and(reading))
 }
@@ -197,6 +201,9 @@ mod tests {
 
     #[test]
     fn lists_of_cpus_are_counted() {
-        assert_eq!((count("0-3,8"), count(""), count("3-1"), count("x")), (Some(5), None, None, None));
+        assert_eq!(
+            (count("0-3,8"), count(""), count("3-1"), count("x")),
+            (Some(5), None, None, None)
+        );
     }
 }

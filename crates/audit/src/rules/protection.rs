@@ -107,7 +107,9 @@ fn shared(node: Node, file: &str, effective: u64) -> Option<Found> {
 
 fn crossed(host: &Host) -> Vec<Found> {
     let Some(tree) = host.v2_of("memory") else { return Vec::new() };
-    tree.nodes().filter_map(|node| floor_above_limit(node).or_else(|| high_above_max(node))).collect()
+    tree.nodes()
+        .filter_map(|node| floor_above_limit(node).or_else(|| high_above_max(node)))
+        .collect()
 }
 
 /// A limit of the group or of one above that is lower than its protection.
@@ -216,7 +218,9 @@ mod tests {
         let high = host(&[("memory.high", &of(2)), ("memory.max", &of(1))]).only("A-CROSSED");
         assert_eq!(high.sentence, "memory.high 2 MiB is never reached: memory.max is 1 MiB");
         host(&[("memory.high", "max"), ("memory.max", &of(1))]).silent("A-CROSSED");
-        let above = Fake::v2().group("/p", &[("memory.max", &of(1))]).group("/p/g", &[("memory.min", &of(2))]);
+        let above = Fake::v2()
+            .group("/p", &[("memory.max", &of(1))])
+            .group("/p/g", &[("memory.min", &of(2))]);
         assert!(above.only("A-CROSSED").sentence.contains("memory.max of /p is 1 MiB"));
     }
 }

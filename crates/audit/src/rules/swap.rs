@@ -93,7 +93,8 @@ fn soft_limit(host: &Host) -> Vec<Found> {
     let Some(tree) = host.v1_of("memory") else { return Vec::new() };
     let set = tree.nodes().filter(|node| is_set(*node, FILE));
     set.map(|node| {
-        let sentence = "the soft limit acts only while the whole machine is short of memory".to_owned();
+        let sentence =
+            "the soft limit acts only while the whole machine is short of memory".to_owned();
         Found::new(node, &[FILE], sentence)
     })
     .collect()
@@ -134,7 +135,8 @@ mod tests {
 
     #[test]
     fn a_soft_limit_is_only_a_hint() {
-        let host = |limit: &str| Fake::v1("memory").group("/g", &[("memory.soft_limit_in_bytes", limit)]);
+        let host =
+            |limit: &str| Fake::v1("memory").group("/g", &[("memory.soft_limit_in_bytes", limit)]);
         host("1048576").only("A-SOFT-LIMIT");
         host("9223372036854771712").silent("A-SOFT-LIMIT");
     }

@@ -46,14 +46,18 @@ const SCOPES: [&str; 5] = ["cri-containerd-", "crio-", "docker-", "nerdctl-", "l
 fn writer(node: Node) -> Option<Writer> {
     let name = node.path().rsplit('/').next()?;
     let is_scope = |prefix: &&str| {
-        name.strip_prefix(*prefix).is_some_and(|id| id.ends_with(".scope") && !id.starts_with("conmon-"))
+        name.strip_prefix(*prefix)
+            .is_some_and(|id| id.ends_with(".scope") && !id.starts_with("conmon-"))
     };
     if SCOPES.iter().any(|prefix| is_scope(&prefix)) {
         return Some(Writer::Runtime);
     }
-    let in_pods = node.path().starts_with("/kubepods/") || node.path().starts_with("/kubepods.slice/");
+    let in_pods =
+        node.path().starts_with("/kubepods/") || node.path().starts_with("/kubepods.slice/");
     let is_pods = ["/kubepods", "/kubepods.slice"].contains(&node.path());
-    let is_pod = name.starts_with("pod") || name.ends_with(".slice") || ["burstable", "besteffort"].contains(&name);
+    let is_pod = name.starts_with("pod")
+        || name.ends_with(".slice")
+        || ["burstable", "besteffort"].contains(&name);
     match (in_pods, is_pod) {
         _ if is_pods => Some(Writer::Kubelet),
         (true, true) => Some(Writer::Kubelet),
@@ -75,13 +79,18 @@ fn translated(host: &Host) -> Vec<Found> {
 fn shares(node: Node) -> Option<Found> {
     let writer = writer(node)?;
     let weight = node.number("cpu.weight")?;
-    if !is_set(node, "cpu.weight") && writer == Writer::Kubelet {
+    // A container outside of a pod has the default when nothing was asked for; one in a pod has 1.
+    let in_pod = || node.parent().and_then(self::writer) == Some(Writer::Kubelet);
+    if !is_set(node, "cpu.weight") && (writer == Writer::Kubelet || !in_pod()) {
         return None;
     }
-    let range = |formula: Formula| formula.shares(weight).map(|(low, high)| (low, high, cores(high)));
+    let range =
+        |formula: Formula| formula.shares(weight).map(|(low, high)| (low, high, cores(high)));
     let sentence = match (writer, range(Formula::Linear), range(Formula::Curve)) {
         (Writer::Kubelet, Some((low, high, cores)), _) => {
-            format!("cpu.weight {weight} is {low} to {high} shares by the kubelet's linear formula, a request of at most {cores}")
+            format!(
+                "cpu.weight {weight} is {low} to {high} shares by the kubelet's linear formula, a request of at most {cores}"
+            )
         }
         (Writer::Runtime, Some((low, high, cores)), Some((from, to, or))) => format!(
             "cpu.weight {weight} is {low} to {high} shares (at most {cores}) if runc before 1.3.2 or crun before 1.23 \
@@ -151,29 +160,43 @@ mod tests {
             groups.pop();
         });
         let sentence = found.only("A-TRANSLATED").sentence;
-        assert!(sentence.contains("999 to 1024 shares") && sentence.ends_with("at most 1 CPU"), "{sentence}");
+        assert!(
+            sentence.contains("999 to 1024 shares") && sentence.ends_with("at most 1 CPU"),
+            "{sentence}"
+        );
         Fake::v2().group("/system.slice", &[("cpu.weight", "39")]).silent("A-TRANSLATED");
     }
 
     #[test]
     fn a_weight_of_a_runtime_has_two_readings() {
-        let docker = |path: &str| Fake::v2().group("/system.slice", &[]).group(path, &[("cpu.weight", "39")]);
+        let docker = |path: &str| {
+            Fake::v2().group("/system.slice", &[]).group(path, &[("cpu.weight", "39")])
+        };
         let sentence = docker("/system.slice/docker-0a1b.scope").only("A-TRANSLATED").sentence;
         assert!(sentence.contains("999 to 1024") && sentence.contains("295 to 305"), "{sentence}");
         docker("/system.slice/libpod-conmon-0a1b.scope").silent("A-TRANSLATED");
+        let default = [("cpu.weight", "100")];
+        Fake::v2().group("/docker-0a1b.scope", &default).silent("A-TRANSLATED");
     }
 
     #[test]
     fn a_weight_of_io_that_systemd_has_compressed_is_named() {
-        let host = |bfq: &str| Fake::v2().group("/a.service", &[("io.weight", "default 200"), ("io.bfq.weight", bfq)]);
-        assert!(host("109").only("A-TRANSLATED").sentence.starts_with("IOWeight 200 stands as 109"));
+        let host = |bfq: &str| {
+            Fake::v2().group("/a.service", &[("io.weight", "default 200"), ("io.bfq.weight", bfq)])
+        };
+        assert!(
+            host("109").only("A-TRANSLATED").sentence.starts_with("IOWeight 200 stands as 109")
+        );
         host("200").silent("A-TRANSLATED");
     }
 
     #[test]
     fn a_pod_and_its_container_are_written_by_two_formulas() {
         let found = pod("39", "100").only("A-TWO-FORMULAS");
-        assert!(found.sentence.starts_with("one request is weight 39 at the pod and 100"), "{found:?}");
+        assert!(
+            found.sentence.starts_with("one request is weight 39 at the pod and 100"),
+            "{found:?}"
+        );
         pod("39", "39").silent("A-TWO-FORMULAS");
         pod("79", "100").silent("A-TWO-FORMULAS");
     }

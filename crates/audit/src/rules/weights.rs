@@ -77,10 +77,11 @@ fn missing(node: Node) -> Option<Found> {
         (node.text("cgroup.controllers")?, node.text("cgroup.subtree_control")?);
     let has = |text: &str, name: &str| text.split_whitespace().any(|word| word == name);
     let names = ["cpu", "memory", "io"].into_iter();
-    let missing: Vec<&str> = names.filter(|name| has(offered, name) && !has(enabled, name)).collect();
+    let missing: Vec<&str> =
+        names.filter(|name| has(offered, name) && !has(enabled, name)).collect();
     let below = node.children().filter(|child| child.threads_below().is_some_and(|all| all > 0));
-    let (groups, threads) =
-        below.fold((0, 0), |(groups, all), one| (groups + 1, all + one.threads_below().unwrap_or(0)));
+    let (groups, threads) = below
+        .fold((0, 0), |(groups, all), one| (groups + 1, one.threads_below().unwrap_or(0).saturating_add(all)));
     // Threads of one program in several groups below a unit are the program's own affair.
     if missing.is_empty() || groups < 2 || !is_shared(node) {
         return None;
@@ -105,8 +106,8 @@ fn alone(host: &Host) -> Vec<Found> {
 fn only_child(node: Node) -> Option<Found> {
     let file = file(node);
     let parent = node.parent()?;
-    let has_rivals = node.siblings().any(Node::is_populated)
-        || parent.threads().is_none_or(|own| own > 0);
+    let has_rivals =
+        node.siblings().any(Node::is_populated) || parent.threads().is_none_or(|own| own > 0);
     if !is_set(node, file) || !node.is_populated() || has_rivals {
         return None;
     }
@@ -124,7 +125,8 @@ fn empty(host: &Host) -> Vec<Found> {
         if names.is_empty() || node.threads_below() != Some(0) || !seen.insert(node.path()) {
             continue;
         }
-        let sentence = format!("the group is empty: {} {} for processes", names.join(", "), wait(&names));
+        let sentence =
+            format!("the group is empty: {} {} for processes", names.join(", "), wait(&names));
         found.push(Found::new(node, &names, sentence));
     }
     found
@@ -151,7 +153,8 @@ fn outweighed(host: &Host) -> Vec<Found> {
         return Vec::new();
     };
     let Some(top) = tree.top() else { return Vec::new() };
-    let pods = top.children().filter(|node| ["/kubepods", "/kubepods.slice"].contains(&node.path()));
+    let pods =
+        top.children().filter(|node| ["/kubepods", "/kubepods.slice"].contains(&node.path()));
     pods.filter_map(|node| lighter_than_on_v1(host, top, node)).collect()
 }
 
@@ -174,7 +177,8 @@ fn lighter_than_on_v1(host: &Host, top: Node, node: Node) -> Option<Found> {
     );
     (others > 0.0 && share * 1.2 <= cpus / machine).then(|| {
         let siblings = node.siblings().filter(|one| one.is_populated());
-        Found::new(node, &["cpu.weight"], sentence).and_all(siblings.map(|one| one.reading(file(one))))
+        Found::new(node, &["cpu.weight"], sentence)
+            .and_all(siblings.map(|one| one.reading(file(one))))
     })
 }
 

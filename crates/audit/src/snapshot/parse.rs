@@ -29,7 +29,8 @@ impl Snapshot {
         let snapshot: Self =
             serde_json::from_str(text).map_err(|cause| Refused(cause.to_string()))?;
         if snapshot.schema != SCHEMA {
-            let what = format!("its schema is {}, and this version reads {SCHEMA}", snapshot.schema);
+            let what =
+                format!("its schema is {}, and this version reads {SCHEMA}", snapshot.schema);
             return Err(Refused(what));
         }
         if snapshot.hierarchies.len() > MAX_HIERARCHIES || snapshot.disks.len() > MAX_DISKS {
@@ -64,7 +65,8 @@ fn check(hierarchy: &Hierarchy) -> Result<(), Refused> {
 fn wrong(group: &Group) -> Option<&'static str> {
     let path = &group.path;
     let is_path = path == "/"
-        || path.starts_with('/') && path[1..].split('/').all(|word| !["", ".", ".."].contains(&word));
+        || path.starts_with('/')
+            && path[1..].split('/').all(|word| !["", ".", ".."].contains(&word));
     if !is_path {
         return Some("is not a path below a mount");
     }

@@ -158,7 +158,9 @@ fn group(root: &Root, is_v2: bool, directory: &Path, path: String, names: &[Stri
         open_on = Some(open_files::devices(root, directory));
     }
     if says_more(files.get("memory.high")) {
-        files.extend(text(root, directory, "memory.stat").map(|text| ("memory.stat".to_owned(), text)));
+        files.extend(
+            text(root, directory, "memory.stat").map(|text| ("memory.stat".to_owned(), text)),
+        );
     }
     Group { path, threads, files, open_on }
 }

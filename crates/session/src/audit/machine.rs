@@ -34,7 +34,7 @@ pub(super) fn read(root: &Root) -> Machine {
     let memory = root.read_at_most("/proc/meminfo", MAX_FILE);
     let total = |key: &str| match &memory {
         Ok(text) => match keyed::kibibytes(text, key) {
-            Some(kibibytes) => Available::Value(kibibytes.saturating_mul(1024)),
+            Some(bytes) => Available::Value(bytes),
             None => Available::NotAvailable(format!("/proc/meminfo has no {key}")),
         },
         Err(error) => Available::NotAvailable(error.to_string()),
@@ -75,5 +75,8 @@ fn user(root: &Root) -> Available<u32> {
     let status = root.read_at_most("/proc/self/status", MAX_FILE).unwrap_or_default();
     keyed::colon(&status, "Uid")
         .and_then(|ids| ids.split_whitespace().nth(1)?.parse().ok())
-        .map_or_else(|| Available::NotAvailable("/proc/self/status has no Uid".to_owned()), Available::Value)
+        .map_or_else(
+            || Available::NotAvailable("/proc/self/status has no Uid".to_owned()),
+            Available::Value,
+        )
 }

@@ -56,7 +56,9 @@ fn of_process(
         let Ok(info) = root.read_at_most(folder.join("fdinfo").join(file), MAX_TABLE) else {
             continue;
         };
-        devices.extend(mount_id(&info).and_then(|id| by_id.get(&id)).and_then(|mount| of(root, mount)));
+        devices.extend(
+            mount_id(&info).and_then(|id| by_id.get(&id)).and_then(|mount| of(root, mount)),
+        );
     }
     Ok(())
 }
