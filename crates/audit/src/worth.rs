@@ -78,8 +78,8 @@ fn parts(tree: &Tree) -> Vec<Option<Part>> {
         let all = competitors(node);
         for child in node.children().filter(|child| child.is_populated()) {
             let own = shares(child).filter(|_| all > 0.0).map(|own| own / all);
-            parts[child.index()] = own
-                .map(|of_level| Part { of_level, of_machine: above.of_machine * of_level });
+            parts[child.index()] =
+                own.map(|of_level| Part { of_level, of_machine: above.of_machine * of_level });
         }
     }
     parts
@@ -88,9 +88,8 @@ fn parts(tree: &Tree) -> Vec<Option<Part>> {
 /// The groups below the top, and those whose weight is set, with what they are worth.
 pub(crate) fn table(tree: &Tree) -> Vec<Worth> {
     let parts = parts(tree);
-    let is_shown = |node: &Node| {
-        is_set(*node, file(*node)) || node.parent().is_some_and(Node::is_top)
-    };
+    let is_shown =
+        |node: &Node| is_set(*node, file(*node)) || node.parent().is_some_and(Node::is_top);
     let nodes = tree.nodes().filter(is_shown);
     nodes
         .filter_map(|node| {

@@ -15,7 +15,16 @@ pub const TARGETS: [Target; 24] = [
         name: "audit",
         corpus: &["crates/fuzz/corpus/audit"],
         ending: ".json",
-        words: &["\"value\"", "\"not_available\"", "18446744073709551615", "max", "default 0", "8:0", "/", "0-7"],
+        words: &[
+            "\"value\"",
+            "\"not_available\"",
+            "18446744073709551615",
+            "max",
+            "default 0",
+            "8:0",
+            "/",
+            "0-7",
+        ],
         reader: documents::audit,
     },
     Target {

@@ -5,7 +5,7 @@ use crate::finding::{Class, Reading};
 use crate::rule::{Found, Host, Rule};
 use crate::settings::is_set;
 use crate::snapshot::Disk;
-use crate::tree::Node;
+use crate::tree::{Node, Tree};
 
 const BFQ_FILES: [&str; 3] = ["io.bfq.weight", "blkio.bfq.weight", "blkio.bfq.weight_device"];
 
@@ -66,7 +66,7 @@ fn is_bfq(disk: &&Disk) -> bool {
 }
 
 fn nodes<'h>(host: &'h Host) -> impl Iterator<Item = Node<'h>> {
-    host.tree_of("io").into_iter().flat_map(|tree| tree.nodes())
+    host.tree_of("io").into_iter().flat_map(Tree::nodes)
 }
 
 /// Devices that are used directly, not below another that is used too: the bottom of a stack, or the disk with the
@@ -135,7 +135,7 @@ fn no_iocost(host: &Host, node: Node) -> Option<Found> {
 fn wrong_file(host: &Host) -> Vec<Found> {
     host.v2_of("io")
         .into_iter()
-        .flat_map(|tree| tree.nodes())
+        .flat_map(Tree::nodes)
         .filter_map(|node| wrong(host, node))
         .collect()
 }

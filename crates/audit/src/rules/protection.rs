@@ -13,7 +13,8 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-ANCESTOR",
         class: Class::CannotAct,
-        condition: "`memory.min` or `memory.low` is set, and 0 stands in the same file of a group above",
+        condition: "`memory.min` or `memory.low` is set, and 0 stands in the same file of a group above, \
+                    which `memory_recursiveprot` gives no part of its parent's either",
         versions: "v2",
         meaning: "a group is protected at most as much as every group above it",
         remedy: "set the sum of what is below on every group above, as the kubelet does since July 2026",
@@ -48,20 +49,30 @@ const FILES: [&str; 2] = ["memory.min", "memory.low"];
 
 fn ancestor(host: &Host) -> Vec<Found> {
     let Some(tree) = host.v2_of("memory") else { return Vec::new() };
-    FILES
-        .into_iter()
-        .flat_map(|file| tree.nodes().filter_map(move |node| cancelled(node, file)))
-        .collect()
+    let mut found = Vec::new();
+    for file in FILES {
+        let effective = of_tree(tree, file);
+        found.extend(tree.nodes().filter_map(|node| cancelled(node, file, &effective)));
+    }
+    found
 }
 
-fn cancelled(node: Node, file: &str) -> Option<Found> {
+/// With `memory_recursiveprot` a group whose file says 0 may have a part of what its parent leaves unclaimed.
+fn has_none(node: Node, file: &str, effective: &[Option<u64>]) -> bool {
+    let options = &node.tree.hierarchy.options;
+    let is_recursive = options.iter().any(|option| option == "memory_recursiveprot");
+    set(node, file) == Some(0) && (!is_recursive || effective[node.index()] == Some(0))
+}
+
+fn cancelled(node: Node, file: &str, effective: &[Option<u64>]) -> Option<Found> {
     let own = set(node, file).filter(|bytes| *bytes > 0)?;
-    let above = node.ancestors().find(|above| set(*above, file) == Some(0))?;
-    // Below a group that reclaims for its own limit its protection does not count.
-    let limited = std::iter::once(above).chain(above.ancestors()).find(|group| {
-        let is_limit = |name: &&str| is_set(*group, name);
-        ["memory.max", "memory.high"].iter().any(|name| is_limit(&name))
-    });
+    let above = node.ancestors().find(|above| has_none(*above, file, effective))?;
+    // A group that reclaims for its own limit protects those below it whatever its own file says.
+    let up_to = node.ancestors().position(|group| group.index() == above.index())?;
+    let limited = node
+        .ancestors()
+        .take(up_to + 1)
+        .find(|group| ["memory.max", "memory.high"].iter().any(|name| is_set(*group, name)));
     let except = limited.map_or_else(String::new, |group| {
         format!("; it acts only while {} is at its own limit", group.path())
     });
@@ -189,6 +200,18 @@ mod tests {
             .group("/a", &[("memory.low", "0"), ("memory.max", &of(800))])
             .group("/a/b", &[("memory.low", &of(64)), ("memory.current", &of(64))]);
         assert!(limited.only("A-ANCESTOR").sentence.ends_with("while /a is at its own limit"));
+    }
+
+    #[test]
+    fn with_recursive_protection_a_group_without_any_of_its_own_may_have_a_part() {
+        let host = || {
+            Fake::v2()
+                .group("/p", &[("memory.low", &of(100)), ("memory.current", &of(100))])
+                .group("/p/q", &[("memory.low", "0"), ("memory.current", &of(100))])
+                .group("/p/q/g", &[("memory.low", &of(50)), ("memory.current", &of(50))])
+        };
+        assert!(host().only("A-ANCESTOR").sentence.contains("/p/q has 0"));
+        host().option("memory_recursiveprot").silent("A-ANCESTOR");
     }
 
     #[test]

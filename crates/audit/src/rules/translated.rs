@@ -5,7 +5,7 @@ use crate::conversion::systemd;
 use crate::finding::Class;
 use crate::rule::{Found, Host, Rule};
 use crate::settings::is_set;
-use crate::tree::Node;
+use crate::tree::{Node, Tree};
 use crate::value::weight;
 
 pub(super) static RULES: &[Rule] = &[
@@ -49,7 +49,7 @@ fn writer(node: Node) -> Option<Writer> {
         name.strip_prefix(*prefix)
             .is_some_and(|id| id.ends_with(".scope") && !id.starts_with("conmon-"))
     };
-    if SCOPES.iter().any(|prefix| is_scope(&prefix)) {
+    if SCOPES.iter().any(is_scope) {
         return Some(Writer::Runtime);
     }
     let in_pods =
@@ -71,8 +71,8 @@ fn writer(node: Node) -> Option<Writer> {
 }
 
 fn translated(host: &Host) -> Vec<Found> {
-    let cpu = host.v2_of("cpu").into_iter().flat_map(|tree| tree.nodes()).filter_map(shares);
-    let io = host.v2_of("io").into_iter().flat_map(|tree| tree.nodes()).filter_map(compressed);
+    let cpu = host.v2_of("cpu").into_iter().flat_map(Tree::nodes).filter_map(shares);
+    let io = host.v2_of("io").into_iter().flat_map(Tree::nodes).filter_map(compressed);
     cpu.chain(io).collect()
 }
 
@@ -126,7 +126,7 @@ fn two_formulas(host: &Host) -> Vec<Found> {
 
 fn two(node: Node) -> Option<Found> {
     let pod = node.parent().filter(|pod| writer(*pod) == Some(Writer::Kubelet))?;
-    if writer(node)? != Writer::Runtime || node.siblings().any(|one| one.is_populated()) {
+    if writer(node)? != Writer::Runtime || node.siblings().any(Node::is_populated) {
         return None;
     }
     let (above, own) = (pod.number("cpu.weight")?, node.number("cpu.weight")?);

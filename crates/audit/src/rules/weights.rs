@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::finding::Class;
 use crate::rule::{Found, Host, Rule};
 use crate::settings::{is_set, settings};
-use crate::tree::Node;
+use crate::tree::{Node, Tree};
 use crate::worth::{competitors, file, shares};
 
 pub(super) static RULES: &[Rule] = &[
@@ -64,12 +64,12 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 fn cpu_nodes<'h>(host: &'h Host) -> impl Iterator<Item = Node<'h>> {
-    host.tree_of("cpu").into_iter().flat_map(|tree| tree.nodes())
+    host.tree_of("cpu").into_iter().flat_map(Tree::nodes)
 }
 
 fn not_enabled(host: &Host) -> Vec<Found> {
     let trees = host.trees.iter().filter(|tree| tree.hierarchy.is_v2);
-    trees.flat_map(|tree| tree.nodes()).filter_map(missing).collect()
+    trees.flat_map(Tree::nodes).filter_map(missing).collect()
 }
 
 fn missing(node: Node) -> Option<Found> {
@@ -80,8 +80,9 @@ fn missing(node: Node) -> Option<Found> {
     let missing: Vec<&str> =
         names.filter(|name| has(offered, name) && !has(enabled, name)).collect();
     let below = node.children().filter(|child| child.threads_below().is_some_and(|all| all > 0));
-    let (groups, threads) = below
-        .fold((0, 0), |(groups, all), one| (groups + 1, one.threads_below().unwrap_or(0).saturating_add(all)));
+    let (groups, threads) = below.fold((0, 0), |(groups, all), one| {
+        (groups + 1, one.threads_below().unwrap_or(0).saturating_add(all))
+    });
     // Threads of one program in several groups below a unit are the program's own affair.
     if missing.is_empty() || groups < 2 || !is_shared(node) {
         return None;
@@ -120,7 +121,7 @@ fn only_child(node: Node) -> Option<Found> {
 fn empty(host: &Host) -> Vec<Found> {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut found = Vec::new();
-    for node in host.trees.iter().flat_map(|tree| tree.nodes()) {
+    for node in host.trees.iter().flat_map(Tree::nodes) {
         let names: Vec<&str> = settings(node).collect();
         if names.is_empty() || node.threads_below() != Some(0) || !seen.insert(node.path()) {
             continue;
