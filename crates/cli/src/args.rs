@@ -55,6 +55,11 @@ pub(crate) enum Command {
     Exec(command::exec::ExecArguments),
     /// Record what a command, process or group does, without a study
     Sample(command::sample::SampleArguments),
+    /// Find settings of this host's groups that cannot act
+    ///
+    /// Weights that no scheduler reads, protection that a group above cancels, limits that another reaches
+    /// first, numbers that were translated. Nothing is started or changed.
+    Audit(command::audit::AuditArguments),
     /// Show what a group, process or command waited for
     ///
     /// The waiting of its threads for a CPU, by who had the CPU meanwhile.

@@ -54,6 +54,7 @@ fn run(command: &Command) -> ExitCode {
         Command::Report(arguments) => end(command::report::run(arguments)),
         Command::Exec(arguments) => end(command::exec::run(arguments)),
         Command::Sample(arguments) => end(command::sample::run(arguments)),
+        Command::Audit(arguments) => end(command::audit::run(arguments)),
         Command::Blame(arguments) => end(command::blame::run(arguments)),
         Command::Groups(arguments) => end(command::groups::run(arguments)),
         Command::Predict(arguments) => end(command::predict::run(arguments)),

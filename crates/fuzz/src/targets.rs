@@ -10,7 +10,23 @@ mod texts;
 const FAULTS: &str = "crates/test-support/faults";
 
 /// All targets.
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 25] = [
+    Target {
+        name: "audit",
+        corpus: &["crates/fuzz/corpus/audit"],
+        ending: ".json",
+        words: &[
+            "\"value\"",
+            "\"not_available\"",
+            "18446744073709551615",
+            "max",
+            "default 0",
+            "8:0",
+            "/",
+            "0-7",
+        ],
+        reader: documents::audit,
+    },
     Target {
         name: "study",
         corpus: &["studies", "crates/study/tests/invalid", FAULTS],

@@ -59,4 +59,4 @@ pub mod tc_classifier;
 
 pub use error::Error;
 pub use reread_file::RereadFile;
-pub use root::Root;
+pub use root::{Entries, Root};

@@ -1,12 +1,21 @@
 //! The root directory of kernel files: the host's, or that of a fake tree.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::reread_file::RereadFile;
+
+/// The names in a directory, sorted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Entries {
+    /// Subdirectories.
+    pub directories: Vec<String>,
+    /// Files, links and all else.
+    pub others: Vec<String>,
+}
 
 /// The directory that contains /proc, /sys and /dev: `/` on a host, a fake tree in a test. Every path
 /// passed to its methods is absolute, as on the host.
@@ -45,6 +54,28 @@ impl Root {
         fs::read(self.resolve(path))
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .map_err(|cause| Error::new("read", path, &cause))
+    }
+
+    /// The file's text if it is at most `limit` bytes long.
+    pub fn read_at_most(&self, path: impl AsRef<Path>, limit: u64) -> Result<String, Error> {
+        let path = path.as_ref();
+        let mut bytes = Vec::new();
+        fs::File::open(self.resolve(path))
+            .and_then(|file| file.take(limit.saturating_add(1)).read_to_end(&mut bytes))
+            .map_err(|cause| Error::new("read", path, &cause))?;
+        if bytes.len() as u64 > limit {
+            let why = format!("it is longer than {limit} bytes");
+            return Err(Error::unexpected("read", path, why));
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Where a symbolic link points, as text.
+    pub fn link(&self, path: impl AsRef<Path>) -> Result<String, Error> {
+        let path = path.as_ref();
+        fs::read_link(self.resolve(path))
+            .map(|target| target.to_string_lossy().into_owned())
+            .map_err(|cause| Error::new("read the link", path, &cause))
     }
 
     /// The file's text, trimmed.
@@ -108,17 +139,25 @@ impl Root {
     /// Names of the subdirectories of a directory, sorted. The kernel returns the type of each entry,
     /// so a group with dozens of interface files needs no stat of each.
     pub fn directories(&self, path: impl AsRef<Path>) -> Result<Vec<String>, Error> {
+        self.entries(path).map(|entries| entries.directories)
+    }
+
+    /// What is in a directory, in one reading.
+    pub fn entries(&self, path: impl AsRef<Path>) -> Result<Entries, Error> {
         let path = path.as_ref();
         let wrong = |cause: &io::Error| Error::new("list", path, cause);
-        let mut names = Vec::new();
+        let mut entries = Entries::default();
         for entry in fs::read_dir(self.resolve(path)).map_err(|cause| wrong(&cause))? {
             let entry = entry.map_err(|cause| wrong(&cause))?;
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                names.push(entry.file_name().to_string_lossy().into_owned());
+            let name = entry.file_name().to_string_lossy().into_owned();
+            match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                true => entries.directories.push(name),
+                false => entries.others.push(name),
             }
         }
-        names.sort();
-        Ok(names)
+        entries.directories.sort();
+        entries.others.sort();
+        Ok(entries)
     }
 
     /// Creates one directory; its parent must exist.
@@ -161,7 +200,19 @@ mod tests {
             fs::create_dir(tree.path().join(name)).unwrap();
         }
         fs::write(tree.path().join("cgroup.procs"), "").unwrap();
-        assert_eq!(Root::at(tree.path()).directories("/").unwrap(), ["a", "b"]);
+        let root = Root::at(tree.path());
+        assert_eq!(root.directories("/").unwrap(), ["a", "b"]);
+        assert_eq!(root.entries("/").unwrap().others, ["cgroup.procs"]);
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_a_limit() {
+        let tree = tempfile::tempdir().unwrap();
+        fs::write(tree.path().join("value"), "1234").unwrap();
+        let root = Root::at(tree.path());
+        assert_eq!(root.read_at_most("/value", 4).unwrap(), "1234");
+        let error = root.read_at_most("/value", 3).unwrap_err().to_string();
+        assert!(error.contains("longer than 3 bytes"), "{error}");
     }
 
     #[test]

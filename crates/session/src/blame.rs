@@ -104,21 +104,14 @@ fn watch_for(
 ) -> Result<Answer, Error> {
     let mut watch = attach(root, hierarchy, target)?;
     watch.start().map_err(Error::host)?;
-    while watch.elapsed() < length
-        && signal::interrupted_by().is_none()
-        && is_there(root, target)
-    {
+    while watch.elapsed() < length && signal::interrupted_by().is_none() && is_there(root, target) {
         std::thread::sleep(LOOK.min(length.saturating_sub(watch.elapsed())));
     }
     one_answer(root, watch).map_err(Error::host)
 }
 
 /// Attaches the programs for a target that has been resolved.
-fn attach(
-    root: &Root,
-    hierarchy: &CpuHierarchy,
-    target: &BlameTarget,
-) -> Result<WaitWatch, Error> {
+fn attach(root: &Root, hierarchy: &CpuHierarchy, target: &BlameTarget) -> Result<WaitWatch, Error> {
     let watch = match target {
         BlameTarget::Process(id) => WaitWatch::on_process(root, hierarchy, *id),
         BlameTarget::Group(path)

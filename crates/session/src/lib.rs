@@ -4,6 +4,7 @@
 //! progress go to an [`Observer`], the host is reached through a [`Context`], and a failure is an
 //! [`Error`] with the exit code that the command line gives it.
 
+mod audit;
 mod blame;
 mod calibration_store;
 mod code;
@@ -42,9 +43,10 @@ mod tune;
 #[cfg(test)]
 mod replay_tests;
 
+pub use audit::{audit_code, read_snapshot, take_snapshot, write_snapshot};
 pub use blame::{
-    BlameTarget, BlamedCommand, CommandOptions, DiskBlame, Effect, GroupFile, HoldBy, Proof, ProveOptions,
-    Proven, Turn, blame, blame_command, proof_text, prove,
+    BlameTarget, BlamedCommand, CommandOptions, DiskBlame, Effect, GroupFile, HoldBy, Proof,
+    ProveOptions, Proven, Turn, blame, blame_command, proof_text, prove,
 };
 pub use code::{Code, FailOn};
 pub use compare::{

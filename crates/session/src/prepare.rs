@@ -257,6 +257,8 @@ mod tests {
         assert_eq!(refusals("loop:1MiB"), []);
         let refused = refusals("loop:64TiB");
         assert_eq!(refused.len(), 1);
-        assert!(refused[0].what.contains("take 64 TiB") && refused[0].what.contains("not/there/yet"));
+        assert!(
+            refused[0].what.contains("take 64 TiB") && refused[0].what.contains("not/there/yet")
+        );
     }
 }

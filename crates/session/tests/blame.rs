@@ -73,7 +73,8 @@ fn watched(
         }
         std::thread::sleep(Duration::from_secs(1));
         let request = request(folder.path(), "own", settings, &spin(threads, cpu, LENGTH));
-        let watched = blame_command(&context, &request, &CommandOptions::default(), &mut |_| ()).unwrap();
+        let watched =
+            blame_command(&context, &request, &CommandOptions::default(), &mut |_| ()).unwrap();
         assert!(watched.outcome.not_restored.is_empty());
         let answer = watched.answer;
         assert_eq!(answer.verdict, Verdict::Valid, "{}", assay_blame::text(&answer));

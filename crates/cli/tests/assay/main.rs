@@ -5,6 +5,7 @@
 
 mod adversity;
 mod again;
+mod audit;
 mod bench;
 mod blame;
 mod book;

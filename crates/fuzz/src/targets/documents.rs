@@ -27,6 +27,19 @@ pub(super) fn study() -> Reader {
     })
 }
 
+/// A snapshot of a host, judged and shown.
+pub(super) fn audit() -> Reader {
+    Box::new(|bytes| match assay_audit::Snapshot::parse(&String::from_utf8_lossy(bytes)) {
+        Ok(snapshot) => {
+            let audit = assay_audit::audit(&snapshot);
+            let codes: Vec<&str> = audit.findings.iter().map(|finding| finding.code).collect();
+            let page = assay_audit::text(&audit, true);
+            answer(&format!("{} {}", codes.join(" "), page.lines().count().min(99)))
+        }
+        Err(refused) => answer(&refused),
+    })
+}
+
 pub(super) fn job_file() -> Reader {
     Box::new(|bytes| match sections(&String::from_utf8_lossy(bytes)) {
         Ok(sections) => answer(&format!("{} sections", sections.len().min(9))),

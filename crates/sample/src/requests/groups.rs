@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use assay_blame::DiskNames;
 use assay_bpf::Programs;
-use assay_facts::{CgroupLayout, Hierarchy as Mounted};
 use assay_bpf::group_iterator;
+use assay_facts::{CgroupLayout, Hierarchy as Mounted};
 use assay_kernel::{Error, Root};
 
 use crate::waits::{WatchError, groups_below};

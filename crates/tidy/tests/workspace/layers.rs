@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::tree::root;
 
 /// The crates from the lowest layer up. A crate may only use those that precede it in this list.
-const LAYERS: [&str; 36] = [
+const LAYERS: [&str; 37] = [
     "units",
     "terms",
     "escape",
@@ -15,6 +15,7 @@ const LAYERS: [&str; 36] = [
     "diagnostic",
     "facts",
     "knob",
+    "audit",
     "kernel",
     "bpf",
     "blame",
@@ -46,13 +47,14 @@ const LAYERS: [&str; 36] = [
 ];
 
 /// Crates that perform no I/O on the host, including everything they depend on.
-pub(crate) const PURE: [&str; 17] = [
+pub(crate) const PURE: [&str; 18] = [
     "units",
     "terms",
     "escape",
     "diagnostic",
     "facts",
     "knob",
+    "audit",
     "stats",
     "verdict",
     "study",

@@ -37,6 +37,7 @@ const TABLE: &[(&str, Way, &str)] = &[
     ("assay lab", Way::Parse, "boots a guest; tests/assay/lab does"),
     ("assay judge", Way::Parse, "needs a run or fio's output; tests/assay/outside.rs"),
     ("assay explain", Way::Parse, "needs a run and root"),
+    ("assay audit", Way::Parse, "names hosts of its reader; tests/assay/audit.rs runs it"),
     ("assay blame", Way::Parse, "needs root; tests/assay/blame.rs runs it"),
     ("assay exec", Way::Parse, "needs root; tests/assay/exec.rs runs it"),
     ("assay sample", Way::Parse, "needs root; tests/assay/sample.rs runs it"),

@@ -1,0 +1,143 @@
+//! Which disks a group uses, through everything that is stacked on them.
+
+use std::collections::BTreeSet;
+
+use assay_facts::Available;
+
+use crate::finding::Reading;
+use crate::rule::Host;
+use crate::snapshot::Disk;
+use crate::tree::Node;
+use crate::value::{device_lines, field};
+
+/// Stacked devices on stacked devices are followed down to this many levels.
+const MAX_STACK: usize = 16;
+
+/// Files in which a group's I/O is counted by device.
+const COUNTED: [&str; 3] =
+    ["io.stat", "blkio.throttle.io_service_bytes", "blkio.bfq.io_service_bytes"];
+
+impl Disk {
+    /// The scheduler in brackets; `None` for a device without a queue.
+    pub(crate) fn scheduler(&self) -> Option<&str> {
+        let text = self.scheduler.value()?;
+        let is_active = |word: &&str| word.starts_with('[') && word.ends_with(']');
+        let active = text.split_whitespace().find(is_active).or(text.split_whitespace().next())?;
+        Some(active.trim_start_matches('[').trim_end_matches(']'))
+    }
+
+    /// The scheduler with its file.
+    pub(crate) fn reading(&self) -> Reading {
+        let text = match &self.scheduler {
+            Available::Value(text) => text.clone(),
+            Available::NotAvailable(why) => format!("not available: {why}"),
+        };
+        Reading::new(format!("/sys/block/{}/queue/scheduler", self.name), text)
+    }
+
+    /// What it is made of, with its file.
+    pub(crate) fn slaves_reading(&self) -> Reading {
+        Reading::new(format!("/sys/block/{}/slaves", self.name), self.slaves.join(" "))
+    }
+}
+
+/// Disks that a group uses, as far as that can be seen.
+pub(crate) struct Used<'h> {
+    /// The devices that its I/O is counted for, or on which its processes have files open.
+    pub(crate) disks: Vec<&'h Disk>,
+    /// What says so.
+    pub(crate) reading: Option<Reading>,
+}
+
+impl Host<'_> {
+    /// The disk with these numbers, or of which they are a partition.
+    pub(crate) fn disk(&self, device: &str) -> Option<&Disk> {
+        self.snapshot.disks.iter().find(|disk| {
+            disk.device == device || disk.partitions.values().any(|part| part == device)
+        })
+    }
+
+    fn disk_named(&self, name: &str) -> Option<&Disk> {
+        let disks = &self.snapshot.disks;
+        disks.iter().find(|disk| disk.name == name || disk.partitions.contains_key(name))
+    }
+
+    /// The disks at the bottom of a stack; the disk itself if it is not stacked.
+    pub(crate) fn bottom<'h>(&'h self, disk: &'h Disk) -> Vec<&'h Disk> {
+        let (mut open, mut found) = (vec![disk], Vec::<&Disk>::new());
+        for _ in 0..MAX_STACK {
+            for one in std::mem::take(&mut open) {
+                if one.slaves.is_empty() {
+                    if !found.iter().any(|known| known.name == one.name) {
+                        found.push(one);
+                    }
+                    continue;
+                }
+                open.extend(one.slaves.iter().filter_map(|name| self.disk_named(name)));
+            }
+        }
+        found
+    }
+
+    /// The disks that a group uses.
+    pub(crate) fn used(&self, node: Node) -> Used<'_> {
+        let mut devices: BTreeSet<&str> = BTreeSet::new();
+        let mut reading = None;
+        for file in COUNTED {
+            let counted: Vec<&str> = node.text(file).into_iter().flat_map(counted).collect();
+            if !counted.is_empty() {
+                reading = reading.or_else(|| Some(node.reading(file)));
+                devices.extend(counted);
+            }
+        }
+        if let Some(Available::Value(open)) = &node.group().open_on {
+            devices.extend(open.iter().map(String::as_str));
+            let what = || Reading::new("/proc/PID/fd of its processes", open.join(" "));
+            reading = reading.or_else(|| (!open.is_empty()).then(what));
+        }
+        let mut disks: Vec<&Disk> = Vec::new();
+        for disk in devices.into_iter().filter_map(|device| self.disk(device)) {
+            if !disks.iter().any(|known| known.name == disk.name) {
+                disks.push(disk);
+            }
+        }
+        Used { disks, reading }
+    }
+
+    /// Disks that could be used: those of some size that are not stacked.
+    pub(crate) fn usable(&self) -> impl Iterator<Item = &Disk> {
+        let disks = self.snapshot.disks.iter();
+        disks.filter(|disk| disk.size > 0 && disk.slaves.is_empty() && disk.scheduler().is_some())
+    }
+
+    /// Whether iocost divides a disk, with the reading.
+    pub(crate) fn iocost(&self, disk: &Disk) -> Option<Reading> {
+        let top = self.v2_of("io")?.top()?;
+        let text = top.text("io.cost.qos")?;
+        let mut lines = device_lines(text).filter(|(device, _)| *device == disk.device);
+        lines
+            .any(|(_, line)| field(line, "enable") == Some("1"))
+            .then(|| top.reading("io.cost.qos"))
+    }
+}
+
+/// Devices for which a file counts anything.
+fn counted(text: &str) -> impl Iterator<Item = &str> {
+    device_lines(text).filter(|(_, line)| is_used(line)).map(|(device, _)| device)
+}
+
+/// `rbytes=4096 wbytes=0 ...` on v2, `Read 4096` on v1.
+fn is_used(line: &str) -> bool {
+    let number = |word: &str| word.parse::<u64>().is_ok_and(|number| number > 0);
+    match line.split_once(' ') {
+        Some((_, value)) if !line.contains('=') => number(value.trim()),
+        _ => ["rbytes", "wbytes", "dbytes"].iter().any(|key| field(line, key).is_some_and(number)),
+    }
+}
+
+/// Names of disks with their schedulers, for a sentence.
+pub(crate) fn with_schedulers(disks: &[&Disk]) -> String {
+    let one =
+        |disk: &&Disk| format!("{} ({})", disk.name, disk.scheduler().unwrap_or("no scheduler"));
+    disks.iter().map(one).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,196 @@
+//! The whole answer about a host.
+
+use std::collections::BTreeSet;
+
+use assay_facts::Available;
+use serde::Serialize;
+
+use crate::finding::{Class, Finding};
+use crate::protection;
+use crate::rule::Host;
+use crate::rules;
+use crate::settings::settings;
+use crate::snapshot::Snapshot;
+use crate::tree::Tree;
+use crate::worth::{self, Worth};
+
+/// The schema of the document.
+const SCHEMA: u32 = 1;
+
+/// What was found on a host.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Audit {
+    /// Its schema, 1.
+    pub schema: u32,
+    /// When the snapshot was taken.
+    pub taken_at: String,
+    /// The host.
+    pub host: Available<String>,
+    /// Its kernel.
+    pub kernel: Available<String>,
+    /// The names of its hierarchies.
+    pub hierarchies: Vec<String>,
+    /// Number of groups, each path once.
+    pub groups: usize,
+    /// How many of them have settings.
+    pub with_settings: usize,
+    /// What was found, by class, then in the order of groups.
+    pub findings: Vec<Finding>,
+    /// What weights of CPU are worth.
+    pub worth: Vec<Worth>,
+    /// Effective protection of memory, where any is set.
+    pub protection: Vec<Protection>,
+    /// What could not be looked at, and why.
+    pub not_looked_at: Vec<String>,
+}
+
+/// What a group is protected by against the rest of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Protection {
+    /// The group.
+    pub group: String,
+    /// `memory.min` or `memory.low`.
+    pub file: &'static str,
+    /// What the file says, in bytes.
+    pub set: u64,
+    /// What the kernel grants, in bytes, by the present use.
+    pub effective: Available<u64>,
+}
+
+/// Judges a snapshot.
+#[must_use]
+pub fn audit(snapshot: &Snapshot) -> Audit {
+    let host = Host::new(snapshot);
+    let mut findings: Vec<Finding> = rules::all()
+        .filter(|rule| can_see_above(&host) || !NEED_ANCESTORS.contains(&rule.code))
+        .flat_map(|rule| rule.apply(&host))
+        .collect();
+    findings.sort_by(|one, other| {
+        (one.class, one.code, &one.group).cmp(&(other.class, other.code, &other.group))
+    });
+    let mut paths: BTreeSet<&str> = BTreeSet::new();
+    let mut set: BTreeSet<&str> = BTreeSet::new();
+    for node in host.trees.iter().flat_map(Tree::nodes) {
+        paths.insert(node.path());
+        if settings(node).next().is_some() {
+            set.insert(node.path());
+        }
+    }
+    Audit {
+        schema: SCHEMA,
+        taken_at: snapshot.taken_at.clone(),
+        host: snapshot.machine.name.clone(),
+        kernel: snapshot.machine.kernel.clone(),
+        hierarchies: snapshot.hierarchies.iter().map(|one| one.name.clone()).collect(),
+        groups: paths.len(),
+        with_settings: set.len(),
+        findings,
+        worth: host.tree_of("cpu").map(worth::table).unwrap_or_default(),
+        protection: host.v2_of("memory").map(protections).unwrap_or_default(),
+        not_looked_at: not_looked_at(&host),
+    }
+}
+
+/// Rules that would call something fine without having seen the groups above.
+const NEED_ANCESTORS: [&str; 2] = ["A-OVERCOMMIT", "A-OUTWEIGHED"];
+
+fn can_see_above(host: &Host) -> bool {
+    host.snapshot.hierarchies.iter().all(|one| one.is_whole)
+}
+
+fn protections(tree: &Tree) -> Vec<Protection> {
+    let mut rows = Vec::new();
+    for file in ["memory.min", "memory.low"] {
+        let values = protection::of_tree(tree, file);
+        for node in tree.nodes() {
+            let Some(set) = protection::set(node, file).filter(|bytes| *bytes > 0) else {
+                continue;
+            };
+            let effective = match values[node.index()] {
+                _ if !tree.hierarchy.is_whole => Available::NotAvailable(
+                    "the groups above this container cannot be seen".to_owned(),
+                ),
+                Some(bytes) => Available::Value(bytes),
+                None => Available::NotAvailable(
+                    "memory.current of a group above or beside it is unknown".to_owned(),
+                ),
+            };
+            rows.push(Protection { group: node.path().to_owned(), file, set, effective });
+        }
+    }
+    rows
+}
+
+fn not_looked_at(host: &Host) -> Vec<String> {
+    let mut lines = Vec::new();
+    for one in &host.snapshot.hierarchies {
+        if !one.is_whole {
+            lines.push(format!(
+                "{}: the groups above the mount, which may limit everything here, and {}",
+                one.name,
+                NEED_ANCESTORS.join(", ")
+            ));
+        }
+        lines.extend(one.left_out.iter().map(|why| format!("{}: {why}", one.name)));
+    }
+    let unreadable: usize = host
+        .trees
+        .iter()
+        .flat_map(Tree::nodes)
+        .map(|node| node.group().files.values().filter(|file| file.reason().is_some()).count())
+        .sum();
+    if unreadable > 0 {
+        lines.push(format!("{unreadable} interface files that this user may not read"));
+    }
+    let nodes = host.trees.iter().flat_map(Tree::nodes);
+    let hidden: Vec<&str> =
+        nodes.filter_map(|node| node.group().open_on.as_ref()?.reason()).collect();
+    if let Some(first) = hidden.first() {
+        lines.push(format!(
+            "on which disks the processes of {} groups with settings of I/O have files open: {first}",
+            hidden.len()
+        ));
+    }
+    if host.kernel().is_none() {
+        lines.push("rules that depend on the kernel's version, which is unknown".to_owned());
+    }
+    lines
+}
+
+impl Audit {
+    /// Whether anything was found that matters as much as a class or more.
+    #[must_use]
+    pub fn has(&self, class: Class) -> bool {
+        self.findings.iter().any(|finding| finding.class <= class)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::Fake;
+
+    #[test]
+    fn what_matters_most_comes_first() {
+        let snapshot = Fake::v2()
+            .group("/a", &[("cpu.idle", "1")])
+            .group("/b", &[("cpu.max", "1600000 100000")])
+            .snapshot();
+        let audit = audit(&snapshot);
+        let codes: Vec<&str> = audit.findings.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, ["A-ABOVE-HOST", "A-IDLE"]);
+        assert!(audit.has(Class::CannotAct) && audit.groups == 3 && audit.with_settings == 2);
+        assert!(audit.findings.iter().all(|finding| !finding.readings.is_empty()));
+    }
+
+    #[test]
+    fn inside_a_container_what_needs_the_groups_above_is_not_looked_at() {
+        let inside = Fake::v2()
+            .group("/g", &[("memory.low", "1048576"), ("memory.current", "1048576")])
+            .change(|snapshot| snapshot.hierarchies[0].is_whole = false)
+            .snapshot();
+        let audit = audit(&inside);
+        assert!(audit.not_looked_at[0].contains("A-OUTWEIGHED"), "{:?}", audit.not_looked_at);
+        assert!(audit.protection[0].effective.reason().is_some());
+    }
+}

@@ -1,0 +1,70 @@
+//! docs/reference/audit-rules.md, from the table.
+
+use std::fmt::Write;
+
+use crate::finding::Class;
+use crate::rules;
+
+/// The page of all rules.
+#[must_use]
+pub fn reference() -> String {
+    let mut page = String::from(
+        "# Rules of `assay audit`\n\nMade from the table in `crates/audit/src/rules`; `assay audit --explain CODE` prints one.\n",
+    );
+    for (word, class, heading) in Class::ALL {
+        let _ = writeln!(page, "\n## {heading} (`{word}`)");
+        for rule in rules::all().filter(|rule| rule.class == class) {
+            let _ = write!(
+                page,
+                "\n### {}\n\n{}.\n\n- Fires when: {}\n- Applies to: {}\n- Remedy: {}\n- Source: {}\n",
+                rule.code,
+                capital(rule.meaning),
+                rule.condition,
+                rule.versions,
+                rule.remedy,
+                rule.source
+            );
+        }
+    }
+    page
+}
+
+fn capital(text: &str) -> String {
+    let mut signs = text.chars();
+    signs.next().map_or_else(String::new, |first| {
+        if text.starts_with('`') {
+            text.to_owned()
+        } else {
+            first.to_uppercase().chain(signs).collect()
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_page_is_up_to_date() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/audit-rules.md");
+        if std::env::var_os("ASSAY_BLESS").is_some() {
+            std::fs::write(path, reference()).unwrap();
+        }
+        let present = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(present == reference(), "ASSAY_BLESS=1 cargo test -p assay-audit writes {path}");
+    }
+
+    #[test]
+    fn every_code_is_used_once_and_says_all() {
+        let mut codes = BTreeSet::new();
+        for rule in rules::all() {
+            assert!(codes.insert(rule.code), "{} stands twice", rule.code);
+            assert!(rule.code.starts_with("A-") && !rule.code.contains(|c: char| c.is_lowercase()));
+            for text in [rule.condition, rule.versions, rule.meaning, rule.remedy, rule.source] {
+                assert!(text.len() > 1 && !text.ends_with('.'), "{}: {text}", rule.code);
+            }
+        }
+    }
+}

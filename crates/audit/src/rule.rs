@@ -1,0 +1,109 @@
+//! The table of rules.
+
+use assay_knob::KernelVersion;
+
+use crate::finding::{Class, Finding, Reading};
+use crate::snapshot::Snapshot;
+use crate::tree::{Node, Tree};
+
+/// A rule: when it fires, what it means, what to do.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its code, `A-ANCESTOR`.
+    pub code: &'static str,
+    /// How much it matters.
+    pub class: Class,
+    /// The condition, in files.
+    pub condition: &'static str,
+    /// The kernels, or the versions of the interface, to which it applies.
+    pub versions: &'static str,
+    /// What it means for the group.
+    pub meaning: &'static str,
+    /// What to do about it.
+    pub remedy: &'static str,
+    /// Where it is documented, or the source.
+    pub source: &'static str,
+    pub(crate) find: fn(&Host) -> Vec<Found>,
+}
+
+/// What a rule has found, before its code and class are added.
+#[derive(Debug)]
+pub(crate) struct Found {
+    group: String,
+    sentence: String,
+    readings: Vec<Reading>,
+}
+
+impl Found {
+    /// A sentence about a group that rests on these of its files.
+    pub(crate) fn new(node: Node, files: &[&str], sentence: String) -> Self {
+        let readings = files.iter().map(|file| node.reading(file)).collect();
+        Self { group: node.path().to_owned(), sentence, readings }
+    }
+
+    /// The same, resting on another reading too.
+    pub(crate) fn and(mut self, reading: Reading) -> Self {
+        self.readings.push(reading);
+        self
+    }
+
+    /// The same, resting on these too.
+    pub(crate) fn and_all(mut self, readings: impl IntoIterator<Item = Reading>) -> Self {
+        self.readings.extend(readings);
+        self
+    }
+}
+
+impl Rule {
+    /// Applies it to a host.
+    pub(crate) fn apply(&self, host: &Host) -> Vec<Finding> {
+        let found = (self.find)(host).into_iter();
+        found
+            .map(|one| Finding {
+                code: self.code,
+                class: self.class,
+                group: one.group,
+                sentence: one.sentence,
+                readings: one.readings,
+            })
+            .collect()
+    }
+}
+
+/// A snapshot with its trees.
+pub(crate) struct Host<'s> {
+    pub(crate) snapshot: &'s Snapshot,
+    pub(crate) trees: Vec<Tree<'s>>,
+}
+
+impl<'s> Host<'s> {
+    pub(crate) fn new(snapshot: &'s Snapshot) -> Self {
+        let trees = snapshot.hierarchies.iter().map(Tree::new).collect();
+        Self { snapshot, trees }
+    }
+
+    /// The hierarchy that serves a controller.
+    pub(crate) fn tree_of(&self, controller: &str) -> Option<&Tree<'s>> {
+        self.trees.iter().find(|tree| tree.serves(controller))
+    }
+
+    /// The same if it is cgroup2.
+    pub(crate) fn v2_of(&self, controller: &str) -> Option<&Tree<'s>> {
+        self.tree_of(controller).filter(|tree| tree.hierarchy.is_v2)
+    }
+
+    /// The same if it is cgroup v1.
+    pub(crate) fn v1_of(&self, controller: &str) -> Option<&Tree<'s>> {
+        self.tree_of(controller).filter(|tree| !tree.hierarchy.is_v2)
+    }
+
+    /// The kernel's version, if its release is known.
+    pub(crate) fn kernel(&self) -> Option<KernelVersion> {
+        KernelVersion::parse(self.snapshot.machine.kernel.value()?)
+    }
+
+    /// A file of the host outside of groups.
+    pub(crate) fn file(&self, path: &str) -> Option<&str> {
+        self.snapshot.machine.files.get(path)?.value().map(|text| text.trim_end())
+    }
+}

@@ -1,0 +1,37 @@
+//! The rules, one family a file.
+
+mod cpuset;
+mod io_files;
+mod io_weights;
+mod kernel_state;
+mod limits;
+mod protection;
+mod swap;
+mod translated;
+mod weights;
+
+use crate::rule::Rule;
+
+/// Every rule, in the order of its family.
+pub fn all() -> impl Iterator<Item = &'static Rule> {
+    let families: [&[Rule]; 9] = [
+        io_weights::RULES,
+        io_files::RULES,
+        protection::RULES,
+        limits::RULES,
+        swap::RULES,
+        cpuset::RULES,
+        weights::RULES,
+        kernel_state::RULES,
+        translated::RULES,
+    ];
+    families.into_iter().flatten()
+}
+
+/// The rule of a code, in any case.
+#[must_use]
+pub fn find(code: &str) -> Option<&'static Rule> {
+    all().find(|rule| rule.code.eq_ignore_ascii_case(code))
+}
+
+pub(crate) use protection::amount;

@@ -1,0 +1,100 @@
+//! Sets of CPUs that are not what they say.
+
+use crate::finding::Class;
+use crate::rule::{Found, Host, Rule};
+use crate::settings::is_set;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        code: "A-CPUSET-EMPTY",
+        class: Class::CannotAct,
+        condition: "`cpuset.cpus` is set, and has no CPU in common with `cpuset.cpus.effective` of the group above",
+        versions: "v2",
+        meaning: "a set that would be empty is ignored: the group runs where the group above does",
+        remedy: "name CPUs that the group above has",
+        source: "cgroup-v2.rst, \"cpuset.cpus\"; kernel/cgroup/cpuset.c",
+        find: empty,
+    },
+    Rule {
+        code: "A-PARTITION-INVALID",
+        class: Class::CannotAct,
+        condition: "`cpuset.cpus.partition` contains `invalid`",
+        versions: "v2, Linux 5.0",
+        meaning: "its CPUs are not its own: others may run on them",
+        remedy: "mend what the reason in parentheses names",
+        source: "cgroup-v2.rst, \"cpuset.cpus.partition\"; kernel/cgroup/cpuset.c (perr_strings)",
+        find: invalid,
+    },
+];
+
+fn empty(host: &Host) -> Vec<Found> {
+    let Some(tree) = host.v2_of("cpuset") else { return Vec::new() };
+    tree.nodes()
+        .filter(|node| is_set(*node, "cpuset.cpus"))
+        .filter_map(|node| {
+            let above = node.parent()?;
+            let (own, there) = (node.text("cpuset.cpus")?, above.text("cpuset.cpus.effective")?);
+            let (asked, available) = (ranges(own)?, ranges(there)?);
+            let meets = |one: &(u64, u64)| {
+                available.iter().any(|other| one.0 <= other.1 && other.0 <= one.1)
+            };
+            let sentence = format!(
+                "cpuset.cpus {own} has no CPU in common with {} ({there}): it runs on all of those",
+                above.path()
+            );
+            (!asked.iter().any(meets)).then(|| {
+                Found::new(node, &["cpuset.cpus"], sentence)
+                    .and(above.reading("cpuset.cpus.effective"))
+            })
+        })
+        .collect()
+}
+
+fn ranges(list: &str) -> Option<Vec<(u64, u64)>> {
+    let one = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some((first.parse().ok()?, last.parse().ok()?))
+    };
+    list.trim().split(',').map(one).collect()
+}
+
+fn invalid(host: &Host) -> Vec<Found> {
+    const FILE: &str = "cpuset.cpus.partition";
+    let Some(tree) = host.v2_of("cpuset") else { return Vec::new() };
+    tree.nodes()
+        .filter_map(|node| {
+            let text = node.text(FILE)?;
+            let reason = text.split_once("invalid")?.1.trim().trim_matches(['(', ')']).to_owned();
+            let because = if reason.is_empty() { reason } else { format!(": {reason}") };
+            let sentence = format!("its partition is invalid{because}; its CPUs are not its own");
+            Some(Found::new(node, &[FILE], sentence))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fake::Fake;
+
+    #[test]
+    fn a_set_outside_of_that_above_is_ignored() {
+        let host = |cpus: &str| {
+            Fake::v2()
+                .group("/p", &[("cpuset.cpus.effective", "0-7")])
+                .group("/p/g", &[("cpuset.cpus", cpus)])
+        };
+        let sentence = host("8-15").only("A-CPUSET-EMPTY").sentence;
+        assert!(sentence.starts_with("cpuset.cpus 8-15 has no CPU in common with /p (0-7)"));
+        host("7-15").silent("A-CPUSET-EMPTY");
+        host("").silent("A-CPUSET-EMPTY");
+    }
+
+    #[test]
+    fn an_invalid_partition_is_named_with_its_reason() {
+        let host = |text: &str| Fake::v2().group("/g", &[("cpuset.cpus.partition", text)]);
+        let found =
+            host("root invalid (Parent is not a partition root)").only("A-PARTITION-INVALID");
+        assert!(found.sentence.contains(": Parent is not a partition root;"), "{found:?}");
+        host("root").silent("A-PARTITION-INVALID");
+    }
+}

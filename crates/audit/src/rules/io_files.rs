@@ -1,0 +1,140 @@
+//! Other settings of I/O: targets of latency, limits of v1, and writeback.
+
+use crate::finding::Class;
+use crate::rule::{Found, Host, Rule};
+use crate::settings::is_set;
+use crate::tree::Node;
+use crate::value::device_lines;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        code: "A-LATENCY-STACKED",
+        class: Class::CannotAct,
+        condition: "`io.latency` has a line for a device with `slaves`",
+        versions: "v2, Linux 4.19",
+        meaning: "the kernel accepts the target and never acts on it",
+        remedy: "set the target for the disk below",
+        source: "block/blk-iolatency.c; rq_qos hooks only in block/blk-mq.c",
+        find: latency_stacked,
+    },
+    Rule {
+        code: "A-FLAT-V1",
+        class: Class::Weakened,
+        condition: "a file `blkio.throttle.*_device` is set on a group of which only groups below have threads",
+        versions: "v1",
+        meaning: "throttling on v1 binds a group's own processes and is not inherited",
+        remedy: "set the limit on the groups below",
+        source: "block/blk-throttle.c (throtl_pd_init: parent_sq only on cgroup2)",
+        find: flat_v1,
+    },
+    Rule {
+        code: "A-IO-NO-MEMORY",
+        class: Class::Weakened,
+        condition: "a setting of I/O stands on a group whose parent's `cgroup.subtree_control` names io and not memory",
+        versions: "v2",
+        meaning: "buffered writes are charged to the nearest group above that has memory, and to its settings of I/O",
+        remedy: "enable memory beside io: echo +memory > cgroup.subtree_control of the parent",
+        source: "cgroup-v2.rst, \"Writeback\"",
+        find: io_without_memory,
+    },
+];
+
+const THROTTLE: [&str; 4] = [
+    "blkio.throttle.read_bps_device",
+    "blkio.throttle.write_bps_device",
+    "blkio.throttle.read_iops_device",
+    "blkio.throttle.write_iops_device",
+];
+
+fn latency_stacked(host: &Host) -> Vec<Found> {
+    let Some(tree) = host.v2_of("io") else { return Vec::new() };
+    tree.nodes()
+        .filter_map(|node| {
+            let devices = device_lines(node.text("io.latency")?);
+            let mut disks = devices.filter_map(|(device, _)| host.disk(device));
+            let disk = disks.find(|disk| !disk.slaves.is_empty())?;
+            let sentence = format!("io.latency on {} is accepted and does nothing", disk.name);
+            Some(Found::new(node, &["io.latency"], sentence).and(disk.slaves_reading()))
+        })
+        .collect()
+}
+
+fn flat_v1(host: &Host) -> Vec<Found> {
+    let Some(tree) = host.v1_of("io") else { return Vec::new() };
+    tree.nodes().filter_map(flat).collect()
+}
+
+fn flat(node: Node) -> Option<Found> {
+    let file = THROTTLE.into_iter().find(|file| is_set(node, file))?;
+    let below = node.children().filter(|child| child.threads_below().is_some_and(|all| all > 0));
+    let count = below.count();
+    if node.threads()? > 0 || count == 0 {
+        return None;
+    }
+    let sentence = format!(
+        "{file} binds only the group's own processes, of which there are none, not {count} groups below"
+    );
+    Some(Found::new(node, &[file, "tasks"], sentence))
+}
+
+fn io_without_memory(host: &Host) -> Vec<Found> {
+    let Some(tree) = host.v2_of("io").filter(|tree| tree.serves("memory")) else {
+        return Vec::new();
+    };
+    tree.nodes()
+        .filter_map(|node| {
+            const FILES: [&str; 3] = ["io.max", "io.weight", "io.bfq.weight"];
+            let file = FILES.into_iter().find(|file| is_set(node, file))?;
+            let above = node.parent()?;
+            let enabled = above.text("cgroup.subtree_control")?;
+            let has = |name: &str| enabled.split_whitespace().any(|word| word == name);
+            if !has("io") || has("memory") {
+                return None;
+            }
+            let sentence = format!(
+                "buffered writes are charged to {}: memory is not enabled beside io",
+                above.path()
+            );
+            Some(Found::new(node, &[file], sentence).and(above.reading("cgroup.subtree_control")))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fake::Fake;
+
+    #[test]
+    fn a_target_on_a_stacked_device_does_nothing() {
+        let host = |device: &str| {
+            let target = format!("{device} target=10000");
+            Fake::v2()
+                .disk("sda", "8:0", "[none]")
+                .stacked("dm-0", "253:0", &["sda"])
+                .group("/g", &[("io.latency", &target)])
+        };
+        assert!(host("253:0").only("A-LATENCY-STACKED").sentence.contains("dm-0"));
+        host("8:0").silent("A-LATENCY-STACKED");
+    }
+
+    #[test]
+    fn a_limit_of_v1_does_not_reach_groups_below() {
+        let host = |own: u64| {
+            let limit = [("blkio.throttle.read_bps_device", "8:0 1048576")];
+            Fake::v1("io").group_of("/p", own, &limit).group("/p/a", &[]).group_of("/p/b", 0, &[])
+        };
+        assert!(host(0).only("A-FLAT-V1").sentence.contains("not 1 groups below"));
+        host(1).silent("A-FLAT-V1");
+    }
+
+    #[test]
+    fn without_memory_buffered_writes_belong_to_the_group_above() {
+        let host = |enabled: &str| {
+            Fake::v2()
+                .group("/p", &[("cgroup.subtree_control", enabled)])
+                .group("/p/g", &[("io.max", "8:0 wbps=1048576")])
+        };
+        assert!(host("io pids").only("A-IO-NO-MEMORY").sentence.contains("charged to /p"));
+        host("io memory").silent("A-IO-NO-MEMORY");
+    }
+}

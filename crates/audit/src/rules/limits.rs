@@ -1,0 +1,209 @@
+//! Limits that others reach first: groups above, or the machine.
+
+use crate::finding::{Class, Reading};
+use crate::rule::{Found, Host, Rule};
+use crate::rules::protection::amount;
+use crate::settings::is_set;
+use crate::tree::Node;
+use crate::value::{Bound, bandwidth, bound};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        code: "A-ABOVE-ANCESTOR",
+        class: Class::CannotAct,
+        condition: "a limit (`cpu.max`, `memory.max`, `pids.max`) is not below that of a group above",
+        versions: "v2; memory and pids on v1 too, where the kernel refuses such a quota of CPU",
+        meaning: "the group above reaches its limit first or at the same time",
+        remedy: "lower it, or raise that of the group above",
+        source: "kernel/sched/core.c (tg_cfs_schedulable_down); cgroup-v2.rst, \"Limits\"",
+        find: above_ancestor,
+    },
+    Rule {
+        code: "A-ABOVE-HOST",
+        class: Class::CannotAct,
+        condition: "`cpu.max` allows as many CPUs as the group may run on or more, or `memory.max` is not below `MemTotal`",
+        versions: "all",
+        meaning: "the machine has no more than that to give",
+        remedy: "lower it, or remove it to say that there is none",
+        source: "cgroup-v2.rst, \"Limits\"",
+        find: above_host,
+    },
+];
+
+const NUMBERS: [(&str, &str); 4] = [
+    ("memory", "memory.max"),
+    ("memory", "memory.limit_in_bytes"),
+    ("pids", "pids.max"),
+    ("memory", "memory.swap.max"),
+];
+
+fn above_ancestor(host: &Host) -> Vec<Found> {
+    let mut found = Vec::new();
+    for (controller, file) in NUMBERS {
+        let Some(tree) = host.tree_of(controller) else { continue };
+        found.extend(tree.nodes().filter_map(|node| number_above(node, file)));
+    }
+    if let Some(tree) = host.v2_of("cpu") {
+        found.extend(tree.nodes().filter_map(quota_above));
+    }
+    found
+}
+
+fn limit_of(node: Node, file: &str) -> Option<u64> {
+    node.text(file).and_then(bound).and_then(Bound::at)
+}
+
+fn number_above(node: Node, file: &str) -> Option<Found> {
+    let own = limit_of(node, file)?;
+    let limits = node.ancestors().filter_map(|above| Some((limit_of(above, file)?, above)));
+    let (tightest, above) = limits.min_by_key(|(limit, _)| *limit)?;
+    let shown = |number: u64| match file {
+        "pids.max" => number.to_string(),
+        _ => amount(number),
+    };
+    let sentence = format!(
+        "{file} {} cannot act: {} above it has {}",
+        shown(own),
+        above.path(),
+        shown(tightest)
+    );
+    (own >= tightest).then(|| Found::new(node, &[file], sentence).and(above.reading(file)))
+}
+
+/// CPUs that a group may use by its own quota.
+pub(crate) fn own_cpus(node: Node) -> Option<f64> {
+    let (quota, period) = match node.text("cpu.max") {
+        Some(text) => bandwidth(text)?,
+        None => {
+            let quota = node.text("cpu.cfs_quota_us").and_then(bound)?.at();
+            (quota, node.number("cpu.cfs_period_us").filter(|period| *period > 0)?)
+        }
+    };
+    Some(quota? as f64 / period as f64)
+}
+
+fn quota_above(node: Node) -> Option<Found> {
+    let own = own_cpus(node)?;
+    let limits = node.ancestors().filter_map(|above| Some((own_cpus(above)?, above)));
+    let (tightest, above) = limits.min_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    let sentence = format!(
+        "cpu.max ({} CPUs) cannot act: {} above it has {}",
+        cpus(own),
+        above.path(),
+        cpus(tightest)
+    );
+    (own >= tightest)
+        .then(|| Found::new(node, &["cpu.max"], sentence).and(above.reading("cpu.max")))
+}
+
+fn above_host(host: &Host) -> Vec<Found> {
+    let mut found = Vec::new();
+    if let Some(tree) = host.tree_of("cpu") {
+        found.extend(tree.nodes().filter_map(|node| more_than_the_cpus(host, node)));
+    }
+    if let Some(tree) = host.tree_of("memory") {
+        found.extend(tree.nodes().filter_map(|node| more_than_the_memory(host, node)));
+    }
+    found
+}
+
+fn more_than_the_cpus(host: &Host, node: Node) -> Option<Found> {
+    let own = own_cpus(node)?;
+    let file =
+        ["cpu.max", "cpu.cfs_quota_us"].into_iter().find(|file| node.text(file).is_some())?;
+    let allowed = |group: Node| {
+        group
+            .text("cpuset.cpus.effective")
+            .and_then(count)
+            .map(|number| (number, group.reading("cpuset.cpus.effective")))
+    };
+    let online = || {
+        let text = host.snapshot.machine.cpus.value()?;
+        Some((count(text)?, Reading::new("/sys/devices/system/cpu/online", text)))
+    };
+    let nearest = std::iter::once(node).chain(node.ancestors()).find_map(allowed);
+    let (number, reading) = nearest.or_else(online)?;
+    let sentence = format!("{file} ({} CPUs) cannot act: the group may run on {number}", cpus(own));
+    (own >= number as f64).then(|| Found::new(node, &[file], sentence).and(reading))
+}
+
+/// The number of CPUs in a list such as `0-3,8`.
+pub(crate) fn count(list: &str) -> Option<u64> {
+    let mut sum: u64 = 0;
+    for part in list.trim().split(',').filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+        sum = sum.checked_add(last.checked_sub(first)?.checked_add(1)?)?;
+    }
+    (sum > 0).then_some(sum)
+}
+
+fn more_than_the_memory(host: &Host, node: Node) -> Option<Found> {
+    let memory = *host.snapshot.machine.memory.value()?;
+    let file =
+        ["memory.max", "memory.limit_in_bytes"].into_iter().find(|file| is_set(node, file))?;
+    let own = limit_of(node, file)?;
+    let sentence = format!("{file} {} cannot act: the machine has {}", amount(own), amount(memory));
+    let reading = Reading::new("/proc/meminfo", format!("MemTotal: {} kB", memory / 1024));
+    (own >= memory).then(|| Found::new(node, &[file], sentence).and(reading))
+}
+
+/// A number of CPUs with as many digits as it needs, at most two.
+pub(crate) fn cpus(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::Fake;
+
+    fn below(file: &str, above: &str, own: &str) -> Fake {
+        Fake::v2().group("/p", &[(file, above)]).group("/p/q", &[]).group("/p/q/g", &[(file, own)])
+    }
+
+    #[test]
+    fn a_limit_above_that_of_a_group_above_cannot_act() {
+        let cpu = below("cpu.max", "200000 100000", "400000 100000").only("A-ABOVE-ANCESTOR");
+        assert_eq!(cpu.sentence, "cpu.max (4 CPUs) cannot act: /p above it has 2");
+        let memory = below("memory.max", "1048576", "2097152").only("A-ABOVE-ANCESTOR");
+        assert_eq!(memory.sentence, "memory.max 2 MiB cannot act: /p above it has 1 MiB");
+        below("pids.max", "10", "10").only("A-ABOVE-ANCESTOR");
+        for (file, above, own) in [
+            ("cpu.max", "200000 100000", "10000 10000"),
+            ("cpu.max", "max 100000", "400000 100000"),
+            ("memory.max", "2097152", "1048576"),
+            ("pids.max", "10", "9"),
+        ] {
+            below(file, above, own).silent("A-ABOVE-ANCESTOR");
+        }
+    }
+
+    #[test]
+    fn a_limit_above_what_the_machine_has_cannot_act() {
+        let host = |quota: &str| {
+            Fake::v2().group("/g", &[("cpu.max", quota), ("cpuset.cpus.effective", "0-3")])
+        };
+        let found = host("400000 100000").only("A-ABOVE-HOST");
+        assert_eq!(found.sentence, "cpu.max (4 CPUs) cannot act: the group may run on 4");
+        host("350000 100000").silent("A-ABOVE-HOST");
+        let v1 = |quota: &str| {
+            Fake::v1("cpu")
+                .group("/g", &[("cpu.cfs_quota_us", quota), ("cpu.cfs_period_us", "100000")])
+        };
+        assert!(v1("1600000").only("A-ABOVE-HOST").sentence.contains("(16 CPUs)"));
+        v1("-1").silent("A-ABOVE-HOST");
+        let memory = |bytes: &str| Fake::v2().group("/g", &[("memory.max", bytes)]);
+        assert!(memory("34359738368").only("A-ABOVE-HOST").sentence.contains("has 16 GiB"));
+        memory("8589934592").silent("A-ABOVE-HOST");
+    }
+
+    #[test]
+    fn lists_of_cpus_are_counted() {
+        assert_eq!(
+            (count("0-3,8"), count(""), count("3-1"), count("x")),
+            (Some(5), None, None, None)
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! Settings of swap, and what becomes of memory without any.
+
+use crate::finding::{Class, Reading};
+use crate::rule::{Found, Host, Rule};
+use crate::rules::protection::amount;
+use crate::settings::is_set;
+use crate::tree::Node;
+use crate::value::keyed;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        code: "A-SWAP-NONE",
+        class: Class::CannotAct,
+        condition: "`memory.swap.max` or `memory.swap.high` is set, above 0, and `SwapTotal` is 0",
+        versions: "v2",
+        meaning: "there is no swap to limit",
+        remedy: "none needed; the limit acts as soon as swap is added",
+        source: "cgroup-v2.rst, \"memory.swap.max\"",
+        find: no_swap,
+    },
+    Rule {
+        code: "A-HIGH-NO-SWAP",
+        class: Class::Risk,
+        condition: "`memory.high` is set, the group may not swap, and its anonymous memory is at least 0.9 of it",
+        versions: "v2",
+        meaning: "anonymous memory cannot be reclaimed, so that a group above `memory.high` is slowed by up to 2 s \
+                  for each batch of pages, and never killed",
+        remedy: "set memory.max to end it instead, or allow swap",
+        source: "mm/memcontrol.c (mem_cgroup_handle_over_high); Containarium#1454",
+        find: high_without_swap,
+    },
+    Rule {
+        code: "A-SOFT-LIMIT",
+        class: Class::Weakened,
+        condition: "`memory.soft_limit_in_bytes` is set",
+        versions: "v1",
+        meaning: "it is a hint for reclaim while the whole machine is short of memory, and no limit",
+        remedy: "memory.limit_in_bytes for a limit; memory.low on v2 for protection",
+        source: "cgroup-v1/memory.rst, \"Soft limits\"",
+        find: soft_limit,
+    },
+];
+
+fn total(host: &Host) -> Option<(u64, Reading)> {
+    let swap = *host.snapshot.machine.swap.value()?;
+    Some((swap, Reading::new("/proc/meminfo", format!("SwapTotal: {} kB", swap / 1024))))
+}
+
+fn no_swap(host: &Host) -> Vec<Found> {
+    let (Some(tree), Some((0, reading))) = (host.v2_of("memory"), total(host)) else {
+        return Vec::new();
+    };
+    tree.nodes()
+        .filter_map(|node| {
+            let limits = |file: &&str| is_set(node, file) && node.number(file) != Some(0);
+            let file = ["memory.swap.max", "memory.swap.high"].into_iter().find(limits)?;
+            let sentence = format!("{file} cannot act: this machine has no swap");
+            Some(Found::new(node, &[file], sentence).and(reading.clone()))
+        })
+        .collect()
+}
+
+fn high_without_swap(host: &Host) -> Vec<Found> {
+    let Some(tree) = host.v2_of("memory") else { return Vec::new() };
+    tree.nodes().filter_map(|node| slowed(host, node)).collect()
+}
+
+fn slowed(host: &Host, node: Node) -> Option<Found> {
+    let high = node.number("memory.high").filter(|high| *high > 0)?;
+    let anonymous = keyed(node.text("memory.stat")?, "anon")?;
+    let refused = std::iter::once(node)
+        .chain(node.ancestors())
+        .find(|group| group.number("memory.swap.max") == Some(0));
+    let (swap, machine) = total(host)?;
+    let reading = match refused {
+        Some(group) => group.reading("memory.swap.max"),
+        None if swap == 0 => machine,
+        None => return None,
+    };
+    let sentence = format!(
+        "if its {} of anonymous memory pass memory.high ({}), it is slowed to a standstill, not killed",
+        amount(anonymous),
+        amount(high)
+    );
+    (anonymous as f64 >= 0.9 * high as f64).then(|| {
+        let stat = Reading { value: format!("anon {anonymous}"), ..node.reading("memory.stat") };
+        Found::new(node, &["memory.high"], sentence).and(stat).and(reading)
+    })
+}
+
+fn soft_limit(host: &Host) -> Vec<Found> {
+    const FILE: &str = "memory.soft_limit_in_bytes";
+    let Some(tree) = host.v1_of("memory") else { return Vec::new() };
+    let set = tree.nodes().filter(|node| is_set(*node, FILE));
+    set.map(|node| {
+        let sentence =
+            "the soft limit acts only while the whole machine is short of memory".to_owned();
+        Found::new(node, &[FILE], sentence)
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_facts::Available;
+
+    use crate::fake::Fake;
+
+    fn with_swap(fake: Fake, bytes: u64) -> Fake {
+        fake.change(|snapshot| snapshot.machine.swap = Available::Value(bytes))
+    }
+
+    #[test]
+    fn a_limit_of_swap_needs_swap() {
+        let host = || Fake::v2().group("/g", &[("memory.swap.max", "1048576")]);
+        with_swap(host(), 0).only("A-SWAP-NONE");
+        with_swap(host(), 1 << 30).silent("A-SWAP-NONE");
+        let none = Fake::v2().group("/g", &[("memory.swap.max", "0")]);
+        with_swap(none, 0).silent("A-SWAP-NONE");
+    }
+
+    #[test]
+    fn memory_high_without_swap_is_a_risk_when_it_is_near() {
+        let host = |anon: &str, swap: &str| {
+            Fake::v2().group(
+                "/g",
+                &[("memory.high", "104857600"), ("memory.stat", anon), ("memory.swap.max", swap)],
+            )
+        };
+        let found = host("anon 99614720\nfile 0", "0").only("A-HIGH-NO-SWAP");
+        assert!(found.sentence.starts_with("if its 95 MiB of anonymous memory"), "{found:?}");
+        host("anon 1048576\nfile 0", "0").silent("A-HIGH-NO-SWAP");
+        host("anon 99614720\nfile 0", "max").silent("A-HIGH-NO-SWAP");
+    }
+
+    #[test]
+    fn a_soft_limit_is_only_a_hint() {
+        let host =
+            |limit: &str| Fake::v1("memory").group("/g", &[("memory.soft_limit_in_bytes", limit)]);
+        host("1048576").only("A-SOFT-LIMIT");
+        host("9223372036854771712").silent("A-SOFT-LIMIT");
+    }
+}

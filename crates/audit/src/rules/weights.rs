@@ -1,0 +1,252 @@
+//! Weights of CPU: with whom a group competes, and whether the number is used.
+
+use std::collections::BTreeSet;
+
+use crate::finding::Class;
+use crate::rule::{Found, Host, Rule};
+use crate::settings::{is_set, settings};
+use crate::tree::{Node, Tree};
+use crate::worth::{competitors, file, shares};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        code: "A-NOT-ENABLED",
+        class: Class::Weakened,
+        condition: "a group offers cpu, memory or io in `cgroup.controllers`, does not name it in \
+                    `cgroup.subtree_control`, and two groups below have threads",
+        versions: "v2",
+        meaning: "the groups below have neither weights nor limits of this controller; for cpu their threads compete one by one",
+        remedy: "echo +cpu > cgroup.subtree_control; for systemd a setting of the controller on a unit below, or CPUAccounting=yes",
+        source: "cgroup-v2.rst, \"Enabling and Disabling\"",
+        find: not_enabled,
+    },
+    Rule {
+        code: "A-ALONE",
+        class: Class::NotNow,
+        condition: "a weight of CPU is set, no sibling has threads in it or below, and the group above has none of its own",
+        versions: "all",
+        meaning: "a weight divides among siblings, and there is none",
+        remedy: "set the weight where the competitors are, on a group above",
+        source: "cgroup-v2.rst, \"Weights\"",
+        find: alone,
+    },
+    Rule {
+        code: "A-EMPTY",
+        class: Class::NotNow,
+        condition: "a group has settings, and no thread is in it or below",
+        versions: "all",
+        meaning: "its settings wait for processes; an empty group is not protected either",
+        remedy: "none needed",
+        source: "cgroup-v2.rst, \"memory.min\"",
+        find: empty,
+    },
+    Rule {
+        code: "A-IDLE",
+        class: Class::MeansElse,
+        condition: "`cpu.idle` is 1; `cpu.weight` then reads 0, and 1 since Linux 6.12",
+        versions: "v1 and v2, Linux 5.15",
+        meaning: "an idle group weighs 3 of the 1024 shares of a default one, and its weight is not used",
+        remedy: "echo 0 > cpu.idle, then write the weight: leaving idle sets it to 100",
+        source: "kernel/sched/fair.c (sched_group_set_idle)",
+        find: idle,
+    },
+    Rule {
+        code: "A-OUTWEIGHED",
+        class: Class::Weakened,
+        condition: "`kubepods` weighs less against its busy siblings than the CPUs that its pods may request are of the \
+                    machine, by a factor of 1.2 or more",
+        versions: "v2",
+        meaning: "the kubelet's linear formula makes all pods together weigh less than on v1",
+        remedy: "raise CPUWeight= of kubepods.slice in proportion, or lower that of the siblings",
+        source: "kubernetes#139790, #125409; pkg/kubelet/cm/cgroup_manager_linux.go",
+        find: outweighed,
+    },
+];
+
+fn cpu_nodes<'h>(host: &'h Host) -> impl Iterator<Item = Node<'h>> {
+    host.tree_of("cpu").into_iter().flat_map(Tree::nodes)
+}
+
+fn not_enabled(host: &Host) -> Vec<Found> {
+    let trees = host.trees.iter().filter(|tree| tree.hierarchy.is_v2);
+    trees.flat_map(Tree::nodes).filter_map(missing).collect()
+}
+
+fn missing(node: Node) -> Option<Found> {
+    let (offered, enabled) =
+        (node.text("cgroup.controllers")?, node.text("cgroup.subtree_control")?);
+    let has = |text: &str, name: &str| text.split_whitespace().any(|word| word == name);
+    let names = ["cpu", "memory", "io"].into_iter();
+    let missing: Vec<&str> =
+        names.filter(|name| has(offered, name) && !has(enabled, name)).collect();
+    let below = node.children().filter(|child| child.threads_below().is_some_and(|all| all > 0));
+    let (groups, threads) = below.fold((0, 0), |(groups, all), one| {
+        (groups + 1, one.threads_below().unwrap_or(0).saturating_add(all))
+    });
+    // Threads of one program in several groups below a unit are the program's own affair.
+    if missing.is_empty() || groups < 2 || !is_shared(node) {
+        return None;
+    }
+    let sentence = format!(
+        "{} {} not enabled for its {groups} groups: their {threads} threads are not divided",
+        missing.join(", "),
+        if missing.len() == 1 { "is" } else { "are" }
+    );
+    Some(Found::new(node, &["cgroup.subtree_control", "cgroup.controllers"], sentence))
+}
+
+/// Whether a group holds the units or containers of several owners: the top, and slices.
+fn is_shared(node: Node) -> bool {
+    node.is_top() || node.path().ends_with(".slice")
+}
+
+fn alone(host: &Host) -> Vec<Found> {
+    cpu_nodes(host).filter_map(only_child).collect()
+}
+
+fn only_child(node: Node) -> Option<Found> {
+    let file = file(node);
+    let parent = node.parent()?;
+    let has_rivals =
+        node.siblings().any(Node::is_populated) || parent.threads().is_none_or(|own| own > 0);
+    if !is_set(node, file) || !node.is_populated() || has_rivals {
+        return None;
+    }
+    let value = node.text(file)?;
+    let sentence =
+        format!("{file} {value} divides nothing: no other group in {} has threads", parent.path());
+    Some(Found::new(node, &[file], sentence))
+}
+
+fn empty(host: &Host) -> Vec<Found> {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut found = Vec::new();
+    for node in host.trees.iter().flat_map(Tree::nodes) {
+        let names: Vec<&str> = settings(node).collect();
+        if names.is_empty() || node.threads_below() != Some(0) || !seen.insert(node.path()) {
+            continue;
+        }
+        let sentence =
+            format!("the group is empty: {} {} for processes", names.join(", "), wait(&names));
+        found.push(Found::new(node, &names, sentence));
+    }
+    found
+}
+
+const fn wait(names: &[&str]) -> &'static str {
+    if names.len() == 1 { "waits" } else { "wait" }
+}
+
+fn idle(host: &Host) -> Vec<Found> {
+    cpu_nodes(host)
+        .filter(|node| node.text("cpu.idle") == Some("1"))
+        .map(|node| {
+            let sentence = "the group is of idle class: it weighs 3/1024 of a default group, and its \
+                            weight is not used";
+            Found::new(node, &["cpu.idle", file(node)], sentence.to_owned())
+        })
+        .collect()
+}
+
+/// Of the machine's CPUs, and of the weights of the top level.
+fn outweighed(host: &Host) -> Vec<Found> {
+    let Some(tree) = host.v2_of("cpu").filter(|tree| tree.hierarchy.is_whole) else {
+        return Vec::new();
+    };
+    let Some(top) = tree.top() else { return Vec::new() };
+    let pods =
+        top.children().filter(|node| ["/kubepods", "/kubepods.slice"].contains(&node.path()));
+    pods.filter_map(|node| lighter_than_on_v1(host, top, node)).collect()
+}
+
+fn lighter_than_on_v1(host: &Host, top: Node, node: Node) -> Option<Found> {
+    let weight = node.number("cpu.weight")?;
+    let (_, asked) = crate::conversion::runtime::Formula::Linear.shares(weight)?;
+    let machine = super::limits::count(host.snapshot.machine.cpus.value()?)? as f64;
+    let cpus = (asked as f64 / 1024.0).min(machine);
+    let all = competitors(top);
+    let share = shares(node)? / all;
+    let others = all - shares(node)?;
+    let on_v1 = asked as f64 / (asked as f64 + others);
+    let sentence = format!(
+        "with all siblings busy, all pods together get {:.0} % of the CPUs; the {} CPUs that they may \
+         request are {:.0} %, and v1 gave {:.0} %",
+        share * 100.0,
+        super::limits::cpus(cpus),
+        cpus / machine * 100.0,
+        on_v1 * 100.0
+    );
+    (others > 0.0 && share * 1.2 <= cpus / machine).then(|| {
+        let siblings = node.siblings().filter(|one| one.is_populated());
+        Found::new(node, &["cpu.weight"], sentence)
+            .and_all(siblings.map(|one| one.reading(file(one))))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fake::Fake;
+
+    #[test]
+    fn a_controller_that_a_slice_does_not_hand_down_divides_nothing() {
+        let host = |enabled: &str| {
+            let files = [("cgroup.controllers", "cpu memory"), ("cgroup.subtree_control", enabled)];
+            Fake::v2()
+                .group_of("/system.slice", 0, &files)
+                .group_of("/system.slice/a.service", 40, &[])
+                .group("/system.slice/b.service", &[])
+        };
+        let found = host("memory").only("A-NOT-ENABLED");
+        assert_eq!(
+            found.sentence,
+            "cpu is not enabled for its 2 groups: their 41 threads are not divided"
+        );
+        host("cpu memory").silent("A-NOT-ENABLED");
+    }
+
+    #[test]
+    fn the_weight_of_an_only_child_divides_nothing() {
+        let host = |threads: u64, beside: u64| {
+            Fake::v2()
+                .group_of("/p", threads, &[("cpu.weight", "100")])
+                .group("/p/g", &[("cpu.weight", "400")])
+                .group_of("/p/h", beside, &[("cpu.weight", "100")])
+        };
+        assert!(host(0, 0).only("A-ALONE").sentence.contains("cpu.weight 400 divides nothing"));
+        host(1, 0).silent("A-ALONE");
+        host(0, 1).silent("A-ALONE");
+    }
+
+    #[test]
+    fn settings_of_an_empty_group_wait() {
+        let host = |threads: u64| {
+            Fake::v2().group_of("/g", threads, &[("cpu.weight", "400"), ("pids.max", "5")])
+        };
+        let found = host(0).only("A-EMPTY");
+        assert_eq!(found.sentence, "the group is empty: cpu.weight, pids.max wait for processes");
+        host(1).silent("A-EMPTY");
+        Fake::v2().group_of("/g", 0, &[("cpu.weight", "100")]).silent("A-EMPTY");
+    }
+
+    #[test]
+    fn an_idle_group_is_named() {
+        let host = |idle: &str| Fake::v2().group("/g", &[("cpu.idle", idle), ("cpu.weight", "1")]);
+        host("1").only("A-IDLE");
+        host("0").silent("A-IDLE");
+    }
+
+    #[test]
+    fn pods_that_weigh_less_than_they_may_request_are_outweighed() {
+        let host = |weight: &str| {
+            Fake::v2()
+                .group("/kubepods.slice", &[("cpu.weight", weight)])
+                .group("/system.slice", &[("cpu.weight", "100")])
+                .group("/user.slice", &[("cpu.weight", "100")])
+        };
+        // 8 CPUs: 313 by the linear formula, 800 as on v1.
+        let found = host("313").only("A-OUTWEIGHED");
+        assert!(found.sentence.contains("get 61 % of the CPUs"), "{found:?}");
+        assert!(found.sentence.contains("v1 gave 80 %"), "{found:?}");
+        host("2500").silent("A-OUTWEIGHED");
+    }
+}

@@ -1,0 +1,124 @@
+//! What was read of a host, as plain data. The text of each file is kept as the kernel wrote it, so that a
+//! later version can read more out of it.
+
+mod parse;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use assay_facts::Available;
+use serde::{Deserialize, Serialize};
+
+pub use parse::Refused;
+pub(crate) use parse::parent;
+
+/// The schema of the document.
+pub const SCHEMA: u32 = 1;
+
+/// Groups of one hierarchy that are read at most; what is beyond is left out and named.
+pub const MAX_GROUPS: usize = 20_000;
+
+/// Levels of groups that are read at most. The kernel's own limit is far above any manager's use.
+pub const MAX_DEPTH: usize = 64;
+
+/// Bytes of one file that are kept at most.
+pub const MAX_FILE: u64 = 64 << 10;
+
+/// The groups, disks and settings of a host at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// When it was taken, in UTC.
+    pub taken_at: String,
+    /// The machine.
+    pub machine: Machine,
+    /// The mounted hierarchies, those of v1 first.
+    pub hierarchies: Vec<Hierarchy>,
+    /// Block devices except partitions.
+    pub disks: Vec<Disk>,
+}
+
+/// The machine as far as rules depend on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// `uname -n`.
+    pub name: Available<String>,
+    /// `uname -r`.
+    pub kernel: Available<String>,
+    /// CPUs that are online, as a list.
+    pub cpus: Available<String>,
+    /// `MemTotal`, in bytes.
+    pub memory: Available<u64>,
+    /// `SwapTotal`, in bytes.
+    pub swap: Available<u64>,
+    /// Other files of /proc and /sys by path: sysctls, sched_ext, pressure.
+    pub files: BTreeMap<String, Available<String>>,
+    /// The effective user that has read all this; 0 is root.
+    pub user: Available<u32>,
+}
+
+/// A mounted hierarchy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hierarchy {
+    /// `v2`, its v1 controllers as mounted (`cpu,cpuacct`), or `name=systemd`.
+    pub name: String,
+    /// Whether it is cgroup2.
+    pub is_v2: bool,
+    /// Its mount point.
+    pub mount: PathBuf,
+    /// Options of the mount, such as `memory_recursiveprot`.
+    pub options: Vec<String>,
+    /// Its controllers, by v2 name (`io`, not `blkio`).
+    pub controllers: Vec<String>,
+    /// Whether the top of the mount is the top of the hierarchy. In a container it is a group
+    /// somewhere inside, and what is above cannot be seen.
+    pub is_whole: bool,
+    /// The groups, parents before children; the first is the top, `/`.
+    pub groups: Vec<Group>,
+    /// Why some groups were left out, if any were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
+}
+
+/// A group in one hierarchy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// Its path below the mount.
+    pub path: String,
+    /// Threads in it, without those of groups below.
+    pub threads: Available<u64>,
+    /// Its interface files with their texts. A file that does not exist is not listed.
+    pub files: BTreeMap<String, Available<String>>,
+    /// Devices (`8:0`) on which its processes have files open; only for groups with a setting of I/O.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_on: Option<Available<Vec<String>>>,
+}
+
+/// A block device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disk {
+    /// The kernel's name.
+    pub name: String,
+    /// Its numbers, `8:0`.
+    pub device: String,
+    /// Its size in bytes; 0 for a loop device without an image.
+    pub size: u64,
+    /// `queue/scheduler`; absent for a device without a queue of requests, such as those of dm and md.
+    pub scheduler: Available<String>,
+    /// Names and numbers of its partitions.
+    pub partitions: BTreeMap<String, String>,
+    /// The devices that it is made of, which may be partitions.
+    pub slaves: Vec<String>,
+    /// The devices that are made of it.
+    pub holders: Vec<String>,
+    /// The device with the image of a loop device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_on: Option<String>,
+    /// `queue/nr_requests`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nr_requests: Option<u64>,
+    /// Where it, or a partition of it, is mounted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mounted: Vec<String>,
+}

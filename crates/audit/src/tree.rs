@@ -1,0 +1,143 @@
+//! The groups of one hierarchy as a tree.
+
+use std::collections::HashMap;
+
+use assay_facts::Available;
+
+use crate::finding::Reading;
+use crate::snapshot::{Group, Hierarchy, parent};
+
+/// One hierarchy with the relations between its groups.
+pub(crate) struct Tree<'s> {
+    pub(crate) hierarchy: &'s Hierarchy,
+    parents: Vec<Option<usize>>,
+    children: Vec<Vec<usize>>,
+    /// Threads in each group and those below; `None` if some of them are unknown.
+    threads_below: Vec<Option<u64>>,
+}
+
+impl<'s> Tree<'s> {
+    pub(crate) fn new(hierarchy: &'s Hierarchy) -> Self {
+        let groups = &hierarchy.groups;
+        let places: HashMap<&str, usize> =
+            groups.iter().enumerate().map(|(at, group)| (group.path.as_str(), at)).collect();
+        let parents: Vec<Option<usize>> = groups
+            .iter()
+            .map(|group| parent(&group.path).and_then(|path| places.get(path).copied()))
+            .collect();
+        let mut children = vec![Vec::new(); groups.len()];
+        let mut threads_below: Vec<Option<u64>> =
+            groups.iter().map(|group| group.threads.value().copied()).collect();
+        for (at, above) in parents.iter().enumerate() {
+            if let Some(above) = above {
+                children[*above].push(at);
+            }
+        }
+        // Parents precede children, so that a group is complete when it is added to its parent.
+        for at in (0..groups.len()).rev() {
+            if let Some(above) = parents[at] {
+                let sum = threads_below[above].zip(threads_below[at]);
+                threads_below[above] = sum.map(|(own, below)| own.saturating_add(below));
+            }
+        }
+        Self { hierarchy, parents, children, threads_below }
+    }
+
+    /// All groups, parents before children.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
+        (0..self.hierarchy.groups.len()).map(|at| Node { tree: self, at })
+    }
+
+    /// Whether this hierarchy serves a controller.
+    pub(crate) fn serves(&self, controller: &str) -> bool {
+        self.hierarchy.controllers.iter().any(|name| name == controller)
+    }
+
+    /// The top of the mount.
+    pub(crate) fn top(&self) -> Option<Node<'_>> {
+        self.nodes().next()
+    }
+}
+
+/// One group of a tree.
+#[derive(Clone, Copy)]
+pub(crate) struct Node<'t> {
+    pub(crate) tree: &'t Tree<'t>,
+    at: usize,
+}
+
+impl<'t> Node<'t> {
+    pub(crate) fn group(self) -> &'t Group {
+        &self.tree.hierarchy.groups[self.at]
+    }
+
+    pub(crate) fn path(self) -> &'t str {
+        &self.group().path
+    }
+
+    /// Where the group stands in its hierarchy, for tables beside it.
+    pub(crate) const fn index(self) -> usize {
+        self.at
+    }
+
+    pub(crate) fn is_top(self) -> bool {
+        self.tree.parents[self.at].is_none()
+    }
+
+    pub(crate) fn parent(self) -> Option<Self> {
+        self.tree.parents[self.at].map(|at| Self { at, ..self })
+    }
+
+    pub(crate) fn children(self) -> impl Iterator<Item = Self> {
+        self.tree.children[self.at].iter().map(move |at| Self { at: *at, ..self })
+    }
+
+    /// The other children of its parent.
+    pub(crate) fn siblings(self) -> impl Iterator<Item = Self> {
+        let all = self.parent().map(|above| above.children().filter(move |one| one.at != self.at));
+        all.into_iter().flatten()
+    }
+
+    /// The groups above, nearest first, without the top, which has no settings of its own.
+    pub(crate) fn ancestors(self) -> impl Iterator<Item = Self> {
+        std::iter::successors(self.parent(), |node| node.parent()).filter(|node| !node.is_top())
+    }
+
+    /// The text of a file, if it exists and could be read.
+    pub(crate) fn text(self, file: &str) -> Option<&'t str> {
+        self.group().files.get(file)?.value().map(|text| text.trim_end())
+    }
+
+    /// Whether the file exists but could not be read.
+    pub(crate) fn unreadable(self, file: &str) -> Option<&'t str> {
+        self.group().files.get(file).and_then(Available::reason)
+    }
+
+    /// The number in a file.
+    pub(crate) fn number(self, file: &str) -> Option<u64> {
+        self.text(file)?.trim().parse().ok()
+    }
+
+    /// Threads in the group itself.
+    pub(crate) fn threads(self) -> Option<u64> {
+        self.group().threads.value().copied()
+    }
+
+    /// Threads in it and below; `None` if unknown.
+    pub(crate) fn threads_below(self) -> Option<u64> {
+        self.tree.threads_below[self.at]
+    }
+
+    /// Whether any thread is in it or below; what is unknown counts as populated.
+    pub(crate) fn is_populated(self) -> bool {
+        self.threads_below() != Some(0)
+    }
+
+    /// A file with its text, for a finding to rest on.
+    pub(crate) fn reading(self, file: &str) -> Reading {
+        let below = self.path().trim_end_matches('/');
+        let path = format!("{}{below}/{file}", self.tree.hierarchy.mount.display());
+        let value = self.text(file).map_or_else(|| "no such file".to_owned(), str::to_owned);
+        Reading { file: path, value }
+    }
+}

@@ -1,0 +1,160 @@
+//! What a weight is worth of the machine: the product of a group's parts of each level.
+//!
+//! This is the floor, with everything that competes with it busy on the same CPUs. Threads that stand
+//! beside groups compete one by one, each like a group of weight 100. Those of the top are left out: most
+//! are kernel threads that hardly run.
+
+use serde::Serialize;
+
+use crate::finding::Reading;
+use crate::settings::is_set;
+use crate::tree::{Node, Tree};
+
+/// What a group's weight of CPU is worth when all others want CPU too.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Worth {
+    /// The group.
+    pub group: String,
+    /// Its file of weights with the text.
+    pub reading: Reading,
+    /// Its part of what its level gets, from 0 to 1.
+    pub of_level: f64,
+    /// Its part of the machine.
+    pub of_machine: f64,
+    /// Whether the groups above the mount are unknown, so that the machine is only the container's part.
+    pub inside_container: bool,
+}
+
+/// Shares of a task of nice 0, and of a group with the default weight.
+const DEFAULT_SHARES: f64 = 1024.0;
+
+/// The shares of a group, in the scheduler's unit; `None` for a group without a weight.
+pub(crate) fn shares(node: Node) -> Option<f64> {
+    if node.text("cpu.idle") == Some("1") {
+        return Some(crate::conversion::kernel::IDLE_SHARES as f64);
+    }
+    match node.number("cpu.weight") {
+        Some(weight) => Some(weight as f64 * DEFAULT_SHARES / 100.0),
+        None => node.number("cpu.shares").map(|shares| shares as f64),
+    }
+}
+
+/// The weight file that a group has.
+pub(crate) fn file(node: Node) -> &'static str {
+    if node.text("cpu.weight").is_some() { "cpu.weight" } else { "cpu.shares" }
+}
+
+/// All that competes below a parent: populated groups, and its own threads.
+pub(crate) fn competitors(parent: Node) -> f64 {
+    let below = parent.children().filter(|child| child.is_populated());
+    let groups: f64 = below.map(|child| shares(child).unwrap_or_else(|| tasks(child))).sum();
+    groups + if parent.is_top() { 0.0 } else { own_tasks(parent) }
+}
+
+fn own_tasks(node: Node) -> f64 {
+    node.threads().unwrap_or(0) as f64 * DEFAULT_SHARES
+}
+
+/// A group without the controller dissolves: its threads compete where the controller is.
+fn tasks(node: Node) -> f64 {
+    node.threads_below().unwrap_or(0) as f64 * DEFAULT_SHARES
+}
+
+/// A group's part of its level and of the machine.
+#[derive(Clone, Copy)]
+struct Part {
+    of_level: f64,
+    of_machine: f64,
+}
+
+/// The part of each populated group that has a weight, by its place in the tree.
+fn parts(tree: &Tree) -> Vec<Option<Part>> {
+    let mut parts: Vec<Option<Part>> = vec![None; tree.hierarchy.groups.len()];
+    for node in tree.nodes() {
+        if node.is_top() {
+            parts[node.index()] = Some(Part { of_level: 1.0, of_machine: 1.0 });
+        }
+        let Some(above) = parts[node.index()] else { continue };
+        let all = competitors(node);
+        for child in node.children().filter(|child| child.is_populated()) {
+            let own = shares(child).filter(|_| all > 0.0).map(|own| own / all);
+            parts[child.index()] =
+                own.map(|of_level| Part { of_level, of_machine: above.of_machine * of_level });
+        }
+    }
+    parts
+}
+
+/// The groups below the top, and those whose weight is set, with what they are worth.
+pub(crate) fn table(tree: &Tree) -> Vec<Worth> {
+    let parts = parts(tree);
+    let is_shown =
+        |node: &Node| is_set(*node, file(*node)) || node.parent().is_some_and(Node::is_top);
+    let nodes = tree.nodes().filter(is_shown);
+    nodes
+        .filter_map(|node| {
+            let part = parts[node.index()]?;
+            Some(Worth {
+                group: node.path().to_owned(),
+                reading: node.reading(file(node)),
+                of_level: part.of_level,
+                of_machine: part.of_machine,
+                inside_container: !tree.hierarchy.is_whole,
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::Fake;
+
+    fn worth(fake: Fake) -> Vec<(String, f64)> {
+        let snapshot = fake.snapshot();
+        let tree = Tree::new(&snapshot.hierarchies[0]);
+        table(&tree)
+            .into_iter()
+            .map(|row| (row.group, (row.of_machine * 1e4).round() / 1e4))
+            .collect()
+    }
+
+    #[test]
+    fn nested_weights_are_multiplied_and_empty_groups_do_not_compete() {
+        let rows = worth(
+            Fake::v2()
+                .group_of("/kubepods.slice", 0, &[("cpu.weight", "157")])
+                .group("/kubepods.slice/a", &[("cpu.weight", "39")])
+                .group("/kubepods.slice/b", &[("cpu.weight", "117")])
+                .group("/system.slice", &[("cpu.weight", "100")])
+                .group_of("/user.slice", 0, &[("cpu.weight", "100")]),
+        );
+        let expected = [
+            ("/kubepods.slice", 0.6109),
+            ("/kubepods.slice/a", 0.1527),
+            ("/kubepods.slice/b", 0.4582),
+            ("/system.slice", 0.3891),
+        ];
+        assert_eq!(rows, expected.map(|(path, part)| (path.to_owned(), part)));
+    }
+
+    #[test]
+    fn threads_beside_groups_compete_one_by_one() {
+        let rows = worth(
+            Fake::v2()
+                .group_of("/p", 3, &[("cpu.weight", "100")])
+                .group("/p/g", &[("cpu.weight", "200")]),
+        );
+        assert_eq!(rows[1], ("/p/g".to_owned(), 0.4));
+    }
+
+    #[test]
+    fn an_idle_group_weighs_three_shares() {
+        let rows = worth(
+            Fake::v2()
+                .group("/a", &[("cpu.weight", "1"), ("cpu.idle", "1")])
+                .group("/b", &[("cpu.weight", "100")]),
+        );
+        assert_eq!(rows[0].1, 0.0029);
+    }
+}

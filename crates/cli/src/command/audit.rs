@@ -1,0 +1,76 @@
+//! `assay audit`
+
+use std::path::PathBuf;
+
+use assay_audit::{Class, audit};
+use assay_kernel::Root;
+use assay_session::{Code, Error, audit_code, read_snapshot, take_snapshot, write_snapshot};
+use clap::Args;
+
+use crate::output;
+
+/// Arguments of `assay audit`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Only reads files below /proc, /sys and the mounts of control groups; starts nothing and changes nothing. What the
+calling user may not read is named. Exit code 1: `--fail-on` names a class, and something of it was found.")]
+pub(crate) struct AuditArguments {
+    /// Judge this snapshot instead of this host
+    #[arg(value_name = "SNAPSHOT", conflicts_with = "snapshot")]
+    file: Option<PathBuf>,
+    /// Write a snapshot of this host to FILE, and judge nothing
+    #[arg(long, value_name = "FILE")]
+    snapshot: Option<PathBuf>,
+    /// Print everything that is known about a rule, e.g. `A-ANCESTOR`
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["file", "snapshot", "json"])]
+    explain: Option<String>,
+    /// End with 1 if anything of this class or of one that matters more was found
+    #[arg(long, value_name = "CLASS", value_parser = class, conflicts_with_all = ["snapshot", "explain"])]
+    fail_on: Option<Class>,
+    /// Show every finding and every group, not the first of each kind
+    #[arg(long, conflicts_with_all = ["snapshot", "explain"])]
+    all: bool,
+    /// Print JSON
+    #[arg(long, conflicts_with = "snapshot")]
+    json: bool,
+}
+
+fn class(text: &str) -> Result<Class, String> {
+    let known = Class::ALL.iter().find(|(word, ..)| *word == text);
+    known.map(|(_, class, _)| *class).ok_or_else(|| {
+        let words: Vec<&str> = Class::ALL.iter().map(|(word, ..)| *word).collect();
+        format!("expected one of {}", words.join(", "))
+    })
+}
+
+/// Judges a host or a snapshot.
+pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
+    if let Some(code) = &arguments.explain {
+        return explain(code);
+    }
+    let snapshot = match &arguments.file {
+        Some(file) => read_snapshot(file)?,
+        None => take_snapshot(&Root::real())?,
+    };
+    if let Some(file) = &arguments.snapshot {
+        write_snapshot(file, &snapshot)?;
+        return Ok(Code::Kept);
+    }
+    let audit = audit(&snapshot);
+    if arguments.json {
+        output::json(&audit)?;
+    } else {
+        output::data(&assay_audit::text(&audit, arguments.all));
+    }
+    Ok(audit_code(&audit, arguments.fail_on))
+}
+
+fn explain(code: &str) -> Result<Code, Error> {
+    let Some(rule) = assay_audit::find(code) else {
+        let codes: Vec<&str> = assay_audit::all().map(|rule| rule.code).collect();
+        let known = codes.join(", ");
+        return Err(Error::usage(format!("unknown code `{code}`\n  hint: one of {known}")));
+    };
+    output::data(&assay_audit::explain(rule));
+    Ok(Code::Kept)
+}

@@ -1,0 +1,101 @@
+//! Auditing a live host: taking a snapshot without a write, reading one that was taken elsewhere, and what the
+//! result means.
+
+mod disks;
+mod groups;
+mod machine;
+mod open_files;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use assay_audit::snapshot::SCHEMA;
+use assay_audit::{Audit, Class, Snapshot};
+use assay_files::{input_text, replace};
+use assay_kernel::Root;
+use jiff::Timestamp;
+
+use crate::code::Code;
+use crate::error::Error;
+use crate::load::MOST_TEXT;
+
+/// Reads the groups, disks and settings of the host below `root`. Writes nothing, starts nothing, and works as
+/// any user: what may not be read is in the snapshot as not available, with the reason.
+///
+/// ```
+/// use assay_kernel::Root;
+/// let snapshot = assay_session::take_snapshot(&Root::real())?;
+/// assert!(!snapshot.hierarchies.is_empty());
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+///
+/// # Errors
+/// No control groups are mounted.
+pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
+    let mut hierarchies = groups::hierarchies(root);
+    if hierarchies.is_empty() {
+        return Err(Error::host(
+            "no control groups are mounted\n  hint: mount -t cgroup2 none /sys/fs/cgroup",
+        ));
+    }
+    for hierarchy in &mut hierarchies {
+        groups::read(root, hierarchy);
+    }
+    Ok(Snapshot {
+        schema: SCHEMA,
+        taken_at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        machine: machine::read(root),
+        hierarchies,
+        disks: disks::read(root),
+    })
+}
+
+/// Reads a snapshot from a file, which may come from anywhere.
+///
+/// ```
+/// use assay_session::{Code, read_snapshot};
+/// assert_eq!(read_snapshot("no/such/file".as_ref()).unwrap_err().code, Code::Usage);
+/// ```
+///
+/// # Errors
+/// The file cannot be read, or is no snapshot.
+pub fn read_snapshot(path: &Path) -> Result<Snapshot, Error> {
+    let text = input_text(path, MOST_TEXT).map_err(Error::usage)?;
+    Snapshot::parse(&text).map_err(|refused| {
+        let hint = "expected a file that `assay audit --snapshot FILE` wrote";
+        Error::usage(format!("cannot use {}: {refused}\n  hint: {hint}", path.display()))
+    })
+}
+
+/// Writes a snapshot to a file.
+///
+/// ```
+/// use assay_kernel::Root;
+/// let snapshot = assay_session::take_snapshot(&Root::real())?;
+/// assert!(assay_session::write_snapshot("no/such/folder/host.json".as_ref(), &snapshot).is_err());
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_snapshot(path: &Path, snapshot: &Snapshot) -> Result<(), Error> {
+    let mut text = serde_json::to_string(snapshot).map_err(Error::host)?;
+    text.push('\n');
+    replace(path, text.as_bytes()).map_err(Error::host)
+}
+
+/// The exit code: 1 if anything matters as much as `fail_on` or more.
+///
+/// ```
+/// use assay_kernel::Root;
+/// let snapshot = assay_session::take_snapshot(&Root::real())?;
+/// let audit = assay_audit::audit(&snapshot);
+/// assert_eq!(assay_session::audit_code(&audit, None), assay_session::Code::Kept);
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+#[must_use]
+pub fn audit_code(audit: &Audit, fail_on: Option<Class>) -> Code {
+    let fails = fail_on.is_some_and(|class| audit.has(class));
+    if fails { Code::Broken } else { Code::Kept }
+}

@@ -1,0 +1,74 @@
+//! Block devices and what is stacked on them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use assay_audit::snapshot::{Disk, MAX_FILE};
+use assay_facts::Available;
+use assay_kernel::Root;
+use assay_kernel::parse::mountinfo::{self, Mount};
+
+const BLOCK: &str = "/sys/block";
+
+/// Devices that are read at most.
+const MAX_DISKS: usize = 10_000;
+
+/// Bytes of a table of mounts: a host of many containers has thousands.
+const MAX_TABLE: u64 = 16 << 20;
+
+pub(super) fn read(root: &Root) -> Vec<Disk> {
+    let table = root.read_at_most("/proc/self/mountinfo", MAX_TABLE).unwrap_or_default();
+    let mounts = mountinfo::parse(&table);
+    let names = root.list(BLOCK).unwrap_or_default();
+    names.iter().take(MAX_DISKS).filter_map(|name| disk(root, name, &mounts)).collect()
+}
+
+fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
+    const SECTOR: u64 = 512;
+    let directory = Path::new(BLOCK).join(name);
+    let device = text(root, directory.join("dev")).value()?.clone();
+    let sectors = text(root, directory.join("size")).value().and_then(|text| text.parse().ok());
+    let partitions = partitions(root, &directory, name);
+    let requests = text(root, directory.join("queue/nr_requests"));
+    let is_of = |mount: &&Mount| {
+        mount.device == device || partitions.values().any(|part| *part == mount.device)
+    };
+    let mounted = mounts.iter().filter(is_of).map(|mount| mount.target.display().to_string());
+    Some(Disk {
+        name: name.to_owned(),
+        size: sectors.unwrap_or(0_u64).saturating_mul(SECTOR),
+        scheduler: text(root, directory.join("queue/scheduler")),
+        slaves: root.list(directory.join("slaves")).unwrap_or_default(),
+        holders: root.list(directory.join("holders")).unwrap_or_default(),
+        nr_requests: requests.value().and_then(|text| text.parse().ok()),
+        image_on: image_on(root, &directory, mounts),
+        mounted: mounted.collect(),
+        device,
+        partitions,
+    })
+}
+
+/// The device of the mount on which the image of a loop device lies: the one with the longest path.
+fn image_on(root: &Root, directory: &Path, mounts: &[Mount]) -> Option<String> {
+    let image = text(root, directory.join("loop/backing_file")).value()?.clone();
+    let over = mounts.iter().filter(|mount| Path::new(&image).starts_with(&mount.target));
+    over.max_by_key(|mount| mount.target.components().count()).map(|mount| mount.device.clone())
+}
+
+fn text(root: &Root, path: PathBuf) -> Available<String> {
+    match root.read_at_most(path, MAX_FILE) {
+        Ok(text) => Available::Value(text.trim().to_owned()),
+        Err(error) => Available::NotAvailable(error.to_string()),
+    }
+}
+
+/// Subdirectories that begin with the disk's own name are its partitions.
+fn partitions(root: &Root, directory: &Path, disk: &str) -> BTreeMap<String, String> {
+    let names = root.directories(directory).unwrap_or_default();
+    let own = names.into_iter().filter(|name| name.starts_with(disk));
+    own.filter_map(|name| {
+        let device = text(root, directory.join(&name).join("dev")).value()?.clone();
+        Some((name, device))
+    })
+    .collect()
+}

@@ -1,0 +1,189 @@
+//! The groups of one hierarchy, with the texts of their files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use assay_audit::snapshot::{Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS};
+use assay_facts::Available;
+use assay_kernel::Root;
+use assay_kernel::parse::mountinfo::{self, Mount};
+use rustix::io::Errno;
+
+use super::open_files;
+
+/// Bytes of a list of threads that are read at most.
+const MAX_THREADS: u64 = 16 << 20;
+
+/// Files of every group that rules read. Counters are not among them: the kernel sums up those of all CPUs when
+/// they are read, which costs more than all else.
+const FILES: [&str; 50] = [
+    "blkio.bfq.weight",
+    "blkio.bfq.weight_device",
+    "blkio.throttle.read_bps_device",
+    "blkio.throttle.read_iops_device",
+    "blkio.throttle.write_bps_device",
+    "blkio.throttle.write_iops_device",
+    "blkio.weight",
+    "cgroup.controllers",
+    "cgroup.subtree_control",
+    "cgroup.type",
+    "cpu.cfs_burst_us",
+    "cpu.cfs_period_us",
+    "cpu.cfs_quota_us",
+    "cpu.idle",
+    "cpu.max",
+    "cpu.max.burst",
+    "cpu.rt_runtime_us",
+    "cpu.shares",
+    "cpu.uclamp.max",
+    "cpu.uclamp.min",
+    "cpu.weight",
+    "cpuset.cpus",
+    "cpuset.cpus.effective",
+    "cpuset.cpus.partition",
+    "cpuset.effective_cpus",
+    "cpuset.mems",
+    "cpuset.mems.effective",
+    "io.bfq.weight",
+    "io.cost.model",
+    "io.cost.qos",
+    "io.latency",
+    "io.max",
+    "io.prio.class",
+    "io.weight",
+    "memory.current",
+    "memory.high",
+    "memory.limit_in_bytes",
+    "memory.low",
+    "memory.max",
+    "memory.memsw.limit_in_bytes",
+    "memory.min",
+    "memory.oom.group",
+    "memory.soft_limit_in_bytes",
+    "memory.swap.current",
+    "memory.swap.high",
+    "memory.swap.max",
+    "memory.usage_in_bytes",
+    "memory.zswap.max",
+    "pids.current",
+    "pids.max",
+];
+
+/// Settings of I/O, with what a new group says. Only for groups with one of them the disks are looked for.
+const OF_IO: [&str; 7] = [
+    "blkio.bfq.weight",
+    "blkio.throttle.read_bps_device",
+    "blkio.throttle.write_bps_device",
+    "io.bfq.weight",
+    "io.latency",
+    "io.max",
+    "io.weight",
+];
+
+/// Counters by disk, read for such groups.
+const OF_DISKS: [&str; 3] =
+    ["io.stat", "blkio.throttle.io_service_bytes", "blkio.bfq.io_service_bytes"];
+
+/// Every mounted hierarchy once, without its groups: those of v1 first.
+pub(super) fn hierarchies(root: &Root) -> Vec<Hierarchy> {
+    let table = root.read("/proc/self/mountinfo").unwrap_or_default();
+    let named = assay_cgroup::inventory::hierarchies(root);
+    let mounts = mountinfo::parse(&table);
+    named
+        .into_iter()
+        .filter_map(|one| {
+            let mount = mounts.iter().find(|mount| mount.target == one.mount)?;
+            Some(Hierarchy {
+                name: one.name,
+                is_v2: one.is_v2,
+                mount: one.mount,
+                options: mount.options.clone(),
+                controllers: one.controllers,
+                is_whole: is_whole(root, mount),
+                groups: Vec::new(),
+                left_out: None,
+            })
+        })
+        .collect()
+}
+
+/// Whether the mount shows the hierarchy from its top. In a namespace of control groups the top of the mount is
+/// shown as `/`, but lacks or has files by which the kernel tells a real top from other groups.
+fn is_whole(root: &Root, mount: &Mount) -> bool {
+    let is_real_top = match mount.kind.as_str() {
+        "cgroup2" => !root.exists(mount.target.join("cgroup.type")),
+        _ => root.exists(mount.target.join("release_agent")),
+    };
+    mount.root == "/" && is_real_top
+}
+
+/// Reads the groups of a hierarchy into it, parents before children. A group that vanishes meanwhile is left out.
+pub(super) fn read(root: &Root, hierarchy: &mut Hierarchy) {
+    let mut open = vec!["/".to_owned()];
+    let mut deeper = false;
+    while let Some(path) = open.pop() {
+        if hierarchy.groups.len() == MAX_GROUPS {
+            hierarchy.left_out = Some(format!("groups beyond the first {MAX_GROUPS}"));
+            return;
+        }
+        let directory = directory(&hierarchy.mount, &path);
+        let Ok(entries) = root.entries(&directory) else { continue };
+        let base = path.trim_end_matches('/');
+        if base.split('/').count() > MAX_DEPTH {
+            deeper |= !entries.directories.is_empty();
+        } else {
+            open.extend(entries.directories.iter().rev().map(|name| format!("{base}/{name}")));
+        }
+        hierarchy.groups.push(group(root, hierarchy.is_v2, &directory, path, &entries.others));
+    }
+    hierarchy.left_out = deeper.then(|| format!("groups below {MAX_DEPTH} levels"));
+}
+
+fn directory(mount: &Path, path: &str) -> PathBuf {
+    mount.join(path.trim_start_matches('/'))
+}
+
+fn group(root: &Root, is_v2: bool, directory: &Path, path: String, names: &[String]) -> Group {
+    let has = |name: &str| names.binary_search_by(|known| known.as_str().cmp(name)).is_ok();
+    let mut files: BTreeMap<String, Available<String>> = BTreeMap::new();
+    for name in FILES.into_iter().filter(|name| has(name)) {
+        files.extend(text(root, directory, name).map(|text| (name.to_owned(), text)));
+    }
+    let threads = threads(root, directory, is_v2);
+    let mut open_on = None;
+    if path != "/" && OF_IO.into_iter().any(|name| says_more(files.get(name))) {
+        for name in OF_DISKS.into_iter().filter(|name| has(name)) {
+            files.extend(text(root, directory, name).map(|text| (name.to_owned(), text)));
+        }
+        open_on = Some(open_files::devices(root, directory));
+    }
+    if says_more(files.get("memory.high")) {
+        files.extend(
+            text(root, directory, "memory.stat").map(|text| ("memory.stat".to_owned(), text)),
+        );
+    }
+    Group { path, threads, files, open_on }
+}
+
+/// Whether a file of settings says anything but what it does in a new group.
+fn says_more(text: Option<&Available<String>>) -> bool {
+    const NEW: [&str; 4] = ["", "100", "default 100", "max"];
+    text.and_then(Available::value).is_some_and(|text| !NEW.contains(&text.trim()))
+}
+
+/// A file's text; nothing if it has vanished, or belongs to a controller that this group cannot have.
+fn text(root: &Root, directory: &Path, name: &str) -> Option<Available<String>> {
+    match root.read_at_most(directory.join(name), MAX_FILE) {
+        Ok(text) => Some(Available::Value(text)),
+        Err(error) if error.is(Errno::NOENT) || error.is(Errno::NODEV) => None,
+        Err(error) => Some(Available::NotAvailable(error.to_string())),
+    }
+}
+
+fn threads(root: &Root, directory: &Path, is_v2: bool) -> Available<u64> {
+    let file = if is_v2 { "cgroup.threads" } else { "tasks" };
+    match root.read_at_most(directory.join(file), MAX_THREADS) {
+        Ok(text) => Available::Value(text.lines().count() as u64),
+        Err(error) => Available::NotAvailable(error.to_string()),
+    }
+}

@@ -1,0 +1,82 @@
+//! The machine around the groups: kernel, CPUs, memory, and files on which rules depend.
+
+use std::collections::BTreeMap;
+
+use assay_audit::snapshot::{MAX_FILE, Machine};
+use assay_facts::Available;
+use assay_kernel::Root;
+use assay_kernel::parse::keyed;
+use rustix::io::Errno;
+
+/// Files that are kept with their texts. One that this kernel lacks is left out.
+const FILES: [&str; 18] = [
+    "/proc/cgroups",
+    "/proc/pressure/cpu",
+    "/proc/pressure/io",
+    "/proc/pressure/memory",
+    "/proc/self/cgroup",
+    "/proc/swaps",
+    "/proc/sys/kernel/pid_max",
+    "/proc/sys/kernel/sched_autogroup_enabled",
+    "/proc/sys/kernel/sched_schedstats",
+    "/proc/sys/vm/overcommit_memory",
+    "/proc/sys/vm/swappiness",
+    "/proc/sys/vm/zone_reclaim_mode",
+    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+    "/sys/kernel/mm/transparent_hugepage/enabled",
+    "/sys/kernel/sched_ext/root/ops",
+    "/sys/kernel/sched_ext/state",
+    "/sys/kernel/sched_ext/switch_all",
+    "/sys/module/zswap/parameters/enabled",
+];
+
+pub(super) fn read(root: &Root) -> Machine {
+    let memory = root.read_at_most("/proc/meminfo", MAX_FILE);
+    let total = |key: &str| match &memory {
+        Ok(text) => match keyed::kibibytes(text, key) {
+            Some(bytes) => Available::Value(bytes),
+            None => Available::NotAvailable(format!("/proc/meminfo has no {key}")),
+        },
+        Err(error) => Available::NotAvailable(error.to_string()),
+    };
+    Machine {
+        name: line(root, "/proc/sys/kernel/hostname"),
+        kernel: line(root, "/proc/sys/kernel/osrelease"),
+        cpus: line(root, "/sys/devices/system/cpu/online"),
+        memory: total("MemTotal"),
+        swap: total("SwapTotal"),
+        files: files(root),
+        user: user(root),
+    }
+}
+
+fn line(root: &Root, path: &str) -> Available<String> {
+    match root.read_at_most(path, MAX_FILE) {
+        Ok(text) => Available::Value(text.trim().to_owned()),
+        Err(error) => Available::NotAvailable(error.to_string()),
+    }
+}
+
+fn files(root: &Root) -> BTreeMap<String, Available<String>> {
+    let mut files = BTreeMap::new();
+    for path in FILES {
+        let text = match root.read_at_most(path, MAX_FILE) {
+            Ok(text) => Available::Value(text),
+            Err(error) if error.is(Errno::NOENT) => continue,
+            Err(error) => Available::NotAvailable(error.to_string()),
+        };
+        files.insert(path.to_owned(), text);
+    }
+    files
+}
+
+/// The second of the four ids in `Uid:` is the effective one (proc_pid_status(5)).
+fn user(root: &Root) -> Available<u32> {
+    let status = root.read_at_most("/proc/self/status", MAX_FILE).unwrap_or_default();
+    keyed::colon(&status, "Uid")
+        .and_then(|ids| ids.split_whitespace().nth(1)?.parse().ok())
+        .map_or_else(
+            || Available::NotAvailable("/proc/self/status has no Uid".to_owned()),
+            Available::Value,
+        )
+}

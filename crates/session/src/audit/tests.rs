@@ -1,0 +1,102 @@
+//! Trees of real layouts, laid out as files and audited from the first byte: exactly the expected rules fire.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assay_audit::audit;
+use assay_facts::Available;
+use assay_kernel::Root;
+
+use super::{read_snapshot, take_snapshot, write_snapshot};
+
+/// A tree: directories with files, and the findings that it must give.
+struct Tree {
+    folder: tempfile::TempDir,
+    expected: BTreeSet<String>,
+}
+
+fn lay_out(text: &str) -> Tree {
+    let folder = tempfile::tempdir().unwrap();
+    let mut expected = BTreeSet::new();
+    let mut directory = PathBuf::new();
+    for line in text.lines() {
+        if let Some(finding) = line.strip_prefix("! ") {
+            expected.insert(finding.to_owned());
+        } else if let Some(path) = line.strip_prefix("[/").and_then(|rest| rest.strip_suffix(']')) {
+            directory = folder.path().join(path);
+            fs::create_dir_all(&directory).unwrap();
+        } else if let Some((name, value)) = line.split_once(" =").filter(|_| !line.starts_with('#'))
+        {
+            let value = value.trim_start().replace("\\n", "\n");
+            fs::write(directory.join(name), format!("{value}\n").trim_start()).unwrap();
+        }
+    }
+    Tree { folder, expected }
+}
+
+fn trees() -> Vec<(PathBuf, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/audit/trees");
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    names.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+}
+
+#[test]
+fn every_tree_gives_exactly_its_findings() {
+    let trees = trees();
+    assert!(trees.len() >= 6);
+    let mut wrong = String::new();
+    for (path, text) in trees {
+        let tree = lay_out(&text);
+        let snapshot = take_snapshot(&Root::at(tree.folder.path())).unwrap();
+        let audit = audit(&snapshot);
+        let found: BTreeSet<String> =
+            audit.findings.iter().map(|one| format!("{} {}", one.code, one.group)).collect();
+        let missing: Vec<&String> = tree.expected.difference(&found).collect();
+        let surplus: Vec<&String> = found.difference(&tree.expected).collect();
+        if !missing.is_empty() || !surplus.is_empty() {
+            wrong += &format!("{}: missing {missing:#?}, surplus {surplus:#?}\n", path.display());
+            wrong += &assay_audit::text(&audit, true);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn a_snapshot_judged_elsewhere_gives_the_same() {
+    for (path, text) in trees() {
+        let tree = lay_out(&text);
+        let snapshot = take_snapshot(&Root::at(tree.folder.path())).unwrap();
+        let file = tree.folder.path().join("host.json");
+        write_snapshot(&file, &snapshot).unwrap();
+        let again = read_snapshot(&file).unwrap();
+        assert_eq!(audit(&again), audit(&snapshot), "{}", path.display());
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_not_available_and_never_missing() {
+    let tree = lay_out(&trees().remove(0).1);
+    let group = tree.folder.path().join("sys/fs/cgroup/g");
+    fs::create_dir(&group).unwrap();
+    // A directory in the place of a file cannot be read, by root neither.
+    fs::create_dir(group.join("cgroup.threads")).unwrap();
+    let long = "1".repeat(100 << 10);
+    fs::write(group.join("cpu.weight"), long).unwrap();
+    let mount = "25 1 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+    fs::write(tree.folder.path().join("proc/self/mountinfo"), mount).unwrap();
+    let snapshot = take_snapshot(&Root::at(tree.folder.path())).unwrap();
+    let groups = &snapshot.hierarchies.last().unwrap().groups;
+    let ours = groups.iter().find(|one| one.path == "/g").unwrap();
+    assert!(matches!(ours.threads, Available::NotAvailable(_)), "{ours:?}");
+    let weight = ours.files["cpu.weight"].reason().unwrap_or_default();
+    assert!(weight.contains("longer than"), "{weight}");
+    assert!(audit(&snapshot).not_looked_at.iter().any(|line| line.contains("may not read")));
+}
+
+#[test]
+fn without_control_groups_there_is_nothing_to_audit() {
+    let empty = tempfile::tempdir().unwrap();
+    let error = take_snapshot(&Root::at(empty.path())).unwrap_err();
+    assert_eq!(error.code, crate::code::Code::Host);
+}
