@@ -33,13 +33,16 @@ pub(crate) struct Supervised {
     pub(crate) left: Option<Survivors>,
 }
 
+/// What a watcher says to an event.
+type Watch<'w> = dyn FnMut(Event) -> Next + 'w;
+
 /// Waits for the command, passing signals on, then for the processes it left over.
 pub(crate) fn supervise(
     child: &mut Child,
     counters: &Counters,
     peaks: &mut Peaks,
     leftover: Leftover,
-    (notify, watcher): (&mut dyn FnMut(&str), &mut dyn FnMut(Event) -> Next),
+    (notify, watcher): (&mut dyn FnMut(&str), &mut Watch<'_>),
 ) -> Result<Supervised, Error> {
     let end = ExitWatch::new(child);
     let limit = if peaks.any() { PERIOD } else { PERIOD * 4 };

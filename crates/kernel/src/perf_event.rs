@@ -57,7 +57,7 @@ fn open_with(
     read_format: u64,
 ) -> io::Result<File> {
     let attributes = Attributes { kind, config, read_format, ..Attributes::default() };
-    open_described(attributes, target, cpu, flags)
+    open_described(&attributes, target, cpu, flags)
 }
 
 /// Opens an event of all tasks of a CPU that fires each time its count has grown by `period`.
@@ -67,16 +67,16 @@ pub(crate) fn open_periodic(
     period: u64,
 ) -> io::Result<File> {
     let attributes = Attributes { kind, config, sample_period: period, ..Attributes::default() };
-    open_described(attributes, -1, cpu, 0)
+    open_described(&attributes, -1, cpu, 0)
 }
 
 fn open_described(
-    attributes: Attributes,
+    attributes: &Attributes,
     target: libc::c_int,
     cpu: libc::c_int,
     flags: libc::c_ulong,
 ) -> io::Result<File> {
-    let attributes = Attributes { size: size_of::<Attributes>() as u32, ..attributes };
+    let attributes = Attributes { size: size_of::<Attributes>() as u32, ..*attributes };
     // SAFETY: `attributes` has the layout and the size that it claims and lives through the call; the
     // other arguments are numbers, -1 being no event group.
     let descriptor = unsafe {

@@ -117,7 +117,7 @@ fn attach(root: &Root, hierarchy: &CpuHierarchy, target: &BlameTarget) -> Result
         BlameTarget::Group(path)
         | BlameTarget::Unit(path)
         | BlameTarget::Container(path)
-        | BlameTarget::Pod(path) => WaitWatch::on_groups(root, hierarchy, &[path.clone()]),
+        | BlameTarget::Pod(path) => WaitWatch::on_groups(root, hierarchy, std::slice::from_ref(path)),
     };
     watch.map_err(|refused| explain(&refused))
 }

@@ -281,14 +281,14 @@ mod tests {
 
     #[test]
     fn the_wait_for_a_place_has_three_parts_and_other_schedulers_no_caps() {
-        let place = |scheduler: &str| {
+        let of = |scheduler: &str| {
             let window = DiskWindow { scheduler: scheduler.to_owned(), ..window(0) };
-            super::place(&window, &counted().members[0])
+            place(&window, &counted().members[0])
         };
-        let bfq = place("bfq");
+        let bfq = of("bfq");
         assert_eq!((bfq.pool_full_ns, bfq.own_cap_ns, bfq.other_ns), (500, 300, 200));
         assert_eq!(bfq.held_mean, Some(7.0));
-        let none = place("none");
+        let none = of("none");
         assert_eq!((none.pool_full_ns, none.own_cap_ns, none.other_ns), (500, 0, 500));
     }
 

@@ -166,7 +166,7 @@ pub(super) fn settle(mut suspicions: Vec<Suspicion>, proofs: &[Proof]) -> Vec<Su
                 match fits {
                     Some(cause) => cause.evidence.push(sentence(proof)),
                     None => {
-                        suspicions.push(Suspicion::Open(format!("{code}: {}", sentence(proof))))
+                        suspicions.push(Suspicion::Open(format!("{code}: {}", sentence(proof))));
                     }
                 }
             }

@@ -12,6 +12,7 @@ use assay_verdict::causes::{CauseEntry, FoundBy, PredictedEffect};
 use assay_verdict::wording::percent;
 
 use super::fit::{Fit, first_come_first_served};
+use super::measured::GroupRequests;
 use super::rules::{Case, Finding, Rule};
 use super::{Strength, Suspicion};
 use crate::estimates::Estimates;
@@ -141,7 +142,7 @@ const RARELY: f64 = 0.05;
 fn examine(case: &Case<'_>) -> Option<Finding> {
     let disk = case.measured.disk.as_ref().ok().filter(|_| case.schedules)?;
     let waited = |group: usize| disk.groups[group].pool_full / disk.seconds;
-    let all: f64 = disk.groups.iter().map(|group| group.whole()).sum();
+    let all: f64 = disk.groups.iter().map(GroupRequests::whole).sum();
     let of_all = disk.groups.iter().map(|group| group.pool_full).sum::<f64>() / all;
     if of_all < RARELY {
         return Some(Finding::excluded(format!(

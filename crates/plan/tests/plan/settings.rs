@@ -142,7 +142,8 @@ fn files_that_do_not_fit_the_disk_are_refused_with_the_size_that_they_need() {
     // The archive takes 64 MiB.
     assert_eq!(about_room(&with_files("memory-limit", 300 << 20)), [""; 0]);
     let refused = about_room(&with_files("memory-limit", 1000 << 20));
-    let [refusal] = &refused[..] else { panic!("{refused:?}") };
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    let refusal = &refused[0];
     for words in [
         "disk `scratch` create files of 1064 MiB",
         "has room for 819 MiB",
@@ -170,7 +171,8 @@ fn following(command: &str) -> Plan {
          [workloads.job]\nuse = \"fio\"\nargs = {{ rw = \"read\", bs = \"4k\", size = \"512m\" }}\n{command}"
     );
     let (study, findings) = parse("t", &text, &shipped_file);
-    let study = study.unwrap_or_else(|| panic!("{findings:?}"));
+    assert!(study.is_some(), "{findings:?}");
+    let study = study.unwrap();
     let host = host(true);
     let mut predictions = Predictions::default();
     for command in prediction_commands(&study, &host) {

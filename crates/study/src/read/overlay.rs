@@ -20,7 +20,7 @@ pub(super) fn apply(root: &mut DeTable<'_>) -> bool {
 
 fn merge<'d>(into: &mut DeTable<'d>, overlay: DeTable<'d>) {
     for (key, value) in overlay {
-        let existing = into.get_mut(&key).map(|value| value.get_mut());
+        let existing = into.get_mut(&key).map(toml::Spanned::get_mut);
         match (existing, value) {
             (Some(DeValue::Table(inner)), value) if value.get_ref().is_table() => {
                 if let DeValue::Table(overlay) = value.into_inner() {
