@@ -1,10 +1,9 @@
 //! What the programs counted for one target, read from their maps (`programs/blame/memory.h` of the crate `bpf`).
 
-use crate::culprit::OWN;
+use crate::culprit::{NUMBERS as CLASSES, OWN};
 
 /// Dimensions of those maps.
 const COUNTERS: usize = 8;
-pub(crate) const CLASSES: usize = 512;
 const BUCKETS: usize = 40;
 const SEGMENTS: usize = 64;
 const LONGEST: usize = 8;

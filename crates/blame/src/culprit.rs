@@ -20,8 +20,11 @@ pub const OWN: u32 = 7;
 /// The number of the first group.
 pub const FIRST_GROUP: u32 = CLASSES.len() as u32;
 
+/// Numbers of what a CPU did (`CLASSES` in `programs/blame/memory.h`).
+pub(crate) const NUMBERS: usize = 512;
+
 /// The highest number of groups that are told apart.
-pub const GROUPS: usize = crate::counted::CLASSES - CLASSES.len();
+pub const GROUPS: usize = NUMBERS - CLASSES.len();
 
 /// What a CPU did while a thread waited for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -158,14 +158,8 @@ impl fmt::Display for Pod {
     }
 }
 
-/// The owner of the group with this path, if its names tell.
-///
-/// ```
-/// use assay_facts::owner::owner;
-/// let unit = owner("/system.slice/nginx.service").unwrap();
-/// assert_eq!(unit.to_string(), "unit nginx.service");
-/// assert_eq!(owner("/batch/7"), None);
-/// ```
+/// The owner of the group with this path, if its names tell: `/system.slice/nginx.service` is the unit
+/// nginx.service, and of `/batch/7` nothing is known.
 #[must_use]
 pub fn owner(path: &str) -> Option<Owner> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();

@@ -8,20 +8,8 @@ use assay_units::Bytes;
 
 use crate::footprint::Predictions;
 use crate::refusal::Refusal;
-use crate::room::{needed_by_fio, too_small};
+use crate::room::{UNKNOWN_SIZE, USABLE_PERCENT, align, needed_by_fio, part_size, too_small};
 use crate::trial::{DiskPlan, GroupPlan, Part, StoragePlan, ToolPlan, WorkloadPlan};
-
-/// Pieces begin at multiples of this, as partitions do.
-pub(crate) const ALIGNMENT: u64 = 1 << 20;
-
-/// The part of a file system that is left for data: journal, inode tables and reserved blocks of a
-/// small ext4 take about a seventh (mke2fs.conf(5) defaults), and in a full file system the
-/// allocator dominates measurements.
-pub(crate) const USABLE_PERCENT: u64 = 80;
-
-/// Stands for a size that follows from the workloads, until these are planned: so large that a part of it
-/// for each of ten thousand groups is beyond every real disk.
-pub(crate) const UNKNOWN_SIZE: Bytes = Bytes::mebi(1 << 36);
 
 /// mkfs.xfs refuses smaller file systems since xfsprogs 5.19.
 const SMALLEST_XFS: Bytes = Bytes::mebi(300);
@@ -149,18 +137,6 @@ fn value<T: FromScalar>(templated: &Templated<T>, factors: &Bindings) -> Result<
         .map_err(|why| Refusal::new(why, "`assay check` shows the location in the study file"))
 }
 
-/// The size of one partition, or of the whole disk if it has none. The first mebibyte is the
-/// partition table.
-pub(crate) fn part_size(disk: &DiskPlan) -> Bytes {
-    match u64::from(disk.partitions) {
-        0 => disk.size,
-        count => {
-            let table = ALIGNMENT;
-            Bytes::new(align(disk.size.get().saturating_sub(2 * table) / count))
-        }
-    }
-}
-
 /// The piece of disk for workload `index` of the `count` workloads that use the disk.
 fn piece(disk: &DiskPlan, index: usize, count: usize) -> StoragePlan {
     let parts = (disk.partitions as usize).max(1);
@@ -180,10 +156,6 @@ fn piece(disk: &DiskPlan, index: usize, count: usize) -> StoragePlan {
     }
     let size = align(whole * USABLE_PERCENT / 100 / sharers);
     StoragePlan { part: Part::Mount(part), offset: Bytes::new(0), size: Bytes::new(size) }
-}
-
-pub(crate) fn align(bytes: u64) -> u64 {
-    bytes / ALIGNMENT * ALIGNMENT
 }
 
 /// Assigns every workload its piece of its disk.

@@ -14,6 +14,7 @@ mod null_blk;
 mod order;
 mod placement;
 mod plan_trials;
+mod prediction_command;
 mod privileges;
 mod program;
 mod promise;

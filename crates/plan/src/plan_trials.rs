@@ -1,13 +1,16 @@
 //! Plans every trial of a study for a host: its groups with their members, knobs and workloads.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use assay_facts::HostFacts;
 use assay_knob::{DiskQueue, Translation, Untranslatable, translate};
 use assay_run_folder::{KnobRecord, StopRecord, WarmUpRecord};
 use assay_study::{
-    After, Bindings, Group, Promise, Stop, Study, WarmUp, combinations, footprint_part,
+    After, Bindings, DiskSize, Group, Promise, Stop, Study, Templated, WarmUp, combinations,
+    footprint_part,
 };
+use assay_units::Bytes;
 
 use crate::comparison::{comparisons, references};
 use crate::disk::{assign_storage, plan_disks};
@@ -36,7 +39,7 @@ pub fn plan(study: &Study, facts: &HostFacts, seed: u64) -> Plan {
 pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, seed: u64) -> Plan {
     let mut refusals = Vec::new();
     let mut of_sizes = Vec::new();
-    let study = &room::with_sizes(study, facts, predictions, &mut of_sizes);
+    let study = &with_sizes(study, facts, predictions, &mut of_sizes);
     let trials: Vec<Trial> = combinations(study)
         .into_iter()
         .map(|factors| {
@@ -68,7 +71,44 @@ pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, se
     }
 }
 
-pub(crate) fn plan_trial(
+/// The study with the sizes of disks that follow from the files of their workloads: that of the trial
+/// that needs most, so that all trials have the same disk.
+fn with_sizes<'s>(
+    study: &'s Study,
+    facts: &HostFacts,
+    predictions: &Predictions,
+    refusals: &mut Vec<Refusal>,
+) -> Cow<'s, Study> {
+    let is_auto = |size: &Option<Templated<DiskSize>>| match size {
+        Some(Templated::Value(size)) => *size == DiskSize::Auto,
+        Some(Templated::Template(_)) | None => false,
+    };
+    if !study.disks.values().any(|disk| is_auto(&disk.size)) {
+        return Cow::Borrowed(study);
+    }
+    let trials: Vec<Trial> = combinations(study)
+        .into_iter()
+        .map(|factors| {
+            let of_trial = study.for_trial(&factors);
+            plan_trial(&of_trial, facts, factors, predictions, &mut Vec::new())
+        })
+        .collect();
+    let mut sized = study.clone();
+    for (name, disk) in sized.disks.iter_mut().filter(|(_, disk)| is_auto(&disk.size)) {
+        let sizes = trials.iter().map(|trial| room::size_in(trial, name, predictions));
+        let size = sizes.collect::<Result<Vec<u64>, Refusal>>().map(|all| all.into_iter().max());
+        match size {
+            Ok(size) => {
+                let size = Bytes::new(size.unwrap_or(0).max(room::LEAST));
+                disk.size = Some(Templated::Value(DiskSize::Fixed(size)));
+            }
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    Cow::Owned(sized)
+}
+
+fn plan_trial(
     study: &Study,
     facts: &HostFacts,
     factors: Bindings,

@@ -1,15 +1,10 @@
 //! Room for the files of workloads on their disks: refusing a disk without it, and the size of one that is
 //! to follow from them.
 
-use std::borrow::Cow;
-
-use assay_facts::HostFacts;
-use assay_study::{DiskSize, DiskSource, Format, Study, Templated, combinations};
+use assay_study::{DiskSource, Format};
 use assay_units::Bytes;
 
-use crate::disk::{ALIGNMENT, UNKNOWN_SIZE, USABLE_PERCENT, align, part_size};
 use crate::footprint::Predictions;
-use crate::plan_trials::plan_trial;
 use crate::refusal::Refusal;
 use crate::trial::{DiskPlan, ToolPlan, Trial, WorkloadPlan};
 
@@ -17,47 +12,42 @@ use crate::trial::{DiskPlan, ToolPlan, Trial, WorkloadPlan};
 const STEP: u64 = 64 << 20;
 
 /// The least of them: on smaller disks journals and inode tables take more than a fifth.
-const LEAST: u64 = 1 << 30;
+pub(crate) const LEAST: u64 = 1 << 30;
 
-/// The study with the sizes of disks that follow from the files of their workloads: that of the trial
-/// that needs most, so that all trials have the same disk.
-pub(crate) fn with_sizes<'s>(
-    study: &'s Study,
-    facts: &HostFacts,
-    predictions: &Predictions,
-    refusals: &mut Vec<Refusal>,
-) -> Cow<'s, Study> {
-    let is_auto = |size: &Option<Templated<DiskSize>>| match size {
-        Some(Templated::Value(size)) => *size == DiskSize::Auto,
-        Some(Templated::Template(_)) | None => false,
-    };
-    if !study.disks.values().any(|disk| is_auto(&disk.size)) {
-        return Cow::Borrowed(study);
-    }
-    let trials: Vec<Trial> = combinations(study)
-        .into_iter()
-        .map(|factors| {
-            let of_trial = study.for_trial(&factors);
-            plan_trial(&of_trial, facts, factors, predictions, &mut Vec::new())
-        })
-        .collect();
-    let mut sized = study.clone();
-    for (name, disk) in sized.disks.iter_mut().filter(|(_, disk)| is_auto(&disk.size)) {
-        let sizes = trials.iter().map(|trial| size_in(trial, name, predictions));
-        let size = sizes.collect::<Result<Vec<u64>, Refusal>>().map(|all| all.into_iter().max());
-        match size {
-            Ok(size) => {
-                let size = Bytes::new(size.unwrap_or(0).max(LEAST));
-                disk.size = Some(Templated::Value(DiskSize::Fixed(size)));
-            }
-            Err(refusal) => refusals.push(refusal),
+/// Pieces begin at multiples of this, as partitions do.
+pub(crate) const ALIGNMENT: u64 = 1 << 20;
+
+/// The part of a file system that is left for data: journal, inode tables and reserved blocks of a
+/// small ext4 take about a seventh (mke2fs.conf(5) defaults), and in a full file system the
+/// allocator dominates measurements.
+pub(crate) const USABLE_PERCENT: u64 = 80;
+
+/// Stands for a size that follows from the workloads, until these are planned: so large that a part of it
+/// for each of ten thousand groups is beyond every real disk.
+pub(crate) const UNKNOWN_SIZE: Bytes = Bytes::mebi(1 << 36);
+
+/// The size of one partition, or of the whole disk if it has none. The first mebibyte is the
+/// partition table.
+pub(crate) fn part_size(disk: &DiskPlan) -> Bytes {
+    match u64::from(disk.partitions) {
+        0 => disk.size,
+        count => {
+            let table = ALIGNMENT;
+            Bytes::new(align(disk.size.get().saturating_sub(2 * table) / count))
         }
     }
-    Cow::Owned(sized)
+}
+
+pub(crate) fn align(bytes: u64) -> u64 {
+    bytes / ALIGNMENT * ALIGNMENT
 }
 
 /// The size that one trial needs.
-fn size_in(trial: &Trial, name: &str, predictions: &Predictions) -> Result<u64, Refusal> {
+pub(crate) fn size_in(
+    trial: &Trial,
+    name: &str,
+    predictions: &Predictions,
+) -> Result<u64, Refusal> {
     let Some(index) = trial.disks.iter().position(|disk| disk.name == name) else { return Ok(0) };
     let disk = &trial.disks[index];
     let groups = trial.groups.iter().filter(|group| group.disk == Some(index));

@@ -184,7 +184,9 @@ impl WorkloadPlan {
     pub(crate) fn prediction_command(&self) -> Option<Vec<String>> {
         match &self.tool {
             ToolPlan::Fio(_) => None,
-            ToolPlan::Invocation(invocation) => crate::workload::prediction_command(invocation),
+            ToolPlan::Invocation(invocation) => {
+                crate::prediction_command::prediction_command(invocation)
+            }
         }
     }
 

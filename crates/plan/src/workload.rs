@@ -7,10 +7,10 @@ use assay_run_folder::IoClass;
 use assay_study::{Bindings, Scalar, Study, Templated, Tool, fill};
 use assay_workload::fio::{Job, Section, io_class, sections, threads};
 use assay_workload::{
-    Argument, COMMAND, Invocation, Kind, PLACEHOLDERS, Placeholders, Program, Value, WaitMethod,
-    kind,
+    Argument, COMMAND, Invocation, Kind, PLACEHOLDERS, Program, Value, WaitMethod, kind,
 };
 
+use crate::prediction_command::prediction_command;
 use crate::program::{ASSAY_LOAD, path_of};
 use crate::refusal::Refusal;
 use crate::trial::{ToolPlan, WorkloadPlan};
@@ -190,19 +190,6 @@ fn as_argument(value: Scalar) -> Value {
 /// any other job runs until it is stopped.
 fn has_end(job: &Job) -> bool {
     ["runtime", "loops", "io_size", "number_ios"].iter().any(|option| job.option(option).is_some())
-}
-
-/// The command that predicts the footprint of a generator; `None` if it cannot predict.
-pub(crate) fn prediction_command(invocation: &Invocation) -> Option<Vec<String>> {
-    let kind_of_tool = kind(&invocation.tool)?;
-    if kind_of_tool.program != Program::Load {
-        return None;
-    }
-    // The location of its files is not known yet, and does not affect their size.
-    let placeholders = Placeholders { directory: Some(".".to_owned()), ..Placeholders::default() };
-    let words = invocation.words.iter().map(|word| placeholders.fill(word));
-    let program = std::iter::once(invocation.program.clone());
-    Some(program.chain(words).chain(["--predict".to_owned()]).collect())
 }
 
 impl WorkloadTemplate {

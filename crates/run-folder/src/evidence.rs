@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use assay_blame::Evidence;
-use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
 use crate::error::Error;
@@ -15,26 +14,6 @@ use crate::repeat::RepeatRecord;
 
 /// The folder of these documents in the run folder.
 const FOLDER: &str = "evidence";
-
-/// That evidence was taken in a repeat. It lies in `evidence/<samples of the repeat>.json`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct EvidenceRecord {
-    /// CPU seconds that the programs took in the window, estimated from those of their events that were timed;
-    /// absent if there were too few.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu_s: Option<f64>,
-    /// The document, in a run that was loaded; the manifest does not contain it.
-    #[serde(skip)]
-    pub document: Option<Arc<Evidence>>,
-}
-
-impl RepeatRecord {
-    /// The evidence of this repeat, if it was taken.
-    #[must_use]
-    pub fn evidence(&self) -> Option<&Evidence> {
-        self.evidence.as_ref()?.document.as_deref()
-    }
-}
 
 impl RunFolder {
     /// Writes the evidence of the repeat with these samples.
@@ -97,6 +76,7 @@ mod tests {
     use assay_files::Trust;
 
     use super::*;
+    use crate::repeat::EvidenceRecord;
     use crate::run::Run;
 
     const MANIFEST: &str = include_str!("../../test-support/faults/one-cpu/manifest.json");

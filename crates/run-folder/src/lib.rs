@@ -53,7 +53,7 @@ pub use curve::{Curve, Mark};
 pub use drift::{Drift, TimedReading};
 pub use error::Error;
 pub use event::{Event, EventLog, parse_events, read_events};
-pub use evidence::{EvidenceRecord, parse_evidence};
+pub use evidence::parse_evidence;
 pub use folder::RunFolder;
 pub use guard::is_guarded;
 pub use guest::Guest;
@@ -79,7 +79,7 @@ pub use manifest::{
 };
 pub use promise::{EveryRecord, PromiseRecord, Reference, RelationRecord};
 pub use repeat::{
-    Fault, Latency, Phase, QueueReading, Reading, RepeatRecord, SamplerCost, SourceCost, WatchCost,
-    WorkloadResult,
+    EvidenceRecord, Fault, Latency, Phase, QueueReading, Reading, RepeatRecord, SamplerCost,
+    SourceCost, WatchCost, WorkloadResult,
 };
 pub use table::{Column, RowSums, Rows, Table};

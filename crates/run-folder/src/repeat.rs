@@ -1,13 +1,14 @@
 //! The record of one repeat: its window, what was read of the host, and the results of its workloads.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use assay_blame::Evidence;
 use assay_facts::Available;
 use serde::{Deserialize, Serialize};
 
 use crate::curve::Curve;
 use crate::drift::Drift;
-use crate::evidence::EvidenceRecord;
 use crate::overrides::OverridesRecord;
 use crate::placement::{NodeCounts, PlacementReading};
 use crate::setting::{Dropped, SettingReading};
@@ -284,4 +285,24 @@ pub struct SourceCost {
     pub rows: u64,
     /// CPU seconds.
     pub cpu_s: f64,
+}
+
+/// That evidence was taken in a repeat. It lies in `evidence/<samples of the repeat>.json`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EvidenceRecord {
+    /// CPU seconds that the programs took in the window, estimated from those of their events that were timed;
+    /// absent if there were too few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_s: Option<f64>,
+    /// The document, in a run that was loaded; the manifest does not contain it.
+    #[serde(skip)]
+    pub document: Option<Arc<Evidence>>,
+}
+
+impl RepeatRecord {
+    /// The evidence of this repeat, if it was taken.
+    #[must_use]
+    pub fn evidence(&self) -> Option<&Evidence> {
+        self.evidence.as_ref()?.document.as_deref()
+    }
 }
