@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 
 use assay_facts::Available;
+use assay_facts::owner::Owner;
 use serde::Serialize;
 
+use crate::effective::{self, Effective};
 use crate::finding::{Class, Finding};
+use crate::owner;
 use crate::protection;
 use crate::rule::Host;
 use crate::rules;
@@ -40,6 +43,8 @@ pub struct Audit {
     pub worth: Vec<Worth>,
     /// Effective protection of memory, where any is set.
     pub protection: Vec<Protection>,
+    /// The limits that hold for each group.
+    pub effective: Vec<Effective>,
     /// What could not be looked at, and why.
     pub not_looked_at: Vec<String>,
 }
@@ -49,6 +54,8 @@ pub struct Audit {
 pub struct Protection {
     /// The group.
     pub group: String,
+    /// Whose it is, if its path tells.
+    pub owner: Option<Owner>,
     /// `memory.min` or `memory.low`.
     pub file: &'static str,
     /// What the file says, in bytes.
@@ -85,8 +92,9 @@ pub fn audit(snapshot: &Snapshot) -> Audit {
         groups: paths.len(),
         with_settings: set.len(),
         findings,
-        worth: host.tree_of("cpu").map(worth::table).unwrap_or_default(),
-        protection: host.v2_of("memory").map(protections).unwrap_or_default(),
+        worth: worth::table(&host),
+        protection: protections(&host),
+        effective: effective::table(&host),
         not_looked_at: not_looked_at(&host),
     }
 }
@@ -98,7 +106,8 @@ fn can_see_above(host: &Host) -> bool {
     host.snapshot.hierarchies.iter().all(|one| one.is_whole)
 }
 
-fn protections(tree: &Tree) -> Vec<Protection> {
+fn protections(host: &Host) -> Vec<Protection> {
+    let Some(tree) = host.v2_of("memory") else { return Vec::new() };
     let mut rows = Vec::new();
     for file in ["memory.min", "memory.low"] {
         let values = protection::of_tree(tree, file);
@@ -115,7 +124,8 @@ fn protections(tree: &Tree) -> Vec<Protection> {
                     "memory.current of a group above or beside it is unknown".to_owned(),
                 ),
             };
-            rows.push(Protection { group: node.path().to_owned(), file, set, effective });
+            let owner = owner::named(host.snapshot, node.path());
+            rows.push(Protection { group: node.path().to_owned(), owner, file, set, effective });
         }
     }
     rows

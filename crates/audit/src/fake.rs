@@ -16,7 +16,13 @@ fn value<T>(of: T) -> Available<T> {
 
 fn group(path: &str, threads: u64, files: &[(&str, &str)]) -> Group {
     let files = files.iter().map(|(name, text)| ((*name).to_owned(), value((*text).to_owned())));
-    Group { path: path.to_owned(), threads: value(threads), files: files.collect(), open_on: None }
+    Group {
+        path: path.to_owned(),
+        threads: value(threads),
+        files: files.collect(),
+        open_on: None,
+        real_time: None,
+    }
 }
 
 impl Fake {
@@ -57,9 +63,11 @@ impl Fake {
                 controllers,
                 is_whole: true,
                 groups: vec![top],
+                loose: None,
                 left_out: None,
             }],
             disks: Vec::new(),
+            names: BTreeMap::new(),
         })
     }
 

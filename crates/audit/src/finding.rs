@@ -1,5 +1,6 @@
 //! What a rule says about a group.
 
+use assay_facts::owner::Owner;
 use serde::Serialize;
 
 /// How much it matters, most first.
@@ -60,8 +61,12 @@ pub struct Finding {
     pub class: Class,
     /// The group's path below the mount.
     pub group: String,
+    /// Whose it is, if its path tells.
+    pub owner: Option<Owner>,
     /// The sentence about this group.
     pub sentence: String,
+    /// What to do about it.
+    pub remedy: &'static str,
     /// What it rests on; the first is the setting.
     pub readings: Vec<Reading>,
 }

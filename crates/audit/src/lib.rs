@@ -7,7 +7,9 @@
 pub mod conversion;
 mod devices;
 mod document;
+mod effective;
 mod finding;
+mod owner;
 mod protection;
 mod reference;
 mod rule;
@@ -23,11 +25,12 @@ mod worth;
 mod fake;
 
 pub use document::{Audit, Protection, audit};
+pub use effective::{Effective, Limit};
 pub use finding::{Class, Finding, Reading};
 pub use protection::{Child, Parent, effective};
 pub use reference::reference;
 pub use rule::Rule;
 pub use rules::{all, find};
 pub use snapshot::Snapshot;
-pub use text::{explain, text};
+pub use text::{explain, limits, text};
 pub use worth::Worth;

@@ -3,6 +3,7 @@
 use assay_knob::KernelVersion;
 
 use crate::finding::{Class, Finding, Reading};
+use crate::owner;
 use crate::snapshot::Snapshot;
 use crate::tree::{Node, Tree};
 
@@ -62,8 +63,10 @@ impl Rule {
             .map(|one| Finding {
                 code: self.code,
                 class: self.class,
+                owner: owner::named(host.snapshot, &one.group),
                 group: one.group,
                 sentence: one.sentence,
+                remedy: self.remedy,
                 readings: one.readings,
             })
             .collect()

@@ -1,5 +1,6 @@
 //! The rules, one family a file.
 
+mod accounting;
 mod cpuset;
 mod io_files;
 mod io_weights;
@@ -7,6 +8,7 @@ mod kernel_state;
 mod limits;
 mod protection;
 mod swap;
+mod threads;
 mod translated;
 mod weights;
 
@@ -14,7 +16,7 @@ use crate::rule::Rule;
 
 /// Every rule, in the order of its family.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let families: [&[Rule]; 9] = [
+    let families: [&[Rule]; 11] = [
         io_weights::RULES,
         io_files::RULES,
         protection::RULES,
@@ -22,6 +24,8 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         swap::RULES,
         cpuset::RULES,
         weights::RULES,
+        threads::RULES,
+        accounting::RULES,
         kernel_state::RULES,
         translated::RULES,
     ];
@@ -34,4 +38,5 @@ pub fn find(code: &str) -> Option<&'static Rule> {
     all().find(|rule| rule.code.eq_ignore_ascii_case(code))
 }
 
+pub(crate) use limits::{allowed_cpus, count, cpus, limit_of, own_cpus};
 pub(crate) use protection::amount;

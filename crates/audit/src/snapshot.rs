@@ -37,6 +37,9 @@ pub struct Snapshot {
     pub hierarchies: Vec<Hierarchy>,
     /// Block devices except partitions.
     pub disks: Vec<Disk>,
+    /// Names that users have given to containers, by id, and to pods, by uid.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub names: BTreeMap<String, String>,
 }
 
 /// The machine as far as rules depend on it.
@@ -76,6 +79,9 @@ pub struct Hierarchy {
     pub is_whole: bool,
     /// The groups, parents before children; the first is the top, `/`.
     pub groups: Vec<Group>,
+    /// Processes in the top itself that are no kernel threads; only for the hierarchy of cpu, and only if it is whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loose: Option<Available<u64>>,
     /// Why some groups were left out, if any were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
@@ -93,6 +99,9 @@ pub struct Group {
     /// Devices (`8:0`) on which its processes have files open; only for groups with a setting of I/O.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_on: Option<Available<Vec<String>>>,
+    /// Threads in it with a real-time policy; only where it, or a group above, has a weight or quota of CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real_time: Option<Available<u64>>,
 }
 
 /// A block device.

@@ -1,12 +1,17 @@
 //! The page for a terminal.
 
+mod limits;
+
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::document::Audit;
 use crate::finding::{Class, Finding};
+use crate::owner;
 use crate::rule::Rule;
 use crate::rules;
+
+pub use limits::limits;
 
 /// Lines of one code on the page; the JSON has all.
 const MOST: usize = 3;
@@ -27,7 +32,10 @@ pub fn text(audit: &Audit, all: bool) -> String {
         }
     }
     if audit.findings.is_empty() {
-        page.push_str("\nNothing was found that does not act as it stands.\n");
+        page.push_str(match audit.with_settings {
+            0 => "\nNo group has settings that differ from those of a new group.\n",
+            _ => "\nNo rule found anything wrong with these settings.\n",
+        });
     }
     weights(&mut page, audit, all);
     protection(&mut page, audit, all);
@@ -64,13 +72,17 @@ fn of_codes(page: &mut String, findings: &[&Finding], all: bool) {
             line(page, finding);
         }
         if same.len() > shown {
-            let _ = writeln!(page, "  ... and {} more {code}", same.len() - shown);
+            let _ = writeln!(page, "  ... and {} more {code} (--all)", same.len() - shown);
+        }
+        if let Some(first) = same.first() {
+            let _ = writeln!(page, "      what to do: {}", first.remedy);
         }
     }
 }
 
 fn line(page: &mut String, finding: &Finding) {
-    let _ = writeln!(page, "  {}  {}\n      {}", finding.code, finding.group, finding.sentence);
+    let group = owner::shown(finding.owner.as_ref(), &finding.group);
+    let _ = writeln!(page, "  {}  {group}\n      {}", finding.code, finding.sentence);
     for reading in &finding.readings {
         let mut lines = reading.value.lines();
         let first = lines.next().unwrap_or("(empty)");
@@ -94,7 +106,7 @@ fn weights(page: &mut String, audit: &Audit, all: bool) {
             row.reading.value,
             percent(row.of_level),
             percent(row.of_machine),
-            row.group
+            owner::shown(row.owner.as_ref(), &row.group)
         );
     }
     rest(page, audit.worth.len(), shown);
@@ -112,7 +124,8 @@ fn protection(page: &mut String, audit: &Audit, all: bool) {
             assay_facts::Available::NotAvailable(why) => format!("not available: {why}"),
         };
         let set = rules::amount(row.set);
-        let _ = writeln!(page, "  {}  {} {set}, effective {effective}", row.group, row.file);
+        let group = owner::shown(row.owner.as_ref(), &row.group);
+        let _ = writeln!(page, "  {} {set}, effective {effective}  {group}", row.file);
     }
     rest(page, audit.protection.len(), shown);
 }
@@ -162,7 +175,9 @@ mod tests {
 
     #[test]
     fn a_page_without_findings_says_so() {
-        assert!(text(&idle(0), false).contains("Nothing was found"));
+        assert!(text(&idle(0), false).contains("No group has settings"));
+        let set = Fake::v2().group("/g", &[("pids.max", "5")]).snapshot();
+        assert!(text(&crate::audit(&set), false).contains("No rule found anything wrong"));
     }
 
     #[test]

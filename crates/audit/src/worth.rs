@@ -4,9 +4,12 @@
 //! beside groups compete one by one, each like a group of weight 100. Those of the top are left out: most
 //! are kernel threads that hardly run.
 
+use assay_facts::owner::Owner;
 use serde::Serialize;
 
 use crate::finding::Reading;
+use crate::owner;
+use crate::rule::Host;
 use crate::settings::is_set;
 use crate::tree::{Node, Tree};
 
@@ -15,6 +18,8 @@ use crate::tree::{Node, Tree};
 pub struct Worth {
     /// The group.
     pub group: String,
+    /// Whose it is, if its path tells.
+    pub owner: Option<Owner>,
     /// Its file of weights with the text.
     pub reading: Reading,
     /// Its part of what its level gets, from 0 to 1.
@@ -85,8 +90,16 @@ fn parts(tree: &Tree) -> Vec<Option<Part>> {
     parts
 }
 
+/// Each group's part of the machine.
+pub(crate) fn of_machine<'t>(tree: &'t Tree<'t>) -> impl Iterator<Item = (Node<'t>, Option<f64>)> {
+    let parts = parts(tree);
+    let all = tree.nodes().zip(parts).filter(|(node, _)| !node.is_top());
+    all.map(|(node, part)| (node, part.map(|part| part.of_machine)))
+}
+
 /// The groups below the top, and those whose weight is set, with what they are worth.
-pub(crate) fn table(tree: &Tree) -> Vec<Worth> {
+pub(crate) fn table(host: &Host) -> Vec<Worth> {
+    let Some(tree) = host.tree_of("cpu") else { return Vec::new() };
     let parts = parts(tree);
     let is_shown =
         |node: &Node| is_set(*node, file(*node)) || node.parent().is_some_and(Node::is_top);
@@ -96,6 +109,7 @@ pub(crate) fn table(tree: &Tree) -> Vec<Worth> {
             let part = parts[node.index()]?;
             Some(Worth {
                 group: node.path().to_owned(),
+                owner: owner::named(host.snapshot, node.path()),
                 reading: node.reading(file(node)),
                 of_level: part.of_level,
                 of_machine: part.of_machine,
@@ -112,8 +126,7 @@ mod tests {
 
     fn worth(fake: Fake) -> Vec<(String, f64)> {
         let snapshot = fake.snapshot();
-        let tree = Tree::new(&snapshot.hierarchies[0]);
-        table(&tree)
+        table(&Host::new(&snapshot))
             .into_iter()
             .map(|row| (row.group, (row.of_machine * 1e4).round() / 1e4))
             .collect()

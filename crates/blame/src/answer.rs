@@ -193,7 +193,7 @@ impl Answer {
 }
 
 fn waited(cpu: &CountedCpu) -> u64 {
-    cpu.charged.iter().sum()
+    cpu.charged.iter().copied().fold(0, u64::wrapping_add)
 }
 
 /// Waiting that is charged and not yet counted by the kernel: of threads that wait at the end, and the last
@@ -224,10 +224,9 @@ fn objection(completed: u64, run_delay: u64, events: &Events) -> Option<String> 
 }
 
 fn parts(cpus: &[&CountedCpu], names: &Names) -> Vec<Part> {
-    let total: u64 = cpus.iter().map(|cpu| waited(cpu)).sum();
-    let classes = cpus.iter().map(|cpu| cpu.charged.len()).max().unwrap_or(0);
-    let part = |class: usize| {
-        let ns = cpus.iter().map(|cpu| cpu.charged.get(class).copied().unwrap_or(0)).sum();
+    let total = cpus.iter().map(|cpu| waited(cpu)).fold(0, u64::wrapping_add);
+    let sums = charged(cpus);
+    let part = |(class, ns): (usize, u64)| {
         let number = class as u32;
         Part {
             culprit: Culprit::numbered(number),
@@ -237,9 +236,30 @@ fn parts(cpus: &[&CountedCpu], names: &Names) -> Vec<Part> {
             percent: if total > 0 { ns as f64 / total as f64 * 100.0 } else { 0.0 },
         }
     };
-    let mut parts: Vec<Part> = (0..classes).map(part).filter(|part| part.ns > 0).collect();
+    let mut parts: Vec<Part> =
+        sums.into_iter().enumerate().filter(|(_, ns)| *ns > 0).map(part).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
     parts
+}
+
+/// The time charged to each class on these CPUs. What was charged too much for a thread that was moved to a CPU is taken
+/// off what runs there then (`take_over` in `programs/blame/charge.h`). Where that leaves less than nothing, the largest
+/// of the others gives it.
+fn charged(cpus: &[&CountedCpu]) -> Vec<u64> {
+    let classes = cpus.iter().map(|cpu| cpu.charged.len()).max().unwrap_or(0);
+    let of = |class: usize| {
+        let each = cpus.iter().map(|cpu| cpu.charged.get(class).copied().unwrap_or(0));
+        each.fold(0, u64::wrapping_add) as i64
+    };
+    let signed: Vec<i64> = (0..classes).map(of).collect();
+    let mut missing: u64 = signed.iter().filter(|ns| **ns < 0).map(|ns| ns.unsigned_abs()).sum();
+    let mut sums: Vec<u64> = signed.iter().map(|ns| (*ns).max(0) as u64).collect();
+    while let Some(largest) = sums.iter_mut().max().filter(|ns| missing > 0 && **ns > 0) {
+        let given = missing.min(*largest);
+        *largest -= given;
+        missing -= given;
+    }
+    sums
 }
 
 fn cpu_part(number: usize, cpu: &CountedCpu, names: &Names) -> CpuPart {
@@ -307,6 +327,16 @@ mod tests {
             answer.parts.iter().map(|part| (part.group.as_deref(), part.percent)).collect();
         assert_eq!(shown, [(Some("/hog"), 60.0), (None, 25.0), (Some("/other"), 15.0)]);
         assert_eq!(answer.parts.iter().map(|part| part.ns).sum::<u64>(), answer.waited_ns);
+    }
+
+    #[test]
+    fn what_was_charged_too_much_for_a_moved_thread_comes_from_the_largest_part() {
+        let taken = 5_000_u64.wrapping_neg();
+        let counted = counted(&[(OWN, 1_000_000), (FIRST_GROUP, taken)], 995_000);
+        let answer = Answer::new("/mine", 1.0, &counted, &names());
+        assert_eq!((answer.verdict, answer.waited_ns), (Verdict::Valid, 995_000));
+        let [part] = &answer.parts[..] else { panic!("{:?}", answer.parts) };
+        assert_eq!((part.culprit, part.ns, part.percent), (Culprit::OwnThreads, 995_000, 100.0));
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub struct DiskGroup {
     /// Whom the device served while requests of this group were in the scheduler, the largest part first.
     /// Together they are the time in the scheduler, whether or not it is over.
     pub served: Vec<Served>,
-    /// Mean number of requests with a place in the pool, as far as they began while it was watched.
+    /// Mean number of requests with a place in the pool, as far as they were seen.
     pub mean_allocated: f64,
     /// Mean number of requests in the scheduler.
     pub mean_queued: f64,
@@ -162,6 +162,9 @@ pub struct DiskEvents {
     pub issued: u64,
     /// Requests completed whose issue was not seen, such as those that were under way at the start.
     pub unknown_completions: u64,
+    /// Requests of which not even the end was seen: the next one with their place in the pool told that they were over.
+    #[serde(default)]
+    pub unseen_completions: u64,
     /// Requests whose bio's submission was not seen; their wait for a place is in no sum.
     pub unknown_places: u64,
     /// Requests beyond the tags that the programs have room for; they are in no sum.

@@ -14,8 +14,9 @@ pub const EVIDENCE_SCHEMA: u32 = 1;
 
 /// Where the groups of a study waited in one repeat, from the common start to the end of its window.
 ///
-/// Groups of the study have the names of the study, without a slash in front; all others have their path from the
-/// mount, with one. What the kernel refused says why.
+/// Groups of the study have the names of the study, and all others of the run begin with the run's name, both without
+/// a slash in front; groups that are not of the run have their path from the mount, with one. What the kernel refused
+/// says why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// [`EVIDENCE_SCHEMA`].
@@ -82,12 +83,19 @@ mod tests {
 
     #[test]
     fn groups_of_the_study_and_below_have_its_names_and_others_their_paths() {
-        let names = [("/assay-1/a", "a"), ("/assay-1/a/inner", "a/inner"), ("/assay-1/b", "b")];
+        let names = [
+            ("/assay-1", "assay-1"),
+            ("/assay-1/a", "a"),
+            ("/assay-1/a/inner", "a/inner"),
+            ("/assay-1/b", "b"),
+        ];
         let names = names.map(|(path, name)| (path.to_owned(), name.to_owned())).into();
         for (path, expected) in [
             ("/assay-1/a", "a"),
             ("/assay-1/a/inner/own", "a/inner/own"),
-            ("/assay-1/ab", "/assay-1/ab"),
+            ("/assay-1", "assay-1"),
+            ("/assay-1/ab", "assay-1/ab"),
+            ("/assay-10/a", "/assay-10/a"),
             ("/system.slice", "/system.slice"),
             ("process 12", "process 12"),
         ] {

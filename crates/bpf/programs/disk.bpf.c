@@ -12,6 +12,10 @@
 // Events of one disk happen on several CPUs at once. Its clocks are advanced by whoever gets `lock`; who does not goes
 // on, since another CPU is advancing them at this moment. All else is added up atomically.
 //
+// Some hosts do not show every event (a virtual machine whose kernel hides those of its process 1). So nothing is counted
+// up and down by events alone: a place of the pool has an owner in `asked` until its request has a tag, and in `tags`
+// from then on. Whoever finds an owner whose place another has now takes the former off.
+//
 // Compiled by clang 14 (scripts/bpf-objects); the structures hold only what is read, and CO-RE finds the true offsets
 // when the program is loaded. Runs on 6.1 and later.
 #include <linux/types.h>
@@ -65,7 +69,7 @@ struct request {
 	int tag;
 	int internal_tag;
 	unsigned int __data_len;
-	struct bio *bio;
+	struct bio *bio, *biotail;
 	__u64 start_time_ns;
 };
 #pragma clang attribute pop
@@ -109,7 +113,7 @@ struct disk {
 	__u64 contended, dropped;
 	__s32 in_device, allocated;
 	__u32 members; /* members in use */
-	__u32 pad;
+	__u32 unseen; /* requests whose end was not shown */
 	__s32 device[MEMBERS]; /* requests in the device */
 	__s32 held[MEMBERS]; /* places of the pool */
 	__u32 classes[MEMBERS]; /* class of a member + 1 */
@@ -168,10 +172,12 @@ struct {
 /* A bio that was submitted, by its identity. Two rarely share an entry: then the earlier one's wait is unknown. */
 struct asked {
 	__u64 bio;
-	__u64 at;
+	__u64 at; /* 0 once it has a place */
 	__u64 full; /* `full` of the disk at that time */
 	__u32 member;
 	__s32 held; /* by its group at that time */
+	__u32 granted; /* disk << 8 | member + 1, while it has a place and its request has not been seen */
+	__u32 pad;
 };
 
 struct {
@@ -186,6 +192,7 @@ enum state { NONE, INSERTED, ISSUED, DONE };
 /* A request, by its place in the pool. */
 struct known {
 	__u64 rq;
+	__u64 start; /* tells the requests of a place apart */
 	__u64 since; /* of the state */
 	__u32 state;
 	__u32 member;
@@ -364,32 +371,89 @@ INLINE void enter_scheduler(struct disk *d, struct group *g, struct known *k, __
 	k->since = now;
 }
 
-INLINE void leave_scheduler(struct disk *d, struct group *g, struct known *k, __u64 now)
+INLINE void leave_scheduler(struct disk *d, struct group *g, struct known *k)
 {
 	charge(d, k->member, 1);
 	ADD(g->queued, -1);
 	ADD(g->queued_since, -k->since);
-	add_length(g, SCHEDULER, now - k->since);
 }
 
-INLINE void leave_device(struct disk *d, struct group *g, struct known *k, __u64 now)
+INLINE void leave_device(struct disk *d, struct group *g, struct known *k)
 {
 	ADD(d->device[BOUNDED(k->member, MEMBERS)], -1);
 	ADD(d->in_device, -1);
 	ADD(g->in_device, -1);
 	ADD(g->in_device_since, -k->since);
-	add_length(g, DEVICE, now - k->since);
 }
 
-/* A place of the pool is free again, if it was taken since the start. */
-INLINE void leave_pool(struct settings *s, struct disk *d, struct group *g, struct request *rq, __u32 member, __u64 now)
+INLINE void enter_pool(struct disk *d, __u32 number, __u32 member, __u64 now)
 {
-	if (rq->start_time_ns < s->since)
-		return;
+	struct group *g = group_of(number, member);
+	ADD(d->allocated, 1);
+	ADD(d->held[BOUNDED(member, MEMBERS)], 1);
+	ADD(g->allocated, 1);
+	ADD(g->allocated_since, now);
+}
+
+INLINE void leave_pool(struct disk *d, __u32 number, __u32 member, __u64 now)
+{
+	struct group *g = group_of(number, member);
 	ADD(d->allocated, -1);
 	ADD(d->held[BOUNDED(member, MEMBERS)], -1);
 	ADD(g->allocated, -1);
 	ADD(g->allocated_since, -now);
+}
+
+INLINE struct asked *asked_of(struct bio *bio)
+{
+	__u64 identity = IDENTITY(bio);
+	__u32 at = (identity >> 6 ^ identity >> 22) & (BIOS - 1);
+	return bpf_map_lookup_elem(&asked, &at);
+}
+
+/* Another bio takes the entry: what became of the place of the former one was not shown. */
+INLINE void evict(struct asked *a, __u64 now)
+{
+	__u32 granted = __sync_lock_test_and_set(&a->granted, 0);
+	if (granted)
+		leave_pool(disk_of(granted >> 8), granted >> 8, (granted & 0xff) - 1, now);
+}
+
+/* Whether the place of a bio was noted; it is not any more. */
+INLINE int take_grant(struct bio *bio)
+{
+	struct asked *a = asked_of(bio);
+	return a && a->bio == IDENTITY(bio) && __sync_lock_test_and_set(&a->granted, 0);
+}
+
+/* The same for a request, to which bios may have been added at one end. */
+INLINE int take_grants(struct request *rq)
+{
+	return take_grant(rq->bio) || take_grant(rq->biotail);
+}
+
+INLINE int is_live(struct known *k)
+{
+	return k->state == INSERTED || k->state == ISSUED;
+}
+
+/* The same request as that of the entry, and not a later one at its place. One that swallows another begins with it. */
+INLINE int is_same(struct known *k, struct request *rq)
+{
+	return k->rq == IDENTITY(rq) && rq->start_time_ns <= k->start;
+}
+
+/* Takes off a request whose end was not shown. How long it took is not known. */
+INLINE void forget(struct disk *d, __u32 number, struct known *k, __u64 now)
+{
+	struct group *g = group_of(number, k->member);
+	if (k->state == INSERTED)
+		leave_scheduler(d, g, k);
+	else
+		leave_device(d, g, k);
+	leave_pool(d, number, k->member, now);
+	k->state = NONE;
+	ADD(d->unseen, 1);
 }
 
 /* The entry of a request: with a scheduler its place is `internal_tag`, without one `tag`. */
@@ -424,13 +488,12 @@ INLINE int is_timed(struct cost *c)
 INLINE void submitted(struct settings *s, __u32 number, struct bio *bio, __u64 now)
 {
 	struct disk *d = disk_of(number);
-	__u64 identity = IDENTITY(bio);
-	__u32 at = (identity >> 6 ^ identity >> 22) & (BIOS - 1);
-	struct asked *a = bpf_map_lookup_elem(&asked, &at);
+	struct asked *a = asked_of(bio);
 
 	if (!a)
 		return;
-	a->bio = identity;
+	evict(a, now);
+	a->bio = IDENTITY(bio);
 	a->at = now;
 	a->member = member_of(d, bio);
 	a->held = d->held[BOUNDED(a->member, MEMBERS)];
@@ -451,13 +514,19 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 INLINE void got_place(struct settings *s, __u32 number, struct bio *bio, __u64 now)
 {
 	struct disk *d = disk_of(number);
-	__u64 identity = IDENTITY(bio);
-	__u32 at = (identity >> 6 ^ identity >> 22) & (BIOS - 1);
-	struct asked *a = bpf_map_lookup_elem(&asked, &at);
-	int is_known = a && a->bio == identity && a->at >= s->since && a->at <= now;
-	__u32 member = is_known ? a->member : member_of(d, bio);
-	struct group *g = group_of(number, member);
+	struct asked *a = asked_of(bio);
+	int is_known;
+	struct group *g;
 
+	if (!a)
+		return;
+	is_known = a->bio == IDENTITY(bio) && a->at >= s->since && a->at <= now;
+	if (!is_known) {
+		evict(a, now);
+		a->bio = IDENTITY(bio);
+		a->member = member_of(d, bio);
+	}
+	g = group_of(number, a->member);
 	advance(d, s, number, now);
 	if (is_known) {
 		__u64 waited = now - a->at, full = full_until(d, s, number, now) - a->full;
@@ -473,14 +542,12 @@ INLINE void got_place(struct settings *s, __u32 number, struct bio *bio, __u64 n
 			if (held > g->held_max)
 				g->held_max = held;
 		}
-		a->bio = 0;
 	} else {
 		ADD(g->unknown_places, 1);
 	}
-	ADD(d->allocated, 1);
-	ADD(d->held[BOUNDED(member, MEMBERS)], 1);
-	ADD(g->allocated, 1);
-	ADD(g->allocated_since, now);
+	a->at = 0;
+	enter_pool(d, number, a->member, now);
+	a->granted = number << 8 | (a->member + 1);
 }
 
 SEC("tp_btf/block_getrq")
@@ -502,22 +569,34 @@ INLINE void left_plug(struct settings *s, struct group *g, struct request *rq, _
 		add_length(g, PLUG, now - start);
 }
 
+/* The first event of a request with its tag: whatever had this place before has ended. */
+INLINE void note(struct disk *d, struct settings *s, __u32 number, struct known *k, struct request *rq, __u64 now)
+{
+	if (is_live(k))
+		forget(d, number, k, now);
+	k->rq = IDENTITY(rq);
+	k->start = rq->start_time_ns;
+	k->member = member_of(d, rq->bio);
+	if (!take_grants(rq))
+		enter_pool(d, number, k->member, now);
+	left_plug(s, group_of(number, k->member), rq, now);
+}
+
 INLINE void inserted(struct settings *s, __u32 number, struct request *rq, __u64 now)
 {
 	struct disk *d = disk_of(number);
 	struct known *k = entry_of(s, number, rq);
-	struct group *g;
 
 	if (!k) {
 		ADD(d->dropped, 1);
 		return;
 	}
+	/* It was requeued, and has been in the scheduler since. */
+	if (k->state == INSERTED && is_same(k, rq))
+		return;
 	advance(d, s, number, now);
-	k->rq = IDENTITY(rq);
-	k->member = member_of(d, rq->bio);
-	g = group_of(number, k->member);
-	left_plug(s, g, rq, now);
-	enter_scheduler(d, g, k, now);
+	note(d, s, number, k, rq, now);
+	enter_scheduler(d, group_of(number, k->member), k, now);
 }
 
 SEC("tp_btf/block_rq_insert")
@@ -541,14 +620,13 @@ INLINE void issued(struct settings *s, __u32 number, struct request *rq, __u64 n
 		return;
 	}
 	advance(d, s, number, now);
-	if (k->rq == IDENTITY(rq) && k->state == INSERTED) {
+	if (k->state == INSERTED && is_same(k, rq)) {
 		g = group_of(number, k->member);
-		leave_scheduler(d, g, k, now);
+		leave_scheduler(d, g, k);
+		add_length(g, SCHEDULER, now - k->since);
 	} else {
-		k->rq = IDENTITY(rq);
-		k->member = member_of(d, rq->bio);
+		note(d, s, number, k, rq, now);
 		g = group_of(number, k->member);
-		left_plug(s, g, rq, now);
 	}
 	k->state = ISSUED;
 	k->since = now;
@@ -573,7 +651,7 @@ INLINE void completed(struct settings *s, __u32 number, struct request *rq, unsi
 {
 	struct disk *d = disk_of(number);
 	struct known *k = entry_of(s, number, rq);
-	int is_ours = k && k->rq == IDENTITY(rq);
+	int is_ours = k && is_same(k, rq);
 	struct group *g = group_of(number, is_ours ? k->member : MEMBERS - 1);
 	__u64 start = rq->start_time_ns;
 
@@ -593,11 +671,15 @@ INLINE void completed(struct settings *s, __u32 number, struct request *rq, unsi
 		ADD(g->whole, now - start);
 	if (!is_ours || k->state != ISSUED) {
 		ADD(g->unknown_completions, 1);
+		advance(d, s, number, now);
+		if (is_ours && k->state == INSERTED)
+			forget(d, number, k, now);
 		return;
 	}
 	advance(d, s, number, now);
-	leave_device(d, g, k, now);
-	leave_pool(s, d, g, rq, k->member, now);
+	leave_device(d, g, k);
+	add_length(g, DEVICE, now - k->since);
+	leave_pool(d, number, k->member, now);
 	ADD(g->requests, 1);
 	k->state = DONE;
 	k->since = now;
@@ -619,11 +701,12 @@ INLINE void requeued(struct settings *s, __u32 number, struct request *rq, __u64
 	struct known *k = entry_of(s, number, rq);
 	struct group *g;
 
-	if (!k || k->rq != IDENTITY(rq) || k->state != ISSUED)
+	if (!k || !is_same(k, rq) || k->state != ISSUED)
 		return;
 	g = group_of(number, k->member);
 	advance(d, s, number, now);
-	leave_device(d, g, k, now);
+	leave_device(d, g, k);
+	add_length(g, DEVICE, now - k->since);
 	ADD(g->requeued, 1);
 	enter_scheduler(d, g, k, now);
 }
@@ -643,16 +726,18 @@ INLINE void swallowed(struct settings *s, __u32 number, struct request *rq, __u6
 {
 	struct disk *d = disk_of(number);
 	struct known *k = entry_of(s, number, rq);
-	int is_queued = k && k->rq == IDENTITY(rq) && k->state == INSERTED;
+	int is_queued = k && is_same(k, rq) && k->state == INSERTED;
 	__u32 member = is_queued ? k->member : member_of(d, rq->bio);
 	struct group *g = group_of(number, member);
 
 	advance(d, s, number, now);
 	if (is_queued) {
-		leave_scheduler(d, g, k, now);
+		leave_scheduler(d, g, k);
+		add_length(g, SCHEDULER, now - k->since);
 		k->state = NONE;
 	}
-	leave_pool(s, d, g, rq, member, now);
+	if (is_queued || take_grants(rq))
+		leave_pool(d, number, member, now);
 	ADD(g->merged, 1);
 }
 

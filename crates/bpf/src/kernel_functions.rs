@@ -1,11 +1,11 @@
 //! Calls of kernel functions (Documentation/bpf/kfuncs.rst), which aya-obj does not know: in C the function is a
 //! constant (`programs/kernel_functions.h`), of which clang makes the call of a helper with that number.
 
-use std::path::Path;
-
 use assay_kernel::Error;
-use aya_obj::btf::{Btf, BtfKind};
+use aya_obj::btf::BtfKind;
 use aya_obj::generated::bpf_insn;
+
+use crate::fitted::Types;
 
 /// The functions by their numbers in `programs/kernel_functions.h`.
 const FUNCTIONS: [&str; 9] = [
@@ -31,7 +31,7 @@ const BPF_PSEUDO_KFUNC_CALL: u8 = 2;
 /// this kernel lacks.
 pub(crate) fn call_kernel_functions(
     instructions: &mut [bpf_insn],
-    types: &Btf,
+    types: &Types<'_>,
 ) -> Result<(), Error> {
     let calls = instructions
         .iter_mut()
@@ -39,11 +39,7 @@ pub(crate) fn call_kernel_functions(
     for call in calls {
         let name = usize::try_from(call.imm & 0xffff).ok().and_then(|at| FUNCTIONS.get(at));
         let name = name.copied().unwrap_or("a function without a name");
-        let lacks = |cause| {
-            let why = format!("this kernel lacks it: {cause}");
-            Error::unexpected("find the kernel function", Path::new(name), why)
-        };
-        let number = types.id_by_type_name_kind(name, BtfKind::Func).map_err(lacks)?;
+        let number = types.number("find the kernel function", name, BtfKind::Func)?;
         call.imm = number as i32;
         call.set_src_reg(BPF_PSEUDO_KFUNC_CALL);
     }

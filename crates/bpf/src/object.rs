@@ -1,16 +1,17 @@
 //! Loading an object: maps, relocation against the running kernel, attaching.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
 use std::path::Path;
 
 use assay_kernel::bpf_map::{BpfMap, MapShape};
 use assay_kernel::bpf_sampler::attach_sampler;
 use assay_kernel::bpf_tracepoint::{self, Attached};
 use assay_kernel::{Error, Root};
-use aya_obj::btf::{Btf, BtfKind};
+use aya_obj::btf::BtfKind;
 use aya_obj::generated::{bpf_insn, bpf_map_type};
 use aya_obj::{EbpfSectionKind, Object, ProgramSection};
+
+use crate::fitted::{Types, damaged};
 
 /// The CPU on whose clock programs in the section `perf_event` run, and how often.
 const SAMPLING_CPU: i32 = 0;
@@ -23,9 +24,6 @@ pub struct Programs {
     maps: BTreeMap<String, BpfMap>,
     _attached: Vec<Attached>,
 }
-
-/// The kernel's own types (BTF).
-const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// A program that is ready for this kernel.
 #[derive(Debug)]
@@ -48,7 +46,7 @@ impl Programs {
     ///
     /// # Errors
     /// The kernel has no types (BTF), lacks a tracepoint, or refuses a map or program; the error names it.
-    pub fn load(root: &Root, object: &[u8]) -> Result<Self, Error> {
+    pub fn load(root: &Root, object: &'static [u8]) -> Result<Self, Error> {
         Self::load_sized(root, object, &[])
     }
 
@@ -56,15 +54,19 @@ impl Programs {
     ///
     /// # Errors
     /// Those of `load`, or the object has no such map.
-    pub fn load_sized(root: &Root, object: &[u8], sizes: &[(&str, u32)]) -> Result<Self, Error> {
-        let mut object = Object::parse(object).map_err(|cause| damaged(&cause))?;
+    pub fn load_sized(
+        root: &Root,
+        object: &'static [u8],
+        sizes: &[(&str, u32)],
+    ) -> Result<Self, Error> {
+        let types = Types::new(root);
+        let mut object = types.fit(object)?;
         for (name, entries) in sizes {
             let map = object.maps.get_mut(*name).ok_or_else(|| no_map(name))?;
             map.set_max_entries(*entries);
         }
-        let types = kernel_types(root, &object)?;
         let maps = create_maps(&object)?;
-        let programs = relocate(&mut object, &types, &maps)?;
+        let programs = prepare(&mut object, &types, &maps)?;
         let attach = |one: &Program| match &one.event {
             Event::Tracepoint(name, target) => {
                 bpf_tracepoint::attach(name, *target, &one.instructions)
@@ -88,16 +90,6 @@ fn no_map(name: &str) -> Error {
     Error::unexpected("find the map", Path::new(name), "the object does not define it")
 }
 
-pub(crate) fn kernel_types(root: &Root, object: &Object) -> Result<Btf, Error> {
-    let hint = "it needs a kernel with CONFIG_DEBUG_INFO_BTF";
-    let file = root.open_reread(TYPES).map_err(|error| error.with_hint(hint))?;
-    let mut buffer = Vec::new();
-    let bytes =
-        file.read(&mut buffer).map_err(|cause| Error::new("read", Path::new(TYPES), &cause))?;
-    Btf::parse(bytes, object.endianness)
-        .map_err(|cause| Error::unexpected("parse", Path::new(TYPES), cause.to_string()))
-}
-
 pub(crate) fn create_maps(object: &Object) -> Result<BTreeMap<String, BpfMap>, Error> {
     let create = |(name, map): (&String, &aya_obj::Map)| {
         let is_variables = map.section_kind() != EbpfSectionKind::BtfMaps;
@@ -119,13 +111,13 @@ pub(crate) fn create_maps(object: &Object) -> Result<BTreeMap<String, BpfMap>, E
     object.maps.iter().map(create).collect()
 }
 
-/// Gives the instructions the kernel's offsets and the numbers of the maps.
-fn relocate(
+/// Gives the instructions the numbers of the maps.
+fn prepare(
     object: &mut Object,
-    types: &Btf,
+    types: &Types<'_>,
     maps: &BTreeMap<String, BpfMap>,
 ) -> Result<Vec<Program>, Error> {
-    relocate_all(object, types, maps)?;
+    link(object, maps)?;
     let mut programs: Vec<_> = object.programs.iter().collect();
     programs.sort_by_key(|(name, _)| *name);
     let prepare = |(name, program): (&String, &aya_obj::Program)| {
@@ -141,12 +133,8 @@ fn relocate(
     programs.into_iter().map(prepare).collect()
 }
 
-pub(crate) fn relocate_all(
-    object: &mut Object,
-    types: &Btf,
-    maps: &BTreeMap<String, BpfMap>,
-) -> Result<(), Error> {
-    object.relocate_btf(types).map_err(|cause| damaged(&cause))?;
+/// Puts the numbers of the maps, and functions that are called, into the instructions.
+pub(crate) fn link(object: &mut Object, maps: &BTreeMap<String, BpfMap>) -> Result<(), Error> {
     let shapes = object.maps.clone();
     let numbered = shapes.iter().filter_map(|(name, shape)| {
         maps.get(name).map(|map| (name.as_str(), map.descriptor(), shape))
@@ -156,12 +144,9 @@ pub(crate) fn relocate_all(
     object.relocate_calls(&text).map_err(|cause| damaged(&cause))
 }
 
-fn tracepoint_type(types: &Btf, tracepoint: &str) -> Result<u32, Error> {
-    let kind = format!("btf_trace_{tracepoint}");
-    types.id_by_type_name_kind(&kind, BtfKind::Typedef).map_err(|cause| {
-        let path = Path::new(tracepoint);
-        Error::unexpected("find the tracepoint", path, format!("this kernel lacks it: {cause}"))
-    })
+fn tracepoint_type(types: &Types<'_>, tracepoint: &str) -> Result<u32, Error> {
+    let name = format!("btf_trace_{tracepoint}");
+    types.number("find the tracepoint", &name, BtfKind::Typedef)
 }
 
 /// An instruction as the kernel reads it (Documentation/bpf/instruction-set.rst).
@@ -170,8 +155,4 @@ pub(crate) fn word(instruction: &bpf_insn) -> u64 {
     let [low, high] = instruction.off.to_le_bytes();
     let [a, b, c, d] = instruction.imm.to_le_bytes();
     u64::from_le_bytes([instruction.code, registers, low, high, a, b, c, d])
-}
-
-pub(crate) fn damaged(cause: &dyn fmt::Display) -> Error {
-    Error::unexpected("prepare", Path::new("the eBPF object"), cause.to_string())
 }

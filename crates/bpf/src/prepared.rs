@@ -2,35 +2,36 @@
 //! by one: of two that do the same, a kernel may lack what one of them calls.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use assay_kernel::bpf_iterator::{BpfIterator, Scope};
 use assay_kernel::bpf_map::BpfMap;
 use assay_kernel::bpf_routine::BpfRoutine;
 use assay_kernel::{Error, Root};
 use aya_obj::Object;
-use aya_obj::btf::{Btf, BtfKind};
+use aya_obj::btf::BtfKind;
 
+use crate::fitted::{Types, damaged};
 use crate::kernel_functions::call_kernel_functions;
-use crate::object::{create_maps, damaged, kernel_types, relocate_all, word};
+use crate::object::{create_maps, link, word};
 
 /// An object, the kernel's types, and the maps.
-pub(crate) struct Prepared {
+pub(crate) struct Prepared<'r> {
     object: Object,
-    types: Btf,
+    types: Types<'r>,
     maps: BTreeMap<String, BpfMap>,
 }
 
-impl Prepared {
-    /// Creates the maps, with these numbers of entries, and relocates the object. `constants` are the values of
+impl<'r> Prepared<'r> {
+    /// Creates the maps, with these numbers of entries, for an object that fits the kernel. `constants` are the values of
     /// variables of the type `const volatile __u32`.
     pub(crate) fn new(
-        root: &Root,
-        object: &[u8],
+        root: &'r Root,
+        object: &'static [u8],
         entries: &[(&str, u32)],
         constants: &[(&str, u32)],
     ) -> Result<Self, Error> {
-        let mut object = Object::parse(object).map_err(|cause| damaged(&cause))?;
+        let types = Types::new(root);
+        let mut object = types.fit(object)?;
         let constants: Vec<_> =
             constants.iter().map(|(name, value)| (*name, value.to_ne_bytes())).collect();
         let bytes = constants.iter().map(|(name, bytes)| (*name, (&bytes[..], true))).collect();
@@ -39,9 +40,8 @@ impl Prepared {
             let map = object.maps.get_mut(*name).ok_or_else(|| damaged(name))?;
             map.set_max_entries(*entries);
         }
-        let types = kernel_types(root, &object)?;
         let maps = create_maps(&object)?;
-        relocate_all(&mut object, &types, &maps)?;
+        link(&mut object, &maps)?;
         Ok(Self { object, types, maps })
     }
 
@@ -63,9 +63,7 @@ impl Prepared {
         scope: Scope<'_>,
     ) -> Result<BpfIterator, Error> {
         let name = format!("bpf_iter_{kind}");
-        let target = self.types.id_by_type_name_kind(&name, BtfKind::Func).map_err(|cause| {
-            Error::unexpected("find", Path::new(&name), format!("this kernel lacks it: {cause}"))
-        })?;
+        let target = self.types.number("find", &name, BtfKind::Func)?;
         BpfIterator::open(program, target, &self.instructions(program)?, scope)
     }
 

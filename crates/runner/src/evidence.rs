@@ -6,6 +6,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use assay_blame::{EVIDENCE_SCHEMA, Evidence};
+use assay_cgroup::Tree;
 use assay_facts::Available;
 use assay_kernel::Error;
 use assay_plan::GroupPlan;
@@ -29,17 +30,19 @@ impl EvidenceWatch {
     /// Attaches the programs; they count nothing yet.
     pub(crate) fn attach(starter: &Starter<'_>) -> Self {
         let (cpu, disks) = (attach_to_cpus(starter), attach_to_disks(starter));
-        Self { cpu, disks, names: names(starter), counted: None }
+        Self { cpu, disks, names: names(starter.tree, &starter.trial.groups), counted: None }
     }
 
     /// From now on the programs count.
     pub(crate) fn start(&mut self) {
-        start(&mut self.cpu, WaitWatch::start);
-        start(&mut self.disks, RequestWatch::start);
+        act(&mut self.disks, RequestWatch::start);
+        act(&mut self.cpu, WaitWatch::start);
     }
 
-    /// Ends the counting and reads what was counted.
+    /// Ends the counting, of both before either is read, and reads what was counted.
     pub(crate) fn stop(&mut self) {
+        act(&mut self.disks, RequestWatch::stop);
+        act(&mut self.cpu, WaitWatch::stop);
         let over = || "the window is over".to_owned();
         let cpu = std::mem::replace(&mut self.cpu, Err(over()));
         let disks = std::mem::replace(&mut self.disks, Err(over()));
@@ -73,9 +76,9 @@ impl EvidenceWatch {
     }
 }
 
-/// Starts what is attached; where the kernel refuses it, that is the reason why there is nothing.
-fn start<W>(watch: &mut Result<W, String>, start: fn(&mut W) -> Result<(), Error>) {
-    if let Ok(Err(error)) = watch.as_mut().map(start) {
+/// Starts or stops what is attached; where the kernel refuses it, that is the reason why there is nothing.
+fn act<W>(watch: &mut Result<W, String>, action: fn(&mut W) -> Result<(), Error>) {
+    if let Ok(Err(error)) = watch.as_mut().map(action) {
         *watch = Err(error.to_string());
     }
 }
@@ -121,18 +124,26 @@ fn attach_to_disks(starter: &Starter<'_>) -> Result<RequestWatch, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Every group of the study by its path below the mount, in both hierarchies.
-fn names(starter: &Starter<'_>) -> BTreeMap<String, String> {
+/// Every group of the study by its path below the mount, in both hierarchies, and the group of the run around them: what
+/// else is in it, such as the observer, begins with the run's name.
+fn names(tree: &Tree, groups: &[GroupPlan]) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
     for controller in ["cpu", "io"] {
-        let Some(mount) = starter.tree.mount(controller) else { continue };
-        for group in starter.trial.groups.iter().filter(|group| !group.outside) {
-            let directory = starter.tree.directory(&group.name, controller);
-            let below = directory.as_ref().and_then(|path| path.strip_prefix(mount).ok());
-            if let Some(path) = below {
-                names.insert(format!("/{}", path.display()), group.name.clone());
+        let (Some(mount), Some(top)) = (tree.mount(controller), tree.directory("", controller))
+        else {
+            continue;
+        };
+        let run = top.file_name().map(|name| name.to_string_lossy().into_owned());
+        let of_study = groups.iter().filter(|group| !group.outside).map(|group| &group.name);
+        let of_study = of_study.map(|name| (top.join(name), name.clone()));
+        for (directory, name) in of_study.chain(run.map(|run| (top.clone(), run))) {
+            if let Ok(path) = directory.strip_prefix(mount) {
+                names.insert(format!("/{}", path.display()), name);
             }
         }
     }
     names
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,6 +34,15 @@ pub struct RequestWatch {
     names: DiskNames,
     disks: Vec<WatchedDisk>,
     started_ns: u64,
+    /// When it was stopped.
+    ended: Option<Ended>,
+}
+
+/// The end of the counting.
+struct Ended {
+    at_ns: u64,
+    /// What the kernel had counted of each disk.
+    counted_ns: Vec<u64>,
 }
 
 impl RequestWatch {
@@ -54,7 +63,8 @@ impl RequestWatch {
         let programs = Programs::load(root, DISK).map_err(refused)?;
         groups.write(&programs).map_err(refused)?;
         let turns = Turns::load(root, &disks, &groups);
-        Ok(Self { root: root.clone(), programs, turns, names: groups.names, disks, started_ns: 0 })
+        let (root, names) = (root.clone(), groups.names);
+        Ok(Self { root, programs, turns, names, disks, started_ns: 0, ended: None })
     }
 
     /// From now on requests count.
@@ -70,25 +80,39 @@ impl RequestWatch {
         self.turns.value().map_or(Ok(()), |turns| turns.enable(1))
     }
 
-    /// How long it has been since the start.
+    /// How long it has counted since the start.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        Duration::from_nanos(monotonic_ns().saturating_sub(self.started_ns))
+        let until = self.ended.as_ref().map_or_else(monotonic_ns, |ended| ended.at_ns);
+        Duration::from_nanos(until.saturating_sub(self.started_ns))
     }
 
-    /// Ends the counting and reads it: one answer for each disk, in their order.
+    /// Ends the counting.
+    ///
+    /// # Errors
+    /// The kernel refuses to switch the programs off, or does not tell what it has counted.
+    pub fn stop(&mut self) -> Result<(), Error> {
+        self.ended = Some(self.end()?);
+        Ok(())
+    }
+
+    fn end(&self) -> Result<Ended, Error> {
+        self.enable(0)?;
+        self.turns.value().map_or(Ok(()), |turns| turns.enable(0))?;
+        let at_ns = monotonic_ns();
+        let counted = self.disks.iter().map(|disk| disk.read_counted_ns(&self.root));
+        Ok(Ended { at_ns, counted_ns: counted.collect::<Result<_, _>>()? })
+    }
+
+    /// Ends the counting, if it has not been stopped, and reads it: one answer for each disk, in their order.
     ///
     /// # Errors
     /// The kernel refuses to switch the programs off, or their memory cannot be read.
-    pub fn finish(self) -> Result<Vec<DiskAnswer>, Error> {
-        self.enable(0)?;
-        self.turns.value().map_or(Ok(()), |turns| turns.enable(0))?;
-        let ended_ns = monotonic_ns();
-        let counted_ns: Vec<u64> = self
-            .disks
-            .iter()
-            .map(|disk| disk.read_counted_ns(&self.root))
-            .collect::<Result<_, _>>()?;
+    pub fn finish(mut self) -> Result<Vec<DiskAnswer>, Error> {
+        let Ended { at_ns: ended_ns, counted_ns } = match self.ended.take() {
+            Some(ended) => ended,
+            None => self.end()?,
+        };
         std::thread::sleep(LAST_EVENTS);
         let memory = self.programs.map(".bss")?.get(&[0; 4])?;
         let turns = match &self.turns {

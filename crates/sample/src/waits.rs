@@ -28,6 +28,8 @@ pub struct WaitWatch {
     classes: Classes,
     process: u32,
     started: Instant,
+    /// How long it counted, once it has been stopped.
+    length: Option<Duration>,
 }
 
 /// Why nothing can be watched.
@@ -95,7 +97,7 @@ impl WaitWatch {
         for (id, place) in &classes.numbers {
             groups.set(&id.to_ne_bytes(), &place.to_ne_bytes()).map_err(refused)?;
         }
-        Ok(Self { programs, classes, process, started: Instant::now() })
+        Ok(Self { programs, classes, process, started: Instant::now(), length: None })
     }
 
     /// From now on events count, on all CPUs at once.
@@ -109,21 +111,32 @@ impl WaitWatch {
         Ok(())
     }
 
-    /// How long it has been since the start.
+    /// How long it has counted since the start.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        self.started.elapsed()
+        self.length.unwrap_or_else(|| self.started.elapsed())
     }
 
-    /// Ends the counting, on all CPUs at once, and reads it: one answer for each group, in their order.
+    /// Ends the counting, on all CPUs at once.
+    ///
+    /// # Errors
+    /// The kernel refuses to switch the programs off.
+    pub fn stop(&mut self) -> Result<(), Error> {
+        self.enable(false)?;
+        self.length = Some(self.elapsed());
+        Ok(())
+    }
+
+    /// Ends the counting, if it has not been stopped, and reads it: one answer for each group, in their order.
     ///
     /// # Errors
     /// The kernel refuses to switch the programs off, or their memory cannot be read.
-    pub fn finish(self) -> Result<Vec<Answer>, Error> {
-        self.enable(false)?;
-        let seconds = self.elapsed().as_secs_f64();
+    pub fn finish(mut self) -> Result<Vec<Answer>, Error> {
+        if self.length.is_none() {
+            self.stop()?;
+        }
         std::thread::sleep(LAST_EVENTS);
-        self.read(seconds)
+        self.read(self.elapsed().as_secs_f64())
     }
 
     /// What was counted up to now, while counting goes on: one answer for each group, in their order. What a CPU

@@ -89,7 +89,10 @@ fn watched(scheduler: &str, nr_requests: u32, readers: &[Reader]) -> DiskAnswer 
     let mut watch = watch.unwrap_or_else(|error| panic!("{error}"));
     watch.start().unwrap();
     std::thread::sleep(LENGTH);
+    watch.stop().unwrap();
+    let counted = watch.elapsed();
     let answer = watch.finish().unwrap().remove(0);
+    assert_eq!(answer.seconds, counted.as_secs_f64(), "it counted on after its stop");
     drop(running);
     assert_eq!(answer.verdict, Verdict::Valid, "{}", disk_text(&answer));
     assert_eq!(answer.scheduler, scheduler);
@@ -158,4 +161,23 @@ fn a_group_alone_waits_for_nobody_but_itself() {
     let group = group(&answer, "alone");
     let own = group.percent_served(Some(&path("alone"))) + group.percent_served(None);
     assert!(own > 95.0, "{}", disk_text(&answer));
+}
+
+#[test]
+fn no_group_holds_more_places_than_it_asks_for_even_where_events_are_hidden() {
+    let Some(_lock) = lock("requests: places") else { return };
+    let readers = [("one", 100, 32), ("two", 200, 32), ("three", 400, 32), ("four", 800, 32)];
+    let answer = watched("bfq", 256, &readers);
+    let text = format!("{}\n{:?}", disk_text(&answer), answer.events);
+    for (name, _, depth) in readers {
+        let group = group(&answer, name);
+        let depth = f64::from(depth);
+        assert!(
+            group.mean_allocated > 1.0 && group.mean_allocated <= 1.05 * depth,
+            "{group:#?}\n{text}"
+        );
+        assert!(group.mean_in_device <= group.mean_allocated, "{group:#?}\n{text}");
+        // One that fio has just seen to end may not be over yet for the block layer.
+        assert!(group.place.held_max as f64 <= depth + 1.0, "{group:#?}\n{text}");
+    }
 }

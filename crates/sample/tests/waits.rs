@@ -76,7 +76,10 @@ fn watched(hierarchy: &CpuHierarchy, names: &[&str]) -> Vec<Answer> {
     let mut watch = WaitWatch::on_groups(&Root::real(), hierarchy, &paths).unwrap();
     watch.start().unwrap();
     std::thread::sleep(LENGTH);
+    watch.stop().unwrap();
+    let counted = watch.elapsed();
     let answers = watch.finish().unwrap();
+    assert_eq!(answers[0].seconds, counted.as_secs_f64(), "it counted on after its stop");
     for (answer, path) in answers.iter().zip(&paths) {
         assert_eq!((&answer.target, answer.verdict), (path, Verdict::Valid), "{}", text(answer));
         assert_eq!(answer.parts.iter().map(|part| part.ns).sum::<u64>(), answer.waited_ns);
@@ -131,11 +134,38 @@ fn an_idle_cpu_counts_only_for_threads_that_may_use_it() {
     drop((pinned, free));
 }
 
+/// What `bpftool` shows of the kernel's eBPF objects.
+fn shown(arguments: &[&str]) -> String {
+    let output = Command::new("bpftool").args(arguments).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The ids at the beginning of its lines.
+fn ids(text: &str) -> BTreeSet<u32> {
+    text.lines().filter_map(|line| line.split_once(": ")?.0.parse().ok()).collect()
+}
+
 /// The ids of programs of this project that the kernel has.
 fn loaded() -> BTreeSet<u32> {
-    let output = Command::new("bpftool").args(["prog", "show", "name", "assay"]).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().filter_map(|line| line.split_once(": ")?.0.parse().ok()).collect()
+    ids(&shown(&["prog", "show", "name", "assay"]))
+}
+
+/// The ids of the maps of these programs.
+fn maps_of(programs: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let of = |program: &u32| shown(&["prog", "show", "id", &program.to_string()]);
+    let text: String = programs.iter().map(of).collect();
+    let lists = text.split("map_ids ").skip(1).filter_map(|rest| rest.split_whitespace().next());
+    lists.flat_map(|list| list.split(',')).filter_map(|id| id.parse().ok()).collect()
+}
+
+/// The ids of the links that attach these programs.
+fn links_of(programs: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let text = shown(&["link", "show"]);
+    let is_of = |line: &&str| {
+        let program = line.split("prog ").nth(1).and_then(|rest| rest.split_whitespace().next());
+        program.and_then(|id| id.parse().ok()).is_some_and(|id| programs.contains(&id))
+    };
+    ids(&text.lines().filter(is_of).collect::<Vec<_>>().join("\n"))
 }
 
 /// Waits until the programs loaded are such that `is_done`, for up to a minute.
@@ -173,7 +203,13 @@ fn nothing_stays_in_the_kernel_after_sigkill() {
     let during =
         await_loaded("eight programs are loaded", |now| now.difference(&before).count() >= 8);
     let own: BTreeSet<u32> = during.difference(&before).copied().collect();
+    let (maps, links) = (maps_of(&own), links_of(&own));
+    assert!(maps.len() >= 5 && links.len() >= 8, "maps {maps:?}, links {links:?} of {own:?}");
     child.kill().unwrap();
     child.wait().unwrap();
-    await_loaded("they are gone", |now| now.is_disjoint(&own));
+    await_loaded("programs, links and maps are gone", |now| {
+        now.is_disjoint(&own)
+            && ids(&shown(&["link", "show"])).is_disjoint(&links)
+            && ids(&shown(&["map", "show"])).is_disjoint(&maps)
+    });
 }

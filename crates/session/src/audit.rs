@@ -4,9 +4,11 @@
 mod disks;
 mod groups;
 mod machine;
+mod names;
 mod open_files;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 use std::path::Path;
 
@@ -42,12 +44,14 @@ pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
     for hierarchy in &mut hierarchies {
         groups::read(root, hierarchy);
     }
+    let names = names::read(root, &hierarchies);
     Ok(Snapshot {
         schema: SCHEMA,
         taken_at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         machine: machine::read(root),
         hierarchies,
         disks: disks::read(root),
+        names,
     })
 }
 

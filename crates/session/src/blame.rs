@@ -117,7 +117,9 @@ fn attach(root: &Root, hierarchy: &CpuHierarchy, target: &BlameTarget) -> Result
         BlameTarget::Group(path)
         | BlameTarget::Unit(path)
         | BlameTarget::Container(path)
-        | BlameTarget::Pod(path) => WaitWatch::on_groups(root, hierarchy, std::slice::from_ref(path)),
+        | BlameTarget::Pod(path) => {
+            WaitWatch::on_groups(root, hierarchy, std::slice::from_ref(path))
+        }
     };
     watch.map_err(|refused| explain(&refused))
 }

@@ -49,7 +49,8 @@ fn above_ancestor(host: &Host) -> Vec<Found> {
     found
 }
 
-fn limit_of(node: Node, file: &str) -> Option<u64> {
+/// The number in a file of limits; none where it says that there is no limit.
+pub(crate) fn limit_of(node: Node, file: &str) -> Option<u64> {
     node.text(file).and_then(bound).and_then(Bound::at)
 }
 
@@ -111,20 +112,20 @@ fn more_than_the_cpus(host: &Host, node: Node) -> Option<Found> {
     let own = own_cpus(node)?;
     let file =
         ["cpu.max", "cpu.cfs_quota_us"].into_iter().find(|file| node.text(file).is_some())?;
-    let allowed = |group: Node| {
-        group
-            .text("cpuset.cpus.effective")
-            .and_then(count)
-            .map(|number| (number, group.reading("cpuset.cpus.effective")))
-    };
     let online = || {
         let text = host.snapshot.machine.cpus.value()?;
         Some((count(text)?, Reading::new("/sys/devices/system/cpu/online", text)))
     };
-    let nearest = std::iter::once(node).chain(node.ancestors()).find_map(allowed);
+    let nearest = std::iter::once(node).chain(node.ancestors()).find_map(allowed_cpus);
     let (number, reading) = nearest.or_else(online)?;
     let sentence = format!("{file} ({} CPUs) cannot act: the group may run on {number}", cpus(own));
     (own >= number as f64).then(|| Found::new(node, &[file], sentence).and(reading))
+}
+
+/// The number of CPUs on which a group may run, if it says so itself.
+pub(crate) fn allowed_cpus(node: Node) -> Option<(u64, Reading)> {
+    let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"].into_iter();
+    files.filter_map(|file| Some((count(node.text(file)?)?, node.reading(file)))).next()
 }
 
 /// The number of CPUs in a list such as `0-3,8`.

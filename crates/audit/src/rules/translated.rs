@@ -1,5 +1,7 @@
 //! Numbers that a manager has translated before it wrote them.
 
+use assay_facts::owner::{Owner, owner};
+
 use crate::conversion::runtime::Formula;
 use crate::conversion::systemd;
 use crate::finding::Class;
@@ -41,33 +43,37 @@ enum Writer {
     Runtime,
 }
 
-const SCOPES: [&str; 5] = ["cri-containerd-", "crio-", "docker-", "nerdctl-", "libpod-"];
+/// All pods and the classes of service, by both drivers of the kubelet.
+const OF_ALL_PODS: [&str; 6] = [
+    "/kubepods",
+    "/kubepods/besteffort",
+    "/kubepods/burstable",
+    "/kubepods.slice",
+    "/kubepods.slice/kubepods-besteffort.slice",
+    "/kubepods.slice/kubepods-burstable.slice",
+];
 
 fn writer(node: Node) -> Option<Writer> {
-    let name = node.path().rsplit('/').next()?;
-    let is_scope = |prefix: &&str| {
-        name.strip_prefix(*prefix)
-            .is_some_and(|id| id.ends_with(".scope") && !id.starts_with("conmon-"))
-    };
-    if SCOPES.iter().any(is_scope) {
-        return Some(Writer::Runtime);
+    if OF_ALL_PODS.contains(&node.path()) {
+        return Some(Writer::Kubelet);
     }
-    let in_pods =
-        node.path().starts_with("/kubepods/") || node.path().starts_with("/kubepods.slice/");
-    let is_pods = ["/kubepods", "/kubepods.slice"].contains(&node.path());
-    let is_pod = name.starts_with("pod")
-        || name.ends_with(".slice")
-        || ["burstable", "besteffort"].contains(&name);
-    match (in_pods, is_pod) {
-        _ if is_pods => Some(Writer::Kubelet),
-        (true, true) => Some(Writer::Kubelet),
-        (true, false) => {
-            // cgroupfs driver: containers are named by their ids, directly in a pod.
-            let above = node.parent()?.path().rsplit('/').next()?;
-            above.starts_with("pod").then_some(Writer::Runtime)
-        }
-        (false, _) => None,
+    let own = owner(node.path())?;
+    // A group inside of a pod or a container has the same owner, and who has written there is unknown.
+    if node.parent().and_then(|above| owner(above.path())).as_ref() == Some(&own) {
+        return None;
     }
+    match own {
+        Owner::Container(_) => Some(Writer::Runtime),
+        Owner::Pod(_) => Some(Writer::Kubelet),
+        _ => None,
+    }
+}
+
+/// Whether the group is that of a container in a pod. Most have the pod to themselves, and a weight that the runtime
+/// has derived from the pod's.
+pub(super) fn is_container_of_pod(node: Node) -> bool {
+    let is_pod = |above: Node| writer(above) == Some(Writer::Kubelet);
+    writer(node) == Some(Writer::Runtime) && node.parent().is_some_and(is_pod)
 }
 
 fn translated(host: &Host) -> Vec<Found> {
@@ -80,8 +86,7 @@ fn shares(node: Node) -> Option<Found> {
     let writer = writer(node)?;
     let weight = node.number("cpu.weight")?;
     // A container outside of a pod has the default when nothing was asked for; one in a pod has 1.
-    let in_pod = || node.parent().and_then(self::writer) == Some(Writer::Kubelet);
-    if !is_set(node, "cpu.weight") && (writer == Writer::Kubelet || !in_pod()) {
+    if !is_set(node, "cpu.weight") && !is_container_of_pod(node) {
         return None;
     }
     let range =
@@ -146,7 +151,7 @@ mod tests {
     const POD: &str = "/kubepods.slice/kubepods-pod6c1a.slice";
 
     fn pod(pod: &str, container: &str) -> Fake {
-        let scope = format!("{POD}/cri-containerd-0a1b.scope");
+        let scope = format!("{POD}/cri-containerd-0a1b0a1b0a1b.scope");
         Fake::v2()
             .group_of("/kubepods.slice", 0, &[("cpu.weight", "100")])
             .group_of(POD, 0, &[("cpu.weight", pod)])
@@ -172,11 +177,12 @@ mod tests {
         let docker = |path: &str| {
             Fake::v2().group("/system.slice", &[]).group(path, &[("cpu.weight", "39")])
         };
-        let sentence = docker("/system.slice/docker-0a1b.scope").only("A-TRANSLATED").sentence;
+        let sentence =
+            docker("/system.slice/docker-0a1b0a1b0a1b.scope").only("A-TRANSLATED").sentence;
         assert!(sentence.contains("999 to 1024") && sentence.contains("295 to 305"), "{sentence}");
-        docker("/system.slice/libpod-conmon-0a1b.scope").silent("A-TRANSLATED");
+        docker("/system.slice/libpod-conmon-0a1b0a1b0a1b.scope").silent("A-TRANSLATED");
         let default = [("cpu.weight", "100")];
-        Fake::v2().group("/docker-0a1b.scope", &default).silent("A-TRANSLATED");
+        Fake::v2().group("/docker-0a1b0a1b0a1b.scope", &default).silent("A-TRANSLATED");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::finding::Class;
 use crate::rule::{Found, Host, Rule};
+use crate::rules::translated::is_container_of_pod;
 use crate::settings::{is_set, settings};
 use crate::tree::{Node, Tree};
 use crate::worth::{competitors, file, shares};
@@ -23,7 +24,8 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-ALONE",
         class: Class::NotNow,
-        condition: "a weight of CPU is set, no sibling has threads in it or below, and the group above has none of its own",
+        condition: "a weight of CPU is set, no sibling has threads in it or below, the group above has none of its own, and \
+                    the group is not that of a pod's only container",
         versions: "all",
         meaning: "a weight divides among siblings, and there is none",
         remedy: "set the weight where the competitors are, on a group above",
@@ -109,7 +111,7 @@ fn only_child(node: Node) -> Option<Found> {
     let parent = node.parent()?;
     let has_rivals =
         node.siblings().any(Node::is_populated) || parent.threads().is_none_or(|own| own > 0);
-    if !is_set(node, file) || !node.is_populated() || has_rivals {
+    if !is_set(node, file) || !node.is_populated() || has_rivals || is_container_of_pod(node) {
         return None;
     }
     let value = node.text(file)?;
@@ -214,6 +216,12 @@ mod tests {
         };
         assert!(host(0, 0).only("A-ALONE").sentence.contains("cpu.weight 400 divides nothing"));
         host(1, 0).silent("A-ALONE");
+        let pod = "/kubepods/pod7f-01";
+        Fake::v2()
+            .group_of("/kubepods", 0, &[])
+            .group_of(pod, 0, &[("cpu.weight", "100")])
+            .group(&format!("{pod}/1a2b3c4d5e6f"), &[("cpu.weight", "400")])
+            .silent("A-ALONE");
         host(0, 1).silent("A-ALONE");
     }
 

@@ -26,9 +26,11 @@ pub struct BfqGroup {
     pub group: String,
     /// Its queues were in service in this part of the samples, in percent.
     pub in_service_percent: f64,
-    /// Of these samples: BFQ idled for it, its queue being empty, in percent.
+    /// Of these samples: its queue was empty, in percent, whether BFQ waited for its requests in the device, injected
+    /// those of others or idled. The next one says how often it idled.
     pub idling_percent: f64,
-    /// Of these samples: its queue was empty and BFQ waited with its timer for a request, in percent.
+    /// Of these samples: BFQ idled for it, that is waited with its timer for a request, its queue being empty, in
+    /// percent.
     pub timer_percent: f64,
     /// Its weight as BFQ has it, at the last sample in which it was read.
     pub weight: Option<u64>,

@@ -37,6 +37,8 @@ pub struct DiskCounted {
     pub contended: u64,
     /// Requests without room.
     pub dropped: u64,
+    /// Requests whose end was not shown.
+    pub unseen: u64,
     /// Groups that had requests.
     pub members: Vec<MemberCounted>,
 }
@@ -145,6 +147,7 @@ impl DiskCounted {
             idle: clocks[MEMBERS] >> FRACTION,
             contended: memory.word(at + 24),
             dropped: memory.word(at + 32),
+            unseen: u64::from(memory.half(at + 52)),
             members,
         })
     }
@@ -294,7 +297,9 @@ mod tests {
         put(&mut memory, in_group(0, 3, 7), 9);
         put(&mut memory, in_group(2, 3, 7), 4);
         memory[44] = 10; // all places of the pool are taken
+        memory[52] = 3; // requests whose end was not shown
         let counted = DiskCounted::parse(&memory, 0, (100, 1_100), 10).unwrap();
+        assert_eq!(counted.unseen, 3);
         assert_eq!((counted.members[3].group.requests, counted.members[3].group.held_max), (11, 9));
         assert_eq!((counted.idle, counted.full), (1_000, 1_000));
     }

@@ -77,6 +77,7 @@ impl DiskAnswer {
         let events = DiskEvents {
             issued: sum(|member| member.group.issued),
             unknown_completions: sum(|member| member.group.unknown_completions),
+            unseen_completions: counted.unseen,
             unknown_places: sum(|member| member.group.unknown_places),
             dropped: counted.dropped,
             contended: counted.contended,

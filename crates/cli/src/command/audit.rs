@@ -30,6 +30,10 @@ pub(crate) struct AuditArguments {
     /// Show every finding and every group, not the first of each kind
     #[arg(long, conflicts_with_all = ["snapshot", "explain"])]
     all: bool,
+    /// Show the limits that hold for each group, by itself, the groups above and the machine; with `=PATH` of one and those below
+    #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "/",
+          conflicts_with_all = ["snapshot", "explain", "json", "all"])]
+    groups: Option<String>,
     /// Print JSON
     #[arg(long, conflicts_with = "snapshot")]
     json: bool,
@@ -59,6 +63,8 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
     let audit = audit(&snapshot);
     if arguments.json {
         output::json(&audit)?;
+    } else if let Some(below) = &arguments.groups {
+        output::data(&assay_audit::limits(&audit, below));
     } else {
         output::data(&assay_audit::text(&audit, arguments.all));
     }

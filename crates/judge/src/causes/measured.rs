@@ -119,5 +119,14 @@ impl Measured {
     }
 }
 
+/// Whether the events' group is this group of a promise or one inside it: only the innermost groups have threads of
+/// their own, so events name these.
+fn is_part(group: &str, of: &str) -> bool {
+    group.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The events and the window are to be so much of the same seconds.
 const COVERS: f64 = 0.8;
+
+#[cfg(test)]
+mod tests;

@@ -174,13 +174,6 @@ impl Case<'_> {
         let each = groups.iter().map(|group| format!("`{}` {}", self.names[*group], of(*group)));
         some_of(&each.collect::<Vec<_>>(), ", ")
     }
-
-    /// Whether requests of these groups waited long for a place: half a request of each on average.
-    pub(super) fn waits_in_front(&self, groups: &[usize]) -> bool {
-        self.measured.disk.as_ref().is_ok_and(|disk| {
-            groups.iter().any(|group| disk.groups[*group].in_front() >= 0.5 * disk.seconds)
-        })
-    }
 }
 
 /// What the rules say over all repeats that were examined; `of` is their number, also of those without figures.

@@ -7,11 +7,13 @@
 //! (docs/findings/bfq-waker.md).
 //! While one of the two holds the disk and has nothing queued, the other's requests are injected,
 //! whatever its weight and however much it has had. So a partner `P` of `B` gets `d_P / d_B` times
-//! what `B` gets, by their requests outstanding: `x_P = max(own share, d_P / d_B x_B)`, and all
-//! others keep their proportions. That predicts every group's share, and the best-fitting bonds are
-//! searched for. A single group lifted by any other cause fits some partner by chance in about one
+//! what `B` gets, by their requests outstanding, and all others keep their proportions ([`law`]).
+//! That predicts every group's share, and the best-fitting bonds are searched for, at most one for
+//! each group. A single group lifted by any other cause fits some partner by chance in about one
 //! case of ten: one bond alone is a weak sign, unless each of several repeats shows the same. Only
 //! an inspection of the scheduler or an intervention proves one.
+
+mod law;
 
 use assay_knob::KernelVersion;
 use assay_terms::Measure;
@@ -19,6 +21,7 @@ use assay_verdict::Cause;
 use assay_verdict::causes::{CauseEntry, FoundBy};
 use assay_verdict::wording::{percent, some_of};
 
+use self::law::Bond;
 use super::fit::{Fit, depth};
 use super::measured::GroupRequests;
 use super::rules::{Case, EXPLAINS, Finding, Rule};
@@ -32,7 +35,7 @@ pub(super) const ENTRY: CauseEntry = CauseEntry {
     code: "C-WAKER",
     what: "BFQ took one group's queue for the waker of another, and injects the requests of either into the other's service, whatever their weights and however much they have had.",
     found_by: FoundBy::Suspicion,
-    fingerprint: "Some groups have d_P / d_B times what a heavier one has, at d requests outstanding each, and all others keep their proportions: x_P = max(own share, d_P / d_B x_B). Explains three quarters of the error with bonds of at most half of the groups.",
+    fingerprint: "Some groups have d_P / d_B times what a heavier one has, at d requests outstanding each, and all others keep their proportions: x_P = max(own share, sum over its partners B of d_P / d_B w_B). Explains three quarters of the error with bonds of at most half of the groups.",
     confirm: "The kernel's own record. Or the elevator to `none` and back in the state: queues are new, and shares exact at once. `iosched/max_budget` written in the state changes nothing: a queue that is only injected has no turn of its own, and takes over a new budget at the end of one.",
     tests: &[],
     effects: &[],
@@ -71,7 +74,7 @@ pub(super) fn suspect(
     let weights: Vec<f64> = numbers.expected.iter().map(|expected| expected.share).collect();
     let seen: Vec<f64> = numbers.seen.iter().map(|seen| seen.value).collect();
     let found = bonds(&weights, &depths, &seen);
-    let predicted = shares_by_bonds(&weights, &depths, &found);
+    let predicted = law::shares(&weights, &depths, &found);
     let fit = Fit::new(numbers, &predicted).filter(|_| !found.is_empty());
     let strength = fit.and_then(Fit::strength).filter(|strength| *strength > Strength::Weak);
     let (Some(fit), Some(strength)) = (fit, strength) else {
@@ -100,13 +103,6 @@ fn cannot_be(subject: &Subject<'_>, queue: &Queue, repeat: &Repeat<'_>) -> Optio
     (idle.trim() == "0").then(|| "`iosched/slice_idle` reads 0: BFQ detects no wakers".to_owned())
 }
 
-/// A group whose requests are injected while another holds the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Bond {
-    group: usize,
-    with: usize,
-}
-
 /// The smallest set of bonds that explains the shares: the groups with the least for their weight
 /// keep their proportions, and each other group must have what a bond with one of those gives it.
 /// Empty where no bond explains some group, or where most groups would have to be bonded, since
@@ -131,26 +127,15 @@ fn bonds(weights: &[f64], depths: &[f64], seen: &[f64]) -> Vec<Bond> {
     lifted.iter().map(|group| partner(*group)).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// Shares predicted by these bonds, not normalised.
-fn shares_by_bonds(weights: &[f64], depths: &[f64], bonds: &[Bond]) -> Vec<f64> {
-    let mut shares = weights.to_vec();
-    for bond in bonds {
-        let injected = depths[bond.group] / depths[bond.with] * weights[bond.with];
-        shares[bond.group] = shares[bond.group].max(injected);
-    }
-    shares
-}
-
 fn cause(numbers: &Estimates, bonds: &[Bond], predicted: &[f64], fit: Fit) -> Cause {
     let name = |group: usize| &numbers.names[group];
     let pairs: Vec<String> = bonds
         .iter()
         .map(|bond| format!("`{}` with `{}`", name(bond.group), name(bond.with)))
         .collect();
-    let all: f64 = predicted.iter().sum();
     let each: Vec<String> = (0..predicted.len())
         .map(|group| {
-            let (share, seen) = (predicted[group] / all, numbers.seen[group].value);
+            let (share, seen) = (predicted[group], numbers.seen[group].value);
             format!("`{}` {}, measured {}", name(group), percent(share), percent(seen))
         })
         .collect();
@@ -177,7 +162,7 @@ fn cause(numbers: &Estimates, bonds: &[Bond], predicted: &[f64], fit: Fit) -> Ca
 pub(super) const RULE: Rule = Rule {
     code: CODE,
     summary: "BFQ took queues of different groups for each other's wakers, and served one in the slices of the other, regardless of weight",
-    proof: "Of each group that gained, requests issued in the service of a group of which it is the waker or the first that it wakes are three quarters of what it gained, its share of the time in service is lower than its share by as much, no loser waited for a place, and the law of bonds, with the bonds that were sampled, explains half of the errors.",
+    proof: "Of each group that gained, requests issued in the service of a group of which it is the waker or the first that it wakes are three quarters of what it gained, its share of the time in service is lower than its share by as much; every loser kept half of its requests outstanding, with less than a tenth of one waiting for a place; and the law of bonds, with the bonds that were sampled, explains half of the errors by itself.",
     excluded: "These requests are less than a tenth of all gains.",
     concerns: Measure::is_io,
     examine,
@@ -197,15 +182,25 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
     };
     let law = Fit::from_shares(&case.seen, case.promised, &by_sampled_bonds(case)?)?;
     let holds =
-        law.explained() >= LAW && law.agreeing() >= AGREES && !case.waits_in_front(&case.losers());
+        law.explained_in_full() >= LAW && case.losers().iter().all(|loser| asks(case, *loser));
     let mut found = by_injection(case, "of its partners", injected, holds)?;
-    found.evidence +=
-        &format!("; the law of bonds gives {} of the errors", percent(law.explained()));
+    let explained = percent(law.explained_in_full());
+    found.evidence += &format!("; the law of bonds gives {explained} of the errors");
     Some(found)
 }
 
-/// Part of the errors whose sign the law must have.
-const AGREES: f64 = 0.8;
+/// A loser with more requests waiting for a place, on average, may have lost because of that.
+const WAITING: f64 = 0.1;
+
+/// A loser that kept less than this part of its requests outstanding may have asked for less.
+const KEPT: f64 = 0.5;
+
+/// Whether a group always had requests in the scheduler for BFQ to serve.
+fn asks(case: &Case<'_>, group: usize) -> bool {
+    let (Ok(disk), Some(depths)) = (&case.measured.disk, &case.depths) else { return false };
+    let of = &disk.groups[group];
+    of.in_front() < WAITING * disk.seconds && of.whole() >= KEPT * depths[group] * disk.seconds
+}
 
 /// What injection says, by the part of all service that it brought each group; proven where the other conditions
 /// of the cause hold, too.
@@ -240,18 +235,13 @@ pub(super) fn by_injection(
 
 /// Shares by the law of bonds, each bond for the part of the time in which it was sampled.
 fn by_sampled_bonds(case: &Case<'_>) -> Option<Vec<f64>> {
-    let disk = case.measured.disk.as_ref().ok()?;
-    let depths = case.depths.as_ref()?;
-    let share = |group: usize| {
-        let own = case.promised[group];
-        let brings = |(holder, of): (usize, &GroupRequests)| {
-            let bonded = of.partners.get(group).copied().unwrap_or(0.0);
-            let injected = depths[group] / depths[holder] * case.promised[holder];
-            bonded * (injected - own).max(0.0)
-        };
-        own + disk.groups.iter().enumerate().map(brings).sum::<f64>()
+    let holders = &case.measured.disk.as_ref().ok()?.groups;
+    let of = |(with, holder): (usize, &GroupRequests)| {
+        let bond = move |(group, part): (usize, &f64)| (Bond { group, with }, *part);
+        holder.partners.iter().enumerate().map(bond).collect::<Vec<_>>()
     };
-    Some((0..case.promised.len()).map(share).collect())
+    let bonds: Vec<(Bond, f64)> = holders.iter().enumerate().flat_map(of).collect();
+    Some(law::shares_over_time(case.promised, case.depths.as_ref()?, &bonds))
 }
 
 #[cfg(test)]
@@ -260,23 +250,8 @@ mod tests {
 
     const WEIGHTS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
-    fn shares(bonds: &[Bond]) -> Vec<f64> {
-        let shares = shares_by_bonds(&WEIGHTS, &[8.0; 4], bonds);
-        let all: f64 = shares.iter().sum();
-        shares.iter().map(|share| (share / all * 1000.0).round() / 1000.0).collect()
-    }
-
     fn bond(group: usize, with: usize) -> Bond {
         Bond { group: group - 1, with: with - 1 }
-    }
-
-    /// Recorded states.
-    #[test]
-    fn the_law_gives_the_shares_of_recorded_states() {
-        assert_eq!(shares(&[bond(2, 4)]), [0.048, 0.381, 0.19, 0.381]);
-        assert_eq!(shares(&[bond(3, 4)]), [0.053, 0.105, 0.421, 0.421]);
-        assert_eq!(shares(&[bond(1, 4), bond(2, 3)]), [0.333, 0.167, 0.167, 0.333]);
-        assert_eq!(shares(&[bond(1, 4), bond(3, 4)]), [0.308, 0.077, 0.308, 0.308]);
     }
 
     #[test]

@@ -144,6 +144,7 @@ fn disk(shares: &[f64], bonded: bool) -> DiskAnswer {
         events: DiskEvents {
             issued: 0,
             unknown_completions: 0,
+            unseen_completions: 0,
             unknown_places: 0,
             dropped: 0,
             contended: 0,

@@ -9,14 +9,14 @@ use assay_kernel::Root;
 use assay_kernel::parse::mountinfo::{self, Mount};
 use rustix::io::Errno;
 
-use super::open_files;
+use super::{open_files, threads};
 
 /// Bytes of a list of threads that are read at most.
 const MAX_THREADS: u64 = 16 << 20;
 
 /// Files of every group that rules read. Counters are not among them: the kernel sums up those of all CPUs when
 /// they are read, which costs more than all else.
-const FILES: [&str; 50] = [
+const FILES: [&str; 42] = [
     "blkio.bfq.weight",
     "blkio.bfq.weight_device",
     "blkio.throttle.read_bps_device",
@@ -25,6 +25,7 @@ const FILES: [&str; 50] = [
     "blkio.throttle.write_iops_device",
     "blkio.weight",
     "cgroup.controllers",
+    "cgroup.pressure",
     "cgroup.subtree_control",
     "cgroup.type",
     "cpu.cfs_burst_us",
@@ -33,7 +34,6 @@ const FILES: [&str; 50] = [
     "cpu.idle",
     "cpu.max",
     "cpu.max.burst",
-    "cpu.rt_runtime_us",
     "cpu.shares",
     "cpu.uclamp.max",
     "cpu.uclamp.min",
@@ -42,14 +42,10 @@ const FILES: [&str; 50] = [
     "cpuset.cpus.effective",
     "cpuset.cpus.partition",
     "cpuset.effective_cpus",
-    "cpuset.mems",
-    "cpuset.mems.effective",
     "io.bfq.weight",
-    "io.cost.model",
     "io.cost.qos",
     "io.latency",
     "io.max",
-    "io.prio.class",
     "io.weight",
     "memory.current",
     "memory.high",
@@ -58,14 +54,10 @@ const FILES: [&str; 50] = [
     "memory.max",
     "memory.memsw.limit_in_bytes",
     "memory.min",
-    "memory.oom.group",
     "memory.soft_limit_in_bytes",
-    "memory.swap.current",
     "memory.swap.high",
     "memory.swap.max",
-    "memory.usage_in_bytes",
     "memory.zswap.max",
-    "pids.current",
     "pids.max",
 ];
 
@@ -79,6 +71,9 @@ const OF_IO: [&str; 7] = [
     "io.max",
     "io.weight",
 ];
+
+/// Settings of CPU that do not bind real-time threads.
+const OF_CPU: [&str; 4] = ["cpu.cfs_quota_us", "cpu.max", "cpu.shares", "cpu.weight"];
 
 /// Counters by disk, read for such groups.
 const OF_DISKS: [&str; 3] =
@@ -101,6 +96,7 @@ pub(super) fn hierarchies(root: &Root) -> Vec<Hierarchy> {
                 controllers: one.controllers,
                 is_whole: is_whole(root, mount),
                 groups: Vec::new(),
+                loose: None,
                 left_out: None,
             })
         })
@@ -119,22 +115,34 @@ fn is_whole(root: &Root, mount: &Mount) -> bool {
 
 /// Reads the groups of a hierarchy into it, parents before children. A group that vanishes meanwhile is left out.
 pub(super) fn read(root: &Root, hierarchy: &mut Hierarchy) {
-    let mut open = vec!["/".to_owned()];
+    let has_cpu = hierarchy.controllers.iter().any(|name| name == "cpu");
+    if has_cpu && hierarchy.is_whole {
+        hierarchy.loose = Some(threads::of_users(root, &hierarchy.mount));
+    }
+    // Beside each path, whether a group above has a weight or quota of CPU.
+    let mut open = vec![("/".to_owned(), false)];
     let mut deeper = false;
-    while let Some(path) = open.pop() {
+    while let Some((path, mut is_divided)) = open.pop() {
         if hierarchy.groups.len() == MAX_GROUPS {
             hierarchy.left_out = Some(format!("groups beyond the first {MAX_GROUPS}"));
             return;
         }
         let directory = directory(&hierarchy.mount, &path);
         let Ok(entries) = root.entries(&directory) else { continue };
-        let base = path.trim_end_matches('/');
+        let names = &entries.others;
+        let mut group = group(root, hierarchy.is_v2, &directory, path, names);
+        is_divided |= has_cpu && OF_CPU.into_iter().any(|name| says_more(group.files.get(name)));
+        if is_divided {
+            group.real_time = Some(threads::real_time(root, &directory, hierarchy.is_v2));
+        }
+        let base = group.path.trim_end_matches('/');
         if base.split('/').count() > MAX_DEPTH {
             deeper |= !entries.directories.is_empty();
         } else {
-            open.extend(entries.directories.iter().rev().map(|name| format!("{base}/{name}")));
+            let below = entries.directories.iter().rev();
+            open.extend(below.map(|name| (format!("{base}/{name}"), is_divided)));
         }
-        hierarchy.groups.push(group(root, hierarchy.is_v2, &directory, path, &entries.others));
+        hierarchy.groups.push(group);
     }
     hierarchy.left_out = deeper.then(|| format!("groups below {MAX_DEPTH} levels"));
 }
@@ -149,6 +157,12 @@ fn group(root: &Root, is_v2: bool, directory: &Path, path: String, names: &[Stri
     for name in FILES.into_iter().filter(|name| has(name)) {
         files.extend(text(root, directory, name).map(|text| (name.to_owned(), text)));
     }
+    if says_more(files.get("memory.max")) {
+        let is_count = |name: &&String| name.starts_with("hugetlb.") && name.ends_with("B.current");
+        for name in names.iter().filter(is_count) {
+            files.extend(text(root, directory, name).map(|text| (name.clone(), text)));
+        }
+    }
     let threads = threads(root, directory, is_v2);
     let mut open_on = None;
     if path != "/" && OF_IO.into_iter().any(|name| says_more(files.get(name))) {
@@ -162,12 +176,12 @@ fn group(root: &Root, is_v2: bool, directory: &Path, path: String, names: &[Stri
             text(root, directory, "memory.stat").map(|text| ("memory.stat".to_owned(), text)),
         );
     }
-    Group { path, threads, files, open_on }
+    Group { path, threads, files, open_on, real_time: None }
 }
 
 /// Whether a file of settings says anything but what it does in a new group.
 fn says_more(text: Option<&Available<String>>) -> bool {
-    const NEW: [&str; 4] = ["", "100", "default 100", "max"];
+    const NEW: [&str; 7] = ["", "100", "1024", "-1", "default 100", "max", "max 100000"];
     text.and_then(Available::value).is_some_and(|text| !NEW.contains(&text.trim()))
 }
 

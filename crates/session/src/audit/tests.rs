@@ -75,6 +75,20 @@ fn a_snapshot_judged_elsewhere_gives_the_same() {
 }
 
 #[test]
+fn a_finding_names_the_container_as_its_user_does() {
+    let docker = |(path, _): &(PathBuf, String)| path.ends_with("docker.tree");
+    let tree = lay_out(&trees().into_iter().find(docker).unwrap().1);
+    let snapshot = take_snapshot(&Root::at(tree.folder.path())).unwrap();
+    let file = tree.folder.path().join("host.json");
+    write_snapshot(&file, &snapshot).unwrap();
+    fs::remove_dir_all(tree.folder.path().join("var")).unwrap();
+    let page = assay_audit::text(&audit(&read_snapshot(&file).unwrap()), false);
+    let line =
+        "A-STACKED  container web (docker 11aa11aa11aa)  /system.slice/docker-11aa11aa11aa.scope";
+    assert!(page.contains(line), "{page}");
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_not_available_and_never_missing() {
     let tree = lay_out(&trees().remove(0).1);
     let group = tree.folder.path().join("sys/fs/cgroup/g");

@@ -3,7 +3,7 @@
 use assay_blame::{Answer, CpuPart, Culprit, Evidence, Part, Verdict};
 use assay_facts::Available;
 
-use super::{CpuWait, OnCpu};
+use super::{CpuWait, OnCpu, is_part};
 
 /// Waiting of these groups for CPUs, or why it is not known.
 pub(super) fn waits(evidence: &Evidence, names: &[String]) -> Result<Vec<CpuWait>, String> {
@@ -11,15 +11,40 @@ pub(super) fn waits(evidence: &Evidence, names: &[String]) -> Result<Vec<CpuWait
         Available::Value(answers) => answers,
         Available::NotAvailable(why) => return Err(why.clone()),
     };
+    let valid = |answer: &Answer| match answer.verdict {
+        Verdict::Valid => Ok(wait(answer)),
+        Verdict::Void => Err(answer.reason.clone().unwrap_or_default()),
+    };
     let of = |name: &String| {
-        let answer = answers.iter().find(|answer| answer.target == *name);
-        let answer = answer.ok_or_else(|| format!("the events do not cover `{name}`"))?;
-        match answer.verdict {
-            Verdict::Valid => Ok(wait(answer)),
-            Verdict::Void => Err(answer.reason.clone().unwrap_or_default()),
-        }
+        let parts = answers.iter().filter(|answer| is_part(&answer.target, name)).map(valid);
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        let sum = parts.into_iter().reduce(added);
+        sum.ok_or_else(|| format!("the events do not cover `{name}`"))
     };
     names.iter().map(of).collect()
+}
+
+/// The waiting of two groups as that of the one around them.
+fn added(mut sum: CpuWait, more: CpuWait) -> CpuWait {
+    sum.waited += more.waited;
+    sum.quota += more.quota;
+    for (name, waited) in more.foreign {
+        match sum.foreign.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known += waited,
+            None => sum.foreign.push((name, waited)),
+        }
+    }
+    sum.foreign.sort_by(|a, b| b.1.total_cmp(&a.1));
+    for one in more.cpus {
+        match sum.cpus.iter_mut().find(|known| known.cpu == one.cpu) {
+            Some(known) => {
+                known.waited += one.waited;
+                known.foreign += one.foreign;
+            }
+            None => sum.cpus.push(one),
+        }
+    }
+    sum
 }
 
 fn wait(answer: &Answer) -> CpuWait {

@@ -3,7 +3,7 @@
 use assay_blame::{Bfq, DiskAnswer, DiskGroup, Verdict};
 use assay_facts::Available;
 
-use super::{DiskUse, GroupRequests};
+use super::{DiskUse, GroupRequests, is_part};
 
 /// What these groups did on the disk with this device, or why it is not known.
 pub(super) fn requests(
@@ -26,7 +26,10 @@ pub(super) fn requests(
         Available::NotAvailable(_) => None,
     };
     // A group without an entry had no request.
-    let of = |name: &String| answer.group(name).map(requests_of).unwrap_or_default();
+    let of = |name: &String| {
+        let parts = answer.groups.iter().filter(|group| is_part(&group.group, name));
+        parts.map(requests_of).reduce(|sum, more| added(&sum, &more)).unwrap_or_default()
+    };
     let mut groups: Vec<GroupRequests> = names.iter().map(of).collect();
     if let Some(bfq) = bfq {
         add_turns(&mut groups, bfq, names);
@@ -50,26 +53,51 @@ fn requests_of(group: &DiskGroup) -> GroupRequests {
     }
 }
 
+/// The requests of two groups as those of the one around them.
+fn added(sum: &GroupRequests, more: &GroupRequests) -> GroupRequests {
+    GroupRequests {
+        requests: sum.requests + more.requests,
+        pool_full: sum.pool_full + more.pool_full,
+        own_cap: sum.own_cap + more.own_cap,
+        other_place: sum.other_place + more.other_place,
+        // What each held when it waited does not say what they held together.
+        held: None,
+        plugged: sum.plugged + more.plugged,
+        scheduler: sum.scheduler + more.scheduler,
+        device: sum.device + more.device,
+        ..GroupRequests::default()
+    }
+}
+
 /// Turns among the groups of the study, and what was issued in those of others.
 fn add_turns(groups: &mut [GroupRequests], bfq: &Bfq, names: &[String]) {
-    let percent = |name: &String| bfq.group(name).map_or(0.0, |group| group.in_service_percent);
+    let percent = |name: &String| -> f64 {
+        let parts = bfq.groups.iter().filter(|group| is_part(&group.group, name));
+        parts.map(|group| group.in_service_percent).sum()
+    };
     let all: f64 = names.iter().map(percent).sum();
     for (group, name) in groups.iter_mut().zip(names) {
         let own_samples = percent(name) / 100.0 * bfq.samples as f64;
         let partner = |other: &String| -> f64 {
-            let bonds =
-                bfq.bonds.iter().filter(|bond| bond.group == *name && bond.partner == *other);
+            let bonds = bfq
+                .bonds
+                .iter()
+                .filter(|bond| is_part(&bond.group, name) && is_part(&bond.partner, other));
             let samples: u64 = bonds.map(|bond| bond.waker_samples + bond.woken_samples).sum();
             (samples as f64 / own_samples.max(1.0)).min(1.0)
         };
-        let injected =
-            bfq.injected.iter().filter(|one| one.group == *name && one.in_service != *name);
+        let injected = bfq
+            .injected
+            .iter()
+            .filter(|one| is_part(&one.group, name) && !is_part(&one.in_service, name));
         for one in injected {
             group.injected_as_partner += (one.as_waker + one.as_woken) as f64;
             group.injected_otherwise += one.other as f64;
         }
         group.in_service = percent(name) / all.max(f64::MIN_POSITIVE);
-        group.idle = bfq.group(name).map_or(0.0, |of| of.timer_percent / 100.0);
+        let parts = bfq.groups.iter().filter(|one| is_part(&one.group, name));
+        let idle: f64 = parts.map(|one| one.timer_percent * one.in_service_percent / 100.0).sum();
+        group.idle = idle / percent(name).max(f64::MIN_POSITIVE);
         group.partners = names.iter().map(partner).collect();
     }
 }

@@ -3,6 +3,7 @@
 mod cpus;
 mod disks;
 mod repeats;
+mod wakers;
 
 use super::{Case, Finding};
 use crate::causes::measured::{CpuWait, DiskUse, GroupRequests, Measured};

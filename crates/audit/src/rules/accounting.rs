@@ -1,0 +1,99 @@
+//! What is not counted where one would expect it.
+
+use crate::finding::Class;
+use crate::rule::{Found, Host, Rule};
+use crate::rules::protection::amount;
+use crate::settings::is_set;
+use crate::tree::{Node, Tree};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        code: "A-PSI-OFF",
+        class: Class::Risk,
+        condition: "`cgroup.pressure` is 0, and the group has threads in it or below",
+        versions: "v2, Linux 6.1",
+        meaning: "its cpu.pressure, memory.pressure and io.pressure are not kept; what acts by them, such as systemd-oomd, is blind",
+        remedy: "echo 1 > cgroup.pressure",
+        source: "cgroup-v2.rst, \"cgroup.pressure\"",
+        find: no_pressure,
+    },
+    Rule {
+        code: "A-HUGETLB",
+        class: Class::MeansElse,
+        condition: "`memory.max` is set, a `hugetlb.*.current` of the group is above 0, and the mount lacks \
+                    `memory_hugetlb_accounting`",
+        versions: "v2",
+        meaning: "huge pages of hugetlbfs do not count as memory of the group",
+        remedy: "limit them by hugetlb.SIZE.max, or mount -o remount,memory_hugetlb_accounting (Linux 6.6)",
+        source: "cgroup-v2.rst, \"memory_hugetlb_accounting\"",
+        find: huge_pages,
+    },
+];
+
+fn no_pressure(host: &Host) -> Vec<Found> {
+    let trees = host.trees.iter().filter(|tree| tree.hierarchy.is_v2);
+    trees
+        .flat_map(Tree::nodes)
+        .filter(|node| node.text("cgroup.pressure") == Some("0") && node.is_populated())
+        .map(|node| {
+            let sentence = "pressure of the group is not counted: what acts by it sees none";
+            Found::new(node, &["cgroup.pressure"], sentence.to_owned())
+        })
+        .collect()
+}
+
+fn huge_pages(host: &Host) -> Vec<Found> {
+    let Some(tree) = host.v2_of("memory") else { return Vec::new() };
+    let options = &tree.hierarchy.options;
+    if options.iter().any(|option| option == "memory_hugetlb_accounting") {
+        return Vec::new();
+    }
+    tree.nodes().filter_map(outside).collect()
+}
+
+fn outside(node: Node) -> Option<Found> {
+    let is_count = |name: &&String| name.starts_with("hugetlb.") && name.ends_with("B.current");
+    let counts: Vec<(&str, u64)> = node
+        .group()
+        .files
+        .keys()
+        .filter(is_count)
+        .filter_map(|name| Some((name.as_str(), node.number(name).filter(|bytes| *bytes > 0)?)))
+        .collect();
+    let all = counts.iter().fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
+    let sentence = format!("{} of huge pages are outside of memory.max", amount(all));
+    (all > 0 && is_set(node, "memory.max")).then(|| {
+        let readings = counts.iter().map(|(name, _)| node.reading(name));
+        Found::new(node, &["memory.max"], sentence).and_all(readings)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fake::Fake;
+
+    #[test]
+    fn a_group_without_pressure_is_named() {
+        let host = |threads: u64, text: &str| {
+            Fake::v2().group_of("/g", threads, &[("cgroup.pressure", text)])
+        };
+        host(1, "0").only("A-PSI-OFF");
+        host(1, "1").silent("A-PSI-OFF");
+        host(0, "0").silent("A-PSI-OFF");
+    }
+
+    #[test]
+    fn huge_pages_are_outside_of_the_limit() {
+        let host = |max: &str, pages: &str| {
+            let files =
+                [("memory.max", max), ("hugetlb.2MB.current", pages), ("hugetlb.1GB.current", "0")];
+            Fake::v2().group("/g", &files)
+        };
+        let found = host("1073741824", "4194304").only("A-HUGETLB");
+        assert_eq!(found.sentence, "4 MiB of huge pages are outside of memory.max");
+        assert_eq!(found.readings.len(), 2);
+        host("1073741824", "0").silent("A-HUGETLB");
+        host("max", "4194304").silent("A-HUGETLB");
+        host("1073741824", "4194304").option("memory_hugetlb_accounting").silent("A-HUGETLB");
+    }
+}

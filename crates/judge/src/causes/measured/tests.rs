@@ -1,0 +1,59 @@
+//! How evidence becomes what the rules ask about.
+
+use assay_blame::Evidence;
+
+use super::{CpuWait, DiskUse, cpus, disks};
+
+/// Eight groups under BFQ, of which the first two are renamed.
+fn evidence(first: &str, second: &str) -> Evidence {
+    let text = include_str!("../../../tests/evidence/tag-cap.json");
+    let names = [("task1", first), ("task2", second)];
+    let rename = |text: String, (from, to): (&str, &str)| {
+        text.replace(&format!("\"{from}\""), &format!("\"{to}\""))
+    };
+    serde_json::from_str(&names.into_iter().fold(text.to_owned(), rename)).unwrap()
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn waits(evidence: &Evidence, of: &[&str]) -> Vec<CpuWait> {
+    cpus::waits(evidence, &names(of)).unwrap()
+}
+
+fn requests(evidence: &Evidence, of: &[&str]) -> DiskUse {
+    let disk = evidence.disks.value().unwrap()[0].disk.clone();
+    disks::requests(&evidence.disks, Some(&disk), &names(of)).unwrap()
+}
+
+#[test]
+fn a_group_waits_for_cpus_as_the_groups_inside_it_do_together() {
+    let inner = evidence("outer/a", "outer/b");
+    let [a, b] = &waits(&inner, &["outer/a", "outer/b"])[..] else { panic!() };
+    let [outer, other] = &waits(&inner, &["outer", "task3"])[..] else { panic!() };
+    assert!(a.waited > 0.0 && b.waited > 0.0);
+    assert!((outer.waited - a.waited - b.waited).abs() < 1e-9, "{outer:#?}");
+    assert!((outer.foreign_s() - a.foreign_s() - b.foreign_s()).abs() < 1e-9, "{outer:#?}");
+    assert!(outer.foreign.is_sorted_by(|a, b| a.1 >= b.1), "{outer:#?}");
+    assert_eq!(outer.seconds, a.seconds);
+    assert_eq!(other, &waits(&evidence("task1", "task2"), &["task3"])[0]);
+    // A name that only begins alike is another group.
+    assert!(cpus::waits(&inner, &names(&["out"])).unwrap_err().contains("`out`"));
+}
+
+#[test]
+fn a_group_has_the_requests_and_turns_of_the_groups_inside_it() {
+    let rest = ["task3", "task4", "task5", "task6", "task7", "task8"];
+    let inner = evidence("outer/a", "outer/b");
+    let apart = requests(&inner, &[&["outer/a", "outer/b"][..], &rest].concat());
+    let together = requests(&inner, &[&["outer"][..], &rest].concat());
+    let ([a, b, ..], [outer, ..]) = (&apart.groups[..], &together.groups[..]) else { panic!() };
+    assert!(a.requests > 0.0 && outer.requests == a.requests + b.requests, "{outer:#?}");
+    assert!((outer.whole() - a.whole() - b.whole()).abs() < 1e-9, "{outer:#?}");
+    assert!((outer.in_service - a.in_service - b.in_service).abs() < 1e-9, "{outer:#?}");
+    assert!(outer.idle >= a.idle.min(b.idle) && outer.idle <= a.idle.max(b.idle), "{outer:#?}");
+    assert_eq!(outer.held, None);
+    let injected = |one: &super::GroupRequests| one.injected_as_partner + one.injected_otherwise;
+    assert!(injected(outer) <= injected(a) + injected(b), "{outer:#?}");
+}
