@@ -16,6 +16,12 @@ pub use object::Programs;
 /// Attributes the waiting of a group's threads (`programs/blame.bpf.c`).
 pub const BLAME: &[u8] = include_bytes!("../programs/blame.bpf.o");
 
+/// The same for at most [`FEW`] groups and two sets of CPUs, which older kernels accept too (`programs/blame_few.bpf.c`).
+pub const BLAME_FEW: &[u8] = include_bytes!("../programs/blame_few.bpf.o");
+
+/// `SLOTS` in `programs/blame_few.bpf.c`.
+pub const FEW: usize = 8;
+
 /// Follows requests to disks (`programs/disk.bpf.c`).
 pub const DISK: &[u8] = include_bytes!("../programs/disk.bpf.o");
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use assay_blame::{Answer, Memory, Shape, Target};
-use assay_bpf::{BLAME, Programs};
+use assay_bpf::{BLAME, BLAME_FEW, FEW, Programs};
 use assay_kernel::bpf_map::BpfMap;
 use assay_kernel::parse::cgroups::process_groups;
 use assay_kernel::{Error, Root, affinity};
@@ -92,7 +92,8 @@ impl WaitWatch {
         let sizes =
             [("cpus", cpus), ("slots", cpus * slots), ("groups", classes.numbers.len().max(1))];
         let sizes = sizes.map(|(name, entries)| (name, entries as u32));
-        let programs = Programs::load_sized(root, BLAME, &sizes).map_err(refused)?;
+        let object = if slots <= FEW { BLAME_FEW } else { BLAME };
+        let programs = Programs::load_sized(root, object, &sizes).map_err(refused)?;
         let groups = programs.map("groups").map_err(refused)?;
         for (id, place) in &classes.numbers {
             groups.set(&id.to_ne_bytes(), &place.to_ne_bytes()).map_err(refused)?;

@@ -85,9 +85,6 @@ pub fn prepare(
         }
         None => plan,
     };
-    let mut plan = plan;
-    let out = options.destination.out.as_deref();
-    refuse_without_room(&mut plan, out.unwrap_or(Path::new("runs")));
     if !plan.refusals.is_empty() {
         let reasons = plan.refusals.iter().map(ToString::to_string).collect();
         let refused = Error { reasons, ..Error::ended(Code::Host) };
@@ -177,7 +174,7 @@ pub fn plan_for(context: &Context, study: &Study, facts: &HostFacts, seed: u64) 
 }
 
 /// Adds a refusal if the file system of a run folder has no room for the images of the disks that a plan makes.
-/// The folder need not exist yet.
+/// The folder need not exist yet. A run checks the same when it has its folder, with what else it needs there.
 ///
 /// ```
 /// use std::path::Path;

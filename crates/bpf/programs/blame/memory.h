@@ -6,7 +6,17 @@
 /* Who is charged. Groups follow, numbered by user space. crates/blame/src/culprit.rs has the same numbers. */
 enum class { ROOT, KERNEL, IDLE, INTERRUPTS, QUOTA, HYPERVISOR, UNSEEN, CLASSES = 512 };
 
-enum { SLOTS = 64, CACHE = 4096, BUCKETS = 40, SEGMENTS = 64, LONGEST = 8, SHOWN = 12, MASKS = 16, MASK_WORDS = 4 };
+/* Groups that wait: the verifier of Linux before 6.18 gives up on many (blame_few.bpf.c). */
+#ifndef SLOTS
+#define SLOTS 64
+#endif
+
+enum { CACHE = 4096, BUCKETS = 40, SEGMENTS = 64, LONGEST = 8, SHOWN = 12, MASK_WORDS = 4 };
+
+/* Sets of CPUs to which threads are bound. */
+#ifndef MASKS
+#define MASKS 16
+#endif
 
 /* A power of two: threads whose ids are equal modulo this share an entry. */
 enum { THREADS = 65536 };
