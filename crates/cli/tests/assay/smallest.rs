@@ -92,7 +92,10 @@ fn the_cache_ladder() {
 fn the_page_cache() {
     whole(&Smallest {
         study: "page-cache",
-        sizes: &[("2 GiB\"\nformat", "96 MiB\"\nformat"), ("pause = 1", "pause = 0")],
+        sizes: &[
+            ("size   = \"auto\"\nformat", "size   = \"96 MiB\"\nformat"),
+            ("pause = 1", "pause = 0"),
+        ],
         options: &["--set", "size=16 MiB"],
         needs: &DISK,
         metrics: &[("file", "first_read_disk_part"), ("file", "write_direct_bytes_per_s")],
@@ -176,10 +179,11 @@ fn a_memory_limit_on_two_programs() {
     whole(&Smallest {
         study: "memory-limit",
         sizes: &[
-            ("size   = \"1 GiB\"", "size   = \"160 MiB\""),
+            ("size   = \"auto\"", "size   = \"160 MiB\""),
             ("\"6 s\"", "\"500 ms\""),
             ("warm_up = \"2 s\"", "warm_up = \"200 ms\""),
             ("\"count=64\"", "\"count=8\""),
+            ("creates = \"64 MiB\"", "creates = \"8 MiB\""),
         ],
         options: &["--set", "limit=1.2", "--set", "scale=12", "--set", "files=300"],
         needs: &[Need::Loop, Need::Tool("mkfs.ext4"), Need::Controller("memory")],
@@ -192,7 +196,7 @@ fn a_memory_limit_on_two_programs() {
 fn io_weights_beside_a_key_value_store() {
     whole(&Smallest {
         study: "io-weight-ycsb",
-        sizes: &[("\"2 GiB\"", "\"256 MiB\""), ("\"128M\"", "\"16M\"")],
+        sizes: &[("size      = \"auto\"", "size      = \"256 MiB\""), ("\"128M\"", "\"16M\"")],
         options: &[
             "--set",
             "run=update",

@@ -5,20 +5,18 @@
 //! pages twice, by origin of the reclaim (`pgsteal_kswapd`, `_direct`, ..) and by kind of page
 //! (`pgsteal_anon`, `_file`): sysstat up to 12.7.8 adds all of them and shows double.
 
-use std::time::Duration;
-
 use assay_kernel::Root;
 
 use super::keyed_file::{Key, KeyedFile, count, kib, reasons};
 use super::{Depth, Rows, Source, boxed, names};
-use crate::registry::{Inclusion, SourceInfo};
+use crate::registry::{EVERY_ROUND, Inclusion, SourceInfo};
 
 pub(super) const VMSTAT_INFO: SourceInfo = SourceInfo {
     name: "vmstat",
     subject: "host",
     what: "paging, faults, reclaim, swapping, compaction, huge pages, NUMA balancing",
     files: "`/proc/vmstat`",
-    pace: "0.5 s",
+    pace: EVERY_ROUND,
     inclusion: Inclusion::Always,
     since: "by column",
     cost: "18 us",
@@ -30,7 +28,7 @@ pub(super) const MEMINFO_INFO: SourceInfo = SourceInfo {
     subject: "host",
     what: "page cache, dirty and anonymous memory, huge pages, swap, slab",
     files: "`/proc/meminfo`",
-    pace: "0.5 s",
+    pace: EVERY_ROUND,
     inclusion: Inclusion::Always,
     since: "by column",
     cost: "5.7 us",
@@ -120,10 +118,6 @@ pub(crate) const MEMINFO: [Key; 23] = [
     count("huge_pages_free", "HugePages_Free"),
 ];
 
-/// The kernel formats whole files of some two hundred and fifty lines. No promise speaks of them: checks and causes ask
-/// how much a counter has grown over a window, and by how many seconds it is off hardly matters there.
-const PERIOD: Duration = Duration::from_millis(500);
-
 /// One of the two files.
 pub(super) struct HostMemory {
     name: &'static str,
@@ -177,10 +171,6 @@ impl Source for HostMemory {
 
     fn files(&self) -> usize {
         1
-    }
-
-    fn period(&self) -> Duration {
-        PERIOD
     }
 
     fn reasons(&self) -> Vec<(String, String)> {
