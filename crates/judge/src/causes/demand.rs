@@ -8,7 +8,7 @@ use super::rules::{Case, EXPLAINS, Finding, NEGLIGIBLE, Rule};
 pub(super) const RULE: Rule = Rule {
     code: "C-DEMAND",
     summary: "a group requested less than it was promised, and weights cannot give it more",
-    proof: "By the time that its requests took from the wish for a place to the completion, each group that lost kept fewer requests outstanding than it was to, by three quarters of what it lacks, while its threads hardly waited for a CPU or for a place in the pool, and the others divided the rest by weight. Of a void promise: by the margin, in some group.",
+    proof: "By the time that its requests took from the wish for a place to the completion, each group that lost kept fewer requests outstanding than it was to, by the margin, while its threads hardly waited for a CPU or for a place in the pool: only of a void promise, whose own check of demand failed. Of a broken one it contributes at most, since merged and held bios are in no sum.",
     excluded: "The requests that some loser lacked are less than a tenth of what it lacks, or of the margin.",
     concerns: Measure::is_io,
     examine,
@@ -38,7 +38,9 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
     let little = NEGLIGIBLE.max(missing(most) * (1.0 - EXPLAINS));
     let of_its_own = waited.is_some_and(|waited| waited <= little)
         && groups.iter().all(|group| disk.groups[*group].in_front() <= little * disk.seconds)
-        && (case.disturbed || case.rest_is_by_weight());
+        // Merged bios, those that `io.max` holds back and requests that still wait at the end are in no sum: only where
+        // the check of the workload's own latency and rate failed as well is little outstanding little wanted.
+        && case.disturbed;
     Some(Finding::new(explained, of_its_own, evidence))
 }
 

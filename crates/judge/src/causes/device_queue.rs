@@ -123,7 +123,8 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
     let (waiting, in_device) = (sum(|group| group.scheduler), sum(|group| group.device));
     let depths = case.depths.clone()?;
     let losers = case.losers();
-    let had_choice = |group: &usize| mean(disk.groups[*group].scheduler) >= 1.0;
+    let had_choice =
+        |group: &usize| mean(disk.groups[*group].scheduler) >= (0.25 * depths[*group]).max(1.0);
     let evidence = format!(
         "{waiting:.2} requests of all groups waited in the scheduler on average and {in_device:.1} were in the device, \
          of {} outstanding",

@@ -150,7 +150,7 @@ impl Fingerprint {
 pub(super) const RULE: Rule = Rule {
     code: CODE,
     summary: "while BFQ held the disk for one group it injected requests of another, regardless of weight",
-    proof: "Of each group that gained, requests issued in the service of groups that are not its partners, beyond the part that all groups have at the ends of turns, are three quarters of what it gained, and its share of the time in service is lower than its share by as much.",
+    proof: "Of each group that gained, requests issued in the service of groups that are not its partners, beyond the part that all groups have at the ends of turns, are three quarters of what it gained, and its share of the time in service is lower than its share by as much. Every loser kept half of its requests outstanding and waited for no place.",
     excluded: "These requests are less than a tenth of all gains.",
     concerns: Measure::is_io,
     examine,
@@ -170,5 +170,6 @@ fn examine(case: &Case<'_>) -> Option<Finding> {
         let of = &disk.groups[group];
         (of.injected_otherwise / of.requests.max(1.0) - usual).max(0.0) * case.seen[group]
     };
-    by_injection(case, "of groups that are no partners of it", injected, true)
+    let asked = case.losers().iter().all(|group| super::waker::asks(case, *group));
+    by_injection(case, "of groups that are no partners of it", injected, asked)
 }

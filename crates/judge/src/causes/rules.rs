@@ -145,7 +145,8 @@ impl Case<'_> {
         let groups = self.concerned();
         let parts = groups.iter().map(|group| taken(*group) / self.needed(*group));
         match self.disturbed {
-            true => parts.fold(0.0, f64::max),
+            // The whole margin, where of what is missing three quarters suffice.
+            true => parts.fold(0.0, f64::max) * EXPLAINS,
             false => parts.reduce(f64::min).unwrap_or(0.0),
         }
     }

@@ -196,7 +196,7 @@ const WAITING: f64 = 0.1;
 const KEPT: f64 = 0.5;
 
 /// Whether a group always had requests in the scheduler for BFQ to serve.
-fn asks(case: &Case<'_>, group: usize) -> bool {
+pub(super) fn asks(case: &Case<'_>, group: usize) -> bool {
     let (Ok(disk), Some(depths)) = (&case.measured.disk, &case.depths) else { return false };
     let of = &disk.groups[group];
     of.in_front() < WAITING * disk.seconds && of.whole() >= KEPT * depths[group] * disk.seconds

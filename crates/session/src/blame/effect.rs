@@ -14,6 +14,9 @@ const CONFIDENCE: f64 = 0.95;
 /// Pairs without which no interval is given: with two its half width is 12.7 standard errors.
 const FEWEST: usize = 3;
 
+/// A pair with more than this part of the waiting decides the ratio alone: its own scatter is not seen.
+const MOST_OF_ONE: f64 = 0.5;
+
 /// What was counted in one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
@@ -57,6 +60,13 @@ pub(super) fn effect(turns: &[Turn]) -> Available<Effect> {
     if waited <= 0.0 {
         return Available::NotAvailable("nothing waited while the culprit ran".to_owned());
     }
+    let most = pairs.iter().map(|(off, _)| *off).fold(0.0, f64::max);
+    if most > MOST_OF_ONE * waited {
+        return Available::NotAvailable(format!(
+            "one turn had {:.0} % of all waiting while the culprit ran, which may be an accident",
+            most / waited * 100.0
+        ));
+    }
     let gone = pairs.iter().map(|(off, on)| off - on).sum::<f64>() / waited;
     let squares: f64 = pairs.iter().map(|(off, on)| (off - on - gone * off).powi(2)).sum();
     let error = (squares / (count - 1.0) * count).sqrt() / waited;
@@ -64,7 +74,7 @@ pub(super) fn effect(turns: &[Turn]) -> Available<Effect> {
     Available::Value(Effect {
         percent: gone * 100.0,
         low: (gone - half) * 100.0,
-        high: (gone + half) * 100.0,
+        high: ((gone + half) * 100.0).min(100.0),
     })
 }
 
@@ -98,6 +108,13 @@ mod tests {
 
     fn measured(pairs: &[(u64, u64)]) -> Effect {
         *effect(&turns(pairs)).value().unwrap()
+    }
+
+    #[test]
+    fn a_single_burst_is_no_effect() {
+        let bursts = turns(&[(100, 1), (1, 1), (1, 1), (1, 1), (1, 1), (1, 1)]);
+        let Available::NotAvailable(why) = effect(&bursts) else { unreachable!("{bursts:?}") };
+        assert!(why.contains("95 % of all waiting"), "{why}");
     }
 
     #[test]

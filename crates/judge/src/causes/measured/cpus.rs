@@ -5,6 +5,9 @@ use assay_facts::Available;
 
 use super::{CpuWait, OnCpu, is_part};
 
+/// Percent of the waiting of unknown class with which nothing is excluded or proven.
+const MOST_UNSEEN: f64 = 5.0;
+
 /// Waiting of these groups for CPUs, or why it is not known.
 pub(super) fn waits(evidence: &Evidence, names: &[String]) -> Result<Vec<CpuWait>, String> {
     let answers = match &evidence.cpu {
@@ -12,6 +15,9 @@ pub(super) fn waits(evidence: &Evidence, names: &[String]) -> Result<Vec<CpuWait
         Available::NotAvailable(why) => return Err(why.clone()),
     };
     let valid = |answer: &Answer| match answer.verdict {
+        Verdict::Valid if answer.percent(Culprit::Unseen) > MOST_UNSEEN => {
+            Err(format!("of the waiting of `{}` too much has no known class", answer.target))
+        }
         Verdict::Valid => Ok(wait(answer)),
         Verdict::Void => Err(answer.reason.clone().unwrap_or_default()),
     };

@@ -209,8 +209,9 @@ fn waiting_for_cpus_does_not_explain_that_one_group_gains() {
 }
 
 #[test]
-fn few_requests_prove_low_demand_unless_something_kept_the_group_from_asking() {
-    assert_eq!(starved(3.0).proven(Measure::IoBytes), ["C-DEMAND"]);
+fn few_requests_alone_prove_no_low_demand() {
+    // They may have been merged, held back by `io.max`, or still wait at the end.
+    assert_eq!(starved(3.0).state("C-DEMAND"), Some(Contributes));
     assert_eq!(starved(7.9).state("C-DEMAND"), Some(Excluded));
     assert_eq!(waiting(starved(3.0), 0.3).state("C-DEMAND"), Some(Contributes), "no CPU");
     let blocked = starved(3.0).disk(|number, group| {
