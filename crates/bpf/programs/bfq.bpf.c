@@ -9,25 +9,9 @@
 //
 // Compiled by clang 14 (scripts/bpf-objects), with offsets found by CO-RE when it is loaded. BFQ's structures must be in
 // the types of the kernel: they are not where BFQ is a module.
-#include <linux/types.h>
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-#include <bpf/bpf_core_read.h>
+#include "cgroup.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct kernfs_node {
-	__u64 id;
-};
-struct cgroup {
-	struct kernfs_node *kn;
-};
-struct cgroup_subsys_state {
-	struct cgroup *cgroup;
-	int id;
-	__u64 serial_nr;
-	struct cgroup_subsys_state *parent;
-};
 struct blkcg {
 	struct cgroup_subsys_state css;
 };
@@ -111,8 +95,6 @@ struct request {
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-#define INLINE static __always_inline
-
 /* crates/blame/src/disk/bfq_counted.rs has the same numbers. */
 enum { DISKS = 8, MEMBERS = 32, CLASSES = 512, CACHE = 4096, QUEUES = 1024, WAKERS = 4096 };
 enum { WAIT_REQUEST = 1 << 2 }; /* enum bfqq_state_flags */
@@ -170,33 +152,12 @@ struct settings {
 	struct watched_disk disk[DISKS];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct settings);
-} settings SEC(".maps");
+#include "switched.h"
 
 /* Class of a group by its kernfs id; a group without an entry belongs to the nearest one above it, 0 is the root. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, __u64);
-	__type(value, __u32);
-} groups SEC(".maps");
-
-/* An index that the verifier sees to be within bounds: clang would drop or move a mask that it finds needless. */
-#define BOUNDED(index, size) \
-	({ __u64 bounded = (index); asm volatile("%0 &= %1" : "+r"(bounded) : "i"((size) - 1)); bounded; })
+MAP(groups, BPF_MAP_TYPE_HASH, __u64, __u32, 1024);
 
 #define ADD(what, amount) __sync_fetch_and_add(&(what), (amount))
-
-INLINE struct settings *enabled(void)
-{
-	__u32 zero = 0;
-	struct settings *s = bpf_map_lookup_elem(&settings, &zero);
-	return s && s->enabled ? s : 0;
-}
 
 INLINE __u32 class_of(struct cgroup_subsys_state *css)
 {

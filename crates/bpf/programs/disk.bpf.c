@@ -18,25 +18,9 @@
 //
 // Compiled by clang 14 (scripts/bpf-objects); the structures hold only what is read, and CO-RE finds the true offsets
 // when the program is loaded. Runs on 6.1 and later.
-#include <linux/types.h>
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-#include <bpf/bpf_core_read.h>
+#include "cgroup.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct kernfs_node {
-	__u64 id;
-};
-struct cgroup {
-	struct kernfs_node *kn;
-};
-struct cgroup_subsys_state {
-	struct cgroup *cgroup;
-	int id;
-	__u64 serial_nr;
-	struct cgroup_subsys_state *parent;
-};
 struct blkcg {
 	struct cgroup_subsys_state css;
 };
@@ -75,8 +59,6 @@ struct request {
 #pragma clang attribute pop
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-#define INLINE static __always_inline
 
 /* crates/blame/src/disk/counted.rs has the same numbers. */
 enum {
@@ -154,20 +136,10 @@ struct settings {
 	struct watched_disk disk[DISKS];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct settings);
-} settings SEC(".maps");
+#include "switched.h"
 
 /* Class of a group by its kernfs id; a group without an entry belongs to the nearest one above it, 0 is the root. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, __u64);
-	__type(value, __u32);
-} groups SEC(".maps");
+MAP(groups, BPF_MAP_TYPE_HASH, __u64, __u32, 1024);
 
 /* A bio that was submitted, by its identity. Two rarely share an entry: then the earlier one's wait is unknown. */
 struct asked {
@@ -205,22 +177,11 @@ struct {
 	__type(value, struct known);
 } tags SEC(".maps");
 
-/* An index that the verifier sees to be within bounds: clang would drop or move a mask that it finds needless. */
-#define BOUNDED(index, size) \
-	({ __u64 bounded = (index); asm volatile("%0 &= %1" : "+r"(bounded) : "i"((size) - 1)); bounded; })
-
 /* An address as a number: the verifier allows no other arithmetic with pointers than their difference. */
 #define IDENTITY(pointer) \
 	({ __u64 number = (__u64)(pointer); asm volatile("%0 -= %1" : "+r"(number) : "r"(&memory)); number; })
 
 #define ADD(what, amount) __sync_fetch_and_add(&(what), (amount))
-
-INLINE struct settings *enabled(void)
-{
-	__u32 zero = 0;
-	struct settings *s = bpf_map_lookup_elem(&settings, &zero);
-	return s && s->enabled ? s : 0;
-}
 
 INLINE struct disk *disk_of(__u32 number)
 {

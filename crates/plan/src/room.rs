@@ -68,9 +68,7 @@ pub(crate) fn size_in(
             "write `creates = \"64 MiB\"` for a command, a `size` for fio, or a `size` for the disk",
         ));
     }
-    let parts = u64::from(disk.partitions).max(1);
-    let needed = (0..parts as usize).map(|part| {
-        let own: Vec<_> = users.iter().skip(part).step_by(parts as usize).collect();
+    let needed = by_part(disk, &users).map(|own| {
         let sum: u64 = own.iter().map(|user| files(user, UNKNOWN_SIZE, predictions)).sum();
         // Without a file system each job of fio has an equal piece.
         let jobs = own.iter().filter_map(|user| needed_by_fio(user, UNKNOWN_SIZE)).max();
@@ -82,7 +80,14 @@ pub(crate) fn size_in(
         Format::None => needed,
         _ => needed.saturating_mul(100) / USABLE_PERCENT + ALIGNMENT,
     };
+    let parts = u64::from(disk.partitions).max(1);
     Ok(((part + ALIGNMENT) * parts + 2 * ALIGNMENT).div_ceil(STEP) * STEP)
+}
+
+/// The users of each part of a disk, which they take in turn.
+fn by_part<'u, T>(disk: &DiskPlan, users: &'u [T]) -> impl Iterator<Item = Vec<&'u T>> {
+    let parts = disk.partitions.max(1) as usize;
+    (0..parts).map(move |part| users.iter().skip(part).step_by(parts).collect())
 }
 
 /// Whether nobody says how much a workload writes, or it takes a part of the disk.
@@ -130,14 +135,13 @@ pub(crate) fn too_small(
         // The pieces of fio's jobs are checked one by one.
         return None;
     }
-    let parts = u64::from(disk.partitions).max(1);
-    let of_part = |part: usize| {
-        let own = users.iter().skip(part).step_by(parts as usize);
-        let piece = |user: &WorkloadPlan| user.storage.as_ref().map(|storage| storage.size);
-        own.map(|user| files(user, piece(user).unwrap_or_default(), predictions)).sum::<u64>()
-    };
-    let (part, needed) =
-        (0..parts as usize).map(|part| (part, of_part(part))).max_by_key(|(_, needed)| *needed)?;
+    let piece = |user: &WorkloadPlan| user.storage.as_ref().map(|storage| storage.size);
+    let needed = by_part(disk, users).map(|own| {
+        let files =
+            own.iter().map(|user| files(user, piece(user).unwrap_or_default(), predictions));
+        files.sum::<u64>()
+    });
+    let (part, needed) = needed.enumerate().max_by_key(|(_, needed)| *needed)?;
     let room = usable(disk);
     (needed > room).then(|| no_room(disk, part, needed, room))
 }

@@ -179,7 +179,6 @@ impl WorkloadPlan {
         }
     }
 
-    /// Whether it needs a piece of its group's disk.
     /// The command that predicts its footprint; `None` if it cannot predict.
     pub(crate) fn prediction_command(&self) -> Option<Vec<String>> {
         match &self.tool {
@@ -190,12 +189,11 @@ impl WorkloadPlan {
         }
     }
 
+    /// Whether it needs a piece of its group's disk.
     pub(crate) fn uses_a_disk(&self) -> bool {
         let own = match &self.tool {
             ToolPlan::Fio(_) => true,
-            ToolPlan::Invocation(invocation) => {
-                invocation.uses_placeholder("directory") || invocation.uses_placeholder("device")
-            }
+            ToolPlan::Invocation(invocation) => invocation.uses_a_disk(),
         };
         own || self.prepare.iter().any(Self::uses_a_disk)
     }

@@ -203,7 +203,7 @@ impl WorkloadTemplate {
     /// Whether its location on a disk is among its words.
     pub(crate) fn uses_a_disk(&self) -> bool {
         let Self::Invocation(load) = self else { return true };
-        load.invocation.uses_placeholder("directory") || load.invocation.uses_placeholder("device")
+        load.invocation.uses_a_disk()
     }
 
     /// The workload of the `index`-th member of a group; `member` is the member's name, `name` that

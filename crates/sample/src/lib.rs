@@ -5,6 +5,7 @@
 
 mod activity;
 mod first_io;
+mod group_tree;
 mod nodes;
 mod process_tracker;
 pub mod registry;
@@ -14,6 +15,7 @@ mod sampler_affinity;
 mod source;
 mod target;
 pub mod waits;
+mod watch_error;
 
 pub use first_io::{FirstIo, IoCounter};
 pub use sampler::{Outcome, Sampler};

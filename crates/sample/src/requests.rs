@@ -13,7 +13,7 @@ use assay_facts::Available;
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::{Error, Root};
 
-use crate::waits::WatchError;
+use crate::watch_error::WatchError;
 use disk::WatchedDisk;
 use groups::Groups;
 use turns::Turns;

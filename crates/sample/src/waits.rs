@@ -3,7 +3,6 @@
 mod classes;
 mod hierarchy;
 
-use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,8 @@ use assay_kernel::{Error, Root, affinity};
 use classes::Classes;
 
 pub use hierarchy::CpuHierarchy;
-pub(crate) use hierarchy::groups_below;
+
+pub use crate::watch_error::WatchError;
 
 /// Programs that run when they are switched off end within this time.
 const LAST_EVENTS: Duration = Duration::from_millis(5);
@@ -31,25 +31,6 @@ pub struct WaitWatch {
     /// How long it counted, once it has been stopped.
     length: Option<Duration>,
 }
-
-/// Why nothing can be watched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WatchError {
-    /// What was named cannot be watched: there is no such group or process.
-    Target(String),
-    /// This host or a policy of its kernel does not allow it.
-    Host(String),
-}
-
-impl fmt::Display for WatchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Target(reason) | Self::Host(reason) => f.write_str(reason),
-        }
-    }
-}
-
-impl std::error::Error for WatchError {}
 
 impl WaitWatch {
     /// Attaches the programs for groups, each with all groups below it. A path is one below the mount of the

@@ -16,7 +16,8 @@ mod fake;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_blame::Answer;
+use assay_blame::{Answer, DiskAnswer};
+use assay_facts::{Available, HostFacts};
 use assay_host::gather;
 use assay_kernel::parse::cgroups::process_groups;
 use assay_kernel::{Error as KernelError, Root, signal};
@@ -27,7 +28,6 @@ use crate::error::Error;
 use naming::{NamedBy, find, owner_of};
 
 pub use command::{BlamedCommand, CommandOptions, blame_command};
-pub use disks::DiskBlame;
 pub use effect::{Effect, Turn};
 pub use lever::{GroupFile, HoldBy};
 pub use proof::{Proof, proof_text};
@@ -51,14 +51,13 @@ pub enum BlameTarget {
     Pod(String),
 }
 
-impl BlameTarget {
-    /// The path of a group that is named by it.
-    fn group(&self, hierarchy: &CpuHierarchy) -> Option<String> {
-        match self {
-            Self::Group(path) => Some(hierarchy.path(path)),
-            _ => None,
-        }
-    }
+/// What a target is on this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Watched {
+    /// A group, by its path below the mount.
+    Group(String),
+    /// All threads of a process.
+    Process(u32),
 }
 
 /// Watches a target for `length`, or until a signal, and says where its waiting went. Changes nothing.
@@ -76,30 +75,55 @@ impl BlameTarget {
 /// # Errors
 /// There is no such group or process, or the kernel or its policy refuses the programs.
 pub fn blame(context: &Context, target: &BlameTarget, length: Duration) -> Result<Answer, Error> {
-    let hierarchy = hierarchy(context)?;
+    let (_, hierarchy) = host(context)?;
     let target = resolve(&context.root, &hierarchy, target)?;
     watch_for(&context.root, &hierarchy, &target, length)
 }
 
-/// The target with a group by its path instead of its owner.
-fn resolve(
-    root: &Root,
-    hierarchy: &CpuHierarchy,
+/// Like [`blame`], with where the group's requests to the busiest disks waited meanwhile: one answer for each, or
+/// why there is none.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use assay_session::{BlameTarget, Context, blame_with_disks};
+/// let context = Context::of_this_host(Vec::new());
+/// let target = BlameTarget::Unit("nginx.service".to_owned());
+/// let (answer, disks) = blame_with_disks(&context, &target, Duration::from_secs(10))?;
+/// println!("{} disks, {}", disks.value().map_or(0, Vec::len), assay_blame::text(&answer));
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`blame`].
+pub fn blame_with_disks(
+    context: &Context,
     target: &BlameTarget,
-) -> Result<BlameTarget, Error> {
+    length: Duration,
+) -> Result<(Answer, Available<Vec<DiskAnswer>>), Error> {
+    let root = &context.root;
+    let (facts, hierarchy) = host(context)?;
+    let target = resolve(root, &hierarchy, target)?;
+    let disks = disks::start(root, &facts, &target);
+    let answer = watch_for(root, &hierarchy, &target, length)?;
+    Ok((answer, disks::finish(disks)))
+}
+
+/// Finds what a target names.
+fn resolve(root: &Root, hierarchy: &CpuHierarchy, target: &BlameTarget) -> Result<Watched, Error> {
     let (by, name) = match target {
+        BlameTarget::Group(path) => return Ok(Watched::Group(hierarchy.path(path))),
+        BlameTarget::Process(id) => return Ok(Watched::Process(*id)),
         BlameTarget::Unit(name) => (NamedBy::Unit, name),
         BlameTarget::Container(name) => (NamedBy::Container, name),
         BlameTarget::Pod(name) => (NamedBy::Pod, name),
-        BlameTarget::Group(_) | BlameTarget::Process(_) => return Ok(target.clone()),
     };
-    find(root, hierarchy, by, name).map(BlameTarget::Group)
+    find(root, hierarchy, by, name).map(Watched::Group)
 }
 
 fn watch_for(
     root: &Root,
     hierarchy: &CpuHierarchy,
-    target: &BlameTarget,
+    target: &Watched,
     length: Duration,
 ) -> Result<Answer, Error> {
     let mut watch = attach(root, hierarchy, target)?;
@@ -110,16 +134,11 @@ fn watch_for(
     one_answer(root, watch).map_err(Error::host)
 }
 
-/// Attaches the programs for a target that has been resolved.
-fn attach(root: &Root, hierarchy: &CpuHierarchy, target: &BlameTarget) -> Result<WaitWatch, Error> {
+/// Attaches the programs for a target.
+fn attach(root: &Root, hierarchy: &CpuHierarchy, target: &Watched) -> Result<WaitWatch, Error> {
     let watch = match target {
-        BlameTarget::Process(id) => WaitWatch::on_process(root, hierarchy, *id),
-        BlameTarget::Group(path)
-        | BlameTarget::Unit(path)
-        | BlameTarget::Container(path)
-        | BlameTarget::Pod(path) => {
-            WaitWatch::on_groups(root, hierarchy, std::slice::from_ref(path))
-        }
+        Watched::Process(id) => WaitWatch::on_process(root, hierarchy, *id),
+        Watched::Group(path) => WaitWatch::on_groups(root, hierarchy, std::slice::from_ref(path)),
     };
     watch.map_err(|refused| explain(&refused))
 }
@@ -148,15 +167,16 @@ fn explain(refused: &WatchError) -> Error {
 }
 
 /// A process ends; a group that is removed has no threads, which is no reason to end.
-fn is_there(root: &Root, target: &BlameTarget) -> bool {
+fn is_there(root: &Root, target: &Watched) -> bool {
     match target {
-        BlameTarget::Process(id) => root.exists(format!("/proc/{id}/schedstat")),
-        _ => true,
+        Watched::Process(id) => root.exists(format!("/proc/{id}/schedstat")),
+        Watched::Group(_) => true,
     }
 }
 
-/// Where this host has the controller `cpu`.
-fn hierarchy(context: &Context) -> Result<CpuHierarchy, Error> {
+/// This host, and where it has the controller `cpu`.
+fn host(context: &Context) -> Result<(HostFacts, CpuHierarchy), Error> {
     let facts = gather(&context.root).map_err(Error::host)?;
-    CpuHierarchy::new(&facts).map_err(|refused| explain(&refused))
+    let hierarchy = CpuHierarchy::new(&facts).map_err(|refused| explain(&refused))?;
+    Ok((facts, hierarchy))
 }

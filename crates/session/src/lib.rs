@@ -45,8 +45,8 @@ mod replay_tests;
 
 pub use audit::{audit_code, read_snapshot, take_snapshot, write_snapshot};
 pub use blame::{
-    BlameTarget, BlamedCommand, CommandOptions, DiskBlame, Effect, GroupFile, HoldBy, Proof,
-    ProveOptions, Proven, Turn, blame, blame_command, proof_text, prove,
+    BlameTarget, BlamedCommand, CommandOptions, Effect, GroupFile, HoldBy, Proof, ProveOptions,
+    Proven, Turn, blame, blame_command, blame_with_disks, proof_text, prove,
 };
 pub use code::{Code, FailOn};
 pub use compare::{

@@ -3,14 +3,16 @@
 // A panic in shared test code is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod common;
+
 use std::time::Duration;
 
 use assay_blame::{Answer, Culprit, Verdict};
-use assay_exec::{Leftover, Request, ResourceUsage, exec};
+use assay_exec::{ResourceUsage, exec};
 use assay_host::gather;
 use assay_kernel::Root;
 use assay_session::{BlameTarget, CommandOptions, Context, blame, blame_command};
-use assay_test_support::{HostLock, Need, host_lock, skip};
+use common::{HEAVY, lock, request};
 
 /// What the class that is known may be away from the truth, in percentage points.
 const MARGIN: f64 = 2.0;
@@ -18,39 +20,11 @@ const MARGIN: f64 = 2.0;
 /// How long a group is watched.
 const LENGTH: Duration = Duration::from_secs(4);
 
-/// A weight that leaves little to processes outside the groups of the test.
-const HEAVY: &str = "cpu.weight=10000";
-
-/// The lock of a test on two CPUs.
-fn lock(test: &str) -> Option<HostLock> {
-    let lock = host_lock(test, &[Need::Controller("cpu")])?;
-    let cpus = gather(&Root::real()).unwrap().cpus.online;
-    if cpus.contains(0) && cpus.contains(1) {
-        return Some(lock);
-    }
-    skip(test, "it needs the CPUs 0 and 1");
-    None
-}
-
 /// Threads that compute for a while, on one CPU.
 fn spin(threads: usize, cpu: &str, length: Duration) -> String {
     let one =
         format!("timeout {} taskset -c {cpu} sh -c 'while :; do :; done' &", length.as_secs());
     format!("{} wait", vec![one; threads].join(" "))
-}
-
-/// A shell script in a group of its own with these settings.
-fn request(folder: &std::path::Path, name: &str, settings: &[&str], script: &str) -> Request {
-    Request {
-        command: ["sh", "-c", script].map(Into::into).into(),
-        settings: settings.iter().map(|setting| setting.parse().unwrap()).collect(),
-        memory: None,
-        disk: None,
-        leftover: Leftover::Wait,
-        keep_going: false,
-        state_dir: folder.join(name),
-        run_id: format!("test-{name}-{}", std::process::id()),
-    }
 }
 
 /// Where the waiting of `threads` threads on one CPU went, beside groups that compute on CPU 0; and what the

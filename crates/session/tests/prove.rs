@@ -3,10 +3,12 @@
 // A panic in shared test code is a failure of the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod common;
+
 use std::path::Path;
 use std::time::Duration;
 
-use assay_exec::{Leftover, Request, exec};
+use assay_exec::exec;
 use assay_facts::{Hierarchy, HostFacts};
 use assay_host::gather;
 use assay_kernel::Root;
@@ -14,21 +16,7 @@ use assay_session::{
     BlameTarget, CommandOptions, Context, Effect, HoldBy, Proof, ProveOptions, blame_command,
     proof_text, prove,
 };
-use assay_test_support::{HostLock, Need, host_lock, skip};
-
-/// A weight that leaves little to processes outside the groups of the test.
-const HEAVY: &str = "cpu.weight=10000";
-
-/// The lock of a test on two CPUs.
-fn lock(test: &str) -> Option<HostLock> {
-    let lock = host_lock(test, &[Need::Controller("cpu")])?;
-    let cpus = gather(&Root::real()).unwrap().cpus.online;
-    if cpus.contains(0) && cpus.contains(1) {
-        return Some(lock);
-    }
-    skip(test, "it needs the CPUs 0 and 1");
-    None
-}
+use common::{HEAVY, lock, request};
 
 /// A thread that computes on each of these CPUs, or one that sleeps, while a file exists.
 fn script(cpus: &[&str], file: &Path) -> String {
@@ -37,19 +25,6 @@ fn script(cpus: &[&str], file: &Path) -> String {
     match cpus {
         [] => format!("while {exists}; do sleep 0.1; done"),
         cpus => format!("{} wait", cpus.iter().map(one).collect::<Vec<_>>().join(" ")),
-    }
-}
-
-fn request(folder: &Path, name: &str, settings: &[&str], script: &str) -> Request {
-    Request {
-        command: ["sh", "-c", script].map(Into::into).into(),
-        settings: settings.iter().map(|setting| setting.parse().unwrap()).collect(),
-        memory: None,
-        disk: None,
-        leftover: Leftover::Wait,
-        keep_going: false,
-        state_dir: folder.join(name),
-        run_id: format!("test-{name}-{}", std::process::id()),
     }
 }
 

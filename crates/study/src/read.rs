@@ -23,6 +23,7 @@ pub(crate) use factors::mistake_in_levels;
 use std::ops::Range;
 
 use assay_diagnostic::{Diagnostic, Severity};
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::check;
@@ -43,11 +44,13 @@ pub fn parse(
     text: &str,
     load: &dyn Fn(&str) -> Result<String, String>,
 ) -> (Option<Study>, Vec<Diagnostic>) {
-    let (study, mut findings) = parse_part(name, text, load, false);
-    if !has_published(text) {
+    let parsed = DeTable::parse_recoverable(text);
+    let has_published = has_overlay(&parsed.0);
+    let (study, mut findings) = parse_table(name, text, load, parsed);
+    if !has_published {
         return (study, findings);
     }
-    let (published, more) = parse_part(name, text, load, true);
+    let (published, more) = parse_published(name, text, load);
     if published.is_none() {
         // What is wrong with the document's sizes is a mistake of the file, whichever are asked for.
         findings.extend(more.into_iter().filter(|one| !findings.contains(one)).collect::<Vec<_>>());
@@ -63,27 +66,28 @@ pub fn parse_published(
     text: &str,
     load: &dyn Fn(&str) -> Result<String, String>,
 ) -> (Option<Study>, Vec<Diagnostic>) {
-    parse_part(name, text, load, true)
+    let (mut table, syntax_errors) = DeTable::parse_recoverable(text);
+    overlay::apply(table.get_mut());
+    parse_table(name, text, load, (table, syntax_errors))
 }
 
 /// Whether the text of a study has sizes of a document.
 #[must_use]
 pub fn has_published(text: &str) -> bool {
-    DeTable::parse_recoverable(text).0.get_ref().contains_key(overlay::PUBLISHED)
+    has_overlay(&DeTable::parse_recoverable(text).0)
 }
 
-fn parse_part(
+fn has_overlay(table: &Spanned<DeTable<'_>>) -> bool {
+    table.get_ref().contains_key(overlay::PUBLISHED)
+}
+
+fn parse_table<'t>(
     name: &str,
-    text: &str,
+    text: &'t str,
     load: &dyn Fn(&str) -> Result<String, String>,
-    published: bool,
+    (table, syntax_errors): (Spanned<DeTable<'t>>, Vec<toml::de::Error>),
 ) -> (Option<Study>, Vec<Diagnostic>) {
-    let (table, syntax_errors) = DeTable::parse_recoverable(text);
-    let mut table = table.into_inner();
-    if published {
-        overlay::apply(&mut table);
-    }
-    let root = DeValue::Table(table);
+    let root = DeValue::Table(table.into_inner());
     let mut reader = new_reader(load);
     let (study, mentions) = study(&mut reader, name, &root);
     let mut findings = std::mem::take(&mut reader.findings);

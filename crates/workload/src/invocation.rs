@@ -62,6 +62,12 @@ impl Invocation {
         self.words.iter().chain([&self.program]).any(|word| has_placeholder(word, name))
     }
 
+    /// Whether its command line names the place of its data on a disk.
+    #[must_use]
+    pub fn uses_a_disk(&self) -> bool {
+        self.uses_placeholder("directory") || self.uses_placeholder("device")
+    }
+
     /// Parses metrics from its output.
     pub fn parse_output(&self, captured: &CapturedOutput<'_>) -> Result<Output, String> {
         let output = match kind(&self.tool) {

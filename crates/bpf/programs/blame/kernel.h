@@ -1,28 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 //
 // The kernel's structures, with the fields that are read: CO-RE finds their true offsets when a program is loaded.
-#include <linux/types.h>
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-#include <bpf/bpf_core_read.h>
+#include "../cgroup.h"
 
-#define INLINE static __always_inline
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct kernfs_node {
-	__u64 id;
-};
-struct cgroup {
-	struct kernfs_node *kn;
-};
-struct cgroup_subsys_state {
-	struct cgroup *cgroup;
-	int id;
-	__u64 serial_nr;
-	struct cgroup_subsys_state *parent;
-};
 struct cfs_rq;
 struct task_group {
 	struct cgroup_subsys_state css;

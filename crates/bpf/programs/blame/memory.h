@@ -134,31 +134,13 @@ struct memory {
 };
 struct memory memory;
 
-#define MAP(map_name, map_type, key_type, value_type, entries)                                                         \
-	struct {                                                                                                       \
-		__uint(type, map_type);                                                                                \
-		__uint(max_entries, entries);                                                                          \
-		__type(key, key_type);                                                                                 \
-		__type(value, value_type);                                                                             \
-	} map_name SEC(".maps")
-
-MAP(settings, BPF_MAP_TYPE_ARRAY, __u32, struct settings, 1);
+#include "../switched.h"
 /* Place of a group by its kernfs id; a group without an entry belongs to the nearest one above it. */
 MAP(groups, BPF_MAP_TYPE_HASH, __u64, __u32, 1);
 MAP(threads, BPF_MAP_TYPE_ARRAY, __u32, struct thread, THREADS);
 MAP(cpus, BPF_MAP_TYPE_ARRAY, __u32, struct cpu, 1);
 /* By CPU and slot. */
 MAP(slots, BPF_MAP_TYPE_ARRAY, __u32, struct slot, 1);
-
-INLINE struct settings *enabled(void)
-{
-	__u32 zero = 0;
-	struct settings *s = bpf_map_lookup_elem(&settings, &zero);
-	return s && s->enabled ? s : 0;
-}
-
-/* An index that the verifier sees to be within bounds: clang would drop or move a mask that it finds needless. */
-#define BOUNDED(index, size) ({ __u64 i = (index); asm volatile("%0 &= %1" : "+r"(i) : "i"((size) - 1)); i; })
 
 INLINE struct cpu *cpu_of(__u32 cpu)
 {

@@ -10,8 +10,8 @@ use assay_exec::Setting;
 use assay_facts::Available;
 use assay_kernel::{Error as KernelError, signal};
 use assay_session::{
-    BlameTarget, BlamedCommand, Code, CommandOptions, DiskBlame, Error, LimitedCommand, Proof,
-    blame, blame_command, proof_text,
+    BlameTarget, BlamedCommand, Code, CommandOptions, Error, LimitedCommand, Proof, blame_command,
+    blame_with_disks, proof_text,
 };
 use clap::Args;
 use serde::Serialize;
@@ -90,9 +90,8 @@ pub(crate) fn run(arguments: &BlameArguments) -> Result<Code, Error> {
     let length = arguments.length.unwrap_or(LENGTH);
     let code = match arguments.prove.options() {
         None => {
-            let disks = DiskBlame::start(&this_host(), &target);
-            let answer = blame(&this_host(), &target, length)?;
-            show_with_disks(&answer, &disks.finish(), arguments.json)?
+            let (answer, disks) = blame_with_disks(&this_host(), &target, length)?;
+            show_with_disks(&answer, &disks, arguments.json)?
         }
         Some(options) => {
             let proven =

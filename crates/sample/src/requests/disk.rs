@@ -2,7 +2,7 @@
 
 use assay_kernel::{Error, Root};
 
-use crate::waits::WatchError;
+use crate::watch_error::WatchError;
 
 /// Room for the places of a hardware queue, so that `nr_requests` may be raised while the disk is watched.
 const LEAST_DEPTH: u32 = 256;

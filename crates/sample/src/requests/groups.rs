@@ -1,24 +1,29 @@
 //! The groups of the controller `io`, and the numbers by which the programs tell them apart.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assay_blame::DiskNames;
-use assay_bpf::Programs;
-use assay_bpf::group_iterator;
-use assay_facts::{CgroupLayout, Hierarchy as Mounted};
+use assay_bpf::{Programs, group_iterator};
+use assay_facts::CgroupLayout;
 use assay_kernel::{Error, Root};
 
-use crate::waits::{WatchError, groups_below};
+use crate::group_tree::{GroupTree, Presence};
+use crate::watch_error::WatchError;
 
 /// Groups that the programs have room for (`groups` and `CLASSES` in `programs/disk.bpf.c`).
 const ROOM: usize = 1024;
 const CLASSES: usize = 512;
 
+/// What a group with the controller `io` has on cgroup2.
+const PRESENCE: Presence = Presence {
+    file: "io.stat",
+    lack: "has no controller `io`, so that its requests count in a group above\n  hint: name that group",
+};
+
 /// The hierarchy of the controller `io`, or `blkio` on v1.
 #[derive(Debug, Clone)]
 pub struct IoHierarchy {
-    mount: PathBuf,
-    is_v2: bool,
+    tree: GroupTree,
 }
 
 impl IoHierarchy {
@@ -27,45 +32,18 @@ impl IoHierarchy {
     /// # Errors
     /// It has none.
     pub fn new(layout: &CgroupLayout) -> Result<Self, WatchError> {
-        let none =
-            |reason: &str| WatchError::Host(format!("no groups of the controller `io`: {reason}"));
-        match layout.controllers.get("io").map(|controller| &controller.hierarchy) {
-            Some(Mounted::V1(mount)) => Ok(Self { mount: mount.clone(), is_v2: false }),
-            Some(Mounted::V2(mount)) => Ok(Self { mount: mount.clone(), is_v2: true }),
-            Some(Mounted::Absent(reason)) => Err(none(reason)),
-            None => Err(none("this kernel does not list it")),
-        }
+        Ok(Self { tree: GroupTree::new(layout, "io")? })
     }
 
     /// A group's path below the mount, from the path of its directory or one without the slash.
     #[must_use]
     pub fn path(&self, given: &str) -> String {
-        let below = Path::new(given).strip_prefix(&self.mount).unwrap_or(Path::new(given));
-        format!("/{}", below.display().to_string().trim_matches('/'))
-    }
-
-    fn directory(&self, path: &str) -> PathBuf {
-        self.mount.join(path.trim_start_matches('/'))
+        self.tree.path(given)
     }
 
     /// Refuses what cannot be watched as a group.
     fn check_group(&self, root: &Root, path: &str) -> Result<(), WatchError> {
-        if path == "/" {
-            let reason = "all groups are below `/`\n  hint: name one of them";
-            return Err(WatchError::Target(reason.to_owned()));
-        }
-        if !root.is_directory(self.directory(path)) {
-            let mount = self.mount.display();
-            return Err(WatchError::Target(format!(
-                "there is no group `{path}` in {mount}\n  hint: assay groups --controller io"
-            )));
-        }
-        if self.is_v2 && !root.exists(self.directory(path).join("io.stat")) {
-            return Err(WatchError::Host(format!(
-                "`{path}` has no controller `io`, so that its requests count in a group above\n  hint: name that group"
-            )));
-        }
-        Ok(())
+        self.tree.check_group(root, path, "io", &PRESENCE)
     }
 }
 
@@ -90,10 +68,10 @@ impl Groups {
         watched.iter().try_for_each(|path| hierarchy.check_group(root, path))?;
         let names = DiskNames { paths: watched.clone(), watched: watched.len() };
         let mut groups = Self { numbers: Vec::new(), names };
-        for path in groups_below(root, &hierarchy.mount) {
+        for path in hierarchy.tree.groups(root) {
             let class = groups.class(&watched, path.clone());
             // It may be gone by now.
-            let id = group_iterator::id(root, &hierarchy.directory(&path)).ok();
+            let id = group_iterator::id(root, &hierarchy.tree.directory(&path)).ok();
             if groups.numbers.len() < ROOM {
                 groups.numbers.extend(id.zip(class));
             }
@@ -136,7 +114,8 @@ mod tests {
         for group in groups {
             fs::create_dir_all(top.path().join("blkio").join(group)).unwrap();
         }
-        (top, IoHierarchy { mount: PathBuf::from("/blkio"), is_v2: false })
+        let tree = GroupTree { mount: "/blkio".into(), is_v2: false };
+        (top, IoHierarchy { tree })
     }
 
     #[test]
@@ -160,7 +139,7 @@ mod tests {
         };
         assert!(refused(&hierarchy, "/no").contains("no group `/no`"));
         assert!(refused(&hierarchy, "/").contains("name one of them"));
-        let v2 = IoHierarchy { is_v2: true, ..hierarchy };
+        let v2 = IoHierarchy { tree: GroupTree { is_v2: true, ..hierarchy.tree } };
         assert!(refused(&v2, "/a").contains("no controller `io`"));
     }
 }

@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use assay_blame::Answer;
-use assay_host::{Ledger, gather};
+use assay_host::Ledger;
 use assay_kernel::{Error as KernelError, process, signal};
-use assay_sample::waits::CpuHierarchy;
 use jiff::Timestamp;
 
 use super::experiment::Experiment;
 use super::lever::{HoldBy, Lever, Place, Suspect, Waiting};
 use super::naming::owner_of;
 use super::proof::Proof;
-use super::{BlameTarget, LOOK, attach, explain, group_of_process, is_there, resolve, watch_for};
+use super::{
+    BlameTarget, LOOK, Watched, attach, group_of_process, host, is_there, resolve, watch_for,
+};
 use crate::context::Context;
 use crate::error::Error;
 
@@ -76,15 +77,14 @@ pub fn prove(
 ) -> Result<Proven, Error> {
     signal::note_interruptions();
     let root = &context.root;
-    let facts = gather(root).map_err(Error::host)?;
-    let hierarchy = CpuHierarchy::new(&facts).map_err(|refused| explain(&refused))?;
+    let (facts, hierarchy) = host(context)?;
     let target = resolve(root, &hierarchy, target)?;
     let waiting = match &target {
-        BlameTarget::Process(id) => {
+        Watched::Process(id) => {
             let group = group_of_process(root, &hierarchy, *id)?;
             Waiting { group: Some(group), process: Some(*id) }
         }
-        _ => Waiting { group: target.group(&hierarchy), process: None },
+        Watched::Group(path) => Waiting { group: Some(path.clone()), process: None },
     };
     let place = Place { root, facts: &facts, hierarchy: &hierarchy };
     let lever = options.lever(place, &waiting)?;
@@ -106,7 +106,7 @@ fn note_not_restored(mut error: Error, not_restored: &[KernelError]) -> Error {
 
 fn answer_and_proof(
     place: Place<'_>,
-    target: &BlameTarget,
+    target: &Watched,
     length: Duration,
     options: &ProveOptions,
     lever: Lever,

@@ -6,15 +6,10 @@ use toml::de::{DeTable, DeValue};
 pub(crate) const PUBLISHED: &str = "published";
 
 /// Puts the keys of `[published]` in place of the same keys of the study: tables key by key, everything
-/// else as a whole. False if there is no such table.
-pub(super) fn apply(root: &mut DeTable<'_>) -> bool {
-    let Some(overlay) = root.remove(PUBLISHED) else { return false };
-    match overlay.into_inner() {
-        DeValue::Table(overlay) => {
-            merge(root, overlay);
-            true
-        }
-        _ => false,
+/// else as a whole.
+pub(super) fn apply(root: &mut DeTable<'_>) {
+    if let Some(DeValue::Table(overlay)) = root.remove(PUBLISHED).map(toml::Spanned::into_inner) {
+        merge(root, overlay);
     }
 }
 

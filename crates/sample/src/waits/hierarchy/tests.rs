@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use assay_facts::Layout;
+use assay_facts::{CgroupLayout, Layout};
 
 use super::*;
 
@@ -15,7 +15,7 @@ pub(crate) fn tree(groups: &[&str]) -> (tempfile::TempDir, CpuHierarchy) {
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("cpu.cfs_quota_us"), quota).unwrap();
     }
-    (top, CpuHierarchy { mount: PathBuf::from("/cpu"), is_v2: false, cpus: 2 })
+    (top, CpuHierarchy { tree: GroupTree { mount: "/cpu".into(), is_v2: false }, cpus: 2 })
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn groups_are_named_below_the_mount_or_by_their_directory() {
 #[test]
 fn a_group_of_v2_without_the_controller_is_refused() {
     let (top, _) = tree(&["mine"]);
-    let hierarchy = CpuHierarchy { mount: PathBuf::from("/cpu"), is_v2: true, cpus: 2 };
+    let hierarchy = CpuHierarchy { tree: GroupTree { mount: "/cpu".into(), is_v2: true }, cpus: 2 };
     let error = hierarchy.check_group(&Root::at(top.path()), "/mine").unwrap_err();
     assert!(error.to_string().contains("--pid"), "{error}");
 }
@@ -48,5 +48,6 @@ fn a_host_without_the_controller_says_why() {
         controllers: std::collections::BTreeMap::new(),
         bases: std::collections::BTreeMap::new(),
     };
-    assert!(mounted(&layout).unwrap_err().contains("does not list it"));
+    let error = GroupTree::new(&layout, "cpu").unwrap_err();
+    assert!(error.to_string().contains("does not list it"));
 }

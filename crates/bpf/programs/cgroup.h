@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+//
+// What programs need that tell groups apart: the kernel's structures of groups, with the fields that are read (CO-RE finds
+// their true offsets when a program is loaded), and how maps are declared.
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+#define INLINE static __always_inline
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct kernfs_node {
+	__u64 id;
+};
+struct cgroup {
+	struct kernfs_node *kn;
+};
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	int id;
+	__u64 serial_nr;
+	struct cgroup_subsys_state *parent;
+};
+#pragma clang attribute pop
+
+#define MAP(map_name, map_type, key_type, value_type, entries)                                                         \
+	struct {                                                                                                       \
+		__uint(type, map_type);                                                                                \
+		__uint(max_entries, entries);                                                                          \
+		__type(key, key_type);                                                                                 \
+		__type(value, value_type);                                                                             \
+	} map_name SEC(".maps")
+
+/* An index that the verifier sees to be within bounds: clang would drop or move a mask that it finds needless. */
+#define BOUNDED(index, size) \
+	({ __u64 bounded = (index); asm volatile("%0 &= %1" : "+r"(bounded) : "i"((size) - 1)); bounded; })
