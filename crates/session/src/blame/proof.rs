@@ -79,7 +79,7 @@ impl Proof {
 ///     agrees: Some(true),
 ///     notes: Vec::new(),
 /// };
-/// assert!(proof_text(&proof).contains("98.0 % of the waiting goes away"));
+/// assert!(proof_text(&proof).contains("98.0 %  of the waiting goes away"));
 /// ```
 #[must_use]
 pub fn proof_text(proof: &Proof) -> String {
