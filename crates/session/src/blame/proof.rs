@@ -42,6 +42,12 @@ impl Proof {
             .zip(effect.value())
             .map(|(charged, effect)| (effect.low..=effect.high).contains(&charged));
         let mut notes = Vec::new();
+        if outcome.turns.len() < outcome.planned {
+            let (turns, planned) = (outcome.turns.len(), outcome.planned);
+            notes.push(format!(
+                "only {turns} of {planned} turns: what was watched ended before, or a signal came"
+            ));
+        }
         if outcome.incomplete > 0 {
             notes.push(format!("in {} turns it was not frozen to the end", outcome.incomplete));
         }
