@@ -146,7 +146,7 @@ impl Load<'_> {
     fn script(self, cpus: impl Iterator<Item = u16>) -> String {
         let (going, at_most) = match self {
             Self::For(length) => (":".to_owned(), length.as_secs()),
-            Self::While(file) => (format!("[ -e {} ]", file.display()), 60),
+            Self::While(file) => (format!("[ -e {} ]", file.display()), 300),
         };
         let thread =
             |does: &str| format!("timeout {at_most} sh -c 'while {going}; do {does}; done'");
