@@ -112,10 +112,13 @@ fn write_all(out: &mut String, proof: &Proof) -> std::fmt::Result {
         Available::NotAvailable(why) => writeln!(out, "  not available: {why}")?,
     }
     if let Some(charged) = proof.attributed_percent {
-        let agrees = match proof.agrees {
-            Some(true) => ": within the interval",
-            Some(false) => ": not within the interval",
-            None => "",
+        let agrees = match (proof.agrees, proof.effect.value()) {
+            (Some(true), _) => ": within the interval",
+            (Some(false), Some(effect)) if charged > effect.high => {
+                ": not within the interval, something else takes its place"
+            }
+            (Some(false), _) => ": not within the interval, more goes away with it",
+            (None, _) => "",
         };
         writeln!(out, "  {charged:>6.1} %  of it was charged to it while it ran{agrees}")?;
     }
