@@ -50,6 +50,9 @@ const QUIET: f64 = 0.15;
 /// How long to wait for a quiet moment before measuring anyway.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Over this time the use of the CPUs is averaged.
+const MOMENT: Duration = Duration::from_millis(300);
+
 /// The line of `/proc/stat` for all CPUs.
 pub(crate) const ALL: &str = "cpu ";
 
@@ -63,11 +66,16 @@ pub(crate) fn wait() -> Result<f64, Failure> {
 pub(crate) fn wait_for(cpus: &str) -> Result<f64, Failure> {
     let began = Instant::now();
     loop {
-        let busy = busy_for(cpus, Duration::from_millis(300))?;
+        let busy = busy_for(cpus, MOMENT)?;
         if busy <= QUIET || began.elapsed() > PATIENCE {
             return Ok(busy);
         }
     }
+}
+
+/// How busy the host is, without waiting for a quiet moment: for what runs in turns.
+pub(crate) fn busy() -> Result<f64, Failure> {
+    busy_for(ALL, MOMENT)
 }
 
 /// Remark about a moment that was not quiet.
@@ -80,7 +88,7 @@ pub(crate) fn remark(busiest: f64) -> Option<String> {
 fn busy_for(cpus: &str, length: Duration) -> Result<f64, Failure> {
     let before = ticks(cpus)?;
     pause(length)?;
-    Ok(busy(before, ticks(cpus)?))
+    Ok(part(before, ticks(cpus)?))
 }
 
 /// `user nice system idle iowait irq softirq steal` of some CPUs (proc_stat(5)).
@@ -91,7 +99,7 @@ fn ticks(cpus: &str) -> Result<[u64; 8], Failure> {
 }
 
 /// Fraction of the time between two readings in which CPUs were not idle.
-fn busy(before: [u64; 8], after: [u64; 8]) -> f64 {
+fn part(before: [u64; 8], after: [u64; 8]) -> f64 {
     let grown = |index: usize| after[index].saturating_sub(before[index]);
     let all: u64 = (0..8).map(grown).sum();
     let idle = grown(3) + grown(4);
@@ -115,7 +123,7 @@ mod tests {
     fn waiting_for_a_disk_is_idle_and_stolen_time_is_not() {
         let before = [10, 0, 10, 100, 50, 0, 0, 5];
         let after = [20, 0, 20, 140, 80, 0, 0, 15];
-        assert!((busy(before, after) - 0.3).abs() < 1e-12);
-        assert_eq!(busy(before, before), 0.0);
+        assert!((part(before, after) - 0.3).abs() < 1e-12);
+        assert_eq!(part(before, before), 0.0);
     }
 }

@@ -3,9 +3,11 @@
 
 mod assay;
 mod bias;
+mod blame;
 mod browser;
 mod causes;
 mod child;
+mod csv;
 mod equivalence;
 mod failure;
 mod faults;
@@ -20,11 +22,11 @@ mod multichase;
 mod observer;
 mod pages;
 mod paired;
+mod pairs;
 mod parsec;
 mod peer_programs;
 mod peers;
 mod predict;
-mod prove;
 mod report_time;
 mod requests;
 mod sampling;
@@ -41,6 +43,7 @@ mod ycsb;
 use std::io::{Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use assay_kernel::signal;
 use clap::{Parser, ValueEnum};
@@ -60,6 +63,7 @@ use crate::predict::Campaign;
 #[command(name = "assay-bench")]
 struct Arguments {
     /// The `assay` binary, built with --release
+    #[arg(default_value = "target/release/assay")]
     assay: PathBuf,
     /// Fewer groups, repeats and pairs
     #[arg(long)]
@@ -79,12 +83,18 @@ struct Arguments {
     /// Configurations to predict and run; a family has five, which differ in the number of groups
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     configs: u32,
-    /// Seconds of each configuration
+    /// Seconds of each configuration, or of each repeat with and without a cause
     #[arg(long, value_name = "S", default_value_t = 6, value_parser = clap::value_parser!(u64).range(3..))]
     seconds: u64,
     /// Seed of the configurations
     #[arg(long, value_name = "N", default_value_t = 20261121)]
     seed: u64,
+    /// Begin no run of `blame` or `causes` that would end later than this many seconds
+    #[arg(long, value_name = "S")]
+    at_most: Option<u64>,
+    /// Append a line for each run of `blame` (each class of it) or of `causes` to this file
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
     /// Only configurations inside the model's validated range
     #[arg(long)]
     inside: bool,
@@ -119,8 +129,8 @@ enum Part {
     Switches,
     /// Causes put into runs, and how often the kernel's events prove them; only on request
     Causes,
-    /// Proofs beside groups of known effect, and how often they agree with attribution; only on request
-    Prove,
+    /// `assay blame` beside groups of which the truth is known, and its proofs; only on request. Needs no `assay`
+    Blame,
     /// Verdicts on runs with a hidden bias; only on request, since it takes long
     Bias,
     /// The same on the CPU only, while the rest of the host may be busy
@@ -236,9 +246,12 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Failure> {
         .prefix("assay-bench-")
         .tempdir()
         .map_err(|cause| Failure::Failed(format!("cannot create a folder: {cause}")))?;
-    let assay = Assay::new(&arguments.assay, folder.path())?;
     progress("waiting for the host lock");
     let _lock = HostLock::acquire()?;
+    if let Some(figures) = campaign(arguments, folder.path()) {
+        return figures;
+    }
+    let assay = Assay::new(&arguments.assay, folder.path())?;
     if arguments.only == Some(Part::Predict) {
         let campaign = Campaign {
             configurations: arguments.configs as usize,
@@ -248,15 +261,33 @@ fn measure(arguments: &Arguments) -> Result<Vec<Figure>, Failure> {
         };
         return predict::measure(&assay, folder.path(), campaign, &progress);
     }
-    if arguments.only == Some(Part::Causes) {
-        let runs = arguments.runs.unwrap_or(causes::RUNS) as usize;
-        return causes::measure(&assay, runs, arguments.cause.as_deref());
-    }
-    if arguments.only == Some(Part::Prove) {
-        let runs = arguments.runs.unwrap_or(prove::RUNS) as usize;
-        return prove::measure(&arguments.assay, folder.path(), runs);
-    }
     all(&assay, &arguments.assay, &Extent::new(arguments), folder.path())
+}
+
+/// The parts that are made on several pairs of CPUs at once, where a host has them.
+fn campaign(arguments: &Arguments, folder: &Path) -> Option<Result<Vec<Figure>, Failure>> {
+    let runs = |usual| arguments.runs.unwrap_or(usual) as usize;
+    let at_most = arguments.at_most.map(Duration::from_secs);
+    let csv = arguments.csv.clone();
+    match arguments.only? {
+        Part::Blame => {
+            let campaign = blame::Campaign { runs: runs(blame::RUNS), at_most, csv };
+            Some(blame::measure(folder, &campaign))
+        }
+        Part::Causes => {
+            let campaign = causes::Campaign {
+                program: &arguments.assay,
+                folder,
+                runs: runs(causes::RUNS),
+                seconds: arguments.seconds,
+                only: arguments.cause.as_deref(),
+                at_most,
+                csv,
+            };
+            Some(causes::measure(&campaign))
+        }
+        _ => None,
+    }
 }
 
 /// Repetitions of `assay --help`.

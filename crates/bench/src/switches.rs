@@ -45,7 +45,7 @@ pub(crate) fn measure(rounds: usize) -> Result<Vec<Figure>, Failure> {
     }
     let remark = format!("empty programs alone: {}", show(&empty)?);
     let figure = |name: &str, values: &[f64]| {
-        let estimate = Estimate::mean(values, 0.95).ok_or_else(|| failed("too few rounds"))?;
+        let estimate = Estimate::robust(values, 0.95).ok_or_else(|| failed("too few rounds"))?;
         Ok::<_, Failure>(Figure::bound(name, estimate, TARGET, &NS))
     };
     let mut figures = vec![
@@ -57,7 +57,7 @@ pub(crate) fn measure(rounds: usize) -> Result<Vec<Figure>, Failure> {
 }
 
 fn show(values: &[f64]) -> Result<String, Failure> {
-    let estimate = Estimate::mean(values, 0.95).ok_or_else(|| failed("too few rounds"))?;
+    let estimate = Estimate::robust(values, 0.95).ok_or_else(|| failed("too few rounds"))?;
     Ok(NS.interval(estimate))
 }
 

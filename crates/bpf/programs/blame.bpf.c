@@ -48,8 +48,9 @@ INLINE void heal(struct settings *s, struct cpu *c, __u32 cpu, struct task_struc
 		charge(s, c, cpu, then, steal);
 	if (prev->pid)
 		leave_idle(c, c->last);
+	/* At the first event of a CPU nothing is charged yet. */
 	if (t && t->waits)
-		leave(s, t, cpu, c->last);
+		leave(s, t, cpu, c->last ? c->last : then);
 	else if (t && SLOT(from))
 		charge_hidden(s, t, prev, cpu);
 	c->running = CLASS(from);

@@ -55,7 +55,8 @@ impl Drop for Running {
             let _ = thread.wait();
         }
         let begun = Instant::now();
-        while fs::remove_dir(&self.directory).is_err() && begun.elapsed() < Duration::from_secs(5) {
+        let is_there = || self.directory.exists() && fs::remove_dir(&self.directory).is_err();
+        while is_there() && begun.elapsed() < Duration::from_secs(5) {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -132,6 +133,30 @@ fn an_idle_cpu_counts_only_for_threads_that_may_use_it() {
     // One thread cannot wait for longer than the time in which it was watched.
     assert!(unbound.idle_elsewhere_ns <= unbound.waited_ns, "{}", text(unbound));
     drop((pinned, free));
+}
+
+/// A waiting thread may be moved to a CPU on which nothing has been seen yet: nothing is charged too much for it there.
+#[test]
+fn a_watch_may_begin_while_threads_are_moved() {
+    let Some(_lock) = lock("waits: moved at the start") else { return };
+    let (hierarchy, mount) = mount();
+    let moved = Running::start(&mount, "moved", 3, "0-1");
+    let thread = |child: &Child| format!("taskset -pc 0 {0}; taskset -pc 1 {0};", child.id());
+    let moves: String = moved.threads.iter().map(thread).collect();
+    let script = format!("while :; do {moves} done >/dev/null 2>&1");
+    let mover = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    // Without a group of its own.
+    let _mover = Running { directory: moved.directory.join("none"), threads: vec![mover] };
+    for _ in 0..12 {
+        let group = [path("moved")];
+        let mut watch = WaitWatch::on_groups(&Root::real(), &hierarchy, &group).unwrap();
+        watch.start().unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        let answer = watch.finish().unwrap().remove(0);
+        // Three threads cannot wait longer than that; what goes on at both ends counts a little more.
+        let most = 3.0 * (answer.seconds + 0.5) * 1e9;
+        assert!((answer.waited_ns as f64) < most, "{}", text(&answer));
+    }
 }
 
 /// What `bpftool` shows of the kernel's eBPF objects.

@@ -4,6 +4,7 @@
 mod fake;
 mod guest;
 mod shared;
+mod watched;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -28,6 +28,7 @@ pub(super) struct Experiment<'r> {
     watch: WaitWatch,
     lever: Lever,
     length: Duration,
+    planned: usize,
     order: std::vec::IntoIter<bool>,
     phase: Phase,
     held: Option<Held>,
@@ -63,6 +64,8 @@ struct Reading {
 pub(super) struct Outcome {
     pub(super) lever: Lever,
     pub(super) turns: Vec<Turn>,
+    /// How many turns there should have been.
+    pub(super) planned: usize,
     /// Turns in which some of the suspect's processes could not be frozen, or not to the end.
     pub(super) incomplete: usize,
     pub(super) failure: Option<Error>,
@@ -89,6 +92,7 @@ impl<'r> Experiment<'r> {
             watch,
             lever,
             length,
+            planned: order.len(),
             order,
             phase: Phase::Between,
             held: None,
@@ -119,7 +123,7 @@ impl<'r> Experiment<'r> {
     }
 
     pub(super) fn finish(self) -> Outcome {
-        let Self { lever, turns, incomplete, mut failure, watch, .. } = self;
+        let Self { lever, turns, planned, incomplete, mut failure, watch, .. } = self;
         let answer = match watch.finish() {
             Ok(mut answers) => answers.pop(),
             Err(error) => {
@@ -127,7 +131,7 @@ impl<'r> Experiment<'r> {
                 None
             }
         };
-        Outcome { lever, turns, incomplete, failure, answer }
+        Outcome { lever, turns, planned, incomplete, failure, answer }
     }
 
     fn step(&mut self, ledger: &mut Ledger) -> Result<Option<Duration>, Error> {

@@ -42,6 +42,12 @@ impl Proof {
             .zip(effect.value())
             .map(|(charged, effect)| (effect.low..=effect.high).contains(&charged));
         let mut notes = Vec::new();
+        if outcome.turns.len() < outcome.planned {
+            let (turns, planned) = (outcome.turns.len(), outcome.planned);
+            notes.push(format!(
+                "only {turns} of {planned} turns: what was watched ended before, or a signal came"
+            ));
+        }
         if outcome.incomplete > 0 {
             notes.push(format!("in {} turns it was not frozen to the end", outcome.incomplete));
         }
@@ -106,10 +112,13 @@ fn write_all(out: &mut String, proof: &Proof) -> std::fmt::Result {
         Available::NotAvailable(why) => writeln!(out, "  not available: {why}")?,
     }
     if let Some(charged) = proof.attributed_percent {
-        let agrees = match proof.agrees {
-            Some(true) => ": within the interval",
-            Some(false) => ": not within the interval",
-            None => "",
+        let agrees = match (proof.agrees, proof.effect.value()) {
+            (Some(true), _) => ": within the interval",
+            (Some(false), Some(effect)) if charged > effect.high => {
+                ": not within the interval, something else takes its place"
+            }
+            (Some(false), _) => ": not within the interval, more goes away with it",
+            (None, _) => "",
         };
         writeln!(out, "  {charged:>6.1} %  of it was charged to it while it ran{agrees}")?;
     }

@@ -8,13 +8,13 @@ use assay_test_support::{HostSnapshot, is_for_guests, skip, with_host_lock};
 use serde_json::Value;
 
 use super::shared::{PATIENCE, Visit, tree, visit, why_not};
+use super::watched::BLAME;
 use crate::bench::Bench;
 use crate::running::{Running, json};
 
 /// All parts for the guest with two nodes and cgroup v2. Runs that saturate a resource come last, so that
 /// they do not slow down others.
 const ON_V2: &str = r#"
-assay=$1 scripts=$2
 shares() { # scheduler, requests a second
     "$assay" run io-weight --disk "null_blk:iops=$2,depth=32" --scheduler "$1" \
         --set budget=64 --repeats 2 --at-most 6s --out "/run/assay/run-$1" --json 2>"/run/assay/$1.err" ||
@@ -51,7 +51,7 @@ part none shares none 400
 exit 7
 "#;
 
-fn on_v2(test: &str) -> Option<&'static Visit> {
+pub(super) fn on_v2(test: &str) -> Option<&'static Visit> {
     static ONCE: OnceLock<Result<Visit, String>> = OnceLock::new();
     let options = [
         ["--cgroup", "v2"],
@@ -62,7 +62,16 @@ fn on_v2(test: &str) -> Option<&'static Visit> {
         ["--disk", "null_blk:iops=2000,depth=32,size=64MiB"],
         ["--swap", "128MiB"],
     ];
-    visit(&ONCE, test, "debian-6.12", options.as_flattened(), ON_V2)
+    visit(&ONCE, test, "debian-6.12", options.as_flattened(), &format!("{BLAME}{ON_V2}"))
+}
+
+/// What the guest with cgroup v1 does last.
+const PANICS: &str = "cat /proc/self/cgroup; sleep 3; echo c >/proc/sysrq-trigger; sleep 60";
+
+pub(super) fn on_v1(test: &str) -> Option<&'static Visit> {
+    static ONCE: OnceLock<Result<Visit, String>> = OnceLock::new();
+    let options = [["--cgroup", "v1"], ["--disk", "null_blk:iops=2000,depth=4,size=64MiB"]];
+    visit(&ONCE, test, "debian-6.1", options.as_flattened(), &format!("{BLAME}{PANICS}"))
 }
 
 #[test]
@@ -400,19 +409,13 @@ fn a_run_in_a_hybrid_guest_returns_its_folder_with_the_caveat_of_guests() {
 
 #[test]
 fn a_kernel_that_panics_ends_the_lab_with_its_console() {
-    const TEST: &str = "a kernel that panics";
-    let Some((bench, before)) = own_guest(TEST) else { return };
-    let mut command = bench.program();
-    command
-        .args(["lab", "exec", "--kernel", "debian-6.1", "--cgroup", "v1", "--timeout", "10min"])
-        .args(["--", "sh", "-c"])
-        .arg("cat /proc/self/cgroup; sleep 3; echo c >/proc/sysrq-trigger; sleep 60");
-    let ended = Running::start(command, bench.folder(), bench.out()).end(PATIENCE);
+    let Some(guest) = on_v1("a kernel that panics") else { return };
+    let ended = &guest.ended;
     ended.assert_code(4);
     ended.assert_says(&["ended before its command finished", "Kernel panic", "sysrq", "console"]);
     // The layout was v1 by then: every controller on a hierarchy of its own.
     for controllers in ["cpu,cpuacct", "cpuset", "memory", "blkio", "net_cls,net_prio"] {
         assert!(ended.stdout.contains(&format!(":{controllers}:/")), "{}", ended.stdout);
     }
-    assert_untouched(&bench, &before, "after a guest that panicked");
+    assert_eq!(guest.differences, "", "after a guest that panicked");
 }

@@ -112,6 +112,7 @@ fn run(kernel: &str, options: &[&str], script: &str) -> Visit {
         .arg(tree());
     let ended = Running::start(command, bench.folder(), bench.out()).end(PATIENCE);
     let differences = with_host_lock(|| HostSnapshot::differences_since(&before));
+    bench.assert_nothing_is_left("after a guest");
     let parts = parts(&ended.stdout);
     Visit { ended, parts, differences }
 }

@@ -1,0 +1,94 @@
+//! The eBPF programs of `assay blame` on other kernels: what a group waits for is known from how it was made. Times
+//! of an emulated guest mean nothing; parts of them that are far apart do.
+
+use serde_json::Value;
+
+use super::guest::{on_v1, on_v2};
+use super::shared::Visit;
+
+/// Parts of a guest's script. The last of three disks is read by a group, or the only one.
+pub(super) const BLAME: &str = r#"
+assay=$1 scripts=$2
+blame() { # name of the part, then options and command
+    name=$1; shift; part "blame-$name" "$assay" blame --json "$@"
+}
+spin='timeout 4 taskset -c 0 sh -c "while :; do :; done"'
+blame quota --set cpu.max='30000 100000' -- sh -c "$spin; true"
+blame threads -- sh -c "$spin & $spin & $spin & wait"
+"$assay" exec -- timeout 120 taskset -c 0 sh -c 'while [ ! -e /run/enough ]; do :; done' >/run/hog 2>&1 &
+sleep 2
+blame beside -- sh -c "$spin; true"
+touch /run/enough; wait
+"$assay" exec -- fio --name=reader --filename="${ASSAY_LAB_DISK_3:-$ASSAY_LAB_DISK_1}" --rw=randread --bs=4k --direct=1 --ioengine=libaio \
+    --iodepth=8 --thread --time_based --runtime=40 >/run/reader 2>&1 &
+sleep 10
+reader=$(ls -d /sys/fs/cgroup/assay-exec-* /sys/fs/cgroup/cpu,cpuacct/assay-exec-* 2>/run/missing)
+part blame-disk "$assay" blame --json --for 5s "/${reader##*/}"
+wait
+"#;
+
+fn of_cpu(guest: &Visit, name: &str) -> Value {
+    let part = guest.part(name);
+    assert_eq!(part.code, 0, "{part:?}");
+    let answer = part.json();
+    assert_eq!(answer["verdict"], "valid", "{answer:#}");
+    answer
+}
+
+/// The part of the waiting that is charged to such culprits, in percent.
+fn percent(answer: &Value, culprit: &str) -> f64 {
+    let parts = answer["parts"].as_array().unwrap();
+    let of = parts.iter().filter(|part| part["culprit"] == culprit);
+    of.map(|part| part["percent"].as_f64().unwrap()).sum()
+}
+
+fn assert_charged_as_made(guest: &Visit) {
+    let quota = of_cpu(guest, "blame-quota");
+    assert!(percent(&quota, "own_quota") > 60.0, "{quota:#}");
+    assert_eq!(percent(&quota, "own_threads"), 0.0, "{quota:#}");
+    // Two threads wait whenever the third runs.
+    let threads = of_cpu(guest, "blame-threads");
+    assert!(percent(&threads, "own_threads") > 60.0, "{threads:#}");
+    assert_eq!(percent(&threads, "own_quota"), 0.0, "{threads:#}");
+    let beside = of_cpu(guest, "blame-beside");
+    assert!(percent(&beside, "group") > 60.0, "{beside:#}");
+    assert_eq!(percent(&beside, "own_threads"), 0.0, "{beside:#}");
+}
+
+fn assert_requests_followed(guest: &Visit) {
+    let document = guest.part("blame-disk").json();
+    let disks = document["disks"]["value"].as_array();
+    let disks = disks.unwrap_or_else(|| panic!("no disks: {document:#}"));
+    let is_read = |group: &&Value| group["watched"] == true && group["requests"].as_u64() > Some(0);
+    let groups = |disk: &Value| disk["groups"].as_array().unwrap().clone();
+    let disk = disks.iter().find(|disk| groups(disk).iter().any(|group| is_read(&group)));
+    let disk = disk.unwrap_or_else(|| panic!("no requests of the group: {document:#}"));
+    assert_eq!(disk["verdict"], "valid", "{disk:#}");
+    let groups = groups(disk);
+    let reader = groups.iter().find(is_read).unwrap();
+    assert!(reader["device"]["ns"].as_u64() > Some(0), "{reader:#}");
+}
+
+#[test]
+fn waiting_is_charged_as_it_was_made_on_linux_6_1_with_v1() {
+    let Some(guest) = on_v1("blame on 6.1") else { return };
+    assert_charged_as_made(guest);
+}
+
+#[test]
+fn waiting_is_charged_as_it_was_made_on_linux_6_12_with_v2() {
+    let Some(guest) = on_v2("blame on 6.12") else { return };
+    assert_charged_as_made(guest);
+}
+
+#[test]
+fn requests_are_followed_on_linux_6_1_with_v1() {
+    let Some(guest) = on_v1("requests on 6.1") else { return };
+    assert_requests_followed(guest);
+}
+
+#[test]
+fn requests_are_followed_on_linux_6_12_with_v2() {
+    let Some(guest) = on_v2("requests on 6.12") else { return };
+    assert_requests_followed(guest);
+}
