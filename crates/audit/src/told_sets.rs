@@ -36,7 +36,8 @@ fn own_set(snapshot: &Snapshot, node: Node) -> Option<ToldSet> {
     let own = set(node)?;
     let above = node.parent()?;
     let whole = effective(above).or_else(|| set(above))?;
-    let overlaps = |other: Node| set(other).is_some_and(|set| set.iter().any(|cpu| own.contains(cpu)));
+    let overlaps =
+        |other: Node| set(other).is_some_and(|set| set.iter().any(|cpu| own.contains(cpu)));
     if own.len() >= whole.len() || node.siblings().any(overlaps) {
         return None;
     }

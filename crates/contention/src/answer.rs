@@ -172,7 +172,8 @@ fn notes(level: &Level, member: &Member, verdict: Verdict, compared: usize) -> V
 /// The weight of a group as the kernel knows it, in the unit of its file, if that is another one. Both interfaces round.
 fn other_weight(member: &Member) -> Option<String> {
     let Member { kernel_weight, told, .. } = member;
-    let is_other = *kernel_weight > 0.0 && (kernel_weight - told.weight).abs() > 0.01 * told.weight + 5.2;
+    let is_other =
+        *kernel_weight > 0.0 && (kernel_weight - told.weight).abs() > 0.01 * told.weight + 5.2;
     let shown = match told.reading.file.ends_with("cpu.shares") {
         true => *kernel_weight,
         false => kernel_weight * 100.0 / 1024.0,
@@ -186,3 +187,6 @@ fn is_uneven(member: &Member, compared: usize) -> bool {
         && Estimate::new(&member.shared_cpus, compared, cpu_turn_ns(1))
             .is_some_and(|one| one.verdict() == Verdict::Kept)
 }
+
+#[cfg(test)]
+mod tests;

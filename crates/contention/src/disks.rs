@@ -130,9 +130,8 @@ impl DiskLevels {
     /// Judges them.
     #[must_use]
     pub fn judge(&self, changes: &Changes) -> DiskDivision {
-        let used = |level: &&DiskLevel| {
-            level.members.iter().filter(|one| one.bytes > 0.0).count() > 1
-        };
+        let used =
+            |level: &&DiskLevel| level.members.iter().filter(|one| one.bytes > 0.0).count() > 1;
         let shown: Vec<&DiskLevel> = self.levels.iter().filter(used).collect();
         let members = shown.iter().flat_map(|level| &level.members);
         let compared = members.filter(|one| is_enough(&one.series)).count();
@@ -202,7 +201,9 @@ fn row(member: &DiskMember, by: DividedBy, compared: usize, turn: f64, contended
     let mut verdict = estimate.as_ref().map_or(Verdict::Void, Estimate::verdict);
     if by == DividedBy::IoCost {
         verdict = Verdict::Void;
-        notes.push("io.cost divides the time that requests are expected to take, not bytes".to_owned());
+        notes.push(
+            "io.cost divides the time that requests are expected to take, not bytes".to_owned(),
+        );
     } else if estimate.is_none() {
         notes.push(if contended_s <= 0.0 {
             "nothing contended: no two groups had requests all the time of any cell".to_owned()
@@ -252,12 +253,8 @@ mod tests {
         let look = |second: u64| {
             let since = if both { 1 } else { second * 1_000_000_000 };
             // The slots: none, /a, /b, and /b/c, which does what /b does.
-            let words = [
-                [0; 4],
-                [1, 1, second * bytes[0], 0],
-                [0; 4],
-                [since, 1, second * bytes[1], 0],
-            ];
+            let words =
+                [[0; 4], [1, 1, second * bytes[0], 0], [0; 4], [since, 1, second * bytes[1], 0]];
             DiskLook::parse(second * 1_000_000_000, 4, &words.concat())
         };
         for second in 1..31 {

@@ -14,18 +14,18 @@ use assay_verdict::Verdict;
 use crate::series::Series;
 
 /// Cells without which nothing is said, and their least length in all: fewer than this are no batches.
-pub const LEAST_CELLS: usize = 20;
+pub(crate) const LEAST_CELLS: usize = 20;
 /// See [`LEAST_CELLS`].
-pub const LEAST_S: f64 = 2.0;
+pub(crate) const LEAST_S: f64 = 2.0;
 
 /// By how much a share may differ from the promised one, relative to it; and in any case by so much of what all
 /// compared got.
-pub const MARGIN: f64 = 0.10;
+pub(crate) const MARGIN: f64 = 0.10;
 /// See [`MARGIN`].
-pub const LEAST_MARGIN: f64 = 0.01;
+pub(crate) const LEAST_MARGIN: f64 = 0.01;
 
 /// The chance of calling any group of a host broken whose share is just at its margin.
-pub const FALSE_BROKEN: f64 = 0.01;
+pub(crate) const FALSE_BROKEN: f64 = 0.01;
 
 /// Confidence of the interval that is shown, and by which a promise is kept.
 const CONFIDENCE: f64 = 0.95;
@@ -37,13 +37,13 @@ const TURN_S: f64 = 0.005;
 
 /// What a group got, in parts of what was compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub(crate) struct Estimate {
     /// Its promised part.
-    pub told: f64,
+    pub(crate) told: f64,
     /// Its part, with the interval that is shown.
-    pub got: Interval,
+    pub(crate) got: Interval,
     /// Its part, with the wider interval by which a promise is broken.
-    pub broken: Interval,
+    pub(crate) broken: Interval,
 }
 
 /// The ratio of sums with half the width of its interval.
@@ -68,7 +68,7 @@ fn ratio(series: &Series, confidence: f64, turn: f64) -> Option<(f64, f64)> {
 impl Estimate {
     /// The estimate of one of `compared` groups; nothing from too few cells. `turn` is what a group can be ahead or
     /// behind, in the unit of the cells.
-    pub fn new(series: &Series, compared: usize, turn: f64) -> Option<Self> {
+    pub(crate) fn new(series: &Series, compared: usize, turn: f64) -> Option<Self> {
         if !is_enough(series) {
             return None;
         }
@@ -86,12 +86,12 @@ impl Estimate {
     }
 
     /// By how much it may be off.
-    pub fn margin(&self) -> f64 {
+    pub(crate) fn margin(&self) -> f64 {
         (MARGIN * self.told).max(LEAST_MARGIN)
     }
 
     /// Kept if the interval is within the margin, broken if the wider one is outside.
-    pub fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> Verdict {
         let (least, most) = (self.told - self.margin(), self.told + self.margin());
         if self.broken.high < least || self.broken.low > most {
             Verdict::Broken
@@ -104,12 +104,12 @@ impl Estimate {
 }
 
 /// Whether there are enough cells for a verdict.
-pub fn is_enough(series: &Series) -> bool {
+pub(crate) fn is_enough(series: &Series) -> bool {
     series.cells.len() >= LEAST_CELLS && series.seconds >= LEAST_S
 }
 
 /// The turn of a scheduler in nanoseconds on some CPUs.
-pub fn cpu_turn_ns(cpus: usize) -> f64 {
+pub(crate) fn cpu_turn_ns(cpus: usize) -> f64 {
     TURN_S * 1e9 * cpus as f64
 }
 

@@ -13,38 +13,38 @@ use crate::series::{Claim, Series, add_cell, add_divided_cell};
 
 /// A level with what was seen of it so far.
 #[derive(Debug, Clone)]
-pub struct Level {
+pub(crate) struct Level {
     /// The parent.
-    pub parent: String,
+    pub(crate) parent: String,
     /// Its children with a weight.
-    pub members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
     /// Time in which at least two children wanted the same CPU all the time.
-    pub contended_s: f64,
+    pub(crate) contended_s: f64,
     /// In that time: what all children used, and what competes with them outside of them (threads of the parent itself, and
     /// at the top those of the kernel).
-    pub children_ns: f64,
+    pub(crate) children_ns: f64,
     /// See `children_ns`.
-    pub others_ns: f64,
+    pub(crate) others_ns: f64,
     /// The most CPUs of a cell.
-    pub cpus: usize,
+    pub(crate) cpus: usize,
     others: Vec<usize>,
 }
 
 /// One of the children.
 #[derive(Debug, Clone)]
-pub struct Member {
+pub(crate) struct Member {
     /// Its weight, as its file says.
-    pub told: ToldWeight,
+    pub(crate) told: ToldWeight,
     /// Cells in which it could have used all CPUs of the level.
-    pub all_cpus: Series,
+    pub(crate) all_cpus: Series,
     /// Cells in which it could have used a CPU.
-    pub shared_cpus: Series,
+    pub(crate) shared_cpus: Series,
     /// How long its threads ran.
-    pub run_ns: f64,
+    pub(crate) run_ns: f64,
     /// The same of those that no weight binds.
-    pub real_time_ns: f64,
+    pub(crate) real_time_ns: f64,
     /// Its weight as the kernel knows it, in the unit of `told`; 0 if it was not seen to run.
-    pub kernel_weight: f64,
+    pub(crate) kernel_weight: f64,
     slot: usize,
 }
 
@@ -52,7 +52,7 @@ pub struct Member {
 #[derive(Debug, Clone, Default)]
 pub struct Levels {
     /// The levels.
-    pub levels: Vec<Level>,
+    pub(crate) levels: Vec<Level>,
     /// The slot of the group above each slot of a group.
     above: Vec<usize>,
     spans: usize,
@@ -71,6 +71,7 @@ pub(crate) fn parent(path: &str) -> &str {
 
 impl Levels {
     /// The levels of these groups, whose slots begin with [`FIRST_GROUP`], parents before children.
+    #[must_use]
     pub fn new(groups: &[String], told: &[ToldWeight]) -> Self {
         let slots: std::collections::HashMap<&str, usize> =
             groups.iter().map(String::as_str).zip(FIRST_GROUP..).collect();
@@ -191,9 +192,8 @@ impl Level {
     /// Those that were there on all CPUs on which any child had a thread.
     fn add_all_cpus(&mut self, span: &Span, cpus: &[CpuSpan], seconds: f64) {
         let is_used = |cpu: &&CpuSpan| {
-            let has_thread = |one: &Member| {
-                span.was_there(cpu.cpu, one.slot) || cpu.run_of(one.slot) > 0.0
-            };
+            let has_thread =
+                |one: &Member| span.was_there(cpu.cpu, one.slot) || cpu.run_of(one.slot) > 0.0;
             self.members.iter().any(has_thread)
         };
         let used: Vec<&CpuSpan> = cpus.iter().filter(is_used).collect();

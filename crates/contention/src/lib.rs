@@ -14,6 +14,8 @@ mod series;
 mod text;
 
 #[cfg(test)]
+mod made_up;
+#[cfg(test)]
 mod simulation;
 
 pub use answer::{Basis, Changes, LevelAnswer, Row, judge};

@@ -115,9 +115,8 @@ impl LimitWatch {
     /// What became of it.
     #[must_use]
     pub fn row(&self) -> LimitRow {
-        let grown = |of: fn(&Counts) -> Option<u64>| {
-            Some(of(&self.last)?.saturating_sub(of(&self.first)?))
-        };
+        let grown =
+            |of: fn(&Counts) -> Option<u64>| Some(of(&self.last)?.saturating_sub(of(&self.first)?));
         let hits = grown(|counts| counts.hits);
         let held_s = self.last.held_s.zip(self.first.held_s).map(|(now, before)| now - before);
         LimitRow {
@@ -171,7 +170,10 @@ mod tests {
     #[test]
     fn a_quota_is_bound_by_its_counter_and_touched_by_use() {
         let bound = quota(40, 2.5);
-        assert_eq!((bound.state, bound.hits, bound.periods), (LimitState::Bound, Some(40), Some(40)));
+        assert_eq!(
+            (bound.state, bound.hits, bound.periods),
+            (LimitState::Bound, Some(40), Some(40))
+        );
         assert_eq!(quota(0, 2.4).state, LimitState::Touched);
         let far = quota(0, 0.5);
         assert_eq!((far.state, far.most), (LimitState::NeverNear, Some(0.2)));

@@ -5,25 +5,25 @@ const SHARE: usize = 5;
 const CPU: usize = 8;
 
 /// Slots of threads in no known group; those of groups follow.
-pub const ROOT: usize = 0;
+pub(crate) const ROOT: usize = 0;
 /// The kernel's own threads.
-pub const KERNEL: usize = 1;
+pub(crate) const KERNEL: usize = 1;
 /// The first group.
 pub const FIRST_GROUP: usize = 2;
 
 /// A group on a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Share {
+pub(crate) struct Share {
     /// Since when it could have used the CPU; 0 if it cannot.
-    pub since_ns: u64,
+    pub(crate) since_ns: u64,
     /// How long threads of the group itself ran, without groups below.
-    pub run_ns: u64,
+    pub(crate) run_ns: u64,
     /// The same of real-time threads, which no weight binds.
-    pub real_time_ns: u64,
+    pub(crate) real_time_ns: u64,
     /// The part of `shares` that the kernel gives to it on this CPU.
-    pub weight: u64,
+    pub(crate) weight: u64,
     /// The group's weight as the kernel knows it; 0 if it was not seen to run.
-    pub shares: u64,
+    pub(crate) shares: u64,
 }
 
 /// Counters of a CPU.
@@ -53,6 +53,7 @@ pub struct Look {
 impl Look {
     /// Parses the memory of the programs, and adds what the running threads have used since they were switched in. Nothing
     /// if the sizes do not fit.
+    #[must_use]
     pub fn parse(at_ns: u64, cpus: &[u64], shares: &[u64]) -> Option<Self> {
         let count = cpus.len() / CPU;
         let slots = (shares.len() / SHARE).checked_div(count)?;
@@ -74,7 +75,7 @@ impl Look {
     }
 
     /// A group on a CPU.
-    pub fn share(&self, cpu: usize, slot: usize) -> Share {
+    pub(crate) fn share(&self, cpu: usize, slot: usize) -> Share {
         if slot >= self.slots {
             return Share::default();
         }
@@ -82,54 +83,48 @@ impl Look {
     }
 
     /// How many slots there are.
-    pub fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         self.slots
     }
 }
 
 fn share(words: &[u64]) -> Share {
     let at = |index: usize| words.get(index).copied().unwrap_or(0);
-    Share {
-        since_ns: at(0),
-        run_ns: at(1),
-        real_time_ns: at(2),
-        weight: at(3),
-        shares: at(4),
-    }
+    Share { since_ns: at(0), run_ns: at(1), real_time_ns: at(2), weight: at(3), shares: at(4) }
 }
 
 /// The time between two looks.
 #[derive(Debug, Clone, Copy)]
-pub struct Span<'l> {
+pub(crate) struct Span<'l> {
     /// Its number, from 0 on.
-    pub number: usize,
+    pub(crate) number: usize,
     /// The first look.
-    pub before: &'l Look,
+    pub(crate) before: &'l Look,
     /// The second look.
-    pub after: &'l Look,
+    pub(crate) after: &'l Look,
 }
 
 impl Span<'_> {
     /// Its length.
-    pub fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.after.at_ns.saturating_sub(self.before.at_ns) as f64 * 1e-9
     }
 
     /// Whether a group could have used a CPU all the time. On a CPU with a switch that was not shown nobody knows.
-    pub fn was_there(&self, cpu: usize, slot: usize) -> bool {
+    pub(crate) fn was_there(&self, cpu: usize, slot: usize) -> bool {
         let since = self.after.share(cpu, slot).since_ns;
         let hidden = |look: &Look| look.cpus.get(cpu).map(|one| one.hidden);
         since != 0 && since <= self.before.at_ns && hidden(self.before) == hidden(self.after)
     }
 
     /// How long threads of a group itself ran on a CPU.
-    pub fn run_ns(&self, cpu: usize, slot: usize) -> u64 {
+    pub(crate) fn run_ns(&self, cpu: usize, slot: usize) -> u64 {
         let run = |look: &Look| look.share(cpu, slot).run_ns;
         run(self.after).saturating_sub(run(self.before))
     }
 
     /// The same of real-time threads.
-    pub fn real_time_ns(&self, cpu: usize, slot: usize) -> u64 {
+    pub(crate) fn real_time_ns(&self, cpu: usize, slot: usize) -> u64 {
         let run = |look: &Look| look.share(cpu, slot).real_time_ns;
         run(self.after).saturating_sub(run(self.before))
     }

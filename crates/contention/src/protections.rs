@@ -37,10 +37,12 @@ pub struct ProtectionRow {
 
 /// Judges a protection between two moments.
 #[must_use]
-pub fn protection(told: &ToldProtection, first: &MemoryCounts, last: &MemoryCounts) -> ProtectionRow {
-    let grown = |of: fn(&MemoryCounts) -> Option<u64>| {
-        Some(of(last)?.saturating_sub(of(first)?))
-    };
+pub fn protection(
+    told: &ToldProtection,
+    first: &MemoryCounts,
+    last: &MemoryCounts,
+) -> ProtectionRow {
+    let grown = |of: fn(&MemoryCounts) -> Option<u64>| Some(of(last)?.saturating_sub(of(first)?));
     let own = grown(|counts| counts.scanned);
     let siblings = grown(|counts| counts.siblings_scanned);
     let below_low = grown(|counts| counts.low_events).filter(|_| told.is_low());
@@ -78,9 +80,10 @@ fn scanned(
     }
     let highest = first.used.zip(last.used).map(|(one, other)| one.max(other));
     match (highest, told.effective) {
-        (Some(used), Some(effective)) if used > effective => {
-            (Verdict::Kept, format!("{pages} pages were scanned of what it uses beyond {effective} bytes"))
-        }
+        (Some(used), Some(effective)) if used > effective => (
+            Verdict::Kept,
+            format!("{pages} pages were scanned of what it uses beyond {effective} bytes"),
+        ),
         _ => (
             Verdict::Undecided,
             format!("{pages} of its pages were scanned, and it was not seen above its protection"),

@@ -6,36 +6,36 @@
 
 /// One competitor in a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Claim {
+pub(crate) struct Claim {
     /// Its place among its siblings.
-    pub member: usize,
+    pub(crate) member: usize,
     /// What it got: nanoseconds or bytes.
-    pub got: f64,
+    pub(crate) got: f64,
     /// Its weight, in any unit.
-    pub weight: f64,
+    pub(crate) weight: f64,
 }
 
 /// The cells of one group.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Series {
+pub(crate) struct Series {
     /// In each cell: what it got, and what it was promised.
-    pub cells: Vec<Cell>,
+    pub(crate) cells: Vec<Cell>,
     /// Their length.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// Times that contention began anew: cells that do not follow another one.
-    pub spells: usize,
+    pub(crate) spells: usize,
     last: Option<usize>,
 }
 
 /// One cell of a group.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cell {
+pub(crate) struct Cell {
     /// What it got.
-    pub got: f64,
+    pub(crate) got: f64,
     /// What it was promised of what all compared got.
-    pub told: f64,
+    pub(crate) told: f64,
     /// What all compared got.
-    pub whole: f64,
+    pub(crate) whole: f64,
 }
 
 impl Series {
@@ -52,22 +52,24 @@ impl Series {
 
 /// What the weights promise to each of those that contend: their part of what all of them got. Nothing if fewer
 /// than two contend.
-pub fn promises(claims: &[Claim]) -> Option<Vec<Cell>> {
+pub(crate) fn promises(claims: &[Claim]) -> Option<Vec<Cell>> {
     let whole: f64 = claims.iter().map(|claim| claim.got).sum();
     let weights: f64 = claims.iter().map(|claim| claim.weight).sum();
     if claims.len() < 2 || whole <= 0.0 || weights <= 0.0 {
         return None;
     }
-    let promise = |claim: &Claim| Cell {
-        got: claim.got,
-        told: whole * claim.weight / weights,
-        whole,
-    };
+    let promise =
+        |claim: &Claim| Cell { got: claim.got, told: whole * claim.weight / weights, whole };
     Some(claims.iter().map(promise).collect())
 }
 
 /// Adds a cell of some competitors to the series of each.
-pub fn add_cell(series: &mut [Series], number: usize, seconds: f64, claims: &[Claim]) -> bool {
+pub(crate) fn add_cell(
+    series: &mut [Series],
+    number: usize,
+    seconds: f64,
+    claims: &[Claim],
+) -> bool {
     let Some(cells) = promises(claims) else { return false };
     for (claim, cell) in claims.iter().zip(cells) {
         if let Some(one) = series.get_mut(claim.member) {
@@ -78,7 +80,7 @@ pub fn add_cell(series: &mut [Series], number: usize, seconds: f64, claims: &[Cl
 }
 
 /// Adds a cell of which each CPU divides what it has by itself: for each competitor the sum over the CPUs.
-pub fn add_divided_cell(
+pub(crate) fn add_divided_cell(
     series: &mut [Series],
     number: usize,
     seconds: f64,
@@ -139,10 +141,7 @@ mod tests {
     #[test]
     fn each_cpu_divides_by_itself() {
         let mut series = vec![Series::default(); 2];
-        let cpus = [
-            vec![claim(0, 10.0, 100.0), claim(1, 30.0, 50.0)],
-            vec![claim(1, 40.0, 50.0)],
-        ];
+        let cpus = [vec![claim(0, 10.0, 100.0), claim(1, 30.0, 50.0)], vec![claim(1, 40.0, 50.0)]];
         assert!(add_divided_cell(&mut series, 0, 0.1, &cpus));
         let told = 40.0 * 2.0 / 3.0;
         assert!((series[0].cells[0].told - told).abs() < 1e-9);

@@ -59,11 +59,14 @@ fn run(groups: &mut [Group], seconds: f64, random: &mut Random) -> Vec<(Verdict,
                 group.left = group.work * random.within(0.5, 1.5);
                 group.came = now;
                 // A sleeper may have been owed a turn, no more.
-                group.virtual_time = group.virtual_time.max(least - 3.0 / group.weight);
+                if least.is_finite() {
+                    group.virtual_time = group.virtual_time.max(least - 3.0 / group.weight);
+                }
             }
         }
         let end = (cell + 1) as f64 * CELL;
-        let next = awake(groups).min_by(|a, b| groups[*a].virtual_time.total_cmp(&groups[*b].virtual_time));
+        let next = awake(groups)
+            .min_by(|a, b| groups[*a].virtual_time.total_cmp(&groups[*b].virtual_time));
         let turn = random.within(1.0, 4.0).min(end - now);
         match next {
             Some(at) => {
@@ -169,6 +172,8 @@ fn a_halved_weight_is_found_where_groups_contend() {
 fn the_rate_of_false_accusations_among_many_hosts() {
     let (broken, judged) = count(20_000, 1.0, false, 0x0bad_cafe);
     let (found, halved) = count(2_000, 0.5, true, 0x5eed_5eed);
-    println!("{broken} of {judged} hosts broken with obeyed weights; {found} of {halved} halved ones found");
+    println!(
+        "{broken} of {judged} hosts broken with obeyed weights; {found} of {halved} halved ones found"
+    );
     assert!(broken * 100 <= judged, "{broken} of {judged}");
 }

@@ -53,7 +53,9 @@ fn limits(page: &mut String, rows: &[LimitRow], all: bool) {
     }
     let count = |state| rows.iter().filter(|row| row.state == state).count();
     let _ = write!(page, "\nLIMITS");
-    for state in [LimitState::Bound, LimitState::Touched, LimitState::NeverNear, LimitState::NotAvailable] {
+    for state in
+        [LimitState::Bound, LimitState::Touched, LimitState::NeverNear, LimitState::NotAvailable]
+    {
         let number = count(state);
         if number > 0 {
             let _ = write!(page, "  {number} {}", state.words());
@@ -135,7 +137,8 @@ fn level_lines(page: &mut String, what: &str, level: &LevelAnswer, seconds: f64,
             _ => "contended too little",
         };
         let (parent, groups) = (&level.parent, level.rows.len());
-        let _ = writeln!(page, "  {what} below {parent}: {groups} groups, {contended}: void: {why}");
+        let _ =
+            writeln!(page, "  {what} below {parent}: {groups} groups, {contended}: void: {why}");
         return;
     }
     let _ = writeln!(

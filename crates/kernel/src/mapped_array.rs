@@ -63,7 +63,9 @@ impl MappedArray {
     pub fn copy_to(&self, words: &mut Vec<u64>) {
         words.clear();
         // SAFETY: as in `words`, but that others write: each word is read once, and aligned words are not torn.
-        words.extend((0..self.words).map(|at| unsafe { self.start.as_ptr().add(at).read_volatile() }));
+        words.extend(
+            (0..self.words).map(|at| unsafe { self.start.as_ptr().add(at).read_volatile() }),
+        );
     }
 
     /// Sets the first `head` words to 0, then calls `run`, in which programs write.

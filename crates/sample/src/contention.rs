@@ -57,8 +57,7 @@ impl ContentionWatch {
                 numbers.set(&id.to_ne_bytes(), &slot.to_ne_bytes()).map_err(refused)?;
             }
         }
-        let mut mapped =
-            |name| programs.take_map(name).and_then(MappedArray::new).map_err(refused);
+        let mut mapped = |name| programs.take_map(name).and_then(MappedArray::new).map_err(refused);
         let (cpus, shares) = (mapped("cpus")?, mapped("shares")?);
         let watch = Self { programs, cpus, shares, slots, words: Default::default() };
         watch.enable().map_err(refused)?;

@@ -99,7 +99,8 @@ fn obeyed_weights_are_kept_and_one_that_changed_in_secret_is_broken() {
         assert!((told - 0.25).abs() < 1e-9, "{kept:#}");
 
         level.set("b", "cpu.shares", "1024");
-        let ended = bench.assay(["audit", "host.json", "--for", "5s", "--json", "--fail-on", "broken"]);
+        let ended =
+            bench.assay(["audit", "host.json", "--for", "5s", "--json", "--fail-on", "broken"]);
         ended.assert_code(1);
         let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
         let broken = own(&answer, &level);

@@ -25,9 +25,10 @@ impl Limits {
         let mut all = told_limits(told);
         let left_out = all.len().saturating_sub(MOST);
         all.truncate(MOST);
-        let cpuacct = told.hierarchies.iter().find(|one| {
-            !one.is_v2 && one.controllers.iter().any(|name| name == "cpuacct")
-        });
+        let cpuacct = told
+            .hierarchies
+            .iter()
+            .find(|one| !one.is_v2 && one.controllers.iter().any(|name| name == "cpuacct"));
         let cpuacct = cpuacct.map(|one| one.mount.clone());
         let mut limits = Self { root: root.clone(), cpuacct, watches: Vec::new(), left_out };
         let watches: Vec<LimitWatch> = all

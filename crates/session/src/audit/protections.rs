@@ -18,7 +18,13 @@ pub(super) struct Protections(Vec<(ToldProtection, MemoryCounts)>);
 impl Protections {
     pub(super) fn start(root: &Root, told: &Snapshot) -> Self {
         let all = told_protections(told).into_iter().take(MOST);
-        Self(all.map(|told| { let counts = counts(root, &told); (told, counts) }).collect())
+        Self(
+            all.map(|told| {
+                let counts = counts(root, &told);
+                (told, counts)
+            })
+            .collect(),
+        )
     }
 
     /// Whether each of them held until now.

@@ -11,10 +11,10 @@ use assay_kernel::{Error as KernelError, Root, clock, signal};
 use assay_sample::contention::{CELL, ContentionWatch};
 use assay_sample::waits::CpuHierarchy;
 
-use super::watched_disks::DiskPart;
 use super::limits::Limits;
 use super::protections::Protections;
 use super::take_snapshot;
+use super::watched_disks::DiskPart;
 use crate::error::Error;
 
 /// Between two looks at limits: each reads files, and the kernel sums up those of all CPUs for some of them.
@@ -75,7 +75,10 @@ pub fn watch_audit(root: &Root, told: &Snapshot, length: Duration) -> Result<Con
         disks: map(&disks, |part| part.judge(&start)),
         limits,
         protection: protections.rows(root),
-        not_looked_at: (left_out > 0).then(|| format!("{left_out} more limits")).into_iter().collect(),
+        not_looked_at: (left_out > 0)
+            .then(|| format!("{left_out} more limits"))
+            .into_iter()
+            .collect(),
         cost: (own_s + programs_s) / seconds,
     })
 }
@@ -90,8 +93,7 @@ fn map<T, R>(of: &Available<T>, change: impl FnOnce(&T) -> R) -> Available<R> {
 /// Weights that are not what they were at the start.
 fn changes(start: &Snapshot, end: &Snapshot) -> Changes {
     let end = told_cpu_weights(end).into_iter();
-    let mut end: HashMap<String, String> =
-        end.map(|one| (one.group, one.reading.value)).collect();
+    let mut end: HashMap<String, String> = end.map(|one| (one.group, one.reading.value)).collect();
     let both = told_cpu_weights(start).into_iter().filter_map(|one| {
         let now = end.remove(&one.group)?;
         (now != one.reading.value).then_some((one.group, (one.reading.value, now)))

@@ -13,7 +13,7 @@ use assay_sample::requests::IoHierarchy;
 use super::take_snapshot;
 
 /// The length of a cell: long against a turn of BFQ.
-const CELL: Duration = Duration::from_secs(1);
+const CELL: Duration = Duration::from_millis(500);
 
 /// What is watched of disks.
 pub(super) struct DiskPart {
