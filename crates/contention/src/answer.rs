@@ -37,7 +37,7 @@ pub struct Row {
     /// What the verdict rests on.
     pub basis: Option<Basis>,
     /// Its promised part of what those that contended got, from 0 to 1.
-    pub told: Option<f64>,
+    pub promised: Option<f64>,
     /// Its part, with its interval.
     pub got: Option<Interval>,
     /// How long it was compared.
@@ -88,7 +88,7 @@ fn basis(member: &Member) -> Option<Basis> {
 fn answer(level: &Level, compared: usize, changes: &Changes) -> LevelAnswer {
     let ran = level.members.iter().filter(|one| one.run_ns > 0.0);
     let mut rows: Vec<Row> = ran.map(|member| row(level, member, compared)).collect();
-    let members = level.members.iter().map(|one| one.told.group.as_str());
+    let members = level.members.iter().map(|one| one.setting.group.as_str());
     void_if_changed(&mut rows, members, changes);
     let judged = rows.iter().filter(|row| row.basis.is_some()).map(|row| row.verdict);
     let all = level.children_ns + level.others_ns;
@@ -128,12 +128,12 @@ fn row(level: &Level, member: &Member, compared: usize) -> Row {
     let estimate = basis.and_then(|_| Estimate::new(series, compared, turn));
     let verdict = estimate.as_ref().map_or(Verdict::Void, Estimate::verdict);
     Row {
-        group: member.told.group.clone(),
-        owner: member.told.owner.clone(),
-        reading: member.told.reading.clone(),
+        group: member.setting.group.clone(),
+        owner: member.setting.owner.clone(),
+        reading: member.setting.reading.clone(),
         verdict,
         basis: estimate.is_some().then_some(basis).flatten(),
-        told: estimate.as_ref().map(|one| one.told),
+        promised: estimate.as_ref().map(|one| one.promised),
         got: estimate.as_ref().map(|one| one.got),
         compared_s: series.seconds,
         used: member.run_ns * 1e-9,
@@ -171,10 +171,10 @@ fn notes(level: &Level, member: &Member, verdict: Verdict, compared: usize) -> V
 
 /// The weight of a group as the kernel knows it, in the unit of its file, if that is another one. Both interfaces round.
 fn other_weight(member: &Member) -> Option<String> {
-    let Member { kernel_weight, told, .. } = member;
-    let is_other =
-        *kernel_weight > 0.0 && (kernel_weight - told.weight).abs() > 0.01 * told.weight + 5.2;
-    let shown = match told.reading.file.ends_with("cpu.shares") {
+    let Member { kernel_weight, setting, .. } = member;
+    let is_other = *kernel_weight > 0.0
+        && (kernel_weight - setting.weight).abs() > 0.01 * setting.weight + 5.2;
+    let shown = match setting.reading.file.ends_with("cpu.shares") {
         true => *kernel_weight,
         false => kernel_weight * 100.0 / 1024.0,
     };

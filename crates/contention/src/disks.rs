@@ -4,7 +4,7 @@
 //! serves a group for up to an eighth of a second, so cells are longer than those of CPUs, and so is what its order of
 //! turns may decide.
 
-use assay_audit::{DividedBy, Reading, ToldDisk, ToldWeight};
+use assay_audit::{DiskSetting, DividedBy, Reading, WeightSetting};
 use assay_verdict::Verdict;
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ impl DiskLook {
 /// The levels of one disk.
 #[derive(Debug, Clone)]
 pub struct DiskLevels {
-    disk: ToldDisk,
+    disk: DiskSetting,
     number: usize,
     levels: Vec<DiskLevel>,
     spans: usize,
@@ -69,7 +69,7 @@ struct DiskLevel {
 
 #[derive(Debug, Clone)]
 struct DiskMember {
-    told: ToldWeight,
+    setting: WeightSetting,
     /// Its slot and those of the groups below it.
     slots: Vec<usize>,
     series: Series,
@@ -92,13 +92,13 @@ pub struct DiskDivision {
 impl DiskLevels {
     /// The levels of a disk with this number; the slots of the groups begin with 1.
     #[must_use]
-    pub fn new(disk: &ToldDisk, number: usize, groups: &[String]) -> Self {
+    pub fn new(disk: &DiskSetting, number: usize, groups: &[String]) -> Self {
         let mut levels: Vec<DiskLevel> = Vec::new();
-        for told in &disk.weights {
-            let above = parent(&told.group);
-            let slots = groups.iter().zip(1..).filter(|(path, _)| is_within(path, &told.group));
+        for setting in &disk.weights {
+            let above = parent(&setting.group);
+            let slots = groups.iter().zip(1..).filter(|(path, _)| is_within(path, &setting.group));
             let member = DiskMember {
-                told: told.clone(),
+                setting: setting.clone(),
                 slots: slots.map(|(_, slot)| slot).collect(),
                 series: Series::default(),
                 bytes: 0.0,
@@ -162,8 +162,8 @@ impl DiskLevel {
                 let since = after.of(disk, *slot).since_ns;
                 since != 0 && since <= before.at_ns
             };
-            if member.told.weight > 0.0 && member.slots.iter().any(was_there) {
-                claims.push(Claim { member: place, got, weight: member.told.weight });
+            if member.setting.weight > 0.0 && member.slots.iter().any(was_there) {
+                claims.push(Claim { member: place, got, weight: member.setting.weight });
             }
         }
         let mut series: Vec<Series> =
@@ -182,7 +182,7 @@ impl DiskLevel {
         let used = self.members.iter().filter(|one| one.bytes > 0.0);
         let mut rows: Vec<Row> =
             used.map(|one| row(one, by, compared, turn, self.contended_s)).collect();
-        let members = self.members.iter().map(|one| one.told.group.as_str());
+        let members = self.members.iter().map(|one| one.setting.group.as_str());
         void_if_changed(&mut rows, members, changes);
         let judged = rows.iter().filter(|row| row.basis.is_some()).map(|row| row.verdict);
         LevelAnswer {
@@ -213,12 +213,12 @@ fn row(member: &DiskMember, by: DividedBy, compared: usize, turn: f64, contended
         });
     }
     Row {
-        group: member.told.group.clone(),
-        owner: member.told.owner.clone(),
-        reading: member.told.reading.clone(),
+        group: member.setting.group.clone(),
+        owner: member.setting.owner.clone(),
+        reading: member.setting.reading.clone(),
         verdict,
         basis: estimate.is_some().then_some(Basis::Disk),
-        told: estimate.as_ref().map(|one| one.told),
+        promised: estimate.as_ref().map(|one| one.promised),
         got: estimate.as_ref().map(|one| one.got),
         compared_s: member.series.seconds,
         used: member.bytes,
@@ -230,19 +230,19 @@ fn row(member: &DiskMember, by: DividedBy, compared: usize, turn: f64, contended
 mod tests {
     use super::*;
 
-    fn disk(by: DividedBy) -> ToldDisk {
-        let told = |group: &str, weight: f64| ToldWeight {
+    fn disk(by: DividedBy) -> DiskSetting {
+        let setting = |group: &str, weight: f64| WeightSetting {
             group: group.to_owned(),
             owner: None,
             reading: Reading { file: format!("{group}/io.bfq.weight"), value: weight.to_string() },
             weight,
         };
-        ToldDisk {
+        DiskSetting {
             name: "sda".to_owned(),
             device: "8:0".to_owned(),
             by,
             reading: Reading { file: "scheduler".to_owned(), value: "[bfq]".to_owned() },
-            weights: vec![told("/a", 100.0), told("/b", 300.0)],
+            weights: vec![setting("/a", 100.0), setting("/b", 300.0)],
         }
     }
 

@@ -1,7 +1,7 @@
 //! From cells to a verdict.
 //!
-//! Estimated is the ratio of sums `r = sum(got) / sum(told)`, so that long cells weigh more. Batch means (Schmeiser
-//! 1982) of `got - r told` over ten batches of consecutive cells give its standard error with nine degrees of freedom.
+//! Estimated is the ratio of sums `r = sum(got) / sum(promised)`, so that long cells weigh more. Batch means (Schmeiser
+//! 1982) of `got - r promised` over ten batches of consecutive cells give its standard error with nine degrees of freedom.
 //!
 //! A scheduler serves in turns: at the beginning and end of a spell of contention a group may be ahead or behind by one of
 //! them. Which of both it is can depend on what it does then (a group goes to sleep while it runs, not while it waits), so
@@ -39,7 +39,7 @@ const TURN_S: f64 = 0.005;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Estimate {
     /// Its promised part.
-    pub(crate) told: f64,
+    pub(crate) promised: f64,
     /// Its part, with the interval that is shown.
     pub(crate) got: Interval,
     /// Its part, with the wider interval by which a promise is broken.
@@ -48,20 +48,20 @@ pub(crate) struct Estimate {
 
 /// The ratio of sums with half the width of its interval.
 fn ratio(series: &Series, confidence: f64, turn: f64) -> Option<(f64, f64)> {
-    let told: f64 = series.cells.iter().map(|cell| cell.told).sum();
+    let promised: f64 = series.cells.iter().map(|cell| cell.promised).sum();
     let got: f64 = series.cells.iter().map(|cell| cell.got).sum();
-    if told <= 0.0 {
+    if promised <= 0.0 {
         return None;
     }
-    let ratio = got / told;
+    let ratio = got / promised;
     let count = series.cells.len();
     let batch = |at: usize| -> f64 {
         let cells = &series.cells[at * count / BATCHES..(at + 1) * count / BATCHES];
-        cells.iter().map(|cell| cell.got - ratio * cell.told).sum::<f64>() / told
+        cells.iter().map(|cell| cell.got - ratio * cell.promised).sum::<f64>() / promised
     };
     let squares: f64 = (0..BATCHES).map(|at| batch(at).powi(2)).sum();
     let error = (BATCHES as f64 / (BATCHES - 1) as f64 * squares).sqrt();
-    let ends = 2.0 * turn * series.spells as f64 / told;
+    let ends = 2.0 * turn * series.spells as f64 / promised;
     Some((ratio, t_quantile(confidence, (BATCHES - 1) as f64) * error + ends))
 }
 
@@ -73,26 +73,26 @@ impl Estimate {
             return None;
         }
         let whole: f64 = series.cells.iter().map(|cell| cell.whole).sum();
-        let told = series.cells.iter().map(|cell| cell.told).sum::<f64>() / whole;
+        let promised = series.cells.iter().map(|cell| cell.promised).sum::<f64>() / whole;
         let (value, half) = ratio(series, CONFIDENCE, turn)?;
         let all = 1.0 - FALSE_BROKEN / compared.max(1) as f64;
         let (_, wide) = ratio(series, all, turn)?;
         let interval = |half: f64| Interval {
-            value: told * value,
-            low: (told * (value - half)).max(0.0),
-            high: told * (value + half),
+            value: promised * value,
+            low: (promised * (value - half)).max(0.0),
+            high: promised * (value + half),
         };
-        Some(Self { told, got: interval(half), broken: interval(wide.max(half)) })
+        Some(Self { promised, got: interval(half), broken: interval(wide.max(half)) })
     }
 
     /// By how much it may be off.
     pub(crate) fn margin(&self) -> f64 {
-        (MARGIN * self.told).max(LEAST_MARGIN)
+        (MARGIN * self.promised).max(LEAST_MARGIN)
     }
 
     /// Kept if the interval is within the margin, broken if the wider one is outside.
     pub(crate) fn verdict(&self) -> Verdict {
-        let (least, most) = (self.told - self.margin(), self.told + self.margin());
+        let (least, most) = (self.promised - self.margin(), self.promised + self.margin());
         if self.broken.high < least || self.broken.low > most {
             Verdict::Broken
         } else if self.got.low >= least && self.got.high <= most {

@@ -6,7 +6,7 @@
 //! by these parts. The first is what an administrator was told, and needs a thread for every CPU; the second can be
 //! asked of groups with few threads or with threads bound to CPUs.
 
-use assay_audit::ToldWeight;
+use assay_audit::WeightSetting;
 
 use crate::look::{FIRST_GROUP, Look, ROOT, Span};
 use crate::series::{Claim, Series, add_cell, add_divided_cell};
@@ -34,7 +34,7 @@ pub(crate) struct Level {
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
     /// Its weight, as its file says.
-    pub(crate) told: ToldWeight,
+    pub(crate) setting: WeightSetting,
     /// Cells in which it could have used all CPUs of the level.
     pub(crate) all_cpus: Series,
     /// Cells in which it could have used a CPU.
@@ -43,7 +43,7 @@ pub(crate) struct Member {
     pub(crate) run_ns: f64,
     /// The same of those that no weight binds.
     pub(crate) real_time_ns: f64,
-    /// Its weight as the kernel knows it, in the unit of `told`; 0 if it was not seen to run.
+    /// Its weight as the kernel knows it, in the unit of `setting`; 0 if it was not seen to run.
     pub(crate) kernel_weight: f64,
     slot: usize,
 }
@@ -72,14 +72,14 @@ pub(crate) fn parent(path: &str) -> &str {
 impl Levels {
     /// The levels of these groups, whose slots begin with [`FIRST_GROUP`], parents before children.
     #[must_use]
-    pub fn new(groups: &[String], told: &[ToldWeight]) -> Self {
+    pub fn new(groups: &[String], settings: &[WeightSetting]) -> Self {
         let slots: std::collections::HashMap<&str, usize> =
             groups.iter().map(String::as_str).zip(FIRST_GROUP..).collect();
         let slot_of = |path: &str| slots.get(path).copied().unwrap_or(ROOT);
         let above = groups.iter().map(|path| slot_of(parent(path))).collect();
         let mut levels: Vec<Level> = Vec::new();
         let mut places = std::collections::HashMap::new();
-        for one in told {
+        for one in settings {
             let Some(slot) = slots.get(one.group.as_str()).copied() else { continue };
             let above = parent(&one.group);
             let place = *places.entry(above).or_insert_with(|| {
@@ -183,7 +183,7 @@ impl Level {
             .filter_map(|(member, one)| {
                 let share = span.after.share(cpu.cpu, one.slot);
                 let part = share.weight as f64 / (share.shares as f64).max(1.0);
-                let weight = one.told.weight * part;
+                let weight = one.setting.weight * part;
                 (weight > 0.0).then(|| Claim { member, got: cpu.run_of(one.slot), weight })
             })
             .collect()
@@ -205,7 +205,7 @@ impl Level {
             .map(|(member, one)| Claim {
                 member,
                 got: used.iter().map(|cpu| cpu.run_of(one.slot)).sum(),
-                weight: one.told.weight,
+                weight: one.setting.weight,
             })
             .collect();
         let mut series: Vec<Series> =
@@ -225,9 +225,9 @@ fn span_of_others(span: &Span, cpus: &[CpuSpan], slots: &[usize]) -> f64 {
 }
 
 impl Member {
-    fn new(told: ToldWeight, slot: usize) -> Self {
+    fn new(setting: WeightSetting, slot: usize) -> Self {
         Self {
-            told,
+            setting,
             all_cpus: Series::default(),
             shared_cpus: Series::default(),
             run_ns: 0.0,
@@ -244,6 +244,10 @@ impl Member {
             let shares = span.after.share(cpu.cpu, self.slot).shares;
             if shares > 0 {
                 self.kernel_weight = shares as f64 / SCALE;
+            }
+            if span.is_hidden(cpu.cpu) && span.seems_there(cpu.cpu, self.slot) {
+                self.all_cpus.bridge(span.number);
+                self.shared_cpus.bridge(span.number);
             }
         }
     }

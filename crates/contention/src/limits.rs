@@ -1,6 +1,6 @@
 //! Whether limits were reached: bound, touched, or never came near.
 
-use assay_audit::{LimitOf, Reading, ToldLimit};
+use assay_audit::{LimitOf, LimitSetting, Reading};
 use assay_facts::owner::Owner;
 use serde::Serialize;
 
@@ -56,7 +56,7 @@ pub struct Counts {
 #[derive(Debug, Clone)]
 pub struct LimitWatch {
     /// The limit.
-    pub told: ToldLimit,
+    pub setting: LimitSetting,
     first: Counts,
     last: Counts,
     last_s: f64,
@@ -89,8 +89,8 @@ pub struct LimitRow {
 impl LimitWatch {
     /// Begins with the counters of this moment.
     #[must_use]
-    pub fn new(told: ToldLimit, at_s: f64, counts: Counts) -> Self {
-        let mut watch = Self { told, first: counts, last: counts, last_s: at_s, most: None };
+    pub fn new(setting: LimitSetting, at_s: f64, counts: Counts) -> Self {
+        let mut watch = Self { setting, first: counts, last: counts, last_s: at_s, most: None };
         watch.use_up(counts.level);
         watch
     }
@@ -106,8 +106,8 @@ impl LimitWatch {
     }
 
     fn use_up(&mut self, used: Option<f64>) {
-        if let Some(used) = used.filter(|_| self.told.amount > 0.0) {
-            let part = used / self.told.amount;
+        if let Some(used) = used.filter(|_| self.setting.amount > 0.0) {
+            let part = used / self.setting.amount;
             self.most = Some(self.most.map_or(part, |most| most.max(part)));
         }
     }
@@ -120,10 +120,10 @@ impl LimitWatch {
         let hits = grown(|counts| counts.hits);
         let held_s = self.last.held_s.zip(self.first.held_s).map(|(now, before)| now - before);
         LimitRow {
-            group: self.told.group.clone(),
-            owner: self.told.owner.clone(),
-            reading: self.told.reading.clone(),
-            of: self.told.of.clone(),
+            group: self.setting.group.clone(),
+            owner: self.setting.owner.clone(),
+            reading: self.setting.reading.clone(),
+            of: self.setting.of.clone(),
             state: self.state(hits),
             most: self.most,
             hits,
@@ -133,7 +133,7 @@ impl LimitWatch {
     }
 
     fn state(&self, hits: Option<u64>) -> LimitState {
-        let is_rate = matches!(self.told.of, LimitOf::Disk(_));
+        let is_rate = matches!(self.setting.of, LimitOf::Disk(_));
         match (hits, self.most) {
             (Some(hits), _) if hits > 0 => LimitState::Bound,
             (_, Some(most)) if is_rate && most >= AT_RATE => LimitState::Bound,
@@ -148,10 +148,10 @@ impl LimitWatch {
 mod tests {
     use super::*;
 
-    fn told(of: LimitOf, amount: f64) -> ToldLimit {
+    fn setting(of: LimitOf, amount: f64) -> LimitSetting {
         let reading = Reading { file: "/g/limit".to_owned(), value: amount.to_string() };
         let (group, directory) = ("/g".to_owned(), "/g".to_owned());
-        ToldLimit { group, owner: None, reading, of, amount, is_v2: true, directory }
+        LimitSetting { group, owner: None, reading, of, amount, is_v2: true, directory }
     }
 
     fn quota(throttled: u64, seconds: f64) -> LimitRow {
@@ -162,7 +162,7 @@ mod tests {
             total: Some(total),
             level: None,
         };
-        let mut watch = LimitWatch::new(told(LimitOf::Cpu, 0.5), 10.0, counts(7, 3.0));
+        let mut watch = LimitWatch::new(setting(LimitOf::Cpu, 0.5), 10.0, counts(7, 3.0));
         watch.add(15.0, counts(7 + throttled, 3.0 + seconds));
         watch.row()
     }
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn memory_is_judged_by_its_highest_use() {
         let counts = |level| Counts { hits: Some(3), level: Some(level), ..Counts::default() };
-        let mut watch = LimitWatch::new(told(LimitOf::Memory, 100.0), 0.0, counts(20.0));
+        let mut watch = LimitWatch::new(setting(LimitOf::Memory, 100.0), 0.0, counts(20.0));
         watch.add(5.0, counts(95.0));
         watch.add(10.0, counts(10.0));
         assert_eq!((watch.row().state, watch.row().most), (LimitState::Touched, Some(0.95)));
@@ -192,10 +192,10 @@ mod tests {
     fn a_rate_at_its_limit_is_bound_and_missing_counters_are_no_zero() {
         let of = assay_audit::DiskRate { device: "8:0".to_owned(), is_read: true, is_bytes: true };
         let counts = |total| Counts { total: Some(total), ..Counts::default() };
-        let mut watch = LimitWatch::new(told(LimitOf::Disk(of), 1000.0), 0.0, counts(0.0));
+        let mut watch = LimitWatch::new(setting(LimitOf::Disk(of), 1000.0), 0.0, counts(0.0));
         watch.add(2.0, counts(1990.0));
         assert_eq!(watch.row().state, LimitState::Bound);
-        let none = LimitWatch::new(told(LimitOf::Pids, 5.0), 0.0, Counts::default());
+        let none = LimitWatch::new(setting(LimitOf::Pids, 5.0), 0.0, Counts::default());
         assert_eq!((none.row().state, none.row().most), (LimitState::NotAvailable, None));
     }
 }

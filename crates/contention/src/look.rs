@@ -112,9 +112,19 @@ impl Span<'_> {
 
     /// Whether a group could have used a CPU all the time. On a CPU with a switch that was not shown nobody knows.
     pub(crate) fn was_there(&self, cpu: usize, slot: usize) -> bool {
+        self.seems_there(cpu, slot) && !self.is_hidden(cpu)
+    }
+
+    /// The same, as far as was shown.
+    pub(crate) fn seems_there(&self, cpu: usize, slot: usize) -> bool {
         let since = self.after.share(cpu, slot).since_ns;
+        since != 0 && since <= self.before.at_ns
+    }
+
+    /// Whether a switch of a CPU was not shown.
+    pub(crate) fn is_hidden(&self, cpu: usize) -> bool {
         let hidden = |look: &Look| look.cpus.get(cpu).map(|one| one.hidden);
-        since != 0 && since <= self.before.at_ns && hidden(self.before) == hidden(self.after)
+        hidden(self.before) != hidden(self.after)
     }
 
     /// How long threads of a group itself ran on a CPU.

@@ -1,6 +1,6 @@
 //! Looks at a made-up host, for tests: two CPUs, and the groups /p with children /p/a, /p/b and /p/c.
 
-use assay_audit::{Reading, ToldWeight};
+use assay_audit::{Reading, WeightSetting};
 
 use crate::levels::Levels;
 use crate::look::{FIRST_GROUP, Look};
@@ -27,19 +27,19 @@ pub(crate) fn child(group: usize, cpu: usize, ms: u64) -> Child {
     Child { group, cpu, ms, is_there: true, weight: (1024, 1024) }
 }
 
-pub(crate) fn told(group: &str, weight: f64) -> ToldWeight {
+pub(crate) fn setting(group: &str, weight: f64) -> WeightSetting {
     let reading = Reading {
         file: format!("/sys/fs/cgroup{group}/cpu.shares"),
         value: format!("{weight:.0}"),
     };
-    ToldWeight { group: group.to_owned(), owner: None, reading, weight }
+    WeightSetting { group: group.to_owned(), owner: None, reading, weight }
 }
 
 /// So many cells of a host whose children were told these weights.
 pub(crate) fn watch(weights: [f64; 3], children: &[Child], cells: u64) -> Levels {
     let groups = GROUPS.map(str::to_owned);
-    let mut all = vec![told("/p", 1024.0)];
-    all.extend(weights.iter().zip(&GROUPS[1..]).map(|(weight, group)| told(group, *weight)));
+    let mut all = vec![setting("/p", 1024.0)];
+    all.extend(weights.iter().zip(&GROUPS[1..]).map(|(weight, group)| setting(group, *weight)));
     let mut levels = Levels::new(&groups, &all);
     for cell in 1..=cells {
         levels.add(&look(children, cell), &look(children, cell + 1));

@@ -1,6 +1,6 @@
 //! Who ran on the CPUs that a group has for itself.
 
-use assay_audit::{Reading, ToldSet};
+use assay_audit::{OwnSet, Reading};
 use assay_facts::owner::Owner;
 use serde::Serialize;
 
@@ -41,14 +41,14 @@ pub struct Other {
 /// Who ran on each set between two looks. Groups are known by their paths in the hierarchy of cpu: where cpuset is another
 /// hierarchy, a group is the one with the same path there.
 #[must_use]
-pub fn own_cpus(sets: &[ToldSet], groups: &[String], first: &Look, last: &Look) -> Vec<OwnCpus> {
+pub fn own_cpus(sets: &[OwnSet], groups: &[String], first: &Look, last: &Look) -> Vec<OwnCpus> {
     let span = Span { number: 0, before: first, after: last };
     // Without a group of that path all its own threads would be others.
     let known = sets.iter().filter(|set| groups.iter().any(|group| is_within(group, &set.group)));
     known.map(|set| of_set(set, groups, &span)).collect()
 }
 
-fn of_set(set: &ToldSet, groups: &[String], span: &Span) -> OwnCpus {
+fn of_set(set: &OwnSet, groups: &[String], span: &Span) -> OwnCpus {
     let ran = |slot: usize| -> f64 {
         let on = |cpu: &u16| {
             let cpu = usize::from(*cpu);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn others_on_cpus_of_a_groups_own_are_named() {
-        let set = ToldSet {
+        let set = OwnSet {
             group: "/a".to_owned(),
             owner: None,
             reading: Reading { file: "/a/cpuset.cpus".to_owned(), value: "1".to_owned() },

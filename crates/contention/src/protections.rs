@@ -1,6 +1,6 @@
 //! Whether `memory.min` and `memory.low` held while memory was short.
 
-use assay_audit::{Reading, ToldProtection};
+use assay_audit::{ProtectionSetting, Reading};
 use assay_facts::owner::Owner;
 use assay_verdict::Verdict;
 use serde::Serialize;
@@ -38,14 +38,14 @@ pub struct ProtectionRow {
 /// Judges a protection between two moments.
 #[must_use]
 pub fn protection(
-    told: &ToldProtection,
+    setting: &ProtectionSetting,
     first: &MemoryCounts,
     last: &MemoryCounts,
 ) -> ProtectionRow {
     let grown = |of: fn(&MemoryCounts) -> Option<u64>| Some(of(last)?.saturating_sub(of(first)?));
     let own = grown(|counts| counts.scanned);
     let siblings = grown(|counts| counts.siblings_scanned);
-    let below_low = grown(|counts| counts.low_events).filter(|_| told.is_low());
+    let below_low = grown(|counts| counts.low_events).filter(|_| setting.is_low());
     let (verdict, why) = match (own, siblings) {
         (None, _) | (_, None) => (Verdict::Void, "memory.stat has no pgscan here".to_owned()),
         (Some(0), Some(0)) => {
@@ -54,13 +54,13 @@ pub fn protection(
         (Some(0), Some(pages)) => {
             (Verdict::Kept, format!("{pages} pages of siblings were scanned, none of its own"))
         }
-        (Some(pages), _) => scanned(told, pages, below_low, first, last),
+        (Some(pages), _) => scanned(setting, pages, below_low, first, last),
     };
     ProtectionRow {
-        group: told.group.clone(),
-        owner: told.owner.clone(),
-        reading: told.reading.clone(),
-        effective: told.effective,
+        group: setting.group.clone(),
+        owner: setting.owner.clone(),
+        reading: setting.reading.clone(),
+        effective: setting.effective,
         verdict,
         why,
     }
@@ -68,7 +68,7 @@ pub fn protection(
 
 /// The group itself was scanned, which it may be for what it uses beyond its protection.
 fn scanned(
-    told: &ToldProtection,
+    setting: &ProtectionSetting,
     pages: u64,
     below_low: Option<u64>,
     first: &MemoryCounts,
@@ -79,7 +79,7 @@ fn scanned(
         return (Verdict::Broken, why);
     }
     let highest = first.used.zip(last.used).map(|(one, other)| one.max(other));
-    match (highest, told.effective) {
+    match (highest, setting.effective) {
         (Some(used), Some(effective)) if used > effective => (
             Verdict::Kept,
             format!("{pages} pages were scanned of what it uses beyond {effective} bytes"),
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     fn judge(file: &str, own: u64, siblings: u64, low: u64, used: u64) -> Verdict {
-        let told = ToldProtection {
+        let setting = ProtectionSetting {
             group: "/g".to_owned(),
             owner: None,
             reading: Reading { file: format!("/g/{file}"), value: "4096".to_owned() },
@@ -110,7 +110,7 @@ mod tests {
             low_events: Some(low),
             used: Some(used),
         };
-        protection(&told, &counts(5, 5, 1), &counts(5 + own, 5 + siblings, 1 + low)).verdict
+        protection(&setting, &counts(5, 5, 1), &counts(5 + own, 5 + siblings, 1 + low)).verdict
     }
 
     #[test]

@@ -33,12 +33,20 @@ pub(crate) struct Cell {
     /// What it got.
     pub(crate) got: f64,
     /// What it was promised of what all compared got.
-    pub(crate) told: f64,
+    pub(crate) promised: f64,
     /// What all compared got.
     pub(crate) whole: f64,
 }
 
 impl Series {
+    /// A cell with this number was dropped for a reason that has nothing to do with the group, which went on contending: the
+    /// next one begins no spell.
+    pub(crate) fn bridge(&mut self, number: usize) {
+        if self.last.is_some_and(|last| last + 1 == number) {
+            self.last = Some(number);
+        }
+    }
+
     /// Adds a cell with this number.
     fn add(&mut self, number: usize, seconds: f64, cell: Cell) {
         self.seconds += seconds;
@@ -59,7 +67,7 @@ pub(crate) fn promises(claims: &[Claim]) -> Option<Vec<Cell>> {
         return None;
     }
     let promise =
-        |claim: &Claim| Cell { got: claim.got, told: whole * claim.weight / weights, whole };
+        |claim: &Claim| Cell { got: claim.got, promised: whole * claim.weight / weights, whole };
     Some(claims.iter().map(promise).collect())
 }
 
@@ -91,10 +99,10 @@ pub(crate) fn add_divided_cell(
         let Some(cells) = promises(claims) else { continue };
         for (claim, cell) in claims.iter().zip(cells) {
             let Some(sum) = sums.get_mut(claim.member) else { continue };
-            let before = sum.unwrap_or(Cell { got: 0.0, told: 0.0, whole: 0.0 });
+            let before = sum.unwrap_or(Cell { got: 0.0, promised: 0.0, whole: 0.0 });
             *sum = Some(Cell {
                 got: before.got + cell.got,
-                told: before.told + cell.told,
+                promised: before.promised + cell.promised,
                 whole: before.whole + cell.whole,
             });
         }
@@ -122,8 +130,8 @@ mod tests {
         let mut series = vec![Series::default(); 3];
         let claims = [claim(0, 30.0, 100.0), claim(2, 50.0, 300.0)];
         assert!(add_cell(&mut series, 4, 0.1, &claims));
-        assert_eq!(series[0].cells, [Cell { got: 30.0, told: 20.0, whole: 80.0 }]);
-        assert_eq!(series[2].cells, [Cell { got: 50.0, told: 60.0, whole: 80.0 }]);
+        assert_eq!(series[0].cells, [Cell { got: 30.0, promised: 20.0, whole: 80.0 }]);
+        assert_eq!(series[2].cells, [Cell { got: 50.0, promised: 60.0, whole: 80.0 }]);
         assert!(series[1].cells.is_empty());
     }
 
@@ -136,6 +144,9 @@ mod tests {
             assert!(add_cell(&mut series, number, 0.1, &both));
         }
         assert_eq!((series[0].spells, series[0].cells.len()), (2, 4));
+        series[0].bridge(7);
+        assert!(add_cell(&mut series, 8, 0.1, &both));
+        assert_eq!((series[0].spells, series[1].spells), (2, 3));
     }
 
     #[test]
@@ -143,8 +154,8 @@ mod tests {
         let mut series = vec![Series::default(); 2];
         let cpus = [vec![claim(0, 10.0, 100.0), claim(1, 30.0, 50.0)], vec![claim(1, 40.0, 50.0)]];
         assert!(add_divided_cell(&mut series, 0, 0.1, &cpus));
-        let told = 40.0 * 2.0 / 3.0;
-        assert!((series[0].cells[0].told - told).abs() < 1e-9);
+        let promised = 40.0 * 2.0 / 3.0;
+        assert!((series[0].cells[0].promised - promised).abs() < 1e-9);
         assert!((series[1].cells[0].got - 30.0).abs() < 1e-9, "{series:?}");
     }
 }

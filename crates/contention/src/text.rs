@@ -149,8 +149,8 @@ fn level_lines(page: &mut String, what: &str, level: &LevelAnswer, seconds: f64,
     );
     let _ = writeln!(
         page,
-        "  {:>8}  {:>7}  {:>7}  {:>15}  {:>8}  {:<9}  group",
-        "weight", "told", "got", "interval", "compared", "verdict"
+        "  {:>8}  {:>8}  {:>7}  {:>15}  {:>8}  {:<9}  group",
+        "weight", "promised", "got", "interval", "compared", "verdict"
     );
     let shown = if all { level.rows.len() } else { MOST };
     for row in level.rows.iter().take(shown) {
@@ -170,9 +170,9 @@ fn row_lines(page: &mut String, row: &Row) {
     );
     let _ = writeln!(
         page,
-        "  {:>8}  {:>7}  {got:>7}  {interval:>15}  {:>6.1} s  {:<9}  {}",
+        "  {:>8}  {:>8}  {got:>7}  {interval:>15}  {:>6.1} s  {:<9}  {}",
         row.reading.value,
-        row.told.map_or_else(|| "-".to_owned(), percent),
+        row.promised.map_or_else(|| "-".to_owned(), percent),
         row.compared_s,
         row.verdict.word(),
         shown_group(row.owner.as_ref(), &row.group)

@@ -124,12 +124,12 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
 /// The same, with what this host's groups got meanwhile. A signal ends it with what was seen so far.
 fn watch(
     arguments: &AuditArguments,
-    told: &Snapshot,
+    settings: &Snapshot,
     audit: &Audit,
     length: Duration,
 ) -> Result<Code, Error> {
     signal::note_interruptions();
-    let contended = watch_audit(&Root::real(), told, length)?;
+    let contended = watch_audit(&Root::real(), settings, length)?;
     if arguments.json {
         output::json(&Watched { audit, contended: &contended })?;
     } else {

@@ -95,8 +95,8 @@ fn obeyed_weights_are_kept_and_one_that_changed_in_secret_is_broken() {
         let kept = own(&answer, &level);
         assert_eq!(kept["verdict"], "kept", "{kept:#}");
         assert!(kept["contended_s"].as_f64().unwrap() > 3.0, "{kept:#}");
-        let told = kept["rows"][0]["told"].as_f64().unwrap();
-        assert!((told - 0.25).abs() < 1e-9, "{kept:#}");
+        let promised = kept["rows"][0]["promised"].as_f64().unwrap();
+        assert!((promised - 0.25).abs() < 1e-9, "{kept:#}");
 
         level.set("b", "cpu.shares", "1024");
         let ended =

@@ -23,7 +23,7 @@ fn a_division_of_all_cpus_is_judged_by_the_weights() {
     assert!((kept.contended_s - 6.0).abs() < 1e-6 && kept.others == 0.0, "{kept:?}");
     let broken = level([1024.0, 1024.0, 1024.0], &fair, 60);
     assert_eq!(broken.verdict, Verdict::Broken);
-    assert!((broken.rows[0].told.unwrap() - 0.5).abs() < 1e-9);
+    assert!((broken.rows[0].promised.unwrap() - 0.5).abs() < 1e-9);
 }
 
 #[test]

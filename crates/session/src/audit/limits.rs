@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::MAX_FILE;
-use assay_audit::{DiskRate, LimitOf, Snapshot, ToldLimit, told_limits};
+use assay_audit::{DiskRate, LimitOf, LimitSetting, Snapshot, limit_settings};
 use assay_contention::{Counts, LimitRow, LimitWatch};
 use assay_kernel::{Root, counters};
 
@@ -21,11 +21,11 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) fn start(root: &Root, told: &Snapshot, at_s: f64) -> Self {
-        let mut all = told_limits(told);
+    pub(super) fn start(root: &Root, snapshot: &Snapshot, at_s: f64) -> Self {
+        let mut all = limit_settings(snapshot);
         let left_out = all.len().saturating_sub(MOST);
         all.truncate(MOST);
-        let cpuacct = told
+        let cpuacct = snapshot
             .hierarchies
             .iter()
             .find(|one| !one.is_v2 && one.controllers.iter().any(|name| name == "cpuacct"));
@@ -33,9 +33,9 @@ impl Limits {
         let mut limits = Self { root: root.clone(), cpuacct, watches: Vec::new(), left_out };
         let watches: Vec<LimitWatch> = all
             .into_iter()
-            .map(|told| {
-                let counts = limits.counts(&told);
-                LimitWatch::new(told, at_s, counts)
+            .map(|setting| {
+                let counts = limits.counts(&setting);
+                LimitWatch::new(setting, at_s, counts)
             })
             .collect();
         limits.watches = watches;
@@ -45,7 +45,7 @@ impl Limits {
     pub(super) fn look(&mut self, at_s: f64) {
         let mut watches = std::mem::take(&mut self.watches);
         for watch in &mut watches {
-            let counts = self.counts(&watch.told);
+            let counts = self.counts(&watch.setting);
             watch.add(at_s, counts);
         }
         self.watches = watches;
@@ -55,11 +55,11 @@ impl Limits {
         (self.watches.iter().map(LimitWatch::row).collect(), self.left_out)
     }
 
-    fn counts(&self, told: &ToldLimit) -> Counts {
-        let group = Path::new(&told.directory);
-        match &told.of {
-            LimitOf::Cpu => self.of_cpu(told, group),
-            LimitOf::Memory if told.is_v2 => Counts {
+    fn counts(&self, setting: &LimitSetting) -> Counts {
+        let group = Path::new(&setting.directory);
+        match &setting.of {
+            LimitOf::Cpu => self.of_cpu(setting, group),
+            LimitOf::Memory if setting.is_v2 => Counts {
                 hits: self.keyed(group, "memory.events", "max"),
                 level: self.number(group, "memory.current"),
                 ..Counts::default()
@@ -79,18 +79,18 @@ impl Limits {
                 level: self.number(group, "pids.current"),
                 ..Counts::default()
             },
-            LimitOf::Disk(rate) => self.of_disk(told, group, rate),
+            LimitOf::Disk(rate) => self.of_disk(setting, group, rate),
         }
     }
 
-    fn of_cpu(&self, told: &ToldLimit, group: &Path) -> Counts {
+    fn of_cpu(&self, setting: &LimitSetting, group: &Path) -> Counts {
         let stat = |key| self.keyed(group, "cpu.stat", key);
-        let (held_s, total) = if told.is_v2 {
+        let (held_s, total) = if setting.is_v2 {
             let seconds = |key| stat(key).map(|us| us as f64 * 1e-6);
             (seconds("throttled_usec"), seconds("usage_usec"))
         } else {
             let usage = self.cpuacct.as_ref().and_then(|mount| {
-                self.number(&mount.join(told.group.trim_start_matches('/')), "cpuacct.usage")
+                self.number(&mount.join(setting.group.trim_start_matches('/')), "cpuacct.usage")
             });
             (stat("throttled_time").map(|ns| ns as f64 * 1e-9), usage.map(|ns| ns * 1e-9))
         };
@@ -103,14 +103,14 @@ impl Limits {
         }
     }
 
-    fn of_disk(&self, told: &ToldLimit, group: &Path, rate: &DiskRate) -> Counts {
-        let file = match (told.is_v2, rate.is_bytes) {
+    fn of_disk(&self, setting: &LimitSetting, group: &Path, rate: &DiskRate) -> Counts {
+        let file = match (setting.is_v2, rate.is_bytes) {
             (true, _) => "io.stat",
             (false, true) => "blkio.throttle.io_service_bytes",
             (false, false) => "blkio.throttle.io_serviced",
         };
         let Some(text) = self.text(group, file) else { return Counts::default() };
-        let both = match told.is_v2 {
+        let both = match setting.is_v2 {
             false => counters::blkio(text.as_bytes(), &rate.device),
             true => {
                 let (bytes, requests) = counters::io_stat(text.as_bytes(), &rate.device);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_audit::snapshot::MAX_FILE;
-use assay_audit::{Snapshot, ToldProtection, told_protections};
+use assay_audit::{ProtectionSetting, Snapshot, protection_settings};
 use assay_contention::{MemoryCounts, ProtectionRow, protection};
 use assay_kernel::{Root, counters};
 
@@ -13,15 +13,15 @@ const MOST: usize = 256;
 const MOST_SIBLINGS: usize = 256;
 
 /// The protections of this host with their counters at the start.
-pub(super) struct Protections(Vec<(ToldProtection, MemoryCounts)>);
+pub(super) struct Protections(Vec<(ProtectionSetting, MemoryCounts)>);
 
 impl Protections {
-    pub(super) fn start(root: &Root, told: &Snapshot) -> Self {
-        let all = told_protections(told).into_iter().take(MOST);
+    pub(super) fn start(root: &Root, snapshot: &Snapshot) -> Self {
+        let all = protection_settings(snapshot).into_iter().take(MOST);
         Self(
-            all.map(|told| {
-                let counts = counts(root, &told);
-                (told, counts)
+            all.map(|setting| {
+                let counts = counts(root, &setting);
+                (setting, counts)
             })
             .collect(),
         )
@@ -29,16 +29,16 @@ impl Protections {
 
     /// Whether each of them held until now.
     pub(super) fn rows(&self, root: &Root) -> Vec<ProtectionRow> {
-        let row = |(told, first): &(ToldProtection, MemoryCounts)| {
-            protection(told, first, &counts(root, told))
+        let row = |(setting, first): &(ProtectionSetting, MemoryCounts)| {
+            protection(setting, first, &counts(root, setting))
         };
         self.0.iter().map(row).collect()
     }
 }
 
-fn counts(root: &Root, told: &ToldProtection) -> MemoryCounts {
-    let own = Path::new(&told.directory);
-    let siblings = told.siblings.iter().take(MOST_SIBLINGS);
+fn counts(root: &Root, setting: &ProtectionSetting) -> MemoryCounts {
+    let own = Path::new(&setting.directory);
+    let siblings = setting.siblings.iter().take(MOST_SIBLINGS);
     let scanned: Vec<u64> = siblings
         .filter_map(|group| keyed(root, Path::new(group), "memory.stat", "pgscan"))
         .collect();

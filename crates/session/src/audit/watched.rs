@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use assay_audit::{Snapshot, cpu_groups, told_cpu_weights, told_sets};
+use assay_audit::{Snapshot, cpu_groups, cpu_weights, own_sets};
 use assay_contention::{Changes, Contention, Cpu, Levels, Look, judge, own_cpus};
 use assay_facts::Available;
 use assay_host::gather;
@@ -20,31 +20,35 @@ use crate::error::Error;
 /// Between two looks at limits: each reads files, and the kernel sums up those of all CPUs for some of them.
 const LIMITS_EVERY: Duration = Duration::from_secs(5);
 
-/// Watches this host for `length`, or until a signal. `told` is what its groups were told: this host as it is, or as it was.
+/// Watches this host for `length`, or until a signal. `settings` is what its groups were told: this host as it is, or as it was.
 /// Loads eBPF programs that count; writes, mounts and signals nothing.
 ///
 /// ```no_run
 /// use std::time::Duration;
 /// use assay_kernel::Root;
 /// let root = Root::real();
-/// let told = assay_session::take_snapshot(&root)?;
-/// let found = assay_session::watch_audit(&root, &told, Duration::from_secs(60))?;
+/// let settings = assay_session::take_snapshot(&root)?;
+/// let found = assay_session::watch_audit(&root, &settings, Duration::from_secs(60))?;
 /// println!("{}", assay_contention::text(&found, false));
 /// # Ok::<(), assay_session::Error>(())
 /// ```
 ///
 /// # Errors
 /// No control groups are mounted. What the kernel refuses is in the answer as not available.
-pub fn watch_audit(root: &Root, told: &Snapshot, length: Duration) -> Result<Contention, Error> {
+pub fn watch_audit(
+    root: &Root,
+    settings: &Snapshot,
+    length: Duration,
+) -> Result<Contention, Error> {
     let start = take_snapshot(root)?;
     let groups = cpu_groups(&start);
-    let mut cpu = match CpuPart::attach(root, &groups, told) {
+    let mut cpu = match CpuPart::attach(root, &groups, settings) {
         Ok(part) => Available::Value(part),
         Err(why) => Available::NotAvailable(why),
     };
     let begun = Instant::now();
     let begun_cpu_ns = clock::thread_cpu_ns();
-    let mut disks = DiskPart::attach(root, &start, told);
+    let mut disks = DiskPart::attach(root, &start, settings);
     let mut limits = Limits::start(root, &start, 0.0);
     let protections = Protections::start(root, &start);
     let mut last_limits = begun;
@@ -70,7 +74,7 @@ pub fn watch_audit(root: &Root, told: &Snapshot, length: Duration) -> Result<Con
     Ok(Contention {
         seconds,
         cell_ms: CELL.as_millis() as u64,
-        own_cpus: map(&cpu, |part| own_cpus(&told_sets(&start), &groups, &part.first, &part.last)),
+        own_cpus: map(&cpu, |part| own_cpus(&own_sets(&start), &groups, &part.first, &part.last)),
         cpu: map(&cpu, |part| judge(&part.levels, &changes)),
         disks: map(&disks, |part| part.judge(&start)),
         limits,
@@ -92,9 +96,9 @@ fn map<T, R>(of: &Available<T>, change: impl FnOnce(&T) -> R) -> Available<R> {
 
 /// Weights that are not what they were at the start.
 fn changes(start: &Snapshot, end: &Snapshot) -> Changes {
-    let end = told_cpu_weights(end).into_iter();
+    let end = cpu_weights(end).into_iter();
     let mut end: HashMap<String, String> = end.map(|one| (one.group, one.reading.value)).collect();
-    let both = told_cpu_weights(start).into_iter().filter_map(|one| {
+    let both = cpu_weights(start).into_iter().filter_map(|one| {
         let now = end.remove(&one.group)?;
         (now != one.reading.value).then_some((one.group, (one.reading.value, now)))
     });
@@ -111,12 +115,12 @@ struct CpuPart {
 
 impl CpuPart {
     /// The error says why the kernel refuses it.
-    fn attach(root: &Root, groups: &[String], told: &Snapshot) -> Result<Self, String> {
+    fn attach(root: &Root, groups: &[String], settings: &Snapshot) -> Result<Self, String> {
         let facts = gather(root).map_err(|error| error.to_string())?;
         let hierarchy = CpuHierarchy::new(&facts).map_err(|error| error.to_string())?;
         let watch = ContentionWatch::on_groups(root, &hierarchy, groups);
         let mut watch = watch.map_err(|error| error.to_string())?;
-        let levels = Levels::new(groups, &told_cpu_weights(told));
+        let levels = Levels::new(groups, &cpu_weights(settings));
         let first = watch.look().map_err(|error| error.to_string())?;
         Ok(Self { watch, levels, last: first.clone(), first })
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_audit::{Snapshot, io_groups, told_disks};
+use assay_audit::{Snapshot, io_groups, weighted_disks};
 use assay_contention::{Changes, DiskDivision, DiskLevels, DiskLook};
 use assay_facts::Available;
 use assay_host::gather;
@@ -26,17 +26,17 @@ pub(super) struct DiskPart {
 }
 
 impl DiskPart {
-    pub(super) fn attach(root: &Root, start: &Snapshot, told: &Snapshot) -> Available<Self> {
-        match Self::new(root, start, told) {
+    pub(super) fn attach(root: &Root, start: &Snapshot, settings: &Snapshot) -> Available<Self> {
+        match Self::new(root, start, settings) {
             Ok(part) => Available::Value(part),
             Err(why) => Available::NotAvailable(why),
         }
     }
 
-    fn new(root: &Root, start: &Snapshot, told: &Snapshot) -> Result<Self, String> {
+    fn new(root: &Root, start: &Snapshot, settings: &Snapshot) -> Result<Self, String> {
         // A disk is divided by what divides it now, with the weights that were told.
-        let now = told_disks(start);
-        let mut disks = told_disks(told);
+        let now = weighted_disks(start);
+        let mut disks = weighted_disks(settings);
         disks.retain(|disk| now.iter().any(|one| one.device == disk.device && one.by == disk.by));
         disks.truncate(MOST_DISKS);
         let mut part = Self {
@@ -81,20 +81,20 @@ impl DiskPart {
 
     /// What was seen, with the weights that changed meanwhile.
     pub(super) fn judge(&self, start: &Snapshot) -> Vec<DiskDivision> {
-        let end = take_snapshot(&self.root).map(|end| told_disks(&end)).unwrap_or_default();
+        let end = take_snapshot(&self.root).map(|end| weighted_disks(&end)).unwrap_or_default();
         let changes = changes(start, &end);
         self.levels.iter().map(|levels| levels.judge(&changes)).collect()
     }
 }
 
 /// Weights that are not what they were at the start.
-fn changes(start: &Snapshot, end: &[assay_audit::ToldDisk]) -> Changes {
-    let all = |disks: &[assay_audit::ToldDisk]| -> std::collections::BTreeMap<String, String> {
+fn changes(start: &Snapshot, end: &[assay_audit::DiskSetting]) -> Changes {
+    let all = |disks: &[assay_audit::DiskSetting]| -> std::collections::BTreeMap<String, String> {
         let weights = disks.iter().flat_map(|disk| disk.weights.clone());
         weights.map(|one| (one.group, one.reading.value)).collect()
     };
     let end = all(end);
-    let both = all(&told_disks(start)).into_iter().filter_map(|(group, value)| {
+    let both = all(&weighted_disks(start)).into_iter().filter_map(|(group, value)| {
         let now = end.get(&group)?.clone();
         (now != value).then_some((group, (value, now)))
     });

@@ -11,7 +11,7 @@ use crate::worth;
 
 /// The weight of a group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToldWeight {
+pub struct WeightSetting {
     /// The group.
     pub group: String,
     /// Whose it is, if its path tells.
@@ -23,23 +23,14 @@ pub struct ToldWeight {
 }
 
 /// The weights of CPU of all groups that have one, parents before children.
-///
-/// ```
-/// let snapshot: assay_audit::Snapshot = serde_json::from_str(r#"{"schema": 1, "taken_at": "", "disks": [],
-///     "machine": {"name": {"value": "a"}, "kernel": {"value": "6.1"}, "cpus": {"value": "0"}, "memory": {"value": 1},
-///                 "swap": {"value": 0}, "files": {}, "user": {"value": 0}},
-///     "hierarchies": []}"#)?;
-/// assert!(assay_audit::told_cpu_weights(&snapshot).is_empty());
-/// # Ok::<(), serde_json::Error>(())
-/// ```
 #[must_use]
-pub fn told_cpu_weights(snapshot: &Snapshot) -> Vec<ToldWeight> {
+pub fn cpu_weights(snapshot: &Snapshot) -> Vec<WeightSetting> {
     let host = Host::new(snapshot);
     let Some(tree) = host.tree_of("cpu") else { return Vec::new() };
     let nodes = tree.nodes().filter(|node| !node.is_top());
     nodes
         .filter_map(|node| {
-            Some(ToldWeight {
+            Some(WeightSetting {
                 group: node.path().to_owned(),
                 owner: owner::named(snapshot, node.path()),
                 reading: node.reading(worth::file(node)),
@@ -70,13 +61,13 @@ mod tests {
             .group("/a/b", &[])
             .group("/c", &[("cpu.weight", "0"), ("cpu.idle", "1")])
             .snapshot();
-        let told = told_cpu_weights(&v2);
+        let weights = cpu_weights(&v2);
         let weights: Vec<(&str, f64)> =
-            told.iter().map(|one| (one.group.as_str(), one.weight)).collect();
+            weights.iter().map(|one| (one.group.as_str(), one.weight)).collect();
         assert_eq!(weights, [("/a", 3072.0), ("/c", 3.0)]);
-        assert_eq!(told[0].reading.file, "/sys/fs/cgroup/a/cpu.weight");
+        assert_eq!(weights[0].reading.file, "/sys/fs/cgroup/a/cpu.weight");
         assert_eq!(cpu_groups(&v2), ["/a", "/a/b", "/c"]);
         let v1 = Fake::v1("cpu").group("/a", &[("cpu.shares", "512")]).snapshot();
-        assert_eq!(told_cpu_weights(&v1)[0].weight, 512.0);
+        assert_eq!(cpu_weights(&v1)[0].weight, 512.0);
     }
 }

@@ -39,7 +39,7 @@ pub struct DiskRate {
 
 /// A limit of a group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToldLimit {
+pub struct LimitSetting {
     /// The group.
     pub group: String,
     /// Whose it is, if its path tells.
@@ -58,13 +58,13 @@ pub struct ToldLimit {
 
 /// All limits of all groups.
 #[must_use]
-pub fn told_limits(snapshot: &Snapshot) -> Vec<ToldLimit> {
+pub fn limit_settings(snapshot: &Snapshot) -> Vec<LimitSetting> {
     let host = Host::new(snapshot);
     let mut limits = Vec::new();
     for tree in &host.trees {
         for node in tree.nodes().filter(|node| !node.is_top()) {
             for (file, of, amount) in of_group(node) {
-                limits.push(ToldLimit {
+                limits.push(LimitSetting {
                     group: node.path().to_owned(),
                     owner: owner::named(snapshot, node.path()),
                     reading: node.reading(file),
@@ -162,7 +162,7 @@ mod tests {
             )
             .snapshot();
         let found: Vec<(LimitOf, f64)> =
-            told_limits(&v2).into_iter().map(|one| (one.of, one.amount)).collect();
+            limit_settings(&v2).into_iter().map(|one| (one.of, one.amount)).collect();
         let rate = |is_read, is_bytes| {
             LimitOf::Disk(DiskRate { device: "8:0".to_owned(), is_read, is_bytes })
         };
@@ -180,7 +180,7 @@ mod tests {
             .group("/a", &[("cpu.cfs_quota_us", "20000"), ("cpu.cfs_period_us", "10000")])
             .group("/b", &[("cpu.cfs_quota_us", "-1"), ("cpu.cfs_period_us", "10000")])
             .snapshot();
-        let found = told_limits(&v1);
+        let found = limit_settings(&v1);
         assert_eq!((found.len(), found[0].amount), (1, 2.0));
         assert_eq!(found[0].directory, "/sys/fs/cgroup/a");
     }

@@ -12,7 +12,7 @@ use crate::tree::Node;
 
 /// A set of CPUs of a group's own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToldSet {
+pub struct OwnSet {
     /// The group.
     pub group: String,
     /// Whose it is, if its path tells.
@@ -25,14 +25,14 @@ pub struct ToldSet {
 
 /// The sets of CPUs that populated groups have for themselves.
 #[must_use]
-pub fn told_sets(snapshot: &Snapshot) -> Vec<ToldSet> {
+pub fn own_sets(snapshot: &Snapshot) -> Vec<OwnSet> {
     let host = Host::new(snapshot);
     let Some(tree) = host.tree_of("cpuset") else { return Vec::new() };
     let nodes = tree.nodes().filter(|node| !node.is_top() && node.is_populated());
     nodes.filter_map(|node| own_set(snapshot, node)).collect()
 }
 
-fn own_set(snapshot: &Snapshot, node: Node) -> Option<ToldSet> {
+fn own_set(snapshot: &Snapshot, node: Node) -> Option<OwnSet> {
     let own = set(node)?;
     let above = node.parent()?;
     let whole = effective(above).or_else(|| set(above))?;
@@ -41,7 +41,7 @@ fn own_set(snapshot: &Snapshot, node: Node) -> Option<ToldSet> {
     if own.len() >= whole.len() || node.siblings().any(overlaps) {
         return None;
     }
-    Some(ToldSet {
+    Some(OwnSet {
         group: node.path().to_owned(),
         owner: owner::named(snapshot, node.path()),
         reading: node.reading("cpuset.cpus"),
@@ -75,12 +75,12 @@ mod tests {
             .group_of("/e", 0, &[("cpuset.cpus", "7")])
             .snapshot();
         let found: Vec<(String, Vec<u16>)> =
-            told_sets(&snapshot).into_iter().map(|one| (one.group, one.cpus)).collect();
+            own_sets(&snapshot).into_iter().map(|one| (one.group, one.cpus)).collect();
         assert_eq!(found, [("/a".to_owned(), vec![2, 3])]);
         let whole = Fake::v2()
             .top("cpuset.cpus.effective", "0-7")
             .group("/a", &[("cpuset.cpus", "0-7")])
             .snapshot();
-        assert!(told_sets(&whole).is_empty());
+        assert!(own_sets(&whole).is_empty());
     }
 }

@@ -6,9 +6,9 @@ use crate::finding::Reading;
 use crate::owner;
 use crate::rule::Host;
 use crate::snapshot::{Disk, Snapshot};
-use crate::told::ToldWeight;
 use crate::tree::Node;
 use crate::value::{device_lines, weight};
+use crate::weight_settings::WeightSetting;
 
 /// What divides a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -22,7 +22,7 @@ pub enum DividedBy {
 
 /// A disk that obeys weights.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToldDisk {
+pub struct DiskSetting {
     /// The kernel's name.
     pub name: String,
     /// Its numbers, `8:0`.
@@ -32,12 +32,12 @@ pub struct ToldDisk {
     /// The file that says so.
     pub reading: Reading,
     /// The weights of the groups, parents before children.
-    pub weights: Vec<ToldWeight>,
+    pub weights: Vec<WeightSetting>,
 }
 
 /// The disks that are divided by weights.
 #[must_use]
-pub fn told_disks(snapshot: &Snapshot) -> Vec<ToldDisk> {
+pub fn weighted_disks(snapshot: &Snapshot) -> Vec<DiskSetting> {
     let host = Host::new(snapshot);
     let by_weight = |disk: &Disk| match disk.scheduler() {
         Some("bfq") => Some((DividedBy::Bfq, disk.reading())),
@@ -45,7 +45,7 @@ pub fn told_disks(snapshot: &Snapshot) -> Vec<ToldDisk> {
     };
     let disks = host.usable().filter_map(|disk| Some((disk, by_weight(disk)?)));
     disks
-        .map(|(disk, (by, reading))| ToldDisk {
+        .map(|(disk, (by, reading))| DiskSetting {
             name: disk.name.clone(),
             device: disk.device.clone(),
             by,
@@ -64,13 +64,13 @@ pub fn io_groups(snapshot: &Snapshot) -> Vec<String> {
     nodes.map(|node| node.path().to_owned()).collect()
 }
 
-fn weights(host: &Host, disk: &Disk, by: DividedBy) -> Vec<ToldWeight> {
+fn weights(host: &Host, disk: &Disk, by: DividedBy) -> Vec<WeightSetting> {
     let Some(tree) = host.tree_of("io") else { return Vec::new() };
     let nodes = tree.nodes().filter(|node| !node.is_top());
     nodes
         .filter_map(|node| {
             let (file, weight) = weight_of(node, disk, by)?;
-            Some(ToldWeight {
+            Some(WeightSetting {
                 group: node.path().to_owned(),
                 owner: owner::named(host.snapshot, node.path()),
                 reading: node.reading(file),
@@ -112,7 +112,7 @@ mod tests {
             .group("/b", &[("io.bfq.weight", "default 50")])
             .group("/c", &[])
             .snapshot();
-        let found = told_disks(&snapshot);
+        let found = weighted_disks(&snapshot);
         assert_eq!((found.len(), found[0].by), (1, DividedBy::Bfq));
         let weights: Vec<f64> = found[0].weights.iter().map(|one| one.weight).collect();
         assert_eq!(weights, [300.0, 50.0]);
@@ -125,7 +125,7 @@ mod tests {
             .top("io.cost.qos", "8:0 enable=1 ctrl=auto")
             .group("/a", &[("io.weight", "default 200")])
             .snapshot();
-        let found = told_disks(&snapshot);
+        let found = weighted_disks(&snapshot);
         assert_eq!((found[0].by, found[0].weights[0].weight), (DividedBy::IoCost, 200.0));
     }
 }

@@ -12,7 +12,7 @@ use crate::tree::{Node, Tree};
 
 /// A `memory.min` or `memory.low` of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ToldProtection {
+pub struct ProtectionSetting {
     /// The group.
     pub group: String,
     /// Whose it is, if its path tells.
@@ -27,7 +27,7 @@ pub struct ToldProtection {
     pub siblings: Vec<String>,
 }
 
-impl ToldProtection {
+impl ProtectionSetting {
     /// Whether it is a `memory.low`.
     #[must_use]
     pub fn is_low(&self) -> bool {
@@ -37,7 +37,7 @@ impl ToldProtection {
 
 /// Every protection of a populated group.
 #[must_use]
-pub fn told_protections(snapshot: &Snapshot) -> Vec<ToldProtection> {
+pub fn protection_settings(snapshot: &Snapshot) -> Vec<ProtectionSetting> {
     let host = Host::new(snapshot);
     let Some(tree) = host.v2_of("memory") else { return Vec::new() };
     let mut all = Vec::new();
@@ -46,7 +46,7 @@ pub fn told_protections(snapshot: &Snapshot) -> Vec<ToldProtection> {
         let set = |node: &Node| protection::set(*node, file).is_some_and(|bytes| bytes > 0);
         for node in tree.nodes().filter(|node| !node.is_top() && node.is_populated()) {
             if set(&node) {
-                all.push(ToldProtection {
+                all.push(ProtectionSetting {
                     group: node.path().to_owned(),
                     owner: owner::named(snapshot, node.path()),
                     reading: node.reading(file),
@@ -77,7 +77,7 @@ mod tests {
             .group("/a", &[("memory.low", "4096"), used])
             .group("/b", &[used])
             .snapshot();
-        let found = told_protections(&snapshot);
+        let found = protection_settings(&snapshot);
         assert_eq!((found.len(), found[0].effective), (1, Some(4096)));
         assert_eq!(found[0].siblings, ["/sys/fs/cgroup/b"]);
         assert!(found[0].is_low());
