@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::estimate::{Estimate, cpu_turn_ns, is_enough};
 use crate::levels::{Level, Levels, Member};
+use crate::series::Series;
 
 /// Which cells a row rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -73,16 +74,9 @@ pub fn judge(levels: &Levels, changes: &Changes) -> Vec<LevelAnswer> {
     let running = |level: &&Level| level.members.iter().filter(|one| one.run_ns > 0.0).count() > 1;
     let shown: Vec<&Level> = levels.levels.iter().filter(running).collect();
     let members = shown.iter().flat_map(|level| &level.members);
-    let compared = members.filter(|one| basis(one).is_some()).count();
+    let series = members.flat_map(|one| [&one.all_cpus, &one.shared_cpus]);
+    let compared = series.filter(|one| is_enough(one)).count();
     shown.into_iter().map(|level| answer(level, compared, changes)).collect()
-}
-
-fn basis(member: &Member) -> Option<Basis> {
-    if is_enough(&member.all_cpus) {
-        Some(Basis::AllCpus)
-    } else {
-        is_enough(&member.shared_cpus).then_some(Basis::SharedCpus)
-    }
 }
 
 fn answer(level: &Level, compared: usize, changes: &Changes) -> LevelAnswer {
@@ -116,29 +110,37 @@ pub(crate) fn void_if_changed<'m>(
 }
 
 fn row(level: &Level, member: &Member, compared: usize) -> Row {
-    let basis = basis(member);
-    let series = match basis {
-        Some(Basis::AllCpus) => &member.all_cpus,
-        _ => &member.shared_cpus,
-    };
-    let turn = match basis {
-        Some(Basis::AllCpus) => cpu_turn_ns(level.cpus),
-        _ => cpu_turn_ns(1),
-    };
-    let estimate = basis.and_then(|_| Estimate::new(series, compared, turn));
+    let (basis, series, estimate) = estimate(level, member, compared);
     let verdict = estimate.as_ref().map_or(Verdict::Void, Estimate::verdict);
     Row {
         group: member.setting.group.clone(),
         owner: member.setting.owner.clone(),
         reading: member.setting.reading.clone(),
         verdict,
-        basis: estimate.is_some().then_some(basis).flatten(),
+        basis: estimate.is_some().then_some(basis),
         promised: estimate.as_ref().map(|one| one.promised),
         got: estimate.as_ref().map(|one| one.got),
         compared_s: series.seconds,
         used: member.run_ns * 1e-9,
         notes: notes(level, member, verdict, compared),
     }
+}
+
+/// By the cells of all CPUs; by those of single CPUs where the former are too few or leave it undecided, as they do if threads
+/// wander, since each time that one CPU is left ends a spell.
+fn estimate<'m>(
+    level: &Level,
+    member: &'m Member,
+    compared: usize,
+) -> (Basis, &'m Series, Option<Estimate>) {
+    let all = Estimate::new(&member.all_cpus, compared, cpu_turn_ns(level.cpus));
+    let shared = Estimate::new(&member.shared_cpus, compared, cpu_turn_ns(1));
+    let is_open =
+        |one: &Option<Estimate>| one.as_ref().is_none_or(|one| one.verdict() == Verdict::Undecided);
+    if is_open(&all) && (all.is_none() || !is_open(&shared)) {
+        return (Basis::SharedCpus, &member.shared_cpus, shared);
+    }
+    (Basis::AllCpus, &member.all_cpus, all)
 }
 
 fn notes(level: &Level, member: &Member, verdict: Verdict, compared: usize) -> Vec<String> {
