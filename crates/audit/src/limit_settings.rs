@@ -8,7 +8,7 @@ use crate::owner;
 use crate::rule::Host;
 use crate::snapshot::Snapshot;
 use crate::tree::Node;
-use crate::value::{bandwidth, bound, device_lines, field};
+use crate::value::{Bound, bandwidth, bound, device_lines, field};
 
 /// What a limit is of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -90,7 +90,7 @@ fn of_group(node: Node) -> Vec<(&'static str, LimitOf, f64)> {
         ("memory.high", LimitOf::MemoryHigh),
         ("pids.max", LimitOf::Pids),
     ] {
-        if let Some(most) = node.text(file).and_then(bound).and_then(|bound| bound.at()) {
+        if let Some(most) = node.text(file).and_then(bound).and_then(Bound::at) {
             limits.push((file, of, most as f64));
         }
     }
@@ -119,7 +119,7 @@ const V1_RATES: [(&str, bool, bool); 4] = [
 fn rates(node: Node) -> Vec<(&'static str, LimitOf, f64)> {
     let mut limits = Vec::new();
     let mut add = |file, device: &str, (is_read, is_bytes), text: Option<&str>| {
-        if let Some(most) = text.and_then(bound).and_then(|bound| bound.at()) {
+        if let Some(most) = text.and_then(bound).and_then(Bound::at) {
             let of = DiskRate { device: device.to_owned(), is_read, is_bytes };
             limits.push((file, LimitOf::Disk(of), most as f64));
         }

@@ -61,11 +61,11 @@ mod tests {
             .group("/a/b", &[])
             .group("/c", &[("cpu.weight", "0"), ("cpu.idle", "1")])
             .snapshot();
-        let weights = cpu_weights(&v2);
+        let found = cpu_weights(&v2);
         let weights: Vec<(&str, f64)> =
-            weights.iter().map(|one| (one.group.as_str(), one.weight)).collect();
+            found.iter().map(|one| (one.group.as_str(), one.weight)).collect();
         assert_eq!(weights, [("/a", 3072.0), ("/c", 3.0)]);
-        assert_eq!(weights[0].reading.file, "/sys/fs/cgroup/a/cpu.weight");
+        assert_eq!(found[0].reading.file, "/sys/fs/cgroup/a/cpu.weight");
         assert_eq!(cpu_groups(&v2), ["/a", "/a/b", "/c"]);
         let v1 = Fake::v1("cpu").group("/a", &[("cpu.shares", "512")]).snapshot();
         assert_eq!(cpu_weights(&v1)[0].weight, 512.0);
