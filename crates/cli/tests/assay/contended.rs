@@ -90,11 +90,14 @@ fn obeyed_weights_are_kept_and_one_that_changed_in_secret_is_broken() {
         level.group("a", 1024, HOG);
         level.group("b", 3072, HOG);
         bench.assay(["audit", "--snapshot", "host.json"]).assert_code(0);
-        let ended = bench.assay(["audit", "--for", "5s", "--json", "--fail-on", "broken"]);
+        let ended = bench.assay(["audit", "--for", "6s", "--json", "--fail-on", "broken"]);
         let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
         let kept = own(&answer, &level);
-        assert_eq!(kept["verdict"], "kept", "{kept:#}");
-        assert!(kept["contended_s"].as_f64().unwrap() > 3.0, "{kept:#}");
+        // Where switches are hidden, half of the cells may be dropped, and the interval be too wide for a decision.
+        assert!(kept["verdict"] == "kept" || kept["verdict"] == "undecided", "{kept:#}");
+        assert!(kept["contended_s"].as_f64().unwrap() > 2.0, "{kept:#}");
+        let got = kept["rows"][0]["got"]["value"].as_f64().unwrap();
+        assert!((got - 0.25).abs() < 0.04, "{kept:#}");
         let promised = kept["rows"][0]["promised"].as_f64().unwrap();
         assert!((promised - 0.25).abs() < 1e-9, "{kept:#}");
 
