@@ -28,5 +28,11 @@ pub const DISK: &[u8] = include_bytes!("../programs/disk.bpf.o");
 /// Samples whose turn it is under BFQ (`programs/bfq.bpf.c`).
 pub const BFQ: &[u8] = include_bytes!("../programs/bfq.bpf.o");
 
+/// Who could have used a CPU and who got it, by group (`programs/contended.bpf.c`).
+pub const CONTENDED: &[u8] = include_bytes!("../programs/contended.bpf.o");
+
+/// The same of disks (`programs/contended_disk.bpf.c`).
+pub const CONTENDED_DISK: &[u8] = include_bytes!("../programs/contended_disk.bpf.o");
+
 /// Does nothing at the tracepoints of [`BLAME`]: what is measured beside it (`programs/empty.bpf.c`).
 pub const EMPTY: &[u8] = include_bytes!("../programs/empty.bpf.o");

@@ -84,6 +84,14 @@ impl Programs {
     pub fn map(&self, name: &str) -> Result<&BpfMap, Error> {
         self.maps.get(name).ok_or_else(|| no_map(name))
     }
+
+    /// Takes a map to have its memory in this process. The programs keep it alive.
+    ///
+    /// # Errors
+    /// The object has no such map.
+    pub fn take_map(&mut self, name: &str) -> Result<BpfMap, Error> {
+        self.maps.remove(name).ok_or_else(|| no_map(name))
+    }
 }
 
 fn no_map(name: &str) -> Error {

@@ -58,6 +58,16 @@ impl MappedArray {
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
     }
 
+    /// Copies its contents while programs may write, each word as it is at some moment of the call. The buffer keeps its
+    /// room from one call to the next.
+    pub fn copy_to(&self, words: &mut Vec<u64>) {
+        words.clear();
+        // SAFETY: as in `words`, but that others write: each word is read once, and aligned words are not torn.
+        words.extend(
+            (0..self.words).map(|at| unsafe { self.start.as_ptr().add(at).read_volatile() }),
+        );
+    }
+
     /// Sets the first `head` words to 0, then calls `run`, in which programs write.
     pub fn run<T>(&mut self, head: usize, run: impl FnOnce() -> T) -> T {
         // SAFETY: as in `words`, and `&mut self` excludes all other users here.

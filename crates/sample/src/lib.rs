@@ -4,6 +4,7 @@
 //! counted and skipped. The cost of each source is part of the result.
 
 mod activity;
+pub mod contention;
 mod first_io;
 mod group_tree;
 mod nodes;

@@ -3,12 +3,16 @@
 
 mod disks;
 mod groups;
+mod limits;
 mod machine;
 mod names;
 mod open_files;
+mod protections;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod watched;
+mod watched_disks;
 
 use std::path::Path;
 
@@ -21,6 +25,8 @@ use jiff::Timestamp;
 use crate::code::Code;
 use crate::error::Error;
 use crate::load::MOST_TEXT;
+
+pub use watched::watch_audit;
 
 /// Reads the groups, disks and settings of the host below `root`. Writes nothing, starts nothing, and works as
 /// any user: what may not be read is in the snapshot as not available, with the reason.

@@ -56,6 +56,27 @@ fn an_audit_writes_starts_and_signals_nothing() {
 }
 
 #[test]
+fn an_audit_that_watches_changes_nothing_but_its_own_programs() {
+    let test = "the system calls of an audit that watches";
+    let trace = Path::new("/usr/bin/strace");
+    if !trace.exists() {
+        return skip(test, "strace is not installed");
+    }
+    let Some(bench) = Bench::busy_with(test, &[Need::Controller("cpu")]) else { return };
+    let log = bench.path("calls");
+    let mut command = Command::new(trace);
+    bench.settle(&mut command);
+    command.args(["-f", "-o"]).arg(&log).arg(env!("CARGO_BIN_EXE_assay"));
+    command.args(["audit", "--json", "--for", "1s"]);
+    assert!(document(&mut command)["contended"]["seconds"].as_f64().unwrap() >= 1.0);
+    let calls = fs::read_to_string(log).unwrap();
+    assert!(calls.contains("bpf(BPF_PROG_LOAD"), "{calls}");
+    let is_wrong = |line: &&str| changes(line) && !line.contains(" bpf(");
+    let wrong: Vec<&str> = calls.lines().skip(1).filter(is_wrong).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
 fn calls_that_change_something_are_recognised() {
     assert!(changes("123   openat(AT_FDCWD, \"/x\", O_WRONLY|O_CREAT, 0666) = 3"));
     assert!(changes("mkdir(\"/x\", 0777) = 0") && changes("[pid 12] kill(3, SIGTERM) = 0"));

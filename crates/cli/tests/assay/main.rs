@@ -12,6 +12,7 @@ mod book;
 mod broken_study;
 mod compare;
 mod conform;
+mod contended;
 mod cpu;
 mod delegated;
 mod drift;

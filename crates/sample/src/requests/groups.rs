@@ -41,6 +41,12 @@ impl IoHierarchy {
         self.tree.path(given)
     }
 
+    /// The directory of a group.
+    #[must_use]
+    pub fn directory(&self, path: &str) -> std::path::PathBuf {
+        self.tree.directory(path)
+    }
+
     /// Refuses what cannot be watched as a group.
     fn check_group(&self, root: &Root, path: &str) -> Result<(), WatchError> {
         self.tree.check_group(root, path, "io", &PRESENCE)

@@ -23,7 +23,7 @@ const PRESENCE: Presence = Presence {
 pub struct CpuHierarchy {
     tree: GroupTree,
     /// The CPUs from 0 to the highest one.
-    pub(super) cpus: usize,
+    pub(crate) cpus: usize,
 }
 
 impl CpuHierarchy {

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::tree::root;
 
 /// The crates from the lowest layer up. A crate may only use those that precede it in this list.
-const LAYERS: [&str; 37] = [
+const LAYERS: [&str; 38] = [
     "units",
     "terms",
     "escape",
@@ -22,6 +22,7 @@ const LAYERS: [&str; 37] = [
     "run-folder",
     "stats",
     "verdict",
+    "contention",
     "workload",
     "study",
     "plan",
@@ -47,7 +48,7 @@ const LAYERS: [&str; 37] = [
 ];
 
 /// Crates that perform no I/O on the host, including everything they depend on.
-pub(crate) const PURE: [&str; 18] = [
+pub(crate) const PURE: [&str; 19] = [
     "units",
     "terms",
     "escape",
@@ -57,6 +58,7 @@ pub(crate) const PURE: [&str; 18] = [
     "audit",
     "stats",
     "verdict",
+    "contention",
     "study",
     "workload",
     "plan",

@@ -1,0 +1,86 @@
+//! CPUs that a group was given for itself: a set that none of its siblings overlaps, and smaller than that of the group above.
+
+use assay_facts::owner::Owner;
+use assay_units::CpuSet;
+use serde::Serialize;
+
+use crate::finding::Reading;
+use crate::owner;
+use crate::rule::Host;
+use crate::snapshot::Snapshot;
+use crate::tree::Node;
+
+/// A set of CPUs of a group's own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OwnSet {
+    /// The group.
+    pub group: String,
+    /// Whose it is, if its path tells.
+    pub owner: Option<Owner>,
+    /// The file with the set.
+    pub reading: Reading,
+    /// The CPUs.
+    pub cpus: Vec<u16>,
+}
+
+/// The sets of CPUs that populated groups have for themselves.
+#[must_use]
+pub fn own_sets(snapshot: &Snapshot) -> Vec<OwnSet> {
+    let host = Host::new(snapshot);
+    let Some(tree) = host.tree_of("cpuset") else { return Vec::new() };
+    let nodes = tree.nodes().filter(|node| !node.is_top() && node.is_populated());
+    nodes.filter_map(|node| own_set(snapshot, node)).collect()
+}
+
+fn own_set(snapshot: &Snapshot, node: Node) -> Option<OwnSet> {
+    let own = set(node)?;
+    let above = node.parent()?;
+    let whole = effective(above).or_else(|| set(above))?;
+    let overlaps =
+        |other: Node| set(other).is_some_and(|set| set.iter().any(|cpu| own.contains(cpu)));
+    if own.len() >= whole.len() || node.siblings().any(overlaps) {
+        return None;
+    }
+    Some(OwnSet {
+        group: node.path().to_owned(),
+        owner: owner::named(snapshot, node.path()),
+        reading: node.reading("cpuset.cpus"),
+        cpus: own.iter().collect(),
+    })
+}
+
+fn set(node: Node) -> Option<CpuSet> {
+    let set: CpuSet = node.text("cpuset.cpus")?.parse().ok()?;
+    (!set.is_empty()).then_some(set)
+}
+
+fn effective(node: Node) -> Option<CpuSet> {
+    let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"].into_iter();
+    files.filter_map(|file| node.text(file)?.parse().ok()).next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::Fake;
+
+    #[test]
+    fn a_set_is_of_its_own_if_no_sibling_overlaps_it() {
+        let snapshot = Fake::v2()
+            .top("cpuset.cpus.effective", "0-7")
+            .group("/a", &[("cpuset.cpus", "2-3")])
+            .group("/b", &[("cpuset.cpus", "4-5")])
+            .group("/c", &[("cpuset.cpus", "5-6")])
+            .group("/d", &[("cpuset.cpus", "")])
+            .group_of("/e", 0, &[("cpuset.cpus", "7")])
+            .snapshot();
+        let found: Vec<(String, Vec<u16>)> =
+            own_sets(&snapshot).into_iter().map(|one| (one.group, one.cpus)).collect();
+        assert_eq!(found, [("/a".to_owned(), vec![2, 3])]);
+        let whole = Fake::v2()
+            .top("cpuset.cpus.effective", "0-7")
+            .group("/a", &[("cpuset.cpus", "0-7")])
+            .snapshot();
+        assert!(own_sets(&whole).is_empty());
+    }
+}

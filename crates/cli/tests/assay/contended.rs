@@ -1,0 +1,151 @@
+//! `assay audit --for` against truths by construction: groups of known weights and loads, made by hand.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use assay_test_support::{Need, skip};
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::running::Running;
+
+const MOUNT: &str = "/sys/fs/cgroup/cpu";
+
+/// A group of groups, with loads in them; all gone when it goes out of scope.
+struct Level {
+    top: PathBuf,
+    loads: Vec<Child>,
+}
+
+impl Level {
+    fn make() -> Self {
+        let top = Path::new(MOUNT).join(format!("assay-contended-{}", std::process::id()));
+        fs::create_dir(&top).unwrap();
+        Self { top, loads: Vec::new() }
+    }
+
+    fn name(&self) -> String {
+        format!("/{}", self.top.file_name().unwrap().to_str().unwrap())
+    }
+
+    fn set(&self, group: &str, file: &str, value: &str) {
+        fs::write(self.top.join(group).join(file), value).unwrap();
+    }
+
+    /// A group with these shares and a shell script that runs in it on CPU 0.
+    fn group(&mut self, name: &str, shares: u32, script: &str) {
+        fs::create_dir(self.top.join(name)).unwrap();
+        self.set(name, "cpu.shares", &shares.to_string());
+        let mut command = Command::new("taskset");
+        command.args(["-c", "0", "sh", "-c", script]).stdin(Stdio::null());
+        let load = command.spawn().unwrap();
+        self.set(name, "cgroup.procs", &load.id().to_string());
+        self.loads.push(load);
+    }
+}
+
+impl Drop for Level {
+    fn drop(&mut self) {
+        for load in &mut self.loads {
+            let _ = load.kill();
+            let _ = load.wait();
+        }
+        // What a script has started ends by itself.
+        std::thread::sleep(Duration::from_millis(300));
+        for group in fs::read_dir(&self.top).unwrap().filter_map(Result::ok) {
+            let _ = fs::remove_dir(group.path());
+        }
+        let _ = fs::remove_dir(&self.top);
+    }
+}
+
+const HOG: &str = "while :; do :; done";
+
+/// The environment, if this host has groups of v1's `cpu` with their own mount.
+fn bench(test: &str) -> Option<Bench> {
+    let bench = Bench::with(test, &[Need::Controller("cpu"), Need::Tool("taskset")])?;
+    if Path::new(MOUNT).join("cgroup.procs").exists() {
+        return Some(bench);
+    }
+    skip(test, "cpu is not on a v1 hierarchy of its own");
+    None
+}
+
+/// What was seen of the children of this test.
+fn own(answer: &Value, level: &Level) -> Value {
+    let levels = answer["contended"]["cpu"]["value"].as_array();
+    let levels = levels.unwrap_or_else(|| panic!("{answer:#}"));
+    let own = levels.iter().find(|one| one["parent"] == level.name());
+    own.unwrap_or_else(|| panic!("{answer:#}")).clone()
+}
+
+#[test]
+fn obeyed_weights_are_kept_and_one_that_changed_in_secret_is_broken() {
+    let test = "weights while groups contend";
+    let Some(bench) = bench(test) else { return };
+    {
+        let mut level = Level::make();
+        level.group("a", 1024, HOG);
+        level.group("b", 3072, HOG);
+        bench.assay(["audit", "--snapshot", "host.json"]).assert_code(0);
+        let ended = bench.assay(["audit", "--for", "6s", "--json", "--fail-on", "broken"]);
+        let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let kept = own(&answer, &level);
+        // Where switches are hidden, half of the cells may be dropped, and the interval be too wide for a decision.
+        assert!(kept["verdict"] == "kept" || kept["verdict"] == "undecided", "{kept:#}");
+        assert!(kept["contended_s"].as_f64().unwrap() > 2.0, "{kept:#}");
+        let got = kept["rows"][0]["got"]["value"].as_f64().unwrap();
+        assert!((got - 0.25).abs() < 0.04, "{kept:#}");
+        let promised = kept["rows"][0]["promised"].as_f64().unwrap();
+        assert!((promised - 0.25).abs() < 1e-9, "{kept:#}");
+
+        level.set("b", "cpu.shares", "1024");
+        let ended =
+            bench.assay(["audit", "host.json", "--for", "5s", "--json", "--fail-on", "broken"]);
+        ended.assert_code(1);
+        let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let broken = own(&answer, &level);
+        assert_eq!(broken["verdict"], "broken", "{broken:#}");
+        let note = broken["rows"][1]["notes"][0].as_str().unwrap();
+        assert!(note.contains("divides by 1024"), "{broken:#}");
+    }
+    bench.assert_host_is_as_before(test);
+}
+
+#[test]
+fn where_nothing_contended_it_is_void_and_a_quota_that_held_is_bound() {
+    let test = "a quota while nothing contends";
+    let Some(bench) = bench(test) else { return };
+    {
+        let mut level = Level::make();
+        level.group("a", 1024, HOG);
+        level.set("a", "cpu.cfs_quota_us", "20000");
+        level.group("b", 1024, "while :; do sleep 0.02; done");
+        let ended = bench.assay(["audit", "--for", "3s", "--json"]);
+        ended.assert_code(0);
+        let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let void = own(&answer, &level);
+        assert_eq!(void["verdict"], "void", "{void:#}");
+        let limits = answer["contended"]["limits"].as_array().unwrap();
+        let quota = limits.iter().find(|one| one["group"] == format!("{}/a", level.name()));
+        assert_eq!(quota.unwrap()["state"], "bound", "{answer:#}");
+        assert!(quota.unwrap()["hits"].as_u64().unwrap() > 10, "{answer:#}");
+    }
+    bench.assert_host_is_as_before(test);
+}
+
+#[test]
+fn an_interrupted_watch_still_answers() {
+    let test = "an interrupted audit";
+    let Some(bench) = Bench::busy_with(test, &[Need::Controller("cpu")]) else { return };
+    let mut command = bench.program();
+    command.args(["audit", "--for", "600s"]);
+    let run = Running::start(command, bench.folder(), bench.out());
+    std::thread::sleep(Duration::from_secs(3));
+    run.signal(rustix::process::Signal::INT);
+    let ended = run.end(Duration::from_secs(60));
+    ended.assert_code(130);
+    assert!(ended.stdout.contains("TOLD AND GOT"), "{}", ended.stdout);
+}

@@ -1,0 +1,29 @@
+//! What groups that already run were told, against what they got while siblings contended: a pure function of looks at
+//! counters, taken by `sample` and `session`.
+
+mod answer;
+mod disks;
+mod document;
+mod estimate;
+mod levels;
+mod limits;
+mod look;
+mod own_cpus;
+mod protections;
+mod series;
+mod text;
+
+#[cfg(test)]
+mod made_up;
+#[cfg(test)]
+mod simulation;
+
+pub use answer::{Basis, Changes, LevelAnswer, Row, judge};
+pub use disks::{DiskDivision, DiskLevels, DiskLook};
+pub use document::Contention;
+pub use levels::Levels;
+pub use limits::{Counts, LimitRow, LimitState, LimitWatch};
+pub use look::{Cpu, FIRST_GROUP, Look};
+pub use own_cpus::{Other, OwnCpus, own_cpus};
+pub use protections::{MemoryCounts, ProtectionRow, protection};
+pub use text::text;

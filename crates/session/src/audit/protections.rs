@@ -1,0 +1,57 @@
+//! The counters of protected groups and of those beside them, at the start and at the end.
+
+use std::path::Path;
+
+use assay_audit::snapshot::MAX_FILE;
+use assay_audit::{ProtectionSetting, Snapshot, protection_settings};
+use assay_contention::{MemoryCounts, ProtectionRow, protection};
+use assay_kernel::{Root, counters};
+
+/// Protections that are watched at most; the files of all siblings are read for each.
+const MOST: usize = 256;
+/// Siblings whose files are read.
+const MOST_SIBLINGS: usize = 256;
+
+/// The protections of this host with their counters at the start.
+pub(super) struct Protections(Vec<(ProtectionSetting, MemoryCounts)>);
+
+impl Protections {
+    pub(super) fn start(root: &Root, snapshot: &Snapshot) -> Self {
+        let all = protection_settings(snapshot).into_iter().take(MOST);
+        Self(
+            all.map(|setting| {
+                let counts = counts(root, &setting);
+                (setting, counts)
+            })
+            .collect(),
+        )
+    }
+
+    /// Whether each of them held until now.
+    pub(super) fn rows(&self, root: &Root) -> Vec<ProtectionRow> {
+        let row = |(setting, first): &(ProtectionSetting, MemoryCounts)| {
+            protection(setting, first, &counts(root, setting))
+        };
+        self.0.iter().map(row).collect()
+    }
+}
+
+fn counts(root: &Root, setting: &ProtectionSetting) -> MemoryCounts {
+    let own = Path::new(&setting.directory);
+    let siblings = setting.siblings.iter().take(MOST_SIBLINGS);
+    let scanned: Vec<u64> = siblings
+        .filter_map(|group| keyed(root, Path::new(group), "memory.stat", "pgscan"))
+        .collect();
+    let used = root.read_at_most(own.join("memory.current"), MAX_FILE).ok();
+    MemoryCounts {
+        scanned: keyed(root, own, "memory.stat", "pgscan"),
+        siblings_scanned: (!scanned.is_empty()).then(|| scanned.iter().sum()),
+        low_events: keyed(root, own, "memory.events", "low"),
+        used: used.and_then(|text| text.trim().parse().ok()),
+    }
+}
+
+fn keyed(root: &Root, group: &Path, file: &str, key: &str) -> Option<u64> {
+    let text = root.read_at_most(group.join(file), MAX_FILE).ok()?;
+    counters::keyed(text.as_bytes(), key)
+}

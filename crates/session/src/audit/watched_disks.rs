@@ -1,0 +1,108 @@
+//! The disks while a host is watched.
+
+use std::time::{Duration, Instant};
+
+use assay_audit::{Snapshot, io_groups, weighted_disks};
+use assay_contention::{Changes, DiskDivision, DiskLevels, DiskLook};
+use assay_facts::Available;
+use assay_host::gather;
+use assay_kernel::Root;
+use assay_sample::contention::{DiskContentionWatch, MOST_DISKS};
+use assay_sample::requests::IoHierarchy;
+
+use super::take_snapshot;
+
+/// The length of a cell: long against a turn of BFQ.
+const CELL: Duration = Duration::from_millis(500);
+
+/// What is watched of disks.
+pub(super) struct DiskPart {
+    root: Root,
+    /// Nothing if no disk is divided by weights.
+    watch: Option<DiskContentionWatch>,
+    levels: Vec<DiskLevels>,
+    last: DiskLook,
+    looked: Instant,
+}
+
+impl DiskPart {
+    pub(super) fn attach(root: &Root, start: &Snapshot, settings: &Snapshot) -> Available<Self> {
+        match Self::new(root, start, settings) {
+            Ok(part) => Available::Value(part),
+            Err(why) => Available::NotAvailable(why),
+        }
+    }
+
+    fn new(root: &Root, start: &Snapshot, settings: &Snapshot) -> Result<Self, String> {
+        // A disk is divided by what divides it now, with the weights that were told.
+        let now = weighted_disks(start);
+        let mut disks = weighted_disks(settings);
+        disks.retain(|disk| now.iter().any(|one| one.device == disk.device && one.by == disk.by));
+        disks.truncate(MOST_DISKS);
+        let mut part = Self {
+            root: root.clone(),
+            watch: None,
+            levels: Vec::new(),
+            last: DiskLook::default(),
+            looked: Instant::now(),
+        };
+        if disks.is_empty() {
+            return Ok(part);
+        }
+        let facts = gather(root).map_err(|error| error.to_string())?;
+        let hierarchy = IoHierarchy::new(&facts.cgroup).map_err(|error| error.to_string())?;
+        let groups = io_groups(start);
+        let devices: Vec<(u32, u32)> =
+            disks.iter().filter_map(|disk| numbers(&disk.device)).collect();
+        let watch = DiskContentionWatch::on_groups(root, &hierarchy, &groups, &devices);
+        let mut watch = watch.map_err(|error| error.to_string())?;
+        part.levels = disks
+            .iter()
+            .enumerate()
+            .map(|(number, disk)| DiskLevels::new(disk, number, &groups))
+            .collect();
+        part.last = watch.look();
+        part.watch = Some(watch);
+        Ok(part)
+    }
+
+    /// Looks once per cell.
+    pub(super) fn look(&mut self) {
+        let Some(watch) = self.watch.as_mut().filter(|_| self.looked.elapsed() >= CELL) else {
+            return;
+        };
+        self.looked = Instant::now();
+        let look = watch.look();
+        for levels in &mut self.levels {
+            levels.add(&self.last, &look);
+        }
+        self.last = look;
+    }
+
+    /// What was seen, with the weights that changed meanwhile.
+    pub(super) fn judge(&self, start: &Snapshot) -> Vec<DiskDivision> {
+        let end = take_snapshot(&self.root).map(|end| weighted_disks(&end)).unwrap_or_default();
+        let changes = changes(start, &end);
+        self.levels.iter().map(|levels| levels.judge(&changes)).collect()
+    }
+}
+
+/// Weights that are not what they were at the start.
+fn changes(start: &Snapshot, end: &[assay_audit::DiskSetting]) -> Changes {
+    let all = |disks: &[assay_audit::DiskSetting]| -> std::collections::BTreeMap<String, String> {
+        let weights = disks.iter().flat_map(|disk| disk.weights.clone());
+        weights.map(|one| (one.group, one.reading.value)).collect()
+    };
+    let end = all(end);
+    let both = all(&weighted_disks(start)).into_iter().filter_map(|(group, value)| {
+        let now = end.get(&group)?.clone();
+        (now != value).then_some((group, (value, now)))
+    });
+    both.collect()
+}
+
+/// Major and minor of `8:0`.
+fn numbers(device: &str) -> Option<(u32, u32)> {
+    let (major, minor) = device.split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
