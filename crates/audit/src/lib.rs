@@ -7,8 +7,10 @@
 pub mod conversion;
 mod devices;
 mod document;
+mod drift;
 mod effective;
 mod finding;
+mod own;
 mod owner;
 mod protection;
 mod reference;
@@ -17,20 +19,26 @@ mod rules;
 mod settings;
 pub mod snapshot;
 mod text;
+mod told;
 mod tree;
 mod value;
 mod worth;
+mod yaml;
 
 #[cfg(test)]
 mod fake;
 
 pub use document::{Audit, Protection, audit};
+pub use drift::{Change, Drift, OF_HOST, drift};
 pub use effective::{Effective, Limit};
 pub use finding::{Class, Finding, Reading};
+pub use own::{Membership, Own, own};
 pub use protection::{Child, Parent, effective};
 pub use reference::reference;
 pub use rule::Rule;
 pub use rules::{all, find};
+pub use settings::WATCHED;
 pub use snapshot::Snapshot;
-pub use text::{explain, limits, text};
+pub use text::{change, counts, drift_text, explain, limits, own_text, text, told_text};
+pub use told::{Fulfilment, Manifest, Place, Row, Standing, Told, manifest, told};
 pub use worth::Worth;

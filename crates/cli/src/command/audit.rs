@@ -1,10 +1,15 @@
 //! `assay audit`
 
-use std::path::PathBuf;
+mod told;
+mod watch;
 
-use assay_audit::{Class, audit};
+use std::path::{Path, PathBuf};
+
+use assay_audit::{Class, Snapshot, audit};
 use assay_kernel::Root;
-use assay_session::{Code, Error, audit_code, read_snapshot, take_snapshot, write_snapshot};
+use assay_session::{
+    Code, Error, audit_code, read_snapshot, take_snapshot, write_audit_report, write_snapshot,
+};
 use clap::Args;
 
 use crate::output;
@@ -24,9 +29,10 @@ pub(crate) struct AuditArguments {
     /// Print everything that is known about a rule, e.g. `A-ANCESTOR`
     #[arg(long, value_name = "CODE", conflicts_with_all = ["file", "snapshot", "json"])]
     explain: Option<String>,
-    /// End with 1 if anything of this class or of one that matters more was found
-    #[arg(long, value_name = "CLASS", value_parser = class, conflicts_with_all = ["snapshot", "explain"])]
-    fail_on: Option<Class>,
+    /// End with 1 if anything of this class or of one that matters more was found; with --baseline, --watch and
+    /// --told `drift`: if anything differs
+    #[arg(long, value_name = "CLASS", value_parser = fail_on, conflicts_with_all = ["snapshot", "explain"])]
+    fail_on: Option<FailOn>,
     /// Show every finding and every group, not the first of each kind
     #[arg(long, conflicts_with_all = ["snapshot", "explain"])]
     all: bool,
@@ -34,33 +40,109 @@ pub(crate) struct AuditArguments {
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "/",
           conflicts_with_all = ["snapshot", "explain", "json", "all"])]
     groups: Option<String>,
+    /// Show what changed since this snapshot was taken
+    #[arg(long, value_name = "SNAPSHOT", conflicts_with_all = ["snapshot", "explain", "groups", "all"])]
+    baseline: Option<PathBuf>,
+    /// Show what this process sees of its own groups: from inside a container, job or pod
+    #[arg(long = "self", conflicts_with_all = ["file", "snapshot", "explain", "groups", "all", "baseline"])]
+    is_self: bool,
+    /// Write the audit as an HTML page to FILE too
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["snapshot", "explain", "baseline", "is_self"])]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    watch: watch::WatchArguments,
+    #[command(flatten)]
+    told: told::ToldArguments,
     /// Print JSON
     #[arg(long, conflicts_with = "snapshot")]
     json: bool,
 }
 
-fn class(text: &str) -> Result<Class, String> {
+/// What ends a command with 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FailOn {
+    /// A finding of this class or above.
+    Found(Class),
+    /// A setting that differs.
+    Drift,
+}
+
+fn fail_on(text: &str) -> Result<FailOn, String> {
+    if text == "drift" {
+        return Ok(FailOn::Drift);
+    }
     let known = Class::ALL.iter().find(|(word, ..)| *word == text);
-    known.map(|(_, class, _)| *class).ok_or_else(|| {
+    known.map(|(_, class, _)| FailOn::Found(*class)).ok_or_else(|| {
         let words: Vec<&str> = Class::ALL.iter().map(|(word, ..)| *word).collect();
-        format!("expected one of {}", words.join(", "))
+        format!("expected one of {}, drift", words.join(", "))
     })
 }
 
-/// Judges a host or a snapshot.
+impl AuditArguments {
+    fn compares(&self) -> bool {
+        self.baseline.is_some() || self.watch.is_asked() || self.told.is_asked()
+    }
+
+    /// Findings are for audits, drift is for comparisons.
+    fn check_fail_on(&self) -> Result<(), Error> {
+        let compares = self.compares();
+        let wrong = match self.fail_on {
+            Some(FailOn::Drift) if !compares => "`drift` needs --baseline, --watch or --told",
+            Some(FailOn::Found(_)) if compares || self.is_self => {
+                "a class needs an audit; with --baseline, --watch and --told it is `drift`"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::usage(format!("--fail-on: {wrong}")))
+    }
+
+    fn host(&self) -> Result<Snapshot, Error> {
+        match &self.file {
+            Some(file) => read_snapshot(file),
+            None => take_snapshot(&Root::real()),
+        }
+    }
+
+    fn code(&self, differs: bool) -> Code {
+        let fails = differs && self.fail_on == Some(FailOn::Drift);
+        if fails { Code::Broken } else { Code::Kept }
+    }
+}
+
+/// Judges a host or a snapshot, or compares it with something.
 pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
+    arguments.check_fail_on()?;
     if let Some(code) = &arguments.explain {
         return explain(code);
     }
-    let snapshot = match &arguments.file {
-        Some(file) => read_snapshot(file)?,
-        None => take_snapshot(&Root::real())?,
-    };
+    if let Some(options) = arguments.watch.options() {
+        return Ok(arguments.code(watch::run(options, arguments.json)?));
+    }
+    if let Some(file) = &arguments.baseline {
+        return since(arguments, file);
+    }
+    if arguments.told.is_asked() {
+        let differs = arguments.told.run(&arguments.host()?, arguments.json)?;
+        return Ok(arguments.code(differs));
+    }
+    if arguments.is_self {
+        let own = assay_audit::own(&arguments.host()?);
+        show(&own, arguments.json, assay_audit::own_text)?;
+        return Ok(Code::Kept);
+    }
+    judge(arguments)
+}
+
+fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
+    let snapshot = arguments.host()?;
     if let Some(file) = &arguments.snapshot {
         write_snapshot(file, &snapshot)?;
         return Ok(Code::Kept);
     }
     let audit = audit(&snapshot);
+    if let Some(file) = &arguments.report {
+        write_audit_report(file, &audit)?;
+    }
     if arguments.json {
         output::json(&audit)?;
     } else if let Some(below) = &arguments.groups {
@@ -68,7 +150,30 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
     } else {
         output::data(&assay_audit::text(&audit, arguments.all));
     }
-    Ok(audit_code(&audit, arguments.fail_on))
+    let class = match arguments.fail_on {
+        Some(FailOn::Found(class)) => Some(class),
+        _ => None,
+    };
+    Ok(audit_code(&audit, class))
+}
+
+fn since(arguments: &AuditArguments, baseline: &Path) -> Result<Code, Error> {
+    let before = read_snapshot(baseline)?;
+    let drift = assay_audit::drift(&before, &arguments.host()?);
+    show(&drift, arguments.json, assay_audit::drift_text)?;
+    Ok(arguments.code(!drift.changes.is_empty()))
+}
+
+fn show<T: serde::Serialize>(
+    document: &T,
+    as_json: bool,
+    text: impl Fn(&T) -> String,
+) -> Result<(), Error> {
+    if as_json {
+        return output::json(document);
+    }
+    output::data(&text(document));
+    Ok(())
 }
 
 fn explain(code: &str) -> Result<Code, Error> {

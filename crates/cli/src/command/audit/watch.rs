@@ -1,0 +1,111 @@
+//! `assay audit --watch`: one line a change, as text or JSON.
+
+use std::io::Write;
+use std::time::Duration;
+
+use assay_audit::{change, counts};
+use assay_escape::terminal;
+use assay_facts::Available;
+use assay_kernel::{Root, signal};
+use assay_session::{
+    Error, WatchOptions, WatchSummary, WatchedChange, Writer, watch_settings, write_error,
+};
+use clap::Args;
+use serde::Serialize;
+
+use crate::destination::Destination;
+use crate::output;
+use crate::parsers::duration_in;
+
+/// Arguments of a watch.
+#[derive(Debug, Args)]
+pub(super) struct WatchArguments {
+    /// Show changes of settings as they happen, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["file", "snapshot", "explain", "groups", "all", "baseline", "is_self", "report", "told"])]
+    watch: bool,
+    /// How often files are read again of which no write was reported [default: 1s]
+    #[arg(long, value_name = "DURATION", value_parser = every, requires = "watch")]
+    every: Option<Duration>,
+    /// How long to watch, e.g. `10m`
+    #[arg(long = "for", value_name = "DURATION", value_parser = length, requires = "watch")]
+    length: Option<Duration>,
+}
+
+fn every(text: &str) -> Result<Duration, String> {
+    const SHORTEST: Duration = Duration::from_millis(100);
+    const LONGEST: Duration = Duration::from_secs(3600);
+    duration_in(text, SHORTEST..=LONGEST, "expected 0.1 s to 1 h")
+}
+
+fn length(text: &str) -> Result<Duration, String> {
+    duration_in(text, Duration::from_secs(1).., "watching needs at least 1 s")
+}
+
+impl WatchArguments {
+    pub(super) const fn is_asked(&self) -> bool {
+        self.watch
+    }
+
+    pub(super) fn options(&self) -> Option<WatchOptions> {
+        let every = self.every.unwrap_or(Duration::from_secs(1));
+        self.watch.then_some(WatchOptions { every, length: self.length })
+    }
+}
+
+/// A line of JSON.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Line<'a> {
+    Change(&'a WatchedChange),
+    Summary(&'a WatchSummary),
+}
+
+/// Watches; returns whether anything changed.
+pub(super) fn run(options: WatchOptions, as_json: bool) -> Result<bool, Error> {
+    signal::note_interruptions();
+    let mut out = Destination::stdout().map_err(|cause| Error::host(write_error(&cause)))?;
+    let mut put = |line: &Line| {
+        let text = match (line, as_json) {
+            (line, true) => serde_json::to_string(line).unwrap_or_default(),
+            (Line::Change(change), false) => text(change),
+            (Line::Summary(summary), false) => summary_text(summary),
+        };
+        let line = terminal(&text).into_owned() + "\n";
+        out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_ok()
+    };
+    let summary = watch_settings(&Root::real(), options, &mut |change| put(&Line::Change(change)))?;
+    put(&Line::Summary(&summary));
+    if let (Some(why), false) = (&summary.writers_unknown, as_json) {
+        output::message(&format!("which processes wrote is not known: {why}"));
+    }
+    Ok(summary.changes > 0)
+}
+
+fn text(one: &WatchedChange) -> String {
+    let writers = match &one.written_by {
+        Available::Value(writers) => {
+            let words: Vec<String> = writers.iter().map(writer).collect();
+            format!("  by {}", words.join(" or "))
+        }
+        Available::NotAvailable(_) => "  by whom is not known".to_owned(),
+    };
+    format!("{}  {}{writers}", one.time, change(&one.change))
+}
+
+fn writer(one: &Writer) -> String {
+    match (&one.name, one.process) {
+        (Some(name), process) => format!("{name} (pid {process})"),
+        (None, 0) => "a process of another PID namespace".to_owned(),
+        (None, process) => format!("pid {process}, which has ended"),
+    }
+}
+
+fn summary_text(summary: &WatchSummary) -> String {
+    format!(
+        "{} in {:.0} s; {} groups watched with {:.2} % of a CPU",
+        counts(summary.changes, summary.came, summary.went),
+        summary.seconds,
+        summary.groups,
+        summary.cpu * 100.0
+    )
+}

@@ -1,0 +1,261 @@
+//! The files of settings of all groups and of the host, kept open, with what they said.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use assay_audit::snapshot::{Hierarchy, MAX_GROUPS};
+use assay_audit::{Change, OF_HOST, WATCHED};
+use assay_facts::owner::owner;
+use assay_host::name_owner;
+use assay_kernel::{FileId, RereadFile, Root};
+
+use super::groups;
+
+/// A group: the number of its hierarchy, and its path there.
+pub(super) type Place = (usize, String);
+
+/// A write to this file changes another one.
+const ALIAS: &str = "cpu.weight.nice";
+
+/// Every so many rounds the names of a group's files are listed again, and without a turn only some are read.
+pub(super) const ROUNDS: usize = 8;
+
+/// All that is watched.
+pub(super) struct Watched<'r> {
+    root: &'r Root,
+    hierarchies: Vec<Hierarchy>,
+    groups: BTreeMap<Place, Files>,
+    by_file: HashMap<FileId, (Place, &'static str)>,
+    host: Vec<Open<String>>,
+    buffer: Vec<u8>,
+    /// Groups that have come since it was made.
+    pub(super) came: usize,
+    /// Groups that are gone.
+    pub(super) went: usize,
+}
+
+/// The files of a group.
+struct Files {
+    open: Vec<Open<&'static str>>,
+    /// Of its directory: they change with the groups below.
+    links: u64,
+}
+
+struct Open<N> {
+    name: N,
+    file: RereadFile,
+    text: Vec<u8>,
+}
+
+impl<'r> Watched<'r> {
+    pub(super) fn new(root: &'r Root) -> Self {
+        let mut watched = Self {
+            root,
+            hierarchies: groups::hierarchies(root),
+            groups: BTreeMap::new(),
+            by_file: HashMap::new(),
+            host: Vec::new(),
+            buffer: Vec::new(),
+            came: 0,
+            went: 0,
+        };
+        for at in 0..watched.hierarchies.len() {
+            watched.add((at, "/".to_owned()));
+        }
+        watched.came = 0;
+        let disks = root.list("/sys/block").unwrap_or_default();
+        let schedulers = disks.iter().map(|name| format!("/sys/block/{name}/queue/scheduler"));
+        for path in OF_HOST.into_iter().map(str::to_owned).chain(schedulers) {
+            watched.host.extend(open(root, &mut watched.buffer, PathBuf::from(&path), path));
+        }
+        watched
+    }
+
+    pub(super) fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The group and the name of a file, if it is watched.
+    pub(super) fn place(&self, file: FileId) -> Option<&(Place, &'static str)> {
+        self.by_file.get(&file)
+    }
+
+    fn directory(&self, (hierarchy, path): &Place) -> Option<PathBuf> {
+        Some(self.hierarchies.get(*hierarchy)?.mount.join(path.trim_start_matches('/')))
+    }
+
+    /// Adds a group and those below it.
+    fn add(&mut self, place: Place) {
+        let mut found = vec![place];
+        while let Some(place) = found.pop() {
+            if self.groups.len() >= MAX_GROUPS || self.groups.contains_key(&place) {
+                continue;
+            }
+            let Some(directory) = self.directory(&place) else { continue };
+            let links = self.root.links(&directory).unwrap_or(0);
+            let Ok(entries) = self.root.entries(&directory) else { continue };
+            let mut files = Files { open: Vec::new(), links };
+            for name in WATCHED.into_iter().filter(|name| has(&entries.others, name)) {
+                self.watch(&place, name, &mut files);
+            }
+            if has(&entries.others, ALIAS)
+                && let Ok(id) = self.root.file_id(directory.join(ALIAS))
+            {
+                self.by_file.insert(id, (place.clone(), ALIAS));
+            }
+            found.extend(below(&place, &entries.directories));
+            self.groups.insert(place, files);
+            self.came += 1;
+        }
+    }
+
+    /// Opens a file of a group and notes what it says.
+    fn watch(&mut self, place: &Place, name: &'static str, files: &mut Files) {
+        let Some(path) = self.directory(place).map(|directory| directory.join(name)) else {
+            return;
+        };
+        if let Ok(id) = self.root.file_id(&path) {
+            self.by_file.insert(id, (place.clone(), name));
+        }
+        files.open.extend(open(self.root, &mut self.buffer, path, name));
+    }
+
+    /// Looks for groups that came or went, and reads files again: all if there is a reason to, or those of one part of
+    /// the groups, so that each has its turn once in [`ROUNDS`] rounds.
+    pub(super) fn look(&mut self, round: usize, at_all: bool) -> Vec<(Place, Change)> {
+        let mut changes = Vec::new();
+        let places: Vec<Place> = self.groups.keys().cloned().collect();
+        for (at, place) in places.into_iter().enumerate() {
+            let is_turn = at % ROUNDS == round % ROUNDS;
+            let Some(directory) = self.directory(&place) else { continue };
+            let Ok(links) = self.root.links(&directory) else {
+                self.remove(&place);
+                continue;
+            };
+            let known =
+                self.groups.get_mut(&place).map(|files| std::mem::replace(&mut files.links, links));
+            if is_turn || known != Some(links) {
+                changes.extend(self.list(&place));
+            }
+            if is_turn || at_all {
+                changes.extend(self.read(&place));
+            }
+        }
+        changes.extend(self.read_host());
+        changes
+    }
+
+    fn remove(&mut self, place: &Place) {
+        if self.groups.remove(place).is_some() {
+            self.by_file.retain(|_, (of, _)| of != place);
+            self.went += 1;
+        }
+    }
+
+    /// Adds groups below that are new, and opens the files anew if there are others, as with a controller.
+    fn list(&mut self, place: &Place) -> Vec<(Place, Change)> {
+        let entries = self.directory(place).and_then(|path| self.root.entries(path).ok());
+        let Some(entries) = entries else { return Vec::new() };
+        for child in below(place, &entries.directories) {
+            self.add(child);
+        }
+        let Some(files) = self.groups.get(place) else { return Vec::new() };
+        let present = WATCHED.into_iter().filter(|name| has(&entries.others, name));
+        if present.eq(files.open.iter().map(|one| one.name)) {
+            return Vec::new();
+        }
+        self.renew(place)
+    }
+
+    /// Opens the files of a group again: some came or went, or the group was removed and made again.
+    fn renew(&mut self, place: &Place) -> Vec<(Place, Change)> {
+        let Some(mut files) = self.groups.remove(place) else { return Vec::new() };
+        self.by_file.retain(|_, (of, _)| of != place);
+        let before: BTreeMap<&'static str, String> =
+            files.open.drain(..).map(|one| (one.name, shown(&one.text))).collect();
+        for name in WATCHED {
+            self.watch(place, name, &mut files);
+        }
+        let after: BTreeMap<&'static str, String> =
+            files.open.iter().map(|one| (one.name, shown(&one.text))).collect();
+        self.groups.insert(place.clone(), files);
+        let differing = WATCHED.into_iter().filter(|name| before.get(name) != after.get(name));
+        differing
+            .map(|name| {
+                self.change(place, name, before.get(name).cloned(), after.get(name).cloned())
+            })
+            .collect()
+    }
+
+    /// Reads the files of a group again.
+    pub(super) fn read(&mut self, place: &Place) -> Vec<(Place, Change)> {
+        let Some(files) = self.groups.get_mut(place) else { return Vec::new() };
+        let mut changes = Vec::new();
+        let mut is_stale = false;
+        for one in &mut files.open {
+            match one.file.read_record(&mut self.buffer) {
+                Err(_) => is_stale = true,
+                Ok(text) if text == one.text => {}
+                Ok(text) => {
+                    let from = std::mem::replace(&mut one.text, text.to_vec());
+                    changes.push((one.name, Some(shown(&from)), Some(shown(&one.text))));
+                }
+            }
+        }
+        let changes = changes.into_iter();
+        let mut told: Vec<(Place, Change)> =
+            changes.map(|(name, from, to)| self.change(place, name, from, to)).collect();
+        // A file that cannot be read any more has gone with its controller or its group.
+        let is_there = || self.directory(place).is_some_and(|path| self.root.is_directory(path));
+        if is_stale && is_there() {
+            told.extend(self.renew(place));
+        }
+        told
+    }
+
+    fn read_host(&mut self) -> Vec<(Place, Change)> {
+        let mut changes = Vec::new();
+        for one in &mut self.host {
+            let Ok(text) = one.file.read_record(&mut self.buffer) else { continue };
+            if text != one.text {
+                let from = std::mem::replace(&mut one.text, text.to_vec());
+                let (from, to) = (Some(shown(&from)), Some(shown(&one.text)));
+                let file = one.name.clone();
+                let nowhere = (usize::MAX, String::new());
+                changes.push((nowhere, Change { group: None, owner: None, file, from, to }));
+            }
+        }
+        changes
+    }
+
+    fn change(
+        &self,
+        place: &Place,
+        name: &str,
+        from: Option<String>,
+        to: Option<String>,
+    ) -> (Place, Change) {
+        let file = self.directory(place).unwrap_or_default().join(name).display().to_string();
+        let owner = owner(&place.1).map(|owner| name_owner(self.root, owner));
+        (place.clone(), Change { group: Some(place.1.clone()), owner, file, from, to })
+    }
+}
+
+fn open<N>(root: &Root, buffer: &mut Vec<u8>, path: PathBuf, name: N) -> Option<Open<N>> {
+    let file = root.open_reread(path).ok()?;
+    let text = file.read_record(buffer).ok()?.to_vec();
+    Some(Open { name, file, text })
+}
+
+fn has(names: &[String], name: &str) -> bool {
+    names.binary_search_by(|known| known.as_str().cmp(name)).is_ok()
+}
+
+fn below<'p>(place: &'p Place, names: &'p [String]) -> impl Iterator<Item = Place> + 'p {
+    let base = place.1.trim_end_matches('/');
+    names.iter().map(move |name| (place.0, format!("{base}/{name}")))
+}
+
+fn shown(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).trim_end().to_owned()
+}
