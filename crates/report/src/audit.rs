@@ -31,7 +31,8 @@ struct ClassView<'a> {
 
 #[derive(Serialize)]
 struct FindingView<'a> {
-    group: String,
+    /// The group with its owner.
+    shown: String,
     #[serde(flatten)]
     finding: &'a Finding,
 }
@@ -81,7 +82,7 @@ pub fn html(audit: &Audit) -> Result<String, Error> {
             host: known(&audit.host),
             taken_at: &audit.taken_at,
             about,
-            classes: Class::ALL.iter().map(|class| class_view(audit, class)).collect(),
+            classes: Class::ALL.into_iter().map(|class| class_view(audit, class)).collect(),
             worth: worth(audit),
             protection: protection(audit),
             effective: effective(audit),
@@ -93,14 +94,14 @@ pub fn html(audit: &Audit) -> Result<String, Error> {
 
 fn class_view<'a>(
     audit: &'a Audit,
-    (word, class, heading): &(&'static str, Class, &'static str),
+    (word, class, heading): (&'static str, Class, &'static str),
 ) -> ClassView<'a> {
     let findings: Vec<FindingView> = audit
         .findings
         .iter()
-        .filter(|finding| finding.class == *class)
+        .filter(|finding| finding.class == class)
         .map(|finding| FindingView {
-            group: named(finding.owner.as_ref(), &finding.group),
+            shown: named(finding.owner.as_ref(), &finding.group),
             finding,
         })
         .collect();

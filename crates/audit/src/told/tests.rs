@@ -209,8 +209,9 @@ fn on_v1_what_systemd_never_writes_differs() {
         .group("/system.slice/a.service", &[("cpu.shares", "2048")])
         .change(|host| {
             for (mut one, mount) in [(memory, "/m"), (io, "/b")] {
-                one.hierarchies[0].groups.insert(1, one.hierarchies[0].groups[0].clone());
-                one.hierarchies[0].groups[1].path = "/system.slice".to_owned();
+                let top = one.hierarchies[0].groups[0].clone();
+                let slice = crate::snapshot::Group { path: "/system.slice".to_owned(), ..top };
+                one.hierarchies[0].groups.insert(1, slice);
                 one.hierarchies[0].mount = mount.into();
                 host.hierarchies.extend(one.hierarchies);
             }

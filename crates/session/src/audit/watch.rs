@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use assay_audit::Change;
+use assay_audit::snapshot::MAX_GROUPS;
 use assay_facts::Available;
 use assay_kernel::{Root, clock, open_files, signal};
 use jiff::Timestamp;
@@ -58,6 +59,8 @@ pub struct WatchSummary {
     pub cpu: f64,
     /// Why writers are unknown, if they are.
     pub writers_unknown: Option<String>,
+    /// What was not watched, if anything.
+    pub left_out: Option<String>,
 }
 
 /// Watches the settings of all groups until the time is over or a signal comes, or `tell` returns false.
@@ -111,6 +114,7 @@ pub fn watch_settings(
         seconds,
         cpu: (cpu_ns() - cpu_before) as f64 / 1e9 / seconds.max(1e-9),
         writers_unknown: watch.writes.reason().map(str::to_owned),
+        left_out: watch.watched.is_full.then(|| format!("groups beyond the first {MAX_GROUPS}")),
     })
 }
 
@@ -259,6 +263,7 @@ mod tests {
             seconds: 1.0,
             cpu: 0.001,
             writers_unknown: None,
+            left_out: None,
         };
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/audit-documents.md");
         let page = fs::read_to_string(path).unwrap();

@@ -32,10 +32,14 @@ pub(super) struct Watched<'r> {
     pub(super) came: usize,
     /// Groups that are gone.
     pub(super) went: usize,
+    /// Whether groups were left out, since there are too many.
+    pub(super) is_full: bool,
 }
 
 /// The files of a group.
 struct Files {
+    /// Names of those that exist, also of those that cannot be read.
+    present: Vec<&'static str>,
     open: Vec<Open<&'static str>>,
     /// Of its directory: they change with the groups below.
     links: u64,
@@ -58,6 +62,7 @@ impl<'r> Watched<'r> {
             buffer: Vec::new(),
             came: 0,
             went: 0,
+            is_full: false,
         };
         for at in 0..watched.hierarchies.len() {
             watched.add((at, "/".to_owned()));
@@ -88,36 +93,39 @@ impl<'r> Watched<'r> {
     fn add(&mut self, place: Place) {
         let mut found = vec![place];
         while let Some(place) = found.pop() {
-            if self.groups.len() >= MAX_GROUPS || self.groups.contains_key(&place) {
+            if self.groups.contains_key(&place) {
                 continue;
             }
-            let Some(directory) = self.directory(&place) else { continue };
-            let links = self.root.links(&directory).unwrap_or(0);
-            let Ok(entries) = self.root.entries(&directory) else { continue };
-            let mut files = Files { open: Vec::new(), links };
-            for name in WATCHED.into_iter().filter(|name| has(&entries.others, name)) {
-                self.watch(&place, name, &mut files);
+            if self.groups.len() >= MAX_GROUPS {
+                self.is_full = true;
+                return;
             }
-            if has(&entries.others, ALIAS)
-                && let Ok(id) = self.root.file_id(directory.join(ALIAS))
-            {
-                self.by_file.insert(id, (place.clone(), ALIAS));
-            }
-            found.extend(below(&place, &entries.directories));
+            let Some((files, children)) = self.opened(&place) else { continue };
+            found.extend(children);
             self.groups.insert(place, files);
             self.came += 1;
         }
     }
 
-    /// Opens a file of a group and notes what it says.
-    fn watch(&mut self, place: &Place, name: &'static str, files: &mut Files) {
-        let Some(path) = self.directory(place).map(|directory| directory.join(name)) else {
-            return;
-        };
-        if let Ok(id) = self.root.file_id(&path) {
-            self.by_file.insert(id, (place.clone(), name));
+    /// The files of a group, opened, and the groups below it.
+    fn opened(&mut self, place: &Place) -> Option<(Files, Vec<Place>)> {
+        let directory = self.directory(place)?;
+        let links = self.root.links(&directory).ok()?;
+        let entries = self.root.entries(&directory).ok()?;
+        let present = present(&entries.others);
+        let mut files = Vec::new();
+        let alias = Some(ALIAS).filter(|name| has(&entries.others, name));
+        for name in present.iter().copied().chain(alias) {
+            let path = directory.join(name);
+            if let Ok(id) = self.root.file_id(&path) {
+                self.by_file.insert(id, (place.clone(), name));
+            }
+            if name != ALIAS {
+                files.extend(open(self.root, &mut self.buffer, path, name));
+            }
         }
-        files.open.extend(open(self.root, &mut self.buffer, path, name));
+        let children = below(place, &entries.directories).collect();
+        Some((Files { present, open: files, links }, children))
     }
 
     /// Looks for groups that came or went, and reads files again: all if there is a reason to, or those of one part of
@@ -159,25 +167,25 @@ impl<'r> Watched<'r> {
         for child in below(place, &entries.directories) {
             self.add(child);
         }
-        let Some(files) = self.groups.get(place) else { return Vec::new() };
-        let present = WATCHED.into_iter().filter(|name| has(&entries.others, name));
-        if present.eq(files.open.iter().map(|one| one.name)) {
-            return Vec::new();
+        let known = self.groups.get(place).map(|files| files.present.as_slice());
+        match known == Some(present(&entries.others).as_slice()) {
+            true => Vec::new(),
+            false => self.renew(place),
         }
-        self.renew(place)
     }
 
     /// Opens the files of a group again: some came or went, or the group was removed and made again.
     fn renew(&mut self, place: &Place) -> Vec<(Place, Change)> {
-        let Some(mut files) = self.groups.remove(place) else { return Vec::new() };
+        let texts = |files: &Files| -> BTreeMap<&'static str, String> {
+            files.open.iter().map(|one| (one.name, shown(&one.text))).collect()
+        };
+        let Some(before) = self.groups.remove(place) else { return Vec::new() };
         self.by_file.retain(|_, (of, _)| of != place);
-        let before: BTreeMap<&'static str, String> =
-            files.open.drain(..).map(|one| (one.name, shown(&one.text))).collect();
-        for name in WATCHED {
-            self.watch(place, name, &mut files);
-        }
-        let after: BTreeMap<&'static str, String> =
-            files.open.iter().map(|one| (one.name, shown(&one.text))).collect();
+        let Some((files, _)) = self.opened(place) else {
+            self.went += 1;
+            return Vec::new();
+        };
+        let (before, after) = (texts(&before), texts(&files));
         self.groups.insert(place.clone(), files);
         let differing = WATCHED.into_iter().filter(|name| before.get(name) != after.get(name));
         differing
@@ -206,8 +214,7 @@ impl<'r> Watched<'r> {
         let mut told: Vec<(Place, Change)> =
             changes.map(|(name, from, to)| self.change(place, name, from, to)).collect();
         // A file that cannot be read any more has gone with its controller or its group.
-        let is_there = || self.directory(place).is_some_and(|path| self.root.is_directory(path));
-        if is_stale && is_there() {
+        if is_stale {
             told.extend(self.renew(place));
         }
         told
@@ -245,6 +252,10 @@ fn open<N>(root: &Root, buffer: &mut Vec<u8>, path: PathBuf, name: N) -> Option<
     let file = root.open_reread(path).ok()?;
     let text = file.read_record(buffer).ok()?.to_vec();
     Some(Open { name, file, text })
+}
+
+fn present(names: &[String]) -> Vec<&'static str> {
+    WATCHED.into_iter().filter(|name| has(names, name)).collect()
 }
 
 fn has(names: &[String], name: &str) -> bool {

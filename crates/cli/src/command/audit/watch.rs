@@ -4,7 +4,6 @@ use std::io::Write;
 use std::time::Duration;
 
 use assay_audit::{change, counts};
-use assay_escape::terminal;
 use assay_facts::Available;
 use assay_kernel::{Root, signal};
 use assay_session::{
@@ -64,21 +63,27 @@ enum Line<'a> {
 pub(super) fn run(options: WatchOptions, as_json: bool) -> Result<bool, Error> {
     signal::note_interruptions();
     let mut out = Destination::stdout().map_err(|cause| Error::host(write_error(&cause)))?;
-    let mut put = |line: &Line| {
-        let text = match (line, as_json) {
-            (line, true) => serde_json::to_string(line).unwrap_or_default(),
-            (Line::Change(change), false) => text(change),
-            (Line::Summary(summary), false) => summary_text(summary),
-        };
-        let line = terminal(&text).into_owned() + "\n";
-        out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_ok()
-    };
-    let summary = watch_settings(&Root::real(), options, &mut |change| put(&Line::Change(change)))?;
-    put(&Line::Summary(&summary));
-    if let (Some(why), false) = (&summary.writers_unknown, as_json) {
-        output::message(&format!("which processes wrote is not known: {why}"));
+    let mut put = |line: String| out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_ok();
+    let mut tell = |change: &WatchedChange| put(shown(&Line::Change(change), as_json));
+    let summary = watch_settings(&Root::real(), options, &mut tell)?;
+    put(shown(&Line::Summary(&summary), as_json));
+    if !as_json {
+        let unknown = summary.writers_unknown.iter();
+        unknown
+            .for_each(|why| output::message(&format!("which processes wrote is not known: {why}")));
+        summary.left_out.iter().for_each(|what| output::message(&format!("not watched: {what}")));
     }
     Ok(summary.changes > 0)
+}
+
+/// A whole line. A name of a process may have line breaks, which are escaped.
+fn shown(line: &Line, as_json: bool) -> String {
+    let text = match (line, as_json) {
+        (line, true) => serde_json::to_string(line).unwrap_or_default(),
+        (Line::Change(change), false) => text(change),
+        (Line::Summary(summary), false) => summary_text(summary),
+    };
+    assay_escape::line(&text).into_owned() + "\n"
 }
 
 fn text(one: &WatchedChange) -> String {
