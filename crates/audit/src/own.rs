@@ -104,7 +104,7 @@ fn membership(host: &Host, tree: &Tree) -> Membership {
 
 fn group<'t>(host: &Host, tree: &'t Tree<'t>) -> Result<Node<'t>, String> {
     let text = host.file(OWN).ok_or_else(|| format!("{OWN} is not in the snapshot"))?;
-    let path = text.lines().find_map(|line| path_in(&tree.hierarchy, line));
+    let path = text.lines().find_map(|line| path_in(tree.hierarchy, line));
     let path = path.ok_or_else(|| format!("{OWN} does not name it"))?;
     // Where a container has no namespace of control groups, the path begins above its mounts.
     let inner = path.match_indices('/').map(|(at, _)| path.get(at..).unwrap_or_default());

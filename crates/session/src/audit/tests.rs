@@ -83,6 +83,23 @@ fn every_tree_is_kept_as_a_snapshot() {
     }
 }
 
+/// What crun 1.8.1 made of four containers on v1, recorded and then reduced to their groups.
+#[test]
+fn a_recording_of_real_containers_gives_exactly_its_findings() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../audit/tests/fixtures/crun-v1");
+    let audit = audit(&read_snapshot(&file).unwrap());
+    let found: Vec<(&str, &str)> =
+        audit.findings.iter().map(|one| (one.code, one.group.get(..14).unwrap_or("/"))).collect();
+    let expected = [
+        ("A-ABOVE-HOST", "/assay-live/c3"),
+        ("A-BUFFERED-V1", "/assay-live/b2"),
+        ("A-SOFT-LIMIT", "/assay-live/a1"),
+        ("A-CLAMPED", "/assay-live/c3"),
+        ("A-KERNEL-REWEIGHT", "/"),
+    ];
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn a_snapshot_judged_elsewhere_gives_the_same() {
     for (path, text) in trees() {

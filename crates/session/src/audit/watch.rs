@@ -195,6 +195,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use super::super::watched::LISTING_ROUNDS;
     use super::*;
 
     fn tree() -> tempfile::TempDir {
@@ -217,7 +218,7 @@ mod tests {
         let root: &'static Root = Box::leak(Box::new(Root::at(tree)));
         let mut watch = Watch::new(root).unwrap();
         act();
-        ((0..8).flat_map(|_| watch.look()).collect(), watch)
+        ((0..LISTING_ROUNDS).flat_map(|_| watch.look()).collect(), watch)
     }
 
     #[test]
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!(found[0].change.group, None);
         fs::remove_dir_all(top.join("new")).unwrap();
         fs::write(top.join("a.service/cpu.max"), "50000 100000\n").unwrap();
-        let found: Vec<WatchedChange> = (0..8).flat_map(|_| watch.look()).collect();
+        let found: Vec<WatchedChange> = (0..LISTING_ROUNDS).flat_map(|_| watch.look()).collect();
         assert_eq!((found.len(), watch.watched.went), (1, 2), "{found:?}");
         assert_eq!(found[0].change.from, None);
     }

@@ -17,8 +17,11 @@ pub(super) type Place = (usize, String);
 /// A write to this file changes another one.
 const ALIAS: &str = "cpu.weight.nice";
 
-/// Every so many rounds the names of a group's files are listed again, and without a turn only some are read.
-pub(super) const ROUNDS: usize = 8;
+/// In so many rounds each file is read again, whatever is reported.
+const ROUNDS: usize = 8;
+
+/// In so many rounds the names of each group's files are listed again, whatever else tells that they changed.
+pub(super) const LISTING_ROUNDS: usize = 64;
 
 /// All that is watched.
 pub(super) struct Watched<'r> {
@@ -128,26 +131,32 @@ impl<'r> Watched<'r> {
         Some((Files { present, open: files, links }, children))
     }
 
-    /// Looks for groups that came or went, and reads files again: all if there is a reason to, or those of one part of
-    /// the groups, so that each has its turn once in [`ROUNDS`] rounds.
+    /// Looks for groups that came or went, and reads files again: all, or those of one part of the groups, so that each
+    /// has its turn once in [`ROUNDS`] rounds.
     pub(super) fn look(&mut self, round: usize, at_all: bool) -> Vec<(Place, Change)> {
         let mut changes = Vec::new();
+        let mut parents: Vec<Place> = Vec::new();
         let places: Vec<Place> = self.groups.keys().cloned().collect();
         for (at, place) in places.into_iter().enumerate() {
-            let is_turn = at % ROUNDS == round % ROUNDS;
+            let is_turn = |rounds: usize| at % rounds == round % rounds;
             let Some(directory) = self.directory(&place) else { continue };
             let Ok(links) = self.root.links(&directory) else {
                 self.remove(&place);
+                // Another one may have come instead, which leaves the number of links as it was.
+                parents.extend(parent(&place));
                 continue;
             };
             let known =
                 self.groups.get_mut(&place).map(|files| std::mem::replace(&mut files.links, links));
-            if is_turn || known != Some(links) {
+            if is_turn(LISTING_ROUNDS) || known != Some(links) {
                 changes.extend(self.list(&place));
             }
-            if is_turn || at_all {
+            if is_turn(ROUNDS) || at_all {
                 changes.extend(self.read(&place));
             }
+        }
+        for place in parents {
+            changes.extend(self.list(&place));
         }
         changes.extend(self.read_host());
         changes
@@ -210,12 +219,19 @@ impl<'r> Watched<'r> {
                 }
             }
         }
+        let hands_down = changes.iter().any(|(name, ..)| *name == "cgroup.subtree_control");
         let changes = changes.into_iter();
         let mut told: Vec<(Place, Change)> =
             changes.map(|(name, from, to)| self.change(place, name, from, to)).collect();
         // A file that cannot be read any more has gone with its controller or its group.
         if is_stale {
             told.extend(self.renew(place));
+        }
+        // The groups below have other files from now on.
+        let places =
+            self.groups.keys().filter(|one| hands_down && parent(one).as_ref() == Some(place));
+        for child in places.cloned().collect::<Vec<Place>>() {
+            told.extend(self.list(&child));
         }
         told
     }
@@ -260,6 +276,11 @@ fn present(names: &[String]) -> Vec<&'static str> {
 
 fn has(names: &[String], name: &str) -> bool {
     names.binary_search_by(|known| known.as_str().cmp(name)).is_ok()
+}
+
+fn parent((hierarchy, path): &Place) -> Option<Place> {
+    let (above, _) = path.rsplit_once('/').filter(|_| path != "/")?;
+    Some((*hierarchy, if above.is_empty() { "/".to_owned() } else { above.to_owned() }))
 }
 
 fn below<'p>(place: &'p Place, names: &'p [String]) -> impl Iterator<Item = Place> + 'p {
