@@ -99,7 +99,7 @@ mod tests {
         for document in [
             serde_json::to_value(crate::audit(&after)).unwrap(),
             serde_json::to_value(crate::drift(&before, &after)).unwrap(),
-            serde_json::to_value(crate::told(&manifest, None, &after).unwrap()).unwrap(),
+            serde_json::to_value(crate::fulfilment(&manifest, None, &after).unwrap()).unwrap(),
             serde_json::to_value(crate::own(&after)).unwrap(),
         ] {
             names(&document, &mut found);

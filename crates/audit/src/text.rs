@@ -1,9 +1,9 @@
 //! The page for a terminal.
 
 mod drift;
+mod fulfilment;
 mod limits;
 mod own;
-mod told;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -15,9 +15,9 @@ use crate::rule::Rule;
 use crate::rules;
 
 pub use drift::{change, counts, drift as drift_text};
+pub use fulfilment::fulfilment as told_text;
 pub use limits::limits;
 pub use own::own as own_text;
-pub use told::told as told_text;
 
 /// Lines of one code on the page; the JSON has all.
 const MOST: usize = 3;

@@ -1,6 +1,6 @@
 //! `assay audit`
 
-mod told;
+mod manifest;
 mod watch;
 
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ pub(crate) struct AuditArguments {
     #[command(flatten)]
     watch: watch::WatchArguments,
     #[command(flatten)]
-    told: told::ToldArguments,
+    manifest: manifest::ManifestArguments,
     /// Print JSON
     #[arg(long, conflicts_with = "snapshot")]
     json: bool,
@@ -80,7 +80,7 @@ fn fail_on(text: &str) -> Result<FailOn, String> {
 
 impl AuditArguments {
     fn compares(&self) -> bool {
-        self.baseline.is_some() || self.watch.is_asked() || self.told.is_asked()
+        self.baseline.is_some() || self.watch.is_asked() || self.manifest.is_asked()
     }
 
     /// Findings are for audits, drift is for comparisons.
@@ -121,8 +121,8 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
     if let Some(file) = &arguments.baseline {
         return since(arguments, file);
     }
-    if arguments.told.is_asked() {
-        let differs = arguments.told.run(&arguments.host()?, arguments.json)?;
+    if arguments.manifest.is_asked() {
+        let differs = arguments.manifest.run(&arguments.host()?, arguments.json)?;
         return Ok(arguments.code(differs));
     }
     if arguments.is_self {

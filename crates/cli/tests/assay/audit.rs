@@ -248,10 +248,11 @@ fn a_change_is_found_since_a_snapshot_and_while_it_happens_with_its_writer() {
 
     bench.write("w.service", "[Service]\nCPUWeight=200\n");
     let path = group.path();
-    let told = ["audit", "--told", "w.service", "--group", path.as_str(), "--fail-on", "drift"];
-    bench.assay(told).assert_code(1);
+    let held_against =
+        ["audit", "--told", "w.service", "--group", path.as_str(), "--fail-on", "drift"];
+    bench.assay(held_against).assert_code(1);
     group.set(if group.1 == "cpu.shares" { "2048" } else { "200" });
-    let ended = bench.assay(told);
+    let ended = bench.assay(held_against);
     ended.assert_code(0);
     assert!(ended.stdout.contains("1 kept, 0 differ"), "{}", ended.stdout);
 }

@@ -48,8 +48,8 @@ pub(super) fn manifest() -> Reader {
         let lines = |name: &str| {
             let host = assay_audit::Snapshot::parse(HOST).map_err(|refused| refused.to_string())?;
             let manifest = assay_audit::manifest(&[(name.to_owned(), text.clone())])?;
-            let told = assay_audit::told(&manifest, None, &host)?;
-            Ok::<usize, String>(assay_audit::told_text(&told).lines().count().min(99))
+            let fulfilment = assay_audit::fulfilment(&manifest, None, &host)?;
+            Ok::<usize, String>(assay_audit::told_text(&fulfilment).lines().count().min(99))
         };
         match (lines("a.yaml"), lines("a.service")) {
             (Ok(yaml), unit) => answer(&format!("{yaml} lines, {unit:?}")),

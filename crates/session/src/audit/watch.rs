@@ -161,7 +161,7 @@ impl<'r> Watch<'r> {
         let changes = self.watched.look(self.round, !is_reported);
         // A write just before the reading is reported just after it.
         let batch = self.writes.take(self.root, &self.watched);
-        let mut found = self.told(changes, &batch);
+        let mut found = self.with_writers(changes, &batch);
         found.extend(self.of_writes(&batch));
         found
     }
@@ -176,10 +176,10 @@ impl<'r> Watch<'r> {
             }
         }
         let changes = places.iter().flat_map(|place| self.watched.read(place)).collect();
-        self.told(changes, batch)
+        self.with_writers(changes, batch)
     }
 
-    fn told(&self, changes: Vec<(Place, Change)>, batch: &Batch) -> Vec<WatchedChange> {
+    fn with_writers(&self, changes: Vec<(Place, Change)>, batch: &Batch) -> Vec<WatchedChange> {
         let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
         let one = |(place, change): (Place, Change)| WatchedChange {
             time: time.clone(),

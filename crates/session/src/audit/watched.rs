@@ -221,19 +221,19 @@ impl<'r> Watched<'r> {
         }
         let hands_down = changes.iter().any(|(name, ..)| *name == "cgroup.subtree_control");
         let changes = changes.into_iter();
-        let mut told: Vec<(Place, Change)> =
+        let mut found: Vec<(Place, Change)> =
             changes.map(|(name, from, to)| self.change(place, name, from, to)).collect();
         // A file that cannot be read any more has gone with its controller or its group.
         if is_stale {
-            told.extend(self.renew(place));
+            found.extend(self.renew(place));
         }
         // The groups below have other files from now on.
         let places =
             self.groups.keys().filter(|one| hands_down && parent(one).as_ref() == Some(place));
         for child in places.cloned().collect::<Vec<Place>>() {
-            told.extend(self.list(&child));
+            found.extend(self.list(&child));
         }
-        told
+        found
     }
 
     fn read_host(&mut self) -> Vec<(Place, Change)> {

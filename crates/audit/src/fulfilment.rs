@@ -135,7 +135,7 @@ impl Told {
 ///
 /// # Errors
 /// The place does not fit the manifest.
-pub fn told(
+pub fn fulfilment(
     manifest: &Manifest,
     place: Option<&Place>,
     snapshot: &Snapshot,

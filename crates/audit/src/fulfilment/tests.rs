@@ -11,8 +11,8 @@ fn read(texts: &[(&str, &str)]) -> Manifest {
 }
 
 /// `SETTING FILE EXPECTED STANDING` of each row, with the file's name alone.
-fn lines(told: &Told) -> Vec<String> {
-    let rows = told.fulfilments.iter().flat_map(|one| &one.rows);
+fn lines(fulfilment: &Told) -> Vec<String> {
+    let rows = fulfilment.fulfilments.iter().flat_map(|one| &one.rows);
     rows.map(|row| {
         let file = row.file.as_ref().and_then(|path| path.rsplit('/').next()).unwrap_or("-");
         let standing = match &row.standing {
@@ -74,10 +74,10 @@ fn host(low: &str) -> Fake {
 fn a_pod_is_held_against_its_group_and_its_containers() {
     let low = (256 * MIB).to_string();
     let manifest = read(&[("pod.yaml", MANIFEST), ("kubelet.yaml", TIERED)]);
-    let told = told(&manifest, None, &host(&low).snapshot()).unwrap();
-    assert!(!told.differs(), "{}", crate::told_text(&told));
+    let fulfilment = fulfilment(&manifest, None, &host(&low).snapshot()).unwrap();
+    assert!(!fulfilment.differs(), "{}", crate::told_text(&fulfilment));
     assert_eq!(
-        lines(&told),
+        lines(&fulfilment),
         [
             "cpu.weight 10 kept",
             "cpu.max 50000 100000 kept",
@@ -99,11 +99,11 @@ fn a_pod_is_held_against_its_group_and_its_containers() {
 fn a_protection_that_was_never_written_differs_and_without_a_configuration_it_is_unknown() {
     let snapshot = host("0").snapshot();
     let both = read(&[("pod.yaml", MANIFEST), ("kubelet.yaml", TIERED)]);
-    let found = told(&both, None, &snapshot).unwrap();
+    let found = fulfilment(&both, None, &snapshot).unwrap();
     let differing: Vec<String> =
         lines(&found).into_iter().filter(|line| line.ends_with("differs")).collect();
     assert_eq!(differing, ["memory.low 268435456 differs", "memory.low 268435456 differs"]);
-    let alone = told(&read(&[("pod.yaml", MANIFEST)]), None, &snapshot).unwrap();
+    let alone = fulfilment(&read(&[("pod.yaml", MANIFEST)]), None, &snapshot).unwrap();
     assert!(!alone.differs());
     assert!(alone.fulfilments[0].not_looked_at[0].contains("MemoryQoS"), "{alone:?}");
 }
@@ -123,9 +123,12 @@ fn memory_high_is_that_of_the_end_to_end_tests() {
             "kind: Pod\nmetadata: {{uid: 7f-01}}\nspec:\n  containers:\n  - name: web\n    resources: \
              {{requests: {{memory: {request}Mi}}, limits: {{memory: {limit}Mi}}}}\n"
         );
-        let told =
-            told(&read(&[("pod.yaml", &pod), ("k.yaml", TIERED)]), None, &host("0").snapshot());
-        let last = told.unwrap().fulfilments[1].rows.pop().unwrap();
+        let fulfilment = fulfilment(
+            &read(&[("pod.yaml", &pod), ("k.yaml", TIERED)]),
+            None,
+            &host("0").snapshot(),
+        );
+        let last = fulfilment.unwrap().fulfilments[1].rows.pop().unwrap();
         assert_eq!(last.expected.as_deref(), Some(high), "{request} {limit}");
     }
 }
@@ -134,13 +137,13 @@ fn memory_high_is_that_of_the_end_to_end_tests() {
 fn of_several_containers_one_without_a_name_is_not_looked_at() {
     let two = host("0").group(&format!("{POD}/cri-containerd-1a1b0a1b0a1b.scope"), &[]).snapshot();
     let text = MANIFEST.split("status:").next().unwrap();
-    let found = told(&read(&[("pod.yaml", text)]), None, &two).unwrap();
+    let found = fulfilment(&read(&[("pod.yaml", text)]), None, &two).unwrap();
     assert!(lines(&found)[3..].iter().all(|line| line == "- - not looked at"), "{found:?}");
     let elsewhere = Place::Pod("none".to_owned());
-    let found = told(&read(&[("pod.yaml", text)]), Some(&elsewhere), &two).unwrap();
+    let found = fulfilment(&read(&[("pod.yaml", text)]), Some(&elsewhere), &two).unwrap();
     assert!(found.fulfilments.iter().all(|one| one.group.is_none()));
     let unit = Place::Unit("a.service".to_owned());
-    assert!(told(&read(&[("pod.yaml", text)]), Some(&unit), &two).is_err());
+    assert!(fulfilment(&read(&[("pod.yaml", text)]), Some(&unit), &two).is_err());
 }
 
 const UNIT: &str = "
@@ -182,7 +185,8 @@ fn a_unit_is_held_against_its_group() {
             ],
         )
         .snapshot();
-    let found = told(&read(&[("/etc/systemd/system/web.service", UNIT)]), None, &snapshot).unwrap();
+    let found =
+        fulfilment(&read(&[("/etc/systemd/system/web.service", UNIT)]), None, &snapshot).unwrap();
     assert_eq!(
         lines(&found),
         [
@@ -217,7 +221,7 @@ fn on_v1_what_systemd_never_writes_differs() {
             }
         })
         .snapshot();
-    let found = told(&read(&[("a.service", unit)]), None, &snapshot).unwrap();
+    let found = fulfilment(&read(&[("a.service", unit)]), None, &snapshot).unwrap();
     assert_eq!(lines(&found), ["cpu.shares 2048 kept", "blkio.bfq.weight 181 kept", "- - differs"]);
     assert!(found.differs());
 }
@@ -252,7 +256,7 @@ services:
             host.names.insert(other.to_owned(), "shop-other-1".to_owned());
         })
         .snapshot();
-    let found = told(&read(&[("compose.yaml", compose)]), None, &snapshot).unwrap();
+    let found = fulfilment(&read(&[("compose.yaml", compose)]), None, &snapshot).unwrap();
     assert_eq!(found.fulfilments[0].group.as_deref(), Some(path(one).as_str()));
     assert_eq!(
         lines(&found),

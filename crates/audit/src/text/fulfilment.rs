@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
+use crate::fulfilment::{Fulfilment, Row, Standing, Told};
 use crate::owner::shown;
-use crate::told::{Fulfilment, Row, Standing, Told};
 
 /// The page about a manifest.
 #[must_use]
-pub fn told(told: &Told) -> String {
-    let host = told.host.value().map_or("unknown", String::as_str);
+pub fn fulfilment(fulfilment: &Told) -> String {
+    let host = fulfilment.host.value().map_or("unknown", String::as_str);
     let count = |is: fn(&Standing) -> bool| {
-        let rows = told.fulfilments.iter().flat_map(|one| &one.rows);
+        let rows = fulfilment.fulfilments.iter().flat_map(|one| &one.rows);
         rows.filter(|row| is(&row.standing)).count()
     };
     let mut page = format!(
@@ -18,9 +18,9 @@ pub fn told(told: &Told) -> String {
         count(|one| *one == Standing::Kept),
         count(|one| *one == Standing::Differs),
         count(|one| matches!(one, Standing::NotLookedAt(_))),
-        told.taken_at
+        fulfilment.taken_at
     );
-    for one in &told.fulfilments {
+    for one in &fulfilment.fulfilments {
         of_group(&mut page, one);
     }
     page

@@ -1,7 +1,7 @@
 //! Requests and limits of containers, and what they come to for a pod.
 
 use super::config::KubeletConfig;
-use crate::told::quantity::kubernetes;
+use crate::fulfilment::quantity::kubernetes;
 use crate::yaml::Yaml;
 
 /// What a container asks for: CPUs in thousandths, memory in bytes. A request that is missing is the limit.

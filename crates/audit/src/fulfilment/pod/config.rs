@@ -4,14 +4,14 @@ use crate::yaml::Yaml;
 
 /// `memoryReservationPolicy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::told) enum Reservation {
+pub(in crate::fulfilment) enum Reservation {
     None,
     Tiered,
 }
 
 /// A KubeletConfiguration.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::told) struct KubeletConfig {
+pub(in crate::fulfilment) struct KubeletConfig {
     /// The feature gate MemoryQoS, on by default since 1.37.
     pub(super) has_memory_qos: bool,
     pub(super) reservation: Reservation,
@@ -26,7 +26,7 @@ pub(in crate::told) struct KubeletConfig {
 }
 
 impl KubeletConfig {
-    pub(in crate::told) fn read(document: &Yaml) -> Result<Self, String> {
+    pub(in crate::fulfilment) fn read(document: &Yaml) -> Result<Self, String> {
         let is_off = |keys: &[&str]| document.text(keys) == Some("false");
         let wrong =
             |key: &str, text: &str| format!("KubeletConfiguration: {key} `{text}` is unknown");

@@ -1,8 +1,8 @@
 //! Limits of I/O for a device.
 
+use crate::fulfilment::wanted::Wanted;
+use crate::fulfilment::{Asked, Target};
 use crate::rule::Host;
-use crate::told::wanted::Wanted;
-use crate::told::{Asked, Target};
 
 /// A setting with a device and a number.
 pub(super) struct Limit {
