@@ -28,11 +28,11 @@ pub const TARGETS: [Target; 26] = [
         reader: documents::audit,
     },
     Target {
-        name: "manifest",
+        name: "audit-manifest",
         corpus: &["crates/fuzz/corpus/manifest"],
         ending: ".yaml",
         words: &["kind: Pod", "services:", "<<: *a", "&a [*a]", "512Mi", "- ", "'", "1e18", "150%"],
-        reader: documents::manifest,
+        reader: documents::audit_manifest,
     },
     Target {
         name: "study",

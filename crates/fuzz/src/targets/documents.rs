@@ -41,7 +41,7 @@ pub(super) fn audit() -> Reader {
 }
 
 /// A manifest, as YAML and as a unit of systemd, held against a small host.
-pub(super) fn manifest() -> Reader {
+pub(super) fn audit_manifest() -> Reader {
     const HOST: &str = include_str!("../../corpus/manifest/host.json");
     Box::new(|bytes| {
         let text = String::from_utf8_lossy(bytes).into_owned();
