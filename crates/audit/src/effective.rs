@@ -41,7 +41,7 @@ pub struct Limit<T> {
     pub from: String,
 }
 
-/// Every group of the hierarchies of cpu, cpuset and memory but the top.
+/// Every group of the hierarchies of cpu, cpuset and memory but the root.
 pub(crate) fn table(host: &Host) -> Vec<Effective> {
     let mut rows: BTreeMap<&str, Effective> = BTreeMap::new();
     let machine = &host.snapshot.machine;
@@ -91,7 +91,7 @@ fn most_memory(node: Node) -> Option<u64> {
     limit_of(node, "memory.max").or_else(|| limit_of(node, "memory.limit_in_bytes"))
 }
 
-/// The tightest limit of each group below the top. A group that repeats what holds above it has that from above.
+/// The tightest limit of each group below the root. A group that repeats what holds above it has that from above.
 fn tightest<'t, T: PartialOrd + Clone>(
     tree: &'t Tree<'t>,
     machine: Option<&T>,
@@ -103,11 +103,11 @@ fn tightest<'t, T: PartialOrd + Clone>(
             Some(parent) => limits[parent.index()].clone(),
             None => machine.cloned().map(|value| Limit { value, from: MACHINE.to_owned() }),
         };
-        let own = own(node).filter(|_| !node.is_top());
+        let own = own(node).filter(|_| !node.is_root());
         let own = own.map(|value| Limit { value, from: node.path().to_owned() });
         limits.push(lower(above, own));
     }
-    tree.nodes().zip(limits).filter(|(node, _)| !node.is_top()).collect()
+    tree.nodes().zip(limits).filter(|(node, _)| !node.is_root()).collect()
 }
 
 fn lower<T: PartialOrd>(one: Option<Limit<T>>, other: Option<Limit<T>>) -> Option<Limit<T>> {

@@ -116,6 +116,8 @@ impl Fake {
             holders: Vec::new(),
             image_on: None,
             nr_requests: None,
+            stack: None,
+            file_systems: Vec::new(),
             mounted: Vec::new(),
         });
         self

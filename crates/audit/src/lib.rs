@@ -7,9 +7,12 @@
 pub mod conversion;
 mod devices;
 mod document;
+mod drift;
 mod effective;
 mod finding;
+mod fulfilment;
 mod limit_settings;
+mod own;
 mod own_sets;
 mod owner;
 mod protection;
@@ -25,22 +28,27 @@ mod value;
 mod weight_settings;
 mod weighted_disks;
 mod worth;
+mod yaml;
 
 #[cfg(test)]
 mod fake;
 
 pub use document::{Audit, Protection, audit};
+pub use drift::{Change, Drift, OF_HOST, drift};
 pub use effective::{Effective, Limit};
 pub use finding::{Class, Finding, Reading};
+pub use fulfilment::{Fulfilment, Manifest, Place, Row, Standing, Told, fulfilment, manifest};
 pub use limit_settings::{DiskRate, LimitOf, LimitSetting, limit_settings};
+pub use own::{Membership, Own, own};
 pub use own_sets::{OwnSet, own_sets};
 pub use protection::{Child, Parent, effective};
 pub use protection_settings::{ProtectionSetting, protection_settings};
 pub use reference::reference;
 pub use rule::Rule;
 pub use rules::{all, find};
+pub use settings::WATCHED;
 pub use snapshot::Snapshot;
-pub use text::{explain, limits, text};
+pub use text::{change, counts, drift_text, explain, limits, own_text, text, told_text};
 pub use weight_settings::{WeightSetting, cpu_groups, cpu_weights};
 pub use weighted_disks::{DiskSetting, DividedBy, io_groups, weighted_disks};
 pub use worth::Worth;

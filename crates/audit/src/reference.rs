@@ -67,4 +67,50 @@ mod tests {
             }
         }
     }
+
+    /// The names of all fields, at any depth.
+    fn names(value: &serde_json::Value, into: &mut BTreeSet<String>) {
+        match value {
+            serde_json::Value::Array(items) => items.iter().for_each(|item| names(item, into)),
+            serde_json::Value::Object(fields) => {
+                for (name, value) in fields {
+                    into.insert(name.clone());
+                    names(value, into);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_field_of_a_document_is_on_its_page() {
+        let files = [("memory.low", "8192"), ("memory.current", "4096"), ("cpu.weight", "10000")];
+        let host = |weight: &str| {
+            crate::fake::Fake::v2()
+                .host_file("/proc/self/cgroup", "0::/a.service\n")
+                .group("/a.service", &files)
+                .also("cpu.weight", weight)
+                .snapshot()
+        };
+        let unit = ("a.service".to_owned(), "[Service]\nCPUWeight=5\n".to_owned());
+        let manifest = crate::manifest(&[unit]).unwrap();
+        let (before, after) = (host("100"), host("10000"));
+        let mut found = BTreeSet::new();
+        for document in [
+            serde_json::to_value(crate::audit(&after)).unwrap(),
+            serde_json::to_value(crate::drift(&before, &after)).unwrap(),
+            serde_json::to_value(crate::fulfilment(&manifest, None, &after).unwrap()).unwrap(),
+            serde_json::to_value(crate::own(&after)).unwrap(),
+        ] {
+            names(&document, &mut found);
+        }
+        let path = "/../../docs/reference/audit-documents.md";
+        let page = std::fs::read_to_string(env!("CARGO_MANIFEST_DIR").to_owned() + path).unwrap();
+        // The fields of an owner are those of another page.
+        let missing: Vec<&String> = found
+            .iter()
+            .filter(|name| *name != "name" && !page.contains(&format!("`{name}")))
+            .collect();
+        assert!(found.len() > 30 && missing.is_empty(), "{missing:?}");
+    }
 }

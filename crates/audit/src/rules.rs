@@ -1,8 +1,10 @@
 //! The rules, one family a file.
 
 mod accounting;
+mod bounds;
 mod cpuset;
 mod io_files;
+mod io_paths;
 mod io_weights;
 mod kernel_state;
 mod limits;
@@ -16,9 +18,10 @@ use crate::rule::Rule;
 
 /// Every rule, in the order of its family.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let families: [&[Rule]; 11] = [
+    let families: [&[Rule]; 13] = [
         io_weights::RULES,
         io_files::RULES,
+        io_paths::RULES,
         protection::RULES,
         limits::RULES,
         swap::RULES,
@@ -26,6 +29,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         weights::RULES,
         threads::RULES,
         accounting::RULES,
+        bounds::RULES,
         kernel_state::RULES,
         translated::RULES,
     ];

@@ -49,10 +49,54 @@ const FILES: [(&str, Default); 31] = [
     ("cpu.max.burst", Default::Zero),
 ];
 
+/// Files whose changes are told: those that hold settings, and those that say which of them exist.
+pub const WATCHED: [&str; 40] = [
+    "blkio.bfq.weight",
+    "blkio.bfq.weight_device",
+    "blkio.throttle.read_bps_device",
+    "blkio.throttle.read_iops_device",
+    "blkio.throttle.write_bps_device",
+    "blkio.throttle.write_iops_device",
+    "blkio.weight",
+    "cgroup.pressure",
+    "cgroup.subtree_control",
+    "cgroup.type",
+    "cpu.cfs_burst_us",
+    "cpu.cfs_period_us",
+    "cpu.cfs_quota_us",
+    "cpu.idle",
+    "cpu.max",
+    "cpu.max.burst",
+    "cpu.shares",
+    "cpu.uclamp.max",
+    "cpu.uclamp.min",
+    "cpu.weight",
+    "cpuset.cpus",
+    "cpuset.cpus.partition",
+    "cpuset.mems",
+    "io.bfq.weight",
+    "io.cost.model",
+    "io.cost.qos",
+    "io.latency",
+    "io.max",
+    "io.weight",
+    "memory.high",
+    "memory.limit_in_bytes",
+    "memory.low",
+    "memory.max",
+    "memory.memsw.limit_in_bytes",
+    "memory.min",
+    "memory.soft_limit_in_bytes",
+    "memory.swap.high",
+    "memory.swap.max",
+    "memory.zswap.max",
+    "pids.max",
+];
+
 /// Whether a file of a group exists and differs from that of a new group. Idle groups read a weight of
 /// their own, which nobody has set.
 pub(crate) fn is_set(node: Node, file: &str) -> bool {
-    if node.is_top() {
+    if node.is_root() {
         return false;
     }
     let Some(text) = node.text(file) else { return false };
@@ -89,6 +133,28 @@ mod tests {
     use super::*;
     use crate::fake::Fake;
     use crate::tree::Tree;
+
+    #[test]
+    fn every_setting_is_watched() {
+        for (file, _) in FILES {
+            assert!(WATCHED.contains(&file), "{file}");
+        }
+        assert!(WATCHED.is_sorted());
+    }
+
+    #[test]
+    fn in_a_container_the_top_is_a_group_like_others() {
+        let top = Fake::v2().top("memory.max", "4096").snapshot();
+        let first = |snapshot: &crate::Snapshot| {
+            let tree = Tree::new(&snapshot.hierarchies[0]);
+            settings(tree.top().unwrap()).count()
+        };
+        assert_eq!(first(&top), 0);
+        let inside = Fake::v2().top("memory.max", "4096").change(|snapshot| {
+            snapshot.hierarchies[0].is_whole = false;
+        });
+        assert_eq!(first(&inside.snapshot()), 1);
+    }
 
     #[test]
     fn a_new_group_has_no_settings() {

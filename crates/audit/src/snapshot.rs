@@ -127,6 +127,12 @@ pub struct Disk {
     /// `queue/nr_requests`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_requests: Option<u64>,
+    /// What makes it of its slaves: `crypt`, `linear` and other kinds of dm, `raid5` of md, `bcache`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<String>,
+    /// Kinds of the file systems that are mounted from it, or from a partition of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_systems: Vec<String>,
     /// Where it, or a partition of it, is mounted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounted: Vec<String>,

@@ -1,6 +1,9 @@
 //! The page for a terminal.
 
+mod drift;
+mod fulfilment;
 mod limits;
+mod own;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -11,7 +14,10 @@ use crate::owner;
 use crate::rule::Rule;
 use crate::rules;
 
+pub use drift::{change, counts, drift as drift_text};
+pub use fulfilment::fulfilment as told_text;
 pub use limits::limits;
+pub use own::own as own_text;
 
 /// Lines of one code on the page; the JSON has all.
 const MOST: usize = 3;
@@ -39,13 +45,18 @@ pub fn text(audit: &Audit, all: bool) -> String {
     }
     weights(&mut page, audit, all);
     protection(&mut page, audit, all);
-    if !audit.not_looked_at.is_empty() {
-        page.push_str("\nNOT LOOKED AT\n");
-        for line in &audit.not_looked_at {
-            let _ = writeln!(page, "  {line}");
-        }
-    }
+    section(&mut page, "NOT LOOKED AT", &audit.not_looked_at);
     page
+}
+
+/// Lines below a heading; nothing if there are none.
+fn section(page: &mut String, heading: &str, lines: &[String]) {
+    if !lines.is_empty() {
+        let _ = writeln!(page, "\n{heading}");
+    }
+    for line in lines {
+        let _ = writeln!(page, "  {line}");
+    }
 }
 
 fn head(audit: &Audit) -> String {

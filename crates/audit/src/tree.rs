@@ -84,6 +84,11 @@ impl<'t> Node<'t> {
         self.tree.parents[self.at].is_none()
     }
 
+    /// Whether it is the top of the hierarchy, which has no settings. In a container the top of the mount is a group.
+    pub(crate) fn is_root(self) -> bool {
+        self.is_top() && self.tree.hierarchy.is_whole
+    }
+
     pub(crate) fn parent(self) -> Option<Self> {
         self.tree.parents[self.at].map(|at| Self { at, ..self })
     }
@@ -98,9 +103,9 @@ impl<'t> Node<'t> {
         all.into_iter().flatten()
     }
 
-    /// The groups above, nearest first, without the top, which has no settings of its own.
+    /// The groups above, nearest first, without the root, which has no settings of its own.
     pub(crate) fn ancestors(self) -> impl Iterator<Item = Self> {
-        std::iter::successors(self.parent(), |node| node.parent()).filter(|node| !node.is_top())
+        std::iter::successors(self.parent(), |node| node.parent()).filter(|node| !node.is_root())
     }
 
     /// The text of a file, if it exists and could be read.

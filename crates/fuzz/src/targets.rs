@@ -10,7 +10,7 @@ mod texts;
 const FAULTS: &str = "crates/test-support/faults";
 
 /// All targets.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 26] = [
     Target {
         name: "audit",
         corpus: &["crates/fuzz/corpus/audit"],
@@ -26,6 +26,13 @@ pub const TARGETS: [Target; 25] = [
             "0-7",
         ],
         reader: documents::audit,
+    },
+    Target {
+        name: "audit-manifest",
+        corpus: &["crates/fuzz/corpus/manifest"],
+        ending: ".yaml",
+        words: &["kind: Pod", "services:", "<<: *a", "&a [*a]", "512Mi", "- ", "'", "1e18", "150%"],
+        reader: documents::audit_manifest,
     },
     Target {
         name: "study",

@@ -56,7 +56,8 @@ pub mod signal_forwarding;
 pub mod task;
 pub mod tc;
 pub mod tc_classifier;
+pub mod write_notices;
 
 pub use error::Error;
 pub use reread_file::RereadFile;
-pub use root::{Entries, Root};
+pub use root::{Entries, FileId, Root};

@@ -2,11 +2,15 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::reread_file::RereadFile;
+
+/// A file of a file system: its device and inode numbers. The same file has the same ones through every mount, also
+/// in a container.
+pub type FileId = (u64, u64);
 
 /// The names in a directory, sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -120,6 +124,22 @@ impl Root {
         let path = path.as_ref();
         fs::metadata(self.resolve(path))
             .map(|metadata| metadata.permissions().mode() & 0o7777)
+            .map_err(|cause| Error::new("stat", path, &cause))
+    }
+
+    /// Number of links to `path`. A control group has two, and one for each group in it.
+    pub fn links(&self, path: impl AsRef<Path>) -> Result<u64, Error> {
+        let path = path.as_ref();
+        fs::metadata(self.resolve(path))
+            .map(|metadata| metadata.nlink())
+            .map_err(|cause| Error::new("stat", path, &cause))
+    }
+
+    /// Device and inode numbers of the file at `path`.
+    pub fn file_id(&self, path: impl AsRef<Path>) -> Result<FileId, Error> {
+        let path = path.as_ref();
+        fs::metadata(self.resolve(path))
+            .map(|metadata| (metadata.dev(), metadata.ino()))
             .map_err(|cause| Error::new("stat", path, &cause))
     }
 

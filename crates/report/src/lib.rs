@@ -7,6 +7,7 @@
 
 mod across;
 mod ascii;
+mod audit;
 mod bar;
 mod compare_runs;
 mod counters;
@@ -33,6 +34,7 @@ use assay_verdict::Judgement;
 
 pub use across::sentence as comparison_words;
 pub use ascii::ascii;
+pub use audit::html as audit_html;
 pub use error::Error;
 pub use fleet::html as fleet_html;
 pub use index::{IndexEntry, parse_entries as index_entries, render as index_html};

@@ -123,6 +123,7 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
         ("report.html", include_str!("templates/report.html")),
         ("macros.html", include_str!("templates/macros.html")),
         ("against.html", include_str!("templates/against.html")),
+        ("audit.html", include_str!("templates/audit.html")),
         ("index.html", include_str!("templates/index.html")),
         ("across.html", include_str!("templates/across.html")),
         ("tuning.html", include_str!("templates/tuning.html")),

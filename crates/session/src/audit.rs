@@ -1,6 +1,8 @@
 //! Auditing a live host: taking a snapshot without a write, reading one that was taken elsewhere, and what the
 //! result means.
 
+mod contended;
+mod contended_disks;
 mod disks;
 mod groups;
 mod limits;
@@ -11,13 +13,14 @@ mod protections;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod watch;
 mod watched;
-mod watched_disks;
+mod writes;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::SCHEMA;
-use assay_audit::{Audit, Class, Snapshot};
+use assay_audit::{Audit, Class, Manifest, Snapshot, manifest};
 use assay_files::{input_text, replace};
 use assay_kernel::Root;
 use jiff::Timestamp;
@@ -26,7 +29,12 @@ use crate::code::Code;
 use crate::error::Error;
 use crate::load::MOST_TEXT;
 
-pub use watched::watch_audit;
+pub use contended::watch_audit;
+pub use watch::{WatchOptions, WatchSummary, WatchedChange, watch_settings};
+pub use writes::Writer;
+
+/// Bytes of a manifest that are read at most.
+const MOST_MANIFEST: u64 = 4 << 20;
 
 /// Reads the groups, disks and settings of the host below `root`. Writes nothing, starts nothing, and works as
 /// any user: what may not be read is in the snapshot as not available, with the reason.
@@ -43,9 +51,7 @@ pub use watched::watch_audit;
 pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
     let mut hierarchies = groups::hierarchies(root);
     if hierarchies.is_empty() {
-        return Err(Error::host(
-            "no control groups are mounted\n  hint: mount -t cgroup2 none /sys/fs/cgroup",
-        ));
+        return Err(groups::none_mounted());
     }
     for hierarchy in &mut hierarchies {
         groups::read(root, hierarchy);
@@ -93,6 +99,40 @@ pub fn write_snapshot(path: &Path, snapshot: &Snapshot) -> Result<(), Error> {
     let mut text = serde_json::to_string(snapshot).map_err(Error::host)?;
     text.push('\n');
     replace(path, text.as_bytes()).map_err(Error::host)
+}
+
+/// Reads manifests, which may come from anywhere.
+///
+/// ```
+/// use assay_session::{Code, read_manifest};
+/// assert_eq!(read_manifest(&["no/such/file".into()]).unwrap_err().code, Code::Usage);
+/// ```
+///
+/// # Errors
+/// A file cannot be read, or is no manifest.
+pub fn read_manifest(paths: &[PathBuf]) -> Result<Manifest, Error> {
+    let mut texts = Vec::new();
+    for path in paths {
+        let text = input_text(path, MOST_MANIFEST).map_err(Error::usage)?;
+        texts.push((path.display().to_string(), text));
+    }
+    manifest(&texts).map_err(|why| Error::usage(format!("cannot use {why}")))
+}
+
+/// Writes an audit as an HTML page.
+///
+/// ```
+/// use assay_kernel::Root;
+/// let audit = assay_audit::audit(&assay_session::take_snapshot(&Root::real())?);
+/// assert!(assay_session::write_audit_report("no/such/folder/page.html".as_ref(), &audit).is_err());
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_audit_report(path: &Path, audit: &Audit) -> Result<(), Error> {
+    let page = assay_report::audit_html(audit).map_err(Error::host)?;
+    replace(path, page.as_bytes()).map_err(Error::host)
 }
 
 /// The exit code: 1 if anything matters as much as `fail_on` or more.

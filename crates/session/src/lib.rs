@@ -43,7 +43,10 @@ mod tune;
 #[cfg(test)]
 mod replay_tests;
 
-pub use audit::{audit_code, read_snapshot, take_snapshot, watch_audit, write_snapshot};
+pub use audit::{
+    WatchOptions, WatchSummary, WatchedChange, Writer, audit_code, read_manifest, read_snapshot,
+    take_snapshot, watch_audit, watch_settings, write_audit_report, write_snapshot,
+};
 pub use blame::{
     BlameTarget, BlamedCommand, CommandOptions, Effect, GroupFile, HoldBy, Proof, ProveOptions,
     Proven, Turn, blame, blame_command, blame_with_disks, proof_text, prove,

@@ -3,8 +3,9 @@
 use crate::finding::Class;
 use crate::rule::{Found, Host, Rule};
 use crate::settings::is_set;
-use crate::tree::Node;
-use crate::value::device_lines;
+use crate::snapshot::Disk;
+use crate::tree::{Node, Tree};
+use crate::value::{device_lines, field};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -16,6 +17,26 @@ pub(super) static RULES: &[Rule] = &[
         remedy: "set the target for the disk below",
         source: "block/blk-iolatency.c; rq_qos hooks only in block/blk-mq.c",
         find: latency_stacked,
+    },
+    Rule {
+        code: "A-LATENCY-ALONE",
+        class: Class::NotNow,
+        condition: "`io.latency` is set, and no sibling with threads has a higher target, or none, for the device",
+        versions: "v2, Linux 4.19",
+        meaning: "a target holds back siblings with a higher one, and there is none",
+        remedy: "set the target where the competitors are, on a group above",
+        source: "block/blk-iolatency.c; cgroup-v2.rst, \"IO Latency\"",
+        find: latency_alone,
+    },
+    Rule {
+        code: "A-CFQ-GONE",
+        class: Class::CannotAct,
+        condition: "`blkio.weight` is set, and `[cfq]` stands in `queue/scheduler` of no disk",
+        versions: "v1",
+        meaning: "only the scheduler cfq reads this weight, and Linux 5.0 removed it",
+        remedy: "use bfq and blkio.bfq.weight",
+        source: "f382fb0bcef4 (\"block: remove legacy IO schedulers\")",
+        find: no_cfq,
     },
     Rule {
         code: "A-FLAT-V1",
@@ -55,6 +76,44 @@ fn latency_stacked(host: &Host) -> Vec<Found> {
             let disk = disks.find(|disk| !disk.slaves.is_empty())?;
             let sentence = format!("io.latency on {} is accepted and does nothing", disk.name);
             Some(Found::new(node, &["io.latency"], sentence).and(disk.slaves_reading()))
+        })
+        .collect()
+}
+
+fn latency_alone(host: &Host) -> Vec<Found> {
+    let Some(tree) = host.v2_of("io") else { return Vec::new() };
+    tree.nodes().filter_map(without_rivals).collect()
+}
+
+fn without_rivals(node: Node) -> Option<Found> {
+    let target = |node: Node, device: &str| -> Option<u64> {
+        let mut lines = device_lines(node.text("io.latency")?);
+        let (_, line) = lines.find(|(own, _)| *own == device)?;
+        field(line, "target")?.parse().ok()
+    };
+    let (device, _) = device_lines(node.text("io.latency")?).next()?;
+    let own = target(node, device)?;
+    let mut busy = node.siblings().filter(|one| one.is_populated());
+    if busy.any(|one| target(one, device).is_none_or(|other| other > own)) {
+        return None;
+    }
+    let sentence =
+        format!("io.latency of {device} holds nobody back: no busy sibling has a higher target");
+    Some(Found::new(node, &["io.latency"], sentence))
+}
+
+fn no_cfq(host: &Host) -> Vec<Found> {
+    let disks = &host.snapshot.disks;
+    if disks.iter().any(|disk| disk.scheduler() == Some("cfq")) {
+        return Vec::new();
+    }
+    let nodes = host.v1_of("io").into_iter().flat_map(Tree::nodes);
+    nodes
+        .filter(|node| is_set(*node, "blkio.weight"))
+        .map(|node| {
+            let sentence = "blkio.weight needs the scheduler cfq, which no disk has".to_owned();
+            let schedulers = host.usable().map(Disk::reading);
+            Found::new(node, &["blkio.weight"], sentence).and_all(schedulers)
         })
         .collect()
 }
@@ -115,6 +174,30 @@ mod tests {
         };
         assert!(host("253:0").only("A-LATENCY-STACKED").sentence.contains("dm-0"));
         host("8:0").silent("A-LATENCY-STACKED");
+    }
+
+    #[test]
+    fn a_target_needs_a_sibling_with_a_higher_one() {
+        let host = |other: &str, threads: u64| {
+            Fake::v2().group("/g", &[("io.latency", "8:0 target=10000")]).group_of(
+                "/h",
+                threads,
+                &[("io.latency", other)],
+            )
+        };
+        let alone = |fake: Fake| fake.codes().contains(&("A-LATENCY-ALONE", "/g".to_owned()));
+        assert!(alone(host("8:0 target=10000", 1)) && alone(host("", 0)));
+        assert!(!alone(host("", 1)) && !alone(host("8:0 target=20000", 1)));
+    }
+
+    #[test]
+    fn a_weight_for_cfq_needs_cfq() {
+        let host = |weight: &str, scheduler: &str| {
+            Fake::v1("io").disk("sda", "8:0", scheduler).group("/g", &[("blkio.weight", weight)])
+        };
+        host("800", "[mq-deadline] none").only("A-CFQ-GONE");
+        host("800", "noop [cfq]").silent("A-CFQ-GONE");
+        host("500", "[none]").silent("A-CFQ-GONE");
     }
 
     #[test]

@@ -18,11 +18,16 @@ pub fn limits(audit: &Audit, below: &str) -> String {
         let rest = path.trim_start_matches('/').strip_prefix(below);
         rest.is_some_and(|rest| below.is_empty() || rest.is_empty() || rest.starts_with('/'))
     };
-    let rows = audit.effective.iter().filter(|row| is_shown(&row.group));
-    let rows: Vec<[String; 5]> = rows.map(cells).collect();
-    if rows.is_empty() {
-        return "No such group in a hierarchy of cpu, cpuset or memory.\n".to_owned();
+    let mut rows = audit.effective.iter().filter(|row| is_shown(&row.group)).peekable();
+    match rows.peek() {
+        Some(_) => table(rows),
+        None => "No such group in a hierarchy of cpu, cpuset or memory.\n".to_owned(),
     }
+}
+
+/// Rows below their headings.
+pub(super) fn table<'e>(rows: impl Iterator<Item = &'e Effective>) -> String {
+    let rows: Vec<[String; 5]> = rows.map(cells).collect();
     let mut page = String::new();
     let widths = [0, 1, 2, 3].map(|column| {
         let cells = rows.iter().map(|row| row[column].chars().count());

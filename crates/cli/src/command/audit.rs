@@ -1,16 +1,18 @@
 //! `assay audit`
 
-use std::path::PathBuf;
+mod contended;
+mod manifest;
+mod watch;
+
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_audit::{Audit, Class, Snapshot, audit};
-use assay_contention::Contention;
-use assay_kernel::{Root, signal};
+use assay_audit::{Class, Snapshot, audit};
+use assay_kernel::Root;
 use assay_session::{
-    Code, Error, audit_code, read_snapshot, take_snapshot, watch_audit, write_snapshot,
+    Code, Error, audit_code, read_snapshot, take_snapshot, write_audit_report, write_snapshot,
 };
 use clap::Args;
-use serde::Serialize;
 
 use crate::output;
 use crate::parsers::duration_in;
@@ -31,11 +33,13 @@ pub(crate) struct AuditArguments {
     /// Print everything that is known about a rule, e.g. `A-ANCESTOR`
     #[arg(long, value_name = "CODE", conflicts_with_all = ["file", "snapshot", "json"])]
     explain: Option<String>,
-    /// Watch this host for so long, e.g. `60s`, and compare what its groups got while they contended with what they were told
-    /// (by SNAPSHOT, if one is given)
-    #[arg(long = "for", value_name = "DURATION", value_parser = length, conflicts_with_all = ["snapshot", "explain", "groups"])]
+    /// Watch this host for so long, e.g. `60s`, and compare what its groups got while they contended with what they were
+    /// told (by SNAPSHOT, if one is given); with --watch, how long to watch for changes
+    #[arg(long = "for", value_name = "DURATION", value_parser = length,
+          conflicts_with_all = ["snapshot", "explain", "groups", "baseline", "is_self", "manifests", "report"])]
     length: Option<Duration>,
-    /// End with 1 if anything of this class or of one that matters more was found; `broken`: by what --for saw
+    /// End with 1 if anything of this class or of one that matters more was found; `broken`: by what --for saw;
+    /// with --baseline, --watch and --told `drift`: if anything differs
     #[arg(long, value_name = "CLASS", value_parser = fail_on, conflicts_with_all = ["snapshot", "explain"])]
     fail_on: Option<FailOn>,
     /// Show every finding and every group, not the first of each kind
@@ -45,16 +49,31 @@ pub(crate) struct AuditArguments {
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "/",
           conflicts_with_all = ["snapshot", "explain", "json", "all"])]
     groups: Option<String>,
+    /// Show what changed since this snapshot was taken
+    #[arg(long, value_name = "SNAPSHOT", conflicts_with_all = ["snapshot", "explain", "groups", "all"])]
+    baseline: Option<PathBuf>,
+    /// Show what this process sees of its own groups: from inside a container, job or pod
+    #[arg(long = "self", conflicts_with_all = ["file", "snapshot", "explain", "groups", "all", "baseline"])]
+    is_self: bool,
+    /// Write the audit as an HTML page to FILE too
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["snapshot", "explain", "baseline", "is_self"])]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    watch: watch::WatchArguments,
+    #[command(flatten)]
+    manifest: manifest::ManifestArguments,
     /// Print JSON
     #[arg(long, conflicts_with = "snapshot")]
     json: bool,
 }
 
-/// What ends the command with 1.
+/// What ends a command with 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FailOn {
-    /// A finding of a class.
-    Class(Class),
+    /// A finding of this class or above.
+    Found(Class),
+    /// A setting that differs.
+    Drift,
     /// A division that was broken.
     Broken,
 }
@@ -62,20 +81,22 @@ enum FailOn {
 impl FailOn {
     const fn class(self) -> Option<Class> {
         match self {
-            Self::Class(class) => Some(class),
-            Self::Broken => None,
+            Self::Found(class) => Some(class),
+            Self::Drift | Self::Broken => None,
         }
     }
 }
 
 fn fail_on(text: &str) -> Result<FailOn, String> {
-    if text == "broken" {
-        return Ok(FailOn::Broken);
+    match text {
+        "drift" => return Ok(FailOn::Drift),
+        "broken" => return Ok(FailOn::Broken),
+        _ => (),
     }
     let known = Class::ALL.iter().find(|(word, ..)| *word == text);
-    known.map(|(_, class, _)| FailOn::Class(*class)).ok_or_else(|| {
+    known.map(|(_, class, _)| FailOn::Found(*class)).ok_or_else(|| {
         let words: Vec<&str> = Class::ALL.iter().map(|(word, ..)| *word).collect();
-        format!("expected one of {}, broken", words.join(", "))
+        format!("expected one of {}, broken, drift", words.join(", "))
     })
 }
 
@@ -83,33 +104,74 @@ fn length(text: &str) -> Result<Duration, String> {
     duration_in(text, Duration::from_secs(1).., "watching needs at least 1 s")
 }
 
-/// An audit with what was seen while it watched.
-#[derive(Serialize)]
-struct Watched<'a> {
-    #[serde(flatten)]
-    audit: &'a Audit,
-    contended: &'a Contention,
+impl AuditArguments {
+    fn compares(&self) -> bool {
+        self.baseline.is_some() || self.watch.is_asked() || self.manifest.is_asked()
+    }
+
+    /// Findings are for audits, drift is for comparisons.
+    fn check_fail_on(&self) -> Result<(), Error> {
+        let compares = self.compares();
+        let wrong = match self.fail_on {
+            Some(FailOn::Drift) if !compares => "`drift` needs --baseline, --watch or --told",
+            Some(FailOn::Broken) if self.length.is_none() || compares => "`broken` needs --for 60s",
+            Some(FailOn::Found(_)) if compares || self.is_self => {
+                "a class needs an audit; with --baseline, --watch and --told it is `drift`"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::usage(format!("--fail-on: {wrong}")))
+    }
+
+    fn host(&self) -> Result<Snapshot, Error> {
+        match &self.file {
+            Some(file) => read_snapshot(file),
+            None => take_snapshot(&Root::real()),
+        }
+    }
+
+    fn code(&self, differs: bool) -> Code {
+        let fails = differs && self.fail_on == Some(FailOn::Drift);
+        if fails { Code::Broken } else { Code::Kept }
+    }
 }
 
-/// Judges a host or a snapshot.
+/// Judges a host or a snapshot, or compares it with something.
 pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
+    arguments.check_fail_on()?;
     if let Some(code) = &arguments.explain {
         return explain(code);
     }
-    let snapshot = match &arguments.file {
-        Some(file) => read_snapshot(file)?,
-        None => take_snapshot(&Root::real())?,
-    };
+    if let Some(options) = arguments.watch.options(arguments.length) {
+        return Ok(arguments.code(watch::run(options, arguments.json)?));
+    }
+    if let Some(file) = &arguments.baseline {
+        return since(arguments, file);
+    }
+    if arguments.manifest.is_asked() {
+        let differs = arguments.manifest.run(&arguments.host()?, arguments.json)?;
+        return Ok(arguments.code(differs));
+    }
+    if arguments.is_self {
+        let own = assay_audit::own(&arguments.host()?);
+        show(&own, arguments.json, assay_audit::own_text)?;
+        return Ok(Code::Kept);
+    }
+    judge(arguments)
+}
+
+fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
+    let snapshot = arguments.host()?;
     if let Some(file) = &arguments.snapshot {
         write_snapshot(file, &snapshot)?;
         return Ok(Code::Kept);
     }
     let audit = audit(&snapshot);
     if let Some(length) = arguments.length {
-        return watch(arguments, &snapshot, &audit, length);
+        return contended::run(arguments, &snapshot, &audit, length);
     }
-    if arguments.fail_on == Some(FailOn::Broken) {
-        return Err(Error::usage("`--fail-on broken` needs --for\n  hint: --for 60s"));
+    if let Some(file) = &arguments.report {
+        write_audit_report(file, &audit)?;
     }
     if arguments.json {
         output::json(&audit)?;
@@ -121,28 +183,23 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
     Ok(audit_code(&audit, arguments.fail_on.and_then(FailOn::class)))
 }
 
-/// The same, with what this host's groups got meanwhile. A signal ends it with what was seen so far.
-fn watch(
-    arguments: &AuditArguments,
-    settings: &Snapshot,
-    audit: &Audit,
-    length: Duration,
-) -> Result<Code, Error> {
-    signal::note_interruptions();
-    let contended = watch_audit(&Root::real(), settings, length)?;
-    if arguments.json {
-        output::json(&Watched { audit, contended: &contended })?;
-    } else {
-        let part = assay_contention::text(&contended, arguments.all);
-        output::data(&format!("{}{part}", assay_audit::text(audit, arguments.all)));
+fn since(arguments: &AuditArguments, baseline: &Path) -> Result<Code, Error> {
+    let before = read_snapshot(baseline)?;
+    let drift = assay_audit::drift(&before, &arguments.host()?);
+    show(&drift, arguments.json, assay_audit::drift_text)?;
+    Ok(arguments.code(!drift.changes.is_empty()))
+}
+
+fn show<T: serde::Serialize>(
+    document: &T,
+    as_json: bool,
+    text: impl Fn(&T) -> String,
+) -> Result<(), Error> {
+    if as_json {
+        return output::json(document);
     }
-    if signal::interrupted_by().is_some() {
-        return Ok(Code::Interrupted);
-    }
-    Ok(match arguments.fail_on {
-        Some(FailOn::Broken) if contended.has_broken() => Code::Broken,
-        other => audit_code(audit, other.and_then(FailOn::class)),
-    })
+    output::data(&text(document));
+    Ok(())
 }
 
 fn explain(code: &str) -> Result<Code, Error> {

@@ -43,16 +43,33 @@ fn an_audit_writes_starts_and_signals_nothing() {
         return skip("the system calls of an audit", "strace is not installed");
     }
     let bench = Bench::aside();
+    bench.assay(["audit", "--snapshot", "before.json"]).assert_code(0);
+    bench.write("none.service", "[Service]\nCPUWeight=200\n");
+    for options in [
+        &[][..],
+        &["--baseline", "before.json"],
+        &["--told", "none.service"],
+        &["--self"],
+        &["--watch", "--for", "1s"],
+    ] {
+        only_reads(&bench, trace, options);
+    }
+}
+
+fn only_reads(bench: &Bench, trace: &Path, options: &[&str]) {
     let log = bench.path("calls");
     let mut command = Command::new(trace);
     bench.settle(&mut command);
-    command.args(["-f", "-o"]).arg(&log).arg(env!("CARGO_BIN_EXE_assay")).args(["audit", "--json"]);
-    assert_eq!(document(&mut command)["schema"], 1);
+    command.args(["-f", "-o"]).arg(&log).arg(env!("CARGO_BIN_EXE_assay"));
+    command.args(["audit", "--json"]).args(options);
+    let output = command.output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{options:?}: {errors}");
     let calls = fs::read_to_string(log).unwrap();
     assert!(calls.contains("openat("), "{calls}");
     // The first call is strace starting the program itself.
     let wrong: Vec<&str> = calls.lines().skip(1).filter(|line| changes(line)).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(wrong.is_empty(), "{options:?}: {wrong:#?}");
 }
 
 #[test]
@@ -184,4 +201,110 @@ fn a_weight_on_a_disk_without_bfq_is_found_and_silent_under_bfq() {
     }
     fs::remove_file(bench.path("image")).unwrap();
     bench.assert_host_is_as_before(test);
+}
+
+/// A group of its own in the hierarchy of cpu, with the file of its weight; removed when it goes out of scope.
+struct Weighted(PathBuf, &'static str);
+
+impl Weighted {
+    fn make() -> Option<Self> {
+        let found = [("/sys/fs/cgroup/cpu", "cpu.shares"), ("/sys/fs/cgroup", "cpu.weight")];
+        let (parent, file) = found.into_iter().find(|(parent, file)| {
+            let enabled = fs::read_to_string(Path::new(parent).join("cgroup.subtree_control"));
+            let is_v1 = *file == "cpu.shares" && Path::new(parent).join(file).exists();
+            is_v1 || enabled.is_ok_and(|names| names.split_whitespace().any(|name| name == "cpu"))
+        })?;
+        let group = Path::new(parent).join(format!("assay-audit-{}-w", std::process::id()));
+        fs::create_dir(&group).ok()?;
+        Some(Self(group, file))
+    }
+
+    /// Has another process write the file.
+    fn set(&self, value: &str) {
+        let line = format!("echo {value} > {}/{}; sleep 0.3", self.0.display(), self.1);
+        assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
+    }
+
+    fn path(&self) -> String {
+        format!("/{}", self.0.file_name().unwrap().to_str().unwrap())
+    }
+}
+
+impl Drop for Weighted {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_change_is_found_since_a_snapshot_and_while_it_happens_with_its_writer() {
+    let test = "changes of a setting";
+    let Some(bench) = Bench::busy_with(test, &[Need::Controller("cpu")]) else { return };
+    let Some(group) = Weighted::make() else {
+        return skip(test, "no group can be made in a hierarchy of cpu");
+    };
+    bench.assay(["audit", "--snapshot", "before.json"]).assert_code(0);
+    let mut command = bench.program();
+    command.args(["audit", "--watch", "--json", "--for", "6s", "--every", "500ms"]);
+    let watch = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    group.set("333");
+    let ended = watch.wait_with_output().unwrap();
+    let text = String::from_utf8(ended.stdout).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let own: Vec<&Value> = lines.iter().filter(|line| line["group"] == group.path()).collect();
+    assert_eq!(own.len(), 1, "{text}");
+    assert_eq!((&own[0]["kind"], &own[0]["to"]), (&"change".into(), &"333".into()), "{text}");
+    if rustix::process::geteuid().is_root() {
+        assert_eq!(own[0]["written_by"]["value"][0]["name"], "sh", "{text}");
+    }
+    let summary = lines.last().unwrap();
+    assert_eq!((&summary["kind"], ended.status.code()), (&"summary".into(), Some(0)));
+
+    let drift = document(bench.program().args(["audit", "--json", "--baseline", "before.json"]));
+    let changes = drift["changes"].as_array().unwrap().iter();
+    let own: Vec<&Value> = changes.filter(|one| one["group"] == group.path()).collect();
+    assert_eq!((own.len(), &own[0]["to"]), (1, &"333".into()), "{drift:#}");
+    bench.assay(["audit", "--baseline", "before.json", "--fail-on", "drift"]).assert_code(1);
+
+    bench.write("w.service", "[Service]\nCPUWeight=200\n");
+    let path = group.path();
+    let held_against =
+        ["audit", "--told", "w.service", "--group", path.as_str(), "--fail-on", "drift"];
+    bench.assay(held_against).assert_code(1);
+    group.set(if group.1 == "cpu.shares" { "2048" } else { "200" });
+    let ended = bench.assay(held_against);
+    ended.assert_code(0);
+    assert!(ended.stdout.contains("1 kept, 0 differ"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_page_of_an_audit_loads_nothing_and_escapes_names() {
+    let bench = Bench::aside();
+    bench.assay(["audit", "--snapshot", "host.json"]).assert_code(0);
+    let text = fs::read_to_string(bench.path("host.json")).unwrap();
+    let mut snapshot: Value = serde_json::from_str(&text).unwrap();
+    snapshot["machine"]["name"]["value"] = "<script>alert(1)</script>".into();
+    bench.write("host.json", &snapshot.to_string());
+    bench.assay(["audit", "host.json", "--report", "page.html"]).assert_code(0);
+    let page = fs::read_to_string(bench.path("page.html")).unwrap();
+    assert!(page.contains("&lt;script&gt;alert(1)"), "{page}");
+    assert!(!page.contains("<script>alert") && !page.contains("src=\"http"));
+    assert!(page.contains("Content-Security-Policy") && page.trim_end().ends_with("</html>"));
+}
+
+#[test]
+fn options_that_do_not_fit_together_are_refused() {
+    let bench = Bench::aside();
+    for options in [
+        &["--fail-on", "drift"][..],
+        &["--watch", "--fail-on", "cannot-act"],
+        &["--every", "1s"],
+        &["--group", "/a"],
+        &["--baseline", "a", "--watch"],
+        &["--told", "no-such-file.yaml"],
+        &["--baseline", "no-such-file.json"],
+    ] {
+        bench.assay([&["audit"], options].concat()).assert_code(2);
+    }
 }

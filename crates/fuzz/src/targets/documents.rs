@@ -40,6 +40,24 @@ pub(super) fn audit() -> Reader {
     })
 }
 
+/// A manifest, as YAML and as a unit of systemd, held against a small host.
+pub(super) fn audit_manifest() -> Reader {
+    const HOST: &str = include_str!("../../corpus/manifest/host.json");
+    Box::new(|bytes| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let lines = |name: &str| {
+            let host = assay_audit::Snapshot::parse(HOST).map_err(|refused| refused.to_string())?;
+            let manifest = assay_audit::manifest(&[(name.to_owned(), text.clone())])?;
+            let fulfilment = assay_audit::fulfilment(&manifest, None, &host)?;
+            Ok::<usize, String>(assay_audit::told_text(&fulfilment).lines().count().min(99))
+        };
+        match (lines("a.yaml"), lines("a.service")) {
+            (Ok(yaml), unit) => answer(&format!("{yaml} lines, {unit:?}")),
+            (Err(why), _) => answer(&why.chars().take(24).collect::<String>()),
+        }
+    })
+}
+
 pub(super) fn job_file() -> Reader {
     Box::new(|bytes| match sections(&String::from_utf8_lossy(bytes)) {
         Ok(sections) => answer(&format!("{} sections", sections.len().min(9))),

@@ -36,6 +36,11 @@ impl Code {
         Self::new(style, Vec::new(), include_str!("../templates/index.js"))
     }
 
+    /// Code of a page that is only read.
+    pub(crate) fn without_scripts() -> Self {
+        Self::new(include_str!("../templates/style.css"), Vec::new(), "")
+    }
+
     fn new(style: &str, libraries: Vec<Library>, script: &str) -> Self {
         let scripts = libraries.iter().map(|library| library.code.as_str().unwrap_or_default());
         let scripts: String = scripts.chain([script]).map(source).collect();

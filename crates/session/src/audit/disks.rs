@@ -33,7 +33,10 @@ fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
     let is_of = |mount: &&Mount| {
         mount.device == device || partitions.values().any(|part| *part == mount.device)
     };
-    let mounted = mounts.iter().filter(is_of).map(|mount| mount.target.display().to_string());
+    let own: Vec<&Mount> = mounts.iter().filter(is_of).collect();
+    let mut file_systems: Vec<String> = own.iter().map(|mount| mount.kind.clone()).collect();
+    file_systems.sort();
+    file_systems.dedup();
     Some(Disk {
         name: name.to_owned(),
         size: sectors.unwrap_or(0_u64).saturating_mul(SECTOR),
@@ -42,10 +45,25 @@ fn disk(root: &Root, name: &str, mounts: &[Mount]) -> Option<Disk> {
         holders: root.list(directory.join("holders")).unwrap_or_default(),
         nr_requests: requests.value().and_then(|text| text.parse().ok()),
         image_on: image_on(root, &directory, mounts),
-        mounted: mounted.collect(),
+        stack: stack(root, &directory, name),
+        file_systems,
+        mounted: own.iter().map(|mount| mount.target.display().to_string()).collect(),
         device,
         partitions,
     })
+}
+
+/// `CRYPT-LUKS2-...` in the uuid of a device of dm, which tools give it; those of LVM may be of any kind.
+fn stack(root: &Root, directory: &Path, name: &str) -> Option<String> {
+    if let Some(level) = text(root, directory.join("md/level")).value() {
+        return Some(level.clone());
+    }
+    if name.starts_with("bcache") {
+        return Some("bcache".to_owned());
+    }
+    let uuid = text(root, directory.join("dm/uuid")).value()?.clone();
+    let kind = uuid.split('-').next().filter(|word| !word.is_empty())?;
+    Some(kind.to_lowercase())
 }
 
 /// The device of the mount on which the image of a loop device lies: the one with the longest path.

@@ -10,13 +10,14 @@ use assay_kernel::parse::mountinfo::{self, Mount};
 use rustix::io::Errno;
 
 use super::{open_files, threads};
+use crate::error::Error;
 
 /// Bytes of a list of threads that are read at most.
 const MAX_THREADS: u64 = 16 << 20;
 
 /// Files of every group that rules read. Counters are not among them: the kernel sums up those of all CPUs when
 /// they are read, which costs more than all else.
-const FILES: [&str; 42] = [
+const FILES: [&str; 44] = [
     "blkio.bfq.weight",
     "blkio.bfq.weight_device",
     "blkio.throttle.read_bps_device",
@@ -42,7 +43,9 @@ const FILES: [&str; 42] = [
     "cpuset.cpus.effective",
     "cpuset.cpus.partition",
     "cpuset.effective_cpus",
+    "cpuset.mems",
     "io.bfq.weight",
+    "io.cost.model",
     "io.cost.qos",
     "io.latency",
     "io.max",
@@ -78,6 +81,11 @@ const OF_CPU: [&str; 4] = ["cpu.cfs_quota_us", "cpu.max", "cpu.shares", "cpu.wei
 /// Counters by disk, read for such groups.
 const OF_DISKS: [&str; 3] =
     ["io.stat", "blkio.throttle.io_service_bytes", "blkio.bfq.io_service_bytes"];
+
+/// The error of a host without control groups.
+pub(super) fn none_mounted() -> Error {
+    Error::host("no control groups are mounted\n  hint: mount -t cgroup2 none /sys/fs/cgroup")
+}
 
 /// Every mounted hierarchy once, without its groups: those of v1 first.
 pub(super) fn hierarchies(root: &Root) -> Vec<Hierarchy> {

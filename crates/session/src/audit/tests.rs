@@ -62,6 +62,44 @@ fn every_tree_gives_exactly_its_findings() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// Each tree is also kept as a snapshot, for `assay audit crates/audit/tests/fixtures/kubelet-1.36` and for readers of the format.
+#[test]
+fn every_tree_is_kept_as_a_snapshot() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../audit/tests/fixtures");
+    for (path, text) in trees() {
+        let tree = lay_out(&text);
+        let mut snapshot = take_snapshot(&Root::at(tree.folder.path())).unwrap();
+        // When it was made is all that differs from one time to the next.
+        "2026-11-26T00:00:00Z".clone_into(&mut snapshot.taken_at);
+        let text = serde_json::to_string_pretty(&snapshot).unwrap() + "\n";
+        let file = folder.join(path.file_stem().unwrap());
+        if std::env::var_os("ASSAY_BLESS").is_some() {
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(&file, &text).unwrap();
+        }
+        let kept = fs::read_to_string(&file).unwrap_or_default();
+        let hint = "ASSAY_BLESS=1 cargo test -p assay-session every_tree writes";
+        assert!(kept == text, "{hint} {}", file.display());
+    }
+}
+
+/// What crun 1.8.1 made of four containers on v1, recorded and then reduced to their groups.
+#[test]
+fn a_recording_of_real_containers_gives_exactly_its_findings() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../audit/tests/fixtures/crun-v1");
+    let audit = audit(&read_snapshot(&file).unwrap());
+    let found: Vec<(&str, &str)> =
+        audit.findings.iter().map(|one| (one.code, one.group.get(..14).unwrap_or("/"))).collect();
+    let expected = [
+        ("A-ABOVE-HOST", "/assay-live/c3"),
+        ("A-BUFFERED-V1", "/assay-live/b2"),
+        ("A-SOFT-LIMIT", "/assay-live/a1"),
+        ("A-CLAMPED", "/assay-live/c3"),
+        ("A-KERNEL-REWEIGHT", "/"),
+    ];
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn a_snapshot_judged_elsewhere_gives_the_same() {
     for (path, text) in trees() {

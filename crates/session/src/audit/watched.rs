@@ -1,143 +1,293 @@
-//! `assay audit --for`: watches the groups for some time, and compares what they were told with what they got.
+//! The files of settings of all groups and of the host, kept open, with what they said.
 
-use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
-use assay_audit::{Snapshot, cpu_groups, cpu_weights, own_sets};
-use assay_contention::{Changes, Contention, Cpu, Levels, Look, judge, own_cpus};
-use assay_facts::Available;
-use assay_host::gather;
-use assay_kernel::{Error as KernelError, Root, clock, signal};
-use assay_sample::contention::{CELL, ContentionWatch};
-use assay_sample::waits::CpuHierarchy;
+use assay_audit::snapshot::{Hierarchy, MAX_GROUPS};
+use assay_audit::{Change, OF_HOST, WATCHED};
+use assay_facts::owner::owner;
+use assay_host::name_owner;
+use assay_kernel::{FileId, RereadFile, Root};
 
-use super::limits::Limits;
-use super::protections::Protections;
-use super::take_snapshot;
-use super::watched_disks::DiskPart;
-use crate::error::Error;
+use super::groups;
 
-/// Between two looks at limits: each reads files, and the kernel sums up those of all CPUs for some of them.
-const LIMITS_EVERY: Duration = Duration::from_secs(5);
+/// A group: the number of its hierarchy, and its path there.
+pub(super) type Place = (usize, String);
 
-/// Watches this host for `length`, or until a signal. `settings` is what its groups were told: this host as it is, or as it was.
-/// Loads eBPF programs that count; writes, mounts and signals nothing.
-///
-/// ```no_run
-/// use std::time::Duration;
-/// use assay_kernel::Root;
-/// let root = Root::real();
-/// let settings = assay_session::take_snapshot(&root)?;
-/// let found = assay_session::watch_audit(&root, &settings, Duration::from_secs(60))?;
-/// println!("{}", assay_contention::text(&found, false));
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-///
-/// # Errors
-/// No control groups are mounted. What the kernel refuses is in the answer as not available.
-pub fn watch_audit(
-    root: &Root,
-    settings: &Snapshot,
-    length: Duration,
-) -> Result<Contention, Error> {
-    let start = take_snapshot(root)?;
-    let groups = cpu_groups(&start);
-    let mut cpu = match CpuPart::attach(root, &groups, settings) {
-        Ok(part) => Available::Value(part),
-        Err(why) => Available::NotAvailable(why),
-    };
-    let begun = Instant::now();
-    let begun_cpu_ns = clock::thread_cpu_ns();
-    let mut disks = DiskPart::attach(root, &start, settings);
-    let mut limits = Limits::start(root, &start, 0.0);
-    let protections = Protections::start(root, &start);
-    let mut last_limits = begun;
-    while begun.elapsed() < length && signal::interrupted_by().is_none() {
-        std::thread::sleep(CELL.min(length.saturating_sub(begun.elapsed())));
-        if let Some(Err(error)) = cpu.value_mut().map(CpuPart::look) {
-            cpu = Available::NotAvailable(error.to_string());
-        }
-        if let Some(part) = disks.value_mut() {
-            part.look();
-        }
-        if last_limits.elapsed() >= LIMITS_EVERY {
-            last_limits = Instant::now();
-            limits.look(begun.elapsed().as_secs_f64());
-        }
-    }
-    let seconds = begun.elapsed().as_secs_f64();
-    limits.look(seconds);
-    let own_s = clock::thread_cpu_ns().saturating_sub(begun_cpu_ns) as f64 * 1e-9;
-    let programs_s = cpu.value().map_or(0.0, CpuPart::programs_s);
-    let (limits, left_out) = limits.rows();
-    let changes = changes(&start, &take_snapshot(root)?);
-    Ok(Contention {
-        seconds,
-        cell_ms: CELL.as_millis() as u64,
-        own_cpus: map(&cpu, |part| own_cpus(&own_sets(&start), &groups, &part.first, &part.last)),
-        cpu: map(&cpu, |part| judge(&part.levels, &changes)),
-        disks: map(&disks, |part| part.judge(&start)),
-        limits,
-        protection: protections.rows(root),
-        not_looked_at: (left_out > 0)
-            .then(|| format!("{left_out} more limits"))
-            .into_iter()
-            .collect(),
-        cost: (own_s + programs_s) / seconds,
-    })
+/// A write to this file changes another one.
+const ALIAS: &str = "cpu.weight.nice";
+
+/// In so many rounds each file is read again, whatever is reported.
+const ROUNDS: usize = 8;
+
+/// In so many rounds the names of each group's files are listed again, whatever else tells that they changed.
+pub(super) const LISTING_ROUNDS: usize = 64;
+
+/// All that is watched.
+pub(super) struct Watched<'r> {
+    root: &'r Root,
+    hierarchies: Vec<Hierarchy>,
+    groups: BTreeMap<Place, Files>,
+    by_file: HashMap<FileId, (Place, &'static str)>,
+    host: Vec<Open<String>>,
+    buffer: Vec<u8>,
+    /// Groups that have come since it was made.
+    pub(super) came: usize,
+    /// Groups that are gone.
+    pub(super) went: usize,
+    /// Whether groups were left out, since there are too many.
+    pub(super) is_full: bool,
 }
 
-fn map<T, R>(of: &Available<T>, change: impl FnOnce(&T) -> R) -> Available<R> {
-    match of {
-        Available::Value(value) => Available::Value(change(value)),
-        Available::NotAvailable(why) => Available::NotAvailable(why.clone()),
-    }
+/// The files of a group.
+struct Files {
+    /// Names of those that exist, also of those that cannot be read.
+    present: Vec<&'static str>,
+    open: Vec<Open<&'static str>>,
+    /// Of its directory: they change with the groups below.
+    links: u64,
 }
 
-/// Weights that are not what they were at the start.
-fn changes(start: &Snapshot, end: &Snapshot) -> Changes {
-    let end = cpu_weights(end).into_iter();
-    let mut end: HashMap<String, String> = end.map(|one| (one.group, one.reading.value)).collect();
-    let both = cpu_weights(start).into_iter().filter_map(|one| {
-        let now = end.remove(&one.group)?;
-        (now != one.reading.value).then_some((one.group, (one.reading.value, now)))
-    });
-    both.collect()
+struct Open<N> {
+    name: N,
+    file: RereadFile,
+    text: Vec<u8>,
 }
 
-/// What is watched of CPUs.
-struct CpuPart {
-    watch: ContentionWatch,
-    levels: Levels,
-    first: Look,
-    last: Look,
-}
-
-impl CpuPart {
-    /// The error says why the kernel refuses it.
-    fn attach(root: &Root, groups: &[String], settings: &Snapshot) -> Result<Self, String> {
-        let facts = gather(root).map_err(|error| error.to_string())?;
-        let hierarchy = CpuHierarchy::new(&facts).map_err(|error| error.to_string())?;
-        let watch = ContentionWatch::on_groups(root, &hierarchy, groups);
-        let mut watch = watch.map_err(|error| error.to_string())?;
-        let levels = Levels::new(groups, &cpu_weights(settings));
-        let first = watch.look().map_err(|error| error.to_string())?;
-        Ok(Self { watch, levels, last: first.clone(), first })
-    }
-
-    fn look(&mut self) -> Result<(), KernelError> {
-        let look = self.watch.look()?;
-        self.levels.add(&self.last, &look);
-        self.last = look;
-        Ok(())
-    }
-
-    /// What the programs took, by the switches that were timed.
-    fn programs_s(&self) -> f64 {
-        let of_cpu = |cpu: &Cpu| match cpu.timed {
-            0 => 0.0,
-            timed => cpu.timed_ns as f64 / timed as f64 * cpu.switches as f64,
+impl<'r> Watched<'r> {
+    pub(super) fn new(root: &'r Root) -> Self {
+        let mut watched = Self {
+            root,
+            hierarchies: groups::hierarchies(root),
+            groups: BTreeMap::new(),
+            by_file: HashMap::new(),
+            host: Vec::new(),
+            buffer: Vec::new(),
+            came: 0,
+            went: 0,
+            is_full: false,
         };
-        self.last.cpus.iter().map(of_cpu).sum::<f64>() * 1e-9
+        for at in 0..watched.hierarchies.len() {
+            watched.add((at, "/".to_owned()));
+        }
+        watched.came = 0;
+        let disks = root.list("/sys/block").unwrap_or_default();
+        let schedulers = disks.iter().map(|name| format!("/sys/block/{name}/queue/scheduler"));
+        for path in OF_HOST.into_iter().map(str::to_owned).chain(schedulers) {
+            watched.host.extend(open(root, &mut watched.buffer, PathBuf::from(&path), path));
+        }
+        watched
     }
+
+    pub(super) fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The group and the name of a file, if it is watched.
+    pub(super) fn place(&self, file: FileId) -> Option<&(Place, &'static str)> {
+        self.by_file.get(&file)
+    }
+
+    fn directory(&self, (hierarchy, path): &Place) -> Option<PathBuf> {
+        Some(self.hierarchies.get(*hierarchy)?.mount.join(path.trim_start_matches('/')))
+    }
+
+    /// Adds a group and those below it.
+    fn add(&mut self, place: Place) {
+        let mut found = vec![place];
+        while let Some(place) = found.pop() {
+            if self.groups.contains_key(&place) {
+                continue;
+            }
+            if self.groups.len() >= MAX_GROUPS {
+                self.is_full = true;
+                return;
+            }
+            let Some((files, children)) = self.opened(&place) else { continue };
+            found.extend(children);
+            self.groups.insert(place, files);
+            self.came += 1;
+        }
+    }
+
+    /// The files of a group, opened, and the groups below it.
+    fn opened(&mut self, place: &Place) -> Option<(Files, Vec<Place>)> {
+        let directory = self.directory(place)?;
+        let links = self.root.links(&directory).ok()?;
+        let entries = self.root.entries(&directory).ok()?;
+        let present = present(&entries.others);
+        let mut files = Vec::new();
+        let alias = Some(ALIAS).filter(|name| has(&entries.others, name));
+        for name in present.iter().copied().chain(alias) {
+            let path = directory.join(name);
+            if let Ok(id) = self.root.file_id(&path) {
+                self.by_file.insert(id, (place.clone(), name));
+            }
+            if name != ALIAS {
+                files.extend(open(self.root, &mut self.buffer, path, name));
+            }
+        }
+        let children = below(place, &entries.directories).collect();
+        Some((Files { present, open: files, links }, children))
+    }
+
+    /// Looks for groups that came or went, and reads files again: all, or those of one part of the groups, so that each
+    /// has its turn once in [`ROUNDS`] rounds.
+    pub(super) fn look(&mut self, round: usize, at_all: bool) -> Vec<(Place, Change)> {
+        let mut changes = Vec::new();
+        let mut parents: Vec<Place> = Vec::new();
+        let places: Vec<Place> = self.groups.keys().cloned().collect();
+        for (at, place) in places.into_iter().enumerate() {
+            let is_turn = |rounds: usize| at % rounds == round % rounds;
+            let Some(directory) = self.directory(&place) else { continue };
+            let Ok(links) = self.root.links(&directory) else {
+                self.remove(&place);
+                // Another one may have come instead, which leaves the number of links as it was.
+                parents.extend(parent(&place));
+                continue;
+            };
+            let known =
+                self.groups.get_mut(&place).map(|files| std::mem::replace(&mut files.links, links));
+            if is_turn(LISTING_ROUNDS) || known != Some(links) {
+                changes.extend(self.list(&place));
+            }
+            if is_turn(ROUNDS) || at_all {
+                changes.extend(self.read(&place));
+            }
+        }
+        for place in parents {
+            changes.extend(self.list(&place));
+        }
+        changes.extend(self.read_host());
+        changes
+    }
+
+    fn remove(&mut self, place: &Place) {
+        if self.groups.remove(place).is_some() {
+            self.by_file.retain(|_, (of, _)| of != place);
+            self.went += 1;
+        }
+    }
+
+    /// Adds groups below that are new, and opens the files anew if there are others, as with a controller.
+    fn list(&mut self, place: &Place) -> Vec<(Place, Change)> {
+        let entries = self.directory(place).and_then(|path| self.root.entries(path).ok());
+        let Some(entries) = entries else { return Vec::new() };
+        for child in below(place, &entries.directories) {
+            self.add(child);
+        }
+        let known = self.groups.get(place).map(|files| files.present.as_slice());
+        match known == Some(present(&entries.others).as_slice()) {
+            true => Vec::new(),
+            false => self.renew(place),
+        }
+    }
+
+    /// Opens the files of a group again: some came or went, or the group was removed and made again.
+    fn renew(&mut self, place: &Place) -> Vec<(Place, Change)> {
+        let texts = |files: &Files| -> BTreeMap<&'static str, String> {
+            files.open.iter().map(|one| (one.name, shown(&one.text))).collect()
+        };
+        let Some(before) = self.groups.remove(place) else { return Vec::new() };
+        self.by_file.retain(|_, (of, _)| of != place);
+        let Some((files, _)) = self.opened(place) else {
+            self.went += 1;
+            return Vec::new();
+        };
+        let (before, after) = (texts(&before), texts(&files));
+        self.groups.insert(place.clone(), files);
+        let differing = WATCHED.into_iter().filter(|name| before.get(name) != after.get(name));
+        differing
+            .map(|name| {
+                self.change(place, name, before.get(name).cloned(), after.get(name).cloned())
+            })
+            .collect()
+    }
+
+    /// Reads the files of a group again.
+    pub(super) fn read(&mut self, place: &Place) -> Vec<(Place, Change)> {
+        let Some(files) = self.groups.get_mut(place) else { return Vec::new() };
+        let mut changes = Vec::new();
+        let mut is_stale = false;
+        for one in &mut files.open {
+            match one.file.read_record(&mut self.buffer) {
+                Err(_) => is_stale = true,
+                Ok(text) if text == one.text => {}
+                Ok(text) => {
+                    let from = std::mem::replace(&mut one.text, text.to_vec());
+                    changes.push((one.name, Some(shown(&from)), Some(shown(&one.text))));
+                }
+            }
+        }
+        let hands_down = changes.iter().any(|(name, ..)| *name == "cgroup.subtree_control");
+        let changes = changes.into_iter();
+        let mut found: Vec<(Place, Change)> =
+            changes.map(|(name, from, to)| self.change(place, name, from, to)).collect();
+        // A file that cannot be read any more has gone with its controller or its group.
+        if is_stale {
+            found.extend(self.renew(place));
+        }
+        // The groups below have other files from now on.
+        let places =
+            self.groups.keys().filter(|one| hands_down && parent(one).as_ref() == Some(place));
+        for child in places.cloned().collect::<Vec<Place>>() {
+            found.extend(self.list(&child));
+        }
+        found
+    }
+
+    fn read_host(&mut self) -> Vec<(Place, Change)> {
+        let mut changes = Vec::new();
+        for one in &mut self.host {
+            let Ok(text) = one.file.read_record(&mut self.buffer) else { continue };
+            if text != one.text {
+                let from = std::mem::replace(&mut one.text, text.to_vec());
+                let (from, to) = (Some(shown(&from)), Some(shown(&one.text)));
+                let file = one.name.clone();
+                let nowhere = (usize::MAX, String::new());
+                changes.push((nowhere, Change { group: None, owner: None, file, from, to }));
+            }
+        }
+        changes
+    }
+
+    fn change(
+        &self,
+        place: &Place,
+        name: &str,
+        from: Option<String>,
+        to: Option<String>,
+    ) -> (Place, Change) {
+        let file = self.directory(place).unwrap_or_default().join(name).display().to_string();
+        let owner = owner(&place.1).map(|owner| name_owner(self.root, owner));
+        (place.clone(), Change { group: Some(place.1.clone()), owner, file, from, to })
+    }
+}
+
+fn open<N>(root: &Root, buffer: &mut Vec<u8>, path: PathBuf, name: N) -> Option<Open<N>> {
+    let file = root.open_reread(path).ok()?;
+    let text = file.read_record(buffer).ok()?.to_vec();
+    Some(Open { name, file, text })
+}
+
+fn present(names: &[String]) -> Vec<&'static str> {
+    WATCHED.into_iter().filter(|name| has(names, name)).collect()
+}
+
+fn has(names: &[String], name: &str) -> bool {
+    names.binary_search_by(|known| known.as_str().cmp(name)).is_ok()
+}
+
+fn parent((hierarchy, path): &Place) -> Option<Place> {
+    let (above, _) = path.rsplit_once('/').filter(|_| path != "/")?;
+    Some((*hierarchy, if above.is_empty() { "/".to_owned() } else { above.to_owned() }))
+}
+
+fn below<'p>(place: &'p Place, names: &'p [String]) -> impl Iterator<Item = Place> + 'p {
+    let base = place.1.trim_end_matches('/');
+    names.iter().map(move |name| (place.0, format!("{base}/{name}")))
+}
+
+fn shown(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).trim_end().to_owned()
 }

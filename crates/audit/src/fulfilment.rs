@@ -1,0 +1,223 @@
+//! What somebody asked for in a manifest, against what stands in the files of the group that got it.
+
+mod compose;
+mod pod;
+mod quantity;
+mod read;
+mod subject;
+mod unit;
+mod wanted;
+
+use assay_facts::Available;
+use assay_facts::owner::Owner;
+use serde::Serialize;
+
+use crate::owner;
+use crate::rule::Host;
+use crate::snapshot::Snapshot;
+
+pub use read::{Manifest, manifest};
+pub use subject::Place;
+use subject::Subject;
+use wanted::Wanted;
+
+/// The schema of the document.
+const SCHEMA: u32 = 1;
+
+/// A setting as its manager knows it, and what becomes of it in files.
+#[derive(Debug, Clone)]
+struct Asked {
+    /// As in the manifest, `resources.limits.memory: 512Mi`.
+    setting: String,
+    /// The controller, by its v2 name.
+    controller: &'static str,
+    /// On cgroup2.
+    v2: Target,
+    /// On cgroup v1.
+    v1: Target,
+}
+
+/// What should stand in which file.
+#[derive(Debug, Clone)]
+enum Target {
+    /// One of several files: those that exist count.
+    File { name: &'static str, wanted: Wanted, how: String },
+    /// The manager has nowhere to write it.
+    Nowhere(&'static str),
+    /// It cannot be told here.
+    Unknown(String),
+}
+
+impl Target {
+    fn file(name: &'static str, wanted: Wanted, how: impl Into<String>) -> Self {
+        Self::File { name, wanted, how: how.into() }
+    }
+}
+
+/// What was asked for on behalf of one subject.
+#[derive(Debug, Clone)]
+struct Request {
+    /// `container web of pod shop/web-0`.
+    title: String,
+    subject: Subject,
+    asked: Vec<Asked>,
+    /// What in the manifest is not compared, and why.
+    not_looked_at: Vec<String>,
+}
+
+/// Whether a file says what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// The file says it.
+    Kept,
+    /// The file says something else, or does not exist.
+    Differs,
+    /// It cannot be told.
+    NotLookedAt(String),
+}
+
+/// A setting that was asked for, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// As in the manifest.
+    pub setting: String,
+    /// The file, where one is meant.
+    pub file: Option<String>,
+    /// What it should say.
+    pub expected: Option<String>,
+    /// What it says.
+    pub found: Option<String>,
+    /// How the setting became what should stand in the file.
+    pub how: String,
+    /// Whether it does.
+    pub standing: Standing,
+}
+
+/// What was asked for one group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fulfilment {
+    /// For whom, in the manifest's words.
+    pub subject: String,
+    /// The group; absent if it was not found.
+    pub group: Option<String>,
+    /// Whose it is, if its path tells.
+    pub owner: Option<Owner>,
+    /// The settings.
+    pub rows: Vec<Row>,
+    /// What was not compared, and why.
+    pub not_looked_at: Vec<String>,
+}
+
+/// A manifest against a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// Its schema, 1.
+    pub schema: u32,
+    /// When the snapshot was taken.
+    pub taken_at: String,
+    /// The host.
+    pub host: Available<String>,
+    /// One for each group that was asked for.
+    pub fulfilments: Vec<Fulfilment>,
+}
+
+impl Told {
+    /// Whether any file says something else than was asked for.
+    #[must_use]
+    pub fn differs(&self) -> bool {
+        let mut rows = self.fulfilments.iter().flat_map(|one| &one.rows);
+        rows.any(|row| row.standing == Standing::Differs)
+    }
+}
+
+/// Holds a manifest against a snapshot. A place stands for the subject of the manifest, if that has one only.
+///
+/// # Errors
+/// The place does not fit the manifest.
+pub fn fulfilment(
+    manifest: &Manifest,
+    place: Option<&Place>,
+    snapshot: &Snapshot,
+) -> Result<Told, String> {
+    let host = Host::new(snapshot);
+    let requests = subject::placed(manifest.requests(&host), place)?;
+    let fulfilments = requests.iter().flat_map(|request| fulfil(&host, request)).collect();
+    Ok(Told {
+        schema: SCHEMA,
+        taken_at: snapshot.taken_at.clone(),
+        host: snapshot.machine.name.clone(),
+        fulfilments,
+    })
+}
+
+fn fulfil(host: &Host, request: &Request) -> Vec<Fulfilment> {
+    let one = |group: Option<String>, rows: Vec<Row>| Fulfilment {
+        subject: request.title.clone(),
+        owner: group.as_ref().and_then(|path| owner::named(host.snapshot, path)),
+        group,
+        rows,
+        not_looked_at: request.not_looked_at.clone(),
+    };
+    match request.subject.groups(host) {
+        Err(why) => {
+            let rows = request.asked.iter().map(|asked| not_looked_at(asked, &why)).collect();
+            vec![one(None, rows)]
+        }
+        Ok(paths) => paths
+            .into_iter()
+            .map(|path| {
+                let rows = request.asked.iter().map(|asked| row(host, &path, asked)).collect();
+                one(Some(path), rows)
+            })
+            .collect(),
+    }
+}
+
+fn not_looked_at(asked: &Asked, why: &str) -> Row {
+    Row {
+        setting: asked.setting.clone(),
+        file: None,
+        expected: None,
+        found: None,
+        how: String::new(),
+        standing: Standing::NotLookedAt(why.to_owned()),
+    }
+}
+
+fn row(host: &Host, path: &str, asked: &Asked) -> Row {
+    let Some(tree) = host.tree_of(asked.controller) else {
+        return not_looked_at(asked, &format!("no hierarchy of {} is mounted", asked.controller));
+    };
+    let target = if tree.hierarchy.is_v2 { &asked.v2 } else { &asked.v1 };
+    let (name, wanted, how) = match target {
+        Target::File { name, wanted, how } => (*name, wanted, how.clone()),
+        Target::Unknown(why) => return not_looked_at(asked, why),
+        Target::Nowhere(why) => {
+            let found = Some("never written".to_owned());
+            let how = (*why).to_owned();
+            return Row { found, how, standing: Standing::Differs, ..not_looked_at(asked, "") };
+        }
+    };
+    let Some(node) = tree.nodes().find(|node| node.path() == path) else {
+        let why = format!("{path} is not in the hierarchy {}", tree.hierarchy.name);
+        return not_looked_at(asked, &why);
+    };
+    let reading = node.reading(name);
+    let standing = match (node.unreadable(name), node.text(name)) {
+        (Some(why), _) => Standing::NotLookedAt(why.to_owned()),
+        (None, Some(text)) if wanted.is_met(text) => Standing::Kept,
+        _ => Standing::Differs,
+    };
+    Row {
+        setting: asked.setting.clone(),
+        file: Some(reading.file),
+        expected: Some(wanted.to_string()),
+        found: Some(reading.value),
+        how,
+        standing,
+    }
+}
+
+#[cfg(test)]
+mod tests;

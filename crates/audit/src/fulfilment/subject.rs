@@ -1,0 +1,226 @@
+//! Whose group a manifest means, and where it is on a host.
+
+use assay_facts::owner::{Container, Owner, Pod};
+
+use super::Request;
+use crate::owner;
+use crate::rule::Host;
+use crate::tree::{Node, Tree};
+
+/// A group that the user names, where a manifest cannot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A path below the mounts.
+    Group(String),
+    /// A systemd unit.
+    Unit(String),
+    /// A container, by its name or the beginning of its id.
+    Container(String),
+    /// A pod, by its uid or name.
+    Pod(String),
+}
+
+/// Who a request is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Subject {
+    Group(String),
+    Unit(String),
+    /// A container by a name or id that its user gave.
+    Container(String),
+    /// Containers of a service of compose, by the name of the service.
+    Service(String),
+    Pod(PodName),
+    /// A container of a pod; its id if the manifest has the status.
+    ContainerOf {
+        pod: PodName,
+        name: String,
+        id: Option<String>,
+    },
+}
+
+/// How a manifest names its pod.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct PodName {
+    pub(super) uid: Option<String>,
+    /// `NAMESPACE/NAME`, `NAME`, or what the user gave.
+    pub(super) name: Option<String>,
+    /// The path of its group, if the user gave that.
+    pub(super) path: Option<String>,
+}
+
+/// The requests, with a place that the user named in place of what the manifest says.
+pub(super) fn placed(
+    mut requests: Vec<Request>,
+    place: Option<&Place>,
+) -> Result<Vec<Request>, String> {
+    let Some(place) = place else { return Ok(requests) };
+    let is_pod =
+        |one: &Request| matches!(one.subject, Subject::Pod(_) | Subject::ContainerOf { .. });
+    if requests.iter().any(is_pod) {
+        let new = match place {
+            Place::Pod(name) => {
+                PodName { uid: Some(name.clone()), name: Some(name.clone()), path: None }
+            }
+            Place::Group(path) => PodName { path: Some(whole(path)), ..PodName::default() },
+            _ => return Err("this manifest is of a pod: name it by --pod or --group".to_owned()),
+        };
+        for request in &mut requests {
+            if let Subject::Pod(pod) | Subject::ContainerOf { pod, .. } = &mut request.subject {
+                pod.clone_from(&new);
+            }
+        }
+        return Ok(requests);
+    }
+    let [request] = requests.as_mut_slice() else {
+        return Err(format!("the manifest asks for {} groups, and one is named", requests.len()));
+    };
+    request.subject = match place {
+        Place::Group(path) => Subject::Group(whole(path)),
+        Place::Unit(name) => Subject::Unit(name.clone()),
+        Place::Container(name) => Subject::Container(name.clone()),
+        Place::Pod(_) => return Err("this manifest is not of a pod".to_owned()),
+    };
+    Ok(requests)
+}
+
+fn whole(path: &str) -> String {
+    format!("/{}", path.trim_matches('/'))
+}
+
+impl Subject {
+    /// The paths of its groups; the reason if there are none.
+    pub(super) fn groups(&self, host: &Host) -> Result<Vec<String>, String> {
+        let found = match self {
+            Self::Group(path) => of(host, |node| node.path() == path),
+            Self::Unit(name) => {
+                outermost(host, |owner| matches!(owner, Owner::Unit { name: own } if own == name))
+            }
+            Self::Container(name) => outermost(host, |owner| is_container(owner, name)),
+            Self::Service(name) => outermost(host, |owner| is_of_service(owner, name)),
+            Self::Pod(pod) => pod.groups(host),
+            Self::ContainerOf { pod, name, id } => {
+                return container_of(host, pod, name, id.as_deref());
+            }
+        };
+        if found.is_empty() { Err(format!("{} was not found", self.words())) } else { Ok(found) }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Group(path) => format!("group {path}"),
+            Self::Unit(name) => format!("a group of unit {name}"),
+            Self::Container(name) => format!("container {name}"),
+            Self::Service(name) => {
+                format!("a container of service {name} (--container NAME names another one)")
+            }
+            Self::Pod(_) | Self::ContainerOf { .. } => {
+                "the pod (names of pods are read only by root; --pod or --group names it)"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+impl PodName {
+    fn groups(&self, host: &Host) -> Vec<String> {
+        if let Some(path) = &self.path {
+            return of(host, |node| node.path() == path);
+        }
+        outermost(host, |owner| matches!(owner, Owner::Pod(pod) if self.is(pod)))
+    }
+
+    fn is(&self, pod: &Pod) -> bool {
+        let is_name = |own: &str| {
+            let short = own.rsplit('/').next().unwrap_or_default();
+            self.name.as_deref().is_some_and(|name| name == own || name == short)
+        };
+        self.uid.as_ref() == Some(&pod.uid) || pod.name.as_deref().is_some_and(is_name)
+    }
+}
+
+/// By its id, else by the name that the runtime's files give, else the only one in the pod.
+fn container_of(
+    host: &Host,
+    pod: &PodName,
+    name: &str,
+    id: Option<&str>,
+) -> Result<Vec<String>, String> {
+    let pods = pod.groups(host);
+    if pods.is_empty() {
+        return Err(Subject::Pod(pod.clone()).words() + " was not found");
+    }
+    let is_below = |path: &str| {
+        pods.iter()
+            .any(|pod| path.strip_prefix(pod.as_str()).is_some_and(|rest| rest.starts_with('/')))
+    };
+    let all: Vec<(String, Container)> =
+        outermost(host, |owner| matches!(owner, Owner::Container(_)))
+            .into_iter()
+            .filter(|path| is_below(path))
+            .filter_map(|path| match owner::named(host.snapshot, &path)? {
+                Owner::Container(container) => Some((path, container)),
+                _ => None,
+            })
+            .collect();
+    let by = |is: &dyn Fn(&Container) -> bool| -> Vec<String> {
+        let named = all.iter().filter(|(_, container)| is(container));
+        named.map(|(path, _)| path.clone()).collect()
+    };
+    let mut found = by(&|container| id.is_some_and(|id| container.id == id));
+    if found.is_empty() {
+        found = by(&|container| container.name.as_deref() == Some(name));
+    }
+    if found.is_empty() && all.len() == 1 {
+        found = by(&|_| true);
+    }
+    match found.is_empty() {
+        false => Ok(found),
+        true => Err(format!(
+            "which of the {} groups below the pod is container {name} is not known: \
+             `kubectl get pod -o yaml` has its id",
+            all.len()
+        )),
+    }
+}
+
+fn is_container(owner: &Owner, name: &str) -> bool {
+    const SHORTEST: usize = 4;
+    match owner {
+        Owner::Container(own) => {
+            own.name.as_deref() == Some(name) || name.len() >= SHORTEST && own.id.starts_with(name)
+        }
+        Owner::Lxc { name: own } | Owner::Machine { name: own } => own == name,
+        _ => false,
+    }
+}
+
+/// `service`, or compose's own `project-service-1`, `project_service_1`.
+fn is_of_service(owner: &Owner, service: &str) -> bool {
+    let Owner::Container(Container { name: Some(name), .. }) = owner else { return false };
+    let without_number = |sign: char| {
+        let (rest, number) = name.rsplit_once(sign)?;
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then_some(rest.strip_suffix(service)?.ends_with(sign))
+    };
+    name == service || ['-', '_'].into_iter().any(|sign| without_number(sign) == Some(true))
+}
+
+/// Paths of groups in any hierarchy, each once.
+fn of(host: &Host, is: impl Fn(Node) -> bool) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for node in host.trees.iter().flat_map(Tree::nodes).filter(|node| is(*node)) {
+        if !paths.iter().any(|path| path == node.path()) {
+            paths.push(node.path().to_owned());
+        }
+    }
+    paths
+}
+
+/// Groups with such an owner that are not inside of another group of the same one.
+fn outermost(host: &Host, is: impl Fn(&Owner) -> bool) -> Vec<String> {
+    let owner_of = |node: Node| owner::named(host.snapshot, node.path());
+    of(host, |node| {
+        owner_of(node)
+            .is_some_and(|own| is(&own) && node.parent().and_then(owner_of).as_ref() != Some(&own))
+    })
+}

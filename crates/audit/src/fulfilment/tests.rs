@@ -1,0 +1,286 @@
+//! Manifests of each kind against made-up hosts.
+
+use super::*;
+use crate::fake::Fake;
+
+const MIB: u64 = 1 << 20;
+
+fn read(texts: &[(&str, &str)]) -> Manifest {
+    let owned = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
+    manifest(&texts.iter().map(owned).collect::<Vec<_>>()).unwrap()
+}
+
+/// `SETTING FILE EXPECTED STANDING` of each row, with the file's name alone.
+fn lines(fulfilment: &Told) -> Vec<String> {
+    let rows = fulfilment.fulfilments.iter().flat_map(|one| &one.rows);
+    rows.map(|row| {
+        let file = row.file.as_ref().and_then(|path| path.rsplit('/').next()).unwrap_or("-");
+        let standing = match &row.standing {
+            Standing::Kept => "kept",
+            Standing::Differs => "differs",
+            Standing::NotLookedAt(_) => "not looked at",
+        };
+        format!("{file} {} {standing}", row.expected.as_deref().unwrap_or("-"))
+    })
+    .collect()
+}
+
+const POD: &str = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod7f_01.slice";
+const SCOPE: &str = "cri-containerd-0a1b0a1b0a1b.scope";
+
+/// The pod of kubernetes#141286: burstable, 256 MiB requested, 512 MiB at most.
+const MANIFEST: &str = "
+apiVersion: v1
+kind: Pod
+metadata: {name: web-0, namespace: shop, uid: 7f-01}
+spec:
+  containers:
+  - name: web
+    resources:
+      requests: {cpu: 250m, memory: 256Mi}
+      limits: {cpu: 500m, memory: 512Mi}
+status:
+  containerStatuses:
+  - {name: web, containerID: 'containerd://0a1b0a1b0a1b'}
+";
+
+const TIERED: &str = "
+kind: KubeletConfiguration
+memoryReservationPolicy: TieredReservation
+memoryThrottlingFactor: 0.9
+";
+
+fn host(low: &str) -> Fake {
+    let scope = format!("{POD}/{SCOPE}");
+    let files = |weight| {
+        [
+            ("cpu.weight", weight),
+            ("cpu.max", "50000 100000"),
+            ("memory.max", "536870912"),
+            ("memory.min", "0"),
+            ("memory.low", low),
+        ]
+    };
+    Fake::v2()
+        .group_of("/kubepods.slice", 0, &[])
+        .group_of("/kubepods.slice/kubepods-burstable.slice", 0, &[])
+        .group_of(POD, 0, &files("10"))
+        .also("memory.high", "max")
+        .group(&scope, &files("35"))
+        .also("memory.high", "510025728")
+}
+
+#[test]
+fn a_pod_is_held_against_its_group_and_its_containers() {
+    let low = (256 * MIB).to_string();
+    let manifest = read(&[("pod.yaml", MANIFEST), ("kubelet.yaml", TIERED)]);
+    let fulfilment = fulfilment(&manifest, None, &host(&low).snapshot()).unwrap();
+    assert!(!fulfilment.differs(), "{}", crate::told_text(&fulfilment));
+    assert_eq!(
+        lines(&fulfilment),
+        [
+            "cpu.weight 10 kept",
+            "cpu.max 50000 100000 kept",
+            "memory.max 536870912 kept",
+            "memory.min 0 kept",
+            "memory.low 268435456 kept",
+            "memory.high max kept",
+            "cpu.weight 10 or 35 kept",
+            "cpu.max 50000 100000 kept",
+            "memory.max 536870912 kept",
+            "memory.min 0 kept",
+            "memory.low 268435456 kept",
+            "memory.high 510025728 kept",
+        ]
+    );
+}
+
+#[test]
+fn a_protection_that_was_never_written_differs_and_without_a_configuration_it_is_unknown() {
+    let snapshot = host("0").snapshot();
+    let both = read(&[("pod.yaml", MANIFEST), ("kubelet.yaml", TIERED)]);
+    let found = fulfilment(&both, None, &snapshot).unwrap();
+    let differing: Vec<String> =
+        lines(&found).into_iter().filter(|line| line.ends_with("differs")).collect();
+    assert_eq!(differing, ["memory.low 268435456 differs", "memory.low 268435456 differs"]);
+    let alone = fulfilment(&read(&[("pod.yaml", MANIFEST)]), None, &snapshot).unwrap();
+    assert!(!alone.differs());
+    assert!(alone.fulfilments[0].not_looked_at[0].contains("MemoryQoS"), "{alone:?}");
+}
+
+/// kubernetes test/e2e_node/memory_qos_test.go: request and limit in MiB, and `memory.high` at a factor of 0.9.
+#[test]
+fn memory_high_is_that_of_the_end_to_end_tests() {
+    for (request, limit, high) in [
+        (64, 512, "489893888"),
+        (256, 512, "510025728"),
+        (480, 512, "533512192"),
+        (64, 256, "248299520"),
+        (160, 320, "318767104"),
+        (512, 512, "max"),
+    ] {
+        let pod = format!(
+            "kind: Pod\nmetadata: {{uid: 7f-01}}\nspec:\n  containers:\n  - name: web\n    resources: \
+             {{requests: {{memory: {request}Mi}}, limits: {{memory: {limit}Mi}}}}\n"
+        );
+        let fulfilment = fulfilment(
+            &read(&[("pod.yaml", &pod), ("k.yaml", TIERED)]),
+            None,
+            &host("0").snapshot(),
+        );
+        let last = fulfilment.unwrap().fulfilments[1].rows.pop().unwrap();
+        assert_eq!(last.expected.as_deref(), Some(high), "{request} {limit}");
+    }
+}
+
+#[test]
+fn of_several_containers_one_without_a_name_is_not_looked_at() {
+    let two = host("0").group(&format!("{POD}/cri-containerd-1a1b0a1b0a1b.scope"), &[]).snapshot();
+    let text = MANIFEST.split("status:").next().unwrap();
+    let found = fulfilment(&read(&[("pod.yaml", text)]), None, &two).unwrap();
+    assert!(lines(&found)[3..].iter().all(|line| line == "- - not looked at"), "{found:?}");
+    let elsewhere = Place::Pod("none".to_owned());
+    let found = fulfilment(&read(&[("pod.yaml", text)]), Some(&elsewhere), &two).unwrap();
+    assert!(found.fulfilments.iter().all(|one| one.group.is_none()));
+    let unit = Place::Unit("a.service".to_owned());
+    assert!(fulfilment(&read(&[("pod.yaml", text)]), Some(&unit), &two).is_err());
+}
+
+const UNIT: &str = "
+[Unit]
+CPUWeight=5
+[Service]
+# CPUWeight=6
+CPUWeight=50
+CPUWeight=400
+CPUQuota=150%
+MemoryMax=1G
+MemoryLow=50%
+MemoryLow=
+TasksMax=10
+AllowedCPUs=0-1
+AllowedCPUs=3
+IOReadBandwidthMax=/dev/sda1 10M
+MemorySwapMax=%i
+";
+
+#[test]
+fn a_unit_is_held_against_its_group() {
+    let snapshot = Fake::v2()
+        .disk("sda", "8:0", "[none]")
+        .change(|snapshot| {
+            let partitions = &mut snapshot.disks[0].partitions;
+            partitions.insert("sda1".to_owned(), "8:1".to_owned());
+        })
+        .group_of("/system.slice", 0, &[])
+        .group(
+            "/system.slice/web.service",
+            &[
+                ("cpu.weight", "400"),
+                ("cpu.max", "150000 100000"),
+                ("memory.max", "536870912"),
+                ("pids.max", "10"),
+                ("cpuset.cpus", "0-1,3"),
+                ("io.max", "8:0 rbps=10000000 wbps=max"),
+            ],
+        )
+        .snapshot();
+    let found =
+        fulfilment(&read(&[("/etc/systemd/system/web.service", UNIT)]), None, &snapshot).unwrap();
+    assert_eq!(
+        lines(&found),
+        [
+            "cpu.weight 400 kept",
+            "cpu.max 150000 100000 kept",
+            "memory.max 1073741824 differs",
+            "- - not looked at",
+            "pids.max 10 kept",
+            "cpuset.cpus 0-1,3 kept",
+            "io.max 8:0 rbps=10000000 kept",
+        ],
+        "{}",
+        crate::told_text(&found)
+    );
+}
+
+#[test]
+fn on_v1_what_systemd_never_writes_differs() {
+    let unit = "[Service]\nCPUWeight=200\nMemoryLow=1G\nIOWeight=200\n";
+    let memory = Fake::v1("memory").group("/system.slice/a.service", &[]).snapshot();
+    let io = [("blkio.bfq.weight", "181")];
+    let io = Fake::v1("io").group("/system.slice/a.service", &io).snapshot();
+    let snapshot = Fake::v1("cpu")
+        .group("/system.slice/a.service", &[("cpu.shares", "2048")])
+        .change(|host| {
+            for (mut one, mount) in [(memory, "/m"), (io, "/b")] {
+                let top = one.hierarchies[0].groups[0].clone();
+                let slice = crate::snapshot::Group { path: "/system.slice".to_owned(), ..top };
+                one.hierarchies[0].groups.insert(1, slice);
+                one.hierarchies[0].mount = mount.into();
+                host.hierarchies.extend(one.hierarchies);
+            }
+        })
+        .snapshot();
+    let found = fulfilment(&read(&[("a.service", unit)]), None, &snapshot).unwrap();
+    assert_eq!(lines(&found), ["cpu.shares 2048 kept", "blkio.bfq.weight 181 kept", "- - differs"]);
+    assert!(found.differs());
+}
+
+#[test]
+fn a_service_of_compose_is_held_against_each_of_its_containers() {
+    let compose = "
+x-small: &small {mem_limit: 512m, cpu_shares: 512}
+services:
+  web:
+    <<: *small
+    memswap_limit: 1g
+    deploy: {resources: {limits: {cpus: '0.5', pids: 20}, reservations: {memory: 64M}}}
+  idle: {image: x}
+";
+    let path = |id: &str| format!("/system.slice/docker-{id}.scope");
+    let files = [
+        ("cpu.weight", "59"),
+        ("cpu.max", "50000 100000"),
+        ("memory.max", "536870912"),
+        ("memory.low", "0"),
+        ("memory.swap.max", "536870912"),
+        ("pids.max", "20"),
+    ];
+    let (one, other) = ("0a1b0a1b0a1b", "1a1b0a1b0a1b");
+    let snapshot = Fake::v2()
+        .group_of("/system.slice", 0, &[])
+        .group(&path(one), &files)
+        .group(&path(other), &[("cpu.weight", "100")])
+        .change(|host| {
+            host.names.insert(one.to_owned(), "shop-web-1".to_owned());
+            host.names.insert(other.to_owned(), "shop-other-1".to_owned());
+        })
+        .snapshot();
+    let found = fulfilment(&read(&[("compose.yaml", compose)]), None, &snapshot).unwrap();
+    assert_eq!(found.fulfilments[0].group.as_deref(), Some(path(one).as_str()));
+    assert_eq!(
+        lines(&found),
+        [
+            "cpu.max 50000 100000 kept",
+            "cpu.weight 20 or 59 kept",
+            "memory.max 536870912 kept",
+            "memory.low 67108864 differs",
+            "memory.swap.max 536870912 kept",
+            "pids.max 20 kept",
+        ]
+    );
+    let page = crate::told_text(&found);
+    assert!(page.contains("DIFFERS  memory reservation: 67108864"), "{page}");
+}
+
+#[test]
+fn what_is_no_manifest_is_refused_with_the_known_kinds() {
+    for text in ["", "a: b", "kind: Service", "[1, 2]", "kind: KubeletConfiguration"] {
+        let owned = [("x.yaml".to_owned(), text.to_owned())];
+        assert!(manifest(&owned).is_err(), "{text}");
+    }
+    let wrong = "kind: Pod\nspec: {containers: [{name: a, resources: {limits: {cpu: much}}}]}";
+    let owned = [("x.yaml".to_owned(), wrong.to_owned())];
+    let error = manifest(&owned).unwrap_err();
+    assert!(error.contains("container a: limits.cpu `much` is no amount"), "{error}");
+}

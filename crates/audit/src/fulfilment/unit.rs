@@ -1,0 +1,271 @@
+//! Units of systemd: their settings of resources (systemd.resource-control(5)).
+
+mod device;
+
+use std::collections::BTreeMap;
+
+use super::quantity::{percent, systemd_bytes};
+use super::subject::Subject;
+use super::wanted::Wanted;
+use super::{Asked, Request, Target};
+use crate::conversion::systemd;
+use crate::rule::Host;
+use crate::tree::{Node, Tree};
+
+/// A unit of a file, with its drop-ins.
+#[derive(Debug)]
+pub(super) struct Unit {
+    name: String,
+    /// All assignments of a setting, in order. An empty one forgets those before it.
+    settings: BTreeMap<String, Vec<String>>,
+}
+
+/// Sections in which settings of resources stand.
+const SECTIONS: [&str; 6] = ["Service", "Slice", "Scope", "Socket", "Mount", "Swap"];
+
+/// What v1 has no file for, or systemd does not write there.
+const V2_ONLY: &str = "systemd applies it on cgroup2 only, and this controller is on v1 here";
+
+impl Unit {
+    pub(super) fn new(name: &str, text: &str) -> Self {
+        let mut unit = Self { name: name.to_owned(), settings: BTreeMap::new() };
+        unit.add(text);
+        unit
+    }
+
+    /// Adds the settings of a file.
+    pub(super) fn add(&mut self, text: &str) {
+        let text = text.replace("\\\n", " ");
+        let mut is_ours = false;
+        for line in text.lines().map(str::trim) {
+            if let Some(section) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                is_ours = SECTIONS.contains(&section);
+            } else if let Some((key, value)) = line.split_once('=').filter(|_| is_ours)
+                && !line.starts_with(['#', ';'])
+            {
+                let values = self.settings.entry(key.trim().to_owned()).or_default();
+                match value.trim() {
+                    "" => values.clear(),
+                    value => values.push(value.to_owned()),
+                }
+            }
+        }
+    }
+
+    fn last(&self, key: &str) -> Option<&str> {
+        self.settings.get(key)?.last().map(String::as_str)
+    }
+
+    pub(super) fn request(&self, host: &Host) -> Request {
+        let asked =
+            [self.cpu(), self.io(host), self.memory(host), self.others(), self.devices(host)];
+        Request {
+            title: format!("unit {}", self.name),
+            subject: Subject::Unit(self.name.clone()),
+            asked: asked.into_iter().flatten().collect(),
+            not_looked_at: self.left_out(),
+        }
+    }
+
+    fn left_out(&self) -> Vec<String> {
+        const STARTUP: &str = "applies only while systemd starts or stops";
+        const LEFT_OUT: [(&str, &str); 6] = [
+            ("StartupCPUWeight", STARTUP),
+            ("StartupIOWeight", STARTUP),
+            ("StartupAllowedCPUs", STARTUP),
+            ("StartupMemoryMax", STARTUP),
+            ("IODeviceWeight", "stored only if the scheduler of the disk obeys it"),
+            ("IODeviceLatencyTargetSec", "not compared"),
+        ];
+        let mut lines: Vec<String> = LEFT_OUT
+            .into_iter()
+            .filter(|(key, _)| self.last(key).is_some())
+            .map(|(key, why)| format!("{key}=: {why}"))
+            .collect();
+        lines.push("drop-ins that were not given; `systemctl cat` lists them".to_owned());
+        lines
+    }
+
+    fn cpu(&self) -> Vec<Asked> {
+        let mut asked = Vec::new();
+        if let Some(text) = self.last("CPUWeight") {
+            asked.push(weight(text));
+        } else if let Some(shares) = self.last("CPUShares").and_then(|text| text.parse().ok()) {
+            let v2 = Wanted::Weight(vec![systemd::weight(shares)]);
+            asked.push(Asked {
+                setting: format!("CPUShares={shares}"),
+                controller: "cpu",
+                v2: Target::file("cpu.weight", v2, "shares * 100 / 1024; v258 ignores it"),
+                v1: Target::file("cpu.shares", Wanted::Weight(vec![shares]), ""),
+            });
+        }
+        asked.extend(self.last("CPUQuota").map(|text| self.quota(text)));
+        asked
+    }
+
+    fn quota(&self, text: &str) -> Asked {
+        /// Microseconds in a second for each hundredth of a percent.
+        const PER_HUNDREDTH: u64 = 100;
+        let period = self.last("CPUQuotaPeriodSec").map_or(Some(100_000), |text| {
+            u64::try_from(assay_units::parse_duration(text).ok()?.as_micros()).ok()
+        });
+        let known = percent(text).filter(|part| *part > 0).zip(period);
+        let setting = format!("CPUQuota={text}");
+        let Some((part, period)) = known else { return unknown(setting, "cpu") };
+        let (quota, period) = systemd::quota(part.saturating_mul(PER_HUNDREDTH), period);
+        let how = "the period is longer if the quota would be below 1 ms";
+        Asked {
+            setting,
+            controller: "cpu",
+            v2: Target::file("cpu.max", Wanted::Bandwidth(Some(quota), period), how),
+            v1: Target::file("cpu.cfs_quota_us", Wanted::Number(quota), how),
+        }
+    }
+
+    /// systemd writes both files of v2 where they exist.
+    fn io(&self, host: &Host) -> Vec<Asked> {
+        let Some(text) = self.last("IOWeight") else { return Vec::new() };
+        let setting = format!("IOWeight={text}");
+        let Some(weight) = text.parse().ok().filter(|one| (1..=10_000).contains(one)) else {
+            return vec![unknown(setting, "io")];
+        };
+        let on_v1 = systemd::blkio_bfq_weight(weight);
+        let one = |name: &'static str, number: u64, how: &str| Asked {
+            setting: setting.clone(),
+            controller: "io",
+            v2: Target::file(name, Wanted::Weight(vec![number]), how),
+            v1: Target::file(
+                "blkio.bfq.weight",
+                Wanted::Weight(vec![on_v1]),
+                "times 5, then compressed for bfq: translated twice",
+            ),
+        };
+        let is_v1 = host.v1_of("io").is_some();
+        let mut asked = Vec::new();
+        if is_v1 || has_file(host, "io", "io.bfq.weight") {
+            let how = "above 100 what is beyond is divided by 11, for bfq";
+            asked.push(one("io.bfq.weight", systemd::bfq_weight(weight), how));
+        }
+        if !is_v1 && (asked.is_empty() || has_file(host, "io", "io.weight")) {
+            asked.push(one("io.weight", weight, "read by io.cost alone"));
+        }
+        asked
+    }
+
+    fn memory(&self, host: &Host) -> Vec<Asked> {
+        const FILES: [(&str, &str, Option<&str>); 6] = [
+            ("MemoryMin", "memory.min", None),
+            ("MemoryLow", "memory.low", None),
+            ("MemoryHigh", "memory.high", None),
+            ("MemoryMax", "memory.max", Some("memory.limit_in_bytes")),
+            ("MemorySwapMax", "memory.swap.max", None),
+            ("MemoryZSwapMax", "memory.zswap.max", None),
+        ];
+        let machine = host.snapshot.machine.memory.value().copied();
+        let known = FILES.into_iter().filter_map(|(key, v2, v1)| {
+            let older = (key == "MemoryMax").then(|| self.last("MemoryLimit")).flatten();
+            Some((key, self.last(key).or(older)?, v2, v1))
+        });
+        known
+            .map(|(key, text, v2, v1)| {
+                let setting = format!("{key}={text}");
+                let Some((wanted, how)) = bytes(text, machine) else {
+                    return unknown(setting, "memory");
+                };
+                let v1 = v1.map_or(Target::Nowhere(V2_ONLY), |name| {
+                    Target::file(name, wanted.clone(), how)
+                });
+                Asked { setting, controller: "memory", v2: Target::file(v2, wanted, how), v1 }
+            })
+            .collect()
+    }
+
+    fn others(&self) -> Vec<Asked> {
+        let mut asked = Vec::new();
+        if let Some(text) = self.last("TasksMax") {
+            let wanted = match text {
+                "infinity" => Some(Wanted::Unlimited),
+                number => number.parse().ok().map(Wanted::Number),
+            };
+            let setting = format!("TasksMax={text}");
+            asked.push(wanted.map_or_else(
+                || unknown(setting.clone(), "pids"),
+                |wanted| {
+                    let target = Target::file("pids.max", wanted, "");
+                    let v1 = target.clone();
+                    Asked { setting: setting.clone(), controller: "pids", v2: target, v1 }
+                },
+            ));
+        }
+        for (key, name) in [("AllowedCPUs", "cpuset.cpus"), ("AllowedMemoryNodes", "cpuset.mems")] {
+            let Some(values) = self.settings.get(key).filter(|values| !values.is_empty()) else {
+                continue;
+            };
+            let list = values.join(",");
+            asked.push(Asked {
+                setting: format!("{key}={list}"),
+                controller: "cpuset",
+                v2: Target::file(name, Wanted::List(list), ""),
+                v1: Target::Nowhere(V2_ONLY),
+            });
+        }
+        asked
+    }
+
+    fn devices(&self, host: &Host) -> Vec<Asked> {
+        let mut asked = Vec::new();
+        for limit in &device::LIMITS {
+            for text in self.settings.get(limit.setting).into_iter().flatten() {
+                asked.push(limit.asked(host, text));
+            }
+        }
+        asked
+    }
+}
+
+fn weight(text: &str) -> Asked {
+    let setting = format!("CPUWeight={text}");
+    if text == "idle" {
+        return Asked {
+            setting,
+            controller: "cpu",
+            v2: Target::file("cpu.idle", Wanted::Number(1), ""),
+            v1: Target::file("cpu.shares", Wanted::Weight(vec![crate::conversion::MIN_SHARES]), ""),
+        };
+    }
+    let Some(weight) = text.parse().ok().filter(|one| (1..=10_000).contains(one)) else {
+        return unknown(setting, "cpu");
+    };
+    let shares = Wanted::Weight(vec![systemd::shares(weight)]);
+    Asked {
+        setting,
+        controller: "cpu",
+        v2: Target::file("cpu.weight", Wanted::Weight(vec![weight]), ""),
+        v1: Target::file("cpu.shares", shares, "weight * 1024 / 100"),
+    }
+}
+
+/// A value with a specifier, or one that this version does not know.
+fn unknown(setting: String, controller: &'static str) -> Asked {
+    let target = Target::Unknown("this value is not understood".to_owned());
+    Asked { setting, controller, v2: target.clone(), v1: target }
+}
+
+/// Bytes, a part of the machine's memory, or no limit.
+fn bytes(text: &str, machine: Option<u64>) -> Option<(Wanted, &'static str)> {
+    const WHOLE: u128 = 10_000;
+    if text == "infinity" {
+        return Some((Wanted::Unlimited, ""));
+    }
+    if let Some(part) = percent(text) {
+        let bytes = u128::from(machine?) * u128::from(part) / WHOLE;
+        return Some((Wanted::Bytes(u64::try_from(bytes).ok()?), "of MemTotal"));
+    }
+    systemd_bytes(text).map(|bytes| (Wanted::Bytes(bytes), ""))
+}
+
+/// Whether any group of the hierarchy has a file, as with a module that is loaded.
+pub(super) fn has_file(host: &Host, controller: &str, name: &str) -> bool {
+    let has = |node: Node| node.group().files.contains_key(name);
+    host.tree_of(controller).into_iter().flat_map(Tree::nodes).any(has)
+}

@@ -1,0 +1,122 @@
+//! What should stand in a file, in the ways in which the kernel may show it.
+
+use std::fmt;
+
+use crate::value::{Bound, bandwidth, bound, device_lines, field, weight};
+
+/// Limits of memory are kept in whole pages, rounded down, or up on v1.
+const PAGE: u64 = 4096;
+
+/// What a file should say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// A weight, or a default of weights: one of several that different versions of a manager write.
+    Weight(Vec<u64>),
+    /// A number of bytes.
+    Bytes(u64),
+    /// A number.
+    Number(u64),
+    /// No limit.
+    Unlimited,
+    /// Quota and period of `cpu.max`, in microseconds.
+    Bandwidth(Option<u64>, u64),
+    /// A list of CPUs or nodes.
+    List(String),
+    /// A key in the line of a device.
+    Device { device: String, key: &'static str, value: u64 },
+}
+
+impl Wanted {
+    /// Whether a text says it.
+    pub(super) fn is_met(&self, text: &str) -> bool {
+        match self {
+            Self::Weight(any) => weight(text).is_some_and(|number| any.contains(&number)),
+            Self::Bytes(bytes) => bound(text)
+                .and_then(Bound::at)
+                .is_some_and(|found| found / PAGE == bytes / PAGE || found == up(*bytes)),
+            Self::Number(number) => bound(text) == Some(Bound::At(*number)),
+            Self::Unlimited => bound(text) == Some(Bound::None),
+            Self::Bandwidth(quota, period) => match bandwidth(text) {
+                Some((found, of)) => found == *quota && (quota.is_none() || of == *period),
+                None => false,
+            },
+            Self::List(list) => {
+                ids(list).is_some_and(|wanted| ids(text).is_some_and(|found| wanted == found))
+            }
+            Self::Device { device, key, value } => device_lines(text)
+                .filter(|(own, _)| own == device)
+                .any(|(_, line)| said(line, key).is_some_and(|found| found == value.to_string())),
+        }
+    }
+}
+
+/// In `rbps=1 wbps=2` the value of a key; in the lines of v1, which have one value only, that.
+fn said<'l>(line: &'l str, key: &str) -> Option<&'l str> {
+    if line.contains('=') { field(line, key) } else { line.split_whitespace().next_back() }
+}
+
+const fn up(bytes: u64) -> u64 {
+    bytes.div_ceil(PAGE).saturating_mul(PAGE)
+}
+
+/// Numbers of a list such as `0-3,8`, merged and sorted; `None` for what is no list, or longer than any machine's.
+fn ids(list: &str) -> Option<Vec<u64>> {
+    const MOST: u64 = 8192;
+    let mut numbers = Vec::new();
+    for part in list.split([',', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u64, u64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        if last >= MOST {
+            return None;
+        }
+        numbers.extend(first..=last);
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    Some(numbers)
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Weight(any) => {
+                let words: Vec<String> = any.iter().map(u64::to_string).collect();
+                f.write_str(&words.join(" or "))
+            }
+            Self::Bytes(number) | Self::Number(number) => write!(f, "{number}"),
+            Self::Unlimited => f.write_str("max"),
+            Self::Bandwidth(None, _) => f.write_str("max"),
+            Self::Bandwidth(Some(quota), period) => write!(f, "{quota} {period}"),
+            Self::List(list) => f.write_str(list),
+            Self::Device { device, key, value } => write!(f, "{device} {key}={value}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_met_in_each_way_in_which_the_kernel_shows_it() {
+        let device =
+            |key: &'static str| Wanted::Device { device: "8:0".to_owned(), key, value: 1024 };
+        for (wanted, yes, no) in [
+            (Wanted::Weight(vec![39, 100]), "default 100\n8:0 5", "10"),
+            (Wanted::Bytes(5000), "4096", "12288"),
+            (Wanted::Bytes(5000), "8192", "max"),
+            (Wanted::Number(5), "5\n", "6"),
+            (Wanted::Unlimited, "9223372036854771712", "0"),
+            (Wanted::Bandwidth(Some(50_000), 100_000), "50000 100000", "max 100000"),
+            (Wanted::Bandwidth(None, 100_000), "max 50000", "1000 100000"),
+            (Wanted::List("0-2,5".to_owned()), "0-2,5", "0-2"),
+            (Wanted::List("1 0".to_owned()), "0-1\n", "x"),
+            (device("wbps"), "8:0 rbps=max wbps=1024", "8:0 rbps=1024 wbps=max"),
+            (device("wbps"), "8:16 9\n8:0 1024", "8:16 1024"),
+        ] {
+            assert!(wanted.is_met(yes), "{wanted} {yes}");
+            assert!(!wanted.is_met(no), "{wanted} {no}");
+        }
+        assert!(!Wanted::List("0-99999999999".to_owned()).is_met("0"));
+    }
+}

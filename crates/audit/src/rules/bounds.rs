@@ -1,0 +1,99 @@
+//! Values at the end of their range, and clamps of the CPU's frequency that nobody reads.
+
+use crate::finding::{Class, Reading};
+use crate::rule::{Found, Host, Rule};
+use crate::settings::is_set;
+use crate::tree::Tree;
+use crate::value::weight;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        code: "A-CLAMPED",
+        class: Class::MeansElse,
+        condition: "a weight stands at the upper end of its range: `cpu.weight` and `io.weight` 10000, `io.bfq.weight` and \
+                    `blkio.bfq.weight` 1000, `cpu.shares` 262144",
+        versions: "all",
+        meaning: "larger requests become the same number, and are then equal",
+        remedy: "lower the weights of all siblings in proportion",
+        source: "kernel/sched/sched.h (MAX_SHARES); cgroup-v2.rst, \"Weights\"",
+        find: clamped,
+    },
+    Rule {
+        code: "A-UCLAMP",
+        class: Class::Weakened,
+        condition: "`cpu.uclamp.min` or `cpu.uclamp.max` is set, and `scaling_governor` of CPU 0 is not `schedutil`",
+        versions: "v2, Linux 5.4",
+        meaning: "only the governor schedutil derives the frequency from it; on CPUs of unlike capacity it still chooses the CPU",
+        remedy: "echo schedutil > /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+        source: "Documentation/scheduler/sched-util-clamp.rst; kernel/sched/cpufreq_schedutil.c",
+        find: no_schedutil,
+    },
+];
+
+const HIGHEST: [(&str, u64); 5] = [
+    ("cpu.weight", 10_000),
+    ("cpu.shares", 262_144),
+    ("io.weight", 10_000),
+    ("io.bfq.weight", 1000),
+    ("blkio.bfq.weight", 1000),
+];
+
+fn clamped(host: &Host) -> Vec<Found> {
+    let mut found = Vec::new();
+    for node in host.trees.iter().flat_map(Tree::nodes) {
+        let is_highest = |(file, most): &&(&str, u64)| {
+            is_set(node, file) && node.text(file).and_then(weight) == Some(*most)
+        };
+        // systemd writes both files of I/O for one setting.
+        if let Some((file, most)) = HIGHEST.iter().find(is_highest) {
+            let sentence =
+                format!("{file} {most} is the highest there is: it stands for any larger request");
+            found.push(Found::new(node, &[file], sentence));
+        }
+    }
+    found
+}
+
+fn no_schedutil(host: &Host) -> Vec<Found> {
+    const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+    let Some(governor) = host.file(GOVERNOR).filter(|name| *name != "schedutil") else {
+        return Vec::new();
+    };
+    let nodes = host.v2_of("cpu").into_iter().flat_map(Tree::nodes);
+    nodes
+        .filter_map(|node| {
+            let mut files = ["cpu.uclamp.min", "cpu.uclamp.max"].into_iter();
+            let file = files.find(|file| is_set(node, file))?;
+            let sentence =
+                format!("{file} does not change the frequency: the governor is {governor}");
+            Some(Found::new(node, &[file], sentence).and(Reading::new(GOVERNOR, governor)))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fake::Fake;
+
+    #[test]
+    fn a_weight_at_the_end_of_its_range_is_named() {
+        let host = |file: &str, text: &str| Fake::v2().group("/g", &[(file, text)]);
+        host("cpu.weight", "10000").only("A-CLAMPED");
+        host("io.weight", "default 10000").only("A-CLAMPED");
+        host("cpu.weight", "9999").silent("A-CLAMPED");
+        host("io.bfq.weight", "100").silent("A-CLAMPED");
+    }
+
+    #[test]
+    fn without_schedutil_a_clamp_does_not_change_the_frequency() {
+        let host = |governor: &str, most: &str| {
+            Fake::v2()
+                .host_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor)
+                .group("/g", &[("cpu.uclamp.max", most), ("cpu.uclamp.min", "0.00")])
+        };
+        assert!(host("performance", "50.00").only("A-UCLAMP").sentence.contains("performance"));
+        host("schedutil", "50.00").silent("A-UCLAMP");
+        host("performance", "max").silent("A-UCLAMP");
+        Fake::v2().group("/g", &[("cpu.uclamp.max", "50.00")]).silent("A-UCLAMP");
+    }
+}

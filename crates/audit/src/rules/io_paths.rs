@@ -1,0 +1,168 @@
+//! I/O that reaches a disk as that of another group: through a stack, or from the page cache.
+
+use crate::finding::Class;
+use crate::rule::{Found, Host, Rule};
+use crate::settings::is_set;
+use crate::snapshot::Disk;
+use crate::tree::{Node, Tree};
+use crate::value::{device_lines, field};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        code: "A-STACK-LOST",
+        class: Class::Weakened,
+        condition: "`io.max` has a limit for a disk, and the group uses a device on it that issues writes by threads of its own: \
+                    dm-crypt (`CRYPT` in `dm/uuid`), RAID 4, 5 or 6 (`md/level`), bcache",
+        versions: "v2",
+        meaning: "writes reach the lower disk as those of the root group, for which no limit holds",
+        remedy: "set the limit for the upper device: io.max acts on stacked devices too",
+        source: "drivers/md/dm-crypt.c (kcryptd_queue_crypt); drivers/md/raid5.c; block/blk-core.c (submit_bio_noacct)",
+        find: lost_in_a_stack,
+    },
+    Rule {
+        code: "A-BUFFERED-V1",
+        class: Class::Weakened,
+        condition: "`blkio.throttle.write_bps_device` or `write_iops_device` is set, and the group has threads",
+        versions: "v1",
+        meaning: "only direct and synchronous writes are limited; buffered ones are issued by the kernel as the root group",
+        remedy: "limit them on cgroup2, or write with O_DIRECT",
+        source: "cgroup-v1/blkio-controller.rst, \"Known Issues\"; block/blk-cgroup.c",
+        find: buffered_on_v1,
+    },
+    Rule {
+        code: "A-FS-NO-CGWB",
+        class: Class::Weakened,
+        condition: "`io.max` limits writes to a disk with file systems, none of which is ext2, ext4, btrfs, f2fs or xfs",
+        versions: "v2, Linux 4.2",
+        meaning: "the file system does not say whose buffered writes it issues: they count for the root group",
+        remedy: "write with O_DIRECT, or use one of these file systems",
+        source: "cgroup-v2.rst, \"Writeback\" (Filesystem Support for Writeback)",
+        find: without_attribution,
+    },
+];
+
+/// Keys of `io.max` that limit writes.
+const OF_WRITES: [&str; 2] = ["wbps", "wiops"];
+
+/// Kinds of stacked devices that issue writes themselves.
+const OWN_THREADS: [&str; 5] = ["crypt", "raid4", "raid5", "raid6", "bcache"];
+
+/// File systems that attribute writeback.
+const ATTRIBUTING: [&str; 5] = ["ext2", "ext4", "btrfs", "f2fs", "xfs"];
+
+/// Disks for which `io.max` limits writes.
+fn limited<'h>(host: &'h Host, node: Node<'h>) -> impl Iterator<Item = &'h Disk> {
+    let lines = node.text("io.max").into_iter().flat_map(device_lines);
+    let limits_writes = |line: &str| {
+        OF_WRITES.iter().any(|key| field(line, key).is_some_and(|value| value != "max"))
+    };
+    lines.filter(move |(_, line)| limits_writes(line)).filter_map(|(device, _)| host.disk(device))
+}
+
+fn lost_in_a_stack(host: &Host) -> Vec<Found> {
+    let Some(tree) = host.v2_of("io") else { return Vec::new() };
+    tree.nodes().filter_map(|node| lost(host, node)).collect()
+}
+
+fn lost(host: &Host, node: Node) -> Option<Found> {
+    let used = host.used(node);
+    let is_lossy =
+        |disk: &&&Disk| disk.stack.as_deref().is_some_and(|kind| OWN_THREADS.contains(&kind));
+    let (lower, upper) = limited(host, node).find_map(|lower| {
+        let is_below = |upper: &&&Disk| {
+            upper.name != lower.name && host.bottom(upper).iter().any(|one| one.name == lower.name)
+        };
+        let upper = used.disks.iter().filter(is_lossy).find(is_below)?;
+        Some((lower, *upper))
+    })?;
+    let sentence = format!(
+        "writes reach {} as the root group's: {} ({}) issues them itself",
+        lower.name,
+        upper.name,
+        upper.stack.as_deref().unwrap_or_default()
+    );
+    let found = Found::new(node, &["io.max"], sentence).and(upper.slaves_reading());
+    Some(found.and_all(used.reading.clone()))
+}
+
+fn buffered_on_v1(host: &Host) -> Vec<Found> {
+    const FILES: [&str; 2] =
+        ["blkio.throttle.write_bps_device", "blkio.throttle.write_iops_device"];
+    let Some(tree) = host.v1_of("io") else { return Vec::new() };
+    let nodes = Tree::nodes(tree).filter(|node| node.threads().is_some_and(|own| own > 0));
+    nodes
+        .filter_map(|node| {
+            let file = FILES.into_iter().find(|file| is_set(node, file))?;
+            let sentence = format!(
+                "{file} binds direct writes only: buffered ones are issued as the root group's"
+            );
+            Some(Found::new(node, &[file], sentence))
+        })
+        .collect()
+}
+
+fn without_attribution(host: &Host) -> Vec<Found> {
+    let Some(tree) = host.v2_of("io") else { return Vec::new() };
+    tree.nodes()
+        .filter_map(|node| {
+            let attributes = |kind: &String| ATTRIBUTING.contains(&kind.as_str());
+            let (disk, kind) = limited(host, node)
+                .filter(|disk| !disk.file_systems.iter().any(attributes))
+                .find_map(|disk| Some((disk, disk.file_systems.first()?)))?;
+            let sentence = format!(
+                "buffered writes to {} are not limited: {kind} does not say whose they are",
+                disk.name
+            );
+            Some(Found::new(node, &["io.max"], sentence))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fake::Fake;
+
+    fn stack(kind: &str, limited: &str, counted: &str) -> Fake {
+        let limit = format!("{limited} rbps=max wbps=1048576");
+        let counted = format!("{counted} rbytes=1 wbytes=4096 rios=1 wios=1 dbytes=0 dios=0");
+        Fake::v2()
+            .disk("sda", "8:0", "[none]")
+            .stacked("dm-0", "253:0", &["sda"])
+            .change(|snapshot| snapshot.disks[1].stack = Some(kind.to_owned()))
+            .group("/g", &[("io.max", &limit), ("io.stat", &counted)])
+    }
+
+    #[test]
+    fn writes_through_a_stack_with_threads_of_its_own_are_lost() {
+        let found = stack("crypt", "8:0", "253:0").only("A-STACK-LOST");
+        assert!(found.sentence.starts_with("writes reach sda as the root group's: dm-0 (crypt)"));
+        stack("linear", "8:0", "253:0").silent("A-STACK-LOST");
+        stack("crypt", "253:0", "253:0").silent("A-STACK-LOST");
+        stack("crypt", "8:0", "8:0").silent("A-STACK-LOST");
+    }
+
+    #[test]
+    fn on_v1_buffered_writes_are_not_limited() {
+        let host = |file: &str, threads: u64| {
+            Fake::v1("io").group_of("/g", threads, &[(file, "8:0 1048576")])
+        };
+        host("blkio.throttle.write_bps_device", 1).only("A-BUFFERED-V1");
+        host("blkio.throttle.read_bps_device", 1).silent("A-BUFFERED-V1");
+        host("blkio.throttle.write_bps_device", 0).silent("A-BUFFERED-V1");
+    }
+
+    #[test]
+    fn a_file_system_without_attribution_is_named() {
+        let host = |kinds: &str, limit: &str| {
+            let kinds = kinds.split(' ').map(str::to_owned).collect();
+            Fake::v2()
+                .disk("sda", "8:0", "[none]")
+                .change(|snapshot| snapshot.disks[0].file_systems = kinds)
+                .group("/g", &[("io.max", limit)])
+        };
+        let found = host("vfat", "8:0 wiops=100").only("A-FS-NO-CGWB");
+        assert!(found.sentence.contains("vfat does not say"), "{found:?}");
+        host("vfat xfs", "8:0 wiops=100").silent("A-FS-NO-CGWB");
+        host("vfat", "8:0 riops=100 wiops=max").silent("A-FS-NO-CGWB");
+    }
+}

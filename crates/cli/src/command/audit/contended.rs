@@ -1,0 +1,44 @@
+//! `assay audit --for`: an audit, with what this host's groups got meanwhile.
+
+use std::time::Duration;
+
+use assay_audit::{Audit, Snapshot};
+use assay_contention::Contention;
+use assay_kernel::{Root, signal};
+use assay_session::{Code, Error, audit_code, watch_audit};
+use serde::Serialize;
+
+use super::{AuditArguments, FailOn};
+use crate::output;
+
+/// An audit with what was seen while it watched.
+#[derive(Serialize)]
+struct Watched<'a> {
+    #[serde(flatten)]
+    audit: &'a Audit,
+    contended: &'a Contention,
+}
+
+/// Watches for `length`. A signal ends it with what was seen so far.
+pub(super) fn run(
+    arguments: &AuditArguments,
+    settings: &Snapshot,
+    audit: &Audit,
+    length: Duration,
+) -> Result<Code, Error> {
+    signal::note_interruptions();
+    let contended = watch_audit(&Root::real(), settings, length)?;
+    if arguments.json {
+        output::json(&Watched { audit, contended: &contended })?;
+    } else {
+        let part = assay_contention::text(&contended, arguments.all);
+        output::data(&format!("{}{part}", assay_audit::text(audit, arguments.all)));
+    }
+    if signal::interrupted_by().is_some() {
+        return Ok(Code::Interrupted);
+    }
+    Ok(match arguments.fail_on {
+        Some(FailOn::Broken) if contended.has_broken() => Code::Broken,
+        other => audit_code(audit, other.and_then(FailOn::class)),
+    })
+}

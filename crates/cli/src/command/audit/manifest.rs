@@ -1,0 +1,52 @@
+//! `assay audit --told`: what a manifest asked for, against what stands in files.
+
+use std::path::PathBuf;
+
+use assay_audit::{Place, Snapshot, fulfilment, told_text};
+use assay_session::{Error, read_manifest};
+use clap::Args;
+
+/// Arguments about a manifest.
+#[derive(Debug, Args)]
+pub(super) struct ManifestArguments {
+    /// Compare with what FILE asked for: a Pod, a unit of systemd, a compose file; may be repeated, for a
+    /// KubeletConfiguration and drop-ins
+    #[arg(long = "told", value_name = "FILE", conflicts_with_all = ["snapshot", "explain", "groups", "all", "baseline", "is_self", "report"])]
+    manifests: Vec<PathBuf>,
+    /// The group that the manifest is about, where its path does not tell; a path below the mounts
+    #[arg(long, value_name = "PATH", requires = "manifests", conflicts_with_all = ["unit", "container", "pod"])]
+    group: Option<String>,
+    /// The same, by its systemd unit
+    #[arg(long, value_name = "NAME", requires = "manifests", conflicts_with_all = ["container", "pod"])]
+    unit: Option<String>,
+    /// The same, by the name of a container or the beginning of its id
+    #[arg(long, value_name = "NAME", requires = "manifests", conflicts_with = "pod")]
+    container: Option<String>,
+    /// The same, by the uid or name of a pod
+    #[arg(long, value_name = "NAME", requires = "manifests")]
+    pod: Option<String>,
+}
+
+impl ManifestArguments {
+    pub(super) const fn is_asked(&self) -> bool {
+        !self.manifests.is_empty()
+    }
+
+    fn place(&self) -> Option<Place> {
+        let group = self.group.clone().map(Place::Group);
+        group
+            .or_else(|| self.unit.clone().map(Place::Unit))
+            .or_else(|| self.container.clone().map(Place::Container))
+            .or_else(|| self.pod.clone().map(Place::Pod))
+    }
+
+    /// Compares; returns whether anything differs.
+    pub(super) fn run(&self, snapshot: &Snapshot, as_json: bool) -> Result<bool, Error> {
+        let manifest = read_manifest(&self.manifests)?;
+        let place = self.place();
+        let fulfilment = fulfilment(&manifest, place.as_ref(), snapshot)
+            .map_err(|why| Error::usage(format!("--told: {why}")))?;
+        super::show(&fulfilment, as_json, told_text)?;
+        Ok(fulfilment.differs())
+    }
+}

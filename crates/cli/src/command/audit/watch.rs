@@ -1,0 +1,110 @@
+//! `assay audit --watch`: one line a change, as text or JSON.
+
+use std::io::Write;
+use std::time::Duration;
+
+use assay_audit::{change, counts};
+use assay_facts::Available;
+use assay_kernel::{Root, signal};
+use assay_session::{
+    Error, WatchOptions, WatchSummary, WatchedChange, Writer, watch_settings, write_error,
+};
+use clap::Args;
+use serde::Serialize;
+
+use crate::destination::Destination;
+use crate::output;
+use crate::parsers::duration_in;
+
+/// Arguments of a watch.
+#[derive(Debug, Args)]
+pub(super) struct WatchArguments {
+    /// Show changes of settings as they happen, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["file", "snapshot", "explain", "groups", "all", "baseline", "is_self", "report", "manifests"])]
+    watch: bool,
+    /// How often files are read again of which no write was reported [default: 1s]
+    #[arg(long, value_name = "DURATION", value_parser = every, requires = "watch")]
+    every: Option<Duration>,
+}
+
+fn every(text: &str) -> Result<Duration, String> {
+    const SHORTEST: Duration = Duration::from_millis(100);
+    const LONGEST: Duration = Duration::from_secs(3600);
+    duration_in(text, SHORTEST..=LONGEST, "expected 0.1 s to 1 h")
+}
+
+impl WatchArguments {
+    pub(super) const fn is_asked(&self) -> bool {
+        self.watch
+    }
+
+    /// How to watch, for `length` or until Ctrl-C.
+    pub(super) fn options(&self, length: Option<Duration>) -> Option<WatchOptions> {
+        let every = self.every.unwrap_or(Duration::from_secs(1));
+        self.watch.then_some(WatchOptions { every, length })
+    }
+}
+
+/// A line of JSON.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Line<'a> {
+    Change(&'a WatchedChange),
+    Summary(&'a WatchSummary),
+}
+
+/// Watches; returns whether anything changed.
+pub(super) fn run(options: WatchOptions, as_json: bool) -> Result<bool, Error> {
+    signal::note_interruptions();
+    let mut out = Destination::stdout().map_err(|cause| Error::host(write_error(&cause)))?;
+    let mut put = |line: String| out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_ok();
+    let mut tell = |change: &WatchedChange| put(shown(&Line::Change(change), as_json));
+    let summary = watch_settings(&Root::real(), options, &mut tell)?;
+    put(shown(&Line::Summary(&summary), as_json));
+    if !as_json {
+        let unknown = summary.writers_unknown.iter();
+        unknown
+            .for_each(|why| output::message(&format!("which processes wrote is not known: {why}")));
+        summary.left_out.iter().for_each(|what| output::message(&format!("not watched: {what}")));
+    }
+    Ok(summary.changes > 0)
+}
+
+/// A whole line. A name of a process may have line breaks, which are escaped.
+fn shown(line: &Line, as_json: bool) -> String {
+    let text = match (line, as_json) {
+        (line, true) => serde_json::to_string(line).unwrap_or_default(),
+        (Line::Change(change), false) => text(change),
+        (Line::Summary(summary), false) => summary_text(summary),
+    };
+    assay_escape::line(&text).into_owned() + "\n"
+}
+
+fn text(one: &WatchedChange) -> String {
+    let writers = match &one.written_by {
+        Available::Value(writers) => {
+            let words: Vec<String> = writers.iter().map(writer).collect();
+            format!("  by {}", words.join(" or "))
+        }
+        Available::NotAvailable(_) => "  by whom is not known".to_owned(),
+    };
+    format!("{}  {}{writers}", one.time, change(&one.change))
+}
+
+fn writer(one: &Writer) -> String {
+    match (&one.name, one.process) {
+        (Some(name), process) => format!("{name} (pid {process})"),
+        (None, 0) => "a process of another PID namespace".to_owned(),
+        (None, process) => format!("pid {process}, which has ended"),
+    }
+}
+
+fn summary_text(summary: &WatchSummary) -> String {
+    format!(
+        "{} in {:.0} s; {} groups watched with {:.2} % of a CPU",
+        counts(summary.changes, summary.came, summary.went),
+        summary.seconds,
+        summary.groups,
+        summary.cpu * 100.0
+    )
+}

@@ -1,0 +1,143 @@
+//! `assay audit --for`: watches the groups for some time, and compares what they were told with what they got.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use assay_audit::{Snapshot, cpu_groups, cpu_weights, own_sets};
+use assay_contention::{Changes, Contention, Cpu, Levels, Look, judge, own_cpus};
+use assay_facts::Available;
+use assay_host::gather;
+use assay_kernel::{Error as KernelError, Root, clock, signal};
+use assay_sample::contention::{CELL, ContentionWatch};
+use assay_sample::waits::CpuHierarchy;
+
+use super::contended_disks::DiskPart;
+use super::limits::Limits;
+use super::protections::Protections;
+use super::take_snapshot;
+use crate::error::Error;
+
+/// Between two looks at limits: each reads files, and the kernel sums up those of all CPUs for some of them.
+const LIMITS_EVERY: Duration = Duration::from_secs(5);
+
+/// Watches this host for `length`, or until a signal. `settings` is what its groups were told: this host as it is, or as it was.
+/// Loads eBPF programs that count; writes, mounts and signals nothing.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use assay_kernel::Root;
+/// let root = Root::real();
+/// let settings = assay_session::take_snapshot(&root)?;
+/// let found = assay_session::watch_audit(&root, &settings, Duration::from_secs(60))?;
+/// println!("{}", assay_contention::text(&found, false));
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+///
+/// # Errors
+/// No control groups are mounted. What the kernel refuses is in the answer as not available.
+pub fn watch_audit(
+    root: &Root,
+    settings: &Snapshot,
+    length: Duration,
+) -> Result<Contention, Error> {
+    let start = take_snapshot(root)?;
+    let groups = cpu_groups(&start);
+    let mut cpu = match CpuPart::attach(root, &groups, settings) {
+        Ok(part) => Available::Value(part),
+        Err(why) => Available::NotAvailable(why),
+    };
+    let begun = Instant::now();
+    let begun_cpu_ns = clock::thread_cpu_ns();
+    let mut disks = DiskPart::attach(root, &start, settings);
+    let mut limits = Limits::start(root, &start, 0.0);
+    let protections = Protections::start(root, &start);
+    let mut last_limits = begun;
+    while begun.elapsed() < length && signal::interrupted_by().is_none() {
+        std::thread::sleep(CELL.min(length.saturating_sub(begun.elapsed())));
+        if let Some(Err(error)) = cpu.value_mut().map(CpuPart::look) {
+            cpu = Available::NotAvailable(error.to_string());
+        }
+        if let Some(part) = disks.value_mut() {
+            part.look();
+        }
+        if last_limits.elapsed() >= LIMITS_EVERY {
+            last_limits = Instant::now();
+            limits.look(begun.elapsed().as_secs_f64());
+        }
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    limits.look(seconds);
+    let own_s = clock::thread_cpu_ns().saturating_sub(begun_cpu_ns) as f64 * 1e-9;
+    let programs_s = cpu.value().map_or(0.0, CpuPart::programs_s);
+    let (limits, left_out) = limits.rows();
+    let changes = changes(&start, &take_snapshot(root)?);
+    Ok(Contention {
+        seconds,
+        cell_ms: CELL.as_millis() as u64,
+        own_cpus: map(&cpu, |part| own_cpus(&own_sets(&start), &groups, &part.first, &part.last)),
+        cpu: map(&cpu, |part| judge(&part.levels, &changes)),
+        disks: map(&disks, |part| part.judge(&start)),
+        limits,
+        protection: protections.rows(root),
+        not_looked_at: (left_out > 0)
+            .then(|| format!("{left_out} more limits"))
+            .into_iter()
+            .collect(),
+        cost: (own_s + programs_s) / seconds,
+    })
+}
+
+fn map<T, R>(of: &Available<T>, change: impl FnOnce(&T) -> R) -> Available<R> {
+    match of {
+        Available::Value(value) => Available::Value(change(value)),
+        Available::NotAvailable(why) => Available::NotAvailable(why.clone()),
+    }
+}
+
+/// Weights that are not what they were at the start.
+fn changes(start: &Snapshot, end: &Snapshot) -> Changes {
+    let end = cpu_weights(end).into_iter();
+    let mut end: HashMap<String, String> = end.map(|one| (one.group, one.reading.value)).collect();
+    let both = cpu_weights(start).into_iter().filter_map(|one| {
+        let now = end.remove(&one.group)?;
+        (now != one.reading.value).then_some((one.group, (one.reading.value, now)))
+    });
+    both.collect()
+}
+
+/// What is watched of CPUs.
+struct CpuPart {
+    watch: ContentionWatch,
+    levels: Levels,
+    first: Look,
+    last: Look,
+}
+
+impl CpuPart {
+    /// The error says why the kernel refuses it.
+    fn attach(root: &Root, groups: &[String], settings: &Snapshot) -> Result<Self, String> {
+        let facts = gather(root).map_err(|error| error.to_string())?;
+        let hierarchy = CpuHierarchy::new(&facts).map_err(|error| error.to_string())?;
+        let watch = ContentionWatch::on_groups(root, &hierarchy, groups);
+        let mut watch = watch.map_err(|error| error.to_string())?;
+        let levels = Levels::new(groups, &cpu_weights(settings));
+        let first = watch.look().map_err(|error| error.to_string())?;
+        Ok(Self { watch, levels, last: first.clone(), first })
+    }
+
+    fn look(&mut self) -> Result<(), KernelError> {
+        let look = self.watch.look()?;
+        self.levels.add(&self.last, &look);
+        self.last = look;
+        Ok(())
+    }
+
+    /// What the programs took, by the switches that were timed.
+    fn programs_s(&self) -> f64 {
+        let of_cpu = |cpu: &Cpu| match cpu.timed {
+            0 => 0.0,
+            timed => cpu.timed_ns as f64 / timed as f64 * cpu.switches as f64,
+        };
+        self.last.cpus.iter().map(of_cpu).sum::<f64>() * 1e-9
+    }
+}
