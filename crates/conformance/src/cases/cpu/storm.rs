@@ -3,7 +3,7 @@
 //!
 //! Linux 6.13 to 7.0 weigh a group anew on each of these occasions if it has tasks on several CPUs, and
 //! place it as if it had just come (commit 6d71a9c61604, reverted by 101f3498b4bd): it never has to
-//! wait, and whoever competes with it on its CPUs gets nothing.
+//! wait, and what competes with it on its CPUs gets nothing.
 
 use assay_kernel::{Error, clock, process};
 use assay_stats::progress::{Lag, Reading, Stall, longest_stall};
@@ -114,7 +114,7 @@ fn number<T: std::str::FromStr>(line: &str, word: &str) -> Result<T, Error> {
     })
 }
 
-/// One storm, watched at real-time priority where the host allows it: whoever watches is starved, too.
+/// One storm, watched at real-time priority where the host allows it: a watcher is starved, too.
 fn turn(
     fixture: &Fixture,
     storms: &mut [(Running, u32)],

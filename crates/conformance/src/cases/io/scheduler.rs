@@ -67,7 +67,7 @@ fn deep(fixture: &mut Fixture, requests: &'static str) -> Result<Outcome, Stop> 
     let pids: Vec<u32> = probes.iter().map(Running::pid).collect();
     let (began, before) = (clock::monotonic_ns(), waited(fixture, &pids));
     let counts = || probes.iter_mut().map(count).collect();
-    fixture.settle(6, &[0.5], counts, |windows| {
+    fixture.settle(6, &[0.5, 1.0], counts, |windows| {
         let time = clock::monotonic_ns().saturating_sub(began) as f64;
         let waiting = waited(fixture, &pids).saturating_sub(before) as f64 / time;
         let pool = format!("32 requests outstanding in each group, {requests} in the pool");
@@ -76,7 +76,7 @@ fn deep(fixture: &mut Fixture, requests: &'static str) -> Result<Outcome, Stop> 
 }
 
 pub(super) fn small_pool(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    deep(fixture, "64")
+    deep(fixture, "256")
 }
 
 pub(super) fn large_pool(fixture: &mut Fixture) -> Result<Outcome, Stop> {
