@@ -1,6 +1,6 @@
 //! Weights in trees of groups, far apart from each other, and changed while the groups run.
 
-use assay_kernel::Error;
+use assay_kernel::{Error, process};
 
 use super::weight::{cpu_times, decide, judge, make};
 use crate::fixture::Fixture;
@@ -8,6 +8,9 @@ use crate::interval::Interval;
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::running::Running;
 use crate::windows::Window;
+
+/// Times that a weight is written in each window.
+const WRITES: usize = 50;
 
 fn spin(fixture: &Fixture, group: &str) -> Result<Running, Error> {
     fixture.start(group, &format!("spin cpu={}", fixture.cpu()))
@@ -109,13 +112,15 @@ pub(super) fn reweight(fixture: &mut Fixture) -> Result<Outcome, Stop> {
 pub(super) fn rewrite(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let probes = pair(fixture)?;
     fixture.pause(0.1)?;
+    // At real-time priority, since the groups come before all other work.
     let counters = || {
-        // Some hundred times in a window; the waits between them leave room for the groups.
-        for _ in 0..100 {
-            set(fixture, "b", 100)?;
-            fixture.pause(0.002)?;
-        }
-        cpu_times(&probes)
+        process::with_real_time_priority(|| {
+            for _ in 0..WRITES {
+                set(fixture, "b", 100)?;
+                fixture.pause(0.002)?;
+            }
+            cpu_times(&probes)
+        })
     };
     fixture.settle(8, &[0.05, 0.5], counters, |windows| judge(windows, &[1.0, 1.0]))
 }
