@@ -11,7 +11,6 @@ use assay_run_folder::{PromiseRecord, RelationRecord};
 use assay_stats::progress::{Stall, longest_stall};
 use assay_stats::proportion::FEWEST;
 use assay_terms::{Measure, Side};
-use assay_verdict::wording::count;
 use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
 
 use crate::reason;
@@ -208,10 +207,9 @@ fn sentence(groups: &Groups<'_>, observed: Verdict) -> String {
         _ => "",
     };
     format!(
-        "`{name}` wanted to run and made no progress {span} (repeat {} of {}), where {} was \
+        "`{name}` wanted to run and made no progress {span} (repeat {} of {all}), where {} was \
          promised{}{open}",
         seen.repeat,
-        count(all, "repeat"),
         ms(promised.seconds),
         promised.derivation.as_ref().map_or_else(String::new, |text| format!(" ({text})")),
     )

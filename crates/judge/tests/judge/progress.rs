@@ -80,9 +80,8 @@ fn steady_progress_keeps_it_in_three_repeats_and_not_in_one() {
 
 #[test]
 fn samples_too_far_apart_decide_nothing() {
-    let mut coarse = run(|_, _| 0.3);
-    coarse.retain(0, |time_ns| time_ns % 500_000_000 == 0 || time_ns % 100_000_000 > 50_000_000);
-    let promise = promising(coarse, Some(0.05));
+    // Of each tenth of a second 70 ms were not used, and may be beside those of the next one.
+    let promise = promising(run(|_, _| 0.3), Some(0.05));
     assert_eq!(promise.verdict, Verdict::Undecided, "{}", promise.reason);
     assert!(promise.reason.contains("too far apart"), "{}", promise.reason);
 }
@@ -112,6 +111,6 @@ fn without_a_time_it_follows_from_the_weights() {
     assert_eq!(promise.verdict, Verdict::Broken, "{}", promise.reason);
     // A lag of 34 ms for all groups, and twice that for one of two.
     assert!((promise.groups[0].expected_share - 0.102).abs() < 1e-9, "{:?}", promise.groups);
-    assert!(promise.reason.contains("share of 50 % by weight"), "{}", promise.reason);
+    assert!(promise.reason.contains("share of 50.0 % by weight"), "{}", promise.reason);
     assert_eq!(promising(steady(), None).verdict, Verdict::Kept);
 }
