@@ -20,6 +20,15 @@ pub struct Case {
     pub needs: &'static [Need],
     /// Creates groups, starts probes and observes the effect.
     pub run: Run,
+    /// What it may do to the rest of the machine while it runs, said before; `None` if it is harmless.
+    pub warning: Option<&'static str>,
+}
+
+impl Case {
+    /// The same with this warning.
+    pub(crate) const fn warning(self, warning: &'static str) -> Self {
+        Self { warning: Some(warning), ..self }
+    }
 }
 
 /// The function of a case. An error of the kernel means that the case could not be carried out and
@@ -60,6 +69,6 @@ impl Topic {
         run: Run,
     ) -> Case {
         let Self { controller, documented, needs } = self;
-        Case { controller, behaviour, promise, documented, needs, run }
+        Case { controller, behaviour, promise, documented, needs, run, warning: None }
     }
 }

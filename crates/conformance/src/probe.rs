@@ -17,6 +17,7 @@ mod packets;
 mod pages;
 mod realtime;
 mod spin;
+mod storm;
 
 use std::io::Write;
 use std::time::Duration;
@@ -36,6 +37,7 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
     let arguments = Arguments::parse(values)?;
     match name.as_str() {
         "spin" => spin::run(&arguments, out),
+        "storm" => storm::run(&arguments, out),
         "echo" => echo::run(out),
         "fork" => fork::run(&arguments, out),
         "pages" => pages::run(&arguments, out),

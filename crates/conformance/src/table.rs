@@ -17,6 +17,9 @@ pub fn list(cases: &[&Case], width: usize) -> String {
         lines.push(format!("{:<CONTROLLER$} {}", case.controller, case.behaviour));
         wrap(case.promise, width, &mut lines);
         wrap(&format!("({})", case.documented), width, &mut lines);
+        if let Some(warning) = case.warning {
+            wrap(&format!("warning: {warning}"), width, &mut lines);
+        }
     }
     lines.join("\n")
 }

@@ -27,6 +27,7 @@ mod metric;
 mod metric_promise;
 mod observed;
 mod placement;
+mod progress;
 mod promise;
 mod promise_data;
 mod queue;

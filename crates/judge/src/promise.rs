@@ -14,7 +14,7 @@ use crate::estimates::Estimates;
 use crate::metric::Metric;
 use crate::statement::Statement;
 use crate::subject::Subject;
-use crate::{causes, metric_promise, placement, reason};
+use crate::{causes, metric_promise, placement, progress, reason};
 use data::promise_data;
 use verdict::decide;
 
@@ -26,6 +26,10 @@ pub(crate) fn judge_promise(subject: &Subject<'_>, promise: &PromiseRecord) -> P
     if promise.is == RelationRecord::Placed {
         let empty = document(promise, None, Statement::void(String::new()));
         return placement::judge(subject, promise, empty);
+    }
+    if matches!(promise.is, RelationRecord::Within(_)) {
+        let empty = document(promise, None, Statement::void(String::new()));
+        return progress::judge(subject, promise, empty);
     }
     let Some(measure) = Measure::parse(&promise.measure) else {
         if let Some(metric) = Metric::parse(&promise.measure) {

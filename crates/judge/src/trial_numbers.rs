@@ -111,7 +111,9 @@ pub fn of_trial(
         }
     }
     let mut named: Vec<&str> = selected.iter().map(String::as_str).collect();
-    let metrics = trial.promises.iter().filter(|promise| promise.is != RelationRecord::Placed);
+    let has_number =
+        |is: &RelationRecord| !matches!(is, RelationRecord::Placed | RelationRecord::Within(_));
+    let metrics = trial.promises.iter().filter(|promise| has_number(&promise.is));
     named.extend(metrics.map(|promise| promise.measure.as_str()));
     for name in named {
         if !found.iter().any(|one| one.measure == name) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_terms::{Measure, RelationKind};
+use assay_terms::{Measure, PROGRESS, RelationKind};
 use assay_verdict::wording::levels;
 use assay_verdict::{
     FleetPromise, GroupJudgement, Interval, Judgement, PromiseJudgement, TrialJudgement, Verdict,
@@ -121,6 +121,11 @@ fn promise_text(measure: &str, is: &str, to: Option<&str>, within: f64, confiden
     let to = to.map(|to| limit(measure, to));
     let relation = match RelationKind::parse(is) {
         Some(RelationKind::Equal) => "equal for all groups".to_owned(),
+        // A time, which has no margin.
+        Some(RelationKind::Within) => {
+            let time = to.unwrap_or_else(|| "what weights and quotas explain".to_owned());
+            return format!("{measure} within {time}");
+        }
         Some(kind) => kind.in_words(to.as_deref()),
         // Of a later version.
         None => [is, to.as_deref().unwrap_or_default()].join(" "),
@@ -139,6 +144,7 @@ fn limit(measure: &str, bound: &str) -> String {
         |number| match Measure::parse(measure) {
             Some(gauge) if gauge.is_gauge() => Unit::for_rate(measure, number).with_label(number),
             None if is_metric(measure) => number::four(number),
+            None if measure == PROGRESS => format!("{} ms", number::four(number * 1e3)),
             _ => format!("{bound} per second"),
         },
     )

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromiseRecord {
     /// `io.bytes`, `io.ios`, `cpu.time`, `memory.current`, `memory.dirty`, `memory.refaults`, `threads`,
-    /// `pages`, or `WORKLOAD.METRIC`, a metric reported by a workload.
+    /// `pages`, `progress`, or `WORKLOAD.METRIC`, a metric reported by a workload.
     pub measure: String,
     /// The relation.
     pub is: RelationRecord,
@@ -43,6 +43,9 @@ pub enum RelationRecord {
     AtMost(f64),
     /// At least this rate for each group, in the measure's unit per second.
     AtLeast(f64),
+    /// No wait for progress is longer than this, in seconds; without a value, than follows from the
+    /// weights and quotas.
+    Within(Option<f64>),
     /// At most the value of this knob of the group, as read back.
     AtMostKnob(String),
     /// At least the value of this knob of the group, as read back.
@@ -69,6 +72,8 @@ impl RelationRecord {
             (RelationKind::Proportional, Knob(knob)) => Self::Proportional(knob.to_owned()),
             (RelationKind::Equal, Nothing) => Self::Equal,
             (RelationKind::Placed, Nothing) => Self::Placed,
+            (RelationKind::Within, Nothing) => Self::Within(None),
+            (RelationKind::Within, Value(time)) => Self::Within(Some(time)),
             (RelationKind::AtMost, Value(bound)) => Self::AtMost(bound),
             (RelationKind::AtLeast, Value(bound)) => Self::AtLeast(bound),
             (RelationKind::AtMost, Knob(knob)) => Self::AtMostKnob(knob.to_owned()),
@@ -83,6 +88,8 @@ impl RelationRecord {
             Self::Proportional(knob) => (RelationKind::Proportional, Reference::Knob(knob)),
             Self::Equal => (RelationKind::Equal, Reference::Nothing),
             Self::Placed => (RelationKind::Placed, Reference::Nothing),
+            Self::Within(None) => (RelationKind::Within, Reference::Nothing),
+            Self::Within(Some(time)) => (RelationKind::Within, Reference::Value(*time)),
             Self::AtMost(bound) => (RelationKind::AtMost, Reference::Value(*bound)),
             Self::AtLeast(bound) => (RelationKind::AtLeast, Reference::Value(*bound)),
             Self::AtMostKnob(knob) => (RelationKind::AtMost, Reference::Knob(knob)),

@@ -3,6 +3,7 @@
 use assay_plan::{Plan, Trial, steps};
 use assay_run_folder::{
     AcrossRecord, ComparisonRecord, Levels, PairsRecord, PromiseRecord, Reference, ReferenceRecord,
+    RelationRecord,
 };
 use assay_units::{Percent, format_duration};
 use assay_verdict::wording::count;
@@ -159,6 +160,11 @@ fn rest_of(count: usize, shown: usize, lines: &mut Vec<String>) {
 }
 
 fn describe_promise(promise: &PromiseRecord) -> String {
+    if let RelationRecord::Within(time) = promise.is {
+        let time = time.map(|seconds| format!("{} ms", seconds * 1e3));
+        let time = time.unwrap_or_else(|| "what weights and quotas explain".to_owned());
+        return format!("{} is within {time}", promise.measure);
+    }
     let to = match promise.is.to() {
         Reference::Nothing => None,
         Reference::Knob(knob) => Some(knob.to_owned()),

@@ -14,6 +14,7 @@ mod mean;
 pub mod over_repeats;
 pub mod poisson;
 pub mod pooled;
+pub mod progress;
 pub mod proportion;
 pub mod resolution;
 mod scatter;

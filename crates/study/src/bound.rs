@@ -1,18 +1,20 @@
 //! Bounds of promises.
 
-use assay_terms::Measure;
-use assay_units::Bytes;
+use assay_terms::{Measure, PROGRESS};
+use assay_units::{Bytes, parse_duration};
 
 use crate::syntax::Scalar;
 
 /// Parses the bound of a promise in the unit of its measure, per second: bytes for `io.bytes`,
 /// requests for `io.ios`, CPU seconds for `cpu.time`, pages for `memory.refaults`. For
 /// `memory.current` and `memory.dirty` it is an amount of bytes. An amount with a unit (`10 MiB`)
-/// is accepted for these two and for `io.bytes` only. `None` unless the result is a positive
-/// number.
+/// is accepted for these two and for `io.bytes` only. For `progress` it is a time such as `100 ms`, in
+/// seconds. `None` unless the result is a positive number.
 #[must_use]
 pub fn parse_bound(measure: &str, scalar: &Scalar) -> Option<f64> {
     let number = match scalar {
+        Scalar::Text(text) if measure == PROGRESS => parse_duration(text).ok()?.as_secs_f64(),
+        _ if measure == PROGRESS => return None,
         Scalar::Text(text) if Measure::parse(measure).is_some_and(|one| one.info().is_in_bytes) => {
             text.parse::<Bytes>().ok()?.get() as f64
         }
@@ -32,6 +34,8 @@ mod tests {
         assert_eq!(parse_bound("io.bytes", &amount), Some(10.0 * 1_048_576.0));
         assert_eq!(parse_bound("io.ios", &amount), None);
         assert_eq!(parse_bound("cpu.time", &Scalar::Text("0.5".to_owned())), Some(0.5));
+        assert_eq!(parse_bound("progress", &Scalar::Text("100 ms".to_owned())), Some(0.1));
+        assert_eq!(parse_bound("progress", &Scalar::Float(0.1)), None);
     }
 
     #[test]

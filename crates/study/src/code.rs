@@ -73,6 +73,7 @@ pub(crate) const ONE_REPEAT: &str = "A0453";
 pub(crate) const METRIC_RELATION: &str = "A0454";
 pub(crate) const UNDEFINED_GROUP: &str = "A0455";
 pub(crate) const NOTHING_IS_LEFT: &str = "A0456";
+pub(crate) const PROGRESS_WITHIN: &str = "A0457";
 
 /// Diagnostics that report something missing. They are held back while the syntax is wrong or a
 /// part has the wrong type: some of the file was not read then, and what seems missing may be

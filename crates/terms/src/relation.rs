@@ -15,6 +15,8 @@ pub enum RelationKind {
     Ratio,
     /// Threads run on their CPUs, or pages lie on their nodes.
     Placed,
+    /// No wait for progress is longer than a time.
+    Within,
 }
 
 /// Everything that is known of a relation.
@@ -43,6 +45,8 @@ pub enum RefersTo {
     Bound,
     /// Other trials, by the levels of factors.
     Trials,
+    /// A time; without one it follows from the weights and quotas of the trial.
+    Time,
 }
 
 /// The direction of errors that break a promise.
@@ -76,8 +80,15 @@ impl Side {
 
 impl RelationKind {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 6] =
-        [Self::Proportional, Self::Equal, Self::AtMost, Self::AtLeast, Self::Ratio, Self::Placed];
+    pub const ALL: [Self; 7] = [
+        Self::Proportional,
+        Self::Equal,
+        Self::AtMost,
+        Self::AtLeast,
+        Self::Ratio,
+        Self::Placed,
+        Self::Within,
+    ];
 
     /// Their names in a study, in this order.
     pub const NAMES: [&str; Self::ALL.len()] = {
@@ -102,6 +113,7 @@ impl RelationKind {
             Self::AtLeast => ("at_least", "at least", RefersTo::Bound, false, Side::Below),
             Self::Ratio => ("ratio", "ratio", RefersTo::Trials, false, Side::Both),
             Self::Placed => ("placed", "placed", RefersTo::Nothing, false, Side::Both),
+            Self::Within => ("within", "within", RefersTo::Time, false, Side::Above),
         };
         RelationInfo { name, phrase, refers_to, divides, side }
     }

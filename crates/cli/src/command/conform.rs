@@ -20,11 +20,14 @@ pub(crate) struct ConformArguments {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    /// Print the results as KTAP, the kernel's test format, instead of a table
+    #[arg(long, conflicts_with_all = ["json", "list"])]
+    ktap: bool,
     /// List the cases and what each promises; changes nothing
     #[arg(long, conflicts_with = "json")]
     list: bool,
     /// Merge JSON documents of several hosts into one Markdown table; changes nothing
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["json", "list", "cases"])]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["json", "ktap", "list", "cases"])]
     merge: Vec<PathBuf>,
     /// Factor for windows and time limits [default: 1, or 3 in an emulated machine]
     #[arg(long, value_name = "FACTOR", value_parser = patience)]
@@ -50,10 +53,26 @@ pub(crate) fn run(arguments: &ConformArguments) -> Result<Code, Error> {
     let request = prepare_conform(&this_host(), cases, arguments.patience)?;
     signal::note_interruptions();
     let finished = assay_conformance::run(&request, &mut print_case).map_err(Error::host)?;
-    conclude(&finished, arguments.json)
+    show(arguments, &finished)?;
+    conclude(&finished)
+}
+
+fn show(arguments: &ConformArguments, finished: &Finished) -> Result<(), Error> {
+    if arguments.json {
+        return output::json(&finished.document);
+    }
+    if arguments.ktap {
+        output::data(&assay_conformance::ktap(&finished.document));
+    } else {
+        output::data(&assay_conformance::table(&finished.document, output::width()));
+    }
+    Ok(())
 }
 
 fn print_case(case: &Case, record: Option<&CaseRecord>) {
+    if let (Some(warning), None) = (case.warning, record) {
+        output::message(&format!("{}/{}: {warning}", case.controller, case.behaviour));
+    }
     if let Some(record) = record {
         output::message(&format!(
             "{:<13} {}/{} ({:.1} s)",
@@ -65,14 +84,9 @@ fn print_case(case: &Case, record: Option<&CaseRecord>) {
     }
 }
 
-fn conclude(finished: &Finished, as_json: bool) -> Result<Code, Error> {
+fn conclude(finished: &Finished) -> Result<Code, Error> {
     for error in &finished.not_restored {
         output::error(&format!("not restored: {error}"));
-    }
-    if as_json {
-        output::json(&finished.document)?;
-    } else {
-        output::data(&assay_conformance::table(&finished.document, output::width()));
     }
     if !finished.document.restored {
         return Ok(Code::RestoreIncomplete);

@@ -69,6 +69,19 @@ fn cases_independent_of_load_are_kept_and_restore_the_host() {
 }
 
 #[test]
+fn results_are_printed_as_ktap() {
+    let Some(bench) = Bench::on_busy_host("conformance as KTAP") else { return };
+    let ended = bench.assay(["conform", "pids", "--ktap"]);
+    bench.assert_host_is_as_before("after conform");
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    assert_eq!(lines.first(), Some(&"KTAP version 1"), "{}", ended.stdout);
+    assert_eq!(lines.last(), Some(&"ok 1 pids"), "{}", ended.stdout);
+    let plan = lines.iter().find_map(|line| line.strip_prefix("  1..")).unwrap();
+    let is_result = |line: &&&str| line.starts_with("  ok ") || line.starts_with("  not ok ");
+    assert_eq!(lines.iter().filter(is_result).count().to_string(), plan, "{}", ended.stdout);
+}
+
+#[test]
 fn a_saturated_cpu_and_one_with_room_are_never_called_broken() {
     let Some(bench) = Bench::on_host("conformance of cpu weights") else { return };
     let ended = bench.assay([

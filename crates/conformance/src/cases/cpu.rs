@@ -2,7 +2,10 @@
 
 pub(super) mod account;
 mod class;
+mod hierarchy;
 mod quota;
+mod quota_beside;
+mod storm;
 pub(super) mod weight;
 
 use crate::case::{Case, Topic};
@@ -21,6 +24,14 @@ const REAL_TIME: Topic = CPU
     .documented_in("Documentation/scheduler/sched-rt-group.rst")
     .needing(&[Need::OnV1("cpu"), Need::File("cpu.rt_runtime_us")]);
 
+const STORM: Topic = CPU
+    .documented_in("Documentation/scheduler/sched-eevdf.rst")
+    .needing(&[Need::Controller("cpu"), Need::Cpus(2)]);
+/// What to expect of a kernel that breaks these promises.
+const STARVES: &str = "on some kernels this leaves all other work on two CPUs without any CPU time \
+                       for up to a second; it ends by itself";
+const BURST: Topic = BANDWIDTH.needing(&[Need::Controller("cpu"), Need::Kernel(5, 14)]);
+
 pub(super) const CASES: &[Case] = &[
     CPU.case(
         "weights-divide-a-saturated-cpu",
@@ -31,6 +42,62 @@ pub(super) const CASES: &[Case] = &[
         "weights-do-nothing-on-a-cpu-with-room",
         "Weights 1:8 take no time from groups that together leave the CPU partly idle.",
         weight::below_capacity,
+    ),
+    CPU.case(
+        "a-light-group-yields-to-heavy-ones",
+        "A group of weight 1 beside two of weight 10000 leaves them the CPU, in equal parts.",
+        hierarchy::light_beside_heavy,
+    ),
+    CPU.case(
+        "light-groups-alone-share-equally",
+        "Three groups of weight 1 that are alone on a CPU get a third of it each.",
+        hierarchy::light_alone,
+    ),
+    CPU.case(
+        "a-weight-changed-under-load-takes-effect",
+        "When a weight changes from 1:1 to 1:4 while both groups run, they then get 1:4.",
+        hierarchy::reweight,
+    ),
+    CPU.case(
+        "writing-the-same-weight-changes-nothing",
+        "Writing the weight that a running group has, hundreds of times, takes no time from it.",
+        hierarchy::rewrite,
+    ),
+    CPU.case(
+        "weights-divide-at-each-of-three-levels",
+        "In a tree of three levels each level divides by weight what the one above got.",
+        hierarchy::three_levels,
+    ),
+    CPU.case(
+        "depth-alone-changes-nothing",
+        "A group three levels down gets as much as a sibling of its ancestor with the same weight.",
+        hierarchy::depth,
+    ),
+    STORM
+        .case(
+            "a-storm-of-wakeups-leaves-siblings-the-cpu",
+            "A group makes progress beside a sibling of equal weight in which, two levels down, two \
+             pairs of processes on two CPUs wake each other.",
+            storm::nested,
+        )
+        .warning(STARVES),
+    STORM
+        .case(
+            "a-flat-storm-of-wakeups-leaves-siblings-the-cpu",
+            "The same with both pairs directly in the sibling.",
+            storm::flat,
+        )
+        .warning(STARVES),
+    STORM.case(
+        "a-storm-of-wakeups-in-a-group-for-each-cpu",
+        "The same with a group for each pair, so that no group has tasks on two CPUs.",
+        storm::apart,
+    ),
+    STORM.case(
+        "a-storm-of-one-pair-leaves-siblings-the-cpu",
+        "A group makes progress beside a sibling in which, two levels down, one pair of processes \
+         wakes each other.",
+        storm::one_pair,
     ),
     CPU.needing(&[Need::OnV2("cpu"), Need::File("cpu.weight.nice")]).case(
         "weight-nice-weighs-as-nice-does",
@@ -48,6 +115,16 @@ pub(super) const CASES: &[Case] = &[
         "A group with cpu.idle that is alone on its CPU gets all of it.",
         class::idle_alone,
     ),
+    IDLE.case(
+        "an-idle-group-gets-less-than-weight-1",
+        "A group with cpu.idle gets less than a sibling of weight 1, the lightest.",
+        quota_beside::idle_beside_light,
+    ),
+    IDLE.case(
+        "idle-groups-share-equally",
+        "Two groups with cpu.idle that are alone on a CPU get a half of it each.",
+        quota_beside::idle_beside_idle,
+    ),
     BANDWIDTH.case(
         "a-quota-caps-and-counts",
         "A group uses no more than its quota in a period, and throttling is counted.",
@@ -63,10 +140,35 @@ pub(super) const CASES: &[Case] = &[
         "A child cannot exceed its parent's quota: v1 refuses the setting, v2 caps the time.",
         quota::of_child,
     ),
-    BANDWIDTH.needing(&[Need::Controller("cpu"), Need::Kernel(5, 14)]).case(
+    BANDWIDTH.case(
+        "a-quota-below-the-weighted-share-leaves-the-rest",
+        "What a quota takes from a heavy group, its light sibling gets.",
+        quota_beside::binds,
+    ),
+    BANDWIDTH.case(
+        "a-quota-above-the-weighted-share-does-nothing",
+        "A quota above a group's share by weight leaves the shares 1:3.",
+        quota_beside::does_not_bind,
+    ),
+    BANDWIDTH.needing(&[Need::Controller("cpu"), Need::Cpus(2)]).case(
+        "a-quota-counts-bound-threads-on-all-cpus",
+        "Threads bound to two CPUs use no more than the quota of their group together.",
+        quota_beside::bound_threads,
+    ),
+    BANDWIDTH.case(
+        "bound-threads-below-their-quota-run-freely",
+        "Threads bound to one CPU, with a quota of more than one, are never throttled.",
+        quota_beside::bound_below_quota,
+    ),
+    BURST.case(
         "a-burst-carries-unused-quota-over",
         "A group that saved quota may later exceed it by its burst.",
         quota::burst,
+    ),
+    BURST.case(
+        "a-burst-gives-a-busy-group-nothing",
+        "A group that always uses up its quota never exceeds it, whatever its burst.",
+        quota_beside::burst_without_savings,
     ),
     CPU.needing(&[Need::Controller("cpu"), Need::File("cpu.uclamp.max")]).case(
         "uclamp-max-clamps-tasks",

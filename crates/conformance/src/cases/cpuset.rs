@@ -75,6 +75,11 @@ pub(super) const CASES: &[Case] = &[
         "A CPU in one group's cpuset.cpus.exclusive is refused in its sibling's.",
         partition::exclusive,
     ),
+    PARTITIONS.needing(&[Need::OnV2("cpuset"), Need::File("cpuset.cpus.exclusive")]).case(
+        "cpus-that-are-not-exclusive-are-shared",
+        "A CPU in cpuset.cpus of one group is accepted in its sibling's, and both may run on it.",
+        partition::shared,
+    ),
     V1.case(
         "v1-lists-come-before-processes",
         "On v1, a group without cpuset.cpus and cpuset.mems refuses processes with ENOSPC.",
@@ -84,6 +89,11 @@ pub(super) const CASES: &[Case] = &[
         "v1-exclusive-cpus-are-refused-to-siblings",
         "On v1, a CPU of a group with cpuset.cpu_exclusive is refused to its siblings.",
         v1::exclusive,
+    ),
+    V1.case(
+        "v1-cpus-that-are-not-exclusive-are-shared",
+        "On v1, a CPU of a group without cpuset.cpu_exclusive is accepted in its sibling's list.",
+        v1::shared,
     ),
     V1.case(
         "v1-clone-children-copies-the-lists",

@@ -2,7 +2,10 @@
 
 mod cap;
 mod class;
+mod cost;
 mod disk;
+mod pauses;
+mod scheduler;
 mod stat;
 mod weight;
 
@@ -39,6 +42,9 @@ const CLASS: Topic =
         Need::FileBy("blkio.prio.class", "io.prio.class"),
     ]);
 
+const COST: Topic =
+    IO.needing(&[Need::OnV2("io"), Need::Root, Need::Loop, Need::File("io.weight")]);
+
 pub(super) const CASES: &[Case] = &[
     THROTTLE.case(
         "max-caps-bytes",
@@ -70,10 +76,55 @@ pub(super) const CASES: &[Case] = &[
         "BFQ weights take nothing from groups that together leave the disk partly idle.",
         weight::bfq_room,
     ),
-    IO.needing(&[Need::OnV2("io"), Need::Root, Need::Loop, Need::File("io.weight")]).case(
+    BFQ.case(
+        "bfq-weights-hold-beyond-its-pool",
+        "Groups that want more requests than BFQ's pool of 256 holds get disk time by weight.",
+        scheduler::small_pool,
+    ),
+    BFQ.case(
+        "bfq-weights-hold-within-its-pool",
+        "The same groups with a pool that holds all of their requests get disk time by weight.",
+        scheduler::large_pool,
+    ),
+    BFQ.case(
+        "bfq-weights-hold-after-pauses",
+        "Groups get disk time by weight again after one of their readers was held up several times.",
+        pauses::weights,
+    ),
+    BFQ.case(
+        "bfq-equal-weights-hold-after-pauses",
+        "The same with equal weights: each group gets as much as the others.",
+        pauses::equal,
+    ),
+    BFQ.case(
+        "bfq-weights-do-nothing-under-none",
+        "Without a scheduler, BFQ weights 1:8 do not divide the disk.",
+        scheduler::none,
+    ),
+    BFQ.case(
+        "bfq-weights-do-nothing-under-mq-deadline",
+        "Under mq-deadline, BFQ weights 1:8 do not divide the disk.",
+        scheduler::mq_deadline,
+    ),
+    BFQ.case(
+        "bfq-weights-do-nothing-under-kyber",
+        "Under kyber, BFQ weights 1:8 do not divide the disk.",
+        scheduler::kyber,
+    ),
+    COST.case(
         "iocost-weights-divide-a-saturated-disk",
         "Backlogged groups with io.weight 1:2:4 get the capacity of the cost model 1:2:4.",
         weight::iocost,
+    ),
+    COST.case(
+        "iocost-serves-what-its-model-allows",
+        "With min = max = 100 and a model of 100 reads a second, 90 to 110 are served.",
+        cost::limits,
+    ),
+    COST.case(
+        "iocost-that-is-off-limits-nothing",
+        "The same model with enable=0 limits nothing.",
+        cost::off,
     ),
     CLASS.case(
         "idle-class-yields",

@@ -5,6 +5,7 @@ mod events;
 mod high;
 mod hog;
 mod limit;
+mod nested;
 mod oom;
 mod protection;
 mod reclaim;
@@ -78,6 +79,21 @@ pub(super) const CASES: &[Case] = &[
         "min-protects-from-a-hog",
         "memory.min keeps a group's page cache under pressure from a sibling.",
         protection::min,
+    ),
+    V2.needing(&[Need::OnV2("memory"), Need::Loop]).case(
+        "nested-min-is-shared-by-protection",
+        "Groups inside a group with memory.min share it by their own, and none of it is given up.",
+        nested::min,
+    ),
+    V2.needing(&[Need::OnV2("memory"), Need::Loop]).case(
+        "nested-low-is-shared-by-protection",
+        "Groups inside a group with memory.low share it by their own, until an OOM kill would follow.",
+        nested::low,
+    ),
+    V2.needing(&[Need::OnV2("memory"), Need::Loop]).case(
+        "low-without-the-parents-protects-nothing",
+        "Groups inside a group without memory.low are not protected by their own.",
+        nested::without_parent,
     ),
     CACHE.case(
         "unprotected-page-cache-is-lost",

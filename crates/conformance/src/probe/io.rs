@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use assay_kernel::Error;
 use assay_kernel::direct_reads::DirectReads;
+use rustix::io::Errno;
 
 use super::{Arguments, lifetime, print};
 
@@ -96,7 +97,12 @@ fn read_on(
     let interval = Duration::from_secs(1).checked_div(pace);
     let mut next = Instant::now();
     while Instant::now() < end {
-        let Ok(ended) = reads.ended() else { return };
+        let ended = match reads.ended() {
+            Ok(ended) => ended,
+            // It was stopped and continued.
+            Err(error) if error.is(Errno::INTR) => continue,
+            Err(_) => return,
+        };
         count.fetch_add(ended.len() as u64, Ordering::Relaxed);
         if let Some(interval) = interval {
             next += interval;

@@ -58,7 +58,7 @@ fn is_broken_by_eviction(promise: &PromiseRecord) -> bool {
     let falls = measure == "memory.current" || ends(&["_memory_part", "_resident_before_bytes"]);
     let rises = measure == "memory.refaults" || ends(&["_disk_part", "_disk_bytes"]);
     match promise.is.kind() {
-        RelationKind::Placed => false,
+        RelationKind::Placed | RelationKind::Within => false,
         relation => match relation.side() {
             Side::Both => falls || rises,
             Side::Below => falls,

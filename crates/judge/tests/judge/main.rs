@@ -43,6 +43,8 @@ mod overrides;
 #[cfg(test)]
 mod placement;
 #[cfg(test)]
+mod progress;
+#[cfg(test)]
 mod proofs;
 #[cfg(test)]
 mod recorded;

@@ -2,7 +2,7 @@
 
 use assay_diagnostic::{Diagnostic, closest};
 use assay_knob::Unit;
-use assay_terms::{PlacementMeasure, RelationKind, Side};
+use assay_terms::{PROGRESS, PlacementMeasure, RelationKind, Side};
 
 use super::{Check, Complaint, cross_trial, measures};
 use crate::bound::parse_bound;
@@ -94,6 +94,15 @@ fn relation(check: &mut Check<'_>, promise: &Promise, measured: &[&Group], path:
     let Relation::InTrial { kind, to } = &promise.is else { return };
     if of_places || *kind == RelationKind::Placed {
         placed(check, *kind, of_places, measured, path);
+        return;
+    }
+    if (promise.measure == PROGRESS) != (*kind == RelationKind::Within) {
+        let finding = Diagnostic::error(
+            code::PROGRESS_WITHIN,
+            "`within` applies to `progress` only, and `progress` has no other relation",
+        )
+        .hint("write `measure = \"progress\"` with `is = \"within\"` and `value = \"100 ms\"`");
+        check.add_at(&format!("{path}.is"), "expected `progress` `within` a time", finding);
         return;
     }
     match to {
@@ -247,10 +256,21 @@ fn bound(check: &mut Check<'_>, measure: &str, value: &Templated<Scalar>, path: 
         parse_bound(measure, scalar).is_none().then(|| Complaint {
             code: code::NOT_A_QUANTITY,
             message: format!("invalid value `{scalar}` for `value` of the promise"),
-            expected: "a positive number per second; for `io.bytes` and `memory.current` also an \
-                       amount of data such as `10 MiB`"
-                .to_owned(),
-            remedy: "write the bound per second, without `/s`".to_owned(),
+            expected: expected_bound(measure).to_owned(),
+            remedy: match measure {
+                PROGRESS => "write `value = \"100 ms\"`, or leave it out".to_owned(),
+                _ => "write the bound per second, without `/s`".to_owned(),
+            },
         })
     });
+}
+
+fn expected_bound(measure: &str) -> &'static str {
+    match measure {
+        PROGRESS => "a time such as `100 ms`",
+        _ => {
+            "a positive number per second; for `io.bytes` and `memory.current` also an amount of \
+             data such as `10 MiB`"
+        }
+    }
 }

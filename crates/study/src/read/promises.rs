@@ -53,7 +53,8 @@ fn promise(reader: &mut Reader<'_>, section: &Section<'_>) -> Promise {
 
 /// Only promises about single trials on shares or bounds can have spans.
 fn every(reader: &mut Reader<'_>, section: &Section<'_>) -> Option<Every> {
-    if is_cross_trial(section) || kind_of(section) == Some(RelationKind::Placed) {
+    let spanless = matches!(kind_of(section), Some(RelationKind::Placed | RelationKind::Within));
+    if is_cross_trial(section) || spanless {
         let why = "only shares and bounds in single trials have spans";
         section.misplaced(reader, "every", why, "remove `every`");
         return None;
@@ -126,16 +127,17 @@ fn relation(reader: &mut Reader<'_>, section: &Section<'_>) -> Relation {
         return cross_trial::ratio(reader, section);
     }
     cross_trial::refuse_keys(reader, section, word);
-    if refers_to == RefersTo::Nothing {
+    if matches!(refers_to, RefersTo::Nothing | RefersTo::Time) {
         misplaced(reader, section, "to", word);
     }
-    if refers_to != RefersTo::Bound {
+    if !matches!(refers_to, RefersTo::Bound | RefersTo::Time) {
         misplaced(reader, section, "value", word);
     }
     let to = match refers_to {
         RefersTo::Nothing | RefersTo::Trials => None,
         RefersTo::Knob => Some(Bound::Knob(knob(reader, section))),
         RefersTo::Bound => Some(bound(reader, section)),
+        RefersTo::Time => section.templated(reader, "value").map(Bound::Value),
     };
     Relation::InTrial { kind, to }
 }
@@ -184,10 +186,15 @@ fn bound(reader: &mut Reader<'_>, section: &Section<'_>) -> Bound {
     Bound::Value(value.unwrap_or(Templated::Value(Scalar::Integer(1))))
 }
 
-/// The margin of every relation except `ratio`, whose bounds are exact.
+/// The margin of every relation except `ratio` and `within`, whose bounds are exact.
 fn within(reader: &mut Reader<'_>, section: &Section<'_>) -> Percent {
     let kind = kind_of(section);
     if kind == Some(RelationKind::Ratio) {
+        return Percent::from_fraction(0.0);
+    }
+    if kind == Some(RelationKind::Within) {
+        let why = "the time of `is = \"within\"` is exact";
+        section.misplaced(reader, "within", why, "write the time as `value`, without a margin");
         return Percent::from_fraction(0.0);
     }
     let known = kind.is_some() || section.text("is").is_none();

@@ -1,5 +1,7 @@
 //! A synthetic run with cases that recorded runs do not have. Each trial is one case of docs/judging.md.
 
+mod progress;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,6 +66,7 @@ fn cases() -> Vec<Case> {
     cases.extend(of_doubt());
     cases.extend(of_little());
     cases.extend(of_zeros());
+    cases.extend(progress::cases());
     cases
 }
 
@@ -445,6 +448,9 @@ impl Case {
 
     /// Refaulted pages and bytes held: 300 000 pages per second and ten million bytes in total.
     fn table(&self, repeat: usize, random: &mut SmallRng) -> Table {
+        if self.promise.measure == progress::MEASURE {
+            return progress::table(self, repeat);
+        }
         let sum: u32 = self.weights.iter().sum();
         let mut table = Table {
             source: "memory".to_owned(),

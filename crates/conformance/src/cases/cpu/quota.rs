@@ -19,7 +19,7 @@ const PERIOD: u64 = 100_000;
 const SLACK: f64 = 0.15;
 
 /// Sets a quota in microseconds per period of 100 ms.
-fn set(fixture: &Fixture, group: &str, quota: u64) -> Result<(), Error> {
+pub(super) fn set(fixture: &Fixture, group: &str, quota: u64) -> Result<(), Error> {
     if fixture.is_v2() {
         return fixture.write(group, "cpu.max", &format!("{quota} {PERIOD}"));
     }
@@ -28,7 +28,7 @@ fn set(fixture: &Fixture, group: &str, quota: u64) -> Result<(), Error> {
 }
 
 /// How often the group was throttled, and for how many seconds.
-fn throttled(fixture: &Fixture, group: &str) -> Result<(u64, f64), Error> {
+pub(super) fn throttled(fixture: &Fixture, group: &str) -> Result<(u64, f64), Error> {
     let count = fixture.keyed(group, "cpu.stat", "nr_throttled")?;
     let (key, unit) = fixture.by_version(("throttled_time", 1e9), ("throttled_usec", 1e6));
     Ok((count, fixture.keyed(group, "cpu.stat", key)? as f64 / unit))
@@ -55,7 +55,7 @@ pub(super) fn caps(fixture: &mut Fixture) -> Result<Outcome, Stop> {
 }
 
 /// Compares use with a quota, both in CPUs.
-fn judge_cap(windows: &[Window], quota: f64) -> Outcome {
+pub(super) fn judge_cap(windows: &[Window], quota: f64) -> Outcome {
     let used: Vec<f64> = windows.iter().map(Window::busy).collect();
     let used = Interval::of_mean(&used);
     let evidence = format!("quota {quota:.2} CPUs, used {used} in {} windows", windows.len());
@@ -70,7 +70,7 @@ fn judge_cap(windows: &[Window], quota: f64) -> Outcome {
     }
 }
 
-fn judge_count(count: u64, seconds: f64) -> Outcome {
+pub(super) fn judge_count(count: u64, seconds: f64) -> Outcome {
     let evidence = format!("throttled {count} times, {seconds:.2} s in all");
     Outcome::holds(count > 0 && seconds > 0.0, evidence)
 }

@@ -13,7 +13,7 @@ const WEIGHTS: [u64; 4] = [100, 200, 400, 800];
 pub(super) const MARGIN: f64 = 0.10;
 
 /// Creates a group with a weight; on v1 with proportional shares (1024 for 100).
-fn make(fixture: &Fixture, name: &str, weight: u64) -> Result<(), Error> {
+pub(super) fn make(fixture: &Fixture, name: &str, weight: u64) -> Result<(), Error> {
     fixture.make(name)?;
     let shares = weight * 1024 / 100;
     let (file, value) = fixture.by_version(("cpu.shares", shares), ("cpu.weight", weight));
@@ -49,7 +49,7 @@ pub(super) fn cpu_times(probes: &[Running]) -> Result<Vec<u64>, Error> {
 
 /// Compares shares of CPU time with weights. Void if other work left the groups so little of the
 /// CPU that single time slices would be judged instead of weights.
-fn judge(windows: &[Window], weights: &[f64]) -> Outcome {
+pub(super) fn judge(windows: &[Window], weights: &[f64]) -> Outcome {
     let shares: Vec<Vec<f64>> = windows.iter().filter_map(Window::shares).collect();
     let busy = windows.iter().map(Window::busy).sum::<f64>() / windows.len().max(1) as f64;
     if shares.len() < windows.len() || busy < 0.3 {

@@ -92,6 +92,28 @@ pub(super) fn exclusive(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     Ok(judge_exclusive(first, second))
 }
 
+pub(super) fn shared(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let cpu = fixture.cpu();
+    let mut allowed = Vec::new();
+    for group in ["a", "b"] {
+        fixture.make(group)?;
+        if let Some(errno) = fixture.refusal(group, "cpuset.cpus", &cpu.to_string()) {
+            return Ok(judge_shared(cpu, &[], Some(errno)));
+        }
+        allowed.push(affinity::allowed_cpus(fixture.start(group, "echo")?.pid())?);
+    }
+    Ok(judge_shared(cpu, &allowed, None))
+}
+
+fn judge_shared(cpu: u16, allowed: &[Vec<u16>], refused: Option<Errno>) -> Outcome {
+    let evidence = format!(
+        "CPU {cpu} for two siblings: {}; their processes may use {allowed:?}",
+        errno_text(refused)
+    );
+    let both = allowed.len() == 2 && allowed.iter().all(|cpus| cpus == &[cpu]);
+    Outcome::holds(refused.is_none() && both, evidence)
+}
+
 fn judge_exclusive(first: Option<Errno>, second: Option<Errno>) -> Outcome {
     let evidence = format!(
         "one CPU to a group: {}; to its sibling: {}",
@@ -122,6 +144,13 @@ mod tests {
         assert_eq!(judge_isolated(1.9, 1.0).verdict, Verdict::Kept);
         assert_eq!(judge_isolated(1.9, 1.9).verdict, Verdict::Broken);
         assert_eq!(judge_isolated(1.0, 1.0).verdict, Verdict::Void);
+    }
+
+    #[test]
+    fn a_cpu_that_siblings_cannot_share_is_broken() {
+        assert_eq!(judge_shared(1, &[vec![1], vec![1]], None).verdict, Verdict::Kept);
+        assert_eq!(judge_shared(1, &[vec![1], vec![0]], None).verdict, Verdict::Broken);
+        assert_eq!(judge_shared(1, &[], Some(Errno::INVAL)).verdict, Verdict::Broken);
     }
 
     #[test]

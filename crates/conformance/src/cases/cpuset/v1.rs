@@ -54,6 +54,21 @@ pub(super) fn exclusive(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     Ok(judge_exclusive(fixture.refusal("b", "cpuset.cpus", &cpu)))
 }
 
+pub(super) fn shared(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    let cpu = fixture.cpu().to_string();
+    for group in ["a", "b"] {
+        make_bare(fixture, group)?;
+    }
+    fixture.write("a", "cpuset.cpus", &cpu)?;
+    Ok(judge_shared(fixture.refusal("b", "cpuset.cpus", &cpu)))
+}
+
+fn judge_shared(answer: Option<Errno>) -> Outcome {
+    let evidence =
+        format!("a CPU of a group that is not exclusive, for its sibling: {}", errno_text(answer));
+    Outcome::holds(answer.is_none(), evidence)
+}
+
 fn judge_exclusive(answer: Option<Errno>) -> Outcome {
     let evidence = format!("the CPU of an exclusive group to its sibling: {}", errno_text(answer));
     Outcome::holds(answer == Some(Errno::INVAL), evidence)

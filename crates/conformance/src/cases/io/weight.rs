@@ -3,6 +3,7 @@
 use assay_kernel::Error;
 use assay_kernel::clock::{self, process_wait_ns};
 
+use super::cost;
 use super::disk::{Disk, count, reader, scheduled, start_reading};
 use crate::fixture::Fixture;
 use crate::interval::{Interval, against_weights};
@@ -15,14 +16,14 @@ const WEIGHTS: [u64; 3] = [100, 200, 400];
 const MARGIN: f64 = 0.15;
 /// Large blocks, so that the disk and not the CPU is the bottleneck, and more of them in flight
 /// than BFQ serves in one time slice.
-const BACKLOG: &str = "block=524288 depth=8";
+pub(super) const BACKLOG: &str = "block=524288 depth=8";
 /// A reader that waits for a CPU longer than this fraction of the time is not always backlogged.
 const MOST_WAITING: f64 = 0.05;
 /// With fewer blocks per window, single time slices of the scheduler would be judged.
 const LEAST_BLOCKS: f64 = 60.0;
 
 /// Creates groups with these weights in the scheduler's weight file, and a reader in each.
-fn readers(
+pub(super) fn readers(
     fixture: &Fixture,
     disk: &Disk,
     file: &str,
@@ -30,8 +31,8 @@ fn readers(
     words: &str,
 ) -> Result<Vec<Running>, Error> {
     let mut probes = Vec::new();
-    for weight in weights {
-        let name = format!("w{weight}");
+    for (number, weight) in (1..).zip(weights) {
+        let name = format!("g{number}-{weight}");
         fixture.make(&name)?;
         fixture.write(&name, file, &weight.to_string())?;
         probes.push(reader(fixture, &name, disk, words)?);
@@ -44,7 +45,8 @@ fn readers(
 
 /// Without low_latency, which raises new queues above their weights (bfq-iosched.rst, 3), and with
 /// slices of 512 sectors, so that the lightest group gets many per window.
-const FAIR: &[(&str, &str)] = &[("iosched/low_latency", "0"), ("iosched/max_budget", "512")];
+pub(super) const FAIR: &[(&str, &str)] =
+    &[("iosched/low_latency", "0"), ("iosched/max_budget", "512")];
 
 pub(super) fn bfq(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let disk = scheduled(fixture, "bfq", FAIR)?;
@@ -56,21 +58,9 @@ pub(super) fn bfq(fixture: &mut Fixture) -> Result<Outcome, Stop> {
 /// iocost with a model of 400 blocks per second, regardless of the disk's real speed.
 pub(super) fn iocost(fixture: &mut Fixture) -> Result<Outcome, Stop> {
     let disk = scheduled(fixture, "none", &[])?;
-    let Some(mount) = fixture.tree().mount("io").map(std::path::Path::to_owned) else {
-        return Err(Stop::not_available("no hierarchy has the controller io"));
-    };
-    let root = fixture.root().clone();
-    let qos = format!("{} enable=1 ctrl=user min=100.00 max=100.00", disk.numbers);
-    let off = format!("{} enable=0", disk.numbers);
-    fixture.ledger().write_with_inverse(&root, &mount.join("io.cost.qos"), &qos, &off)?;
-    // The model disappears with the device.
-    let model = format!(
-        "{} ctrl=user model=linear rbps=104857600 rseqiops=400 rrandiops=400 wbps=104857600 \
-         wseqiops=400 wrandiops=400",
-        disk.numbers
-    );
-    let auto = format!("{} ctrl=auto", disk.numbers);
-    fixture.ledger().write_with_inverse(&root, &mount.join("io.cost.model"), &model, &auto)?;
+    let model =
+        "rbps=104857600 rseqiops=400 rrandiops=400 wbps=104857600 wseqiops=400 wrandiops=400";
+    cost::configure(fixture, &disk, true, model)?;
     let mut probes = readers(fixture, &disk, "io.weight", &WEIGHTS, BACKLOG)?;
     decide(fixture, &mut probes)
 }
@@ -88,13 +78,13 @@ fn decide(fixture: &Fixture, probes: &mut [Running]) -> Result<Outcome, Stop> {
 }
 
 /// Total time that the readers waited for a CPU, in nanoseconds.
-fn waited(fixture: &Fixture, pids: &[u32]) -> u64 {
+pub(super) fn waited(fixture: &Fixture, pids: &[u32]) -> u64 {
     pids.iter().filter_map(|pid| process_wait_ns(fixture.root(), *pid)).sum()
 }
 
 /// Compares shares of blocks with weights. If a reader waited for a CPU, its group was not always
 /// backlogged, so only a correct share is conclusive.
-fn judge(windows: &[Window], weights: &[u64], waiting: f64) -> Outcome {
+pub(super) fn judge(windows: &[Window], weights: &[u64], waiting: f64) -> Outcome {
     let shares: Vec<Vec<f64>> = windows.iter().filter_map(Window::shares).collect();
     let all: f64 = windows.iter().flat_map(|window| &window.grew).sum();
     let each = all / windows.len().max(1) as f64;

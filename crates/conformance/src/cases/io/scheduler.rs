@@ -1,0 +1,110 @@
+//! BFQ's weights under the other schedulers, and beside more requests than its pool holds.
+
+use assay_kernel::clock;
+
+use super::disk::{count, scheduled};
+use super::weight::{BACKLOG, FAIR, judge, readers, waited};
+use crate::fixture::Fixture;
+use crate::interval::Interval;
+use crate::outcome::{Outcome, Stop, Verdict};
+use crate::running::Running;
+use crate::windows::Window;
+
+/// Two groups whose BFQ weights are 1:8, under a scheduler without weights.
+fn ignores(fixture: &mut Fixture, scheduler: &'static str) -> Result<Outcome, Stop> {
+    let disk = scheduled(fixture, scheduler, &[])?;
+    let file = fixture.by_version("blkio.bfq.weight", "io.bfq.weight");
+    let mut probes = readers(fixture, &disk, file, &[100, 800], BACKLOG)?;
+    fixture.pause(0.5)?;
+    let counts = || probes.iter_mut().map(count).collect();
+    fixture.settle(6, &[0.4], counts, |windows| judge_ignored(windows, scheduler))
+}
+
+pub(super) fn none(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    ignores(fixture, "none")
+}
+
+pub(super) fn mq_deadline(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    ignores(fixture, "mq-deadline")
+}
+
+pub(super) fn kyber(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    ignores(fixture, "kyber")
+}
+
+/// Equal readers need not get equal parts without weights; only parts as by weight are broken.
+fn judge_ignored(windows: &[Window], scheduler: &str) -> Outcome {
+    let shares: Vec<f64> = windows.iter().filter_map(|w| Some(w.shares()?[0])).collect();
+    if shares.is_empty() || shares.len() < windows.len() {
+        return Outcome::void("nothing was read in some windows");
+    }
+    let share = Interval::of_mean(&shares);
+    let evidence = format!(
+        "BFQ weights 1:8 under {scheduler}: the light group got {share} of what both read (by \
+         weight 0.11)"
+    );
+    match share.verdict_within(0.3, 0.7) {
+        Verdict::Kept => Outcome::kept(evidence),
+        _ if share.high < 0.2 => {
+            Outcome::broken("a scheduler without weights divided by them").with(evidence)
+        }
+        _ => Outcome::undecided("the two readers are not equal here").with(evidence),
+    }
+}
+
+const LADDER: [u64; 8] = [100, 200, 400, 800, 100, 200, 400, 800];
+/// More requests in all than the pool holds, so that BFQ's limit for each group acts.
+const DEEP: &str = "block=16384 depth=32";
+
+/// Eight groups that keep 32 requests outstanding each, with this number of requests in the pool.
+fn deep(fixture: &mut Fixture, requests: &'static str) -> Result<Outcome, Stop> {
+    let queue: Vec<(&str, &str)> =
+        [("nr_requests", requests)].into_iter().chain(FAIR.iter().copied()).collect();
+    let disk = scheduled(fixture, "bfq", &queue)?;
+    let file = fixture.by_version("blkio.bfq.weight", "io.bfq.weight");
+    let mut probes = readers(fixture, &disk, file, &LADDER, DEEP)?;
+    fixture.pause(0.5)?;
+    let pids: Vec<u32> = probes.iter().map(Running::pid).collect();
+    let (began, before) = (clock::monotonic_ns(), waited(fixture, &pids));
+    let counts = || probes.iter_mut().map(count).collect();
+    fixture.settle(6, &[0.5, 1.0], counts, |windows| {
+        let time = clock::monotonic_ns().saturating_sub(began) as f64;
+        let waiting = waited(fixture, &pids).saturating_sub(before) as f64 / time;
+        let pool = format!("32 requests outstanding in each group, {requests} in the pool");
+        judge(windows, &LADDER, waiting).with(pool)
+    })
+}
+
+pub(super) fn small_pool(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    deep(fixture, "256")
+}
+
+pub(super) fn large_pool(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    deep(fixture, "1024")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows(grew: &[f64]) -> Vec<Window> {
+        (0..6).map(|_| Window { seconds: 0.5, grew: grew.to_vec() }).collect()
+    }
+
+    #[test]
+    fn weights_of_another_scheduler_that_act_are_broken() {
+        assert_eq!(judge_ignored(&windows(&[100.0, 110.0]), "none").verdict, Verdict::Kept);
+        assert_eq!(judge_ignored(&windows(&[100.0, 800.0]), "none").verdict, Verdict::Broken);
+        assert_eq!(judge_ignored(&windows(&[100.0, 300.0]), "none").verdict, Verdict::Undecided);
+        assert_eq!(judge_ignored(&windows(&[0.0, 0.0]), "none").verdict, Verdict::Void);
+    }
+
+    #[test]
+    fn a_pool_that_caps_groups_is_broken() {
+        let by_weight = [100.0, 200.0, 400.0, 800.0, 100.0, 200.0, 400.0, 800.0];
+        assert_eq!(judge(&windows(&by_weight), &LADDER, 0.0).verdict, Verdict::Kept);
+        // As BFQ does it since Linux 5.17: 4.8 % instead of 6.7 % for a weight of 200.
+        let capped = [110.0, 145.0, 420.0, 830.0, 110.0, 145.0, 420.0, 830.0];
+        assert_eq!(judge(&windows(&capped), &LADDER, 0.0).verdict, Verdict::Broken);
+    }
+}

@@ -1,0 +1,220 @@
+//! Promises that a group that wants to run never waits longer than a time for CPU time: `progress`
+//! `within` a time, which is given or follows from the weights and quotas of the trial.
+//!
+//! Like `every` this is about each span of time and not about a mean; but one span without progress
+//! breaks it, so that the longest is searched instead of a part of spans.
+
+mod bound;
+mod wanting;
+
+use assay_run_folder::{PromiseRecord, RelationRecord};
+use assay_stats::progress::{Stall, longest_stall};
+use assay_stats::proportion::FEWEST;
+use assay_terms::{Measure, Side};
+use assay_verdict::{GroupJudgement, Interval, Observation, PromiseJudgement, Verdict};
+
+use crate::reason;
+use crate::repeat::Repeat;
+use crate::subject::Subject;
+use bound::Bound;
+
+/// One group in one repeat.
+struct Seen {
+    /// Number of the repeat, from 1.
+    repeat: usize,
+    stall: Stall,
+    bound: Bound,
+}
+
+impl Seen {
+    fn verdict(&self) -> Verdict {
+        match () {
+            () if self.stall.least_s > self.bound.seconds => Verdict::Broken,
+            () if self.stall.most_s <= self.bound.seconds => Verdict::Kept,
+            () => Verdict::Undecided,
+        }
+    }
+
+    /// The certain error, and the largest that the readings allow.
+    fn error(&self) -> Interval {
+        let error = |seconds| Side::Above.error(seconds, self.bound.seconds);
+        let least = error(self.stall.least_s);
+        Interval { value: least, low: least, high: error(self.stall.most_s) }
+    }
+}
+
+/// Judges a promise with the relation `within`.
+pub(crate) fn judge(
+    subject: &Subject<'_>,
+    promise: &PromiseRecord,
+    document: PromiseJudgement,
+) -> PromiseJudgement {
+    let void =
+        |reason: String| PromiseJudgement { verdict: Verdict::Void, reason, ..document.clone() };
+    let failed = subject.failed(|scope| scope.concerns(Measure::CpuTime, &promise.is));
+    if !failed.is_empty() {
+        let causes = failed.iter().filter_map(|validity| validity.cause()).collect();
+        return PromiseJudgement { causes, ..void(reason::failed_checks(&failed)) };
+    }
+    let groups = match of_groups(subject, promise, subject.repeats) {
+        Ok(groups) if groups.iter().all(|(_, seen)| !seen.is_empty()) => groups,
+        Ok(_) => return void("no repeat can be judged".to_owned()),
+        Err(why) => return void(why),
+    };
+    let repeats = subject.repeats.len();
+    let observed = Verdict::worst(groups.iter().flat_map(|(_, seen)| seen).map(Seen::verdict));
+    let objection = subject.objection(|repeat| {
+        let alone = of_groups(subject, promise, std::slice::from_ref(repeat)).ok()?;
+        let broken = |seen: &Seen| seen.verdict() == Verdict::Broken;
+        let (name, _) = alone.iter().find(|(_, seen)| seen.iter().any(broken))?;
+        Some(format!("`{name}` waited longer"))
+    });
+    let enough = repeats >= FEWEST;
+    let found = if observed == Verdict::Kept && !enough { Verdict::Undecided } else { observed };
+    let verdict = match (found, &objection) {
+        (Verdict::Kept, Some(_)) => Verdict::Undecided,
+        _ => found,
+    };
+    let forbidden = !enough || objection.is_some();
+    let mut reason = sentence(&groups, observed);
+    if observed == Verdict::Kept && !enough {
+        reason = format!("{reason}; {}", reason::few_repeats(repeats));
+    }
+    if let Some(why) = objection.filter(|_| found == Verdict::Kept) {
+        reason = format!("{reason}; {why}");
+    }
+    PromiseJudgement {
+        verdict,
+        will_be: Some(if repeats < 2 { Verdict::Undecided } else { found }),
+        was: Some(was(subject.repeats, &groups, observed)),
+        worst_error: worst(&groups).map(|(_, seen)| seen.error()),
+        errors: errors(&groups, repeats),
+        groups: groups.iter().filter_map(|(name, seen)| row(name, seen, forbidden)).collect(),
+        needs_repeats: (observed == Verdict::Kept && !enough).then_some(FEWEST),
+        reason,
+        ..document
+    }
+}
+
+type Groups<'r> = Vec<(&'r str, Vec<Seen>)>;
+
+/// Each measured group in each of these repeats.
+fn of_groups<'r>(
+    subject: &Subject<'r>,
+    promise: &PromiseRecord,
+    repeats: &[Repeat<'_>],
+) -> Result<Groups<'r>, String> {
+    let RelationRecord::Within(given) = &promise.is else {
+        return Err("`progress` has no other relation than `within`".to_owned());
+    };
+    let one = |name: &str, repeat: &Repeat<'_>| -> Result<Seen, String> {
+        let cpus = bound::parallel(subject, repeat, name)?;
+        let bound = match given {
+            Some(seconds) => Bound::given(*seconds),
+            None => Bound::derived(subject, repeat, name)?,
+        };
+        let stall = longest_stall(&wanting::readings(subject, repeat, name, cpus)?, cpus);
+        Ok(Seen { repeat: repeat.number, stall, bound })
+    };
+    let of_group = |name: &&'r str| -> Result<(&'r str, Vec<Seen>), String> {
+        let seen: Result<Vec<Seen>, String> =
+            repeats.iter().map(|repeat| one(name, repeat)).collect();
+        Ok((*name, seen?))
+    };
+    subject.groups.iter().map(of_group).collect()
+}
+
+/// The group and repeat furthest beyond what was promised.
+fn worst<'g>(groups: &'g Groups<'_>) -> Option<(&'g str, &'g Seen)> {
+    let all = groups.iter().flat_map(|(name, seen)| seen.iter().map(move |one| (*name, one)));
+    all.max_by(|(_, one), (_, other)| order(one, other))
+}
+
+/// By the certain error; without one, by the largest that the readings allow.
+fn order(one: &Seen, other: &Seen) -> std::cmp::Ordering {
+    let key = |seen: &Seen| {
+        (seen.stall.least_s / seen.bound.seconds - 1.0).max(0.0)
+            + 1e-6 * seen.stall.most_s / seen.bound.seconds
+    };
+    key(one).total_cmp(&key(other))
+}
+
+fn errors(groups: &Groups<'_>, repeats: usize) -> Vec<f64> {
+    let of_repeat = |index: usize| {
+        let errors = groups.iter().filter_map(|(_, seen)| Some(seen.get(index)?.error().value));
+        errors.fold(0.0, f64::max)
+    };
+    (0..repeats).map(of_repeat).collect()
+}
+
+/// The row of a group is that of its worst repeat; times in seconds. `forbidden`: something that
+/// concerns all groups rules out kept.
+fn row(name: &str, seen: &[Seen], forbidden: bool) -> Option<GroupJudgement> {
+    let worst = seen.iter().max_by(|one, other| order(one, other))?;
+    let stall = worst.stall;
+    Some(GroupJudgement {
+        name: name.to_owned(),
+        knob: None,
+        expected_share: worst.bound.seconds,
+        share_by_weight: None,
+        share: stall.least_s,
+        low: stall.least_s,
+        high: stall.most_s,
+        rate: stall.least_s,
+        verdict: match Verdict::worst(seen.iter().map(Seen::verdict)) {
+            // What keeps the promise from being kept concerns each group.
+            Verdict::Kept if forbidden => Verdict::Undecided,
+            own => own,
+        },
+        was: Some(Interval { value: stall.least_s, low: stall.least_s, high: stall.most_s }),
+        worst_span: None,
+    })
+}
+
+fn was(repeats: &[Repeat<'_>], groups: &Groups<'_>, verdict: Verdict) -> Observation {
+    let (group, error) = worst(groups).map_or_else(
+        || (String::new(), Interval { value: 0.0, low: 0.0, high: 0.0 }),
+        |(name, seen)| (name.to_owned(), seen.error()),
+    );
+    let kept = |index: &usize| {
+        groups
+            .iter()
+            .all(|(_, seen)| seen.get(*index).is_some_and(|seen| seen.verdict() == Verdict::Kept))
+    };
+    Observation {
+        verdict,
+        seconds: repeats.iter().map(Repeat::window_s).sum(),
+        group,
+        error,
+        repeats_kept: (0..repeats.len()).filter(kept).count(),
+        repeats: repeats.len(),
+        states: None,
+        in_warm_up: None,
+    }
+}
+
+fn sentence(groups: &Groups<'_>, observed: Verdict) -> String {
+    let Some((name, seen)) = worst(groups) else { return String::new() };
+    let (least, most) = (ms(seen.stall.least_s), ms(seen.stall.most_s));
+    let promised = &seen.bound;
+    let span = match seen.stall.least_s > 0.0 {
+        true => format!("for at least {least} and at most {most}"),
+        false => format!("for at most {most}"),
+    };
+    let all: usize = groups.iter().map(|(_, seen)| seen.len()).max().unwrap_or(0);
+    let open = match observed {
+        Verdict::Undecided => "; samples are too far apart to tell: use a shorter `interval`",
+        _ => "",
+    };
+    format!(
+        "`{name}` wanted to run and made no progress {span} (repeat {} of {all}), where {} was \
+         promised{}{open}",
+        seen.repeat,
+        ms(promised.seconds),
+        promised.derivation.as_ref().map_or_else(String::new, |text| format!(" ({text})")),
+    )
+}
+
+fn ms(seconds: f64) -> String {
+    format!("{:.0} ms", seconds * 1e3)
+}
