@@ -78,7 +78,7 @@ pub(crate) fn find(
     let known = PackageLists::of_releases(cache).filter(|_| !again);
     let lists = known.map_or_else(|| PackageLists::read(cache, progress), Ok).map_err(|error| {
         let why = format!(
-            "{}; those of other releases cannot be read: {}",
+            "{}; package lists of other releases cannot be read: {}",
             missing(series, true).what,
             error.what
         );

@@ -264,7 +264,15 @@ mod tests {
     #[test]
     fn a_kernel_is_a_debian_series_or_a_path() {
         assert_eq!("debian-6.12".parse(), Ok(KernelChoice::Debian("6.12".to_owned())));
-        assert_eq!("/boot/vmlinuz".parse(), Ok(KernelChoice::Image("/boot/vmlinuz".into())));
+        let image = |modules: Option<&str>| KernelChoice::Image {
+            image: "/boot/vmlinuz".into(),
+            modules: modules.map(PathBuf::from),
+        };
+        assert_eq!("/boot/vmlinuz".parse(), Ok(image(None)));
+        assert_eq!("/boot/vmlinuz:./out".parse(), Ok(image(Some("./out"))));
+        assert_eq!("debian-newest".parse(), Ok(KernelChoice::DebianNewest));
+        assert_eq!(image(None).with_modules(Some(Path::new("a"))), image(Some("a")));
+        assert_eq!(image(Some("b")).with_modules(Some(Path::new("a"))), image(Some("b")));
         for text in ["debian-", "debian-6", "debian-6.12.100", "ubuntu", "6.1"] {
             assert!(text.parse::<KernelChoice>().unwrap_err().contains("debian-6.1"), "{text}");
         }
