@@ -69,7 +69,7 @@ impl<'b> Types<'b> {
         let mut types = Vec::new();
         while !left.is_empty() {
             let (name, info) = (word(left, 0)?, word(left, 4)?);
-            let (kind, count) = (info >> 24 & 0x1f, (info & 0xffff) as usize);
+            let (kind, count) = ((info >> 24) & 0x1f, (info & 0xffff) as usize);
             let (rest, next) = left.get(12..)?.split_at_checked(length(kind, count)?)?;
             types.push(Type { name, kind, has_sizes: info >> 31 == 1, rest });
             left = next;

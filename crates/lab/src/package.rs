@@ -49,7 +49,8 @@ pub(crate) fn numbers(release: &str) -> Vec<u64> {
     release.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
-/// Other packages that a kernel's package needs to boot: since 6.19 Debian has image and modules apart.
+/// Other packages that a kernel needs to boot: since 6.19 Debian has its image and its modules in packages of their own,
+/// and the lists of built-in modules in another.
 pub(crate) fn parts(package: &Path, release: &str) -> Result<Vec<String>, Error> {
     let words = ["-f".as_ref(), package.as_os_str(), "Depends".as_ref()];
     let needed = tool::succeed("dpkg-deb", &words, Path::new("/"))?;
@@ -57,7 +58,8 @@ pub(crate) fn parts(package: &Path, release: &str) -> Result<Vec<String>, Error>
 }
 
 fn parts_in(needed: &str, release: &str) -> Vec<String> {
-    let wanted = ["linux-binary-", "linux-modules-"].map(|part| format!("{part}{release}"));
+    let wanted =
+        ["linux-base-", "linux-binary-", "linux-modules-"].map(|part| format!("{part}{release}"));
     let names: Vec<&str> = needed.split([',', '|', ' ']).collect();
     wanted.into_iter().filter(|name| names.contains(&name.as_str())).collect()
 }
@@ -124,7 +126,9 @@ linux-image-6.1-amd64 - Linux for 64-bit PCs (meta-package)
         let needed = "dracut | initramfs-tools (>= 0.120), linux-base-7.3.4-amd64 (= 7.3.4-1), \
                       linux-binary-7.3.4-amd64 (= 7.3.4-1), linux-modules-7.3.4-amd64 (= 7.3.4-1)";
         let parts = |release: &str| parts_in(needed, release);
-        assert_eq!(parts("7.3.4-amd64"), ["linux-binary-7.3.4-amd64", "linux-modules-7.3.4-amd64"]);
+        let names =
+            ["linux-base-7.3.4-amd64", "linux-binary-7.3.4-amd64", "linux-modules-7.3.4-amd64"];
+        assert_eq!(parts("7.3.4-amd64"), names);
         assert_eq!(parts("7.3.3-amd64"), Vec::<String>::new());
     }
 

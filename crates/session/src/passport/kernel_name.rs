@@ -35,7 +35,10 @@ impl FromStr for PassportKernelName {
     fn from_str(text: &str) -> Result<Self, String> {
         let choice = match text {
             "host" => None,
-            text => Some(text.parse().map_err(|why| format!("{why}, or `host`"))?),
+            text => {
+                let choice = text.parse::<KernelChoice>();
+                Some(choice.map_err(|why| format!("{why}, or `host`"))?)
+            }
         };
         Ok(Self { text: text.to_owned(), choice })
     }

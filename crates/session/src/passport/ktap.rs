@@ -65,6 +65,6 @@ mod tests {
         assert_eq!(lines[7], "not ok 1 host 6.1.0");
         assert!(text.contains("  ok 2 cpu/b # SKIP no result\n"), "{text}");
         assert_eq!(lines.last(), Some(&"ok 2 x 6.1.0"));
-        assert_eq!(lines.len(), 12, "a reason in several lines stays in one:\n{text}");
+        assert_eq!(lines.len(), 14, "a reason in several lines stays in one:\n{text}");
     }
 }

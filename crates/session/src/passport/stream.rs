@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(stream.push(b"{}").unwrap(), []);
         assert!(DocumentStream::default().push(b"{\"schema\":1}").is_err());
         let mut long = DocumentStream::default();
-        assert!(long.push(&vec![b' '; 100]).is_ok());
+        assert!(long.push(&[b' '; 100]).is_ok());
         let endless = [b"{\"kernel\":\"".as_slice(), &vec![b'x'; MAX_DOCUMENT]].concat();
         assert!(long.push(&endless).is_err());
     }
