@@ -39,14 +39,14 @@ pub enum KnownBy {
     Sign,
 }
 
-/// A nested group with many wake-ups starves others.
+/// A group with many wake-ups starves others.
 pub(crate) static REWEIGHT: KnownOfKernel = KnownOfKernel {
     code: "A-KERNEL-REWEIGHT",
     affected: &[((6, 13, 0), Some((6, 18, 45))), ((6, 19, 0), Some((7, 1, 0)))],
     sign: Some(Sign { structure: "sched_entity", members: ["vlag", "vprot"] }),
-    sentence: "a nested group with tens of thousands of wake-ups a second can leave the others without any CPU for \
-               seconds, whatever the weights",
-    shown_by: "docs/findings/wakeup-storm.md, A-KERNEL-REWEIGHT",
+    sentence: "a group whose tasks wake each other tens of thousands of times a second on two CPUs can leave the others \
+               without any CPU for seconds, whatever the weights",
+    shown_by: "cpu/a-storm-of-wakeups-leaves-siblings-the-cpu, A-KERNEL-REWEIGHT, docs/findings/wakeup-storm.md",
     source: "introduced by 6d71a9c61604 (6.13), reverted by 101f3498b4bd (7.1, 6.18.45)",
 };
 

@@ -73,22 +73,40 @@ pub fn html(passport: &Passport) -> Result<String, Error> {
                 .push(ControllerView { name: case.controller.clone(), rows: vec![view.clone()] }),
         }
     }
-    let broken = passport.cases.iter().filter(|case| has(case, CaseVerdict::Broken)).count();
+    let (verdict, meaning) = headline(passport);
     let page = Page {
         title: format!("{} kernels, {} promises", passport.kernels.len(), passport.cases.len()),
         started_at: passport.started_at.clone(),
-        verdict: if broken > 0 { "broken" } else { "kept" },
-        meaning: match broken {
-            0 => "No kernel was found to break a promise.".to_owned(),
-            1 => "One promise is broken by a kernel or more.".to_owned(),
-            count => format!("{count} promises are broken, each by a kernel or more."),
-        },
+        verdict,
+        meaning,
         kernels: passport.kernels.iter().map(|kernel| column(passport, kernel)).collect(),
         changes: changes.map(|(_, view)| view.clone()).collect(),
         controllers,
         code: Code::for_tables(),
     };
     filled("passport.html", page)
+}
+
+/// The class of the headline, and its sentence.
+fn headline(passport: &Passport) -> (&'static str, String) {
+    let broken = passport.cases.iter().filter(|case| has(case, CaseVerdict::Broken)).count();
+    let count = |verdict| -> usize {
+        passport.kernels.iter().map(|kernel| passport.count(&kernel.name, verdict)).sum()
+    };
+    let missing: usize = passport.kernels.iter().map(|kernel| kernel.missing).sum();
+    let open = missing + count(CaseVerdict::Undecided) + count(CaseVerdict::Void);
+    let rest = match open {
+        0 => String::new(),
+        open => format!(" {open} results are missing, undecided or void."),
+    };
+    match (broken, open) {
+        (0, 0) => ("kept", "No kernel was found to break a promise.".to_owned()),
+        (0, _) => ("undecided", format!("No kernel was found to break a promise.{rest}")),
+        (1, _) => ("broken", format!("One promise is broken, by a kernel or more.{rest}")),
+        (many, _) => {
+            ("broken", format!("{many} promises are broken, each by a kernel or more.{rest}"))
+        }
+    }
 }
 
 fn has(case: &PassportCase, verdict: CaseVerdict) -> bool {
@@ -113,7 +131,10 @@ fn column(passport: &Passport, kernel: &PassportKernel) -> KernelView {
         name: kernel.name.clone(),
         release: or_none(&kernel.release),
         layout: or_none(&kernel.layout),
-        machine: kernel.machine.clone().unwrap_or_else(|| "bare".to_owned()),
+        machine: match (&kernel.release, &kernel.machine) {
+            (None, _) => NONE.to_owned(),
+            (_, machine) => machine.clone().unwrap_or_else(|| "bare".to_owned()),
+        },
         counts: counts(passport, &kernel.name),
         time: time(kernel),
         notes,

@@ -30,7 +30,10 @@ pub fn render(passport: &Passport, all: bool, width: usize) -> String {
     lines.push(String::new());
     lines.push(match (all, shown.len()) {
         (true, _) => "cases".to_owned(),
-        (false, 0) => format!("no kernel breaks any of {} promises", passport.cases.len()),
+        (false, 0) => format!(
+            "no result breaks any of {} promises, or is undecided or void",
+            passport.cases.len()
+        ),
         (false, _) => "broken, undecided or void somewhere".to_owned(),
     });
     if !shown.is_empty() {

@@ -14,11 +14,14 @@ pub(super) struct Column<'c> {
     pub(super) results: &'c KernelResults,
 }
 
-/// The passport of these kernels and cases, the oldest release first.
+/// The passport of these kernels and cases, the oldest release first, and last those without a result.
 pub(super) fn assemble(columns: &[Column<'_>], cases: &[&Case]) -> Passport {
     let mut columns: Vec<(&Column<'_>, Records)> =
         columns.iter().map(|column| (column, column.results.records())).collect();
-    columns.sort_by_key(|(column, _)| column.results.release().map(order));
+    columns.sort_by_key(|(column, _)| {
+        let release = column.results.release();
+        (release.is_none(), release.map(order))
+    });
     let rows = cases.iter().map(|case| row(case, &columns)).collect();
     let first = columns.iter().flat_map(|(column, _)| &column.results.documents);
     Passport {
@@ -38,14 +41,14 @@ fn head(column: &Column<'_>, records: &Records, cases: &[&Case]) -> PassportKern
     let results = column.results;
     let first = results.documents.first().map(|(_, document)| document);
     let has = |case: &&&Case| records.contains_key(&key(case));
-    let seconds = cases.iter().filter_map(|case| records.get(&key(case)));
+    let recorded = cases.iter().filter_map(|case| records.get(&key(case)));
     PassportKernel {
         name: column.name.to_string(),
         release: results.release().map(str::to_owned),
         layout: first.map(|document| document.layout.clone()),
         machine: first.and_then(|document| document.virtual_machine.clone()),
         patience: first.map(|document| document.patience),
-        seconds: seconds.map(|(record, _)| record.seconds).sum(),
+        seconds: recorded.fold(0.0, |sum, (record, _)| sum + record.seconds),
         boots: results.guests.boots.clone(),
         missing: cases.len() - cases.iter().filter(has).count(),
         lost: results.guests.lost.clone(),
@@ -167,7 +170,7 @@ mod tests {
             ("host", "6.18.44-fc", Some(Verdict::Kept)),
             ("debian-5.10", "5.10.0-46-amd64", None),
         ]);
-        let lost = &whole.kernels[0];
+        let lost = &whole.kernels[1];
         assert_eq!((lost.release.as_deref(), lost.missing), (None, 2));
         assert_eq!(whole.cases[0].since(), "kept in 6.18.44-fc");
     }
