@@ -144,7 +144,7 @@ mod tests {
     fn a_host_without_debian_s_archive_has_no_sources() {
         assert_eq!(sources(""), None);
         assert_eq!(sources("cdrom:[Debian]/ bookworm\n"), None);
-        let only_main = super::sources("https://mirror.test/debian bookworm\n").unwrap();
+        let only_main = sources("https://mirror.test/debian bookworm\n").unwrap();
         assert!(!only_main.contains("security"), "{only_main}");
     }
 
