@@ -40,7 +40,7 @@ pub(super) struct Guests<'g> {
 impl Guests<'_> {
     /// Runs the cases that have no result yet. Whatever fails is noted in the folder of the results.
     pub(super) fn run(&self, kernel: &str, mut results: KernelResults) -> Result<Outcome, Error> {
-        if parts(self.cases, &results.records(), &[]).is_empty() {
+        if parts(self.cases, &results.settled(), &[]).is_empty() {
             return Ok(Outcome::Done);
         }
         results.guests.lost.clear();
@@ -63,18 +63,24 @@ impl Guests<'_> {
         let mut suspects = Vec::new();
         let shared = Arc::new(Mutex::new(results));
         for attempt in 0..ATTEMPTS {
-            let before = lock(&shared).records();
+            let before = lock(&shared).settled();
             let open = parts(self.cases, &before, &suspects);
             if open.is_empty() {
                 break;
             }
             let lost = self.boot(kernel, &release, &open, &shared)?;
             let mut results = lock(&shared);
-            let now = results.records();
-            let Some(lost) = lost else { break };
+            let now = results.settled();
             if signal::interrupted_by().is_some() {
                 break;
             }
+            // What an emulated guest broke is left, to be run again in another one.
+            let Some(lost) = lost else {
+                if now.len() == before.len() {
+                    break;
+                }
+                continue;
+            };
             suspects = parts(self.cases, &now, &suspects)
                 .first()
                 .map_or_else(Vec::new, |part| part.iter().map(|case| name(case)).collect());

@@ -17,7 +17,7 @@ pub(super) fn run(
     mut results: KernelResults,
     say: Say,
 ) -> Result<Outcome, Error> {
-    for part in parts(cases, &results.records(), &[]) {
+    for part in parts(cases, &results.settled(), &[]) {
         let request = prepare_conform(context, part, patience)?;
         let mut progress = |_: &Case, record: Option<&CaseRecord>| {
             if let Some(record) = record {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_conformance::{CaseRecord, Document, SCHEMA};
+use assay_conformance::{CaseRecord, Document, SCHEMA, Verdict};
 use assay_files::Dir;
 use serde::{Deserialize, Serialize};
 
@@ -97,22 +97,65 @@ impl KernelResults {
         self.dir.replace(STATE, text.as_bytes()).map_err(Error::host)
     }
 
-    /// The latest record of each case.
+    /// The record of each case: the latest, but for what emulation may have broken.
     pub(super) fn records(&self) -> Records {
-        let mut records = Records::new();
+        let mut all: BTreeMap<(String, String), Vec<(&CaseRecord, String)>> = BTreeMap::new();
         for (name, document) in &self.documents {
             let file = format!("kernels/{}/{name}", self.folder);
             for case in &document.cases {
                 let key = (case.controller.clone(), case.behaviour.clone());
-                records.insert(key, (case.clone(), file.clone()));
+                all.entry(key).or_default().push((case, file.clone()));
             }
         }
+        let one = |(key, found): (_, Vec<(&CaseRecord, String)>)| {
+            let (latest, file) = found.last()?;
+            let records: Vec<&CaseRecord> = found.iter().map(|(record, _)| *record).collect();
+            let record = match self.is_emulated() {
+                true => confirmed(latest, &records),
+                false => (*latest).clone(),
+            };
+            Some((key, (record, file.clone())))
+        };
+        all.into_iter().filter_map(one).collect()
+    }
+
+    /// The same without cases that an emulated guest broke once: these run again in another guest.
+    pub(super) fn settled(&self) -> Records {
+        let count = |key: &(String, String)| {
+            let cases = self.documents.iter().flat_map(|(_, document)| &document.cases);
+            cases.filter(|case| (&case.controller, &case.behaviour) == (&key.0, &key.1)).count()
+        };
+        let mut records = self.records();
+        records.retain(|key, (record, _)| !(record.reason.starts_with(ONCE) && count(key) == 1));
         records
+    }
+
+    /// Whether its guests ran without KVM: they may wait for a CPU of a busy host for seconds.
+    fn is_emulated(&self) -> bool {
+        let machine = self.documents.first().map(|(_, one)| one.virtual_machine.as_deref());
+        machine.flatten() == Some("QEMU")
     }
 
     /// The release of the kernel, if a result names it.
     pub(super) fn release(&self) -> Option<&str> {
         self.documents.first().map(|(_, document)| document.kernel.as_str())
+    }
+}
+
+/// How the reason of a case begins that an emulated guest broke and no other has.
+const ONCE: &str = "broken in one emulated guest only: ";
+
+/// A promise counts as broken by an emulated guest if another one broke it, too, and none kept it.
+fn confirmed(latest: &CaseRecord, records: &[&CaseRecord]) -> CaseRecord {
+    let broken = || records.iter().filter(|record| record.verdict == Verdict::Broken);
+    match (broken().next_back(), broken().count()) {
+        (None, _) => latest.clone(),
+        (Some(last), count) if count > 1 && count == records.len() => (*last).clone(),
+        (Some(last), _) => {
+            let reason = format!("{ONCE}{}", last.reason);
+            let evidence = records.iter().flat_map(|record| record.evidence.clone()).collect();
+            CaseRecord { verdict: Verdict::Undecided, reason, evidence, ..latest.clone() }
+        }
     }
 }
 
@@ -154,8 +197,6 @@ pub(super) fn check(document: &Document) -> Result<(), String> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use assay_conformance::Verdict;
-
     use super::*;
 
     pub(in super::super) fn record(behaviour: &str, verdict: Verdict) -> CaseRecord {
@@ -198,6 +239,29 @@ pub(super) mod tests {
         let records = again.records();
         let (record, file) = &records[&("cpu".to_owned(), "a".to_owned())];
         assert_eq!((record.verdict, file.as_str()), (Verdict::Kept, "kernels/debian-6.1/002.json"));
+    }
+
+    #[test]
+    fn what_one_emulated_guest_broke_is_undecided_until_another_breaks_it() {
+        use Verdict::{Broken, Kept, Undecided};
+        let of = |machine: &str, verdicts: &[Verdict]| {
+            let place = tempfile::tempdir().unwrap();
+            let kernels = Dir::open(place.path()).unwrap();
+            let mut results = KernelResults::open(&kernels, "x".to_owned()).unwrap();
+            for verdict in verdicts {
+                let mut document = document("6.1.0", vec![record("a", *verdict)]);
+                document.virtual_machine = Some(machine.to_owned());
+                results.add(document).unwrap();
+            }
+            let records = results.records();
+            let verdict = records.values().next().unwrap().0.verdict;
+            (verdict, results.settled().len())
+        };
+        assert_eq!(of("QEMU", &[Broken]), (Undecided, 0), "to be run again");
+        assert_eq!(of("QEMU", &[Broken, Broken]), (Broken, 1));
+        assert_eq!(of("QEMU", &[Broken, Kept]), (Undecided, 1));
+        assert_eq!(of("QEMU", &[Undecided, Kept]), (Kept, 1));
+        assert_eq!(of("KVM", &[Broken]), (Broken, 1));
     }
 
     #[test]
