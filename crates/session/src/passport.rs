@@ -2,6 +2,8 @@
 
 mod assemble;
 mod compare;
+#[cfg(test)]
+mod fake;
 mod folder;
 mod guest_column;
 mod host_column;

@@ -111,10 +111,11 @@ fn history(decided: &[(&str, CaseVerdict)]) -> Vec<CaseSpan> {
 
 #[cfg(test)]
 mod tests {
+    use assay_conformance::Document;
     use assay_files::Dir;
 
     use super::*;
-    use crate::passport::results::tests::document;
+    use crate::passport::fake::document;
 
     /// A passport of one case: kernels in any order, each with its verdict, if it has one.
     fn passport(kernels: &[(&str, &str, Option<Verdict>)]) -> Passport {
@@ -135,7 +136,9 @@ mod tests {
                         evidence: vec![],
                         seconds: 2.0,
                     };
-                    results.add(document(release, vec![record])).unwrap();
+                    let machine = name.choice.as_ref().map(|_| "QEMU".to_owned());
+                    let document = document(release, vec![record]);
+                    results.add(Document { virtual_machine: machine, ..document }).unwrap();
                 }
                 (name, results)
             })

@@ -209,7 +209,7 @@ mod tests {
     use assay_files::Dir;
 
     use super::*;
-    use crate::passport::results::tests::{document, record};
+    use crate::passport::fake::{document, record};
 
     #[test]
     fn results_of_another_kernel_than_the_booted_one_are_not_kept() {

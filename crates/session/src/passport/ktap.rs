@@ -48,7 +48,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passport::compare::tests::passport;
+    use crate::passport::fake::passport;
 
     #[test]
     fn kernels_are_tests_and_cases_their_subtests() {

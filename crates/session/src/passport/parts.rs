@@ -34,7 +34,7 @@ pub(super) fn name(case: &Case) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passport::results::tests::record;
+    use crate::passport::fake::record;
 
     #[test]
     fn every_open_case_is_in_one_part_and_suspects_come_last() {

@@ -196,33 +196,9 @@ pub(super) fn check(document: &Document) -> Result<(), String> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-
-    pub(in super::super) fn record(behaviour: &str, verdict: Verdict) -> CaseRecord {
-        CaseRecord {
-            controller: "cpu".to_owned(),
-            behaviour: behaviour.to_owned(),
-            verdict,
-            reason: String::new(),
-            evidence: vec!["25.0 %".to_owned()],
-            seconds: 1.5,
-        }
-    }
-
-    pub(in super::super) fn document(kernel: &str, cases: Vec<CaseRecord>) -> Document {
-        Document {
-            schema: SCHEMA,
-            kernel: kernel.to_owned(),
-            layout: "v2".to_owned(),
-            virtual_machine: Some("QEMU".to_owned()),
-            started_at: "2026-11-26T12:00:00Z".to_owned(),
-            command: "assay conform --json".to_owned(),
-            patience: 3.0,
-            restored: true,
-            cases,
-        }
-    }
+    use crate::passport::fake::{document, record};
 
     #[test]
     fn results_stay_and_the_latest_of_a_case_counts() {

@@ -51,7 +51,7 @@ mod tests {
     use assay_conformance::Verdict;
 
     use super::*;
-    use crate::passport::results::tests::{document, record};
+    use crate::passport::fake::{document, record};
 
     #[test]
     fn documents_arrive_whole_however_the_output_is_cut() {
