@@ -76,7 +76,6 @@ fn reweight(host: &Host) -> Vec<Found> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::fake::Fake;
     use assay_facts::Available;
 
