@@ -84,6 +84,10 @@ pub(crate) enum Command {
     ///
     /// One small real case for each behaviour, judged by its effect.
     Conform(command::conform::ConformArguments),
+    /// Test several kernels with the same cases
+    ///
+    /// The running one, and others in virtual machines: which promises each keeps, and since when.
+    Passport(command::passport::PassportArguments),
     /// Print shell completions
     Completions(command::completions::CompletionsArguments),
     /// Write manual pages for all commands to a folder

@@ -66,6 +66,7 @@ fn run(command: &Command) -> ExitCode {
             Code::Kept.into()
         }
         Command::Conform(arguments) => end(command::conform::run(arguments)),
+        Command::Passport(arguments) => end(command::passport::run(arguments)),
         Command::Completions(arguments) => {
             end(command::completions::run(arguments, Arguments::command()))
         }

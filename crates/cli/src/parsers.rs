@@ -42,6 +42,11 @@ pub(crate) fn number_in(
     number.ok_or_else(|| otherwise.to_owned())
 }
 
+/// How much longer than usual conformance cases may take.
+pub(crate) fn patience(text: &str) -> Result<f64, String> {
+    number_in(text, 0.1..=100.0, "expected a number from 0.1 to 100")
+}
+
 /// A margin as a fraction.
 pub(crate) fn margin(text: &str) -> Result<f64, String> {
     let fraction = percent(text)?;

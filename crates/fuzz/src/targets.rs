@@ -165,6 +165,22 @@ pub const TARGETS: [Target; 26] = [
         reader: outcomes::conformance,
     },
     Target {
+        name: "passport",
+        corpus: &["crates/fuzz/corpus/passport"],
+        ending: ".json",
+        words: &[
+            "\"broken\"",
+            "\"not-available\"",
+            "\"history\"",
+            "\"results\"",
+            "null",
+            "[]",
+            "#",
+            "</script>",
+        ],
+        reader: outcomes::passport,
+    },
+    Target {
         name: "events",
         corpus: &["crates/fuzz/corpus/events"],
         ending: "",

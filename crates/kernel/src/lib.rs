@@ -18,6 +18,7 @@ pub mod bpf_map;
 pub mod bpf_routine;
 pub mod bpf_sampler;
 pub mod bpf_tracepoint;
+pub mod btf;
 pub mod cgroup1_eventfd;
 pub mod child;
 pub mod clock;

@@ -32,6 +32,11 @@ impl Error {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// The same, with this hint unless it has one.
+    pub(crate) fn or_hint(self, hint: &str) -> Self {
+        Self { hint: self.hint.or_else(|| Some(hint.to_owned())), ..self }
+    }
+
     pub(crate) fn console(self, console: Console) -> Self {
         Self { console: Some(console), ..self }
     }

@@ -9,11 +9,11 @@ use assay_units::Bytes;
 
 use crate::cache::{Cache, is_plain};
 use crate::error::Error;
+use crate::image;
+use crate::offer;
 use crate::package;
+use crate::package_lists::PackageLists;
 use crate::spec::KernelChoice;
-
-/// Series that the lab is tested with.
-const SERIES: [&str; 2] = ["6.1", "6.12"];
 
 /// A bootable kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,12 +35,6 @@ pub fn cached(cache: &Cache) -> Vec<Kernel> {
         entries.filter_map(|entry| from_folder(&entry.ok()?.path())).collect();
     kernels_found.sort_by_key(|kernel| package::numbers(&kernel.release));
     kernels_found
-}
-
-/// The names accepted by `--kernel`, each with the newest release that apt offers, or why there is
-/// none.
-pub fn available() -> Vec<(String, Result<String, Error>)> {
-    SERIES.iter().map(|series| (format!("debian-{series}"), package::newest(series))).collect()
 }
 
 /// Space for a package and its contents: Debian's 6.1 has 70 MB, and 404 MiB unpacked.
@@ -73,35 +67,46 @@ fn from_folder(folder: &Path) -> Option<Kernel> {
 
 impl Kernel {
     /// Finds the requested kernel. A series that is not in the cache is fetched, reported to
-    /// `progress`; with `newest` it is fetched even if an older release is cached.
+    /// `progress`; with `newest` it is fetched even if an older release is cached, after reading again which
+    /// releases there are. Which is the newest of all is looked up in the lists as they are.
     pub fn provide(
         choice: &KernelChoice,
         cache: &Cache,
         newest: bool,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Self, Error> {
-        match choice {
-            KernelChoice::Image(image) => Self::named(image),
-            KernelChoice::Debian(series) => {
-                let _alone = cache.lock()?;
-                let here = cached(cache)
-                    .into_iter()
-                    .rfind(|kernel| package::belongs_to(&kernel.release, series));
-                match here {
-                    Some(kernel) if !newest => Ok(kernel),
-                    here => Self::fetched(&package::newest(series)?, cache, here, progress),
-                }
+        let wanted = match choice {
+            KernelChoice::Image { image, modules: None } => return Self::named(image),
+            KernelChoice::Image { image, modules: Some(modules) } => {
+                let (folder, release) = image::copied(image, modules, cache, progress)?;
+                return Self::named(&folder.join("boot").join(format!("vmlinuz-{release}")));
+            }
+            KernelChoice::Debian(series) => Some(series.as_str()),
+            KernelChoice::DebianNewest => None,
+        };
+        let _alone = cache.lock()?;
+        let here = wanted.and_then(|series| {
+            let mut kernels = cached(cache).into_iter();
+            kernels.rfind(|kernel| package::belongs_to(&kernel.release, series))
+        });
+        match here {
+            Some(kernel) if !newest => Ok(kernel),
+            here => {
+                let (lists, release) = offer::find(wanted, cache, newest, progress)?;
+                Self::fetched(&lists, &release, cache, here, progress)
             }
         }
     }
 
     fn fetched(
+        lists: &PackageLists,
         release: &str,
         cache: &Cache,
         here: Option<Self>,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Self, Error> {
-        if let Some(kernel) = here.filter(|kernel| kernel.release == release) {
+        let cached = from_folder(&cache.path().join("kernels").join(release)).or(here);
+        if let Some(kernel) = cached.filter(|kernel| kernel.release == release) {
             return Ok(kernel);
         }
         let kernels = cache.folder("kernels")?;
@@ -112,7 +117,7 @@ impl Kernel {
         ));
         let draft = format!(".draft-{release}");
         let dir = Dir::open(&kernels)?;
-        let made = Self::unpack(release, &dir, &draft);
+        let made = Self::unpack(lists, release, &dir, &draft);
         // The draft is useless in any case.
         let _ = dir.remove_tree(&draft);
         made?;
@@ -124,11 +129,21 @@ impl Kernel {
 
     /// Unpacks next to the final path and then renames, so that the final folder is always
     /// complete.
-    fn unpack(release: &str, kernels: &Dir, draft: &str) -> Result<(), Error> {
+    fn unpack(
+        lists: &PackageLists,
+        release: &str,
+        kernels: &Dir,
+        draft: &str,
+    ) -> Result<(), Error> {
         kernels.remove_tree(draft)?;
         let folder = kernels.make_dir(draft)?;
         let tree = folder.make_dir("tree")?;
-        package::fetch(release, folder.path(), tree.path())?;
+        let package = lists.download(&format!("{}{release}", package::PREFIX), folder.path())?;
+        let mut packages = vec![package];
+        for part in package::parts(&packages[0], release)? {
+            packages.push(lists.download(&part, folder.path())?);
+        }
+        package::unpack(&packages, release, &tree)?;
         kernels.remove_tree(release)?;
         Ok(kernels.rename(Path::new(draft).join("tree"), release)?)
     }
@@ -149,8 +164,8 @@ impl Kernel {
         };
         let (release, modules) = known.ok_or_else(|| {
             Error::new(format!("no modules found for the kernel {}", image.display())).hint(
-                "use an image boot/vmlinuz-RELEASE with lib/modules/RELEASE/modules.dep next to \
-                 `boot` (depmod -b makes the latter)",
+                "name its modules too (IMAGE:MODULES), or use an image boot/vmlinuz-RELEASE with \
+                 lib/modules/RELEASE/modules.dep next to `boot` (depmod -b makes the latter)",
             )
         })?;
         Ok(Self { release, image, modules })

@@ -1,6 +1,6 @@
 //! The specification of a guest.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -12,10 +12,31 @@ use crate::layout::GuestLayout;
 /// The kernel of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KernelChoice {
-    /// The newest kernel of this series packaged by Debian: `6.1`, `6.12`.
+    /// The newest kernel of this series packaged by Debian: `5.10`, `6.12`.
     Debian(String),
-    /// A kernel image, `vmlinuz-RELEASE`, with its modules next to it.
-    Image(PathBuf),
+    /// The newest kernel that any release of Debian packages.
+    DebianNewest,
+    /// A kernel image: `vmlinuz-RELEASE` with its modules next to it, or any `bzImage` with the folder of its
+    /// modules.
+    Image {
+        /// The image.
+        image: PathBuf,
+        /// The folder of its modules.
+        modules: Option<PathBuf>,
+    },
+}
+
+impl KernelChoice {
+    /// The same with this folder of modules, if it is an image that names none.
+    #[must_use]
+    pub fn with_modules(self, folder: Option<&Path>) -> Self {
+        match self {
+            Self::Image { image, modules: None } => {
+                Self::Image { image, modules: folder.map(Path::to_owned) }
+            }
+            other => other,
+        }
+    }
 }
 
 /// How a guest's processors are run.
@@ -184,10 +205,20 @@ impl FromStr for KernelChoice {
             parts.len() == 2 && parts.iter().all(|part| part.parse::<u32>().is_ok())
         };
         match text.strip_prefix("debian-") {
+            Some("newest") => Ok(Self::DebianNewest),
             Some(series) if is_series(series) => Ok(Self::Debian(series.to_owned())),
-            None if text.contains('/') => Ok(Self::Image(text.into())),
-            _ => Err("unknown kernel; use `debian-6.1`, `debian-6.12` or the path of a vmlinuz"
-                .to_owned()),
+            None if text.contains('/') => {
+                let (image, modules) = match text.split_once(':') {
+                    Some((image, modules)) => (image, Some(modules.into())),
+                    None => (text, None),
+                };
+                Ok(Self::Image { image: image.into(), modules })
+            }
+            _ => Err(
+                "unknown kernel; use `debian-6.12` (or another series), `debian-newest`, or the \
+                      path of an image: `boot/vmlinuz-RELEASE`, `./bzImage:MODULES`"
+                    .to_owned(),
+            ),
         }
     }
 }
@@ -233,7 +264,15 @@ mod tests {
     #[test]
     fn a_kernel_is_a_debian_series_or_a_path() {
         assert_eq!("debian-6.12".parse(), Ok(KernelChoice::Debian("6.12".to_owned())));
-        assert_eq!("/boot/vmlinuz".parse(), Ok(KernelChoice::Image("/boot/vmlinuz".into())));
+        let image = |modules: Option<&str>| KernelChoice::Image {
+            image: "/boot/vmlinuz".into(),
+            modules: modules.map(PathBuf::from),
+        };
+        assert_eq!("/boot/vmlinuz".parse(), Ok(image(None)));
+        assert_eq!("/boot/vmlinuz:./out".parse(), Ok(image(Some("./out"))));
+        assert_eq!("debian-newest".parse(), Ok(KernelChoice::DebianNewest));
+        assert_eq!(image(None).with_modules(Some(Path::new("a"))), image(Some("a")));
+        assert_eq!(image(Some("b")).with_modules(Some(Path::new("a"))), image(Some("b")));
         for text in ["debian-", "debian-6", "debian-6.12.100", "ubuntu", "6.1"] {
             assert!(text.parse::<KernelChoice>().unwrap_err().contains("debian-6.1"), "{text}");
         }

@@ -20,6 +20,7 @@ mod means;
 mod measure_style;
 mod number;
 mod page;
+mod passport;
 mod recording;
 mod subjects;
 mod text;
@@ -40,12 +41,14 @@ pub use fleet::html as fleet_html;
 pub use index::{IndexEntry, parse_entries as index_entries, render as index_html};
 pub use live::{Clock, InterimResult, Live, Position, Style, trial_line};
 pub use page::comparison as comparison_html;
+pub use passport::html as passport_html;
 pub use recording::{
     document as recording_document, html as recording_html, text as recording_text,
 };
 pub use text::compare_runs::render as comparison_text;
 pub use text::explanation::render as explanation_text;
 pub use text::fleet::{hosts_text as fleet_hosts_text, render as fleet_text};
+pub use text::passport::render as passport_text;
 pub use text::prediction::{render as prediction_text, score as score_text};
 pub use text::tuning::render as tuning_text;
 pub use text::{judgement_only as judgement_text, render as text};

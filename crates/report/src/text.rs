@@ -7,6 +7,7 @@ pub(crate) mod fleet;
 mod groups;
 mod layout;
 pub(crate) mod paint;
+pub(crate) mod passport;
 mod picture;
 pub(crate) mod prediction;
 mod trial;

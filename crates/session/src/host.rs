@@ -1,12 +1,14 @@
 //! The machine as text, and its interface files compared with the knob table.
 
 mod knobs;
+mod known;
 mod topology;
 
 use assay_facts::{Available, Disk, Hierarchy, HostFacts, Requirement};
 use assay_knob::KnobFact;
 
 pub use knobs::{check_knob_table, knob_check_text};
+pub use known::{KnownFact, known_facts};
 
 /// The machine and what can be studied on it, for readers; lines of names are at most `width` columns wide.
 ///
@@ -15,7 +17,8 @@ pub use knobs::{check_knob_table, knob_check_text};
 /// use assay_kernel::Root;
 /// let facts = gather(&Root::real())?;
 /// let files = assay_host::knobs(&Root::real(), &facts);
-/// let text = assay_session::host_text(&facts, &requirements(&facts), &files, 80);
+/// let known = assay_session::known_facts(&Root::real(), &facts.kernel);
+/// let text = assay_session::host_text(&facts, &requirements(&facts), &files, &known, 80);
 /// assert!(text.contains("what can be studied"));
 /// # Ok::<(), assay_kernel::Error>(())
 /// ```
@@ -24,6 +27,7 @@ pub fn host_text(
     facts: &HostFacts,
     needs: &[Requirement],
     files: &[KnobFact],
+    known: &[KnownFact],
     width: usize,
 ) -> String {
     let mut lines = Vec::new();
@@ -38,6 +42,8 @@ pub fn host_text(
         None => "  null_blk   makes devices on request".to_owned(),
         Some(why) => format!("  null_blk   not available: {why}"),
     });
+    lines.push(String::new());
+    lines.extend(known::lines(known));
     lines.push(String::new());
     lines.push("what can be studied".to_owned());
     for need in needs {

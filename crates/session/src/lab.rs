@@ -139,28 +139,6 @@ pub fn this_program_in_guest(
     Ok(GuestTask { command, mounts: vec![shown], ..guest_task() })
 }
 
-/// The cached kernels, and the names that `--kernel` takes with the newest release that apt offers.
-///
-/// ```no_run
-/// println!("{}", assay_session::kernels_text(&assay_lab::Cache::usual()));
-/// ```
-#[must_use]
-pub fn kernels_text(cache: &Cache) -> String {
-    let mut lines = vec![format!("in {}:", cache.path().join("kernels").display())];
-    let cached = assay_lab::cached(cache);
-    lines.extend(cached.iter().map(|kernel| format!("  {}", kernel.release)));
-    if cached.is_empty() {
-        lines.push("  none; a kernel is fetched when a guest needs it".to_owned());
-    }
-    lines.push("names for --kernel, with the newest release that apt offers:".to_owned());
-    for (name, newest) in assay_lab::available() {
-        let newest = newest.unwrap_or_else(|error| format!("not available: {}", error.what));
-        lines.push(format!("  {name:<12} {newest}"));
-    }
-    lines.push("or the path of a vmlinuz with its modules".to_owned());
-    lines.join("\n")
-}
-
 /// This program's path in a guest, and its folder to be shared with the guest: builds below a folder that
 /// guests hide must be found as well.
 fn program_in_guest() -> Result<(String, ReadOnlyMount), Error> {

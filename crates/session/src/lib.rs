@@ -22,6 +22,7 @@ mod fleet;
 mod groups;
 mod host;
 mod lab;
+mod lab_kernels;
 mod limited_command;
 mod live_export;
 mod load;
@@ -29,6 +30,7 @@ mod look_taker;
 mod observer;
 mod overrides;
 mod pace;
+mod passport;
 mod plan_text;
 mod predict;
 mod prediction_file;
@@ -74,10 +76,9 @@ pub use fleet::{
     FleetOptions, OpenFleet, fleet_code, open_fleet, read_fleet, resubmit_fleet, submit_fleet,
 };
 pub use groups::{GroupOrder, check_groups, groups_document, groups_text, top_groups};
-pub use host::{check_knob_table, host_text, knob_check_text};
-pub use lab::{
-    LabStudy, guest_task, kernels_text, prepare_lab_study, run_lab_study, this_program_in_guest,
-};
+pub use host::{KnownFact, check_knob_table, host_text, knob_check_text, known_facts};
+pub use lab::{LabStudy, guest_task, prepare_lab_study, run_lab_study, this_program_in_guest};
+pub use lab_kernels::{kernels_document, kernels_text};
 pub use limited_command::{LimitedCommand, run_limited};
 pub use live_export::LiveExport;
 pub use load::{Loaded, MOST_TEXT, load, reload};
@@ -85,6 +86,10 @@ pub use look_taker::SharedLook;
 pub use observer::{CurrentSetting, Observer, RunView, Transcript};
 pub use overrides::StudyChoice;
 pub use pace::Pace;
+pub use passport::{
+    CaseChange, MadePassport, PassportComparison, PassportKernelName, PassportOptions, Say,
+    compare_passports, make_passport, passport_ktap, read_passport,
+};
 pub use plan_text::{plan_document, plan_text};
 pub use predict::{CalibrationOptions, Predicted, calibrate, predict};
 pub use prediction_file::read_score;

@@ -1,5 +1,5 @@
 //! The documents that Assay writes about runs, as types: `verdict.json`, `compare.json`, `prediction.json`,
-//! `fleet-verdict.json`, `errors.json`. Their field names are a contract with users' scripts.
+//! `fleet-verdict.json`, `passport.json`, `errors.json`. Their field names are a contract with users' scripts.
 //!
 //! A pure crate without judgement: what shows a document needs neither the statistics nor the rules that
 //! made it.
@@ -10,6 +10,7 @@ mod cross_trial;
 mod failure;
 mod fleet;
 mod judgement;
+mod passport;
 mod prediction;
 mod proof;
 mod score;
@@ -34,6 +35,7 @@ pub use judgement::{
     Cause, Check, Fact, Figure, GroupJudgement, Judgement, Observation, PromiseJudgement,
     SpansJudgement, States, Strength, TrialJudgement, WorkloadMetrics, wrong_by_chance,
 };
+pub use passport::{CaseResult, CaseSpan, CaseVerdict, Passport, PassportCase, PassportKernel};
 pub use prediction::{
     Basis, GroupPrediction, KneePrediction, Prediction, PromisePrediction, TrialPrediction,
 };

@@ -1,6 +1,7 @@
 //! What the kernel itself has in the way of weights: schedulers by BPF, and a known defect.
 
 use crate::finding::{Class, Reading};
+use crate::known::REWEIGHT;
 use crate::rule::{Found, Host, Rule};
 use crate::settings::settings;
 
@@ -58,7 +59,7 @@ fn sched_ext(host: &Host) -> Vec<Found> {
 
 fn reweight(host: &Host) -> Vec<Found> {
     let release = host.snapshot.machine.kernel.value().map_or("", String::as_str);
-    let Some(tree) = host.tree_of("cpu").filter(|_| is_affected(release)) else {
+    let Some(tree) = host.tree_of("cpu").filter(|_| REWEIGHT.affects(release)) else {
         return Vec::new();
     };
     let is_nested = |path: &str| path.matches('/').count() >= 2;
@@ -73,20 +74,8 @@ fn reweight(host: &Host) -> Vec<Found> {
     vec![Found::new(top, &[], sentence).and(Reading::new("/proc/sys/kernel/osrelease", release))]
 }
 
-fn is_affected(release: &str) -> bool {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
-    let mut next = || numbers.next().and_then(Result::ok);
-    match (next(), next(), next()) {
-        (Some(6), Some(18), patch) => patch.unwrap_or(0) < 45,
-        (Some(6), Some(minor), _) => (13..=19).contains(&minor),
-        (Some(7), Some(0), _) => true,
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::fake::Fake;
     use assay_facts::Available;
 
@@ -108,20 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_that_may_starve_are_known_by_their_number() {
-        for (release, affected) in [
-            ("6.12.117-amd64", false),
-            ("6.13.0", true),
-            ("6.18.44-fc", true),
-            ("6.18.45", false),
-            ("6.19.1", true),
-            ("7.0.3", true),
-            ("7.1.0", false),
-            ("6.1.0-18-amd64", false),
-            ("unknown", false),
-        ] {
-            assert_eq!(is_affected(release), affected, "{release}");
-        }
+    fn a_nested_group_on_a_kernel_that_may_starve_is_named() {
         let host = |release: &str| {
             Fake::v2()
                 .group("/a", &[("cpu.weight", "100")])

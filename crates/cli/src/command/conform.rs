@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::observer::this_host;
 use crate::output;
-use crate::parsers::number_in;
+use crate::parsers::patience;
 
 /// Arguments of `assay conform`.
 #[derive(Debug, Args)]
@@ -32,10 +32,6 @@ pub(crate) struct ConformArguments {
     /// Factor for windows and time limits [default: 1, or 3 in an emulated machine]
     #[arg(long, value_name = "FACTOR", value_parser = patience)]
     patience: Option<f64>,
-}
-
-fn patience(text: &str) -> Result<f64, String> {
-    number_in(text, 0.1..=100.0, "expected a number from 0.1 to 100")
 }
 
 /// Runs cases and shows their results.

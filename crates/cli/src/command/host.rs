@@ -2,7 +2,9 @@
 
 use assay_facts::HostFacts;
 use assay_host::{gather, requirements};
-use assay_session::{Code, Context, Error, check_knob_table, host_text, knob_check_text};
+use assay_session::{
+    Code, Context, Error, check_knob_table, host_text, knob_check_text, known_facts,
+};
 use clap::Args;
 use serde_json::json;
 
@@ -29,12 +31,14 @@ pub(crate) fn run(arguments: &HostArguments) -> Result<Code, Error> {
     }
     let needs = requirements(&facts);
     let files = assay_host::knobs(&context.root, &facts);
+    let known = known_facts(&context.root, &facts.kernel);
     if arguments.json {
-        let document =
-            json!({ "schema": 1, "facts": facts, "requirements": needs, "knobs": files });
+        let document = json!({
+            "schema": 1, "facts": facts, "requirements": needs, "knobs": files, "known": known,
+        });
         output::data(&format!("{document:#}"));
     } else {
-        output::data(&host_text(&facts, &needs, &files, output::width()));
+        output::data(&host_text(&facts, &needs, &files, &known, output::width()));
     }
     Ok(Code::Kept)
 }

@@ -8,7 +8,9 @@ use std::process::ExitCode;
 
 use assay_kernel::signal;
 use assay_lab::{Argument, Cache, Ended, GuestSpec, GuestTask, Kernel, KernelChoice, Watcher};
-use assay_session::{Code, Error, guest_task, kernels_text, this_program_in_guest};
+use assay_session::{
+    Code, Error, guest_task, kernels_document, kernels_text, this_program_in_guest,
+};
 use assay_study::DiskOverride;
 use clap::{Args, Subcommand};
 
@@ -28,11 +30,20 @@ pub(crate) enum LabCommand {
     /// Run `assay conform` in a guest
     Conform(LabConformArguments),
     /// List cached kernels and those that can be fetched
-    Kernels {
-        /// Fetch the newest kernel of this name into the cache
-        #[arg(long, value_name = "KERNEL")]
-        fetch: Option<KernelChoice>,
-    },
+    Kernels(KernelsArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KernelsArguments {
+    /// Fetch the newest kernel of this name into the cache; may be repeated
+    #[arg(long, value_name = "KERNEL")]
+    fetch: Vec<KernelChoice>,
+    /// Read which kernels other Debian releases have (a download of some 13 MB)
+    #[arg(long)]
+    update: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -107,7 +118,7 @@ pub(crate) fn run(command: &LabCommand) -> Result<ExitCode, Error> {
             let spec = arguments.guest.spec();
             run_in_guest(&spec, &this_program_in_guest(words)?, &cache)
         }
-        LabCommand::Kernels { fetch } => kernels(fetch.as_ref(), &cache),
+        LabCommand::Kernels(arguments) => kernels(arguments, &cache),
     }
 }
 
@@ -121,14 +132,23 @@ fn shell(spec: &GuestSpec, cache: &Cache) -> Result<ExitCode, Error> {
     Ok(if code == 0 { Code::Kept.into() } else { Code::Host.into() })
 }
 
-fn kernels(fetch: Option<&KernelChoice>, cache: &Cache) -> Result<ExitCode, Error> {
-    let Some(choice) = fetch else {
+fn kernels(arguments: &KernelsArguments, cache: &Cache) -> Result<ExitCode, Error> {
+    signal::note_interruptions();
+    let mut progress = |text: &str| output::message(text);
+    if arguments.update {
+        assay_lab::read_package_lists(cache, &mut progress).map_err(Error::host)?;
+    }
+    for choice in &arguments.fetch {
+        let kernel = Kernel::provide(choice, cache, true, &mut progress).map_err(Error::host)?;
+        if !arguments.json {
+            output::data(&format!("{}  {}", kernel.release, kernel.image.display()));
+        }
+    }
+    if arguments.json {
+        output::json(&kernels_document(cache))?;
+    } else if arguments.fetch.is_empty() {
         output::data(&kernels_text(cache));
-        return Ok(Code::Kept.into());
-    };
-    let kernel = Kernel::provide(choice, cache, true, &mut |text| output::message(text));
-    let kernel = kernel.map_err(Error::host)?;
-    output::data(&format!("{}  {}", kernel.release, kernel.image.display()));
+    }
     Ok(Code::Kept.into())
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod host;
 pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod man;
+pub(crate) mod passport;
 pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod restore;

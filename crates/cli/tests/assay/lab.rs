@@ -1,7 +1,7 @@
 //! `assay lab`: missing requirements are reported with a remedy, a guest that hangs or dies is ended and its
 //! console shown, and real guests work.
 
-mod fake;
+pub(crate) mod fake;
 mod guest;
 mod shared;
 mod watched;
@@ -23,8 +23,8 @@ fn script(folder: &Path, name: &str, text: &str) {
 }
 
 /// A host whose programs are those of a folder, with a separate lab cache.
-struct Host {
-    bench: Bench,
+pub(crate) struct Host {
+    pub(crate) bench: Bench,
 }
 
 /// Fake kernels in test caches, which no guest ever boots.
@@ -66,13 +66,16 @@ impl Host {
         fs::write(kernel.join("boot").join(format!("vmlinuz-{RELEASE}")), "").unwrap();
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// A command of the program, without arguments yet.
+    pub(crate) fn command_of(&self, name: &str) -> Command {
         let mut command = self.bench.program();
+        command.arg(name).env("PATH", self.bench.path("bin")).env("ASSAY_LAB_CACHE", self.cache());
         command
-            .arg("lab")
-            .args(arguments)
-            .env("PATH", self.bench.path("bin"))
-            .env("ASSAY_LAB_CACHE", self.cache());
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command_of("lab");
+        command.args(arguments);
         command
     }
 

@@ -40,6 +40,7 @@ mod not_able;
 mod notebook;
 mod overridden;
 mod own_device;
+mod passport;
 mod place;
 mod predict;
 mod protection;

@@ -8,7 +8,7 @@ use assay_intervention::Tuning;
 use assay_judge::judge;
 use assay_predict::Calibration;
 use assay_run_folder::Run;
-use assay_verdict::{Prediction, Score, score};
+use assay_verdict::{Passport, Prediction, Score, score};
 use serde::de::DeserializeOwned;
 
 use assay_fuzzer::{Reader, answer};
@@ -88,6 +88,16 @@ pub(super) fn conformance() -> Reader {
     })
 }
 
+pub(super) fn passport() -> Reader {
+    document(|parsed: &Passport| {
+        let page = assay_report::passport_html(parsed).map_or(0, |page| page.len());
+        let ktap = assay_session::passport_ktap(parsed);
+        let changes = assay_session::compare_passports(parsed, parsed).changes.len();
+        let table = assay_report::passport_text(parsed, true, COLUMNS);
+        format!("{} {changes} {} {table}", page > table.len(), ktap.lines().count())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +110,7 @@ mod tests {
             let parsed = serde_json::from_slice::<T>(&std::fs::read(path).unwrap());
             assert!(parsed.is_ok(), "{name}: {:?}", parsed.err());
         }
+        read::<Passport>("passport/two-kernels.json");
         read::<Fleet>("fleet/two-hosts.json");
         read::<TaskRecord>("task/ended.json");
         read::<Tuning>("tune/found.json");

@@ -1,5 +1,6 @@
 //! Command-line options that describe a guest.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_lab::{Accelerator, Distance, GuestLayout, GuestSpec, KernelChoice, parse_swap};
@@ -10,9 +11,13 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Guest")]
 pub(crate) struct GuestArguments {
-    /// Kernel: `debian-6.1`, `debian-6.12`, or the path of a vmlinuz with its modules
+    /// Kernel: `debian-5.10`, `debian-6.12` (any series), `debian-newest`, or the path of an image with
+    /// its modules, `./bzImage:MODULES`
     #[arg(long, value_name = "KERNEL", default_value = "debian-6.12")]
     kernel: KernelChoice,
+    /// Folder with the modules of the image
+    #[arg(long, value_name = "DIR")]
+    modules: Option<PathBuf>,
     /// Layout of control groups: `v1`, `v2` or `hybrid`
     #[arg(long, value_name = "LAYOUT", default_value = "v2")]
     cgroup: GuestLayout,
@@ -44,7 +49,7 @@ impl GuestArguments {
     /// The specification of a guest with these disks.
     pub(super) fn spec(&self, disks: &[DiskOverride]) -> GuestSpec {
         GuestSpec {
-            kernel: self.kernel.clone(),
+            kernel: self.kernel.clone().with_modules(self.modules.as_deref()),
             layout: self.cgroup,
             nodes: self.nodes,
             distances: self.distance.clone(),

@@ -43,6 +43,7 @@ const TABLE: &[(&str, Way, &str)] = &[
     ("assay sample", Way::Parse, "needs root; tests/assay/sample.rs runs it"),
     ("assay groups", Way::Parse, "names a group of another host; tests/assay/groups.rs"),
     ("assay restore", Way::Parse, "would restore for others; tests/assay/killed.rs"),
+    ("assay passport", Way::Parse, "needs root and minutes; tests/assay/passport.rs runs it"),
     ("assay conform", Way::Parse, "needs root; tests/assay/conform.rs runs it"),
     ("assay report", Way::Parse, "needs a run; tests/assay/again.rs"),
     ("assay compare", Way::Parse, "needs two runs"),

@@ -15,7 +15,7 @@ const PLAYER: &str = r#"for word in "$@"; do
 done
 "#;
 
-fn played(by: &str) -> Host {
+pub(crate) fn played(by: &str) -> Host {
     let host = Host::complete();
     host.lay_out_kernel();
     script(&host.cache().join("virtme-ng/bin"), "virtme-run", &format!("{PLAYER}{by}"));

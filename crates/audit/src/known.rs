@@ -1,0 +1,188 @@
+//! What is known of kernels by their version, or by a sign in their types: promises that some break, and readings that
+//! mean something else.
+
+/// A release: major, minor and patch.
+type Version = (u32, u32, u32);
+
+/// Something that is known of some kernels.
+#[derive(Debug)]
+pub struct KnownOfKernel {
+    /// Its code, as the rule of `assay audit` that uses it, if there is one.
+    pub code: &'static str,
+    /// Kernels that have it: from the first to before the second, or to the newest.
+    affected: &'static [(Version, Option<Version>)],
+    /// What shows it whatever the version says: distributions mend older kernels.
+    pub sign: Option<Sign>,
+    /// What such a kernel does.
+    pub sentence: &'static str,
+    /// What of Assay shows it: cases of `assay conform`, causes, rules.
+    pub shown_by: &'static str,
+    /// Commits and documents.
+    pub source: &'static str,
+}
+
+/// A sign in the kernel's types: whether two members of a structure share their place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sign {
+    /// The structure.
+    pub structure: &'static str,
+    /// The members, which a kernel that has it keeps in a union.
+    pub members: [&'static str; 2],
+}
+
+/// Why a kernel counts as having it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KnownBy {
+    /// By its version: distributions may have mended theirs.
+    Version,
+    /// By the sign.
+    Sign,
+}
+
+/// A group with many wake-ups starves others.
+pub(crate) static REWEIGHT: KnownOfKernel = KnownOfKernel {
+    code: "A-KERNEL-REWEIGHT",
+    affected: &[((6, 13, 0), Some((6, 18, 45))), ((6, 19, 0), Some((7, 1, 0)))],
+    sign: Some(Sign { structure: "sched_entity", members: ["vlag", "vprot"] }),
+    sentence: "a group whose tasks wake each other tens of thousands of times a second on two CPUs can leave the others \
+               without any CPU for seconds, whatever the weights",
+    shown_by: "cpu/a-storm-of-wakeups-leaves-siblings-the-cpu, A-KERNEL-REWEIGHT, docs/findings/wakeup-storm.md",
+    source: "introduced by 6d71a9c61604 (6.13), reverted by 101f3498b4bd (7.1, 6.18.45)",
+};
+
+/// Everything that is known, controller by controller.
+static KNOWN: [&KnownOfKernel; 7] = [
+    &REWEIGHT,
+    &KnownOfKernel {
+        code: "K-IDLE-WEIGHT-0",
+        affected: &[((5, 15, 0), Some((6, 12, 0)))],
+        sign: None,
+        sentence: "cpu.weight of a group with cpu.idle 1 reads 0, below its own range; since 6.12 it reads 1",
+        shown_by: "assay host --knobs-check",
+        source: "kernel/sched/core.c, cpu_weight_read_u64",
+    },
+    &KnownOfKernel {
+        code: "K-BFQ-WAKER",
+        affected: &[((5, 12, 0), None)],
+        sign: None,
+        sentence: "BFQ may take one group for another's waker, and then serves it in the other's turns: weights stop acting",
+        shown_by: "C-WAKER, docs/findings/bfq-waker.md",
+        source: "d4fc3640ff36 made the injection of 13a857a4c4e8 act",
+    },
+    &KnownOfKernel {
+        code: "K-BFQ-UNCHARGED",
+        affected: &[((5, 13, 0), Some((5, 17, 0)))],
+        sign: None,
+        sentence: "BFQ sends requests of a waker to the disk without charging its group",
+        shown_by: "C-WAKER",
+        source: "7cc4ffc55564, removed by c65e6fd460b4; stable trees have it back to 5.15",
+    },
+    &KnownOfKernel {
+        code: "K-BFQ-CAP",
+        affected: &[((5, 17, 0), Some((6, 17, 0)))],
+        sign: None,
+        sentence: "BFQ lets a group have only its weight's part of the request pool: with more requests outstanding it gets less \
+                   than its share",
+        shown_by: "C-TAG-CAP, docs/results/io-weight-scaling.md",
+        source: "76f1df88bbc2",
+    },
+    &KnownOfKernel {
+        code: "K-BFQ-CAP-STRICT",
+        affected: &[((6, 17, 0), None)],
+        sign: None,
+        sentence: "BFQ lets a group have only its weight's part of the request pool, and one place of the whole pool above it \
+                   (before 6.17: one of each word)",
+        shown_by: "C-TAG-CAP, docs/results/io-weight-scaling.md",
+        source: "76f1df88bbc2, 42e6c6ce03fd",
+    },
+    &KnownOfKernel {
+        code: "K-MEMSW-FAILCNT",
+        affected: &[((6, 14, 0), None)],
+        sign: None,
+        sentence: "on v1 memory.memsw.failcnt does not count that the limit of memory and swap was met",
+        shown_by: "memory/memsw-limit-holds-and-counts",
+        source: "found here: docs/results/conformance.md",
+    },
+];
+
+/// What is known of a kernel, by its release and by the signs in its types; `None` for a sign that cannot be read, or is
+/// not in these types.
+pub fn known_of(
+    release: &str,
+    sign: impl Fn(&Sign) -> Option<bool>,
+) -> Vec<(&'static KnownOfKernel, KnownBy)> {
+    let applies = |known: &&'static KnownOfKernel| {
+        let seen = known.sign.as_ref().and_then(&sign);
+        match seen {
+            Some(seen) => seen.then_some((*known, KnownBy::Sign)),
+            None => known.affects(release).then_some((*known, KnownBy::Version)),
+        }
+    };
+    KNOWN.iter().filter_map(applies).collect()
+}
+
+impl KnownOfKernel {
+    /// Whether a kernel of this release has it, unless its distribution has mended it.
+    #[must_use]
+    pub fn affects(&self, release: &str) -> bool {
+        let Some(version) = version(release) else { return false };
+        let is_in = |(first, end): &(Version, Option<Version>)| {
+            *first <= version && end.is_none_or(|end| version < end)
+        };
+        self.affected.iter().any(is_in)
+    }
+}
+
+/// The numbers of `6.18.44-fc-v669`.
+fn version(release: &str) -> Option<Version> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    let mut next = || numbers.next().and_then(Result::ok);
+    Some((next()?, next()?, next().unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(release: &str, sign: Option<bool>) -> Vec<&'static str> {
+        known_of(release, |_| sign).into_iter().map(|(known, _)| known.code).collect()
+    }
+
+    #[test]
+    fn kernels_that_may_starve_are_known_by_their_number() {
+        for (release, affected) in [
+            ("6.12.117-amd64", false),
+            ("6.13.0", true),
+            ("6.18.44-fc", true),
+            ("6.18.45", false),
+            ("6.19.1", true),
+            ("7.0.3", true),
+            ("7.1.0", false),
+            ("6.1.0-18-amd64", false),
+            ("unknown", false),
+        ] {
+            assert_eq!(REWEIGHT.affects(release), affected, "{release}");
+        }
+    }
+
+    #[test]
+    fn a_sign_counts_more_than_the_number() {
+        assert!(codes("6.18.44", None).contains(&"A-KERNEL-REWEIGHT"));
+        assert!(!codes("6.18.44", Some(false)).contains(&"A-KERNEL-REWEIGHT"), "mended");
+        assert!(codes("6.6.30", Some(true)).contains(&"A-KERNEL-REWEIGHT"), "carries the fault");
+        let (_, by) = known_of("6.18.44", |_| Some(true))[0];
+        assert_eq!(by, KnownBy::Sign);
+    }
+
+    #[test]
+    fn each_kernel_has_at_most_one_cap_and_codes_are_unique() {
+        let caps = |release: &str| {
+            codes(release, None).into_iter().filter(|code| code.starts_with("K-BFQ-CAP")).count()
+        };
+        assert_eq!(["5.10.0", "5.17.0", "6.16.9", "6.17.0"].map(caps), [0, 1, 1, 1]);
+        let mut all: Vec<&str> = KNOWN.iter().map(|known| known.code).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), KNOWN.len());
+    }
+}

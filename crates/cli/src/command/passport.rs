@@ -1,0 +1,124 @@
+//! `assay passport`
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_lab::{Cache, GuestLayout, GuestSpec, parse_swap};
+use assay_session::{
+    Code, Error, PassportKernelName, PassportOptions, compare_passports, make_passport,
+    passport_ktap, read_passport,
+};
+use assay_units::Bytes;
+use assay_verdict::Passport;
+use clap::Args;
+
+use crate::observer::this_host;
+use crate::output;
+use crate::parsers::patience;
+
+/// Arguments of `assay passport`.
+#[derive(Debug, Args)]
+pub(crate) struct PassportArguments {
+    /// Kernels: `host`, `debian-5.10` (any series), `debian-newest`, `./bzImage:MODULES`; separated by commas
+    #[arg(
+        long,
+        value_name = "KERNEL,..",
+        value_delimiter = ',',
+        required_unless_present = "compare"
+    )]
+    kernels: Vec<PassportKernelName>,
+    /// Only these controllers or cases, separated by commas [default: all]
+    #[arg(long, value_name = "CASE,..", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Folder of the passport; the same command goes on where an earlier one ended
+    #[arg(long, value_name = "DIR", default_value = "passport")]
+    out: PathBuf,
+    /// Remove the results of earlier commands and begin again
+    #[arg(long)]
+    fresh: bool,
+    /// Show every case, not only those that are not kept everywhere
+    #[arg(long)]
+    all: bool,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Print KTAP, the kernel's format of test results, instead of a table
+    #[arg(long, conflicts_with = "json")]
+    ktap: bool,
+    /// Compare two passports by their folders; runs nothing
+    #[arg(long, value_name = "DIR", num_args = 2, conflicts_with_all = ["kernels", "only", "fresh", "all", "ktap"])]
+    compare: Vec<PathBuf>,
+    /// Factor for windows and time limits [default: 1, or 3 in an emulated machine]
+    #[arg(long, value_name = "FACTOR", value_parser = patience)]
+    patience: Option<f64>,
+    #[command(flatten)]
+    guests: PassportGuestArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Guests")]
+struct PassportGuestArguments {
+    /// Layout of control groups: `v1`, `v2` or `hybrid`
+    #[arg(long, value_name = "LAYOUT", default_value = "v2")]
+    cgroup: GuestLayout,
+    /// Number of CPUs
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    cpus: u32,
+    /// Number of NUMA nodes
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    nodes: u32,
+    /// Memory size
+    #[arg(long, value_name = "SIZE", default_value = "2GiB")]
+    memory: Bytes,
+    /// Size of a swap disk
+    #[arg(long, value_name = "SIZE", value_parser = parse_swap, default_value = "512MiB")]
+    swap: Bytes,
+    /// End a guest after this time
+    #[arg(long, value_name = "DURATION", default_value = "30min",
+          value_parser = assay_units::parse_duration)]
+    timeout: Duration,
+}
+
+/// Makes a passport, or compares two.
+pub(crate) fn run(arguments: &PassportArguments) -> Result<Code, Error> {
+    if let [first, second] = &arguments.compare[..] {
+        let comparison = compare_passports(&read_passport(first)?, &read_passport(second)?);
+        match arguments.json {
+            true => output::json(&comparison)?,
+            false => output::data(&comparison.text()),
+        }
+        return Ok(comparison.code());
+    }
+    let guests = &arguments.guests;
+    let options = PassportOptions {
+        kernels: arguments.kernels.clone(),
+        cases: assay_conformance::select(&arguments.only).map_err(Error::usage)?,
+        out: arguments.out.clone(),
+        fresh: arguments.fresh,
+        guest: GuestSpec {
+            layout: guests.cgroup,
+            nodes: guests.nodes,
+            cpus: guests.cpus,
+            memory: guests.memory,
+            swap: Some(guests.swap),
+            timeout: guests.timeout,
+            ..GuestSpec::default()
+        },
+        patience: arguments.patience,
+    };
+    let made = make_passport(&this_host(), &options, &Cache::usual(), output::message)?;
+    show(&made.passport, arguments)?;
+    output::message(&format!("the page: {}", made.page.display()));
+    Ok(made.code)
+}
+
+fn show(passport: &Passport, arguments: &PassportArguments) -> Result<(), Error> {
+    if arguments.json {
+        return output::json(passport);
+    }
+    output::data(&match arguments.ktap {
+        true => passport_ktap(passport),
+        false => assay_report::passport_text(passport, arguments.all, output::width()),
+    });
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! `assay passport`: on the running kernel, and with guests that are lost, lie, or attack, simulated by a script in
+//! place of virtme-run.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+use crate::lab::fake::played;
+use crate::running::Ended;
+
+const CASES: [&str; 2] = ["fork-above-the-limit-fails", "forks-far-below-the-limit-succeed"];
+
+fn entries(folder: &Path) -> usize {
+    assay_test_support::entries(folder).len()
+}
+
+#[test]
+fn the_running_kernel_has_a_passport_that_is_resumed_and_compared() {
+    let Some(bench) = Bench::on_busy_host("a passport of the running kernel") else { return };
+    let make = |more: &[&str]| {
+        let only = format!("--only=pids/{},pids/{}", CASES[0], CASES[1]);
+        let words = ["passport", "--kernels", "host", &only, "--out", "p"];
+        bench.assay(words.iter().chain(more))
+    };
+    let ended = make(&["--json"]);
+    bench.assert_host_is_as_before("after a passport");
+    ended.assert_code(0);
+    let passport: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(passport["kernels"][0]["missing"], 0, "{passport:#}");
+    assert_eq!(passport["cases"][0]["results"]["host"]["verdict"], "kept", "{passport:#}");
+    let file = passport["cases"][0]["results"]["host"]["file"].as_str().unwrap();
+    assert!(bench.path("p").join(file).is_file() && bench.path("p/passport.html").is_file());
+    // The same command has nothing left to do.
+    let again = make(&["--ktap"]);
+    again.assert_code(0);
+    assert!(again.stdout.starts_with("KTAP version 1\n1..1\n"), "{}", again.stdout);
+    assert!(!again.stderr.contains("kept"), "{}", again.stderr);
+    assert_eq!(entries(&bench.path("p/kernels/host")), 1);
+    bench.assay(["passport", "--compare", "p", "p"]).assert_code(0);
+    let other = bench.assay(["passport", "--kernels", "host", "--out", "p", "--cpus", "3"]);
+    other.assert_code(2);
+    other.assert_says(&["2 CPUs", "--fresh"]);
+}
+
+/// What a guest prints for a case.
+fn document(kernel: &str, case: &str, evidence: &str) -> String {
+    json!({
+        "schema": 1, "kernel": kernel, "layout": "v2", "virtual_machine": "QEMU",
+        "started_at": "2026-11-26T12:00:00Z", "command": "assay conform", "patience": 3.0, "restored": true,
+        "cases": [{"controller": "pids", "behaviour": case, "verdict": "kept", "reason": "",
+                   "evidence": [evidence], "seconds": 1.0}],
+    })
+    .to_string()
+}
+
+/// A passport of a guest whose n-th boot runs the n-th script.
+fn passport(boots: &[String]) -> (Ended, Value, String) {
+    let mut script = "n=0; [ ! -e \"$0.n\" ] || read -r n <\"$0.n\"; echo $((n + 1)) >\"$0.n\"\n\
+                      : >\"$share/reached\"; : >\"$share/ready\"\ncase $n in\n"
+        .to_owned();
+    for (at, boot) in boots.iter().enumerate() {
+        script += &format!("{at})\n{boot}\n;;\n");
+    }
+    let host = played(&(script + "*) exit 1 ;;\nesac"));
+    let mut command = host.command_of("passport");
+    let only = format!("pids/{},pids/{}", CASES[0], CASES[1]);
+    command.args(["--kernels", "debian-6.12", "--only", &only, "--out", "p"]);
+    let ended = host.bench.finish(command);
+    let read = |name: &str| fs::read_to_string(host.bench.path(name)).unwrap();
+    let passport = serde_json::from_str(&read("p/passport.json")).unwrap();
+    (ended, passport, read("p/passport.html"))
+}
+
+fn print(document: &str) -> String {
+    format!("cat <<'END'\n{document}\nEND")
+}
+
+const RELEASE: &str = "6.12.9-amd64";
+
+#[test]
+fn a_lost_guest_costs_only_what_it_had_not_sent() {
+    let [first, second] = CASES.map(|case| print(&document(RELEASE, case, "all went well")));
+    let dies =
+        format!("{first}\necho '[ 9.1] Kernel panic - not syncing: oh' >\"$console\"; exit 1");
+    let goes_on = format!("{second}\necho 0 >\"$share/exit\"");
+    let (ended, passport, _) = passport(&[dies, goes_on]);
+    ended.assert_code(0);
+    let kernel = &passport["kernels"][0];
+    assert_eq!(kernel["missing"], 0, "{passport:#}");
+    let lost = kernel["lost"][0].as_str().unwrap();
+    assert!(lost.contains("Kernel panic") && lost.contains(CASES[1]), "{lost}");
+    assert_eq!(entries_of(&passport), ["kept", "kept"]);
+}
+
+fn entries_of(passport: &Value) -> Vec<&str> {
+    let cases = passport["cases"].as_array().unwrap();
+    cases.iter().filter_map(|case| case["results"]["debian-6.12"]["verdict"].as_str()).collect()
+}
+
+#[test]
+fn a_guest_that_always_dies_leaves_missing_results_and_ends() {
+    let dies = "exit 1".to_owned();
+    let (ended, passport, page) = passport(&[dies.clone(), dies.clone(), dies]);
+    ended.assert_code(3);
+    assert_eq!(passport["kernels"][0]["missing"], 2, "{passport:#}");
+    assert!(page.contains("2 cases have no result"));
+}
+
+#[test]
+fn a_guest_cannot_speak_for_another_kernel_nor_write_markup() {
+    let lies = print(&document("6.18.44", CASES[0], "a lie"));
+    let attacks = print(&document(RELEASE, CASES[1], "</p><script>alert(1)</script>\u{1b}[2J"));
+    let ends = "echo 0 >\"$share/exit\"";
+    let (ended, passport, page) =
+        passport(&[format!("{lies}\n{attacks}\n{ends}"), ends.to_owned()]);
+    ended.assert_code(3);
+    ended.assert_says(&["the guest says that it is Linux 6.18.44"]);
+    assert_eq!(entries_of(&passport), ["kept"]);
+    assert!(!page.contains("<script>alert") && page.contains("&lt;script&gt;alert(1)"), "{page}");
+    assert!(!ended.stdout.contains('\u{1b}'), "{}", ended.stdout);
+}

@@ -1,0 +1,213 @@
+//! What several kernels do in the same cases: the running one, and others in guests of the lab.
+
+mod assemble;
+mod compare;
+#[cfg(test)]
+mod fake;
+mod folder;
+mod guest_column;
+mod host_column;
+mod kernel_name;
+mod ktap;
+mod parts;
+mod results;
+mod stream;
+
+use std::path::{Path, PathBuf};
+
+use assay_conformance::Case;
+use assay_kernel::signal;
+use assay_lab::{Cache, GuestSpec};
+use assay_verdict::{CaseVerdict, Passport};
+
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::Error;
+use assemble::{Column, assemble};
+use folder::{Conditions, Folder};
+use guest_column::Guests;
+use results::KernelResults;
+
+pub use compare::{CaseChange, PassportComparison, compare_passports};
+pub use kernel_name::PassportKernelName;
+pub use ktap::passport_ktap;
+
+/// Tells the user of progress, from any thread.
+pub type Say = fn(&str);
+
+/// What a passport is made of.
+#[derive(Debug)]
+pub struct PassportOptions<'o> {
+    /// The kernels.
+    pub kernels: Vec<PassportKernelName>,
+    /// The cases.
+    pub cases: Vec<&'o Case>,
+    /// The folder, in which earlier results count.
+    pub out: PathBuf,
+    /// Whether they are removed instead.
+    pub fresh: bool,
+    /// The guests, but for their kernel.
+    pub guest: GuestSpec,
+    /// Factor for windows and time limits.
+    pub patience: Option<f64>,
+}
+
+/// How a kernel's cases ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Done,
+    Interrupted,
+    NotRestored,
+}
+
+/// A passport, and where it is.
+#[derive(Debug)]
+pub struct MadePassport {
+    /// The passport, as far as it got.
+    pub passport: Passport,
+    /// Its page.
+    pub page: PathBuf,
+    /// How the command ends.
+    pub code: Code,
+}
+
+/// Runs the cases that have no result yet, kernel by kernel, and writes the passport after each.
+///
+/// ```no_run
+/// use assay_lab::{Cache, GuestSpec};
+/// use assay_session::{Context, PassportOptions, make_passport};
+/// let options = PassportOptions {
+///     kernels: vec!["host".parse()?, "debian-6.1".parse()?],
+///     cases: assay_conformance::select(&["cpu".to_owned()])?,
+///     out: "passport".into(),
+///     fresh: false,
+///     guest: GuestSpec::default(),
+///     patience: None,
+/// };
+/// let context = Context::of_this_host(Vec::new());
+/// let made = make_passport(&context, &options, &Cache::usual(), |text| eprintln!("{text}"))?;
+/// println!("{}", made.page.display());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The folder holds something else, or results of other conditions; a guest cannot be made as specified; the cases
+/// cannot run on this host.
+pub fn make_passport(
+    context: &Context,
+    options: &PassportOptions<'_>,
+    cache: &Cache,
+    say: Say,
+) -> Result<MadePassport, Error> {
+    let kernels = without_repeats(&options.kernels);
+    if kernels.iter().any(|name| name.choice.is_some()) {
+        options.guest.check().map_err(Error::usage)?;
+        assay_lab::ready(cache).map_err(Error::host)?;
+    }
+    let folder = Folder::open(&options.out, &conditions(options), options.fresh)?;
+    signal::note_interruptions();
+    let mut columns = Vec::new();
+    for name in &kernels {
+        columns.push((*name, folder.results(name)?));
+    }
+    let mut outcome = Outcome::Done;
+    for (at, name) in kernels.iter().enumerate() {
+        let ended = run_kernel(context, options, cache, say, name, folder.results(name)?);
+        columns[at].1 = folder.results(name)?;
+        write(&folder, &assembled(&columns, &options.cases))?;
+        outcome = ended?;
+        if outcome != Outcome::Done {
+            break;
+        }
+    }
+    let passport = assembled(&columns, &options.cases);
+    let code = match outcome {
+        Outcome::NotRestored => Code::RestoreIncomplete,
+        Outcome::Interrupted => Code::Interrupted,
+        Outcome::Done => passport_code(&passport),
+    };
+    Ok(MadePassport { passport, page: folder.page(), code })
+}
+
+fn run_kernel(
+    context: &Context,
+    options: &PassportOptions<'_>,
+    cache: &Cache,
+    say: Say,
+    name: &PassportKernelName,
+    results: KernelResults,
+) -> Result<Outcome, Error> {
+    let Some(choice) = &name.choice else {
+        return host_column::run(context, &options.cases, options.patience, results, say);
+    };
+    let guests = Guests {
+        spec: GuestSpec { kernel: choice.clone(), ..options.guest.clone() },
+        cases: &options.cases,
+        patience: options.patience,
+        cache,
+        say,
+    };
+    guests.run(&name.to_string(), results)
+}
+
+fn without_repeats(kernels: &[PassportKernelName]) -> Vec<&PassportKernelName> {
+    let mut once: Vec<&PassportKernelName> = Vec::new();
+    for name in kernels {
+        if !once.iter().any(|known| known.folder() == name.folder()) {
+            once.push(name);
+        }
+    }
+    once
+}
+
+fn conditions(options: &PassportOptions<'_>) -> Conditions {
+    let guest = &options.guest;
+    Conditions {
+        schema: 1,
+        layout: guest.layout.word().to_owned(),
+        cpus: guest.cpus,
+        nodes: guest.nodes,
+        memory: guest.memory,
+        swap: guest.swap,
+        patience: options.patience,
+    }
+}
+
+fn assembled(columns: &[(&PassportKernelName, KernelResults)], cases: &[&Case]) -> Passport {
+    let columns: Vec<Column<'_>> =
+        columns.iter().map(|(name, results)| Column { name, results }).collect();
+    assemble(&columns, cases)
+}
+
+fn write(folder: &Folder, passport: &Passport) -> Result<(), Error> {
+    let document = serde_json::to_string_pretty(passport).map_err(Error::host)?;
+    let page = assay_report::passport_html(passport).map_err(Error::host)?;
+    folder.write(&document, &page)
+}
+
+/// The exit code of a passport: broken before undecided, void and missing; unavailable cases do not count.
+fn passport_code(passport: &Passport) -> Code {
+    let verdicts = || passport.cases.iter().flat_map(|case| case.results.values());
+    let has = |wanted| verdicts().any(|result| result.verdict == wanted);
+    let is_open = passport.kernels.iter().any(|kernel| kernel.missing > 0)
+        || has(CaseVerdict::Undecided)
+        || has(CaseVerdict::Void);
+    match (has(CaseVerdict::Broken), is_open) {
+        (true, _) => Code::Broken,
+        (false, true) => Code::Undecided,
+        (false, false) => Code::Kept,
+    }
+}
+
+/// Reads a passport by its folder or its passport.json.
+///
+/// ```
+/// use assay_session::{Code, read_passport};
+/// assert_eq!(read_passport("no/such/folder".as_ref()).unwrap_err().code, Code::Usage);
+/// ```
+///
+/// # Errors
+/// There is none, or it was damaged.
+pub fn read_passport(path: &Path) -> Result<Passport, Error> {
+    folder::read(path)
+}

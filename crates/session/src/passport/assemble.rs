@@ -1,0 +1,180 @@
+//! From the results of kernels to the passport.
+
+use std::collections::BTreeMap;
+
+use assay_conformance::{Case, CaseRecord, Verdict};
+use assay_verdict::{CaseResult, CaseSpan, CaseVerdict, Passport, PassportCase, PassportKernel};
+
+use super::kernel_name::{PassportKernelName, order};
+use super::results::{KernelResults, Records};
+
+/// Everything about one kernel.
+pub(super) struct Column<'c> {
+    pub(super) name: &'c PassportKernelName,
+    pub(super) results: &'c KernelResults,
+}
+
+/// The passport of these kernels and cases, the oldest release first, and last those without a result.
+pub(super) fn assemble(columns: &[Column<'_>], cases: &[&Case]) -> Passport {
+    let mut columns: Vec<(&Column<'_>, Records)> =
+        columns.iter().map(|column| (column, column.results.records())).collect();
+    columns.sort_by_key(|(column, _)| {
+        let release = column.results.release();
+        (release.is_none(), release.map(order))
+    });
+    let rows = cases.iter().map(|case| row(case, &columns)).collect();
+    let first = columns.iter().flat_map(|(column, _)| &column.results.documents);
+    Passport {
+        schema: 1,
+        assay: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: first.map(|(_, one)| one.started_at.clone()).min().unwrap_or_default(),
+        kernels: columns.iter().map(|(column, records)| head(column, records, cases)).collect(),
+        cases: rows,
+    }
+}
+
+fn key(case: &Case) -> (String, String) {
+    (case.controller.to_owned(), case.behaviour.to_owned())
+}
+
+fn head(column: &Column<'_>, records: &Records, cases: &[&Case]) -> PassportKernel {
+    let results = column.results;
+    let first = results.documents.first().map(|(_, document)| document);
+    let has = |case: &&&Case| records.contains_key(&key(case));
+    let recorded = cases.iter().filter_map(|case| records.get(&key(case)));
+    PassportKernel {
+        name: column.name.to_string(),
+        release: results.release().map(str::to_owned),
+        layout: first.map(|document| document.layout.clone()),
+        machine: first.and_then(|document| document.virtual_machine.clone()),
+        patience: first.map(|document| document.patience),
+        seconds: recorded.fold(0.0, |sum, (record, _)| sum + record.seconds),
+        boots: results.guests.boots.clone(),
+        missing: cases.len() - cases.iter().filter(has).count(),
+        lost: results.guests.lost.clone(),
+    }
+}
+
+fn row(case: &Case, columns: &[(&Column<'_>, Records)]) -> PassportCase {
+    let mut results = BTreeMap::new();
+    let mut decided = Vec::new();
+    for (column, records) in columns {
+        let Some((record, file)) = records.get(&key(case)) else { continue };
+        let result = result(record, file);
+        if let (true, Some(release)) = (result.verdict.is_decided(), column.results.release()) {
+            decided.push((release, result.verdict));
+        }
+        results.insert(column.name.to_string(), result);
+    }
+    PassportCase {
+        controller: case.controller.to_owned(),
+        behaviour: case.behaviour.to_owned(),
+        promise: case.promise.to_owned(),
+        documented: case.documented.to_owned(),
+        results,
+        history: history(&decided),
+    }
+}
+
+fn result(record: &CaseRecord, file: &str) -> CaseResult {
+    let verdict = match record.verdict {
+        Verdict::Kept => CaseVerdict::Kept,
+        Verdict::Broken => CaseVerdict::Broken,
+        Verdict::Undecided => CaseVerdict::Undecided,
+        Verdict::Void => CaseVerdict::Void,
+        Verdict::NotAvailable => CaseVerdict::NotAvailable,
+    };
+    CaseResult {
+        verdict,
+        reason: record.reason.clone(),
+        evidence: record.evidence.clone(),
+        seconds: record.seconds,
+        file: file.to_owned(),
+    }
+}
+
+/// Neighbours with one verdict become one span.
+fn history(decided: &[(&str, CaseVerdict)]) -> Vec<CaseSpan> {
+    let mut spans: Vec<CaseSpan> = Vec::new();
+    for (release, verdict) in decided {
+        match spans.last_mut().filter(|span| span.verdict == *verdict) {
+            Some(span) => span.last = (*release).to_owned(),
+            None => spans.push(CaseSpan {
+                verdict: *verdict,
+                first: (*release).to_owned(),
+                last: (*release).to_owned(),
+            }),
+        }
+    }
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_conformance::Document;
+    use assay_files::Dir;
+
+    use super::*;
+    use crate::passport::fake::document;
+
+    /// A passport of one case: kernels in any order, each with its verdict, if it has one.
+    fn passport(kernels: &[(&str, &str, Option<Verdict>)]) -> Passport {
+        let place = tempfile::tempdir().unwrap();
+        let dir = Dir::open(place.path()).unwrap();
+        let cases = assay_conformance::select(&["cpu".to_owned()]).unwrap();
+        let made: Vec<_> = kernels
+            .iter()
+            .map(|(name, release, verdict)| {
+                let name: PassportKernelName = name.parse().unwrap();
+                let mut results = KernelResults::open(&dir, name.folder()).unwrap();
+                if let Some(verdict) = verdict {
+                    let record = CaseRecord {
+                        controller: cases[0].controller.to_owned(),
+                        behaviour: cases[0].behaviour.to_owned(),
+                        verdict: *verdict,
+                        reason: String::new(),
+                        evidence: vec![],
+                        seconds: 2.0,
+                    };
+                    let machine = name.choice.as_ref().map(|_| "QEMU".to_owned());
+                    let document = document(release, vec![record]);
+                    results.add(Document { virtual_machine: machine, ..document }).unwrap();
+                }
+                (name, results)
+            })
+            .collect();
+        let columns: Vec<Column<'_>> =
+            made.iter().map(|(name, results)| Column { name, results }).collect();
+        assemble(&columns, &cases[..2])
+    }
+
+    #[test]
+    fn columns_are_in_the_order_of_releases_and_undecided_ones_do_not_end_a_span() {
+        let whole = passport(&[
+            ("host", "6.18.44-fc", Some(Verdict::Broken)),
+            ("debian-6.1", "6.1.0-56-amd64", Some(Verdict::Kept)),
+            ("debian-6.12", "6.12.117-amd64", Some(Verdict::Undecided)),
+            ("debian-5.10", "5.10.0-46-amd64", Some(Verdict::Kept)),
+        ]);
+        let names: Vec<&str> = whole.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        assert_eq!(names, ["debian-5.10", "debian-6.1", "debian-6.12", "host"]);
+        assert_eq!(
+            whole.cases[0].since(),
+            "broken since 6.18.44-fc; kept from 5.10.0-46-amd64 to 6.1.0-56-amd64"
+        );
+        assert_eq!(whole.kernels[0].missing, 1, "the second case did not run");
+        assert_eq!(whole.cases[0].results["host"].file, "kernels/host/001.json");
+        assert_eq!(whole.cases[1].since(), "not decided");
+    }
+
+    #[test]
+    fn a_kernel_that_never_came_up_has_a_column_without_results() {
+        let whole = passport(&[
+            ("host", "6.18.44-fc", Some(Verdict::Kept)),
+            ("debian-5.10", "5.10.0-46-amd64", None),
+        ]);
+        let lost = &whole.kernels[1];
+        assert_eq!((lost.release.as_deref(), lost.missing), (None, 2));
+        assert_eq!(whole.cases[0].since(), "kept in 6.18.44-fc");
+    }
+}

@@ -1,0 +1,160 @@
+//! The passport's folder: what was asked, the results of each kernel, and the documents made from them.
+
+use std::path::Path;
+
+use assay_files::{Dir, output_dir};
+use assay_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::kernel_name::PassportKernelName;
+use super::results::KernelResults;
+use crate::error::Error;
+
+/// What was asked, `request.json`: results of other guests are not mixed with these.
+const REQUEST: &str = "request.json";
+const KERNELS: &str = "kernels";
+
+/// The passport as a document, and as a page.
+pub(super) const DOCUMENT: &str = "passport.json";
+const PAGE: &str = "passport.html";
+
+/// Limit of a document that is read.
+const MAX_DOCUMENT: u64 = 64 << 20;
+
+/// What decides how a case runs in a guest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Conditions {
+    pub(super) schema: u32,
+    pub(super) layout: String,
+    pub(super) cpus: u32,
+    pub(super) nodes: u32,
+    pub(super) memory: Bytes,
+    pub(super) swap: Option<Bytes>,
+    pub(super) patience: Option<f64>,
+}
+
+/// An open folder.
+#[derive(Debug)]
+pub(super) struct Folder {
+    dir: Dir,
+    kernels: Dir,
+}
+
+impl Folder {
+    /// Opens the folder for these conditions. Results of earlier calls stay, unless `fresh`.
+    pub(super) fn open(path: &Path, asked: &Conditions, fresh: bool) -> Result<Self, Error> {
+        let dir = output_dir(path).map_err(Error::host)?;
+        let is_new = dir.is_empty().map_err(Error::host)?;
+        if !is_new && !dir.has_file(REQUEST) {
+            let what = format!("{} is not empty, and not a passport", path.display());
+            return Err(Error::usage(format!("{what}\n  hint: --out names another folder")));
+        }
+        if fresh {
+            dir.remove_tree(KERNELS).map_err(Error::host)?;
+        }
+        if !is_new && !fresh {
+            let text = dir.text(REQUEST, MAX_DOCUMENT).map_err(Error::usage)?;
+            let known: Conditions = serde_json::from_str(&text)
+                .map_err(|cause| Error::usage(format!("cannot understand {REQUEST}: {cause}")))?;
+            if known != *asked {
+                let what = format!(
+                    "{} was begun with {}, not {}",
+                    path.display(),
+                    known.words(),
+                    asked.words()
+                );
+                return Err(Error::usage(format!(
+                    "{what}\n  hint: --fresh begins again, --out names another folder"
+                )));
+            }
+        }
+        let text = serde_json::to_string_pretty(asked).map_err(Error::host)?;
+        dir.replace(REQUEST, text.as_bytes()).map_err(Error::host)?;
+        let kernels = dir.make_dir(KERNELS).map_err(Error::host)?;
+        Ok(Self { dir, kernels })
+    }
+
+    /// The results of a kernel so far.
+    pub(super) fn results(&self, name: &PassportKernelName) -> Result<KernelResults, Error> {
+        KernelResults::open(&self.kernels, name.folder())
+    }
+
+    /// Writes the passport, and its page.
+    pub(super) fn write(&self, document: &str, page: &str) -> Result<(), Error> {
+        self.dir.replace(DOCUMENT, document.as_bytes()).map_err(Error::host)?;
+        self.dir.replace(PAGE, page.as_bytes()).map_err(Error::host)
+    }
+
+    /// The path of the page.
+    pub(super) fn page(&self) -> std::path::PathBuf {
+        self.dir.path().join(PAGE)
+    }
+}
+
+impl Conditions {
+    fn words(&self) -> String {
+        let patience = self.patience.map(|factor| format!(", patience {factor}"));
+        let swap = self.swap.map(|size| format!(", swap {size}")).unwrap_or_default();
+        format!(
+            "cgroup {}, {} CPUs, {} nodes, {}{swap}{}",
+            self.layout,
+            self.cpus,
+            self.nodes,
+            self.memory,
+            patience.unwrap_or_default()
+        )
+    }
+}
+
+/// Reads a passport by its folder or its document.
+///
+/// # Errors
+/// There is none, or it was damaged.
+pub(super) fn read(path: &Path) -> Result<assay_verdict::Passport, Error> {
+    let file = if path.is_dir() { path.join(DOCUMENT) } else { path.to_owned() };
+    let text = assay_files::input_text(&file, MAX_DOCUMENT).map_err(Error::usage)?;
+    let passport: assay_verdict::Passport = serde_json::from_str(&text).map_err(|cause| {
+        let hint = "expected a folder of `assay passport`, or the passport.json in it";
+        Error::usage(format!("cannot understand {}: {cause}\n  hint: {hint}", file.display()))
+    })?;
+    match passport.schema {
+        1 => Ok(passport),
+        other => {
+            let what = format!("{} has schema {other}, this version reads 1", file.display());
+            Err(Error::usage(what))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(cpus: u32) -> Conditions {
+        let memory = Bytes::mebi(2048);
+        let layout = "v2".to_owned();
+        Conditions { schema: 1, layout, cpus, nodes: 1, memory, swap: None, patience: None }
+    }
+
+    #[test]
+    fn the_same_command_goes_on_and_another_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let out = place.path().join("passport");
+        drop(Folder::open(&out, &asked(2), false).unwrap());
+        std::fs::create_dir(out.join("kernels/host")).unwrap();
+        drop(Folder::open(&out, &asked(2), false).unwrap());
+        assert!(out.join("kernels/host").is_dir());
+        let error = Folder::open(&out, &asked(4), false).unwrap_err().to_string();
+        assert!(error.contains("2 CPUs") && error.contains("--fresh"), "{error}");
+        drop(Folder::open(&out, &asked(4), true).unwrap());
+        assert!(!out.join("kernels/host").exists());
+    }
+
+    #[test]
+    fn a_folder_of_something_else_is_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("mine"), "").unwrap();
+        let error = Folder::open(place.path(), &asked(2), true).unwrap_err().to_string();
+        assert!(error.contains("not a passport"), "{error}");
+    }
+}

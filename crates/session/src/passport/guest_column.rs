@@ -1,0 +1,236 @@
+//! The cases in guests of the lab. A guest that is lost costs the cases of one part, which are tried once more, last and
+//! one by one.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use assay_conformance::Case;
+use assay_kernel::signal;
+use assay_lab::{Argument, Cache, GuestSpec, GuestTask, Kernel, Watcher};
+
+use super::parts::{name, parts};
+use super::results::KernelResults;
+use super::stream::DocumentStream;
+use super::{Outcome, Say};
+use crate::error::Error;
+use crate::lab::this_program_in_guest;
+
+/// Guests of one kernel at most.
+const ATTEMPTS: usize = 3;
+
+/// Runs `assay conform` once a part, so that each part's results arrive when they are there. Exit codes other than those
+/// of verdicts end the guest.
+const SCRIPT: &str = "assay=$1; patience=$2; shift 2
+for part; do
+    \"$assay\" conform --json $patience $part
+    case $? in 0 | 1 | 3) ;; *) exit $? ;; esac
+done";
+
+/// Characters of a line of progress that are shown at most.
+const LINE: usize = 500;
+
+/// What runs in guests, and how.
+pub(super) struct Guests<'g> {
+    pub(super) spec: GuestSpec,
+    pub(super) cases: &'g [&'g Case],
+    pub(super) patience: Option<f64>,
+    pub(super) cache: &'g Cache,
+    pub(super) say: Say,
+}
+
+impl Guests<'_> {
+    /// Runs the cases that have no result yet. Whatever fails is noted in the folder of the results.
+    pub(super) fn run(&self, kernel: &str, mut results: KernelResults) -> Result<Outcome, Error> {
+        if parts(self.cases, &results.settled(), &[]).is_empty() {
+            return Ok(Outcome::Done);
+        }
+        results.guests.lost.clear();
+        let mut remark = |text: &str| (self.say)(&format!("{kernel}: {text}"));
+        let release = match Kernel::provide(&self.spec.kernel, self.cache, false, &mut remark) {
+            Ok(found) => found.release,
+            Err(error) => {
+                remark(&error.to_string());
+                results.note(None, Some(error.to_string()))?;
+                return Ok(interrupted_or_done());
+            }
+        };
+        if let Some(known) = results.release().filter(|known| *known != release) {
+            let what =
+                format!("the results of {kernel} are of Linux {known}; the lab has {release}");
+            return Err(Error::usage(format!(
+                "{what}\n  hint: --fresh begins again, --out names another folder"
+            )));
+        }
+        let mut suspects = Vec::new();
+        let shared = Arc::new(Mutex::new(results));
+        for attempt in 0..ATTEMPTS {
+            let before = lock(&shared).settled();
+            let open = parts(self.cases, &before, &suspects);
+            if open.is_empty() {
+                break;
+            }
+            let lost = self.boot(kernel, &release, &open, &shared)?;
+            let mut results = lock(&shared);
+            let now = results.settled();
+            if signal::interrupted_by().is_some() {
+                break;
+            }
+            // What an emulated guest broke is left, to be run again in another one.
+            let Some(lost) = lost else {
+                if now.len() == before.len() {
+                    break;
+                }
+                continue;
+            };
+            suspects = parts(self.cases, &now, &suspects)
+                .first()
+                .map_or_else(Vec::new, |part| part.iter().map(|case| name(case)).collect());
+            let lost = format!("{lost} (while it ran {})", suspects.join(", "));
+            (self.say)(&format!("{kernel}: {lost}"));
+            results.note(None, Some(lost))?;
+            if attempt > 0 && now.len() == before.len() {
+                break;
+            }
+        }
+        Ok(interrupted_or_done())
+    }
+
+    /// One guest, from boot to end; returns why it was lost, if it was.
+    fn boot(
+        &self,
+        kernel: &str,
+        release: &str,
+        open: &[Vec<&Case>],
+        shared: &Arc<Mutex<KernelResults>>,
+    ) -> Result<Option<String>, Error> {
+        let collector = Collector {
+            kernel: kernel.to_owned(),
+            release: release.to_owned(),
+            stream: DocumentStream::default(),
+            results: Arc::clone(shared),
+            line: Vec::new(),
+            say: self.say,
+        };
+        let ended = assay_lab::run(&self.spec, &self.task(open)?, self.cache, collector);
+        let mut results = lock(shared);
+        match ended {
+            Ok(ended) => {
+                results.note(Some(round(ended.boot.as_secs_f64())), None)?;
+                let is_complete = matches!(ended.code, 0 | 1 | 3);
+                Ok((!is_complete).then(|| format!("its command ended with code {}", ended.code)))
+            }
+            Err(error) => Ok(Some(error.what)),
+        }
+    }
+
+    fn task(&self, open: &[Vec<&Case>]) -> Result<GuestTask, Error> {
+        let own = this_program_in_guest([])?;
+        let patience = self.patience.map(|factor| format!("--patience={factor}"));
+        let words = ["sh", "-c", SCRIPT, "sh"].map(|word| Argument::Text(word.to_owned()));
+        let parts = open.iter().map(|part| {
+            let names: Vec<String> = part.iter().map(|case| name(case)).collect();
+            Argument::Text(names.join(" "))
+        });
+        let patience = [Argument::Text(patience.unwrap_or_default())];
+        let command = words.into_iter().chain(own.command).chain(patience).chain(parts).collect();
+        Ok(GuestTask { command, ..own })
+    }
+}
+
+fn interrupted_or_done() -> Outcome {
+    match signal::interrupted_by() {
+        Some(_) => Outcome::Interrupted,
+        None => Outcome::Done,
+    }
+}
+
+fn lock(results: &Mutex<KernelResults>) -> MutexGuard<'_, KernelResults> {
+    results.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn round(seconds: f64) -> f64 {
+    (seconds * 10.0).round() / 10.0
+}
+
+/// Keeps the results that a guest prints, as they arrive.
+struct Collector {
+    kernel: String,
+    release: String,
+    stream: DocumentStream,
+    results: Arc<Mutex<KernelResults>>,
+    /// The beginning of a line of its standard error.
+    line: Vec<u8>,
+    say: Say,
+}
+
+impl Collector {
+    fn tell(&self, text: &str) {
+        (self.say)(&format!("{}: {text}", self.kernel));
+    }
+}
+
+impl Watcher for Collector {
+    fn output(&mut self, bytes: &[u8]) {
+        let documents = match self.stream.push(bytes) {
+            Ok(documents) => documents,
+            Err(why) => return self.tell(&why),
+        };
+        for document in documents {
+            let kept = match document.kernel == self.release {
+                true => lock(&self.results).add(document),
+                false => Err(format!("the guest says that it is Linux {}", document.kernel)),
+            };
+            if let Err(why) = kept {
+                self.tell(&format!("a result is not kept: {why}"));
+            }
+        }
+    }
+
+    fn errors(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            match byte {
+                b'\n' => {
+                    let line = std::mem::take(&mut self.line);
+                    self.tell(&String::from_utf8_lossy(&line));
+                }
+                byte if self.line.len() < LINE => self.line.push(*byte),
+                _ => {}
+            }
+        }
+    }
+
+    fn remark(&mut self, text: &str) {
+        self.tell(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_conformance::Verdict;
+    use assay_files::Dir;
+
+    use super::*;
+    use crate::passport::fake::{document, record};
+
+    #[test]
+    fn results_of_another_kernel_than_the_booted_one_are_not_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let kernels = Dir::open(place.path()).unwrap();
+        let results = KernelResults::open(&kernels, "debian-6.1".to_owned()).unwrap();
+        let mut collector = Collector {
+            kernel: "debian-6.1".to_owned(),
+            release: "6.1.0".to_owned(),
+            stream: DocumentStream::default(),
+            results: Arc::new(Mutex::new(results)),
+            line: Vec::new(),
+            say: |_| (),
+        };
+        for release in ["6.1.0", "6.18.44"] {
+            let sent = document(release, vec![record(release, Verdict::Kept)]);
+            collector.output(serde_json::to_string(&sent).unwrap().as_bytes());
+        }
+        collector.output(b"Kernel panic\n");
+        collector.errors(b"half a li");
+        assert_eq!(lock(&collector.results).records().len(), 1);
+        assert_eq!(lock(&collector.results).release(), Some("6.1.0"));
+    }
+}

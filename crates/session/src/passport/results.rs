@@ -1,0 +1,278 @@
+//! Results of one kernel in its folder, as documents of `assay conform --json` that are added when they arrive. A
+//! guest chose what is in them, and anybody may have changed them since.
+
+use std::collections::BTreeMap;
+
+use assay_conformance::{CaseRecord, Document, SCHEMA, Verdict};
+use assay_files::Dir;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+/// Limits: a document of all cases has 150 kB, and the longest line some hundred bytes.
+pub(super) const MAX_DOCUMENT: usize = 4 << 20;
+const MAX_DOCUMENTS: usize = 1000;
+const MAX_CASES: usize = 1000;
+const MAX_LINES: usize = 200;
+const MAX_TEXT: usize = 10_000;
+
+/// What is known of the guests of a kernel beside its documents.
+const STATE: &str = "guests.json";
+
+/// A case's name and its latest record, with the file that has it.
+pub(super) type Records = BTreeMap<(String, String), (CaseRecord, String)>;
+
+/// The results of one kernel.
+#[derive(Debug)]
+pub(super) struct KernelResults {
+    dir: Dir,
+    /// Its name in the passport's folder.
+    folder: String,
+    pub(super) documents: Vec<(String, Document)>,
+    pub(super) guests: Guests,
+}
+
+/// What happened to its guests.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Guests {
+    /// Seconds until each was up.
+    pub(super) boots: Vec<f64>,
+    /// Why they ended early.
+    pub(super) lost: Vec<String>,
+}
+
+impl KernelResults {
+    /// Opens the folder of a kernel and reads what is there.
+    pub(super) fn open(kernels: &Dir, folder: String) -> Result<Self, Error> {
+        let dir = kernels.make_dir(&folder).map_err(Error::host)?;
+        let mut documents = Vec::new();
+        for name in dir.names().map_err(Error::host)? {
+            let Some(name) = name.to_str().filter(|name| is_document(name)) else { continue };
+            let text = dir.text(name, MAX_DOCUMENT as u64).map_err(Error::usage)?;
+            let read = serde_json::from_str(&text).map_err(|cause| cause.to_string());
+            let document = read.and_then(|document| check(&document).map(|()| document));
+            let document = document.map_err(|why| {
+                let path = dir.path().join(name);
+                let hint = "hint: --fresh begins again";
+                Error::usage(format!("cannot understand {}: {why}\n  {hint}", path.display()))
+            })?;
+            documents.push((name.to_owned(), document));
+        }
+        let guests = match dir.has_file(STATE) {
+            true => dir.text(STATE, MAX_DOCUMENT as u64).map_err(Error::usage)?,
+            false => "{\"boots\":[],\"lost\":[]}".to_owned(),
+        };
+        let guests = serde_json::from_str(&guests)
+            .map_err(|cause| Error::usage(format!("cannot understand {STATE}: {cause}")))?;
+        Ok(Self { dir, folder, documents, guests })
+    }
+
+    /// Adds a document. One of another kernel or layout than those before is refused: a passport has
+    /// one column for it.
+    pub(super) fn add(&mut self, document: Document) -> Result<(), String> {
+        check(&document)?;
+        if let Some((_, first)) = self.documents.first() {
+            let of = |one: &Document| format!("Linux {} with cgroup {}", one.kernel, one.layout);
+            if of(first) != of(&document) {
+                return Err(format!("results of {} stand beside {}", of(&document), of(first)));
+            }
+        }
+        if self.documents.len() >= MAX_DOCUMENTS {
+            return Err(format!("there are more than {MAX_DOCUMENTS} documents"));
+        }
+        let next =
+            self.documents.iter().filter_map(|(name, _)| number(name)).max().unwrap_or(0) + 1;
+        let name = format!("{next:03}.json");
+        let text = serde_json::to_string_pretty(&document).map_err(|cause| cause.to_string())?;
+        self.dir.replace(&name, text.as_bytes()).map_err(|error| error.to_string())?;
+        self.documents.push((name, document));
+        Ok(())
+    }
+
+    /// Notes how a guest came up or was lost.
+    pub(super) fn note(&mut self, boot: Option<f64>, lost: Option<String>) -> Result<(), Error> {
+        self.guests.boots.extend(boot);
+        self.guests.lost.extend(lost);
+        let text = serde_json::to_string_pretty(&self.guests).map_err(Error::host)?;
+        self.dir.replace(STATE, text.as_bytes()).map_err(Error::host)
+    }
+
+    /// The record of each case: the latest, but for what emulation may have broken.
+    pub(super) fn records(&self) -> Records {
+        let mut all: BTreeMap<(String, String), Vec<(&CaseRecord, String)>> = BTreeMap::new();
+        for (name, document) in &self.documents {
+            let file = format!("kernels/{}/{name}", self.folder);
+            for case in &document.cases {
+                let key = (case.controller.clone(), case.behaviour.clone());
+                all.entry(key).or_default().push((case, file.clone()));
+            }
+        }
+        let one = |(key, found): (_, Vec<(&CaseRecord, String)>)| {
+            let (latest, file) = found.last()?;
+            let records: Vec<&CaseRecord> = found.iter().map(|(record, _)| *record).collect();
+            let record = match self.is_emulated() {
+                true => confirmed(latest, &records),
+                false => (*latest).clone(),
+            };
+            Some((key, (record, file.clone())))
+        };
+        all.into_iter().filter_map(one).collect()
+    }
+
+    /// The same without cases that an emulated guest broke once: these run again in another guest.
+    pub(super) fn settled(&self) -> Records {
+        let count = |key: &(String, String)| {
+            let cases = self.documents.iter().flat_map(|(_, document)| &document.cases);
+            cases.filter(|case| (&case.controller, &case.behaviour) == (&key.0, &key.1)).count()
+        };
+        let mut records = self.records();
+        records.retain(|key, (record, _)| !(record.reason.starts_with(ONCE) && count(key) == 1));
+        records
+    }
+
+    /// Whether its guests ran without KVM: they may wait for a CPU of a busy host for seconds.
+    fn is_emulated(&self) -> bool {
+        let machine = self.documents.first().map(|(_, one)| one.virtual_machine.as_deref());
+        machine.flatten() == Some("QEMU")
+    }
+
+    /// The release of the kernel, if a result names it.
+    pub(super) fn release(&self) -> Option<&str> {
+        self.documents.first().map(|(_, document)| document.kernel.as_str())
+    }
+}
+
+/// How the reason of a case begins that an emulated guest broke and no other has.
+const ONCE: &str = "broken in one emulated guest only: ";
+
+/// A promise counts as broken by an emulated guest if another one broke it, too, and none kept it.
+fn confirmed(latest: &CaseRecord, records: &[&CaseRecord]) -> CaseRecord {
+    let broken = || records.iter().filter(|record| record.verdict == Verdict::Broken);
+    match (broken().next_back(), broken().count()) {
+        (None, _) => latest.clone(),
+        (Some(last), count) if count > 1 && count == records.len() => (*last).clone(),
+        (Some(last), _) => {
+            let reason = format!("{ONCE}{}", last.reason);
+            let evidence = records.iter().flat_map(|record| record.evidence.clone()).collect();
+            CaseRecord { verdict: Verdict::Undecided, reason, evidence, ..latest.clone() }
+        }
+    }
+}
+
+fn is_document(name: &str) -> bool {
+    number(name).is_some()
+}
+
+fn number(name: &str) -> Option<u32> {
+    name.strip_suffix(".json")?.parse().ok()
+}
+
+/// Refuses a document that no `assay conform` writes.
+pub(super) fn check(document: &Document) -> Result<(), String> {
+    let is_long = |text: &str| text.len() > MAX_TEXT;
+    if document.schema != SCHEMA {
+        return Err(format!("it has schema {}, this version reads {SCHEMA}", document.schema));
+    }
+    if document.cases.len() > MAX_CASES {
+        return Err(format!("it has {} cases", document.cases.len()));
+    }
+    let head = [&document.kernel, &document.layout, &document.started_at, &document.command];
+    let head = head.into_iter().chain(&document.virtual_machine);
+    let is_wrong = |case: &CaseRecord| {
+        let mut texts =
+            case.evidence.iter().chain([&case.controller, &case.behaviour, &case.reason]);
+        case.evidence.len() > MAX_LINES
+            || texts.any(|text| is_long(text))
+            || !(0.0..1e6).contains(&case.seconds)
+    };
+    let patience = (0.0..=1e6).contains(&document.patience);
+    if head.into_iter().any(|text| is_long(text))
+        || document.cases.iter().any(is_wrong)
+        || !patience
+    {
+        return Err("it has a text or a number that no case writes".to_owned());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passport::fake::{document, record};
+
+    #[test]
+    fn results_stay_and_the_latest_of_a_case_counts() {
+        let place = tempfile::tempdir().unwrap();
+        let kernels = Dir::open(place.path()).unwrap();
+        let open = || KernelResults::open(&kernels, "debian-6.1".to_owned()).unwrap();
+        let mut results = open();
+        results.add(document("6.1.0", vec![record("a", Verdict::Undecided)])).unwrap();
+        results.add(document("6.1.0", vec![record("a", Verdict::Kept)])).unwrap();
+        results.note(Some(12.5), Some("the guest hung".to_owned())).unwrap();
+        let again = open();
+        assert_eq!(again.release(), Some("6.1.0"));
+        assert_eq!((again.guests.boots.len(), again.guests.lost.len()), (1, 1));
+        let records = again.records();
+        let (record, file) = &records[&("cpu".to_owned(), "a".to_owned())];
+        assert_eq!((record.verdict, file.as_str()), (Verdict::Kept, "kernels/debian-6.1/002.json"));
+    }
+
+    #[test]
+    fn what_one_emulated_guest_broke_is_undecided_until_another_breaks_it() {
+        use Verdict::{Broken, Kept, Undecided};
+        let of = |machine: &str, verdicts: &[Verdict]| {
+            let place = tempfile::tempdir().unwrap();
+            let kernels = Dir::open(place.path()).unwrap();
+            let mut results = KernelResults::open(&kernels, "x".to_owned()).unwrap();
+            for verdict in verdicts {
+                let mut document = document("6.1.0", vec![record("a", *verdict)]);
+                document.virtual_machine = Some(machine.to_owned());
+                results.add(document).unwrap();
+            }
+            let records = results.records();
+            let verdict = records.values().next().unwrap().0.verdict;
+            (verdict, results.settled().len())
+        };
+        assert_eq!(of("QEMU", &[Broken]), (Undecided, 0), "to be run again");
+        assert_eq!(of("QEMU", &[Broken, Broken]), (Broken, 1));
+        assert_eq!(of("QEMU", &[Broken, Kept]), (Undecided, 1));
+        assert_eq!(of("QEMU", &[Undecided, Kept]), (Kept, 1));
+        assert_eq!(of("KVM", &[Broken]), (Broken, 1));
+    }
+
+    #[test]
+    fn another_kernel_or_layout_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let kernels = Dir::open(place.path()).unwrap();
+        let mut results = KernelResults::open(&kernels, "x".to_owned()).unwrap();
+        results.add(document("6.1.0", vec![])).unwrap();
+        let why = results.add(document("6.12.1", vec![])).unwrap_err();
+        assert!(why.contains("6.12.1") && why.contains("6.1.0"), "{why}");
+    }
+
+    #[test]
+    fn a_document_that_no_case_writes_is_refused() {
+        let one = |change: &dyn Fn(&mut Document)| {
+            let mut document = document("6.1.0", vec![record("a", Verdict::Kept)]);
+            change(&mut document);
+            check(&document)
+        };
+        assert_eq!(one(&|_| ()), Ok(()));
+        assert!(one(&|document| document.schema = 2).is_err());
+        assert!(one(&|document| document.kernel = "6".repeat(20_000)).is_err());
+        assert!(one(&|document| document.cases[0].seconds = f64::NAN).is_err());
+        assert!(one(&|document| document.cases[0].reason = "x".repeat(20_000)).is_err());
+        assert!(one(&|document| document.cases[0].evidence = vec![String::new(); 300]).is_err());
+        assert!(one(&|document| document.cases = vec![record("a", Verdict::Kept); 2000]).is_err());
+    }
+
+    #[test]
+    fn a_damaged_document_is_named() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("x")).unwrap();
+        std::fs::write(place.path().join("x/001.json"), "{").unwrap();
+        let kernels = Dir::open(place.path()).unwrap();
+        let error = KernelResults::open(&kernels, "x".to_owned()).unwrap_err().to_string();
+        assert!(error.contains("001.json") && error.contains("--fresh"), "{error}");
+    }
+}
