@@ -123,6 +123,7 @@ mod tests {
             slots: order(trials, 2, Order::Random, 7),
             comparisons: Vec::new(),
             references: Vec::new(),
+            memory: assay_units::Bytes::default(),
             refusals: Vec::new(),
         }
     }

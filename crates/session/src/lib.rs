@@ -5,6 +5,7 @@
 //! [`Error`] with the exit code that the command line gives it.
 
 mod audit;
+mod before_run;
 mod blame;
 mod calibration_store;
 mod code;
@@ -44,6 +45,7 @@ mod tune;
 mod replay_tests;
 
 pub use audit::{audit_code, read_snapshot, take_snapshot, write_snapshot};
+pub use before_run::needs_text;
 pub use blame::{
     BlameTarget, BlamedCommand, CommandOptions, Effect, GroupFile, HoldBy, Proof, ProveOptions,
     Proven, Turn, blame, blame_command, blame_with_disks, proof_text, prove,
