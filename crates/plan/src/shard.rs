@@ -95,6 +95,7 @@ impl Plan {
                 .collect(),
             comparisons: self.comparisons.into_iter().filter(|one| !split.contains(one)).collect(),
             references: Vec::new(),
+            memory: self.memory,
             refusals: self.refusals,
         }
     }

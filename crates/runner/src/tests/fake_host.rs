@@ -97,7 +97,7 @@ impl FakeHost {
                 slots,
                 comparisons,
                 references,
-                memory: assay_units::Bytes::default(),
+                memory: Bytes::default(),
                 refusals,
             },
             study: "weights".to_owned(),
