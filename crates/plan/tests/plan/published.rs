@@ -31,7 +31,7 @@ fn a_build_runs_on_four_cores_with_one_thread_each_and_with_two() {
         .iter()
         .map(|trial| trial.placements[0].cpus.as_ref().unwrap().to_string())
         .collect();
-    assert_eq!(cpus, ["0-3", "0-7"]);
+    assert_eq!(cpus, ["0-3", "0-7", "0-3", "0-7"], "what only computes, and the build");
     let plan = assay_plan::plan(&published("smt"), &host(false), 1);
     assert!(reasons(&plan).iter().any(|what| what.contains("(SMT)")), "{:?}", plan.refusals);
 }
@@ -91,10 +91,8 @@ fn a_partition_beside_a_mounted_one_is_a_disk() {
     assert_eq!(reasons(&free), [""; 0]);
     let planned = &free.trials[0].disks[0];
     assert_eq!((planned.size, planned.whole.as_deref()), (Bytes::mebi(2048), Some("sda")));
-    let changes: String = steps(&free.trials[0])
-        .iter()
-        .flat_map(|step| step.changes(&free.trials[0]))
-        .collect();
+    let changes: String =
+        steps(&free.trials[0]).iter().flat_map(|step| step.changes(&free.trials[0])).collect();
     assert!(changes.contains("the queue of the whole disk sda"), "{changes}");
     for (device, partitions, why) in [
         ("/dev/sda1", 0, "the partition `sda1` is in use: it, or its disk, is mounted at /"),
