@@ -13,7 +13,7 @@ use crate::parsers::repeat_length;
 /// Overrides of a study on the command line.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StudyArguments {
-    /// Study file, or name of a shipped study
+    /// Study file, name of a shipped study, or fio job file (`mine.fio`)
     pub(crate) study: String,
     /// Use the sizes and times of the document that the study repeats; `--set` and others override them
     #[arg(long)]
@@ -31,10 +31,17 @@ pub(crate) struct StudyArguments {
     /// a single repeat, as soon as every promise is known precisely enough, whatever its verdict)
     #[arg(long, value_name = "WHEN", value_parser = stop)]
     pub(crate) stop: Option<Stop>,
-    /// Use this disk instead of the study's: `loop`, `block:/dev/x` or
+    /// Weights of the groups of a fio job file, one for each section or `cgroup=` in its order, e.g.
+    /// `1:3:5`; by default those of its `cgroup_weight=`
+    #[arg(long, value_name = "W:W", value_parser = weights)]
+    pub(crate) weights: Option<Weights>,
+    /// Use this disk instead of the study's: `loop`, `loop:4GiB`, `/dev/x` (a blank disk or partition) or
     /// `null_blk:iops=500,depth=32,size=1GiB`; in the lab also `nvme:2GiB` or `virtio:2GiB`
     #[arg(long, value_name = "DISK")]
     pub(crate) disk: Option<DiskOverride>,
+    /// Erase the disk if this is its serial number, its size, or what is on it (`ext4`)
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) erase: Option<String>,
     /// Use this I/O scheduler instead of the study's
     #[arg(long, value_name = "NAME")]
     pub(crate) scheduler: Option<String>,
@@ -49,8 +56,20 @@ pub(crate) struct StudyArguments {
 impl StudyArguments {
     pub(crate) fn choice(&self) -> StudyChoice {
         // Name every field, so that a new one is not forgotten here.
-        let Self { study, published, set, repeats, at_most, stop, disk, scheduler, evidence, seed } =
-            self.clone();
+        let Self {
+            study,
+            published,
+            set,
+            repeats,
+            at_most,
+            stop,
+            weights,
+            disk,
+            erase,
+            scheduler,
+            evidence,
+            seed,
+        } = self.clone();
         StudyChoice {
             study,
             published,
@@ -58,13 +77,25 @@ impl StudyArguments {
             repeats,
             at_most,
             stop,
+            weights: weights.map(|weights| weights.0),
             disk,
+            erase,
             scheduler,
             evidence,
             order: None,
             seed,
         }
     }
+}
+
+/// The weights of `--weights`: one value for clap, which takes a list for several.
+#[derive(Debug, Clone)]
+pub(crate) struct Weights(Vec<u32>);
+
+fn weights(text: &str) -> Result<Weights, String> {
+    let weights: Option<Vec<u32>> = text.split(':').map(|word| word.trim().parse().ok()).collect();
+    let positive = weights.filter(|weights| weights.iter().all(|weight| *weight > 0));
+    positive.map(Weights).ok_or_else(|| "write whole numbers from 1, such as `1:3:5`".to_owned())
 }
 
 fn stop(text: &str) -> Result<Stop, String> {

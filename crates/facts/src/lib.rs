@@ -15,7 +15,7 @@ mod topology;
 pub use available::Available;
 pub use cgroup::{CORE, CgroupLayout, Controller, Hierarchy, Layout, ONLY_ON_V1, UsedHierarchy};
 pub use damon::DamonScheme;
-pub use disk::{Disk, Holder, Scheduler};
+pub use disk::{Disk, Holder, Partition, Scheduler, find_disk};
 pub use machine::{
     Cache, Cpus, HostFacts, NULL_BLK_REMEDY, Node, NodeAccess, Requirement, Tool, damon_schemes,
 };

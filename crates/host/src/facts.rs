@@ -60,6 +60,11 @@ pub(crate) fn disk_by_numbers(root: &Root, major: u32, minor: u32) -> Option<Dis
     disks::disks(root).into_iter().find(|disk| (disk.major, disk.minor) == (major, minor))
 }
 
+/// The whole disk of this name.
+pub(crate) fn disk_named(root: &Root, name: &str) -> Option<Disk> {
+    disks::disks(root).into_iter().find(|disk| disk.name == name)
+}
+
 const fn node_id(node: &Node) -> u16 {
     node.id
 }

@@ -103,16 +103,19 @@ fn base(
 
 fn describe(root: &Root, base: Base) -> Result<ScratchDisk, Error> {
     const SECTOR: u64 = 512;
-    let numbers = assay_kernel::block::numbers(&base.node)?;
-    let path = Path::new("/sys/block").join(&base.device).join("size");
+    let own = assay_kernel::block::numbers(&base.node)?;
+    // The kernel counts and limits by whole disk; the size is that of what was named.
+    let path = Path::new("/sys/dev/block").join(own.to_string()).join("size");
     let sectors: u64 = root
         .read_trimmed(&path)?
         .parse()
         .map_err(|_| Error::unexpected("read", &path, "expected a number of sectors"))?;
+    let numbers = root.read_trimmed(format!("/sys/block/{}/dev", base.device))?;
+    let numbers = directory::parse_numbers(&numbers).unwrap_or((own.major, own.minor));
     Ok(ScratchDisk {
         device: base.device,
-        major: numbers.major,
-        minor: numbers.minor,
+        major: numbers.0,
+        minor: numbers.1,
         device_path: base.node,
         partitions: Vec::new(),
         mounts: Vec::new(),

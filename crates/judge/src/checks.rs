@@ -9,6 +9,7 @@ mod clock;
 mod cpu;
 pub(crate) mod demand;
 mod held_back;
+mod in_front;
 mod io_limit;
 mod knobs;
 mod level;

@@ -1,15 +1,19 @@
 //! Scratch disks of a trial and their division among workloads.
 
-use assay_facts::{Disk as DiskFacts, HostFacts, NULL_BLK_REMEDY};
+use assay_facts::{Disk as DiskFacts, HostFacts, NULL_BLK_REMEDY, Partition, find_disk};
 use assay_study::{
     Bindings, Disk, DiskSize, DiskSource, Format, FromScalar, NullBlk, Study, Templated,
 };
 use assay_units::Bytes;
+use assay_workload::fio::Job;
 
 use crate::footprint::Predictions;
 use crate::refusal::Refusal;
 use crate::room::{UNKNOWN_SIZE, USABLE_PERCENT, align, needed_by_fio, part_size, too_small};
 use crate::trial::{DiskPlan, GroupPlan, Part, StoragePlan, ToolPlan, WorkloadPlan};
+
+/// The value of a queue attribute that is left as it is, so that a factor can have such a level.
+const UNCHANGED: &str = "unchanged";
 
 /// mkfs.xfs refuses smaller file systems since xfsprogs 5.19.
 const SMALLEST_XFS: Bytes = Bytes::mebi(300);
@@ -39,6 +43,8 @@ fn plan_disk(
         DiskSource::Block { device, .. } => Some(free(find(device, facts)?)?),
         _ => None,
     };
+    let (named, part) = named.unzip();
+    let part = part.flatten();
     let plan = DiskPlan {
         name: name.to_owned(),
         source: source(&disk.source, factors)?,
@@ -47,21 +53,23 @@ fn plan_disk(
                 DiskSize::Fixed(size) => size,
                 DiskSize::Auto => UNKNOWN_SIZE,
             },
-            (None, Some(device)) => device.size,
+            (None, Some(device)) => part.map_or(device.size, |part| part.size),
             (None, None) => Bytes::mebi(1024),
         },
         format: value(&disk.format, factors)?,
         partitions: value(&disk.partitions, factors)?,
+        whole: part.and(named).map(|disk| disk.name.clone()),
         scheduler: disk.scheduler.as_ref().map(|text| value(text, factors)).transpose()?,
         queue: disk
             .queue
             .iter()
-            .map(|(attribute, text)| {
-                let scalar = value(text, factors)?;
-                Ok((attribute.clone(), scalar.to_string()))
+            .map(|(attribute, text)| Ok((attribute.clone(), value(text, factors)?.to_string())))
+            .filter(|one: &Result<_, Refusal>| {
+                !matches!(one, Ok((_, value)) if value.as_str() == UNCHANGED)
             })
             .collect::<Result<_, Refusal>>()?,
     };
+    refuse_partitions_in_a_partition(&plan)?;
     refuse_missing_null_blk(&plan, facts)?;
     refuse_unknown_scheduler(&plan, facts)?;
     refuse_small_xfs(&plan)?;
@@ -77,24 +85,51 @@ fn source(source: &DiskSource, factors: &Bindings) -> Result<DiskSource, Refusal
     Ok(DiskSource::NullBlk(NullBlk { iops: resolve(&speed.iops)?, depth: resolve(&speed.depth)? }))
 }
 
-fn find<'f>(device: &str, facts: &'f HostFacts) -> Result<&'f DiskFacts, Refusal> {
-    let name = device.strip_prefix("/dev/").unwrap_or(device);
-    facts.disks.iter().find(|disk| disk.name == name).ok_or_else(|| {
-        let known: Vec<&str> = facts.disks.iter().map(|disk| disk.name.as_str()).collect();
+/// A disk, or a partition of it.
+type NamedDisk<'f> = (&'f DiskFacts, Option<&'f Partition>);
+
+fn find<'f>(device: &str, facts: &'f HostFacts) -> Result<NamedDisk<'f>, Refusal> {
+    find_disk(&facts.disks, device).ok_or_else(|| {
+        let parts = |disk: &'f DiskFacts| disk.parts.iter().map(|part| part.name.as_str());
+        let names = |disk: &'f DiskFacts| std::iter::once(disk.name.as_str()).chain(parts(disk));
+        let known: Vec<&str> = facts.disks.iter().flat_map(names).collect();
         Refusal::new(
-            format!("there is no disk `{device}` (a partition cannot be used)"),
+            format!("there is no disk or partition `{device}`"),
             format!("name one of: {}", known.join(", ")),
         )
     })
 }
 
-/// Refuses a disk that is in use. The run checks again, on the open device.
-fn free(disk: &DiskFacts) -> Result<&DiskFacts, Refusal> {
-    let Some(holder) = disk.holders.first() else { return Ok(disk) };
+/// Refuses a disk or partition that is in use. The run checks again, on the open device.
+fn free((disk, part): NamedDisk<'_>) -> Result<NamedDisk<'_>, Refusal> {
+    let (what, holders) = match part {
+        Some(part) => {
+            (format!("partition `{}` is in use: it, or its disk", part.name), disk.holders_of(part))
+        }
+        None => {
+            let what = format!("disk `{}` is in use: it, or a partition of it", disk.name);
+            (what, disk.holders.clone())
+        }
+    };
+    let Some(holder) = holders.first() else { return Ok((disk, part)) };
     Err(Refusal::new(
-        format!("the disk `{}` is in use: it, or a partition of it, is {holder}", disk.name),
+        format!("the {what}, is {holder}"),
         "name an unused disk, or write `use = \"loop\"`",
     ))
+}
+
+/// The kernel has no partitions of partitions.
+fn refuse_partitions_in_a_partition(disk: &DiskPlan) -> Result<(), Refusal> {
+    match &disk.whole {
+        Some(whole) if disk.partitions > 0 => Err(Refusal::new(
+            format!(
+                "disk `{}` is a partition of `{whole}`, and cannot be divided further",
+                disk.name
+            ),
+            "name the whole disk, or remove `partitions`",
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn refuse_missing_null_blk(disk: &DiskPlan, facts: &HostFacts) -> Result<(), Refusal> {
@@ -181,10 +216,9 @@ pub(crate) fn assign_storage(
             if let Err(refusal) = fits(workload, disk, &storage) {
                 refusals.push(refusal);
             }
-            let named = workload
-                .job()
-                .and_then(|job| job.option("directory").or(job.option("filename")))
-                .map(|target| format!("{target} -> a part of disk `{}`", disk.name));
+            let replaced = workload.job().map(Job::targets).unwrap_or_default();
+            let named =
+                replaced.iter().map(|target| format!("{target} -> a part of disk `{}`", disk.name));
             workload.taken_over.extend(named);
             for prepared in &mut workload.prepare {
                 prepared.storage = Some(storage.clone());
@@ -232,6 +266,7 @@ mod tests {
             size: Bytes::mebi(1024),
             format,
             partitions,
+            whole: None,
             scheduler: None,
             queue: vec![],
         }

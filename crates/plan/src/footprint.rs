@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use assay_facts::HostFacts;
-use assay_study::{After, Group, Study, combinations, footprint_part};
+use assay_study::{After, Group, Study, combinations};
 
 use crate::trial::WorkloadPlan;
-use crate::workload::{WorkloadPlanner, WorkloadTemplate};
+use crate::workload::WorkloadPlanner;
 
 /// What a generator predicts to use, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct Footprint {
     pub memory: u64,
     /// The files that it creates.
     pub files: u64,
+    /// Its own memory.
+    pub own: u64,
 }
 
 /// Predicted footprints by command line, or the reason why there is no number.
@@ -31,6 +33,12 @@ impl Predictions {
         self.0.insert(command, result);
     }
 
+    /// The memory that a planned workload needs for itself; 0 if nobody knows.
+    pub(crate) fn own_memory(&self, workload: &WorkloadPlan) -> u64 {
+        let predicted = workload.prediction_command().and_then(|command| self.0.get(&command));
+        predicted.and_then(|one| one.as_ref().ok()).map_or(0, |one| one.own)
+    }
+
     /// The bytes of the files that a planned workload creates; `None` if it cannot predict them, 0 if
     /// nobody asked it.
     pub(crate) fn files(&self, workload: &WorkloadPlan) -> Option<u64> {
@@ -41,9 +49,8 @@ impl Predictions {
     }
 }
 
-/// The commands, program first, whose results the plan needs: those for workloads that use a disk,
-/// and of groups that a knob limits to a part of their footprint, under every combination of factors,
-/// each once.
+/// The commands, program first, whose results the plan uses: those of all workloads that can predict, under
+/// every combination of factors, each once.
 #[must_use]
 pub fn prediction_commands(study: &Study, facts: &HostFacts) -> Vec<Vec<String>> {
     let mut commands = Vec::new();
@@ -51,7 +58,7 @@ pub fn prediction_commands(study: &Study, facts: &HostFacts) -> Vec<Vec<String>>
         let trial_study = study.for_trial(&factors);
         let planner = WorkloadPlanner { study: &trial_study, facts, factors: &factors };
         for group in &trial_study.groups {
-            add_commands(&planner, group, false, &mut commands);
+            add_commands(&planner, group, &mut commands);
         }
     }
     commands.sort();
@@ -59,27 +66,17 @@ pub fn prediction_commands(study: &Study, facts: &HostFacts) -> Vec<Vec<String>>
     commands
 }
 
-fn add_commands(
-    planner: &WorkloadPlanner<'_>,
-    group: &Group,
-    outer_limits: bool,
-    commands: &mut Vec<Vec<String>>,
-) {
-    let limits = group.knobs.iter().flat_map(|(_, values)| values).any(|value| {
-        let value = value.resolve(planner.factors).map(|value| value.to_string());
-        value.is_ok_and(|value| footprint_part(&value).is_some())
-    });
+fn add_commands(planner: &WorkloadPlanner<'_>, group: &Group, commands: &mut Vec<Vec<String>>) {
     for name in &group.run {
         let workload = planner.study.workloads.get(name);
         let prepares = workload.into_iter().flat_map(|one| &one.prepare).map(|name| (name, true));
         for (name, prepares) in std::iter::once((name, false)).chain(prepares) {
             let template = planner.template(name, prepares).ok();
-            let needed = |one: &WorkloadTemplate| one.uses_a_disk() || limits || outer_limits;
-            commands.extend(template.filter(needed).and_then(|one| one.prediction_command()));
+            commands.extend(template.and_then(|one| one.prediction_command()));
         }
     }
     for inner in &group.groups {
-        add_commands(planner, inner, limits || outer_limits, commands);
+        add_commands(planner, inner, commands);
     }
 }
 

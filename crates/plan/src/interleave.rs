@@ -1,6 +1,7 @@
 //! Interleaves repeats of several plans (A B B A) so that host drift affects all arms alike.
 
 use assay_study::{Order, Scalar};
+use assay_units::Bytes;
 
 use crate::order::order;
 use crate::trial::{Plan, Trial};
@@ -20,7 +21,14 @@ pub fn interleave(arms: Vec<(String, Trial)>, rounds: u32) -> Plan {
     let trials = named.collect();
     // This order is not random, so it needs no seed.
     let slots = order(count, rounds, Order::Interleaved, 0);
-    Plan { trials, slots, comparisons: Vec::new(), references: Vec::new(), refusals: Vec::new() }
+    Plan {
+        trials,
+        slots,
+        comparisons: Vec::new(),
+        references: Vec::new(),
+        memory: Bytes::default(),
+        refusals: Vec::new(),
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod disk;
 mod footprint;
 mod interleave;
 mod members;
+mod memory;
 mod null_blk;
 mod order;
 mod placement;

@@ -83,6 +83,7 @@ mod tests {
             size: Bytes::mebi(64),
             format,
             partitions: 0,
+            whole: None,
             scheduler: None,
             queue: vec![],
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_facts::HostFacts;
+use assay_facts::{HostFacts, find_disk};
 use assay_knob::{DiskQueue, Translation, Untranslatable, translate};
 use assay_run_folder::{KnobRecord, StopRecord, WarmUpRecord};
 use assay_study::{
@@ -16,6 +16,7 @@ use crate::comparison::{comparisons, references};
 use crate::disk::{assign_storage, plan_disks};
 use crate::footprint::{self, Predictions};
 use crate::members::members;
+use crate::memory;
 use crate::null_blk::null_blk_speed;
 use crate::order::order;
 use crate::placement::plan_placements;
@@ -55,6 +56,9 @@ pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, se
         .collect();
     let slots = order(trials.len(), study.design.repeats, study.design.order, seed);
     refusals.extend(of_sizes);
+    refusals.extend(trials.iter().find_map(|trial| memory::too_little(trial, facts, predictions)));
+    let memory = trials.iter().map(|trial| memory::needed(trial, predictions)).max();
+    let memory = Bytes::new(memory.unwrap_or(0));
     // The same refusal in every trial is reported once.
     let mut unique: Vec<Refusal> = Vec::new();
     for refusal in refusals {
@@ -67,6 +71,7 @@ pub fn plan_with(study: &Study, facts: &HostFacts, predictions: &Predictions, se
         slots,
         comparisons: comparisons(study),
         references: references(study),
+        memory,
         refusals: unique,
     }
 }
@@ -166,8 +171,10 @@ fn controllers<'g>(study: &Study, groups: &'g [GroupPlan], facts: &HostFacts) ->
         controllers.push("cpu");
     }
     let is_memory_promise = |promise: &Promise| promise.measure.starts_with("memory.");
-    let by_node = study.sampling.sources.iter().any(|source| source == "group_nodes");
-    if (by_node || study.promises.iter().any(is_memory_promise)) && !controllers.contains(&"memory")
+    let of_groups = |source: &String| ["group_nodes", "memory_stat"].contains(&source.as_str());
+    let by_source = study.sampling.sources.iter().any(of_groups);
+    if (by_source || study.promises.iter().any(is_memory_promise))
+        && !controllers.contains(&"memory")
     {
         controllers.push("memory");
     }
@@ -278,6 +285,12 @@ impl Planner<'_> {
                 }
             };
             match self.translated(knob, &value, queue.as_ref()) {
+                Ok(_) if memory::lacks_swap(knob, &value, self.workloads.facts) => {
+                    self.refusals.push(Refusal::new(
+                        format!("`{knob} = {requested}` of group `{}`: this host has no swap", group.name),
+                        "add swap (mkswap, swapon), or run it in a guest: `assay lab run --swap 512MiB`",
+                    ));
+                }
                 Ok(translation) => planned.push(KnobPlan {
                     record: KnobRecord {
                         knob: knob.clone(),
@@ -337,14 +350,11 @@ impl Planner<'_> {
     fn queue(&self, disk: usize) -> DiskQueue {
         let disk = &self.disks[disk];
         let current = match &disk.source {
-            assay_study::DiskSource::Block { device, .. } => self
-                .workloads
-                .facts
-                .disks
-                .iter()
-                .find(|known| Some(known.name.as_str()) == device.strip_prefix("/dev/"))
-                .and_then(|known| known.scheduler.as_ref())
-                .map(|scheduler| scheduler.active.clone()),
+            assay_study::DiskSource::Block { device, .. } => {
+                find_disk(&self.workloads.facts.disks, device)
+                    .and_then(|(known, _)| known.scheduler.as_ref())
+                    .map(|scheduler| scheduler.active.clone())
+            }
             _ => None,
         };
         let scheduler = disk.scheduler.clone().or(current).unwrap_or_else(|| "none".to_owned());

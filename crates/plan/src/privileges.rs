@@ -49,9 +49,7 @@ fn needs_root(disk: &DiskPlan) -> Option<(String, &'static str)> {
             "a loop device".to_owned(),
             "the kernel attaches images and mounts file systems only with CAP_SYS_ADMIN",
         )),
-        DiskSource::Block { device, .. } => {
-            Some((device.clone(), "only root may write to a whole disk"))
-        }
+        DiskSource::Block { device, .. } => Some((device.clone(), "only root may write to a disk")),
         DiskSource::NullBlk(_) => {
             Some(("a null_blk device".to_owned(), "its directory in configfs belongs to root"))
         }

@@ -6,7 +6,7 @@ use assay_units::Bytes;
 
 use crate::footprint::Predictions;
 use crate::refusal::Refusal;
-use crate::trial::{DiskPlan, ToolPlan, Trial, WorkloadPlan};
+use crate::trial::{DiskPlan, Part, ToolPlan, Trial, WorkloadPlan};
 
 /// Sizes that follow from files are multiples of this.
 const STEP: u64 = 64 << 20;
@@ -109,10 +109,20 @@ fn is_unknown(workload: &WorkloadPlan, predictions: &Predictions) -> bool {
 fn files(workload: &WorkloadPlan, piece: Bytes, predictions: &Predictions) -> u64 {
     let one = |one: &WorkloadPlan| {
         let created = one.creates.map(Bytes::get);
-        let fio = || needed_by_fio(one, piece);
+        let fio = || Some(needed_by_fio(one, piece)?.saturating_mul(copies(one)));
         created.or_else(fio).or_else(|| predictions.files(one)).unwrap_or(0)
     };
     one(workload) + workload.prepare.iter().map(one).sum::<u64>()
+}
+
+/// How often fio runs a job, each time with files of its own; on a device they share one place.
+fn copies(workload: &WorkloadPlan) -> u64 {
+    let part = workload.storage.as_ref().map(|storage| storage.part);
+    if matches!(part, Some(Part::Device | Part::Partition(_))) {
+        return 1;
+    }
+    let number = workload.job().and_then(|job| job.option("numjobs"));
+    number.and_then(|text| text.trim().parse().ok()).unwrap_or(1).max(1)
 }
 
 /// Bytes that a fio job uses of its piece of a disk.

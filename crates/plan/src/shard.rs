@@ -95,6 +95,7 @@ impl Plan {
                 .collect(),
             comparisons: self.comparisons.into_iter().filter(|one| !split.contains(one)).collect(),
             references: Vec::new(),
+            memory: self.memory,
             refusals: self.refusals,
         }
     }
@@ -123,6 +124,7 @@ mod tests {
             slots: order(trials, 2, Order::Random, 7),
             comparisons: Vec::new(),
             references: Vec::new(),
+            memory: assay_units::Bytes::default(),
             refusals: Vec::new(),
         }
     }

@@ -187,11 +187,16 @@ fn disk_changes(trial: &Trial, index: usize) -> Vec<String> {
             changes.push("mkfs.xfs and mount below /run/assay-<run>, by UUID".to_owned());
         }
     }
+    // All partitions of a disk have its queue.
+    let queue = match &disk.whole {
+        Some(whole) => format!("the queue of the whole disk {whole}: queue"),
+        None => "its queue".to_owned(),
+    };
     if let Some(scheduler) = &disk.scheduler {
-        changes.push(format!("write `{scheduler}` to its queue/scheduler"));
+        changes.push(format!("write `{scheduler}` to {queue}/scheduler"));
     }
     for (attribute, value) in &disk.queue {
-        changes.push(format!("write `{value}` to its queue/{attribute}"));
+        changes.push(format!("write `{value}` to {queue}/{attribute}"));
     }
     changes
 }

@@ -29,6 +29,8 @@ pub struct Plan {
     pub comparisons: Vec<ComparisonRecord>,
     /// Published numbers to show beside the results.
     pub references: Vec<ReferenceRecord>,
+    /// The memory that its programs need for themselves in the largest trial, as far as they predict it.
+    pub memory: Bytes,
     /// What this host cannot do. A plan with refusals is printed but never run.
     pub refusals: Vec<Refusal>,
 }
@@ -79,6 +81,8 @@ pub struct DiskPlan {
     pub format: Format,
     /// The number of partitions; 0 means none.
     pub partitions: u32,
+    /// The disk of which it is a partition itself, whose scheduler and queue it has.
+    pub whole: Option<String>,
     /// The scheduler to set.
     pub scheduler: Option<String>,
     /// Queue attributes to set, below `queue/`.

@@ -55,13 +55,26 @@ impl WorkloadPlanner<'_> {
         let run = (!prepares).then(|| self.study.design.at_most + SPARE);
         match &workload.tool {
             Tool::Fio { args } => self.fio(name, args, run),
-            Tool::FioJobFile { path, text } => {
-                sections(text).map(WorkloadTemplate::Sections).map_err(|error| {
+            Tool::FioJobFile { path, text, section } => {
+                let all = sections(text).map_err(|error| {
                     Refusal::new(
                         format!("`{path}`: {error}"),
                         "correct the job file; `fio --parse-only` checks it",
                     )
-                })
+                })?;
+                let is_wanted =
+                    |one: &Section| section.as_ref().is_none_or(|name| one.job.name == *name);
+                let wanted: Vec<Section> = all.into_iter().filter(is_wanted).collect();
+                match wanted.is_empty() {
+                    true => Err(Refusal::new(
+                        format!(
+                            "`{path}` has no section `{}`",
+                            section.as_deref().unwrap_or_default()
+                        ),
+                        "correct `section` in the study file",
+                    )),
+                    false => Ok(WorkloadTemplate::Sections(wanted)),
+                }
             }
             Tool::Kind { name, args } => match kind(name) {
                 Some(kind) => self.kind_template(kind, args, run),
@@ -198,12 +211,6 @@ impl WorkloadTemplate {
     pub(crate) fn prediction_command(&self) -> Option<Vec<String>> {
         let Self::Invocation(load) = self else { return None };
         prediction_command(&load.invocation)
-    }
-
-    /// Whether its location on a disk is among its words.
-    pub(crate) fn uses_a_disk(&self) -> bool {
-        let Self::Invocation(load) = self else { return true };
-        load.invocation.uses_a_disk()
     }
 
     /// The workload of the `index`-th member of a group; `member` is the member's name, `name` that

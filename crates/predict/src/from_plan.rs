@@ -1,6 +1,6 @@
 //! Builds a scenario from a planned trial, and records the assumptions made.
 
-use assay_facts::HostFacts;
+use assay_facts::{HostFacts, find_disk};
 use assay_plan::{DiskPlan, GroupPlan, Trial, null_blk_speed};
 use assay_run_folder::IoClass;
 use assay_study::DiskSource;
@@ -197,8 +197,7 @@ fn pool<'q>(disk: &DiskPlan, facts: &HostFacts, queue: &impl Fn(&str) -> Option<
     }
     let named = match &disk.source {
         DiskSource::Block { device, .. } => {
-            let name = device.strip_prefix("/dev/").unwrap_or(device);
-            facts.disks.iter().find(|disk| disk.name == name).and_then(|disk| disk.nr_requests)
+            find_disk(&facts.disks, device).and_then(|(disk, _)| disk.nr_requests)
         }
         _ => None,
     };

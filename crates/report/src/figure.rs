@@ -9,6 +9,7 @@ mod frontier;
 mod latency;
 mod levels;
 mod memory_management;
+mod node_traffic;
 mod over_time;
 mod overview;
 mod page_nodes;
@@ -111,7 +112,9 @@ pub(crate) fn machine(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
     if has(trial, "threads") {
         drawings.extend(placement(trial));
     }
-    drawings.extend(unavailable_counters(trial));
+    let traffic = node_traffic::node_traffic(trial);
+    drawings.extend(unavailable_counters(trial, &traffic));
+    drawings.extend(traffic);
     // Runs of older versions lack these, and their reports need no empty figures for them.
     let known = memory_management::FIGURES.iter();
     let sampled = known.filter(|figure| figure.source != "pressure" && has(trial, figure.source));
@@ -129,26 +132,21 @@ pub(crate) fn recorded(trial: &Trial<'_>) -> Result<Vec<Figure>, Error> {
 }
 
 /// Placeholders with reasons for figures from hardware counters that the study requested but that
-/// are not available.
-fn unavailable_counters(trial: &Trial<'_>) -> Vec<Drawing> {
-    let sources = [
-        ("resctrl", "node-bandwidth", "Memory bandwidth of each node"),
-        ("perf", "node-cache", "Hit ratio of the last cache of each node"),
-        ("uncore", "memory-bandwidth", "Memory bandwidth of each node, by its controllers"),
-    ];
+/// are not available, one for each figure that is not drawn from another source.
+fn unavailable_counters(trial: &Trial<'_>, drawn: &[Drawing]) -> Vec<Drawing> {
     let lacks = |source: &str| {
         trial.record.repeats.iter().any(|repeat| repeat.not_available.contains_key(source))
     };
-    let absent = sources.into_iter().filter(|(source, _, _)| lacks(source));
+    let mut parts: Vec<&str> = drawn.iter().map(|drawing| drawing.part).collect();
+    let mut absent = Vec::new();
+    for (source, part, title) in node_traffic::SOURCES {
+        if lacks(source) && !parts.contains(&part) {
+            parts.push(part);
+            let (title, spec) = (title.to_owned(), Err(trial.why_missing(source)));
+            absent.push(Drawing { part, title, reading: String::new(), wide: false, spec });
+        }
+    }
     absent
-        .map(|(source, part, title)| Drawing {
-            part,
-            title: title.to_owned(),
-            reading: String::new(),
-            wide: false,
-            spec: Err(trial.why_missing(source)),
-        })
-        .collect()
 }
 
 /// CPUs of threads, and below it the nodes of their pages.

@@ -8,6 +8,7 @@ mod cost;
 mod headline;
 mod host;
 mod knobs;
+mod memory_table;
 mod numastat;
 mod origin;
 mod prose;

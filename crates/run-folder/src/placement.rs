@@ -41,6 +41,12 @@ pub struct PlacementReading {
     pub on_cpus: u64,
     /// Samples by CPU.
     pub by_cpu: BTreeMap<u16, u64>,
+    /// Samples of a thread that had been examined before, 0 in records of older versions.
+    #[serde(default)]
+    pub followed: u64,
+    /// Those of them with another CPU than the time before.
+    #[serde(default)]
+    pub moved: u64,
     /// Samples by the CPUs the thread was allowed to use (`Cpus_allowed_list`).
     pub allowed_cpus: BTreeMap<String, u64>,
     /// Samples by the nodes the thread was allowed to use (`Mems_allowed_list`).

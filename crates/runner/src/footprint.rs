@@ -49,7 +49,7 @@ fn read(text: &str) -> Result<Footprint, String> {
     let storage = &document["storage"];
     let cached = storage.as_array().map_or(&[][..], Vec::as_slice);
     let cached = cached.iter().filter_map(bytes).sum::<u64>();
-    Ok(Footprint { memory: own + cached, files: bytes(storage).unwrap_or(cached) })
+    Ok(Footprint { memory: own + cached, files: bytes(storage).unwrap_or(cached), own })
 }
 
 #[cfg(test)]
@@ -60,11 +60,11 @@ mod tests {
     fn memory_and_files_are_added_up() {
         let text = r#"{"footprint": {"predicted_bytes": 100},
                        "storage": [{"predicted_bytes": 20}, {"predicted_bytes": 3}]}"#;
-        assert_eq!(read(text), Ok(Footprint { memory: 123, files: 23 }));
+        assert_eq!(read(text), Ok(Footprint { memory: 123, files: 23, own: 100 }));
         let one = r#"{"footprint": {"predicted_bytes": 7}, "storage": {"predicted_bytes": 5}}"#;
-        assert_eq!(read(one), Ok(Footprint { memory: 7, files: 5 }));
+        assert_eq!(read(one), Ok(Footprint { memory: 7, files: 5, own: 7 }));
         let none = r#"{"footprint": {"predicted_bytes": 7}}"#;
-        assert_eq!(read(none), Ok(Footprint { memory: 7, files: 0 }));
+        assert_eq!(read(none), Ok(Footprint { memory: 7, files: 0, own: 7 }));
         assert!(read("{}").unwrap_err().contains("footprint"));
         assert!(read("no").unwrap_err().contains("cannot be read"));
     }

@@ -17,7 +17,7 @@ use assay_kernel::parse::{keyed, maps, numa_maps};
 use assay_kernel::placement::{HugePageMode, Placement};
 use assay_kernel::{Error, Root, process};
 use assay_plan::{PlacementPlan, Trial};
-use assay_run_folder::{PlacementReading, RepeatRecord};
+use assay_run_folder::{PlacementReading, RepeatRecord, WorkloadResult};
 
 use crate::processes::Process;
 
@@ -97,6 +97,8 @@ struct Workload {
     processes: Option<PathBuf>,
     /// Cache: whether a process of the group belongs to it.
     is_own: BTreeMap<u32, bool>,
+    /// The CPU of each thread when it was last examined, by its folder below /proc.
+    last_cpu: BTreeMap<String, u16>,
     /// Why its pages cannot be counted, if one of its processes keeps its memory map locked.
     locked: Option<String>,
     reading: PlacementReading,
@@ -134,6 +136,7 @@ impl PlacementObserver {
                 pid: process.id(),
                 processes: directory.map(|directory| directory.join("cgroup.procs")),
                 is_own: BTreeMap::new(),
+                last_cpu: BTreeMap::new(),
                 locked: None,
             })
         });
@@ -178,11 +181,27 @@ impl PlacementObserver {
     }
 }
 
+/// The metric of a placed workload: of how many percent of the examinations of a thread it had another CPU than
+/// the time before, a tenth of a second earlier.
+const MOVES: &str = "thread_moves_percent";
+
+/// Adds to the metrics of each workload what its placement shows.
+pub(crate) fn add_metrics(placements: &[PlacementReading], results: &mut [WorkloadResult]) {
+    for reading in placements.iter().filter(|reading| reading.followed > 0) {
+        let part = reading.moved as f64 / reading.followed as f64;
+        let own = results.iter_mut().filter(|one| one.workload == reading.workload);
+        own.for_each(|result| {
+            result.metrics.insert(MOVES.to_owned(), part * 100.0);
+        });
+    }
+}
+
 impl Workload {
     fn look(&mut self, root: &Root, queries: &mut BoundedQueries) {
         let with_allowed = self.reading.looks.is_multiple_of(ALLOWED_EVERY);
         self.reading.looks += 1;
         let mut threads = 0;
+        let before = std::mem::take(&mut self.last_cpu);
         for pid in self.own_processes(root) {
             // Skips processes and threads that have just ended.
             for thread in root.directories(format!("/proc/{pid}/task")).unwrap_or_default() {
@@ -191,10 +210,11 @@ impl Workload {
                     continue;
                 };
                 threads += 1;
-                self.count_thread(cpu);
+                self.count_thread(cpu, before.get(&folder).copied());
                 if with_allowed && let Ok(status) = root.read(format!("{folder}/status")) {
                     self.count_allowed(&status);
                 }
+                self.last_cpu.insert(folder, cpu);
             }
         }
         self.reading.threads = self.reading.threads.max(threads);
@@ -203,8 +223,10 @@ impl Workload {
         }
     }
 
-    fn count_thread(&mut self, cpu: u16) {
+    fn count_thread(&mut self, cpu: u16, before: Option<u16>) {
         self.reading.samples += 1;
+        self.reading.followed += u64::from(before.is_some());
+        self.reading.moved += u64::from(before.is_some_and(|before| before != cpu));
         *self.reading.by_cpu.entry(cpu).or_default() += 1;
         if self.plan.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu)) {
             self.reading.on_cpus += 1;

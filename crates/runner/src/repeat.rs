@@ -21,7 +21,7 @@ use crate::measure::{Load, Window, measure};
 use crate::outcome::{memory_events, note_failures, result};
 use crate::overrides::Overrides;
 use crate::patience::TO_ARRIVE;
-use crate::placement::{Counts, PlacementObserver, narrow};
+use crate::placement::{Counts, PlacementObserver, add_metrics, narrow};
 use crate::prepare::{self, Prepared};
 use crate::processes::{BEFORE_THE_START, Process, TO_WRITE_RESULTS, stop_all};
 
@@ -148,6 +148,7 @@ impl Repeat<'_, '_> {
         narrow(&mut record.cpus, self.trial);
         record.workloads =
             processes.iter().map(result).chain(delayed.not_started_in_window()).collect();
+        add_metrics(&record.placements, &mut record.workloads);
         to_parquet(&samples_path)?;
         self.context.event(self.slot, "end", "repeat is over")?;
         Ok(record)

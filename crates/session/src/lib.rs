@@ -5,6 +5,7 @@
 //! [`Error`] with the exit code that the command line gives it.
 
 mod audit;
+mod before_run;
 mod blame;
 mod calibration_store;
 mod code;
@@ -49,6 +50,7 @@ pub use audit::{
     WatchOptions, WatchSummary, WatchedChange, Writer, audit_code, read_manifest, read_snapshot,
     take_snapshot, watch_audit, watch_settings, write_audit_report, write_snapshot,
 };
+pub use before_run::needs_text;
 pub use blame::{
     BlameTarget, BlamedCommand, CommandOptions, Effect, GroupFile, HoldBy, Proof, ProveOptions,
     Proven, Turn, blame, blame_command, blame_with_disks, proof_text, prove,

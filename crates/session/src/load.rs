@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use assay_diagnostic::{Diagnostic, Severity, closest};
 use assay_files::input_text;
-use assay_study::{Study, has_published, parse, parse_published, shipped, shipped_file};
+use assay_study::{
+    Study, has_published, job_file_study, parse, parse_published, shipped, shipped_file,
+};
 use assay_verdict::wording::count;
 
 use crate::code::Code;
@@ -65,7 +67,7 @@ struct Source {
 /// # Errors
 /// All mistakes together, in `findings`; a study that cannot be found or read.
 pub fn load(choice: &StudyChoice) -> Result<Loaded, Error> {
-    let source = find(&choice.study)?;
+    let source = find(choice)?;
     let read = RefCell::new(Vec::new());
     let read_named = |path: &str| {
         let text = read_named_file(&source, path)?;
@@ -146,11 +148,18 @@ fn mistakes(findings: Findings, note: String) -> Error {
     Error { findings: Some(Box::new(findings)), note: Some(note), ..Error::ended(Code::Usage) }
 }
 
-/// Finds a study. A name without a slash and without `.toml` means a shipped study.
-fn find(name: &str) -> Result<Source, Error> {
+/// Finds a study. A name without a slash and without `.toml` or `.fio` means a shipped study.
+fn find(choice: &StudyChoice) -> Result<Source, Error> {
+    let name = choice.study.as_str();
     let path = Path::new(name);
-    let is_bare = !name.contains('/') && path.extension().is_none_or(|suffix| suffix != "toml");
-    if is_bare && !path.is_file() {
+    let suffix = path.extension();
+    let is_job_file = suffix.is_some_and(|suffix| suffix == "fio");
+    if choice.weights.is_some() && !is_job_file {
+        let hint = "the weights of a study are among its `knobs`, or a factor for `--set`";
+        return Err(Error::usage(format!("--weights is for a fio job file\n  hint: {hint}")));
+    }
+    let is_bare = !name.contains('/') && suffix.is_none_or(|suffix| suffix != "toml");
+    if is_bare && !is_job_file && !path.is_file() {
         return find_shipped(name);
     }
     let text = input_text(path, MOST_TEXT).map_err(|error| {
@@ -159,9 +168,17 @@ fn find(name: &str) -> Result<Source, Error> {
             "cannot read {name}: {cause}\n  hint: name a study file, or one of `assay studies`"
         ))
     })?;
+    let file = path.file_name().map(|file| file.to_string_lossy().into_owned());
+    let (shown_as, text) = match file.filter(|_| is_job_file) {
+        Some(file) => {
+            let study = job_file_study(&file, &text, choice.weights.as_deref());
+            (format!("the study of {name}"), study.map_err(Error::usage)?)
+        }
+        None => (name.to_owned(), text),
+    };
     Ok(Source {
         name: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
-        shown_as: name.to_owned(),
+        shown_as,
         text,
         folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
     })

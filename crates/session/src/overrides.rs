@@ -6,7 +6,7 @@ use assay_diagnostic::Diagnostic;
 use assay_run_folder::{StopRecord, StudyChoiceRecord};
 use assay_study::{
     DiskOverride, Order, Scalar, Stop, Study, WarmUp, override_disk, override_scheduler,
-    parse_scalar, set_factors,
+    parse_scalar, permit_erasing, set_factors,
 };
 use assay_units::format_duration;
 
@@ -31,8 +31,13 @@ pub struct StudyChoice {
     pub at_most: Option<Duration>,
     /// When a repeat ends.
     pub stop: Option<Stop>,
+    /// Weights of the groups of a fio job file, in its order.
+    pub weights: Option<Vec<u32>>,
     /// The disk to use.
     pub disk: Option<DiskOverride>,
+    /// Permission to erase that disk: its serial number, size or signature. Not recorded: whatever the disk
+    /// holds when the study is run again was not meant.
+    pub erase: Option<String>,
     /// The I/O scheduler to use.
     pub scheduler: Option<String>,
     /// Whether to take evidence from inside the kernel, whatever the study says.
@@ -86,7 +91,9 @@ impl StudyChoice {
                 StopRecord::AtMost => Stop::AtMost,
                 StopRecord::Precise => Stop::Precise,
             }),
+            weights: None,
             disk: record.disk.as_deref().map(str::parse).transpose().ok()?,
+            erase: None,
             scheduler: record.scheduler.clone(),
             evidence: record.evidence,
             order: None,
@@ -105,6 +112,9 @@ impl StudyChoice {
         };
         if let Some(disk) = &self.disk {
             check(override_disk(study, disk), "--disk");
+        }
+        if let Some(word) = &self.erase {
+            check(permit_erasing(study, word), "--erase");
         }
         if let Some(scheduler) = &self.scheduler {
             check(override_scheduler(study, scheduler), "--scheduler");

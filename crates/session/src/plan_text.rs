@@ -9,6 +9,7 @@ use assay_units::{Percent, format_duration};
 use assay_verdict::wording::count;
 use serde_json::{Value, json};
 
+use crate::before_run::{needs_document, needs_text, replaced};
 use crate::load::Loaded;
 
 /// Number of groups of a trial that are printed; the rest is only counted.
@@ -40,9 +41,11 @@ pub fn plan_text(loaded: &Loaded, plan: &Plan) -> String {
         format_duration(total),
         if study.disks.is_empty() { "" } else { " and the set-up of disks" },
     ));
+    lines.push(needs_text(plan));
     if study.sampling.evidence {
         lines.push(EVIDENCE.to_owned());
     }
+    lines.extend(replaced(plan));
     for (index, trial) in plan.trials.iter().enumerate() {
         lines.push(String::new());
         lines.push(format!("trial {} of {}: {}", index + 1, plan.trials.len(), factors(trial)));
@@ -240,6 +243,7 @@ pub fn plan_document(loaded: &Loaded, plan: &Plan) -> Value {
         "comparisons": plan.comparisons,
         "references": plan.references,
         "refusals": plan.refusals,
+        "needs": needs_document(plan),
         "evidence": loaded.study.sampling.evidence,
     })
 }

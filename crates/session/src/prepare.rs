@@ -7,14 +7,15 @@ use assay_files::Trust;
 use assay_host::{gather, locate_tools, unfinished};
 use assay_kernel::filesystem::free_space;
 use assay_plan::{
-    Plan, Predictions, Refusal, Shard, Trial, plan_with, prediction_commands, required_programs,
+    Plan, Predictions, Refusal, Shard, plan_with, prediction_commands, required_programs,
 };
 use assay_run_folder::RunFolder;
 use assay_runner::Request;
-use assay_study::{DiskSource, Study};
+use assay_study::Study;
 use assay_units::Bytes;
 use jiff::Timestamp;
 
+use crate::before_run::{images, needs_text, replaced};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::Error;
@@ -90,6 +91,10 @@ pub fn prepare(
         let refused = Error { reasons, ..Error::ended(Code::Host) };
         return Err(refused.note("nothing was touched"));
     }
+    if loaded.choice.as_ref().is_some_and(|choice| choice.published) {
+        observer.message(&needs_text(&plan));
+    }
+    replaced(&plan).iter().for_each(|line| observer.message(line));
     let name = loaded.study.name.clone();
     let request = new_request(context, loaded, plan, facts, (&options.destination, &name, seed))?;
     record_prediction(context, &request, options.predict, observer);
@@ -188,11 +193,7 @@ pub fn plan_for(context: &Context, study: &Study, facts: &HostFacts, seed: u64) 
 /// # Ok::<(), assay_session::Error>(())
 /// ```
 pub fn refuse_without_room(plan: &mut Plan, folder: &Path) {
-    let images = |trial: &Trial| {
-        let images = trial.disks.iter().filter(|disk| disk.source == DiskSource::Loop);
-        images.map(|disk| disk.size.get()).sum::<u64>()
-    };
-    let needed = plan.trials.iter().map(images).max().unwrap_or(0);
+    let needed = images(plan);
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let free = folder.ancestors().find_map(|one| free_space(one).ok());
     // Of a plan that is refused, sizes may not be known.

@@ -16,7 +16,9 @@ pub(crate) fn run_words(choice: &StudyChoice) -> Vec<Argument> {
         repeats,
         at_most,
         stop,
+        weights,
         disk,
+        erase,
         scheduler,
         evidence,
         order: _,
@@ -39,6 +41,13 @@ pub(crate) fn run_words(choice: &StudyChoice) -> Vec<Argument> {
     }
     if let Some(at_most) = at_most {
         option("--at-most", format_duration(*at_most));
+    }
+    if let Some(weights) = weights {
+        let words: Vec<String> = weights.iter().map(u32::to_string).collect();
+        option("--weights", words.join(":"));
+    }
+    if let Some(word) = erase {
+        option("--erase", word.clone());
     }
     if let Some(scheduler) = scheduler {
         option("--scheduler", scheduler.clone());
@@ -71,6 +80,8 @@ mod tests {
             repeats: Some(2),
             at_most: Some(Duration::from_secs(20)),
             stop: Some(Stop::Precise),
+            weights: Some(vec![1, 3]),
+            erase: Some("ext4".to_owned()),
             scheduler: Some("none".to_owned()),
             evidence: true,
             disk: Some("null_blk:iops=500,depth=32".parse().unwrap()),
@@ -82,8 +93,8 @@ mod tests {
             Argument::Disk(number) => format!("disk {number}"),
         };
         let words: Vec<String> = run_words(&choice).into_iter().map(text).collect();
-        let expected = "x.toml --set groups=4,8 --repeats 2 --stop precise --at-most 20 s --scheduler \
-                        none --seed 7 --evidence --disk null_blk:iops=500,depth=32";
+        let expected = "x.toml --set groups=4,8 --repeats 2 --stop precise --at-most 20 s --weights \
+                        1:3 --erase ext4 --scheduler none --seed 7 --evidence --disk null_blk:iops=500,depth=32";
         assert_eq!(words.join(" "), expected);
         let disk = Some("nvme:2GiB".parse().unwrap());
         let nvme = run_words(&StudyChoice { disk, ..StudyChoice::named("x") });

@@ -13,7 +13,7 @@ use crate::template::Templated;
 pub enum DiskOverride {
     /// `loop`: an image file, of the study's size if it gives one; `loop:4GiB`: of this size.
     Loop(Option<Bytes>),
-    /// `block:/dev/x`: a whole disk, which must be blank.
+    /// `block:/dev/x`, or the path alone: a disk or partition, which must be blank.
     Block(String),
     /// `null_blk:iops=500,depth=32,size=1GiB`.
     NullBlk {
@@ -66,10 +66,11 @@ impl FromStr for DiskOverride {
             "loop" if rest.is_empty() => Ok(Self::Loop(None)),
             "loop" => disk_size(kind, rest).map(|size| Self::Loop(Some(size))),
             "block" if rest.starts_with('/') => Ok(Self::Block(rest.to_owned())),
+            _ if text.starts_with("/dev/") => Ok(Self::Block(text.to_owned())),
             "null_blk" => null_blk(rest),
             "nvme" => disk_size(kind, rest).map(Self::Nvme),
             "virtio" => disk_size(kind, rest).map(Self::Virtio),
-            _ => Err("expected `loop`, `loop:4GiB`, `block:/dev/x`, `null_blk:iops=500,depth=32`, or for \
+            _ => Err("expected `loop`, `loop:4GiB`, `/dev/x`, `block:/dev/x`, `null_blk:iops=500,depth=32`, or for \
                       `assay lab` also `nvme:2GiB` or `virtio:2GiB`"
                 .to_owned()),
         }
@@ -142,6 +143,18 @@ pub fn override_disk(study: &mut Study, choice: &DiskOverride) -> Result<(), Str
         }
     }
     Ok(())
+}
+
+/// Permits erasing the study's only disk, if `word` is its serial number, its size or the type of its
+/// signature.
+pub fn permit_erasing(study: &mut Study, word: &str) -> Result<(), String> {
+    match &mut only_disk(study)?.source {
+        DiskSource::Block { erase, .. } => {
+            *erase = Some(word.to_owned());
+            Ok(())
+        }
+        _ => Err("only a disk named with `--disk /dev/x` or `device` can hold data".to_owned()),
+    }
 }
 
 /// Replaces the scheduler of the study's only disk. Attributes below `iosched/` belong to the
@@ -226,6 +239,21 @@ mod tests {
         );
         study.disks.clear();
         assert!(override_scheduler(&mut study, "none").unwrap_err().contains("no disk"));
+    }
+
+    #[test]
+    fn a_path_is_a_disk_and_only_such_a_disk_is_erased() {
+        let named: DiskOverride = "/dev/nvme0n1p3".parse().unwrap();
+        assert_eq!(named, "block:/dev/nvme0n1p3".parse().unwrap());
+        let mut study = io_weight();
+        assert!(permit_erasing(&mut study, "ext4").unwrap_err().contains("--disk /dev/x"));
+        override_disk(&mut study, &named).unwrap();
+        permit_erasing(&mut study, "ext4").unwrap();
+        let source = &study.disks["scratch"].source;
+        assert!(
+            matches!(source, DiskSource::Block { erase: Some(word), .. } if word == "ext4"),
+            "{source:?}"
+        );
     }
 
     #[test]

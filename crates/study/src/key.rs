@@ -77,8 +77,16 @@ pub(crate) const RELATIONS: &[&str] = &assay_terms::RelationKind::NAMES;
 pub(crate) const PAIRS: &[&str] = &["all", "first"];
 
 /// Optional sources that a study can add to those of every run (docs/sampling.md).
-pub(crate) const SAMPLED: &[&str] =
-    &["threads", "pages", "group_nodes", "pagetypeinfo", "perf", "resctrl", "uncore"];
+pub(crate) const SAMPLED: &[&str] = &[
+    "threads",
+    "pages",
+    "group_nodes",
+    "memory_stat",
+    "pagetypeinfo",
+    "perf",
+    "resctrl",
+    "uncore",
+];
 
 const fn required(name: &'static str, shape: Shape, about: &'static str) -> Key {
     Key { name, shape, required: true, about }
@@ -146,7 +154,7 @@ pub(crate) static DISK: &[Key] = &[
     optional(
         "erase",
         Shape::Text,
-        "serial number or size of a block device with data, to allow erasing it",
+        "serial number, size or signature of a block device with data, to allow erasing it",
     ),
     optional("path", Shape::Text, "the directory, for `use = \"directory\"`"),
     optional("format", Shape::TemplatedWords(FORMATS), "the file system; `none` by default"),
@@ -176,6 +184,7 @@ pub(crate) static WORKLOAD: &[Key] = &[
     required("use", Shape::Words(&assay_workload::NAMES), "the tool"),
     optional("args", Shape::Arguments, "the tool's own options"),
     optional("jobfile", Shape::Text, "an existing fio job file, instead of `args`"),
+    optional("section", Shape::Text, "the only section of `jobfile` to run"),
     optional("command", Shape::Texts, "the program and its arguments, for `use = \"command\"`"),
     optional("metrics", Shape::Named(METRIC), "metrics in the output of a `command`"),
     optional("creates", Shape::Size, "how much a `command` writes to its disk"),

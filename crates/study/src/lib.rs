@@ -12,6 +12,7 @@ mod combination;
 mod disk_override;
 mod footprint;
 mod intervene;
+mod job_file_study;
 mod key;
 mod level;
 mod metric;
@@ -30,9 +31,12 @@ mod value;
 
 pub use bound::parse_bound;
 pub use combination::{combinations, parse_scalar};
-pub use disk_override::{DiskOverride, disk_size, override_disk, override_scheduler};
+pub use disk_override::{
+    DiskOverride, disk_size, override_disk, override_scheduler, permit_erasing,
+};
 pub use footprint::footprint_part;
 pub use intervene::Intervention;
+pub use job_file_study::job_file_study;
 pub use level::find_level;
 pub use metric::fio_metrics;
 pub use read::{has_published, parse, parse_published};

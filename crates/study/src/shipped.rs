@@ -10,6 +10,7 @@ pub struct Shipped {
 }
 
 static STUDIES: &[Shipped] = &[
+    Shipped { name: "cache-drop", text: include_str!("../../../studies/cache-drop.toml") },
     Shipped { name: "cache-ladder", text: include_str!("../../../studies/cache-ladder.toml") },
     Shipped { name: "cpu-quota", text: include_str!("../../../studies/cpu-quota.toml") },
     Shipped { name: "cpu-weight", text: include_str!("../../../studies/cpu-weight.toml") },
@@ -33,6 +34,7 @@ static STUDIES: &[Shipped] = &[
         name: "memory-protection",
         text: include_str!("../../../studies/memory-protection.toml"),
     },
+    Shipped { name: "memory-swap", text: include_str!("../../../studies/memory-swap.toml") },
     Shipped { name: "page-cache", text: include_str!("../../../studies/page-cache.toml") },
     Shipped {
         name: "numa-local-remote",

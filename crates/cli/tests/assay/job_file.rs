@@ -77,3 +77,51 @@ fn a_job_file_of_the_user_is_left_untouched() {
     assert_eq!(fs::read_to_string(&job_file).unwrap(), JOB_FILE);
     assert_eq!(fs::metadata(&job_file).unwrap().modified().unwrap(), modified);
 }
+
+#[test]
+fn a_job_file_is_a_study_in_one_line() {
+    let Some(bench) = Bench::on_host("a job file in one line") else { return };
+    let job_file = bench.write("mine.fio", JOB_FILE);
+    let checked = bench.assay(["check".as_ref(), job_file.as_os_str()]);
+    checked.assert_code(0);
+    for said in [
+        "[task1] runs in `task1`; replaced: cgroup=task1, cgroup_weight=100, cgroup_nodelete=1, \
+         directory=/mnt/task1 -> a part of disk `scratch`",
+        "task2: io.weight = 800",
+        "io.bytes is proportional to io.weight",
+    ] {
+        assert!(checked.stdout.contains(said), "no `{said}` in {}", checked.stdout);
+    }
+    let ended = bench.run(
+        &job_file,
+        &["--weights", "1:3", "--disk", "loop:64MiB", "--repeats", "1", "--at-most", "2s"],
+    );
+    ended.assert_verdict();
+    ended.assert_says(&["[task2] runs in `task2`; replaced: cgroup=task2"]);
+    bench.assert_host_is_as_before("after the run");
+    assert_derived(&bench.out(), 2);
+    let manifest = json(&bench.out().join("manifest.json"));
+    let knob = &manifest["trials"][0]["groups"][1]["knobs"][0];
+    assert_eq!((&knob["knob"], &knob["asked"]), (&"io.weight".into(), &"3".into()), "{knob}");
+    assert_eq!(fs::read_to_string(&job_file).unwrap(), JOB_FILE);
+}
+
+#[test]
+fn a_job_file_without_weights_says_what_is_missing() {
+    let bench = Bench::aside();
+    let plain = JOB_FILE.replace("cgroup_weight=100\n", "").replace("cgroup_weight=800\n", "");
+    let job_file = bench.write("mine.fio", &plain);
+    let refused = |more: &[&str], says: &[&str]| {
+        let words = ["check".as_ref(), job_file.as_os_str()].into_iter();
+        let ended = bench.assay(words.chain(more.iter().map(AsRef::as_ref)));
+        ended.assert_code(2);
+        ended.assert_says(says);
+    };
+    refused(&[], &["has no `cgroup_weight`", "(task1, task2)", "--weights 1:3:5"]);
+    refused(&["--weights", "1:2:3"], &["3 weights", "2 groups: task1, task2"]);
+    refused(&["--weights", "1:x"], &["such as `1:3:5`"]);
+    refused(&["--weights", "1:2", "--erase", "ext4"], &["--erase", "--disk /dev/x"]);
+    let study = bench.assay(["check", "io-weight", "--weights", "1:2"]);
+    study.assert_code(2);
+    study.assert_says(&["--weights is for a fio job file"]);
+}

@@ -45,6 +45,7 @@ mod place;
 mod predict;
 mod protection;
 mod prove;
+mod published;
 mod run;
 mod running;
 mod sample;

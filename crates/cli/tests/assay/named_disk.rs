@@ -70,3 +70,44 @@ fn a_missing_disk_is_refused_before_anything_is_made() {
     ended.assert_says(&["/dev/assay-none", "hint: "]);
     assert!(!bench.out().exists());
 }
+
+/// A job file whose two jobs write a little.
+const JOBS: &str = "[a]\nrw=read\nbs=4k\nioengine=libaio\niodepth=8\ndirect=1\ntime_based\nruntime=2\nsize=4M\n\
+                    filename=/dev/sdb\n[b]\nrw=read\nbs=4k\nioengine=libaio\niodepth=8\ndirect=1\ntime_based\n\
+                    runtime=2\nsize=4M\nfilename=/dev/sdb\noffset=1G\n";
+
+#[test]
+fn a_partition_is_used_like_a_disk_and_erased_only_by_the_name_of_what_it_holds() {
+    let Some(bench) = Bench::on_busy_host("a partition") else { return };
+    let image = bench.path("disk");
+    let device = OwnDevice::attach(&image, 96);
+    let part = device.add_partition(1, 64);
+    let before = HostSnapshot::take();
+    let jobs = bench.write("mine.fio", JOBS);
+    let node = part.display().to_string();
+    let on_it = |more: &[&str]| {
+        let fixed =
+            ["--weights", "1:2", "--repeats", "1", "--at-most", "2s", "--disk", node.as_str()];
+        let ended = bench.run(&jobs, &[fixed.as_slice(), more].concat());
+        fs::remove_dir_all(bench.out()).unwrap_or_default();
+        ended
+    };
+    on_it(&[]).assert_verdict();
+    HostSnapshot::assert_same(&before, "after a run on a blank partition");
+
+    device.format_ext4(&part);
+    let content = fs::read(&image).unwrap();
+    for word in ["xfs", "96 MiB"] {
+        let refused = on_it(&["--erase", word]);
+        refused.assert_code(4);
+        refused.assert_says(&["it holds ext4", "`--erase ext4`", &format!("`{word}` is neither")]);
+    }
+    assert!(fs::read(&image).unwrap() == content, "a refused partition keeps every byte");
+    on_it(&["--erase", "ext4"]).assert_verdict();
+    HostSnapshot::assert_same(&before, "after a run on an erased partition");
+
+    let mounted = Mounted::at_node(&part, bench.path("data"), || device.format_ext4(&part));
+    let refused = on_it(&["--erase", "ext4"]);
+    refused.assert_code(4);
+    refused.assert_says(&["mounted at", &mounted.at.display().to_string()]);
+}

@@ -23,6 +23,18 @@ impl OwnDevice {
         call("mkfs.ext4", [OsStr::new("-q"), self.node.as_os_str()]);
     }
 
+    /// Adds a partition of this size behind the first mebibyte to the kernel's table; it goes with the device.
+    pub(crate) fn add_partition(&self, number: u32, mebi: u64) -> PathBuf {
+        let [number, size] = [number.to_string(), (mebi << 11).to_string()];
+        let arguments = [OsStr::new(&number), "2048".as_ref(), size.as_ref()];
+        call("addpart", std::iter::once(self.node.as_os_str()).chain(arguments));
+        PathBuf::from(format!("{}p{number}", self.node.display()))
+    }
+
+    pub(crate) fn format_ext4(&self, node: &Path) {
+        call("mkfs.ext4", [OsStr::new("-q"), "-F".as_ref(), node.as_os_str()]);
+    }
+
     /// Whether the kernel still has it attached to its file.
     pub(crate) fn is_attached_to(&self, image: &Path) -> bool {
         let name = self.node.file_name().unwrap();
@@ -45,6 +57,14 @@ impl Mounted {
     pub(crate) fn device(device: &OwnDevice, at: PathBuf) -> Self {
         fs::create_dir(&at).unwrap();
         call("mount", [device.node.as_os_str(), at.as_os_str()]);
+        Self { at }
+    }
+
+    /// The file system that `format` makes on this node.
+    pub(crate) fn at_node(node: &Path, at: PathBuf, format: impl FnOnce()) -> Self {
+        format();
+        fs::create_dir(&at).unwrap();
+        call("mount", [node.as_os_str(), at.as_os_str()]);
         Self { at }
     }
 

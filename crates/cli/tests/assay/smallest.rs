@@ -104,6 +104,27 @@ fn the_page_cache() {
 }
 
 #[test]
+fn what_was_dropped_comes_back_from_the_disk() {
+    let run = whole(&Smallest {
+        study: "cache-drop",
+        sizes: &[
+            ("size   = \"1 GiB\"", "size   = \"64 MiB\""),
+            ("count=256", "count=16"),
+            ("creates = \"256 MiB\"", "creates = \"16 MiB\""),
+            ("value      = 268435456", "value      = 16777216"),
+        ],
+        options: &["--set", "drop=3"],
+        needs: &DISK,
+        metrics: &[("file", "from_disk_bytes")],
+        samples: &["meminfo", "disk"],
+    });
+    let Some((manifest, _)) = run else { return };
+    let workloads = &manifest["trials"][0]["repeats"][0]["workloads"];
+    let bytes = workloads[0]["metrics"]["from_disk_bytes"].as_f64().unwrap();
+    assert!(bytes >= f64::from(16 << 20), "{workloads:#}");
+}
+
+#[test]
 fn writeback_restores_the_settings_of_the_study() {
     let run = whole(&Smallest {
         study: "writeback",
@@ -136,9 +157,9 @@ fn siblings_on_one_core_or_why_there_are_none() {
     if smt.trim() == "1" {
         whole(&Smallest {
             study: "smt",
-            sizes: &[],
-            options: &["--at-most", "2s"],
-            needs: &[Need::Controller("cpu")],
+            sizes: &[("\"512 MiB\"", "\"64 MiB\"")],
+            options: &["--at-most", "2s", "--set", "program=compute"],
+            needs: &[Need::Controller("cpu"), Need::Loop, Need::Tool("mkfs.ext4")],
             metrics: &[("compute", "steps_per_s")],
             samples: &["threads", "cpus"],
         });

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_facts::{Disk, Holder, Scheduler};
+use assay_facts::{Disk, Holder, Partition, Scheduler};
 use assay_kernel::Root;
 use assay_kernel::parse::choice;
 use assay_kernel::parse::mountinfo::{self, Mount};
@@ -35,17 +35,24 @@ pub(super) fn schedulers(disks: &[Disk]) -> Vec<String> {
 }
 
 fn disk(root: &Root, name: &str, uses: &Uses) -> Option<Disk> {
-    const SECTOR: u64 = 512;
     let directory = Path::new(BLOCK).join(name);
     let text =
         |path: &str| root.read_trimmed(directory.join(path)).ok().filter(|text| !text.is_empty());
     let numbers = text("dev")?;
     let (major, minor) = numbers.split_once(':')?;
-    let sectors: u64 = parsed(root, &directory.join("size")).unwrap_or(0);
-    let partitions = partitions(root, &directory);
+    let parts: Vec<Partition> = partitions(root, &directory)
+        .into_iter()
+        .map(|part| {
+            let directory = directory.join(&part);
+            let (size, holders) = (size(root, &directory), holders(root, &part, &directory, uses));
+            Partition { name: part, size, holders }
+        })
+        .collect();
+    let mut holders = holders(root, name, &directory, uses);
+    holders.extend(parts.iter().flat_map(|part| part.holders.clone()));
     Some(Disk {
         name: name.to_owned(),
-        size: Bytes::new(sectors.saturating_mul(SECTOR)),
+        size: size(root, &directory),
         major: major.parse().ok()?,
         minor: minor.parse().ok()?,
         scheduler: text("queue/scheduler").and_then(|text| scheduler(&text)),
@@ -53,10 +60,18 @@ fn disk(root: &Root, name: &str, uses: &Uses) -> Option<Disk> {
         nr_requests: text("queue/nr_requests").and_then(|value| value.parse().ok()),
         model: text("device/model"),
         serial: ["serial", "device/serial"].into_iter().find_map(text),
-        holders: holders(root, name, &partitions, uses),
-        partitions,
+        partitions: parts.iter().map(|part| part.name.clone()).collect(),
+        parts,
+        holders,
         backing_file: text("loop/backing_file").map(PathBuf::from),
     })
+}
+
+/// The size of a disk or partition.
+fn size(root: &Root, directory: &Path) -> Bytes {
+    const SECTOR: u64 = 512;
+    let sectors: u64 = parsed(root, &directory.join("size")).unwrap_or(0);
+    Bytes::new(sectors.saturating_mul(SECTOR))
 }
 
 fn scheduler(text: &str) -> Option<Scheduler> {
@@ -75,22 +90,18 @@ fn partitions(root: &Root, directory: &Path) -> Vec<String> {
     numbered.into_iter().map(|(_, name)| name).collect()
 }
 
-fn holders(root: &Root, disk: &str, partitions: &[String], uses: &Uses) -> Vec<Holder> {
-    let directory = Path::new(BLOCK).join(disk);
-    let mut parts = vec![(disk, directory.clone())];
-    parts.extend(partitions.iter().map(|name| (name.as_str(), directory.join(name))));
-    let mut holders = Vec::new();
-    for (name, directory) in parts {
-        let numbers = root.read_trimmed(directory.join("dev")).unwrap_or_default();
-        let node = format!("/dev/{name}");
-        // btrfs mounts have a device number of their own, so compare the source too.
-        let here = uses.mounts.iter().filter(|m| m.device == numbers || m.source == node);
-        holders.extend(here.map(|mount| Holder::Mounted(mount.target.clone())));
-        let stacked = root.list(directory.join("holders")).unwrap_or_default();
-        holders.extend(stacked.into_iter().map(Holder::Held));
-        if uses.swaps.contains(&node) {
-            holders.push(Holder::Swap);
-        }
+/// The uses of one disk or partition.
+fn holders(root: &Root, name: &str, directory: &Path, uses: &Uses) -> Vec<Holder> {
+    let numbers = root.read_trimmed(directory.join("dev")).unwrap_or_default();
+    let node = format!("/dev/{name}");
+    // btrfs mounts have a device number of their own, so compare the source too.
+    let here = uses.mounts.iter().filter(|m| m.device == numbers || m.source == node);
+    let mut holders: Vec<Holder> =
+        here.map(|mount| Holder::Mounted(mount.target.clone())).collect();
+    let stacked = root.list(directory.join("holders")).unwrap_or_default();
+    holders.extend(stacked.into_iter().map(Holder::Held));
+    if uses.swaps.contains(&node) {
+        holders.push(Holder::Swap);
     }
     holders
 }

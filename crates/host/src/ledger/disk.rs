@@ -145,6 +145,18 @@ pub(crate) fn whole_disk(root: &Root, numbers: &str) -> Option<String> {
     Some(disk.file_name()?.to_string_lossy().into_owned())
 }
 
+/// The whole disk of a device node: that of a partition's node is below the disk's directory in sysfs.
+pub(super) fn whole_disk_of_node(root: &Root, node: &Path) -> String {
+    let name = of_node(node);
+    let directory = root.resolve(format!("/sys/class/block/{name}"));
+    if !directory.join("partition").exists() {
+        return name;
+    }
+    let whole = directory.canonicalize().ok();
+    let whole = whole.as_deref().and_then(Path::parent).and_then(Path::file_name);
+    whole.map_or(name, |whole| whole.to_string_lossy().into_owned())
+}
+
 /// The file name of a device node.
 pub(super) fn of_node(node: &Path) -> String {
     node.file_name().unwrap_or_default().to_string_lossy().into_owned()

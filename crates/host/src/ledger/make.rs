@@ -169,7 +169,7 @@ impl Ledger {
         disk: &Path,
         areas: Vec<Area>,
     ) -> Result<(), Error> {
-        let identity = DiskIdentity::read(root, &disk::of_node(disk));
+        let identity = DiskIdentity::read(root, &disk::whole_disk_of_node(root, disk));
         let change = Change::WriteSignatures { device: disk.to_owned(), areas, disk: identity };
         self.record(change, || Ok(()))
     }

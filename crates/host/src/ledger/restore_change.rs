@@ -1,7 +1,7 @@
 //! Restores one change. Every function here has no effect if the change was never made or is restored
 //! already, so it may be called again after a crash at any point.
 
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -83,7 +83,7 @@ pub(super) fn restore_after_boot(
 ) -> Result<(), Error> {
     match change {
         Change::WriteSignatures { device, areas, disk } => {
-            let now = DiskIdentity::read(root, &disk::of_node(device));
+            let now = DiskIdentity::read(root, &disk::whole_disk_of_node(root, device));
             let is_it =
                 |then: &DiskIdentity| now.as_ref().is_some_and(|now| then.is_after_boot(now));
             if disk.as_ref().is_some_and(is_it) {
@@ -125,7 +125,7 @@ fn no_number() -> String {
 /// name is not ours to wipe.
 fn is_present(root: &Root, device: &Path, then: Option<&DiskIdentity>) -> Result<bool, Error> {
     let was = then.map_or_else(no_number, DiskIdentity::describe);
-    match disk::find(root, &disk::of_node(device), then) {
+    match disk::find(root, &disk::whole_disk_of_node(root, device), then) {
         CurrentDisk::Gone => Ok(false),
         CurrentDisk::Other(now) => Err(disk::refusal(device, &was, &now.describe())),
         CurrentDisk::Same if then.is_none() => {
@@ -273,6 +273,13 @@ pub(super) fn wipe_signatures(
         && then.diskseq().is_some_and(|then| then != now)
     {
         return Err(disk::refusal(device, &then.describe(), &format!("diskseq {now}")));
+    }
+    // So may the partition, on the same disk.
+    let size = file.seek(io::SeekFrom::End(0)).map_err(|cause| wrong(&cause))?;
+    if areas.first().is_some_and(|whole| whole.start == 0 && whole.length != size) {
+        let hint = "its size has changed since it was formatted: look at it, wipe it with `wipefs --all`, \
+                    then `assay restore --set-aside RUN`";
+        return Err(Error::unexpected("wipe", device, hint));
     }
     let zeros = vec![0; EDGE as usize];
     for area in areas {

@@ -60,7 +60,7 @@ fn make_own(
     Ok(own)
 }
 
-fn parse_numbers(text: &str) -> Option<(u32, u32)> {
+pub(super) fn parse_numbers(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }

@@ -15,11 +15,11 @@ pub enum Source {
         /// Size of the image, a multiple of 512 bytes.
         size: Bytes,
     },
-    /// A whole disk that is blank, or whose contents may be erased.
+    /// A disk or partition that is blank, or whose contents may be erased.
     Block {
         /// Its device node, `/dev/nvme1n1`.
         device: PathBuf,
-        /// Its serial number or its size, as permission to erase it.
+        /// Its serial number, its size or the type of its signature, as permission to erase it.
         erase: Option<String>,
     },
     /// A directory of an existing file system.
@@ -109,7 +109,7 @@ pub struct ScratchDisk {
     pub major: u32,
     /// Its device numbers.
     pub minor: u32,
-    /// Its device node; for a directory the directory.
+    /// Its device node, or that of the partition in use; for a directory the directory.
     pub device_path: PathBuf,
     /// Device nodes of its partitions, in order.
     pub partitions: Vec<PathBuf>,

@@ -8,7 +8,7 @@
 use assay_run_folder::WorkloadResult;
 use assay_verdict::wording::{percent, some_of};
 
-use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat, held_back};
+use super::{Evidence, Finding, Scope, ValidityCheck, each_repeat, held_back, in_front};
 use crate::bfq_request_cap::{self, Cap};
 use crate::queue::{Queue, requests_outstanding};
 use crate::repeat::Repeat;
@@ -60,8 +60,8 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
 
 /// Where requests wait in front of the scheduler, because demand exceeds the pool or BFQ caps a
 /// group below its demand, a short queue does not show a lack of demand if every workload kept its
-/// requests outstanding all the time. That is how shares break, not a reason to doubt the
-/// measurement.
+/// requests outstanding all the time, or always had one waiting there by the kernel's own events. That is
+/// how shares break, not a reason to doubt the measurement.
 fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Option<String> {
     let (pool, demand) = (queue.nr_requests?, queue.outstanding?);
     let capped = || {
@@ -74,30 +74,42 @@ fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Optio
     if demand <= pool {
         capped()?;
     }
-    let least = repeat
-        .record
-        .workloads
-        .iter()
-        .map(|result| {
-            let groups = evidence.trial.groups.iter();
-            let mut known = groups.flat_map(|group| &group.workloads);
-            let workload = known.find(|workload| workload.name == result.workload)?;
-            Some(part_outstanding(
-                requests_outstanding(result)?,
-                f64::from(workload.io.outstanding?),
-            ))
-        })
-        .try_fold(f64::INFINITY, |least, part| Some(least.min(part?)))?;
+    let kept = |result: &WorkloadResult| {
+        let groups = evidence.trial.groups.iter();
+        let mut known = groups.flat_map(|group| &group.workloads);
+        let workload = known.find(|workload| workload.name == result.workload)?;
+        Some(part_outstanding(requests_outstanding(result)?, f64::from(workload.io.outstanding?)))
+    };
+    let (mut least, mut least_waiting) = (f64::INFINITY, f64::INFINITY);
+    for result in &repeat.record.workloads {
+        let part = kept(result)?;
+        if part >= ALL_THE_TIME {
+            least = least.min(part);
+            continue;
+        }
+        let waiting = in_front::waiting(repeat, &queue.device, &result.group)?;
+        least_waiting = least_waiting.min(Some(waiting).filter(|mean| *mean >= ALL_THE_TIME)?);
+    }
     let queued = queue.mean_queue.as_ref().ok()?;
-    (least.is_finite() && least >= ALL_THE_TIME).then(|| {
-        format!(
-            "{}: every workload kept {} or more of its requests outstanding, {demand} in total; \
-             {queued:.1} of them were in the queue, and the others waited for a tag (the \
-             pool holds {pool})",
-            queue.device,
+    let in_front = format!(
+        "{least_waiting:.2} requests or more waiting for a place, on average, by the kernel's own events"
+    );
+    let who = match (least.is_finite(), least_waiting.is_finite()) {
+        (false, false) => return None,
+        (true, false) => {
+            format!("every workload kept {} or more of its requests outstanding", percent(least))
+        }
+        (false, true) => format!("every group had {in_front}"),
+        (true, true) => format!(
+            "every workload kept {} or more of its requests outstanding, or its group had {in_front}",
             percent(least)
-        )
-    })
+        ),
+    };
+    Some(format!(
+        "{}: {who}, {demand} in total; {queued:.1} of them were in the queue, and the others waited for a tag \
+         (the pool holds {pool})",
+        queue.device
+    ))
 }
 
 /// The part of its requests that a workload kept outstanding.

@@ -35,6 +35,8 @@ pub(crate) fn run(measure: &str) -> Run {
         samples: 400,
         on_cpus: 400,
         by_cpu: BTreeMap::from([(0, 200), (1, 200)]),
+        followed: 398,
+        moved: 20,
         allowed_cpus: counted("0-1", 40),
         allowed_nodes: counted("0-1", 40),
         huge_pages: BTreeMap::new(),

@@ -303,3 +303,31 @@ fn a_recorded_cap_is_proven() {
     let codes: Vec<&str> = proven.map(|proof| proof.code.as_str()).collect();
     assert_eq!(codes, ["C-TAG-CAP"], "{:#?}", judged.proofs);
 }
+
+/// A run in which BFQ holds every group at a few requests, so that latencies show no more and the queue is short.
+fn at_their_caps() -> Run {
+    let scenario = Scenario { outstanding: Some(64), mean_queue: 20.0, ..Scenario::new(&LADDER) };
+    let mut run = scenario.shares(&[0.2, 0.2, 0.3, 0.3]).run();
+    for repeat in &mut run.trial().repeats {
+        for latency in repeat.workloads.iter_mut().flat_map(|result| result.latency.values_mut()) {
+            latency.mean_ns /= 12.0;
+        }
+    }
+    run
+}
+
+#[test]
+fn a_queue_is_not_short_of_demand_while_every_group_waits_for_a_place() {
+    let judged = promise(&at_their_caps());
+    assert_eq!(judged.verdict, Verdict::Void);
+    assert_eq!(judged.causes[0].code, "C-NOT-BACKLOGGED");
+    let waiting = |part: f64| {
+        let mut disk = disk(&[0.2, 0.2, 0.3, 0.3], false);
+        for group in &mut disk.groups {
+            (group.place.ns, group.place.own_cap_ns) = (ns(part * SECONDS), ns(part * SECONDS));
+        }
+        promise(&with(&at_their_caps(), &evidence(0.01, disk)))
+    };
+    assert_eq!(waiting(0.97).verdict, Verdict::Broken, "{:#?}", waiting(0.97));
+    assert_eq!(waiting(0.5).verdict, Verdict::Void, "its programs may have had nothing to submit");
+}

@@ -5,6 +5,7 @@
 mod candidates;
 mod knobs;
 mod nodes;
+mod published;
 mod refusals;
 mod settings;
 
@@ -17,8 +18,8 @@ use assay_plan::{
 };
 use assay_run_folder::{AcrossRecord, RelationRecord};
 use assay_study::{
-    DiskSource, NullBlk, Scalar, Study, Templated, combinations, parse, set_factor, shipped,
-    shipped_file,
+    DiskSource, NullBlk, Scalar, Study, Templated, combinations, parse, parse_published,
+    set_factor, shipped, shipped_file,
 };
 use assay_test_support::hosts::{host, tool};
 use assay_units::Bytes;
@@ -26,6 +27,12 @@ use assay_units::Bytes;
 fn study(name: &str) -> Study {
     let shipped = shipped().iter().find(|study| study.name == name).unwrap();
     parse(name, shipped.text, &shipped_file).0.unwrap()
+}
+
+/// With the sizes of the document that it repeats.
+fn published(name: &str) -> Study {
+    let shipped = shipped().iter().find(|study| study.name == name).unwrap();
+    parse_published(name, shipped.text, &shipped_file).0.unwrap()
 }
 
 fn written(plan: &Plan, trial: usize) -> Vec<(String, String)> {

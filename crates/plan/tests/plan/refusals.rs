@@ -117,6 +117,7 @@ fn a_disk_in_use_is_refused_before_the_run() {
         model: None,
         serial: None,
         partitions: Vec::new(),
+        parts: Vec::new(),
         holders: Vec::new(),
         backing_file: None,
     };

@@ -87,7 +87,7 @@ pub(crate) fn limited(files: &Result<u64, String>, graph: u64) -> Plan {
         assert_eq!(command.last().map(String::as_str), Some("--predict"));
         assert!(!command.iter().any(|word| word.contains(['{', '}'])), "{command:?}");
         let result = if command[1] == "graph500" { Ok(graph) } else { files.clone() };
-        let result = result.map(|memory| Footprint { memory, files: 0 });
+        let result = result.map(|memory| Footprint { memory, files: 0, own: memory });
         predictions.add(command, result);
     }
     plan_with(&study, &host, &predictions, 1)
@@ -126,7 +126,7 @@ fn with_files(name: &str, bytes: u64) -> Plan {
     disk.size = Some(Templated::Value(DiskSize::Fixed(Bytes::mebi(1024))));
     let mut predictions = Predictions::default();
     for command in prediction_commands(&study, &host) {
-        predictions.add(command, Ok(Footprint { memory: 1 << 20, files: bytes }));
+        predictions.add(command, Ok(Footprint { memory: 1 << 20, files: bytes, own: 1 << 20 }));
     }
     plan_with(&study, &host, &predictions, 1)
 }
@@ -178,7 +178,7 @@ fn following(command: &str) -> Plan {
     for command in prediction_commands(&study, &host) {
         let few = command.iter().any(|word| word == "nfiles=100");
         let files = if few { 1 << 20 } else { 1 << 30 };
-        predictions.add(command, Ok(Footprint { memory: 1 << 20, files }));
+        predictions.add(command, Ok(Footprint { memory: 1 << 20, files, own: 1 << 20 }));
     }
     plan_with(&study, &host, &predictions, 1)
 }

@@ -3,7 +3,7 @@
 use assay_verdict::{Cause, Check, PromiseJudgement, TrialJudgement};
 use serde::Serialize;
 
-use super::{Fact, knobs, numastat, queues, shares, waiting, workloads};
+use super::{Fact, knobs, memory_table, numastat, queues, shares, waiting, workloads};
 use crate::error::Error;
 use crate::figure::{self, Figure};
 use crate::number;
@@ -34,6 +34,7 @@ pub(super) struct TrialView<'t> {
     knobs: knobs::Knobs,
     queues: Vec<queues::QueueView>,
     has_disk: bool,
+    memory: memory_table::MemoryTable,
     numastat: numastat::Numastat,
     machine: Vec<Figure>,
     workloads: workloads::Workloads<'t>,
@@ -80,6 +81,7 @@ impl<'t> TrialView<'t> {
             knobs: knobs::Knobs::new(trial),
             queues: queues::queues(trial),
             has_disk: !trial.record.disks.is_empty(),
+            memory: memory_table::MemoryTable::new(trial),
             numastat: numastat::Numastat::new(trial),
             machine: figure::machine(trial)?,
             workloads: workloads::Workloads::new(trial),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_facts::{Available, Node, NodeAccess};
-use assay_run_folder::{CounterSpan, NodeCounts};
+use assay_run_folder::{Column, CounterSpan, NodeCounts, Table};
 use assay_verdict::ExpectedGain;
 
 use crate::cases;
@@ -102,4 +102,79 @@ fn gain_is_shown_with_the_prediction_from_bandwidths() {
         vec![ExpectedGain { not_available: Some("not measured".to_owned()), ..Default::default() }];
     let text = text(&run);
     assert!(text.contains("not available: not measured"), "{text}");
+}
+
+/// Counters of two nodes, each growing by `grown[node]` a second, as sources record them.
+fn counters(run: &Run, source: &str, subjects: [&str; 2], columns: &[(&str, [u64; 2])]) -> Table {
+    let released = run.manifest.trials[0].repeats[0].released_ns;
+    let seconds = 0..=8_u64;
+    let column = |(name, grown): &(&str, [u64; 2])| Column {
+        name: (*name).to_owned(),
+        values: seconds.clone().flat_map(|at| grown.map(|one| Some(one * at))).collect(),
+    };
+    Table {
+        source: source.to_owned(),
+        time_ns: seconds.clone().flat_map(|at| [released + at * 1_000_000_000; 2]).collect(),
+        subject: seconds.clone().flat_map(|_| [0, 1]).collect(),
+        subjects: subjects.map(str::to_owned).to_vec(),
+        columns: columns.iter().map(column).collect(),
+    }
+}
+
+#[test]
+fn bandwidth_and_hit_ratio_of_each_node_are_drawn_from_what_counts_them() {
+    let mut run = two_nodes();
+    assert!(!html(&run).contains("Memory bandwidth of each node"), "the study did not ask");
+    let caches = [("mbm_total_bytes", [3_000_000_000, 500_000_000])];
+    let resctrl = counters(&run, "resctrl", ["L3_00", "L3_01"], &caches);
+    run.samples[0][0].push(resctrl);
+    let page = html(&run);
+    assert!(page.contains("Memory bandwidth of each node") && page.contains("L3 1,500"), "{page}");
+
+    // Controllers of memory are more exact, and one figure is enough.
+    let bytes = [("read_bytes", [2_000_000_000, 100_000_000]), ("write_bytes", [500_000_000; 2])];
+    let uncore = counters(&run, "uncore", ["node0", "node1"], &bytes);
+    run.samples[0][0].push(uncore);
+    let caches = [("llc_references", [1000, 500]), ("llc_misses", [100, 400])];
+    let perf = counters(&run, "perf", ["host@node0", "host@node1"], &caches);
+    run.samples[0][0].push(perf);
+    let page = html(&run);
+    for row in ["node 0,2500", "node 1,600", "node 0,90", "node 1,20"] {
+        assert!(page.contains(row), "no `{row}` in {page}");
+    }
+    assert!(!page.contains("L3 1,500"));
+}
+
+#[test]
+fn a_machine_without_counters_has_the_reason_in_place_of_the_figure() {
+    let mut run = two_nodes();
+    let why = "no PMU counts memory traffic";
+    for source in ["uncore", "resctrl", "perf"] {
+        for repeat in &mut run.manifest.trials[0].repeats {
+            repeat.not_available.insert(source.to_owned(), why.to_owned());
+        }
+    }
+    let page = html(&run);
+    assert_eq!(page.matches("Memory bandwidth of each node").count(), 1, "{page}");
+    assert!(page.contains("Hit ratio of the last cache of each node") && page.contains(why));
+}
+
+#[test]
+fn memory_is_shown_before_during_and_after() {
+    let mut run = two_nodes();
+    assert!(!html(&run).contains("Memory before, during and after"));
+    let mib = 1 << 20;
+    let columns = [("active_file_bytes", [mib, 2 * mib]), ("pgscan", [7, 0])];
+    let stat = counters(&run, "memory_stat", ["task1", "task2"], &columns);
+    let orders = [("free_0", [5, 1]), ("free_9", [2, 3]), ("unusable_permille", [1, 1])];
+    let types =
+        counters(&run, "pagetypeinfo", ["node0/Normal/Movable", "node1/Normal/Movable"], &orders);
+    run.samples[0][0].extend([stat, types]);
+    let page = html(&run);
+    let row =
+        "<td>task1</td><th scope=\"row\"><code>active_file</code></th><td class=\"n\">0.0 MiB</td>";
+    assert!(page.contains("Memory before, during and after") && page.contains(row), "{page}");
+    assert!(page.contains("<td class=\"n\">+56</td>"), "a counter grows");
+    assert!(page.contains("<td class=\"n\">0<br>8<br>16</td>"), "free blocks of order 9");
+    assert!(!page.contains("unusable_permille"));
 }

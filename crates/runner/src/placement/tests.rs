@@ -40,6 +40,7 @@ fn only_threads_of_the_workloads_own_processes_count() {
     workload.count_pages(&root, &mut queries);
     let reading = workload.reading;
     assert_eq!((reading.looks, reading.threads, reading.samples), (2, 3, 6));
+    assert_eq!((reading.followed, reading.moved), (3, 0));
     assert_eq!(reading.on_cpus, 4, "CPU 3 is not requested: {:?}", reading.by_cpu);
     assert_eq!(reading.allowed_cpus, BTreeMap::from([("0-1".to_owned(), 3)]));
     let pages = BTreeMap::from([(0, 6 * 4096), (1, 4 * 4096)]);
@@ -82,6 +83,7 @@ fn workload() -> Workload {
         pid: 10,
         processes: Some("/cg/cgroup.procs".into()),
         is_own: BTreeMap::new(),
+        last_cpu: BTreeMap::new(),
         locked: None,
         reading: PlacementReading::default(),
     }
@@ -103,4 +105,24 @@ pub(crate) fn plan(cpus: &str) -> PlacementPlan {
         memory: None,
         huge_pages: None,
     }
+}
+
+#[test]
+fn a_thread_that_is_on_another_cpu_than_before_has_moved() {
+    let tree = tempfile::tempdir().unwrap();
+    put(tree.path(), "cg/cgroup.procs", "10\n");
+    put(tree.path(), "proc/10/stat", &stat(10, 5, 0));
+    let root = Root::at(tree.path());
+    let (mut workload, mut queries) =
+        (workload(), BoundedQueries::with_limit(Duration::from_secs(20)));
+    for cpu in [0, 1, 1, 0, 0] {
+        put(tree.path(), "proc/10/task/10/stat", &stat(10, 5, cpu));
+        workload.look(&root, &mut queries);
+    }
+    assert_eq!((workload.reading.followed, workload.reading.moved), (4, 2));
+    let result = |name: &str| WorkloadResult { workload: name.to_owned(), ..Default::default() };
+    let mut results = [result(&workload.reading.workload), result("other")];
+    add_metrics(&[workload.reading], &mut results);
+    assert_eq!(results[0].metrics["thread_moves_percent"], 50.0);
+    assert!(results[1].metrics.is_empty());
 }

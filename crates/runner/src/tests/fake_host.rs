@@ -92,7 +92,14 @@ impl FakeHost {
         let slots = (0..trials.len()).map(|trial| RepeatId { trial, repeat: 0 }).collect();
         let (comparisons, references, refusals) = (vec![], vec![], vec![]);
         Request {
-            plan: Plan { trials, slots, comparisons, references, refusals },
+            plan: Plan {
+                trials,
+                slots,
+                comparisons,
+                references,
+                memory: Bytes::default(),
+                refusals,
+            },
             study: "weights".to_owned(),
             title: "Weights".to_owned(),
             question: None,
@@ -276,6 +283,7 @@ pub(crate) fn disk() -> (DiskPlan, ScratchDisk) {
         size: Bytes::mebi(64),
         format: Format::None,
         partitions: 0,
+        whole: None,
         scheduler: None,
         queue: vec![],
     };

@@ -12,6 +12,7 @@ mod host_cpu;
 mod io;
 mod keyed_file;
 mod memory;
+mod memory_stat;
 mod nodes;
 mod pages;
 mod perf;
@@ -44,6 +45,7 @@ pub const SOURCES: &[SourceInfo] = &[
     cpu_split::INFO,
     throttle::INFO,
     memory::INFO,
+    memory_stat::INFO,
     dirty::INFO,
     host_cpu::INFO,
     cpus::INFO,

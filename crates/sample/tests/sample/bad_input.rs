@@ -30,7 +30,7 @@ const FILES: [(&str, &str, &[&str]); 17] = [
     ("cg/a/cpuacct.usage_percpu", "1\n", &["cpu_split"]),
     ("cg/a/cpu.stat", "nr_periods 1\nnr_throttled 0\n", &["throttle"]),
     ("cg/a/memory.current", "1\n", &["memory"]),
-    ("cg/a/memory.stat", "anon 1\n", &["memory"]),
+    ("cg/a/memory.stat", "anon 1\n", &["memory", "memory_stat"]),
     ("cg/a/memory.events", "low 1\n", &["memory"]),
     ("cg/a/memory.numa_stat", "anon N0=1\n", &["group_nodes"]),
     ("sys/block/sda/stat", "1 1 1 1 1 1 1 1 1 1 1\n", &["disk"]),

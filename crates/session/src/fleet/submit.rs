@@ -265,12 +265,12 @@ fn study_words(
     loaded: &Loaded,
     folder: &FleetFolder,
 ) -> Result<Vec<String>, Error> {
-    let study = if Path::new(&choice.study).is_file() {
-        copy(loaded, folder).map_err(Error::host)?.display().to_string()
-    } else {
-        choice.study.clone()
-    };
-    let overrides = StudyChoice { study, ..choice.clone() };
+    let mut overrides = choice.clone();
+    if Path::new(&choice.study).is_file() {
+        overrides.study = copy(loaded, folder).map_err(Error::host)?.display().to_string();
+        // What is copied is the study, in which those of a job file are.
+        overrides.weights = None;
+    }
     let mut texts = Vec::new();
     for word in run_words(&overrides) {
         match word {

@@ -55,13 +55,13 @@ fn tool(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
             fio::read(reader, section)
         }
         Some(COMMAND) => {
-            misplaced(reader, &["args", "jobfile"], "write all arguments in `command`");
+            misplaced(reader, &["args", "jobfile", "section"], "write all arguments in `command`");
             command::read(reader, section)
         }
         Some(name) => {
             misplaced(
                 reader,
-                &["command", "metrics", "creates", "jobfile"],
+                &["command", "metrics", "creates", "jobfile", "section"],
                 "remove it, or change `use`",
             );
             kind::read(reader, section, name)

@@ -87,6 +87,8 @@ pub enum Tool {
         path: String,
         /// Its text, as read when the study was loaded.
         text: String,
+        /// The only section to run; all of them, one per group, if `None`.
+        section: Option<String>,
     },
     /// A kind of the registry (`assay_workload::KINDS`).
     Kind {

@@ -123,12 +123,17 @@ fn the_studies_of_documents_have_their_own_sizes_too() {
         })
         .collect();
     let expected = [
+        "cache-drop",
+        "cache-ladder",
+        "io-weight",
         "io-weight-job",
         "io-weight-scaling",
         "io-weight-ycsb",
         "memory-limit",
         "page-cache",
         "numa-local-remote",
+        "numa-placement",
+        "smt",
         "writeback",
     ];
     assert_eq!(with_sizes, expected);

@@ -81,7 +81,7 @@ fn the_shipped_studies_have_the_settings_their_comments_describe() {
     let disk = &job.disks["scratch"];
     assert_eq!(disk.format, Templated::Value(Format::Ext4));
     assert_eq!(disk.partitions, Templated::Value(4));
-    let Tool::FioJobFile { path, text } = &job.workloads["thesis"].tool else { panic!("job") };
+    let Tool::FioJobFile { path, text, .. } = &job.workloads["thesis"].tool else { panic!("job") };
     assert_eq!(path, "io-weight-job.fio");
     assert_eq!(text.matches("directory=/mnt/task").count(), 4);
 }

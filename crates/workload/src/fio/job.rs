@@ -23,6 +23,10 @@ pub enum Target {
     },
 }
 
+/// Options that say where a job's I/O goes.
+const TARGET_OPTIONS: [&str; 6] =
+    ["filename", "directory", "opendir", "offset", "fileoffset", "offset_increment"];
+
 /// A job's name and options, in order. Later options override earlier ones, as in fio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
@@ -62,10 +66,17 @@ impl Job {
         self.set("size", bytes.to_string());
     }
 
+    /// The options that [`Self::set_target`] replaces, as written: `filename=/dev/sdb`.
+    #[must_use]
+    pub fn targets(&self) -> Vec<String> {
+        let value = |name: &&str| Some(format!("{name}={}", self.option(name)?));
+        TARGET_OPTIONS.iter().filter_map(value).collect()
+    }
+
     /// Directs the job's I/O to `target`. A missing size becomes the whole part of the group, a
     /// percentage is relative to that part, and a size in bytes is kept.
     pub fn set_target(&mut self, target: &Target) {
-        for option in ["filename", "directory", "offset"] {
+        for option in TARGET_OPTIONS {
             self.remove(option);
         }
         let whole = match target {
@@ -160,6 +171,20 @@ mod tests {
             job.to_job_file(),
             "[task1]\nrw=read\ntime_based\nfilename=/dev/loop0\noffset=268435456\nsize=134217728\n"
         );
+    }
+
+    #[test]
+    fn nothing_of_a_file_leads_outside_of_its_part() {
+        let mut job = job();
+        for option in ["opendir", "offset_increment", "fileoffset"] {
+            job.set(option, "1G");
+        }
+        assert_eq!(
+            job.targets(),
+            ["directory=/mnt/task1", "opendir=1G", "fileoffset=1G", "offset_increment=1G"]
+        );
+        job.set_target(&Target::Directory { path: "/own".to_owned(), size: Bytes::mebi(1) });
+        assert_eq!(job.targets(), ["directory=/own"]);
     }
 
     #[test]

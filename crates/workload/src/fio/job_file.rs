@@ -38,8 +38,9 @@ impl fmt::Display for JobFileError {
 
 impl std::error::Error for JobFileError {}
 
-/// Options about the group of a job rather than its I/O.
-const GROUP_OPTIONS: [&str; 3] = ["cgroup", "cgroup_weight", "cgroup_nodelete"];
+/// Options about the group of a job rather than its I/O, and those that refer to other sections.
+const GROUP_OPTIONS: [&str; 5] =
+    ["cgroup", "cgroup_weight", "cgroup_nodelete", "wait_for", "stonewall"];
 
 /// The sections of a job file in order. A `[global]` section applies to all sections after it
 /// (fio(1), "Job file format").
@@ -66,6 +67,10 @@ pub fn sections(text: &str) -> Result<Vec<Section>, JobFileError> {
             return Err(error_at("`include` is not supported; paste the included file".to_owned()));
         }
         let option = parse_option(line);
+        if option.0 == "read_iolog" {
+            let message = "`read_iolog` is not supported: the log names disks of its own";
+            return Err(error_at(message.to_owned()));
+        }
         match (in_global, jobs.last_mut()) {
             (true, _) => global.push(option),
             (false, Some(job)) => job.options.push(option),
@@ -147,5 +152,7 @@ cgroup_weight=200
         assert_eq!(sections("[a]\nrw=read\n[b\n").unwrap_err().line, 3);
         assert!(sections("[global]\nbs=4k\n").unwrap_err().message.contains("no section"));
         assert!(sections("[a]\ninclude other.fio\n").unwrap_err().message.contains("include"));
+        let log = sections("[a]\nread_iolog=/dev/log\n").unwrap_err();
+        assert!(log.line == 2 && log.message.contains("read_iolog"));
     }
 }

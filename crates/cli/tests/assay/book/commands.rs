@@ -111,6 +111,11 @@ fn folder_of_a_reader() -> tempfile::TempDir {
     let blocks = blocks();
     let study = blocks.iter().find(|block| block.page == page && block.text.contains("title "));
     fs::write(folder.path().join("mine.toml"), &study.unwrap().text).unwrap();
+    let job = |name: &str, weight: u32| {
+        format!("[{name}]\nrw=read\nsize=64M\ncgroup={name}\ncgroup_weight={weight}\n")
+    };
+    let jobs = [job("a", 100), job("b", 300), job("c", 500)].concat();
+    fs::write(folder.path().join("mine.fio"), jobs).unwrap();
     let mut rates = String::from("group,time,amount\n");
     for second in 1..=60 {
         for (group, amount) in [("a", 10), ("b", 20), ("c", 40)] {

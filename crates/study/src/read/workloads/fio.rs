@@ -18,6 +18,12 @@ pub(super) fn read(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
         );
         return job_file(reader, section);
     }
+    section.misplaced(
+        reader,
+        "section",
+        "only a job file has sections",
+        "name a `jobfile`, or remove `section`",
+    );
     Tool::Fio { args: args(reader, section) }
 }
 
@@ -40,8 +46,9 @@ fn args(reader: &mut Reader<'_>, section: &Section<'_>) -> Vec<(String, Template
 
 fn job_file(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
     let path = section.text("jobfile").unwrap_or_default().to_owned();
+    let only = section.text("section").map(str::to_owned);
     let Some(at) = section.get("jobfile") else {
-        return Tool::FioJobFile { path, text: String::new() };
+        return Tool::FioJobFile { path, text: String::new(), section: only };
     };
     let text = match (reader.load)(&path) {
         Ok(text) => text,
@@ -54,17 +61,25 @@ fn job_file(reader: &mut Reader<'_>, section: &Section<'_>) -> Tool {
                 .at(at.span.clone(), "expected a path relative to the study file")
                 .hint("correct the path, or put the job file beside the study file"),
             );
-            return Tool::FioJobFile { path, text: String::new() };
+            return Tool::FioJobFile { path, text: String::new(), section: only };
         }
     };
-    if job_sections(&text).next().is_none() {
+    let jobs: Vec<&str> = job_sections(&text).collect();
+    if jobs.is_empty() {
         reader.add(
             Diagnostic::error(code::JOB_FILE, format!("the job file `{path}` has no job"))
                 .at(at.span.clone(), "expected a file with a section such as `[task1]`")
                 .hint("add a section beside [global]; each section is one job"),
         );
+    } else if let (Some(name), Some(at)) = (&only, section.get("section"))
+        && !jobs.contains(&name.as_str())
+    {
+        let message = format!("the job file `{path}` has no section `{name}`");
+        let finding = Diagnostic::error(code::JOB_FILE, message);
+        let finding = finding.at(at.span.clone(), "expected the name of a section");
+        reader.add(finding.hint(format!("write one of: {}", jobs.join(", "))));
     }
-    Tool::FioJobFile { path, text }
+    Tool::FioJobFile { path, text, section: only }
 }
 
 /// The jobs of a job file: the names of its sections except [global].

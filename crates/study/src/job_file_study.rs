@@ -1,0 +1,235 @@
+//! The study of a fio job file: each of its jobs runs in a group with a weight, and the promise is that the
+//! disk is divided by these weights.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use assay_units::{Bytes, format_duration, parse_duration};
+use assay_workload::fio::{Section, parse_size, sections};
+
+/// The longest window unless the command line says otherwise; a file may say hours.
+const AT_MOST: Duration = Duration::from_secs(30);
+
+/// The size of the disk if the jobs do not say how much they need.
+const SIZE: &str = "4 GiB";
+
+/// The jobs of the file that share a control group.
+struct JobGroup<'s> {
+    name: String,
+    /// The weight in the file.
+    own_weight: Option<&'s str>,
+    jobs: Vec<(String, &'s Section)>,
+}
+
+/// The text of a study that runs the jobs of a file side by side, with these weights or those of the file.
+/// `file` is its name beside the study.
+///
+/// # Errors
+/// The reason why there is no such study, and a remedy.
+pub fn job_file_study(file: &str, text: &str, weights: Option<&[u32]>) -> Result<String, String> {
+    let all = sections(text).map_err(|error| {
+        format!("{file}: {error}\n  hint: correct the job file; `fio --parse-only` checks it")
+    })?;
+    let groups = groups(file, &all)?;
+    let weights = weights_of(file, &groups, weights)?;
+    let words: Vec<&str> = weights.iter().map(String::as_str).collect();
+    let mut study = format!(
+        "# Made by Assay from a fio job file, which is used unchanged but for what is listed here.\n\n\
+         title    = {}\nquestion = {}\n\n[design]\nrepeats = 5\nstop    = \"precise\"\n\
+         warm_up = \"auto\"\nat_most = \"{}\"\n\n{}\n",
+        quoted(&format!("I/O weights of the jobs of {file}")),
+        quoted(&format!(
+            "Do weights {} divide the disk among the jobs of {file}?",
+            words.join(":")
+        )),
+        format_duration(window(&all)),
+        disk(&all),
+    );
+    for (group, weight) in groups.iter().zip(&weights) {
+        add_group(&mut study, file, group, weight);
+    }
+    study.push_str(
+        "[[promises]]\nmeasure = \"io.bytes\"\nis      = \"proportional\"\nto      = \"io.weight\"\n\
+         within  = \"10 %\"\n",
+    );
+    Ok(study)
+}
+
+fn add_group(study: &mut String, file: &str, group: &JobGroup<'_>, weight: &str) {
+    let names: Vec<String> = group.jobs.iter().map(|(name, _)| quoted(name)).collect();
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        study,
+        "[[groups]]\nname  = {}\nknobs = {{ \"io.weight\" = {weight} }}\nrun   = [{}]\n",
+        quoted(&group.name),
+        names.join(", ")
+    );
+    for (name, section) in &group.jobs {
+        let replaced: Vec<String> =
+            section.taken_over.iter().cloned().chain(section.job.targets()).collect();
+        if !replaced.is_empty() {
+            let _ = writeln!(study, "# Replaced: {}", one_line(&replaced.join(", ")));
+        }
+        let _ = writeln!(
+            study,
+            "[workloads.{name}]\nuse     = \"fio\"\njobfile = {}\nsection = {}\n",
+            quoted(file),
+            quoted(&section.job.name)
+        );
+    }
+}
+
+/// One group for each `cgroup=` of the file, and for each job without one.
+fn groups<'s>(file: &str, all: &'s [Section]) -> Result<Vec<JobGroup<'s>>, String> {
+    let mut written: Vec<&str> = Vec::new();
+    let mut workloads: Vec<String> = Vec::new();
+    let mut groups: Vec<JobGroup<'s>> = Vec::new();
+    for (index, section) in all.iter().enumerate() {
+        let own = section.job.name.as_str();
+        if all[..index].iter().any(|before| before.job.name == own) {
+            return Err(format!(
+                "{file}: two sections are called `{own}`\n  hint: give each section a name of its own"
+            ));
+        }
+        let workload = new_name(own, "_-", &workloads);
+        workloads.push(workload.clone());
+        let name = section.cgroup.as_deref().unwrap_or(own);
+        let weight = section.cgroup_weight.as_deref();
+        match written.iter().position(|known| *known == name) {
+            Some(at) if weight.is_none() || groups[at].own_weight == weight => {
+                groups[at].jobs.push((workload, section));
+            }
+            Some(_) => {
+                return Err(format!(
+                    "{file}: the jobs of the group `{name}` have different weights\n  hint: give them \
+                     the same `cgroup_weight`, or each a `cgroup` of its own"
+                ));
+            }
+            None => {
+                let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
+                written.push(name);
+                groups.push(JobGroup {
+                    name: new_name(name, "_.-", &names),
+                    own_weight: weight,
+                    jobs: vec![(workload, section)],
+                });
+            }
+        }
+    }
+    Ok(groups)
+}
+
+/// The weight of each group: those given, or those of the file, where the kernel's default is 100.
+fn weights_of(
+    file: &str,
+    groups: &[JobGroup<'_>],
+    given: Option<&[u32]>,
+) -> Result<Vec<String>, String> {
+    let names = || groups.iter().map(|group| group.name.as_str()).collect::<Vec<_>>().join(", ");
+    match given {
+        Some(given) if given.len() == groups.len() => {
+            Ok(given.iter().map(u32::to_string).collect())
+        }
+        Some(given) => Err(format!(
+            "--weights has {} weights, and {file} has {} groups: {}\n  hint: give one for each, such as \
+             `--weights 1:3:5`",
+            given.len(),
+            groups.len(),
+            names()
+        )),
+        None if groups.iter().all(|group| group.own_weight.is_none()) => Err(format!(
+            "{file} has no `cgroup_weight`\n  hint: give the weights of its groups ({}) in this order, such \
+             as `--weights 1:3:5`",
+            names()
+        )),
+        None => groups.iter().map(|group| own_weight(file, group)).collect(),
+    }
+}
+
+fn own_weight(file: &str, group: &JobGroup<'_>) -> Result<String, String> {
+    let Some(text) = group.own_weight else { return Ok("100".to_owned()) };
+    let weight: u32 = text.parse().map_err(|_| {
+        format!(
+            "{file}: `cgroup_weight={text}` of the group `{}` is no weight\n  hint: write a whole number",
+            group.name
+        )
+    })?;
+    Ok(weight.to_string())
+}
+
+/// The `runtime` of the file if it is shorter than what shows a division of a disk.
+fn window(all: &[Section]) -> Duration {
+    let of = |section: &Section| section.job.option("runtime").and_then(runtime);
+    let longest =
+        all.iter().filter_map(of).max().filter(|length| *length >= Duration::from_secs(1));
+    longest.map_or(AT_MOST, |length| length.min(AT_MOST))
+}
+
+/// A time as fio writes it: seconds, or a number with a unit of which `m` means minutes.
+fn runtime(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let minutes = text.strip_suffix('m').filter(|number| number.parse::<u64>().is_ok());
+    parse_duration(&minutes.map_or_else(|| text.to_owned(), |number| format!("{number} min"))).ok()
+}
+
+/// A loop disk for the jobs: with a file system, unless all of them name devices.
+fn disk(all: &[Section]) -> String {
+    let is_amount = |text: &str| {
+        // A percentage is of the disk itself.
+        parse_size(text, Bytes::mebi(1)).is_some() && !text.contains('%')
+    };
+    let says_size = |section: &Section| section.job.option("size").is_some_and(is_amount);
+    let size = if all.iter().all(says_size) { "auto" } else { SIZE };
+    let is_raw = |section: &Section| {
+        section.job.option("filename").is_some_and(|name| name.starts_with("/dev/"))
+    };
+    let format = if all.iter().all(is_raw) { "none" } else { "ext4" };
+    format!(
+        "# Instead of it: --disk /dev/x (a blank disk or partition, or with --erase), --disk loop:8G\n\
+         [disks.scratch]\nuse       = \"loop\"\nsize      = \"{size}\"\nformat    = \"{format}\"\n\
+         scheduler = \"bfq\"\n\
+         # No preference for queues that look interactive, and short turns.\n\
+         queue     = {{ \"iosched/low_latency\" = 0, \"iosched/max_budget\" = 512 }}\n"
+    )
+}
+
+/// A name with these characters besides letters and digits, unlike all of `taken`.
+fn new_name(written: &str, also: &str, taken: &[String]) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || also.contains(c);
+    let plain: String = written.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
+    let starts_well = plain.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let plain = if starts_well { plain } else { format!("job{plain}") };
+    let mut numbered = (2..).map(|number| format!("{plain}-{number}"));
+    let mut name = plain.clone();
+    while taken.contains(&name) {
+        name = numbered.next().unwrap_or_default();
+    }
+    name
+}
+
+/// A text as a basic string of TOML.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(quoted, "\\u{:04x}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// A text for a comment.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests;
