@@ -209,6 +209,37 @@ class Audits(Folder):
                 valid(found | {"version": "2.0"})
 
 
+class Exports(Folder):
+    """Documents for other tools, by their schemas and parsers."""
+
+    def exported(self, run: Path, form: str) -> Path:
+        path = self.folder / "document"
+        command = [PROGRAM, "export", str(run), "--to", form, "--out", str(path)]
+        subprocess.run(command, capture_output=True, check=True)
+        return path
+
+    def test_junit_follows_its_schema(self) -> None:
+        try:
+            import xmlschema
+        except ImportError:
+            self.skipTest("no xmlschema")
+        schema = xmlschema.XMLSchema(str(TREE / "python/tests/captured/junit-10.xsd"))
+        for run in RUNS:
+            schema.validate(str(self.exported(run, "junit")))
+
+    def test_openmetrics_is_parsed_and_has_one_verdict_a_promise(self) -> None:
+        try:
+            from prometheus_client.openmetrics.parser import text_string_to_metric_families
+        except ImportError:
+            self.skipTest("no prometheus_client")
+        for run in RUNS:
+            text = self.exported(run, "openmetrics").read_text()
+            families = {family.name: family for family in text_string_to_metric_families(text)}
+            verdicts = [sample for sample in families["assay_promise"].samples if sample.value == 1]
+            promises = Run(run).promises().select("trial", "promise").n_unique()
+            self.assertEqual(len(verdicts), promises)
+
+
 class Package(Folder):
     def test_it_is_a_wheel_for_any_machine_made_without_a_compiler(self) -> None:
         try:
