@@ -21,6 +21,7 @@ mod finish_run;
 mod fleet;
 mod groups;
 mod host;
+mod judged_command;
 mod lab;
 mod limited_command;
 mod live_export;
@@ -72,6 +73,7 @@ pub use fleet::{
 };
 pub use groups::{GroupOrder, check_groups, groups_document, groups_text, top_groups};
 pub use host::{check_knob_table, host_text, knob_check_text};
+pub use judged_command::{JudgedOutcome, run_judged, validity_text};
 pub use lab::{
     LabStudy, guest_task, kernels_text, prepare_lab_study, run_lab_study, this_program_in_guest,
 };

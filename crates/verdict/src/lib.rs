@@ -1,5 +1,5 @@
 //! The documents that Assay writes about runs, as types: `verdict.json`, `compare.json`, `prediction.json`,
-//! `fleet-verdict.json`, `errors.json`. Their field names are a contract with users' scripts.
+//! `fleet-verdict.json`, `errors.json`, and the answer of `assay exec --judge`. Their field names are a contract with users' scripts.
 //!
 //! A pure crate without judgement: what shows a document needs neither the statistics nor the rules that
 //! made it.
@@ -13,6 +13,7 @@ mod judgement;
 mod prediction;
 mod proof;
 mod score;
+mod validity;
 mod verdict;
 pub mod wording;
 
@@ -39,4 +40,5 @@ pub use prediction::{
 };
 pub use proof::{Proof, ProofState};
 pub use score::{PromiseScore, Score, TrialScore, score, share_error};
+pub use validity::{Soundness, Validity};
 pub use verdict::Verdict;
