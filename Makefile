@@ -6,7 +6,7 @@ AS_ROOT := $(shell [ "$$(id -u)" -eq 0 ] || echo sudo)
 ASSAY := target/release/assay
 ASSAY_LOAD := target/release/assay-load
 
-.PHONY: demo test test-quick fuzz check audit bench conformance screenshots package book install build setup clean
+.PHONY: demo test test-quick fuzz check audit bench conformance screenshots package release image book install build setup clean
 
 # From a fresh clone to a verdict, in minutes; prints each step and its duration.
 demo:
@@ -62,11 +62,22 @@ screenshots: build
 	@scripts/setup demo report fleet
 	@$(AS_ROOT) scripts/screenshots $(ASSAY)
 
-# target/package: a static assay and a .deb for this architecture, installed in a clean root and run
-# there (docs/cli.md).
+# target/package: a static assay, a .deb and an .rpm for this architecture, installed in clean roots and
+# run there (docs/deploying.md).
 package:
 	@scripts/setup package
-	@package=$$(scripts/package) && $(AS_ROOT) scripts/package-check "$$package"
+	@scripts/package --formats "deb rpm" | while read -r package; do $(AS_ROOT) scripts/package-check "$$package" || exit; done
+
+# target/release-VERSION: packages, an archive, the bill of materials, checksums.
+release:
+	@scripts/setup package
+	@scripts/release
+
+# target/package/assay.tar: a container image from Debian's packages, and a run of it.
+image:
+	@scripts/setup image
+	@package=$$(scripts/package) && $(AS_ROOT) scripts/image "$$package" target/package/assay.tar && \
+		$(AS_ROOT) scripts/image-check target/package/assay.tar
 
 # The docs as one book, if mdbook is installed; they can be read without it.
 book:

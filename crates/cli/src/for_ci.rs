@@ -1,10 +1,9 @@
 //! Arguments for continuous integration: verdicts as JUnit XML, and which of them fail a job.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use assay_run_folder::Manifest;
-use assay_session::{Code, Error, FailOn, write_error};
+use assay_session::{Code, Error, FailOn};
 use assay_verdict::Judgement;
 use clap::Args;
 
@@ -33,11 +32,8 @@ pub(crate) struct ForCi {
 
 impl CiArguments {
     pub(crate) fn open(&self) -> Result<ForCi, Error> {
-        let open = |path: &PathBuf| match path.as_os_str() == "-" {
-            true => Destination::stdout().map_err(|cause| Error::host(write_error(&cause))),
-            false => assay_files::output(path).map(Destination::new).map_err(Error::usage),
-        };
-        Ok(ForCi { junit: self.junit.as_ref().map(open).transpose()?, fail_on: self.fail_on })
+        let junit = self.junit.as_deref().map(Destination::open).transpose()?;
+        Ok(ForCi { junit, fail_on: self.fail_on })
     }
 }
 
@@ -54,7 +50,7 @@ impl ForCi {
             code => code,
         };
         let Some(out) = self.junit else { return code };
-        match write(out, &assay_export::junit(judgement, manifest)) {
+        match out.write_text(&assay_export::junit(judgement, manifest)) {
             Ok(()) => code,
             Err(error) => {
                 output::error(&error);
@@ -62,10 +58,4 @@ impl ForCi {
             }
         }
     }
-}
-
-fn write(mut out: Destination, text: &str) -> Result<(), assay_export::Error> {
-    out.write_all(text.as_bytes()).map_err(|cause| write_error(&cause))?;
-    out.flush().map_err(|cause| write_error(&cause))?;
-    Ok(out.finish()?)
 }

@@ -32,7 +32,8 @@ pub enum Next {
 }
 
 /// Observes nothing.
-pub(crate) struct Unwatched;
+#[derive(Debug)]
+pub struct Unwatched;
 
 impl Watcher for Unwatched {
     fn begin(&mut self, _: Option<&Path>) -> Result<(), Error> {

@@ -10,7 +10,7 @@ mod texts;
 const FAULTS: &str = "crates/test-support/faults";
 
 /// All targets.
-pub const TARGETS: [Target; 26] = [
+pub const TARGETS: [Target; 27] = [
     Target {
         name: "audit",
         corpus: &["crates/fuzz/corpus/audit"],

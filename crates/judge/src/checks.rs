@@ -6,6 +6,7 @@
 
 pub(crate) mod backlogged;
 mod clock;
+mod command;
 mod cpu;
 pub(crate) mod demand;
 mod held_back;
@@ -44,6 +45,7 @@ use crate::cpus::Shared;
 use crate::expected;
 use crate::repeat::Repeat;
 
+pub use command::{Disturbances, OnOneCpu, validity};
 pub(crate) use repeats::{Entry, Selection, unseen};
 
 /// Which promises a failed check makes void.

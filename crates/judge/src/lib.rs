@@ -55,6 +55,7 @@ pub use bfq_request_cap::{Cap, WRITER_PART, group_caps, request_cap};
 pub use cause_docs::{catalogue, cause_entry, causes_page};
 pub use causes::may_follow_from_others;
 pub use causes::short_run::{BFQ_SLICE_S, TICK_S};
+pub use checks::{Disturbances, OnOneCpu, validity};
 
 pub use shares::{JudgedShares, MeasuredShares, SharePromise, judge_shares};
 pub use stop_when_precise::{InterimLook, InterimLooks, is_enough, look};

@@ -74,6 +74,17 @@ impl Root {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    /// The mount table of this process, as this tree shows it. In a container that has the host's root in a folder
+    /// (`-v /:/host:ro`) that folder precedes the mounts of the host, and the container's own are not the host's.
+    pub fn mount_table(&self) -> Result<String, Error> {
+        const MOST: u64 = 64 << 20;
+        let table = self.read_at_most("/proc/self/mountinfo", MOST)?;
+        let folder = self.0.to_string_lossy().trim_end_matches('/').to_owned();
+        let below: Vec<String> =
+            table.lines().filter_map(|line| without_prefix(line, &folder)).collect();
+        Ok(if self.is_real() || below.is_empty() { table } else { below.join("\n") + "\n" })
+    }
+
     /// Where a symbolic link points, as text.
     pub fn link(&self, path: impl AsRef<Path>) -> Result<String, Error> {
         let path = path.as_ref();
@@ -199,6 +210,18 @@ impl Root {
     }
 }
 
+/// A line of the mount table with its mount point (the fifth field) below `folder`, without it.
+fn without_prefix(line: &str, folder: &str) -> Option<String> {
+    let mut fields: Vec<&str> = line.split(' ').collect();
+    let target = fields.get(4)?.strip_prefix(folder)?;
+    match target {
+        "" => fields[4] = "/",
+        below if below.starts_with('/') => fields[4] = below,
+        _ => return None,
+    }
+    Some(fields.join(" "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,6 +234,28 @@ mod tests {
         assert!(error.is(rustix::io::Errno::NOENT));
         assert!(error.to_string().contains("(value `bfq`)"), "{error}");
         assert!(!root.exists("/sys/block/loop0/queue/shceduler"));
+    }
+
+    #[test]
+    fn mounts_of_a_host_in_a_folder_are_shown_without_the_folder() {
+        let tree = tempfile::tempdir().unwrap();
+        fs::create_dir_all(tree.path().join("proc/self")).unwrap();
+        let folder = tree.path().display();
+        let line = |point: &str| format!("29 1 0:26 / {point} ro - cgroup2 none rw");
+        let (own, next) = (line("/sys/fs/cgroup"), line(&format!("{folder}-2/sys")));
+        let write = |lines: &[String]| {
+            fs::write(tree.path().join("proc/self/mountinfo"), lines.join("\n") + "\n").unwrap();
+        };
+        let root = Root::at(tree.path());
+        write(&[
+            own.clone(),
+            line(&format!("{folder}/sys/fs/cgroup")),
+            next,
+            line(&folder.to_string()),
+        ]);
+        assert_eq!(root.mount_table().unwrap(), format!("{own}\n{}\n", line("/")));
+        write(std::slice::from_ref(&own));
+        assert_eq!(root.mount_table().unwrap(), format!("{own}\n"), "a tree with paths of its own");
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod finish_run;
 mod fleet;
 mod groups;
 mod host;
+mod judged_command;
 mod lab;
 mod lab_kernels;
 mod limited_command;
@@ -79,6 +80,7 @@ pub use fleet::{
 };
 pub use groups::{GroupOrder, check_groups, groups_document, groups_text, top_groups};
 pub use host::{KnownFact, check_knob_table, host_text, knob_check_text, known_facts};
+pub use judged_command::{JudgedOutcome, run_judged, validity_text};
 pub use lab::{LabStudy, guest_task, prepare_lab_study, run_lab_study, this_program_in_guest};
 pub use lab_kernels::{kernels_document, kernels_text};
 pub use limited_command::{LimitedCommand, run_limited};

@@ -2,7 +2,11 @@
 
 use std::ffi::OsString;
 
-use assay_exec::{Failure, Fault, Leftover, Outcome, PlacementOption, Refused, Request, Setting};
+use assay_exec::{
+    Failure, Fault, Leftover, Outcome, PlacementOption, Refused, Request, Setting, Unwatched,
+    Watcher,
+};
+use assay_facts::HostFacts;
 use assay_host::gather;
 use jiff::Timestamp;
 
@@ -77,11 +81,20 @@ pub fn run_limited(
     observer: &mut dyn Observer,
 ) -> Result<Result<Outcome, u8>, Error> {
     let facts = gather(&context.root).map_err(Error::host)?;
+    run_with(context, command, &facts, observer, &mut Unwatched)
+}
+
+/// The same on a known host, with somebody who watches.
+pub(crate) fn run_with(
+    context: &Context,
+    command: &LimitedCommand,
+    facts: &HostFacts,
+    observer: &mut dyn Observer,
+    watcher: &mut dyn Watcher,
+) -> Result<Result<Outcome, u8>, Error> {
     let request = command.request(context, "exec");
-    let ended = assay_exec::exec(&request, &facts, &mut |text| {
-        observer.message(&format!("assay: {text}"));
-    });
-    match ended {
+    let mut notify = |text: &str| observer.message(&format!("assay: {text}"));
+    match assay_exec::exec_watched(&request, facts, &mut notify, watcher) {
         Ok(outcome) => Ok(Ok(outcome)),
         Err(Failure::NotRestored(why, errors)) => {
             let why = if let Failure::Host(error) = *why { Some(error.to_string()) } else { None };

@@ -177,7 +177,7 @@ fn find(choice: &StudyChoice) -> Result<Source, Error> {
         None => (name.to_owned(), text),
     };
     Ok(Source {
-        name: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
+        name: study_name(path),
         shown_as,
         text,
         folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
@@ -218,6 +218,13 @@ fn folder(source: &Source) -> Option<String> {
     Some(folder.canonicalize().ok()?.display().to_string())
 }
 
+/// The study of a file: `mine` of `mine.toml`, and of `mine.assay.toml`, the pattern by which editors know studies.
+fn study_name(path: &Path) -> String {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = stem.unwrap_or_default();
+    stem.strip_suffix(".assay").filter(|name| !name.is_empty()).map_or(stem.clone(), str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,5 +243,13 @@ mod tests {
     fn a_similar_shipped_study_is_proposed() {
         let error = load(&StudyChoice::named("io-wieght")).unwrap_err();
         assert!(error.to_string().contains("did you mean `io-weight`?"), "{error}");
+    }
+
+    #[test]
+    fn both_patterns_of_files_name_the_same_study() {
+        for file in ["a/mine.toml", "a/mine.assay.toml", "mine"] {
+            assert_eq!(study_name(Path::new(file)), "mine");
+        }
+        assert_eq!(study_name(Path::new(".assay.toml")), ".assay");
     }
 }

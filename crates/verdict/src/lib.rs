@@ -1,5 +1,6 @@
 //! The documents that Assay writes about runs, as types: `verdict.json`, `compare.json`, `prediction.json`,
-//! `fleet-verdict.json`, `passport.json`, `errors.json`. Their field names are a contract with users' scripts.
+//! `fleet-verdict.json`, `passport.json`, `errors.json`, and the answer of `assay exec --judge`. Their field names are a contract with
+//! users' scripts.
 //!
 //! A pure crate without judgement: what shows a document needs neither the statistics nor the rules that
 //! made it.
@@ -14,6 +15,7 @@ mod passport;
 mod prediction;
 mod proof;
 mod score;
+mod validity;
 mod verdict;
 pub mod wording;
 
@@ -41,4 +43,5 @@ pub use prediction::{
 };
 pub use proof::{Proof, ProofState};
 pub use score::{PromiseScore, Score, TrialScore, score, share_error};
+pub use validity::{Soundness, Validity};
 pub use verdict::Verdict;

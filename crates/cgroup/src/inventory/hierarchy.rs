@@ -26,7 +26,7 @@ const NOT_CONTROLLERS: [&str; 7] =
 /// Every mounted hierarchy once: the cgroup v1 ones in mount order, then cgroup2.
 #[must_use]
 pub fn hierarchies(root: &Root) -> Vec<Mounted> {
-    let table = root.read("/proc/self/mountinfo").unwrap_or_default();
+    let table = root.mount_table().unwrap_or_default();
     let mut hierarchies: Vec<Mounted> = Vec::new();
     for mount in mountinfo::parse(&table) {
         let one = match mount.kind.as_str() {

@@ -7,13 +7,14 @@ mod watch;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_audit::{Class, Snapshot, audit};
+use assay_audit::{Audit, Class, Snapshot, audit};
 use assay_kernel::Root;
 use assay_session::{
     Code, Error, audit_code, read_snapshot, take_snapshot, write_audit_report, write_snapshot,
 };
 use clap::Args;
 
+use crate::destination::Destination;
 use crate::output;
 use crate::parsers::duration_in;
 
@@ -27,6 +28,9 @@ pub(crate) struct AuditArguments {
     /// Judge this snapshot instead of this host
     #[arg(value_name = "SNAPSHOT", conflicts_with = "snapshot")]
     file: Option<PathBuf>,
+    /// Audit the host whose root is mounted at DIR, as in a container that was started with `-v /:/host:ro`
+    #[arg(long, value_name = "DIR", default_value = "/", conflicts_with_all = ["file", "explain"])]
+    root: PathBuf,
     /// Write a snapshot of this host to FILE, and judge nothing
     #[arg(long, value_name = "FILE")]
     snapshot: Option<PathBuf>,
@@ -62,6 +66,9 @@ pub(crate) struct AuditArguments {
     watch: watch::WatchArguments,
     #[command(flatten)]
     manifest: manifest::ManifestArguments,
+    /// Write the findings as SARIF 2.1.0, for code scanning, to this file as well; `-` for stdout instead of the page
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["snapshot", "explain", "baseline", "is_self", "watch", "manifests"])]
+    sarif: Option<PathBuf>,
     /// Print JSON
     #[arg(long, conflicts_with = "snapshot")]
     json: bool,
@@ -126,7 +133,7 @@ impl AuditArguments {
     fn host(&self) -> Result<Snapshot, Error> {
         match &self.file {
             Some(file) => read_snapshot(file),
-            None => take_snapshot(&Root::real()),
+            None => take_snapshot(&root_at(&self.root)?),
         }
     }
 
@@ -161,6 +168,8 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
 }
 
 fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
+    // A path that cannot be written is refused before anything is read.
+    let sarif = arguments.sarif.as_deref().map(Destination::open).transpose()?;
     let snapshot = arguments.host()?;
     if let Some(file) = &arguments.snapshot {
         write_snapshot(file, &snapshot)?;
@@ -173,6 +182,14 @@ fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
     if let Some(file) = &arguments.report {
         write_audit_report(file, &audit)?;
     }
+    if let Some(file) = sarif {
+        let text = serde_json::to_string_pretty(&sarif_of(&audit)).map_err(Error::host)?;
+        file.write_text(&format!("{text}\n")).map_err(Error::host)?;
+    }
+    let class = arguments.fail_on.and_then(FailOn::class);
+    if arguments.sarif.as_deref().is_some_and(|path| path == "-") {
+        return Ok(audit_code(&audit, class));
+    }
     if arguments.json {
         output::json(&audit)?;
     } else if let Some(below) = &arguments.groups {
@@ -180,7 +197,24 @@ fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
     } else {
         output::data(&assay_audit::text(&audit, arguments.all));
     }
-    Ok(audit_code(&audit, arguments.fail_on.and_then(FailOn::class)))
+    Ok(audit_code(&audit, class))
+}
+
+/// The tree of kernel files in a folder.
+fn root_at(folder: &Path) -> Result<Root, Error> {
+    let root = Root::at(folder);
+    if root.exists("/proc/self/mountinfo") {
+        return Ok(root);
+    }
+    Err(Error::usage(format!(
+        "{} is no root directory of a host: it has no proc/self/mountinfo\n  hint: start the container with \
+         `-v /:/host:ro`, and name `--root /host`",
+        folder.display()
+    )))
+}
+
+fn sarif_of(audit: &Audit) -> serde_json::Value {
+    assay_audit::sarif(audit, env!("CARGO_PKG_VERSION"))
 }
 
 fn since(arguments: &AuditArguments, baseline: &Path) -> Result<Code, Error> {

@@ -5,19 +5,21 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use assay_exec::{Leftover, PlacementOption, Report, Setting};
-use assay_session::{Code, Error, LimitedCommand, run_limited};
+use assay_session::{Code, Error, LimitedCommand, run_judged, run_limited, validity_text};
+use assay_verdict::Validity;
 use clap::Args;
+use serde::Serialize;
 
 use crate::observer::{Terminal, this_host};
 use crate::output;
-use crate::parsers::one_of;
+use crate::parsers::{margin, one_of};
 
 /// Arguments of `assay exec`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The exit code is that of the command: 128+n for signal n, 127 if it was not found, 126 if it cannot
 be executed. 2: wrong setting, 4: this host cannot do it, 6: the host could not be restored; the
-command was not run, except with 6.")]
+command was not run, except with 6. With --judge, 3 instead of 0 if the command's numbers are void.")]
 pub(crate) struct ExecArguments {
     /// Set a knob by its cgroup v2 name, e.g. memory.max=64M; may be repeated
     #[arg(long = "set", value_name = "KNOB=VALUE")]
@@ -34,6 +36,13 @@ pub(crate) struct ExecArguments {
     /// Skip settings that this host cannot make, with a warning, instead of failing
     #[arg(long)]
     keep_going: bool,
+    /// Judge whether what the command measured is valid: others, and the hypervisor, left it its CPUs,
+    /// the clock was steady, and nothing swapped; otherwise it is void
+    #[arg(long)]
+    judge: bool,
+    /// The part of its CPUs that others may take
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin, requires = "judge")]
+    within: f64,
     /// Print the report as one line of JSON on stdout, after the command's own output
     #[arg(long)]
     json: bool,
@@ -60,21 +69,39 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Error> {
         leftover: arguments.left,
         keep_going: arguments.keep_going,
     };
-    let outcome = match run_limited(&this_host(), &command, &mut Terminal)? {
-        Ok(outcome) => outcome,
+    let ended = match arguments.judge {
+        true => run_judged(&this_host(), &command, arguments.within, &mut Terminal)?
+            .map(|judged| (judged.outcome, Some(judged.validity))),
+        false => run_limited(&this_host(), &command, &mut Terminal)?.map(|outcome| (outcome, None)),
+    };
+    let (outcome, validity) = match ended {
+        Ok(ended) => ended,
         Err(code) => return Ok(ExitCode::from(code)),
     };
-    show(arguments, &outcome.report)?;
+    let report = JudgedReport { report: &outcome.report, validity: validity.as_ref() };
+    show(arguments, &report)?;
     for error in &outcome.not_restored {
         output::error(&format!("not restored: {error}"));
     }
-    match outcome.not_restored.is_empty() {
-        true => Ok(ExitCode::from(outcome.report.ended.exit_code())),
-        false => Ok(Code::RestoreIncomplete.into()),
+    if !outcome.not_restored.is_empty() {
+        return Ok(Code::RestoreIncomplete.into());
+    }
+    match outcome.report.ended.exit_code() {
+        0 if validity.is_some_and(|validity| !validity.is_valid()) => Ok(Code::Undecided.into()),
+        code => Ok(ExitCode::from(code)),
     }
 }
 
-fn show(arguments: &ExecArguments, report: &Report) -> Result<(), Error> {
+/// The document: the report, with the answer of `--judge`.
+#[derive(Debug, Serialize)]
+struct JudgedReport<'r> {
+    #[serde(flatten)]
+    report: &'r Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validity: Option<&'r Validity>,
+}
+
+fn show(arguments: &ExecArguments, report: &JudgedReport<'_>) -> Result<(), Error> {
     let json = serde_json::to_string(report).map_err(Error::host)?;
     if let Some(path) = &arguments.out {
         let written = assay_files::replace(path, format!("{json}\n").as_bytes());
@@ -82,8 +109,15 @@ fn show(arguments: &ExecArguments, report: &Report) -> Result<(), Error> {
     }
     if arguments.json {
         output::data(&json);
-    } else {
-        output::message_painted(|color| assay_exec::text(report, color));
+        return Ok(());
     }
+    output::message_painted(|color| {
+        let judged = report.validity.map(|validity| validity_text(validity, color));
+        [Some(assay_exec::text(report.report, color)), judged]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("\n")
+    });
     Ok(())
 }

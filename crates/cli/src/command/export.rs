@@ -10,6 +10,7 @@ use assay_session::{
     follow_metrics, write_error,
 };
 use clap::Args;
+use serde_json::{Value, json};
 
 use crate::destination::Destination;
 use crate::observer::refuse;
@@ -35,17 +36,24 @@ pub(crate) struct ExportArguments {
     /// Follow a running run until it ends, as JSON lines or with `--to openmetrics`
     #[arg(long, value_name = "RUN", conflicts_with = "runs")]
     follow: Option<PathBuf>,
+    /// Print what was written, and what was left out and why, as JSON; documents and lines need `--out` then
+    #[arg(long, conflicts_with = "follow")]
+    json: bool,
 }
 
 /// Writes runs in formats for other programs.
 pub(crate) fn run(arguments: &ExportArguments) -> Result<Code, Error> {
     match &arguments.follow {
         Some(run) => Ok(follow(run, arguments).map(|()| Code::Kept)?),
-        None => Ok(conclude(&write(arguments)?)),
+        None => conclude(&write(arguments)?, arguments.json),
     }
 }
 
 fn write(arguments: &ExportArguments) -> Result<Outcome, ExportError> {
+    if arguments.json && arguments.to.of_tables().is_none() && arguments.out.is_none() {
+        let why = "both would go to stdout\n  hint: name a file with `--out FILE`";
+        return Err(ExportError::NotApplicable(why.to_owned()));
+    }
     let runs = RunSource::find(&arguments.runs)?;
     let (out, samples) = (arguments.out.as_deref(), !arguments.no_samples);
     if let Some(format) = arguments.to.of_tables() {
@@ -59,14 +67,25 @@ fn write(arguments: &ExportArguments) -> Result<Outcome, ExportError> {
 }
 
 /// Prints the files written and what was left out.
-fn conclude(outcome: &Outcome) -> Code {
+fn conclude(outcome: &Outcome, as_json: bool) -> Result<Code, Error> {
+    if as_json {
+        let left_out =
+            outcome.left_out.iter().map(|(run, why)| json!({ "run": run, "why": why.to_string() }));
+        let left_out: Vec<Value> = left_out.collect();
+        output::json(&json!({ "schema": 1, "files": outcome.files, "left_out": left_out }))?;
+    } else {
+        show(outcome);
+    }
+    Ok(if outcome.left_out.is_empty() { Code::Kept } else { Code::Usage })
+}
+
+fn show(outcome: &Outcome) {
     for (path, why) in &outcome.left_out {
         output::error(&format!("{} is left out: {why}", path.display()));
     }
     for file in &outcome.files {
         output::data(&file.display().to_string());
     }
-    if outcome.left_out.is_empty() { Code::Kept } else { Code::Usage }
 }
 
 /// Opens the named file or stream, or stdout if none is named.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_session::{Code, Error, REPORT, judge_run, open_run, update_index, write_recording};
 use clap::Args;
+use serde_json::json;
 
 use crate::observer::Terminal;
 use crate::output;
@@ -17,12 +18,16 @@ pub(crate) struct ReportArguments {
     /// Instead write the list of all runs in this folder (index.html)
     #[arg(long, value_name = "RUNS", conflicts_with = "run")]
     index: Option<PathBuf>,
+    /// Print the paths as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Rewrites the report of a recorded run.
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Code, Error> {
     let Some(run) = &arguments.run else {
-        return write_index(arguments.index.as_deref().unwrap_or(Path::new("runs")));
+        let index = arguments.index.as_deref().unwrap_or(Path::new("runs"));
+        return write_index(index, arguments.json);
     };
     let (folder, run) = open_run(run, &mut Terminal)?;
     let written = if run.manifest.recording.is_some() {
@@ -36,14 +41,23 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Code, Error> {
         return Ok(Code::Usage);
     }
     update_index(&folder, &mut Terminal);
-    output::data(&folder.file(REPORT).display().to_string());
+    let report = folder.file(REPORT);
+    match arguments.json {
+        true => output::json(&json!({ "schema": 1, "report": report }))?,
+        false => output::data(&report.display().to_string()),
+    }
     Ok(Code::Kept)
 }
 
 /// Writes the list of all runs in a folder.
-fn write_index(folder: &Path) -> Result<Code, Error> {
+fn write_index(folder: &Path, as_json: bool) -> Result<Code, Error> {
     let count = assay_export::update_index(folder).map_err(Error::usage)?;
-    output::data(&folder.join("index.html").display().to_string());
+    let index = folder.join("index.html");
+    if as_json {
+        output::json(&json!({ "schema": 1, "index": index, "runs": count }))?;
+        return Ok(Code::Kept);
+    }
+    output::data(&index.display().to_string());
     output::message(&format!("{count} runs"));
     Ok(Code::Kept)
 }

@@ -3,6 +3,7 @@
 use assay_host::set_aside;
 use assay_session::{Code, Error, restore};
 use clap::Args;
+use serde_json::json;
 
 use crate::observer::{Terminal, this_host};
 use crate::output;
@@ -14,18 +15,26 @@ pub(crate) struct RestoreArguments {
     /// what Assay could not. It is kept as RUN.set-aside and no longer blocks new runs
     #[arg(long, value_name = "RUN")]
     set_aside: Option<String>,
+    /// Print the result as JSON; each change is still named on stderr
+    #[arg(long)]
+    json: bool,
 }
 
 /// Restores what killed runs left behind, and prints each change.
 pub(crate) fn run(arguments: &RestoreArguments) -> Result<Code, Error> {
     let context = this_host();
-    if let Some(run) = &arguments.set_aside {
+    let (document, words) = if let Some(run) = &arguments.set_aside {
         let path = set_aside(&context.state_dir, run).map_err(Error::host)?;
-        output::data(&format!("nothing was touched; the ledger is now {}", path.display()));
-    } else if restore(&context, &mut Terminal)? {
-        output::data("the host is restored");
+        let words = format!("nothing was touched; the ledger is now {}", path.display());
+        (json!({ "schema": 1, "restored": false, "set_aside": path }), words)
     } else {
-        output::data("nothing to restore");
+        let restored = restore(&context, &mut Terminal)?;
+        let words = if restored { "the host is restored" } else { "nothing to restore" };
+        (json!({ "schema": 1, "restored": restored }), words.to_owned())
+    };
+    match arguments.json {
+        true => output::json(&document)?,
+        false => output::data(&words),
     }
     Ok(Code::Kept)
 }

@@ -3,6 +3,7 @@
 use assay_session::{Code, Error};
 use assay_study::{parse, shipped, shipped_file};
 use clap::Args;
+use serde_json::json;
 
 use crate::output;
 
@@ -11,16 +12,15 @@ use crate::output;
 pub(crate) struct StudiesArguments {
     /// Print the file of this study
     name: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Lists the shipped studies, or prints the file of one.
 pub(crate) fn run(arguments: &StudiesArguments) -> Result<Code, Error> {
     let Some(name) = &arguments.name else {
-        for study in shipped() {
-            let title = parse(study.name, study.text, &shipped_file).0.map(|study| study.title);
-            output::data(&format!("{:<20} {}", study.name, title.unwrap_or_default()));
-        }
-        return Ok(Code::Kept);
+        return list(arguments.json);
     };
     // A shipped study may bring files of its own, such as a job file.
     let study =
@@ -30,6 +30,26 @@ pub(crate) fn run(arguments: &StudiesArguments) -> Result<Code, Error> {
             "no shipped study is called `{name}`\n  hint: `assay studies` lists them"
         ))
     })?;
-    output::data(&text);
+    match arguments.json {
+        true => output::json(&json!({ "schema": 1, "name": name, "text": text }))?,
+        false => output::data(&text),
+    }
+    Ok(Code::Kept)
+}
+
+fn list(as_json: bool) -> Result<Code, Error> {
+    let studies = shipped().iter().map(|study| {
+        let read = parse(study.name, study.text, &shipped_file).0;
+        let (title, question) = read.map(|study| (study.title, study.question)).unzip();
+        json!({ "name": study.name, "title": title, "question": question })
+    });
+    if as_json {
+        output::json(&json!({ "schema": 1, "studies": studies.collect::<Vec<_>>() }))?;
+        return Ok(Code::Kept);
+    }
+    for study in studies {
+        let word = |key: &str| study[key].as_str().unwrap_or_default().to_owned();
+        output::data(&format!("{:<20} {}", word("name"), word("title")));
+    }
     Ok(Code::Kept)
 }

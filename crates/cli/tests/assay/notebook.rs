@@ -3,6 +3,7 @@
 
 mod by_hand;
 mod made_up;
+mod python_package;
 
 use std::fs;
 use std::path::PathBuf;

@@ -35,7 +35,11 @@ fn find(repeat: &Repeat<'_>) -> Result<Finding, String> {
             .ok_or("the samples of `host_cpu` do not cover the window")?;
         Ok(grown * 1e-9 / seconds)
     };
-    let (first, second) = (rate(repeat.start_ns, middle)?, rate(middle, repeat.end_ns)?);
+    of_halves(rate(repeat.start_ns, middle)?, rate(middle, repeat.end_ns)?)
+}
+
+/// Whether the CPU seconds a second that are accounted for agree between both halves.
+pub(super) fn of_halves(first: f64, second: f64) -> Result<Finding, String> {
     if first <= 0.0 {
         return Err("the counters of `host_cpu` did not move".to_owned());
     }

@@ -139,22 +139,22 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Result<Finding, String>
 }
 
 /// Limits for others.
-struct Allowed {
+pub(super) struct Allowed {
     /// For all CPUs together.
-    simultaneous: f64,
+    pub(super) simultaneous: f64,
     /// For a single CPU.
-    of_one: f64,
+    pub(super) of_one: f64,
     /// The margin from which they are derived.
     within: f64,
 }
 
 impl Allowed {
-    fn new(simultaneous: f64, within: f64) -> Self {
+    pub(super) fn new(simultaneous: f64, within: f64) -> Self {
         Self { simultaneous: simultaneous.min(1.0), of_one: (ON_ONE * within).min(1.0), within }
     }
 
     /// Whether the total and the most affected CPU stay within the limits.
-    fn holds(&self, other_use: f64, on_one: Option<(&str, f64)>) -> bool {
+    pub(super) fn holds(&self, other_use: f64, on_one: Option<(&str, f64)>) -> bool {
         other_use <= self.simultaneous && on_one.is_none_or(|(_, part)| part <= self.of_one)
     }
 }

@@ -20,9 +20,12 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<ValidityCheck> {
 
 fn find(repeat: &Repeat<'_>) -> Result<Finding, String> {
     let (grown, seconds) = repeat.growth("vmstat", "host", &["pswpin", "pswpout"])?;
-    let rate = grown / seconds;
-    Ok(Finding::new(
-        rate <= MOST,
-        format!("{rate:.0} pages a second were swapped in or out (at most {MOST:.0} allowed)"),
-    ))
+    Ok(of_rate(grown / seconds))
+}
+
+/// Whether so many pages a second are few.
+pub(super) fn of_rate(rate: f64) -> Finding {
+    let evidence =
+        format!("{rate:.0} pages a second were swapped in or out (at most {MOST:.0} allowed)");
+    Finding::new(rate <= MOST, evidence)
 }

@@ -13,11 +13,8 @@ const BLOCK: &str = "/sys/block";
 /// Devices that are read at most.
 const MAX_DISKS: usize = 10_000;
 
-/// Bytes of a table of mounts: a host of many containers has thousands.
-const MAX_TABLE: u64 = 16 << 20;
-
 pub(super) fn read(root: &Root) -> Vec<Disk> {
-    let table = root.read_at_most("/proc/self/mountinfo", MAX_TABLE).unwrap_or_default();
+    let table = root.mount_table().unwrap_or_default();
     let mounts = mountinfo::parse(&table);
     let names = root.list(BLOCK).unwrap_or_default();
     names.iter().take(MAX_DISKS).filter_map(|name| disk(root, name, &mounts)).collect()

@@ -89,7 +89,7 @@ pub(super) fn none_mounted() -> Error {
 
 /// Every mounted hierarchy once, without its groups: those of v1 first.
 pub(super) fn hierarchies(root: &Root) -> Vec<Hierarchy> {
-    let table = root.read("/proc/self/mountinfo").unwrap_or_default();
+    let table = root.mount_table().unwrap_or_default();
     let named = assay_cgroup::inventory::hierarchies(root);
     let mounts = mountinfo::parse(&table);
     named

@@ -40,7 +40,7 @@ pub(super) fn read(root: &Root) -> Machine {
         Err(error) => Available::NotAvailable(error.to_string()),
     };
     Machine {
-        name: line(root, "/proc/sys/kernel/hostname"),
+        name: name(root),
         kernel: line(root, "/proc/sys/kernel/osrelease"),
         cpus: line(root, "/sys/devices/system/cpu/online"),
         memory: total("MemTotal"),
@@ -48,6 +48,13 @@ pub(super) fn read(root: &Root) -> Machine {
         files: files(root),
         user: user(root),
     }
+}
+
+/// Its name. In a container /proc shows that of the container, and a file that of the host.
+fn name(root: &Root) -> Available<String> {
+    let file = line(root, "/etc/hostname");
+    let from_file = !root.is_real() && file.value().is_some_and(|name| !name.is_empty());
+    if from_file { file } else { line(root, "/proc/sys/kernel/hostname") }
 }
 
 fn line(root: &Root, path: &str) -> Available<String> {

@@ -11,6 +11,7 @@ use crate::reader::{At, Reader};
 use crate::section::Section;
 use crate::syntax::{Group, Scalar};
 use crate::template::Templated;
+use crate::value::scalar;
 
 pub(crate) fn read(reader: &mut Reader<'_>, list: &At<'_>) -> Vec<Group> {
     nested(reader, list, None)
@@ -54,7 +55,10 @@ fn group(reader: &mut Reader<'_>, at: At<'_>, outer_disk: Option<&str>) -> Group
 fn knobs(reader: &mut Reader<'_>, table: &At<'_>) -> Vec<(String, Vec<Templated<Scalar>>)> {
     let mut knobs: Vec<(String, Vec<Templated<Scalar>>)> = vec![];
     for (name, key_span, at) in reader.entries(table) {
-        if at.value.is_table() {
+        if let (true, Some(knob)) = (at.value.is_table(), assay_knob::find(name)) {
+            let mistake = table_of_values(reader, knob, &at);
+            reader.add(mistake);
+        } else if at.value.is_table() {
             knobs.extend(unquoted(reader, name, key_span, &at));
         } else if assay_knob::find(name).is_some() {
             knobs.push((name.to_owned(), knob_values(reader, name, &at)));
@@ -87,6 +91,27 @@ fn unquoted(
             (name, values)
         })
         .collect()
+}
+
+/// `"io.max" = { rbps = "1M" }`: the name is right, and the value has to be the text of the file.
+fn table_of_values(reader: &mut Reader<'_>, knob: &assay_knob::Knob, table: &At<'_>) -> Diagnostic {
+    let name = knob.name;
+    let parts: Vec<String> = reader
+        .entries(table)
+        .iter()
+        .filter_map(|(key, _, at)| Some(format!("{key}={}", scalar(at.value)?)))
+        .collect();
+    let text = parts.join(" ");
+    let hint = match knob.check(&text) {
+        Ok(()) => format!("write `\"{name}\" = \"{text}\"`, as in the file"),
+        Err(_) => format!("write {}", knob.range),
+    };
+    Diagnostic::error(
+        code::WRONG_TYPE,
+        format!("the knob `{name}` is a table, expected a single value"),
+    )
+    .at(table.span.clone(), "expected the text of the interface file")
+    .hint(hint)
 }
 
 /// Reports an unknown knob.

@@ -167,7 +167,7 @@ fn tables_of_the_document_replace_keys_and_lists_as_a_whole() {
 
 #[test]
 fn rendered_diagnostics_match_their_snapshots() {
-    for name in ["five-mistakes", "ladder-beyond-bfq-under-one-scheduler"] {
+    for name in ["five-mistakes", "knob-with-a-table", "ladder-beyond-bfq-under-one-scheduler"] {
         let source = fs::read_to_string(folder("invalid").join(format!("{name}.toml"))).unwrap();
         let rendered = render(&read(&source).1, &format!("{name}.toml"), &source, false);
         let path = folder("invalid").join(format!("{name}.txt"));

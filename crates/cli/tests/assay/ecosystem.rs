@@ -1,0 +1,133 @@
+//! What other tools read: SARIF, the JSON of every command, a host in a folder, and the script of action.yml.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+use crate::running::Ended;
+
+fn document(ended: &Ended) -> Value {
+    ended.assert_code(0);
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|why| panic!("{why}: {}", ended.stdout))
+}
+
+#[test]
+fn an_audit_is_written_as_sarif_beside_the_page_or_instead_of_it() {
+    let bench = Bench::aside();
+    bench.assay(["audit", "--snapshot", "host.json"]).assert_code(0);
+    let ended = bench.assay(["audit", "host.json", "--sarif", "found.sarif"]);
+    ended.assert_code(0);
+    assert!(ended.stdout.contains("Linux "), "{}", ended.stdout);
+    let written: Value =
+        serde_json::from_str(&fs::read_to_string(bench.path("found.sarif")).unwrap()).unwrap();
+    assert_eq!(document(&bench.assay(["audit", "host.json", "--sarif", "-"])), written);
+    let page = document(&bench.assay(["audit", "host.json", "--json"]));
+    let results = written["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), page["findings"].as_array().unwrap().len());
+    let ended = bench.assay(["audit", "host.json", "--sarif", "no/such/folder/x"]);
+    assert_ne!(ended.status.code(), Some(0), "{}", ended.stderr);
+}
+
+#[test]
+fn a_host_in_a_folder_is_audited_by_the_mounts_below_it() {
+    let bench = Bench::aside();
+    let folder = bench.path("host");
+    let put = |path: &str, text: &str| assay_test_support::put(&folder, path, text);
+    let shown = folder.display();
+    let mounts = format!(
+        "20 1 0:20 / /sys/fs/cgroup rw - cgroup2 own rw\n\
+         29 1 0:26 / {shown}/sys/fs/cgroup/v2 rw - cgroup2 cgroup2 rw\n"
+    );
+    put("proc/self/mountinfo", &mounts);
+    put("etc/hostname", "the-host\n");
+    put("sys/fs/cgroup/v2/cgroup.controllers", "cpu memory\n");
+    put("sys/fs/cgroup/v2/web/cpu.weight", "300\n");
+    let root = folder.to_str().unwrap();
+    let audit = document(&bench.assay(["audit", "--root", root, "--json"]));
+    assert_eq!((&audit["host"]["value"], &audit["groups"]), (&"the-host".into(), &2.into()));
+    let ended = bench.assay(["audit", "--root", "."]);
+    ended.assert_code(2);
+    assert!(ended.stderr.contains("-v /:/host:ro"), "{}", ended.stderr);
+}
+
+#[test]
+fn commands_without_a_document_of_their_own_print_json() {
+    let bench = Bench::aside();
+    let list = document(&bench.assay(["studies", "--json"]));
+    let studies = list["studies"].as_array().unwrap();
+    assert!(studies.iter().any(|one| one["name"] == "io-weight" && one["question"].is_string()));
+    let one = document(&bench.assay(["studies", "io-weight", "--json"]));
+    assert!(one["text"].as_str().unwrap().contains("[factors]"));
+    let restored = document(&bench.assay(["restore", "--json"]));
+    assert_eq!((&restored["schema"], &restored["restored"]), (&1.into(), &false.into()));
+    fs::create_dir(bench.path("runs")).unwrap();
+    let index = document(&bench.assay(["report", "--index", "runs", "--json"]));
+    assert_eq!(index["runs"], 0);
+    let ended = bench.assay(["export", "runs", "--to", "jsonl", "--json"]);
+    ended.assert_code(2);
+}
+
+/// The script of action.yml with a program that ends with a code and writes what the real one does.
+fn action(bench: &Bench, what: &[(&str, &str)]) -> (Option<i32>, String, String) {
+    let tree = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new("bash");
+    command.arg(tree.join("packaging/github/action"));
+    bench.settle(&mut command);
+    let files = ["output", "summary"].map(|name| bench.path(name));
+    files.iter().for_each(|file| drop(fs::remove_file(file)));
+    command.env("GITHUB_OUTPUT", &files[0]).env("GITHUB_STEP_SUMMARY", &files[1]);
+    command.env("ASSAY_FOLDER", bench.path("results"));
+    command.envs(what.iter().copied());
+    let ended = command.output().unwrap();
+    let read = |file: &PathBuf| fs::read_to_string(file).unwrap_or_default();
+    (ended.status.code(), read(&files[0]), read(&files[1]))
+}
+
+#[test]
+fn the_action_shows_the_result_and_passes_the_code_on() {
+    let bench = Bench::aside();
+    let program = bench.write(
+        "fake",
+        "#!/bin/sh\necho \"$@\" >> calls\nwhile [ \"$1\" != --out ]; do shift; done\n\
+         echo '{\"schema\":1,\"validity\":{\"verdict\":\"void\",\"checks\":[]}}' > \"$2\"\n\
+         echo 'void: its numbers prove nothing' >&2\nexit 3\n",
+    );
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = program.to_str().unwrap();
+    let exec = [("ASSAY_RUN", "exec"), ("ASSAY_PROGRAM", program), ("ASSAY_COMMAND", "a; b $(c)")];
+    if !rustix::process::geteuid().is_root() {
+        return assay_test_support::skip(
+            "the script of action.yml",
+            "it calls sudo for others than root",
+        );
+    }
+    let (code, output, summary) = action(&bench, &exec);
+    assert_eq!(code, Some(3));
+    assert!(output.contains("verdict=void\ncode=3\n"), "{output}");
+    assert!(summary.contains("its numbers prove nothing"), "{summary}");
+    let calls = fs::read_to_string(bench.path("calls")).unwrap();
+    assert!(calls.contains("exec --judge") && calls.contains("bash -c a; b $(c)"), "{calls}");
+    let (code, output, _) = action(&bench, &[&exec[..], &[("ASSAY_FAIL_ON", "never")]].concat());
+    assert!(code == Some(0) && output.contains("code=0"), "{output}");
+    assert_eq!(action(&bench, &[("ASSAY_RUN", "x"), ("ASSAY_PROGRAM", program)]).0, Some(2));
+}
+
+#[test]
+fn the_action_audits_with_the_real_program() {
+    let bench = Bench::aside();
+    if !rustix::process::geteuid().is_root() {
+        return assay_test_support::skip(
+            "an audit by action.yml",
+            "it calls sudo for others than root",
+        );
+    }
+    let program = env!("CARGO_BIN_EXE_assay");
+    let (code, output, summary) =
+        action(&bench, &[("ASSAY_RUN", "audit"), ("ASSAY_PROGRAM", program)]);
+    assert!(code == Some(0) && summary.contains("groups"), "{output}\n{summary}");
+    assert!(bench.path("results").join("audit.sarif").is_file());
+}

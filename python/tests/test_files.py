@@ -1,0 +1,126 @@
+"""The files for other tools: the action, manifests, the role, the bill of materials."""
+
+import json
+import re
+import subprocess
+import unittest
+from pathlib import Path
+from typing import Any
+
+TREE = Path(__file__).parents[2]
+CAPTURED = Path(__file__).parent / "captured"
+
+try:
+    import fastjsonschema
+    from ruamel.yaml import YAML
+except ImportError:
+    raise unittest.SkipTest("no fastjsonschema and ruamel.yaml; `scripts/setup report` installs them") from None
+
+
+def documents(path: str) -> list[Any]:
+    return list(YAML(typ="safe").load_all((TREE / path).read_text()))
+
+
+class Action(unittest.TestCase):
+    def test_it_follows_the_schema(self) -> None:
+        [action] = documents("action.yml")
+        valid = fastjsonschema.compile(json.loads((CAPTURED / "github-action.json").read_text()))
+        valid(action)
+        with self.assertRaises(fastjsonschema.JsonSchemaException):
+            valid({**action, "runs": {"using": "no such way"}})
+
+    def test_every_input_reaches_the_script_as_a_variable_only(self) -> None:
+        [action] = documents("action.yml")
+        [step] = action["runs"]["steps"]
+        self.assertNotIn("${{", step["run"])
+        given = " ".join(step["env"].values())
+        for name in action["inputs"]:
+            self.assertIn("${{ inputs.%s }}" % name, given)
+        script = (TREE / "packaging/github/action").read_text()
+        for name in step["env"]:
+            self.assertIn(name, script)
+        for name, output in action["outputs"].items():
+            self.assertIn(f"{name}=", script)
+            self.assertEqual(output["value"], "${{ steps.assay.outputs.%s }}" % name)
+
+    def test_inputs_are_documented(self) -> None:
+        [action] = documents("action.yml")
+        page = (TREE / "docs/ci.md").read_text()
+        for name in action["inputs"]:
+            self.assertIn(f"| `{name}` |", page)
+
+    def test_the_projects_own_job_starts_what_exists(self) -> None:
+        [job] = documents(".github/workflows/ci.yml")
+        steps = [step for one in job["jobs"].values() for step in one["steps"]]
+        targets = re.findall(r"\bmake ([a-z-]+)", " ".join(step.get("run", "") for step in steps))
+        makefile = (TREE / "Makefile").read_text()
+        self.assertEqual(sorted(targets), ["check", "test"])
+        for target in targets:
+            self.assertRegex(makefile, rf"(?m)^{target}:")
+
+
+class Cluster(unittest.TestCase):
+    def test_the_daemon_set_selects_its_pods_and_only_reads(self) -> None:
+        namespace, daemons = documents("packaging/kubernetes/assay-audit.yaml")
+        self.assertEqual((namespace["kind"], daemons["kind"]), ("Namespace", "DaemonSet"))
+        self.assertEqual(daemons["apiVersion"], "apps/v1")
+        self.assertEqual(daemons["metadata"]["namespace"], namespace["metadata"]["name"])
+        template = daemons["spec"]["template"]
+        self.assertEqual(daemons["spec"]["selector"]["matchLabels"], template["metadata"]["labels"])
+        [container] = template["spec"]["containers"]
+        volumes = {volume["name"] for volume in template["spec"]["volumes"]}
+        for mount in container["volumeMounts"]:
+            self.assertIn(mount["name"], volumes)
+            self.assertTrue(mount["readOnly"])
+        context = container["securityContext"]
+        self.assertTrue(context["readOnlyRootFilesystem"])
+        self.assertFalse(context["allowPrivilegeEscalation"])
+        self.assertEqual(context["capabilities"]["drop"], ["ALL"])
+        self.assertNotIn("privileged", context)
+
+    def test_manifests_follow_the_schemas_of_kubernetes(self) -> None:
+        try:
+            import kubernetes_validate
+        except ImportError:
+            self.skipTest("no kubernetes_validate")
+        for manifest in documents("packaging/kubernetes/assay-audit.yaml"):
+            kubernetes_validate.validate(manifest, "1.31", strict=True)
+
+    def test_the_role_installs_and_names_every_task(self) -> None:
+        [tasks] = documents("packaging/ansible/roles/assay/tasks/main.yml")
+        [defaults] = documents("packaging/ansible/roles/assay/defaults/main.yml")
+        used = set(re.findall(r"assay_[a-z_]+", json.dumps(tasks)))
+        self.assertEqual(used, set(defaults))
+        for task in tasks:
+            modules = set(task) - {"name", "when"}
+            self.assertEqual(len(modules), 1, task)
+            self.assertTrue(modules.pop().startswith("ansible.builtin."), task)
+
+    def test_the_unit_starts_what_the_package_has(self) -> None:
+        unit = (TREE / "packaging/systemd/assay-audit.service").read_text()
+        self.assertIn("ExecStart=/usr/bin/assay audit", unit)
+        self.assertIn("usr/bin/assay", (TREE / "scripts/package").read_text())
+
+
+class BillOfMaterials(unittest.TestCase):
+    def test_it_has_every_locked_crate_that_is_linked_and_no_other(self) -> None:
+        ended = subprocess.run([TREE / "scripts/sbom"], capture_output=True, text=True, check=False)
+        if ended.returncode != 0:
+            self.skipTest(f"no crates: {ended.stderr.splitlines()[-1:]}")
+        bill = json.loads(ended.stdout)
+        components = {one["bom-ref"]: one for one in bill["components"]}
+        names = {one["name"] for one in components.values()}
+        # Linked, bundled in reports, and used by tests alone.
+        self.assertTrue({"serde", "parquet", "vega", "assay-kernel", "assay-load"} <= names)
+        self.assertFalse({"proptest", "insta", "vt100", "assay-test-support"} & names)
+        for one in components.values():
+            self.assertTrue(one["licenses"][0]["expression"], one)
+            own = one["name"].startswith("assay-")
+            self.assertEqual("hashes" in one, not own, one)
+        refs = set(components) | {bill["metadata"]["component"]["bom-ref"]}
+        for one in bill["dependencies"]:
+            self.assertTrue({one["ref"], *one["dependsOn"]} <= refs, one)
+
+
+if __name__ == "__main__":
+    unittest.main()
