@@ -84,7 +84,7 @@ pub(crate) fn measure(campaign: &Campaign<'_>) -> Result<Vec<Figure>, Failure> {
         ended?;
     }
     let rows = table.into_inner().unwrap_or_else(PoisonError::into_inner).0;
-    Ok(figures(&causes, &rows, idle_wait::remark(busy)))
+    Ok(figures(&causes, &rows, idle_wait::remark(busy).as_deref()))
 }
 
 impl Campaign<'_> {

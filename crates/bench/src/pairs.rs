@@ -56,7 +56,8 @@ impl<J: Sync> Jobs<J> {
             let started: Vec<_> = pairs.iter().map(|pair| scope.spawn(|| through(*pair))).collect();
             let ended = || Failure::Failed("a thread of the campaign has ended".to_owned());
             // All are waited for.
-            let results: Vec<_> = started.into_iter().map(|one| one.join()).collect();
+            let results: Vec<_> =
+                started.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
             results.into_iter().try_for_each(|result| result.map_err(|_| ended())?)
         })
     }

@@ -82,10 +82,10 @@ impl Row {
 }
 
 /// Two figures for each cause.
-pub(super) fn figures(causes: &[&Injected], rows: &[Row], remark: Option<String>) -> Vec<Figure> {
+pub(super) fn figures(causes: &[&Injected], rows: &[Row], remark: Option<&str>) -> Vec<Figure> {
     let of = |cause: &&Injected| {
         let rows: Vec<&Row> = rows.iter().filter(|row| row.code == cause.code).collect();
-        [true, false].map(|with| figure(cause, with, &rows, remark.clone()))
+        [true, false].map(|with| figure(cause, with, &rows, remark.map(str::to_owned)))
     };
     causes.iter().flat_map(of).collect()
 }
