@@ -83,7 +83,8 @@ impl DiskPart {
     pub(super) fn judge(&self, start: &Snapshot) -> Vec<DiskDivision> {
         let end = take_snapshot(&self.root).map(|end| weighted_disks(&end)).unwrap_or_default();
         let changes = changes(start, &end);
-        self.levels.iter().map(|levels| levels.judge(&changes)).collect()
+        let compared: usize = self.levels.iter().map(DiskLevels::compared).sum();
+        self.levels.iter().map(|levels| levels.judge(compared, &changes)).collect()
     }
 }
 
