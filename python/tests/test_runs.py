@@ -15,7 +15,7 @@ sys.path.insert(0, str(TREE / "python/src"))
 import polars as pl  # noqa: E402
 
 from assay_runs import Audit, NotARun, Run, rates, shares  # noqa: E402
-from assay_runs.recompute import program  # noqa: E402
+from assay_runs.recompute import program, recompute  # noqa: E402
 
 RUNS = sorted(path.parent for path in Path(os.environ["ASSAY_RUNS"]).glob("*/manifest.json"))
 PROGRAM = os.environ["ASSAY_PROGRAM"]
@@ -52,6 +52,32 @@ class Recomputing(Folder):
                 self.assertEqual(found.verdict, run.verdict)
                 compared += found.compared
         self.assertGreater(compared, 500)
+
+    def test_no_documents_lead_out_of_the_folder(self) -> None:
+        run = self.copy(RUNS[0])
+        path = run / "manifest.json"
+        manifest = json.loads(path.read_text())
+        for name in ["../elsewhere-0", "/elsewhere-0", "..", ".", "", 1]:
+            manifest["trials"][0]["repeats"][0]["samples"] = name
+            path.write_text(json.dumps(manifest))
+            with self.subTest(name), self.assertRaisesRegex(NotARun, "outside of the folder"):
+                recompute(run)
+        path.unlink()
+        path.symlink_to(RUNS[0] / "manifest.json")
+        with self.assertRaisesRegex(NotARun, "no regular file"):
+            recompute(run)
+
+    def test_a_changed_digit_is_found_without_assertions_of_python(self) -> None:
+        run = self.copy(next(folder for folder in RUNS if Run(folder).promises()["low"].count()))
+        path = run / "verdict.json"
+        verdict = json.loads(path.read_text())
+        verdict["trials"][0]["promises"][0]["groups"][0]["share"] *= 1 + 1e-6
+        path.write_text(json.dumps(verdict))
+        text = "import sys; from pathlib import Path; from assay_runs.recompute import recompute; "
+        text += "sys.exit(recompute(Path(sys.argv[1])).agrees)"
+        places = {"PYTHONPATH": os.pathsep.join(sys.path)}
+        ended = subprocess.run([sys.executable, "-O", "-c", text, str(run)], env=os.environ | places, check=False)
+        self.assertEqual(ended.returncode, 0)
 
     def test_a_changed_digit_is_found(self) -> None:
         run = self.copy(next(folder for folder in RUNS if Run(folder).promises()["low"].count()))

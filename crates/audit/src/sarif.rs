@@ -41,7 +41,7 @@ pub fn sarif(audit: &Audit, version: &str) -> Value {
                 "toolExecutionNotifications": audit
                     .not_looked_at
                     .iter()
-                    .map(|what| json!({"level": "note", "message": {"text": format!("not looked at: {what}")}}))
+                    .map(|what| json!({"level": "note", "message": message(&format!("not looked at: {what}"))}))
                     .collect::<Vec<_>>(),
             }],
             // Paths are relative to the root of the host, as services expect paths relative to something.
@@ -97,7 +97,7 @@ fn result(finding: &Finding, rule: Option<&usize>) -> Value {
     let mut result = json!({
         "ruleId": finding.code,
         "level": level(finding.class),
-        "message": {"text": format!("{}. What to do: {}", finding.sentence, finding.remedy)},
+        "message": message(&format!("{}. What to do: {}", finding.sentence, finding.remedy)),
         "locations": [place],
         "relatedLocations": related.collect::<Vec<_>>(),
         // The same setting of the same group stays the same alert when its number changes.
@@ -108,6 +108,19 @@ fn result(finding: &Finding, rule: Option<&usize>) -> Value {
         result["ruleIndex"] = json!(rule);
     }
     result
+}
+
+/// A message. In its text `[words](address)` is a link (SARIF 2.1.0, 3.11.6), and whoever may name a group could show
+/// one to the reader of an alert; a backslash before a bracket keeps it a bracket.
+fn message(text: &str) -> Value {
+    let mut escaped = String::with_capacity(text.len());
+    for one in text.chars() {
+        if matches!(one, '\\' | '[' | ']') {
+            escaped.push('\\');
+        }
+        escaped.push(one);
+    }
+    json!({"text": escaped})
 }
 
 fn physical(reading: &Reading) -> Value {
@@ -170,6 +183,21 @@ mod tests {
         let invocation = &document["runs"][0]["invocations"][0];
         let notes = invocation["toolExecutionNotifications"].as_array().unwrap();
         assert!(!notes.is_empty() && notes[0]["level"] == "note", "{notes:?}");
+    }
+
+    #[test]
+    fn the_name_of_a_group_makes_no_link() {
+        let snapshot =
+            Fake::v2().group("/[more](https:evil.example)\\", &[("cpu.idle", "1")]).snapshot();
+        let document = sarif(&audit(&snapshot), "1");
+        let results = document["runs"][0]["results"].as_array().unwrap();
+        assert!(!results.is_empty());
+        for result in results {
+            let text = result["message"]["text"].as_str().unwrap();
+            assert!(!text.replace("\\[", "").contains('['), "{text}");
+            assert!(!text.replace("\\]", "").contains(']'), "{text}");
+        }
+        assert_eq!(message("[a](b)\\"), json!({"text": "\\[a\\](b)\\\\"}));
     }
 
     #[test]

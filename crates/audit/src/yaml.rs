@@ -11,6 +11,9 @@ const MAX_DEPTH: usize = 64;
 /// Scalars, sequences and mappings at most, copies included.
 const MAX_NODES: usize = 100_000;
 
+/// Bytes of scalars and keys at most, copies included: a few long ones fill the memory as well as many short ones.
+const MAX_BYTES: usize = 16 << 20;
+
 /// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Yaml {
@@ -60,14 +63,32 @@ impl Yaml {
         }
     }
 
-    /// How many values it is made of, and how deep they are nested.
-    fn size(&self) -> (usize, usize) {
+    /// How large it is, with all inside.
+    fn size(&self) -> Size {
         let inner = self.items().iter().chain(self.entries().iter().map(|(_, value)| value));
-        let (count, depth) = inner
-            .map(Self::size)
-            .fold((0, 0), |(count, depth), (more, other)| (count + more, depth.max(other)));
-        (count + 1, depth + 1)
+        let keys: usize = self.entries().iter().map(|(key, _)| key.len()).sum();
+        let own = match self {
+            Self::Scalar(text) => text.len(),
+            _ => keys,
+        };
+        let start = Size { values: 1, bytes: own, depth: 1 };
+        inner.map(Self::size).fold(start, |sum, one| Size {
+            values: sum.values + one.values,
+            bytes: sum.bytes + one.bytes,
+            depth: sum.depth.max(one.depth + 1),
+        })
     }
+}
+
+/// The size of a value.
+#[derive(Clone, Copy)]
+struct Size {
+    /// The values that it is made of, itself included.
+    values: usize,
+    /// Of its scalars and keys.
+    bytes: usize,
+    /// How deep they are nested.
+    depth: usize,
 }
 
 /// The documents of a text.
@@ -87,6 +108,7 @@ struct Reader {
     open: Vec<Open>,
     anchors: HashMap<usize, Yaml>,
     nodes: usize,
+    bytes: usize,
 }
 
 struct Open {
@@ -112,11 +134,12 @@ impl Reader {
                 None => Ok(()),
             },
             Event::Alias(anchor) => {
+                let size = self.anchors.get(&anchor).ok_or("an alias of nothing")?.size();
+                // All is charged before the copy is made.
+                self.charge(size)?;
+                self.check_depth(size.depth)?;
                 let value = self.anchors.get(&anchor).cloned().ok_or("an alias of nothing")?;
-                let (count, depth) = value.size();
-                self.count(count)?;
-                self.check_depth(depth)?;
-                self.place(value, 0)
+                self.put(value)
             }
             _ => Ok(()),
         }
@@ -135,20 +158,34 @@ impl Reader {
         }
     }
 
-    fn count(&mut self, more: usize) -> Result<(), String> {
-        self.nodes += more;
-        match self.nodes > MAX_NODES {
-            true => Err(format!("more than {MAX_NODES} values, with those of aliases")),
-            false => Ok(()),
+    /// Counts values and bytes that are about to be kept.
+    fn charge(&mut self, more: Size) -> Result<(), String> {
+        self.nodes = self.nodes.saturating_add(more.values);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+        if self.nodes > MAX_NODES {
+            return Err(format!("more than {MAX_NODES} values, with those of aliases"));
         }
+        if self.bytes > MAX_BYTES {
+            let limit = MAX_BYTES >> 20;
+            return Err(format!("more than {limit} MiB of text, with that of aliases"));
+        }
+        Ok(())
     }
 
+    /// Places a value of the text itself.
     fn place(&mut self, value: Yaml, anchor: usize) -> Result<(), String> {
-        self.count(1)?;
+        // What is inside was charged when it was placed.
+        let bytes = if let Yaml::Scalar(text) = &value { text.len() } else { 0 };
+        self.charge(Size { values: 1, bytes, depth: 1 })?;
         if anchor > 0 {
-            self.count(value.size().0)?;
+            self.charge(value.size())?;
             self.anchors.insert(anchor, value.clone());
         }
+        self.put(value)
+    }
+
+    /// Puts a value, which has been charged, where the text has it.
+    fn put(&mut self, value: Yaml) -> Result<(), String> {
         let Some(above) = self.open.last_mut() else {
             self.documents.push(value);
             return Ok(());
@@ -192,6 +229,13 @@ mod tests {
         let deep = |depth: usize| "- ".repeat(depth) + "x";
         assert!(documents(&deep(MAX_DEPTH)).is_ok());
         assert!(documents(&deep(MAX_DEPTH + 1)).unwrap_err().contains("nested deeper"));
+        let scalar = "x".repeat(1 << 20);
+        let copies = |count: usize| format!("- &a {scalar}\n") + &"- *a\n".repeat(count);
+        assert!(documents(&copies(8)).is_ok());
+        assert!(documents(&copies(49_000)).unwrap_err().contains("more than 16 MiB"));
+        let keys = format!("- &a {{\"{}\": x}}\n", "k".repeat(1000));
+        let error = documents(&(keys + &"- *a\n".repeat(20_000))).unwrap_err();
+        assert!(error.contains("more than 16 MiB"), "{error}");
         for wrong in ["a: b: c: d", "{", "[a", "? [x]\n: y", "*none"] {
             assert!(documents(wrong).is_err(), "{wrong}");
         }

@@ -127,7 +127,8 @@ fn row(level: &Level, member: &Member, compared: usize) -> Row {
 }
 
 /// By the cells of all CPUs; by those of single CPUs where the former are too few or leave it undecided, as they do if threads
-/// wander, since each time that one CPU is left ends a spell.
+/// wander, since each time that one CPU is left ends a spell. Each CPU may be divided by the weights and all of them not: what
+/// all of them say against a promise is not taken back by single ones.
 fn estimate<'m>(
     level: &Level,
     member: &'m Member,
@@ -135,9 +136,11 @@ fn estimate<'m>(
 ) -> (Basis, &'m Series, Option<Estimate>) {
     let all = Estimate::new(&member.all_cpus, compared, cpu_turn_ns(level.cpus));
     let shared = Estimate::new(&member.shared_cpus, compared, cpu_turn_ns(1));
-    let is_open =
-        |one: &Option<Estimate>| one.as_ref().is_none_or(|one| one.verdict() == Verdict::Undecided);
-    if is_open(&all) && (all.is_none() || !is_open(&shared)) {
+    let is_open = |one: &Estimate| one.verdict() == Verdict::Undecided;
+    let is_for_shared = all.as_ref().is_none_or(|all| {
+        is_open(all) && !all.contradicts() && shared.as_ref().is_some_and(|one| !is_open(one))
+    });
+    if is_for_shared {
         return (Basis::SharedCpus, &member.shared_cpus, shared);
     }
     (Basis::AllCpus, &member.all_cpus, all)

@@ -3,6 +3,10 @@
 //! A cell counts for a group if it had a request in the scheduler or the device all the time. Divided are bytes. BFQ
 //! serves a group for up to an eighth of a second, so cells are longer than those of CPUs, and so is what its order of
 //! turns may decide.
+//!
+//! Nothing is called broken here. A request in the device counts as wanting, so that a group that keeps few requests in
+//! flight is limited by its own depth; and BFQ charges groups whose requests are scattered by time, so that shares of bytes
+//! are not what the weights divide. Neither is seen from outside.
 
 use assay_audit::{DiskSetting, DividedBy, Reading, WeightSetting};
 use assay_verdict::Verdict;
@@ -18,6 +22,9 @@ const USE: usize = 4;
 
 /// The longest turn of BFQ (`bfq_timeout`, block/bfq-iosched.c), in seconds.
 const TURN_S: f64 = 0.125;
+
+/// Why a share outside the margin proves nothing.
+const NO_PROOF: &str = "its share is outside the margin, but how many requests it keeps in flight and of what kind they are is not known: `assay run` with --evidence, or `assay blame`, tells more";
 
 /// A group on a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -127,20 +134,29 @@ impl DiskLevels {
         }
     }
 
-    /// Judges them.
-    #[must_use]
-    pub fn judge(&self, changes: &Changes) -> DiskDivision {
+    /// The levels of which at least two children had requests.
+    fn shown(&self) -> impl Iterator<Item = &DiskLevel> {
         let used =
             |level: &&DiskLevel| level.members.iter().filter(|one| one.bytes > 0.0).count() > 1;
-        let shown: Vec<&DiskLevel> = self.levels.iter().filter(used).collect();
-        let members = shown.iter().flat_map(|level| &level.members);
-        let compared = members.filter(|one| is_enough(&one.series)).count();
-        let answer = |level: &&DiskLevel| level.answer(self.disk.by, compared, changes);
+        self.levels.iter().filter(used)
+    }
+
+    /// How many groups are compared on this disk.
+    #[must_use]
+    pub fn compared(&self) -> usize {
+        let members = self.shown().flat_map(|level| &level.members);
+        members.filter(|one| is_enough(&one.series)).count()
+    }
+
+    /// Judges them; `compared` groups are compared on all disks.
+    #[must_use]
+    pub fn judge(&self, compared: usize, changes: &Changes) -> DiskDivision {
+        let answer = |level: &DiskLevel| level.answer(self.disk.by, compared, changes);
         DiskDivision {
             disk: self.disk.name.clone(),
             by: self.disk.by,
             reading: self.disk.reading.clone(),
-            levels: shown.iter().map(answer).collect(),
+            levels: self.shown().map(answer).collect(),
         }
     }
 }
@@ -211,6 +227,9 @@ fn row(member: &DiskMember, by: DividedBy, compared: usize, turn: f64, contended
             let seconds = member.series.seconds;
             format!("it had requests all the time, beside a sibling, for {seconds:.1} s only")
         });
+    } else if verdict == Verdict::Broken {
+        verdict = Verdict::Undecided;
+        notes.push(NO_PROOF.to_owned());
     }
     Row {
         group: member.setting.group.clone(),
@@ -260,16 +279,27 @@ mod tests {
         for second in 1..31 {
             levels.add(&look(second), &look(second + 1));
         }
-        levels.judge(&Changes::new()).levels.remove(0)
+        levels.judge(levels.compared(), &Changes::new()).levels.remove(0)
     }
 
     #[test]
     fn bytes_are_compared_with_weights_while_both_have_requests() {
         let kept = watch(DividedBy::Bfq, [1 << 20, 3 << 20], true);
         assert_eq!((kept.verdict, kept.contended_s), (Verdict::Kept, 30.0));
-        assert_eq!(watch(DividedBy::Bfq, [1 << 20, 1 << 20], true).verdict, Verdict::Broken);
         let alone = watch(DividedBy::Bfq, [1 << 20, 1 << 20], false);
         assert_eq!((alone.verdict, alone.contended_s), (Verdict::Void, 0.0));
+    }
+
+    #[test]
+    fn a_share_of_a_disk_is_never_called_broken() {
+        let found = watch(DividedBy::Bfq, [1 << 20, 1 << 20], true);
+        assert_eq!(found.verdict, Verdict::Undecided);
+        for row in &found.rows {
+            assert_eq!((row.verdict, row.basis), (Verdict::Undecided, Some(Basis::Disk)));
+            assert!(row.notes[0].contains("in flight"), "{row:?}");
+        }
+        let kept = watch(DividedBy::Bfq, [1 << 20, 3 << 20], true);
+        assert!(kept.rows.iter().all(|row| row.notes.is_empty()), "{kept:?}");
     }
 
     #[test]

@@ -18,10 +18,9 @@ pub(crate) const LEAST_CELLS: usize = 20;
 /// See [`LEAST_CELLS`].
 pub(crate) const LEAST_S: f64 = 2.0;
 
-/// By how much a share may differ from the promised one, relative to it; and in any case by so much of what all
-/// compared got.
+/// By how much a share may differ from the promised one, relative to it; and in any case by [`LEAST_MARGIN`].
 pub(crate) const MARGIN: f64 = 0.10;
-/// See [`MARGIN`].
+/// Of what all compared got; but no more than half of what was promised, so that a small group that starves is seen.
 pub(crate) const LEAST_MARGIN: f64 = 0.01;
 
 /// The chance of calling any group of a host broken whose share is just at its margin.
@@ -87,15 +86,26 @@ impl Estimate {
 
     /// By how much it may be off.
     pub(crate) fn margin(&self) -> f64 {
-        (MARGIN * self.promised).max(LEAST_MARGIN)
+        (MARGIN * self.promised).max(LEAST_MARGIN.min(0.5 * self.promised))
     }
 
-    /// Kept if the interval is within the margin, broken if the wider one is outside.
+    /// The least and the most that it may be.
+    fn limits(&self) -> (f64, f64) {
+        (self.promised - self.margin(), self.promised + self.margin())
+    }
+
+    /// Whether the interval that is shown lies outside the margin, be it enough to call it broken or not.
+    pub(crate) fn contradicts(&self) -> bool {
+        let (least, most) = self.limits();
+        self.got.high < least || self.got.low > most
+    }
+
+    /// Kept if the interval is within the margin, broken if the wider one is outside. Who got nothing got no promised part.
     pub(crate) fn verdict(&self) -> Verdict {
-        let (least, most) = (self.promised - self.margin(), self.promised + self.margin());
+        let (least, most) = self.limits();
         if self.broken.high < least || self.broken.low > most {
             Verdict::Broken
-        } else if self.got.low >= least && self.got.high <= most {
+        } else if self.got.value > 0.0 && self.got.low >= least && self.got.high <= most {
             Verdict::Kept
         } else {
             Verdict::Undecided
@@ -120,12 +130,15 @@ mod tests {
 
     /// Two groups of weights 1:3 with these parts of 100 ms.
     fn series(parts: impl IntoIterator<Item = f64>) -> Vec<Series> {
+        weighted([1.0, 3.0], parts)
+    }
+
+    fn weighted(weights: [f64; 2], parts: impl IntoIterator<Item = f64>) -> Vec<Series> {
         let mut series = vec![Series::default(); 2];
         for (number, part) in parts.into_iter().enumerate() {
             let got = [part * 1e8, (1.0 - part) * 1e8];
-            let claims: Vec<Claim> = [(0, 1.0), (1, 3.0)]
-                .map(|(member, weight)| Claim { member, got: got[member], weight })
-                .to_vec();
+            let claims =
+                [0, 1].map(|member| Claim { member, got: got[member], weight: weights[member] });
             add_cell(&mut series, number, 0.1, &claims);
         }
         series
@@ -153,6 +166,22 @@ mod tests {
     #[test]
     fn a_group_that_got_nothing_is_broken_and_not_an_error() {
         assert_eq!(verdict([0.0; 40]), Verdict::Broken);
+    }
+
+    #[test]
+    fn a_small_group_that_starves_is_not_within_the_margin() {
+        // It is promised 0.99 %, less than the least margin of bigger ones.
+        let small = |part: f64| {
+            let series = weighted([0.99, 99.01], [part; 40]);
+            Estimate::new(&series[0], 2, cpu_turn_ns(1)).unwrap()
+        };
+        assert_eq!(small(0.0).verdict(), Verdict::Broken);
+        assert_eq!(small(0.0099).verdict(), Verdict::Kept);
+        assert!((small(0.0).margin() - 0.00495).abs() < 1e-9);
+        // With turns as long as this nothing can be shown, but nothing was got.
+        let series = weighted([0.99, 99.01], [0.0; 40]);
+        let nothing = Estimate::new(&series[0], 2, 1e9).unwrap();
+        assert_eq!(nothing.verdict(), Verdict::Undecided);
     }
 
     #[test]

@@ -57,7 +57,11 @@ pub struct Counts {
 pub struct LimitWatch {
     /// The limit.
     pub setting: LimitSetting,
-    first: Counts,
+    /// What `hits`, `periods` and `held_s` grew by so far.
+    hits: Option<u64>,
+    periods: Option<u64>,
+    held_s: Option<f64>,
+    /// The counters last seen.
     last: Counts,
     last_s: f64,
     most: Option<f64>,
@@ -90,7 +94,15 @@ impl LimitWatch {
     /// Begins with the counters of this moment.
     #[must_use]
     pub fn new(setting: LimitSetting, at_s: f64, counts: Counts) -> Self {
-        let mut watch = Self { setting, first: counts, last: counts, last_s: at_s, most: None };
+        let mut watch = Self {
+            setting,
+            hits: counts.hits.map(|_| 0),
+            periods: counts.periods.map(|_| 0),
+            held_s: counts.held_s.map(|_| 0.0),
+            last: counts,
+            last_s: at_s,
+            most: None,
+        };
         watch.use_up(counts.level);
         watch
     }
@@ -100,9 +112,27 @@ impl LimitWatch {
         self.use_up(counts.level);
         let seconds = at_s - self.last_s;
         if let (Some(before), Some(now), true) = (self.last.total, counts.total, seconds > 0.0) {
-            self.use_up(Some((now - before).max(0.0) / seconds));
+            self.use_up(Some(grown_s(before, now) / seconds));
         }
-        (self.last, self.last_s) = (counts, at_s);
+        self.count(&counts);
+        self.last_s = at_s;
+    }
+
+    /// Sums up what the counters grew by. A group that is gone at one look may be back at the next one, so its last counters
+    /// stay; but not `total`, which is a rate only between two looks.
+    fn count(&mut self, now: &Counts) {
+        let last = self.last;
+        self.hits = sum(self.hits, last.hits, now.hits);
+        self.periods = sum(self.periods, last.periods, now.periods);
+        if let (Some(before), Some(after)) = (last.held_s, now.held_s) {
+            self.held_s = Some(self.held_s.unwrap_or(0.0) + grown_s(before, after));
+        }
+        self.last = Counts {
+            hits: now.hits.or(last.hits),
+            periods: now.periods.or(last.periods),
+            held_s: now.held_s.or(last.held_s),
+            ..*now
+        };
     }
 
     fn use_up(&mut self, used: Option<f64>) {
@@ -115,26 +145,22 @@ impl LimitWatch {
     /// What became of it.
     #[must_use]
     pub fn row(&self) -> LimitRow {
-        let grown =
-            |of: fn(&Counts) -> Option<u64>| Some(of(&self.last)?.saturating_sub(of(&self.first)?));
-        let hits = grown(|counts| counts.hits);
-        let held_s = self.last.held_s.zip(self.first.held_s).map(|(now, before)| now - before);
         LimitRow {
             group: self.setting.group.clone(),
             owner: self.setting.owner.clone(),
             reading: self.setting.reading.clone(),
             of: self.setting.of.clone(),
-            state: self.state(hits),
+            state: self.state(),
             most: self.most,
-            hits,
-            periods: grown(|counts| counts.periods),
-            held_s,
+            hits: self.hits,
+            periods: self.periods,
+            held_s: self.held_s,
         }
     }
 
-    fn state(&self, hits: Option<u64>) -> LimitState {
+    fn state(&self) -> LimitState {
         let is_rate = matches!(self.setting.of, LimitOf::Disk(_));
-        match (hits, self.most) {
+        match (self.hits, self.most) {
             (Some(hits), _) if hits > 0 => LimitState::Bound,
             (_, Some(most)) if is_rate && most >= AT_RATE => LimitState::Bound,
             (_, Some(most)) if most >= NEAR => LimitState::Touched,
@@ -142,6 +168,19 @@ impl LimitWatch {
             (_, None) => LimitState::NotAvailable,
         }
     }
+}
+
+/// What a counter grew by so far, with the growth between two looks. One that is smaller than before began anew with its
+/// group, as that of a service that was restarted does: then all that it says is new.
+fn sum(so_far: Option<u64>, before: Option<u64>, now: Option<u64>) -> Option<u64> {
+    let (Some(before), Some(now)) = (before, now) else { return so_far };
+    let grown = now.checked_sub(before).unwrap_or(now);
+    Some(so_far.unwrap_or(0).saturating_add(grown))
+}
+
+/// The growth of a counter that is no integer; see [`sum`].
+fn grown_s(before: f64, now: f64) -> f64 {
+    if now < before { now } else { now - before }
 }
 
 #[cfg(test)]
@@ -177,6 +216,25 @@ mod tests {
         assert_eq!(quota(0, 2.4).state, LimitState::Touched);
         let far = quota(0, 0.5);
         assert_eq!((far.state, far.most), (LimitState::NeverNear, Some(0.2)));
+    }
+
+    #[test]
+    fn a_group_that_was_restarted_counts_from_zero() {
+        let counts = |hits, held_s, total| Counts {
+            hits: Some(hits),
+            periods: Some(10 * hits),
+            held_s: Some(held_s),
+            total: Some(total),
+            level: None,
+        };
+        let mut watch = LimitWatch::new(setting(LimitOf::Cpu, 0.5), 0.0, counts(100, 8.0, 50.0));
+        watch.add(5.0, counts(110, 9.0, 50.5));
+        watch.add(10.0, counts(4, 0.5, 2.5));
+        watch.add(15.0, Counts::default());
+        watch.add(20.0, counts(5, 0.75, 2.5));
+        let row = watch.row();
+        assert_eq!((row.state, row.hits, row.periods), (LimitState::Bound, Some(15), Some(150)));
+        assert_eq!((row.held_s, row.most), (Some(1.75), Some(1.0)));
     }
 
     #[test]

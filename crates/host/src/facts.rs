@@ -18,8 +18,9 @@ pub(crate) use null_blk::NULLB;
 pub use system::machine;
 pub use tools::locate_tools;
 
-use assay_facts::{Disk, HostFacts, Node};
+use assay_facts::{CgroupLayout, Disk, HostFacts, Node};
 use assay_kernel::{Error, Root};
+use assay_units::CpuSet;
 
 /// Gathers the facts of the host below `root`. Fails only where there is no /proc at all.
 pub fn gather(root: &Root) -> Result<HostFacts, Error> {
@@ -53,6 +54,12 @@ pub fn gather(root: &Root) -> Result<HostFacts, Error> {
         settings: settings::settings(root),
         tools: tools::tools(root),
     })
+}
+
+/// The control groups and online CPUs alone: by files, without a program of the host.
+#[must_use]
+pub fn groups_and_cpus(root: &Root) -> (CgroupLayout, CpuSet) {
+    (delegation::with_bases(root, cgroup::layout(root)), cpus::cpus(root).online)
 }
 
 /// The whole disk with these device numbers; `None` if they belong to a partition.

@@ -15,7 +15,7 @@ pub mod scratch;
 
 pub use command::find as find_program;
 pub use container_name::name_owner;
-pub use facts::{gather, kernel, knobs, locate_tools, machine};
+pub use facts::{gather, groups_and_cpus, kernel, knobs, locate_tools, machine};
 pub use ledger::{
     ChangeReport, Ledger, Unfinished, lock_file, private_state, restore_all, set_aside, state_dir,
     unfinished,

@@ -29,10 +29,15 @@ struct Seen {
 impl Seen {
     fn verdict(&self) -> Verdict {
         match () {
-            () if self.stall.least_s > self.bound.seconds => Verdict::Broken,
+            () if self.stall.least_s > self.bound.seconds + self.bound.at_once_s => Verdict::Broken,
             () if self.stall.most_s <= self.bound.seconds => Verdict::Kept,
             () => Verdict::Undecided,
         }
+    }
+
+    /// Whether the wait was too long for certain, but what others took at once may explain it.
+    fn may_be_others(&self) -> bool {
+        self.verdict() == Verdict::Undecided && self.stall.least_s > self.bound.seconds
     }
 
     /// The certain error, and the largest that the readings allow.
@@ -203,6 +208,9 @@ fn sentence(groups: &Groups<'_>, observed: Verdict) -> String {
     };
     let all: usize = groups.iter().map(|(_, seen)| seen.len()).max().unwrap_or(0);
     let open = match observed {
+        Verdict::Undecided if seen.may_be_others() => {
+            "; what others and the hypervisor took of the CPUs explains it if they took it at once"
+        }
         Verdict::Undecided => "; samples are too far apart to tell: use a shorter `interval`",
         _ => "",
     };

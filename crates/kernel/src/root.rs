@@ -15,8 +15,10 @@ pub type FileId = (u64, u64);
 /// The names in a directory, sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Entries {
-    /// Subdirectories.
+    /// Subdirectories whose names are UTF-8.
     pub directories: Vec<String>,
+    /// How many others there are: no path of text leads to them.
+    pub unnamed: usize,
     /// Files, links and all else.
     pub others: Vec<String>,
 }
@@ -180,13 +182,16 @@ impl Root {
         let mut entries = Entries::default();
         for entry in fs::read_dir(self.resolve(path)).map_err(|cause| wrong(&cause))? {
             let entry = entry.map_err(|cause| wrong(&cause))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                true => entries.directories.push(name),
-                false => entries.others.push(name),
+            let name = entry.file_name();
+            match (entry.file_type().is_ok_and(|kind| kind.is_dir()), name.to_str()) {
+                (true, Some(name)) => entries.directories.push(name.to_owned()),
+                (true, None) => entries.unnamed += 1,
+                (false, _) => entries.others.push(name.to_string_lossy().into_owned()),
             }
         }
         entries.directories.sort();
+        // A directory that changes while it is read may show a name twice.
+        entries.directories.dedup();
         entries.others.sort();
         Ok(entries)
     }
@@ -268,6 +273,18 @@ mod tests {
         let root = Root::at(tree.path());
         assert_eq!(root.directories("/").unwrap(), ["a", "b"]);
         assert_eq!(root.entries("/").unwrap().others, ["cgroup.procs"]);
+    }
+
+    #[test]
+    fn directories_whose_names_are_not_utf8_are_counted() {
+        use std::os::unix::ffi::OsStrExt;
+        let tree = tempfile::tempdir().unwrap();
+        for name in [&b"a"[..], b"a\xff", b"a\xfe", "a\u{fffd}".as_bytes()] {
+            fs::create_dir(tree.path().join(std::ffi::OsStr::from_bytes(name))).unwrap();
+        }
+        let entries = Root::at(tree.path()).entries("/").unwrap();
+        assert_eq!(entries.directories, ["a", "a\u{fffd}"]);
+        assert_eq!(entries.unnamed, 2);
     }
 
     #[test]

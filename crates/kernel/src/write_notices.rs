@@ -24,7 +24,7 @@ pub enum Notice {
         /// The process, as this one sees it.
         process: u32,
     },
-    /// The kernel dropped notices, because too many waited to be read.
+    /// Notices were dropped: too many waited to be read, or one could not be read.
     Lost,
 }
 
@@ -97,11 +97,11 @@ impl WriteNotices {
         }
     }
 
-    /// The notices that wait, at most some hundred; none if there are none.
-    pub fn read(&mut self) -> Vec<Notice> {
-        let Ok(length) = self.notices.read(&mut self.buffer) else {
-            // Nothing waits, or the file of the notice is gone by now.
-            return Vec::new();
+    /// The notices that wait, at most some hundred; `None` if none wait.
+    pub fn read(&mut self) -> Option<Vec<Notice>> {
+        let length = match self.notices.read(&mut self.buffer) {
+            Ok(length) => length,
+            Err(cause) => return of_failure(&cause),
         };
         let mut rest = self.buffer.get(..length).unwrap_or_default();
         let mut notices = Vec::new();
@@ -109,7 +109,16 @@ impl WriteNotices {
             notices.extend(notice.resolved());
             rest = rest.get(length..).unwrap_or_default();
         }
-        notices
+        Some(notices)
+    }
+}
+
+/// What a failed reading means. Only one error says that nothing waits; with any other, such as that of too many open
+/// descriptors, the kernel drops the notice that it could not hand over.
+fn of_failure(cause: &io::Error) -> Option<Vec<Notice>> {
+    match cause.kind() {
+        io::ErrorKind::WouldBlock => None,
+        _ => Some(vec![Notice::Lost]),
     }
 }
 
@@ -167,11 +176,21 @@ mod tests {
         let until = std::time::Instant::now() + Duration::from_secs(10);
         // Others write to this file system too.
         while std::time::Instant::now() < until {
-            if notices.wait(Duration::from_secs(1)).unwrap() && notices.read().contains(&expected) {
+            let is_there = notices.wait(Duration::from_secs(1)).unwrap();
+            if is_there && notices.read().is_some_and(|read| read.contains(&expected)) {
                 return;
             }
         }
         panic!("no notice of the write");
+    }
+
+    #[test]
+    fn only_one_error_means_that_nothing_waits() {
+        assert_eq!(of_failure(&io::Error::from_raw_os_error(libc::EAGAIN)), None);
+        for errno in [libc::EMFILE, libc::ENFILE, libc::EACCES, libc::ESTALE, libc::ENOMEM] {
+            let cause = io::Error::from_raw_os_error(errno);
+            assert_eq!(of_failure(&cause), Some(vec![Notice::Lost]), "{cause}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_exec::{Next, Outcome, Report, Watcher};
+use assay_exec::{Next, Outcome, Report, Stall, Throttling, Watcher};
 use assay_facts::{Available, HostFacts};
 use assay_host::{Ledger, gather};
 use assay_judge::{Disturbances, validity};
@@ -112,6 +112,8 @@ impl Survey {
             cpus: self.cpus.clone(),
             others_on_one: spent.value().and_then(|spent| spent.others_on_one(used)),
             others,
+            waited: waited(&used.cpu_pressure, &used.throttling),
+            most_tasks: then(&used.processes_peak, |peak| Available::Value(peak.value)),
             busiest: group_cpu::busiest(&before.groups, &after.groups, &report.groups, passed),
             steal: then(&spent, |spent| Available::Value(spent.steal())),
             steal_on_one: spent.value().and_then(Spent::steal_on_one),
@@ -191,6 +193,15 @@ impl Reading {
             too_hot: none(),
             speed: none(),
         }
+    }
+}
+
+/// How long some task of the command waited for a CPU: not available where its own quota made it wait, which pressure
+/// does not tell from others.
+fn waited(pressure: &Available<Stall>, throttling: &Available<Throttling>) -> Available<f64> {
+    match throttling.value().is_some_and(|counted| counted.throttled > 0) {
+        true => Available::NotAvailable("its own `cpu.max` made it wait".to_owned()),
+        false => then(pressure, |stall| Available::Value(stall.some_s)),
     }
 }
 

@@ -16,6 +16,7 @@ mod stream;
 use std::path::{Path, PathBuf};
 
 use assay_conformance::Case;
+use assay_files::Trust;
 use assay_kernel::signal;
 use assay_lab::{Cache, GuestSpec};
 use assay_verdict::{CaseVerdict, Passport};
@@ -44,6 +45,8 @@ pub struct PassportOptions<'o> {
     pub cases: Vec<&'o Case>,
     /// The folder, in which earlier results count.
     pub out: PathBuf,
+    /// Whether a folder is used that other users may change.
+    pub trust: Trust,
     /// Whether they are removed instead.
     pub fresh: bool,
     /// The guests, but for their kernel.
@@ -80,6 +83,7 @@ pub struct MadePassport {
 ///     kernels: vec!["host".parse()?, "debian-6.1".parse()?],
 ///     cases: assay_conformance::select(&["cpu".to_owned()])?,
 ///     out: "passport".into(),
+///     trust: assay_files::Trust::Checked,
 ///     fresh: false,
 ///     guest: GuestSpec::default(),
 ///     patience: None,
@@ -104,7 +108,8 @@ pub fn make_passport(
         options.guest.check().map_err(Error::usage)?;
         assay_lab::ready(cache).map_err(Error::host)?;
     }
-    let folder = Folder::open(&options.out, &conditions(options), options.fresh)?;
+    let asked = conditions(options);
+    let folder = Folder::open(&options.out, options.trust, &asked, options.fresh)?;
     signal::note_interruptions();
     let mut columns = Vec::new();
     for name in &kernels {

@@ -228,9 +228,13 @@ mod tests {
     fn bfq_is_set_without_low_latency() {
         let (mut study, factors) = scaling();
         Intervention::Scheduler("none".to_owned()).apply(&mut study, &factors).unwrap();
-        assert!(study.disks["scratch"].queue.is_empty());
+        let attributes = |study: &Study| -> Vec<String> {
+            let names = study.disks["scratch"].queue.iter().map(|(name, _)| name.clone());
+            names.filter(|name| name.starts_with("iosched/")).collect()
+        };
+        assert_eq!(attributes(&study), Vec::<String>::new());
         Intervention::Scheduler("bfq".to_owned()).apply(&mut study, &factors).unwrap();
-        assert_eq!(study.disks["scratch"].queue[0].0, "iosched/low_latency");
+        assert_eq!(attributes(&study), ["iosched/low_latency"]);
     }
 
     #[test]

@@ -307,8 +307,7 @@ mod tests {
     fn a_changed_study_keeps_comments_and_differs_in_one_line() {
         let change = queue("latency", "iosched/low_latency", "1");
         let (lines, text) = changed("io-weight-scaling", &[change]);
-        let queue =
-            "queue = { \"iosched/max_budget\" = \"{budget}\", \"iosched/low_latency\" = 1 }";
+        let queue = "queue = { \"iosched/max_budget\" = \"{budget}\", \"nr_requests\" = \"{requests}\", \"iosched/low_latency\" = 1 }";
         assert_eq!(lines, ["[disks.scratch]", queue]);
         let text = text.unwrap();
         let before = shipped().iter().find(|one| one.name == "io-weight-scaling").unwrap().text;
@@ -340,7 +339,7 @@ mod tests {
             assert!(text.contains(line), "{text}");
             assert!(lines.iter().any(|line| line.contains(line)), "{lines:?}");
         }
-        assert!(text.contains("iodepth = [8]"), "{text}");
+        assert!(text.contains("iodepth  = [8]"), "{text}");
     }
 
     #[test]

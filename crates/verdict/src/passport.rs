@@ -58,7 +58,8 @@ pub struct PassportCase {
     pub documented: String,
     /// Results by the names of the kernels; a kernel without one is absent.
     pub results: BTreeMap<String, CaseResult>,
-    /// Kept and broken along the releases that decided, the oldest first.
+    /// Verdicts along the releases, the oldest first; a kernel without a result is undecided, by its
+    /// name where its release is not known.
     pub history: Vec<CaseSpan>,
 }
 
@@ -96,7 +97,7 @@ pub enum CaseVerdict {
 /// Neighbouring releases with one verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseSpan {
-    /// `kept` or `broken`.
+    /// `kept` or `broken`; any other is a gap between these.
     pub verdict: CaseVerdict,
     /// The oldest release.
     pub first: String,
@@ -144,23 +145,101 @@ impl PassportCase {
         format!("{}/{}", self.controller, self.behaviour)
     }
 
-    /// What the releases say together: `broken since 6.18.44; kept from 5.10.0 to 6.12.117`.
+    /// What the releases say together: `broken since 6.18.44; kept from 5.10.0 to 6.12.117`. Releases
+    /// that decided nothing are named, and a change beside one came `by` the next that did.
     #[must_use]
     pub fn since(&self) -> String {
-        let Some((last, before)) = self.history.split_last() else {
-            return "not decided".to_owned();
-        };
-        let word = last.verdict.word();
-        let range = |span: &CaseSpan| match span.first == span.last {
-            true => format!("{} in {}", span.verdict.word(), span.first),
-            false => format!("{} from {} to {}", span.verdict.word(), span.first, span.last),
-        };
-        let parts: Vec<String> = match before {
-            [] if last.first == last.last => return format!("{word} in {}", last.first),
-            [] => return format!("{word} in all, {} to {}", last.first, last.last),
-            before => before.iter().rev().map(range).collect(),
-        };
-        format!("{word} since {}; {}", last.first, parts.join("; "))
+        let stretches = self.stretches();
+        match stretches.split_last() {
+            None => "not decided".to_owned(),
+            Some((only, [])) => only.alone(),
+            Some((last, before)) => {
+                let mut parts = vec![last.since()];
+                parts.extend(before.iter().rev().map(Stretch::range));
+                parts.join("; ")
+            }
+        }
+    }
+
+    /// Spans with one verdict together, with the gaps before each and inside of it, and those at the
+    /// end.
+    fn stretches(&self) -> Vec<Stretch<'_>> {
+        let mut all: Vec<Stretch<'_>> = Vec::new();
+        let mut gaps: Vec<String> = Vec::new();
+        for span in &self.history {
+            if !span.verdict.is_decided() {
+                gaps.push(span.releases());
+                continue;
+            }
+            let before = std::mem::take(&mut gaps);
+            match all.last_mut().filter(|last| last.verdict == span.verdict) {
+                Some(last) => {
+                    last.last = &span.last;
+                    last.gaps.extend(before);
+                }
+                None => all.push(Stretch {
+                    verdict: span.verdict,
+                    first: &span.first,
+                    last: &span.last,
+                    is_after_gap: !before.is_empty(),
+                    gaps: before,
+                }),
+            }
+        }
+        if let Some(last) = all.last_mut() {
+            last.gaps.extend(gaps);
+        }
+        all
+    }
+}
+
+impl CaseSpan {
+    fn releases(&self) -> String {
+        match self.first == self.last {
+            true => self.first.clone(),
+            false => format!("{} to {}", self.first, self.last),
+        }
+    }
+}
+
+/// Releases with one verdict, and those beside and between them that decided nothing.
+struct Stretch<'h> {
+    verdict: CaseVerdict,
+    first: &'h str,
+    last: &'h str,
+    /// Whether the release before the first decided nothing.
+    is_after_gap: bool,
+    gaps: Vec<String>,
+}
+
+impl Stretch<'_> {
+    /// Where no other verdict was found: `in all` only if every release has this one.
+    fn alone(&self) -> String {
+        match self.first != self.last && self.gaps.is_empty() {
+            true => format!("{} in all, {} to {}", self.verdict.word(), self.first, self.last),
+            false => self.range(),
+        }
+    }
+
+    fn range(&self) -> String {
+        let (word, gaps) = (self.verdict.word(), self.gaps());
+        match self.first == self.last {
+            true => format!("{word} in {}{gaps}", self.first),
+            false => format!("{word} from {} to {}{gaps}", self.first, self.last),
+        }
+    }
+
+    /// Of the newest: after a gap it may have begun in there.
+    fn since(&self) -> String {
+        let when = if self.is_after_gap { "by" } else { "since" };
+        format!("{} {when} {}{}", self.verdict.word(), self.first, self.gaps())
+    }
+
+    fn gaps(&self) -> String {
+        match self.gaps.is_empty() {
+            true => String::new(),
+            false => format!(" ({} not decided)", self.gaps.join(", ")),
+        }
     }
 }
 
@@ -193,5 +272,18 @@ mod tests {
         assert_eq!(since(&[(Broken, "5.10", "6.18")]), "broken in all, 5.10 to 6.18");
         let mended = [(Kept, "5.10", "6.12"), (Broken, "6.18", "6.18"), (Kept, "7.1", "7.3")];
         assert_eq!(since(&mended), "kept since 7.1; broken in 6.18; kept from 5.10 to 6.12");
+    }
+
+    #[test]
+    fn releases_that_decided_nothing_are_named() {
+        use CaseVerdict::{Broken, Kept, Undecided, Void};
+        assert_eq!(since(&[(Void, "6.1", "6.1")]), "not decided");
+        let changed =
+            [(Kept, "5.10", "6.1"), (Undecided, "6.12", "6.12"), (Broken, "6.18", "6.18")];
+        assert_eq!(since(&changed), "broken by 6.18 (6.12 not decided); kept from 5.10 to 6.1");
+        let inside = [(Kept, "5.10", "5.10"), (Void, "6.1", "6.12"), (Kept, "6.18", "6.18")];
+        assert_eq!(since(&inside), "kept from 5.10 to 6.18 (6.1 to 6.12 not decided)");
+        let newest = [(Kept, "5.10", "5.10"), (Broken, "6.1", "6.1"), (Undecided, "7.1", "7.1")];
+        assert_eq!(since(&newest), "broken since 6.1 (7.1 not decided); kept in 5.10");
     }
 }

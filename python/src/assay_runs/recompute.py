@@ -7,6 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from .folder import NotARun, document
+
 
 @dataclass(frozen=True)
 class Recomputed:
@@ -29,15 +31,30 @@ def program() -> str:
     return files(__package__).joinpath("by_hand.txt").read_text()
 
 
+def check(folder: Path) -> None:
+    """Refuses a folder whose documents would lead the program to files elsewhere, or to a pipe."""
+    document(folder / "verdict.json")
+    path = folder / "manifest.json"
+    try:
+        names = [repeat["samples"] for trial in document(path)["trials"] for repeat in trial["repeats"]]
+    except (KeyError, TypeError) as wrong:
+        raise NotARun(f"cannot read {path}: it lists no repeats of trials ({wrong!r})") from None
+    for name in names:
+        if not isinstance(name, str) or name in ("", ".", "..") or "/" in name:
+            raise NotARun(f"cannot read {path}: it names samples outside of the folder: {name!r}")
+
+
 def recompute(folder: Path) -> Recomputed:
     """Runs it on a run folder."""
+    check(folder)
     # The program reads the folder `run` of the current directory.
     source = program().replace('run = Path("run")', "run = Path(RUN)")
     names: dict[str, Any] = {"__name__": "by_hand", "RUN": str(folder)}
     printed, difference = io.StringIO(), None
     try:
         with contextlib.redirect_stdout(printed):
-            exec(compile(source, "docs/notebook.md", "exec"), names)  # noqa: S102
+            # Its comparisons are assertions, which `python -O` would otherwise leave out: all would seem to agree.
+            exec(compile(source, "docs/notebook.md", "exec", dont_inherit=True, optimize=0), names)  # noqa: S102
     except AssertionError as found:
         difference = str(found)
     whole = names.get("whole")

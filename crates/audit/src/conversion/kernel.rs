@@ -3,14 +3,14 @@
 /// Shares of a group of this `cpu.weight`.
 #[must_use]
 pub const fn shares(weight: u64) -> u64 {
-    (weight * 1024 + 50) / 100
+    weight.saturating_mul(1024).saturating_add(50) / 100
 }
 
 /// The `cpu.weight` that these shares read as. Clamped to 1 since Linux 6.12: before, a group of idle
 /// class, whose shares are 3, read 0.
 #[must_use]
 pub const fn weight(shares: u64) -> u64 {
-    let weight = (shares * 100 + 512) / 1024;
+    let weight = shares.saturating_mul(100).saturating_add(512) / 1024;
     if weight < 1 {
         1
     } else if weight > 10_000 {

@@ -85,14 +85,16 @@ pub fn swap_max(with_swap: i64, memory: i64) -> Swap {
 /// `io.weight` for `blkioWeight`, where BFQ is not loaded.
 #[must_use]
 pub const fn io_weight(blkio_weight: u64) -> u64 {
-    if blkio_weight < 10 { 0 } else { 1 + (blkio_weight - 10) * 9_999 / 990 }
+    if blkio_weight < 10 { 0 } else { 1 + (blkio_weight - 10).saturating_mul(9_999) / 990 }
 }
 
 /// The quota per second that the systemd driver sets: rounded up to 1 % of a CPU.
 #[must_use]
 pub const fn systemd_quota(quota: u64, period: u64) -> u64 {
     const PERCENT: u64 = 10_000;
-    (quota * 1_000_000 / period).div_ceil(PERCENT) * PERCENT
+    (quota.saturating_mul(1_000_000) / if period == 0 { 1 } else { period })
+        .div_ceil(PERCENT)
+        .saturating_mul(PERCENT)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::{MAX_SHARES, MIN_SHARES};
 /// 100 nothing changes, and what is above is compressed to an eleventh.
 #[must_use]
 pub const fn bfq_weight(io_weight: u64) -> u64 {
-    if io_weight <= 100 { io_weight } else { 100 + (io_weight - 100) * 900 / 9900 }
+    if io_weight <= 100 { io_weight } else { 100 + (io_weight - 100).saturating_mul(900) / 9900 }
 }
 
 /// The range of `IOWeight=` that gives this `io.bfq.weight`.

@@ -151,7 +151,10 @@ fn classes(name: &str, rows: &[&Row]) -> Figure {
 fn proofs(name: &str, rows: &[&Row]) -> Figure {
     let agree = rows.iter().filter(|row| row.agrees() == Some(true)).count();
     let mut figure = count(name, agree, rows.len(), AGREE);
-    figure.remarks.push("attribution is within the 95 % interval of what goes away".to_owned());
+    figure.remarks.push(
+        "attribution is within the 95 % interval of what goes away, or a point away from it"
+            .to_owned(),
+    );
     figure
         .remarks
         .extend(rows.iter().filter(|row| row.agrees() != Some(true)).map(|row| row.csv()));

@@ -15,6 +15,7 @@ use clap::Args;
 use crate::observer::this_host;
 use crate::output;
 use crate::parsers::patience;
+use crate::shared_arguments::TrustArguments;
 
 /// Arguments of `assay passport`.
 #[derive(Debug, Args)]
@@ -51,6 +52,8 @@ pub(crate) struct PassportArguments {
     /// Factor for windows and time limits [default: 1, or 3 in an emulated machine]
     #[arg(long, value_name = "FACTOR", value_parser = patience)]
     patience: Option<f64>,
+    #[command(flatten)]
+    trust: TrustArguments,
     #[command(flatten)]
     guests: PassportGuestArguments,
 }
@@ -94,6 +97,7 @@ pub(crate) fn run(arguments: &PassportArguments) -> Result<Code, Error> {
         kernels: arguments.kernels.clone(),
         cases: assay_conformance::select(&arguments.only).map_err(Error::usage)?,
         out: arguments.out.clone(),
+        trust: arguments.trust.trust(),
         fresh: arguments.fresh,
         guest: GuestSpec {
             layout: guests.cgroup,

@@ -80,7 +80,11 @@ fn action(bench: &Bench, what: &[(&str, &str)]) -> (Option<i32>, String, String)
     let files = ["output", "summary"].map(|name| bench.path(name));
     files.iter().for_each(|file| drop(fs::remove_file(file)));
     command.env("GITHUB_OUTPUT", &files[0]).env("GITHUB_STEP_SUMMARY", &files[1]);
-    command.env("ASSAY_FOLDER", bench.path("results"));
+    let folder = bench.path("results");
+    if !folder.is_symlink() {
+        drop(fs::remove_dir_all(&folder));
+    }
+    command.env("ASSAY_FOLDER", &folder).env("RUNNER_TEMP", bench.folder());
     command.envs(what.iter().copied());
     let ended = command.output().unwrap();
     let read = |file: &PathBuf| fs::read_to_string(file).unwrap_or_default();
@@ -114,6 +118,22 @@ fn the_action_shows_the_result_and_passes_the_code_on() {
     let (code, output, _) = action(&bench, &[&exec[..], &[("ASSAY_FAIL_ON", "never")]].concat());
     assert!(code == Some(0) && output.contains("code=0"), "{output}");
     assert_eq!(action(&bench, &[("ASSAY_RUN", "x"), ("ASSAY_PROGRAM", program)]).0, Some(2));
+}
+
+#[test]
+fn the_action_writes_into_no_folder_that_a_checkout_has() {
+    let bench = Bench::aside();
+    let program = env!("CARGO_BIN_EXE_assay");
+    let audit = [("ASSAY_RUN", "audit"), ("ASSAY_PROGRAM", program)];
+    let target = bench.path("target");
+    fs::create_dir(&target).unwrap();
+    std::os::unix::fs::symlink(&target, bench.path("results")).unwrap();
+    assert_eq!(action(&bench, &audit).0, Some(2));
+    assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+    fs::remove_file(bench.path("results")).unwrap();
+    let outside = [&audit[..], &[("ASSAY_FOLDER", "/usr/assay-test-results")]].concat();
+    assert_eq!(action(&bench, &outside).0, Some(2));
+    assert!(!PathBuf::from("/usr/assay-test-results").exists());
 }
 
 #[test]

@@ -53,10 +53,26 @@ fn each_founding_study_starts_at_its_published_size_or_says_what_is_missing() {
 }
 
 #[test]
+fn a_study_of_swap_is_planned_or_says_what_this_host_lacks() {
+    let bench = Bench::aside();
+    let ended = bench.assay(["check", "memory-swap", "--json"]);
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let refusals = document["refusals"].as_array().unwrap();
+    assert_eq!(ended.status.code(), Some(if refusals.is_empty() { 0 } else { 4 }), "{document:#}");
+    for refusal in refusals {
+        let what = refusal["what"].as_str().unwrap();
+        assert!(
+            ["memory.swap.max", "memory.high", "swap"].iter().any(|one| what.contains(one)),
+            "{what}"
+        );
+    }
+}
+
+#[test]
 fn what_a_published_size_needs_is_said_before_the_run() {
     let bench = Bench::aside();
     let text = bench.assay(["check", "io-weight-job", "--published"]).stdout;
-    assert!(text.contains("5.5 GiB for images in the run folder"), "{text}");
+    assert!(text.contains("5632 MiB for images in the run folder"), "{text}");
     assert!(text.contains("at most 9 h of windows"), "{text}");
     let none = bench.assay(["check", "cpu-quota", "--published"]);
     none.assert_code(2);

@@ -45,6 +45,24 @@ fn where_threads_stand_unevenly_each_cpu_is_judged_too() {
 }
 
 #[test]
+fn single_cpus_do_not_take_back_what_all_of_them_say() {
+    let halves = [child(A, 0, 50), child(A, 1, 50), child(B, 0, 50), child(B, 1, 50)];
+    // /p/a with about this part of its promise of all CPUs, and 0.0125 as its standard error.
+    let found = |part: f64| {
+        let mut levels = watch([1024.0; 3], &halves, 60);
+        let cells = &mut levels.levels[0].members[0].all_cpus.cells;
+        for (at, cell) in cells.iter_mut().enumerate() {
+            let off = if (at / 6).is_multiple_of(2) { 0.0375 } else { -0.0375 };
+            cell.got = cell.promised * (part + off);
+        }
+        let row = judge(&levels, &Changes::new()).remove(0).rows.remove(0);
+        (row.verdict, row.basis)
+    };
+    assert_eq!(found(0.86), (Verdict::Undecided, Some(Basis::AllCpus)));
+    assert_eq!(found(0.9), (Verdict::Kept, Some(Basis::SharedCpus)));
+}
+
+#[test]
 fn groups_with_few_threads_are_judged_on_the_cpu_that_they_share() {
     let shared = [child(A, 0, 25), child(B, 0, 75), child(3, 1, 100)];
     let found = level([1024.0, 3072.0, 1024.0], &shared, 60);

@@ -177,6 +177,10 @@ pub enum Change {
         /// The identity of the disk: no other is ever wiped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         disk: Option<DiskIdentity>,
+        /// Of a partition, its first sector: no other part of the disk is ever wiped. Nothing for a whole disk, and in
+        /// ledgers of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first_sector: Option<u64>,
     },
 }
 

@@ -157,6 +157,44 @@ pub(super) fn whole_disk_of_node(root: &Root, node: &Path) -> String {
     whole.map_or(name, |whole| whole.to_string_lossy().into_owned())
 }
 
+/// The directory in sysfs of a device node, be it that of a disk or of a partition.
+pub(super) fn sysfs_of_node(node: &Path) -> PathBuf {
+    Path::new("/sys/class/block").join(of_node(node))
+}
+
+/// The first sector of the partition with this directory in sysfs; nothing for a whole disk.
+pub(super) fn first_sector(root: &Root, directory: &Path) -> Option<u64> {
+    root.read_trimmed(directory.join("start")).ok()?.parse().ok()
+}
+
+/// Refuses to wipe a partition that does not begin where the recorded one did. The same disk may have been partitioned
+/// anew since, and a part of the same size and number may hold data of someone else.
+pub(super) fn refuse_moved(
+    root: &Root,
+    device: &Path,
+    directory: &Path,
+    then: Option<u64>,
+) -> Result<(), Error> {
+    let Some(then) = then else { return Ok(()) };
+    let now = match first_sector(root, directory) {
+        Some(now) if now == then => return Ok(()),
+        Some(now) => format!("it begins at sector {now}"),
+        None => "no partition has its name".to_owned(),
+    };
+    let hint = format!(
+        "{now}, and the partition that was formatted began at sector {then} of the same disk: find what \
+         was formatted with `lsblk -o NAME,START,SIZE`, wipe it with `wipefs --all`, then `assay \
+         restore --set-aside RUN`"
+    );
+    Err(Error::unexpected("wipe", device, hint))
+}
+
+/// Whether the recorded disk is here, by whatever name.
+pub(super) fn is_here(root: &Root, then: &DiskIdentity) -> bool {
+    let names = root.list("/sys/block").unwrap_or_default();
+    names.iter().any(|name| DiskIdentity::read(root, name).is_some_and(|now| then.is(&now)))
+}
+
 /// The file name of a device node.
 pub(super) fn of_node(node: &Path) -> String {
     node.file_name().unwrap_or_default().to_string_lossy().into_owned()

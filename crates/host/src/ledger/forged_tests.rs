@@ -114,6 +114,7 @@ fn foreign_objects() -> Vec<Change> {
             device: "/srv/theirs/inner/file".into(),
             areas: vec![Area { start: 0, length: 8 }],
             disk: None,
+            first_sector: None,
         },
     ]
 }

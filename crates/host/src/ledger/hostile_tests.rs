@@ -182,6 +182,64 @@ fn the_same_disk_is_restored_and_a_removed_one_needs_nothing() {
     assert!(restore(state.path(), &root).complete, "a removed disk counts as restored");
 }
 
+/// A partition of the disk in the fake host tree, with a node that holds something. In sysfs a link leads to it.
+fn part_in(tree: &TempDir, first_sector: &str) {
+    put_in(tree, "7", "S3R1AL");
+    let directory = tree.path().join("sys/block/sdz/sdz1");
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("partition"), "1").unwrap();
+    fs::write(directory.join("start"), first_sector).unwrap();
+    fs::create_dir_all(tree.path().join("sys/class/block")).unwrap();
+    let link = tree.path().join("sys/class/block/sdz1");
+    if link.symlink_metadata().is_err() {
+        symlink(&directory, link).unwrap();
+    }
+    fs::write(tree.path().join("dev/sdz1"), "\0\0SIG\0\0\0").unwrap();
+}
+
+/// The error of restoring after a partition was formatted and something was done to its disk.
+fn refusal_after(act: impl FnOnce(&TempDir)) -> String {
+    let (tree, root) = host();
+    let state = in_memory();
+    part_in(&tree, "2048");
+    let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+    let area = Area { start: 0, length: 8 };
+    ledger.write_signatures(&root, Path::new("/dev/sdz1"), vec![area]).unwrap();
+    drop(ledger);
+    act(&tree);
+    let report = restore(state.path(), &root);
+    assert!(!report.complete, "{report:?}");
+    assert_eq!(fs::read(tree.path().join("dev/sdz1")).unwrap(), b"\0\0SIG\0\0\0");
+    let Some(Err(error)) = &report.changes[0].restored else { panic!("{report:?}") };
+    error.to_string()
+}
+
+#[test]
+fn another_part_of_the_same_disk_is_not_wiped() {
+    let error = refusal_after(|tree| part_in(tree, "4096"));
+    for word in ["sector 4096", "sector 2048", "wipefs"] {
+        assert!(error.contains(word), "{error}");
+    }
+    let error = refusal_after(|tree| {
+        fs::remove_file(tree.path().join("sys/class/block/sdz1")).unwrap();
+        fs::remove_dir_all(tree.path().join("sys/block/sdz/sdz1")).unwrap();
+    });
+    assert!(error.contains("it is missing") && error.contains("S3R1AL"), "{error}");
+}
+
+#[test]
+fn the_same_part_of_a_disk_is_wiped() {
+    let (tree, root) = host();
+    let state = in_memory();
+    part_in(&tree, "2048");
+    let mut ledger = Ledger::begin(state.path(), "run").unwrap();
+    let area = Area { start: 0, length: 8 };
+    ledger.write_signatures(&root, Path::new("/dev/sdz1"), vec![area]).unwrap();
+    drop(ledger);
+    assert!(restore(state.path(), &root).complete);
+    assert_eq!(fs::read(tree.path().join("dev/sdz1")).unwrap(), [0; 8]);
+}
+
 /// A forged size does not wrap around, and wipes nothing.
 #[test]
 fn an_area_beyond_any_disk_is_refused() {
@@ -189,7 +247,8 @@ fn an_area_beyond_any_disk_is_refused() {
     put_in(&tree, "7", "S3R1AL");
     let image = tree.path().join("dev/sdz");
     let areas = [Area { start: u64::MAX - 8, length: 4096 }];
-    let error = restore_change::wipe_signatures(&image, &areas, None).unwrap_err().to_string();
+    let error =
+        restore_change::wipe_signatures(&root, &image, &areas, None, None).unwrap_err().to_string();
     assert!(error.contains("beyond any disk"), "{error}");
     assert_eq!(fs::read(&image).unwrap(), b"\0\0SIG\0\0\0");
     assert!(restore_all(tree.path(), &root).is_ok());

@@ -170,7 +170,9 @@ impl Ledger {
         areas: Vec<Area>,
     ) -> Result<(), Error> {
         let identity = DiskIdentity::read(root, &disk::whole_disk_of_node(root, disk));
-        let change = Change::WriteSignatures { device: disk.to_owned(), areas, disk: identity };
+        let first_sector = disk::first_sector(root, &disk::sysfs_of_node(disk));
+        let device = disk.to_owned();
+        let change = Change::WriteSignatures { device, areas, disk: identity, first_sector };
         self.record(change, || Ok(()))
     }
 }

@@ -65,11 +65,13 @@ pub(super) fn restore(root: &Root, change: &Change, made: Option<Identity>) -> R
             real(root, change, || v1_mount::release(root, controller, target))
         }
         Change::NullBlk { path } => remove_null_block(root, path),
-        Change::WriteSignatures { device, areas, disk } => {
-            if !is_present(root, device, disk.as_ref())? {
+        Change::WriteSignatures { device, areas, disk, first_sector } => {
+            if !is_present(root, device, disk.as_ref(), *first_sector)? {
                 return Ok(());
             }
-            real(root, change, || wipe_signatures(device, areas, disk.as_ref()))
+            real(root, change, || {
+                wipe_signatures(root, device, areas, disk.as_ref(), *first_sector)
+            })
         }
     }
 }
@@ -82,13 +84,16 @@ pub(super) fn restore_after_boot(
     made: Option<Identity>,
 ) -> Result<(), Error> {
     match change {
-        Change::WriteSignatures { device, areas, disk } => {
+        Change::WriteSignatures { device, areas, disk, first_sector } => {
             let now = DiskIdentity::read(root, &disk::whole_disk_of_node(root, device));
             let is_it =
                 |then: &DiskIdentity| now.as_ref().is_some_and(|now| then.is_after_boot(now));
             if disk.as_ref().is_some_and(is_it) {
+                disk::refuse_moved(root, device, &disk::sysfs_of_node(device), *first_sector)?;
                 // Sequence numbers of disks have restarted.
-                return real(root, change, || wipe_signatures(device, areas, None));
+                return real(root, change, || {
+                    wipe_signatures(root, device, areas, None, *first_sector)
+                });
             }
             let was = disk.as_ref().map_or_else(no_number, DiskIdentity::describe);
             let hint = format!(
@@ -122,16 +127,32 @@ fn no_number() -> String {
 }
 
 /// Whether the recorded disk is present. A removed disk took its contents along; another one with its
-/// name is not ours to wipe.
-fn is_present(root: &Root, device: &Path, then: Option<&DiskIdentity>) -> Result<bool, Error> {
+/// name is not ours to wipe, and neither is another part of it. One that is here without the partition still has what
+/// was written there, so nothing counts as restored.
+fn is_present(
+    root: &Root,
+    device: &Path,
+    then: Option<&DiskIdentity>,
+    first_sector: Option<u64>,
+) -> Result<bool, Error> {
     let was = then.map_or_else(no_number, DiskIdentity::describe);
     match disk::find(root, &disk::whole_disk_of_node(root, device), then) {
+        CurrentDisk::Gone if then.is_some_and(|then| disk::is_here(root, then)) => {
+            let hint = format!(
+                "it is missing, but its disk ({was}) is here: add the partition again with `partprobe`, or \
+                 wipe what was formatted with `wipefs --all`, then `assay restore --set-aside RUN`"
+            );
+            Err(Error::unexpected("wipe", device, hint))
+        }
         CurrentDisk::Gone => Ok(false),
         CurrentDisk::Other(now) => Err(disk::refusal(device, &was, &now.describe())),
         CurrentDisk::Same if then.is_none() => {
             Err(disk::refusal(device, &was, "its identity was not recorded"))
         }
-        CurrentDisk::Same => Ok(true),
+        CurrentDisk::Same => {
+            let directory = disk::sysfs_of_node(device);
+            disk::refuse_moved(root, device, &directory, first_sector).map(|()| true)
+        }
     }
 }
 
@@ -258,14 +279,17 @@ fn remove_null_block(root: &Root, path: &Path) -> Result<(), Error> {
 /// Zeroes the first and the last MiB of each area, which hold partition tables and the signatures of
 /// all file systems in use.
 pub(super) fn wipe_signatures(
+    root: &Root,
     device: &Path,
     areas: &[Area],
     then: Option<&DiskIdentity>,
+    first_sector: Option<u64>,
 ) -> Result<(), Error> {
     const EDGE: u64 = 1 << 20;
     let wrong = |cause: &io::Error| Error::new("wipe", device, cause);
     let mut file = match block::open_exclusive(device) {
-        Err(error) if queue::is_gone(&error) => return Ok(()),
+        // A partition may have been removed from a disk that stays: only a whole disk is gone for good.
+        Err(error) if queue::is_gone(&error) && first_sector.is_none() => return Ok(()),
         other => other?,
     };
     // The disk may have been swapped since the check: compare the one that is open.
@@ -274,7 +298,12 @@ pub(super) fn wipe_signatures(
     {
         return Err(disk::refusal(device, &then.describe(), &format!("diskseq {now}")));
     }
-    // So may the partition, on the same disk.
+    // So may the partition, on the same disk: compare the one that is open, which nobody can remove.
+    if first_sector.is_some() {
+        let numbers = block::numbers_of(&file, device)?.to_string();
+        let directory = Path::new("/sys/dev/block").join(numbers);
+        disk::refuse_moved(root, device, &directory, first_sector)?;
+    }
     let size = file.seek(io::SeekFrom::End(0)).map_err(|cause| wrong(&cause))?;
     if areas.first().is_some_and(|whole| whole.start == 0 && whole.length != size) {
         let hint = "its size has changed since it was formatted: look at it, wipe it with `wipefs --all`, \

@@ -60,8 +60,8 @@ fn find(evidence: &Evidence<'_>, repeat: &Repeat<'_>) -> Finding {
 
 /// Where requests wait in front of the scheduler, because demand exceeds the pool or BFQ caps a
 /// group below its demand, a short queue does not show a lack of demand if every workload kept its
-/// requests outstanding all the time, or always had one waiting there by the kernel's own events. That is
-/// how shares break, not a reason to doubt the measurement.
+/// requests outstanding all the time, or each of its submitters always waited there by the kernel's own events.
+/// That is how shares break, not a reason to doubt the measurement.
 fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Option<String> {
     let (pool, demand) = (queue.nr_requests?, queue.outstanding?);
     let capped = || {
@@ -87,12 +87,13 @@ fn outside(evidence: &Evidence<'_>, repeat: &Repeat<'_>, queue: &Queue) -> Optio
             least = least.min(part);
             continue;
         }
-        let waiting = in_front::waiting(repeat, &queue.device, &result.group)?;
-        least_waiting = least_waiting.min(Some(waiting).filter(|mean| *mean >= ALL_THE_TIME)?);
+        let waiting = in_front::waiting(evidence.trial, repeat, &queue.device, &result.group)?;
+        least_waiting = least_waiting.min(Some(waiting).filter(|part| *part >= ALL_THE_TIME)?);
     }
     let queued = queue.mean_queue.as_ref().ok()?;
     let in_front = format!(
-        "{least_waiting:.2} requests or more waiting for a place, on average, by the kernel's own events"
+        "its submitters waiting for a place {} of the time or more, by the kernel's own events",
+        percent(least_waiting.min(1.0))
     );
     let who = match (least.is_finite(), least_waiting.is_finite()) {
         (false, false) => return None,

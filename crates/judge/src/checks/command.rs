@@ -39,6 +39,11 @@ pub struct Disturbances {
     pub others: Available<f64>,
     /// The same of the CPU where it was most; known where the kernel counts groups by CPU (cgroup v1).
     pub others_on_one: Option<OnOneCpu>,
+    /// Seconds in which some task of the command waited for a CPU, as the kernel counts pressure; not available where
+    /// a limit of its own made it wait.
+    pub waited: Available<f64>,
+    /// The most processes and threads that the command had at once.
+    pub most_tasks: Available<u64>,
     /// The group that used most of what others used, with its CPUs.
     pub busiest: Option<(String, f64)>,
     /// The part of these CPUs that the hypervisor took.
@@ -118,11 +123,47 @@ fn others(seen: &Disturbances, allowed: &Allowed) -> Finding {
         let most = margin(allowed.of_one);
         evidence += &format!(", and {} of CPU {} (at most {most})", percent(one.part), one.cpu);
     }
-    let ok = holds(allowed, part, seen.others_on_one, seen.cpus.len());
+    let waiting = waiting(seen, allowed.simultaneous);
+    let ok = holds(allowed, part, seen.others_on_one, seen.cpus.len())
+        && waiting.as_ref().is_none_or(|finding| finding.ok);
+    let mut found = Finding::new(ok, evidence).and(waiting);
     if let (false, Some((group, cpus))) = (ok, &seen.busiest) {
-        evidence += &format!("; most of it was {group}, with {cpus:.2} CPUs");
+        found.evidence += &format!("; most of it was {group}, with {cpus:.2} CPUs");
     }
-    Finding::new(ok, evidence)
+    found
+}
+
+/// Where the kernel does not count groups by CPU, a competitor that stays on one of several is a small part of all and
+/// may halve the speed of a thread there. The command's own waiting shows it, unless it had more threads than CPUs and
+/// they waited for each other.
+fn waiting(seen: &Disturbances, within: f64) -> Option<Finding> {
+    let cpus = seen.cpus.len();
+    if cpus < 2 || seen.others_on_one.is_some() {
+        return None;
+    }
+    let unknown =
+        |why: &str| Some(Finding::unverified(&format!("what others took of a single CPU ({why})")));
+    let waited = match &seen.waited {
+        Available::Value(waited) => waited / seen.seconds.max(f64::MIN_POSITIVE),
+        Available::NotAvailable(why) => return unknown(why),
+    };
+    let (part, most) = (percent(waited), margin(within));
+    if waited <= within {
+        return Some(Finding::new(true, format!("it waited for a CPU {part} of the time")));
+    }
+    match &seen.most_tasks {
+        Available::Value(tasks) if usize::try_from(*tasks).is_ok_and(|tasks| tasks <= cpus) => {
+            let evidence =
+                format!("it waited for a CPU {part} of the time (at most {most} allowed)");
+            Some(Finding::new(false, evidence))
+        }
+        Available::Value(tasks) => unknown(&format!(
+            "it waited for a CPU {part} of the time, and its {tasks} threads may have waited for each other"
+        )),
+        Available::NotAvailable(why) => unknown(&format!(
+            "it waited for a CPU {part} of the time, and its number of threads is not known: {why}"
+        )),
+    }
 }
 
 fn stolen(seen: &Disturbances, allowed: &Allowed) -> Finding {

@@ -4,32 +4,49 @@
 
 use assay_blame::{DiskAnswer, Verdict};
 use assay_facts::Available;
+use assay_run_folder::TrialRecord;
 
 use crate::repeat::Repeat;
 
 /// The events and the window are to be so much of the same seconds.
 const COVERS: f64 = 0.8;
 
-/// The mean number of requests of a group that waited for a place; `None` without valid events of the disk with this
-/// device.
-pub(super) fn waiting(repeat: &Repeat<'_>, device: &str, group: &str) -> Option<f64> {
+/// The part of the time for which each of a group's submitters waited for a place, on average; `None` without valid
+/// events of the disk with this device. A submitter that waits has nothing else to do, while a few waits of many
+/// submitters, which may add up to one at all times, say nothing about the rest of their time.
+pub(super) fn waiting(
+    trial: &TrialRecord,
+    repeat: &Repeat<'_>,
+    device: &str,
+    group: &str,
+) -> Option<f64> {
     let evidence = repeat.evidence().ok()?;
     let Available::Value(disks) = &evidence.disks else { return None };
     let disk = disks.iter().find(|answer| answer.disk == device)?;
     let window = repeat.end_ns.saturating_sub(repeat.record.all_released_ns) as f64 * 1e-9;
     let valid = disk.verdict == Verdict::Valid && disk.seconds >= COVERS * window;
-    valid.then(|| of_group(disk, group))
+    valid.then(|| of_group(disk, group) / submitters(trial, group))
 }
 
-/// A group's own requests, and those of the groups inside it.
+/// Whether this is the group or one inside it.
+fn is_part(name: &str, group: &str) -> bool {
+    name.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Threads that may wait for a place at once. Where they are not known, no more than requests outstanding.
+fn submitters(trial: &TrialRecord, group: &str) -> f64 {
+    let groups = trial.groups.iter().filter(|part| is_part(&part.name, group));
+    let threads = groups
+        .flat_map(|part| &part.workloads)
+        .map(|workload| workload.threads.or(workload.io.outstanding).unwrap_or(1).max(1));
+    threads.map(f64::from).sum::<f64>().max(1.0)
+}
+
+/// The mean number of requests that waited because the pool was full or the group at its cap: a group's own, and those
+/// of the groups inside it. Waits for another reason do not show that the scheduler held them back.
 fn of_group(disk: &DiskAnswer, group: &str) -> f64 {
-    let is_part = |name: &str| {
-        name.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let parts = disk.groups.iter().filter(|part| is_part(&part.group));
-    let waited: u64 = parts
-        .map(|part| part.place.pool_full_ns + part.place.own_cap_ns + part.place.other_ns)
-        .sum();
+    let parts = disk.groups.iter().filter(|part| is_part(&part.group, group));
+    let waited: u64 = parts.map(|part| part.place.pool_full_ns + part.place.own_cap_ns).sum();
     waited as f64 * 1e-9 / disk.seconds.max(f64::MIN_POSITIVE)
 }
 

@@ -10,8 +10,9 @@ use crate::subject::Subject;
 const NEVER_SLEEPS: &str = "spin";
 
 /// The group's CPU time at each sample of the judged window. `at_s` is the time for which it wanted to
-/// run until then: it ran, or a task of it waited for a CPU (`cpu.pressure`, on v2), or all of the
-/// time where its workloads never sleep. The error says why that is not known.
+/// run until then: it ran, or a task of it waited for a CPU (`cpu.pressure`, on v2, for a group that
+/// can use one CPU), or all of the time where its workloads never sleep. The error says why that is
+/// not known.
 pub(super) fn readings(
     subject: &Subject<'_>,
     repeat: &Repeat<'_>,
@@ -29,6 +30,7 @@ pub(super) fn readings(
             |(at, used): (u64, f64)| Reading { at_s: at as f64 * 1e-9, used_s: used * 1e-9 };
         return Ok(used.into_iter().map(reading).collect());
     }
+    by_one_cpu(group, cpus)?;
     let waited = waited(repeat, group)?;
     let mut readings: Vec<Reading> = Vec::with_capacity(used.len());
     let mut before: Option<(u64, f64, f64)> = None;
@@ -58,6 +60,19 @@ fn never_sleeps(subject: &Subject<'_>, group: &str) -> bool {
         !record.workloads.is_empty()
             && record.workloads.iter().all(|workload| workload.tool == NEVER_SLEEPS)
     })
+}
+
+/// The kernel's total is a mean over CPUs, weighted by how long each had something to do for the group
+/// (collect_percpu_times, kernel/sched/psi.c): a wait on one of several counts only in part, and would
+/// be taken for sleep.
+fn by_one_cpu(group: &str, cpus: f64) -> Result<(), String> {
+    match cpus > 1.0 {
+        false => Ok(()),
+        true => Err(format!(
+            "whether `{group}` wanted to run is not known: its workload may sleep, and the pressure of \
+             a group that can use {cpus:.0} CPUs does not tell how long it waited for each"
+        )),
+    }
 }
 
 /// Microseconds for which some task of the group waited for a CPU.

@@ -114,3 +114,33 @@ fn without_a_time_it_follows_from_the_weights() {
     assert!(promise.reason.contains("share of 50.0 % by weight"), "{}", promise.reason);
     assert_eq!(promising(steady(), None).verdict, Verdict::Kept);
 }
+
+#[test]
+fn the_pressure_of_several_cpus_does_not_tell_how_long_nobody_ran() {
+    let mut run = stalled();
+    for group in &mut run.trial().groups {
+        (group.workloads[0].tool, group.workloads[0].threads) = ("fio".to_owned(), Some(2));
+    }
+    run.samples[0][0].push(pressure([1.0, 0.0]));
+    let promise = promising(run, Some(0.5));
+    assert_eq!(promise.verdict, Verdict::Void, "{}", promise.reason);
+    assert!(promise.reason.contains("can use 2 CPUs"), "{}", promise.reason);
+}
+
+#[test]
+fn what_a_hypervisor_may_have_taken_at_once_does_not_break_a_derived_time() {
+    let stolen = || {
+        let mut run = stalled();
+        let user = run.column("host_cpu", "user_ns").clone();
+        for (steal, user) in run.column("host_cpu", "steal_ns").iter_mut().zip(&user) {
+            *steal = *user;
+        }
+        run
+    };
+    // It took 28.6 % of the window, which is longer than the three seconds without progress.
+    let derived = promising(stolen(), None);
+    assert_eq!(derived.verdict, Verdict::Undecided, "{}", derived.reason);
+    assert!(derived.reason.contains("took it at once"), "{}", derived.reason);
+    let given = promising(stolen(), Some(0.5));
+    assert_eq!(given.verdict, Verdict::Broken, "a promise whatever others do: {}", given.reason);
+}

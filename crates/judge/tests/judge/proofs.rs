@@ -321,13 +321,24 @@ fn a_queue_is_not_short_of_demand_while_every_group_waits_for_a_place() {
     let judged = promise(&at_their_caps());
     assert_eq!(judged.verdict, Verdict::Void);
     assert_eq!(judged.causes[0].code, "C-NOT-BACKLOGGED");
-    let waiting = |part: f64| {
+    let judged = |threads: u32, of_cap: f64, of_other: f64| {
         let mut disk = disk(&[0.2, 0.2, 0.3, 0.3], false);
-        for group in &mut disk.groups {
-            (group.place.ns, group.place.own_cap_ns) = (ns(part * SECONDS), ns(part * SECONDS));
+        for place in disk.groups.iter_mut().map(|group| &mut group.place) {
+            (place.own_cap_ns, place.other_ns) = (ns(of_cap * SECONDS), ns(of_other * SECONDS));
+            place.ns = place.own_cap_ns + place.other_ns;
         }
-        promise(&with(&at_their_caps(), &evidence(0.01, disk)))
+        let mut run = at_their_caps();
+        for group in &mut run.trial().groups {
+            group.workloads[0].threads = Some(threads);
+        }
+        promise(&with(&run, &evidence(0.01, disk)))
     };
-    assert_eq!(waiting(0.97).verdict, Verdict::Broken, "{:#?}", waiting(0.97));
-    assert_eq!(waiting(0.5).verdict, Verdict::Void, "its programs may have had nothing to submit");
+    let always = judged(1, 0.97, 0.0);
+    assert_eq!(always.verdict, Verdict::Broken, "{always:#?}");
+    let half = judged(1, 0.5, 0.0);
+    assert_eq!(half.verdict, Verdict::Void, "its programs may have had nothing to submit");
+    let few_of_many = judged(32, 0.97, 0.0);
+    assert_eq!(few_of_many.verdict, Verdict::Void, "each thread waited for 3 % of the time");
+    let other = judged(1, 0.0, 0.97);
+    assert_eq!(other.verdict, Verdict::Void, "nothing shows that the scheduler held them back");
 }

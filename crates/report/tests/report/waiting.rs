@@ -95,7 +95,7 @@ fn the_bar_of_a_group_has_its_running_time_and_each_culprit() {
     // The table has the same, and the text what was waited for.
     assert!(page.contains("<th class=\"n\">own quota</th><th class=\"n\">task2</th>"));
     let text = text(&run);
-    assert!(text.contains("task2 75.0 %, own quota 25.0 %"), "{text}");
+    assert!(text.contains("task2 75.0 %  own quota 25.0 %"), "{text}");
     // What the disk lacks is said where its figure would be.
     assert!(page.contains("id=\"trial-1-waiting-cpus\"") && !page.contains("waiting-disk-1"));
 }
@@ -109,7 +109,7 @@ fn the_requests_of_a_group_are_split_by_who_was_served() {
     assert!(text.contains("to loop0 spent their time"), "{text}");
     assert!(
         text.contains(
-            "task4 served 30.0 %, pool: full 20.0 %, queued, device idle 20.0 %, device 20.0 %"
+            "task4 served 30.0 %  pool: full 20.0 %  queued, device idle 20.0 %  device 20.0 %"
         ),
         "{text}"
     );

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_facts::HostFacts;
+use assay_facts::{CgroupLayout, HostFacts};
 use assay_kernel::Root;
+use assay_units::CpuSet;
 
 use super::WatchError;
 use crate::group_tree::{GroupTree, Presence};
@@ -32,12 +33,20 @@ impl CpuHierarchy {
     /// # Errors
     /// It has none, or more CPUs than the programs have room for.
     pub fn new(facts: &HostFacts) -> Result<Self, WatchError> {
-        let cpus = facts.cpus.online.iter().max().map_or(1, |highest| highest as usize + 1);
+        Self::from_layout(&facts.cgroup, &facts.cpus.online)
+    }
+
+    /// The same, from the control groups and online CPUs alone.
+    ///
+    /// # Errors
+    /// As [`CpuHierarchy::new`].
+    pub fn from_layout(layout: &CgroupLayout, online: &CpuSet) -> Result<Self, WatchError> {
+        let cpus = online.iter().max().map_or(1, |highest| highest as usize + 1);
         if cpus > CPUS {
             let most = CPUS - 1;
             return Err(WatchError::Host(format!("the programs have room for CPUs 0 to {most}")));
         }
-        Ok(Self { tree: GroupTree::new(&facts.cgroup, "cpu")?, cpus })
+        Ok(Self { tree: GroupTree::new(layout, "cpu")?, cpus })
     }
 
     /// A group's path below the mount, from the path of its directory or one without the slash.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use assay_audit::{Snapshot, cpu_groups, cpu_weights, own_sets};
 use assay_contention::{Changes, Contention, Cpu, Levels, Look, judge, own_cpus};
 use assay_facts::Available;
-use assay_host::gather;
+use assay_host::groups_and_cpus;
 use assay_kernel::{Error as KernelError, Root, clock, signal};
 use assay_sample::contention::{CELL, ContentionWatch};
 use assay_sample::waits::CpuHierarchy;
@@ -116,8 +116,9 @@ struct CpuPart {
 impl CpuPart {
     /// The error says why the kernel refuses it.
     fn attach(root: &Root, groups: &[String], settings: &Snapshot) -> Result<Self, String> {
-        let facts = gather(root).map_err(|error| error.to_string())?;
-        let hierarchy = CpuHierarchy::new(&facts).map_err(|error| error.to_string())?;
+        let (layout, online) = groups_and_cpus(root);
+        let hierarchy =
+            CpuHierarchy::from_layout(&layout, &online).map_err(|error| error.to_string())?;
         let watch = ContentionWatch::on_groups(root, &hierarchy, groups);
         let mut watch = watch.map_err(|error| error.to_string())?;
         let levels = Levels::new(groups, &cpu_weights(settings));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use assay_audit::{Snapshot, io_groups, weighted_disks};
 use assay_contention::{Changes, DiskDivision, DiskLevels, DiskLook};
 use assay_facts::Available;
-use assay_host::gather;
+use assay_host::groups_and_cpus;
 use assay_kernel::Root;
 use assay_sample::contention::{DiskContentionWatch, MOST_DISKS};
 use assay_sample::requests::IoHierarchy;
@@ -49,8 +49,8 @@ impl DiskPart {
         if disks.is_empty() {
             return Ok(part);
         }
-        let facts = gather(root).map_err(|error| error.to_string())?;
-        let hierarchy = IoHierarchy::new(&facts.cgroup).map_err(|error| error.to_string())?;
+        let (layout, _) = groups_and_cpus(root);
+        let hierarchy = IoHierarchy::new(&layout).map_err(|error| error.to_string())?;
         let groups = io_groups(start);
         let devices: Vec<(u32, u32)> =
             disks.iter().filter_map(|disk| numbers(&disk.device)).collect();
@@ -83,7 +83,8 @@ impl DiskPart {
     pub(super) fn judge(&self, start: &Snapshot) -> Vec<DiskDivision> {
         let end = take_snapshot(&self.root).map(|end| weighted_disks(&end)).unwrap_or_default();
         let changes = changes(start, &end);
-        self.levels.iter().map(|levels| levels.judge(&changes)).collect()
+        let compared: usize = self.levels.iter().map(DiskLevels::compared).sum();
+        self.levels.iter().map(|levels| levels.judge(compared, &changes)).collect()
     }
 }
 

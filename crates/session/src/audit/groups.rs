@@ -129,14 +129,15 @@ pub(super) fn read(root: &Root, hierarchy: &mut Hierarchy) {
     }
     // Beside each path, whether a group above has a weight or quota of CPU.
     let mut open = vec![("/".to_owned(), false)];
-    let mut deeper = false;
+    let (mut deeper, mut unnamed) = (false, 0);
     while let Some((path, mut is_divided)) = open.pop() {
         if hierarchy.groups.len() == MAX_GROUPS {
-            hierarchy.left_out = Some(format!("groups beyond the first {MAX_GROUPS}"));
+            hierarchy.left_out = left_out(true, deeper, unnamed);
             return;
         }
         let directory = directory(&hierarchy.mount, &path);
         let Ok(entries) = root.entries(&directory) else { continue };
+        unnamed += entries.unnamed;
         let names = &entries.others;
         let mut group = group(root, hierarchy.is_v2, &directory, path, names);
         is_divided |= has_cpu && OF_CPU.into_iter().any(|name| says_more(group.files.get(name)));
@@ -152,7 +153,26 @@ pub(super) fn read(root: &Root, hierarchy: &mut Hierarchy) {
         }
         hierarchy.groups.push(group);
     }
-    hierarchy.left_out = deeper.then(|| format!("groups below {MAX_DEPTH} levels"));
+    hierarchy.left_out = left_out(false, deeper, unnamed);
+}
+
+/// What was not read, in words.
+fn left_out(is_full: bool, deeper: bool, unnamed: usize) -> Option<String> {
+    let full = is_full.then(|| format!("groups beyond the first {MAX_GROUPS}"));
+    let deep = deeper.then(|| format!("groups below {MAX_DEPTH} levels"));
+    joined([full, deep, without_names(unnamed)])
+}
+
+/// Groups that no text can name, in words.
+pub(super) fn without_names(count: usize) -> Option<String> {
+    let names = if count == 1 { "group whose name is" } else { "groups whose names are" };
+    (count > 0).then(|| format!("{count} {names} not UTF-8, with all below"))
+}
+
+/// Reasons as one text, if there are any.
+pub(super) fn joined<const N: usize>(reasons: [Option<String>; N]) -> Option<String> {
+    let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
 fn directory(mount: &Path, path: &str) -> PathBuf {

@@ -39,8 +39,10 @@ impl Protections {
 fn counts(root: &Root, setting: &ProtectionSetting) -> MemoryCounts {
     let own = Path::new(&setting.directory);
     let siblings = setting.siblings.iter().take(MOST_SIBLINGS);
+    // `pgscan` also counts what a sibling reclaims at its own memory.max or memory.high while there is memory enough. kswapd
+    // works only when the machine is short of it.
     let scanned: Vec<u64> = siblings
-        .filter_map(|group| keyed(root, Path::new(group), "memory.stat", "pgscan"))
+        .filter_map(|group| keyed(root, Path::new(group), "memory.stat", "pgscan_kswapd"))
         .collect();
     let used = root.read_at_most(own.join("memory.current"), MAX_FILE).ok();
     MemoryCounts {

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use assay_audit::Change;
-use assay_audit::snapshot::MAX_GROUPS;
 use assay_facts::Available;
 use assay_kernel::{Root, clock, open_files, signal};
 use jiff::Timestamp;
@@ -114,7 +113,7 @@ pub fn watch_settings(
         seconds,
         cpu: (cpu_ns() - cpu_before) as f64 / 1e9 / seconds.max(1e-9),
         writers_unknown: watch.writes.reason().map(str::to_owned),
-        left_out: watch.watched.is_full.then(|| format!("groups beyond the first {MAX_GROUPS}")),
+        left_out: watch.watched.left_out(),
     })
 }
 
@@ -158,7 +157,8 @@ impl<'r> Watch<'r> {
     fn look(&mut self) -> Vec<WatchedChange> {
         self.round += 1;
         let is_reported = self.writes.is_complete();
-        let changes = self.watched.look(self.round, !is_reported);
+        let is_over = || signal::interrupted_by().is_some();
+        let changes = self.watched.look(self.round, !is_reported, &is_over);
         // A write just before the reading is reported just after it.
         let batch = self.writes.take(self.root, &self.watched);
         let mut found = self.with_writers(changes, &batch);
@@ -249,6 +249,24 @@ mod tests {
         let found: Vec<WatchedChange> = (0..LISTING_ROUNDS).flat_map(|_| watch.look()).collect();
         assert_eq!((found.len(), watch.watched.went), (1, 2), "{found:?}");
         assert_eq!(found[0].change.from, None);
+    }
+
+    #[test]
+    fn groups_without_a_name_of_text_are_counted_and_a_signal_ends_a_look() {
+        use std::os::unix::ffi::OsStrExt;
+        let tree = tree();
+        let name = std::ffi::OsStr::from_bytes(b"not\xfftext");
+        let top = tree.path().join("sys/fs/cgroup");
+        let (found, mut watch) = watched(tree.path(), || fs::create_dir(top.join(name)).unwrap());
+        assert!(found.is_empty(), "{found:?}");
+        let why = watch.watched.left_out().unwrap();
+        assert!(why.contains("1 group whose name is not UTF-8"), "{why}");
+        fs::write(top.join("a.service/cpu.weight"), "400\n").unwrap();
+        assert!(watch.watched.look(0, true, &|| true).is_empty());
+        assert_eq!(watch.watched.look(0, true, &|| false).len(), 1);
+        let snapshot = super::super::take_snapshot(&Root::at(tree.path())).unwrap();
+        let why = snapshot.hierarchies[0].left_out.as_deref().unwrap_or_default();
+        assert!(why.contains("not UTF-8"), "{why}");
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The files of settings of all groups and of the host, kept open, with what they said.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::{Hierarchy, MAX_GROUPS};
 use assay_audit::{Change, OF_HOST, WATCHED};
 use assay_facts::owner::owner;
 use assay_host::name_owner;
-use assay_kernel::{FileId, RereadFile, Root};
+use assay_kernel::{Error, FileId, RereadFile, Root};
+use rustix::io::Errno;
 
 use super::groups;
 
@@ -36,7 +37,9 @@ pub(super) struct Watched<'r> {
     /// Groups that are gone.
     pub(super) went: usize,
     /// Whether groups were left out, since there are too many.
-    pub(super) is_full: bool,
+    is_full: bool,
+    /// Whether files or groups were left out, since too many files are open.
+    lacks_descriptors: bool,
 }
 
 /// The files of a group.
@@ -44,8 +47,12 @@ struct Files {
     /// Names of those that exist, also of those that cannot be read.
     present: Vec<&'static str>,
     open: Vec<Open<&'static str>>,
+    /// Those of its files in [`Watched::by_file`].
+    ids: Vec<FileId>,
     /// Of its directory: they change with the groups below.
     links: u64,
+    /// Groups directly below whose names are not UTF-8.
+    unnamed: usize,
 }
 
 struct Open<N> {
@@ -66,6 +73,7 @@ impl<'r> Watched<'r> {
             came: 0,
             went: 0,
             is_full: false,
+            lacks_descriptors: false,
         };
         for at in 0..watched.hierarchies.len() {
             watched.add((at, "/".to_owned()));
@@ -74,13 +82,32 @@ impl<'r> Watched<'r> {
         let disks = root.list("/sys/block").unwrap_or_default();
         let schedulers = disks.iter().map(|name| format!("/sys/block/{name}/queue/scheduler"));
         for path in OF_HOST.into_iter().map(str::to_owned).chain(schedulers) {
-            watched.host.extend(open(root, &mut watched.buffer, PathBuf::from(&path), path));
+            let file = PathBuf::from(&path);
+            match open(root, &mut watched.buffer, &file, path) {
+                Ok(one) => watched.host.push(one),
+                Err(error) => watched.note(&error),
+            }
         }
         watched
     }
 
     pub(super) fn groups(&self) -> usize {
         self.groups.len()
+    }
+
+    /// What is not watched, in words.
+    pub(super) fn left_out(&self) -> Option<String> {
+        let full = self.is_full.then(|| format!("groups beyond the first {MAX_GROUPS}"));
+        let unopened = self
+            .lacks_descriptors
+            .then(|| "files for which no descriptor was left (`ulimit -n` allows more)".to_owned());
+        let unnamed: usize = self.groups.values().map(|files| files.unnamed).sum();
+        groups::joined([full, unopened, groups::without_names(unnamed)])
+    }
+
+    /// Notes an error of opening. Most mean that something is gone, or is not for this user.
+    fn note(&mut self, error: &Error) {
+        self.lacks_descriptors |= error.is(Errno::MFILE) || error.is(Errno::NFILE);
     }
 
     /// The group and the name of a file, if it is watched.
@@ -114,30 +141,44 @@ impl<'r> Watched<'r> {
     fn opened(&mut self, place: &Place) -> Option<(Files, Vec<Place>)> {
         let directory = self.directory(place)?;
         let links = self.root.links(&directory).ok()?;
-        let entries = self.root.entries(&directory).ok()?;
+        let entries = self.root.entries(&directory).inspect_err(|error| self.note(error)).ok()?;
         let present = present(&entries.others);
-        let mut files = Vec::new();
+        let (mut files, mut ids) = (Vec::new(), Vec::new());
         let alias = Some(ALIAS).filter(|name| has(&entries.others, name));
         for name in present.iter().copied().chain(alias) {
             let path = directory.join(name);
             if let Ok(id) = self.root.file_id(&path) {
                 self.by_file.insert(id, (place.clone(), name));
+                ids.push(id);
             }
-            if name != ALIAS {
-                files.extend(open(self.root, &mut self.buffer, path, name));
+            if name == ALIAS {
+                continue;
+            }
+            match open(self.root, &mut self.buffer, &path, name) {
+                Ok(one) => files.push(one),
+                Err(error) => self.note(&error),
             }
         }
         let children = below(place, &entries.directories).collect();
-        Some((Files { present, open: files, links }, children))
+        let unnamed = entries.unnamed;
+        Some((Files { present, open: files, ids, links, unnamed }, children))
     }
 
     /// Looks for groups that came or went, and reads files again: all, or those of one part of the groups, so that each
-    /// has its turn once in [`ROUNDS`] rounds.
-    pub(super) fn look(&mut self, round: usize, at_all: bool) -> Vec<(Place, Change)> {
+    /// has its turn once in [`ROUNDS`] rounds. Ends early once `is_over` says so.
+    pub(super) fn look(
+        &mut self,
+        round: usize,
+        at_all: bool,
+        is_over: &dyn Fn() -> bool,
+    ) -> Vec<(Place, Change)> {
         let mut changes = Vec::new();
         let mut parents: Vec<Place> = Vec::new();
         let places: Vec<Place> = self.groups.keys().cloned().collect();
         for (at, place) in places.into_iter().enumerate() {
+            if is_over() {
+                return changes;
+            }
             let is_turn = |rounds: usize| at % rounds == round % rounds;
             let Some(directory) = self.directory(&place) else { continue };
             let Ok(links) = self.root.links(&directory) else {
@@ -163,16 +204,29 @@ impl<'r> Watched<'r> {
     }
 
     fn remove(&mut self, place: &Place) {
-        if self.groups.remove(place).is_some() {
-            self.by_file.retain(|_, (of, _)| of != place);
+        if let Some(files) = self.groups.remove(place) {
+            self.forget(place, &files);
             self.went += 1;
+        }
+    }
+
+    /// Forgets which files a group had. A new file of another group may have the number of an old one by now.
+    fn forget(&mut self, place: &Place, files: &Files) {
+        for id in &files.ids {
+            if self.by_file.get(id).is_some_and(|(of, _)| of == place) {
+                self.by_file.remove(id);
+            }
         }
     }
 
     /// Adds groups below that are new, and opens the files anew if there are others, as with a controller.
     fn list(&mut self, place: &Place) -> Vec<(Place, Change)> {
-        let entries = self.directory(place).and_then(|path| self.root.entries(path).ok());
-        let Some(entries) = entries else { return Vec::new() };
+        let Some(directory) = self.directory(place) else { return Vec::new() };
+        let entries = self.root.entries(directory).inspect_err(|error| self.note(error));
+        let Ok(entries) = entries else { return Vec::new() };
+        if let Some(files) = self.groups.get_mut(place) {
+            files.unnamed = entries.unnamed;
+        }
         for child in below(place, &entries.directories) {
             self.add(child);
         }
@@ -189,7 +243,7 @@ impl<'r> Watched<'r> {
             files.open.iter().map(|one| (one.name, shown(&one.text))).collect()
         };
         let Some(before) = self.groups.remove(place) else { return Vec::new() };
-        self.by_file.retain(|_, (of, _)| of != place);
+        self.forget(place, &before);
         let Some((files, _)) = self.opened(place) else {
             self.went += 1;
             return Vec::new();
@@ -228,12 +282,19 @@ impl<'r> Watched<'r> {
             found.extend(self.renew(place));
         }
         // The groups below have other files from now on.
-        let places =
-            self.groups.keys().filter(|one| hands_down && parent(one).as_ref() == Some(place));
-        for child in places.cloned().collect::<Vec<Place>>() {
+        let children = if hands_down { self.children(place) } else { Vec::new() };
+        for child in children {
             found.extend(self.list(&child));
         }
         found
+    }
+
+    /// The groups directly below one, without a look at those elsewhere: paths are sorted.
+    fn children(&self, place: &Place) -> Vec<Place> {
+        let base = format!("{}/", place.1.trim_end_matches('/'));
+        let from = self.groups.range((place.0, base.clone())..).map(|(one, _)| one);
+        let below = from.take_while(|one| one.0 == place.0 && one.1.starts_with(&base));
+        below.filter(|one| parent(one).as_ref() == Some(place)).cloned().collect()
     }
 
     fn read_host(&mut self) -> Vec<(Place, Change)> {
@@ -264,10 +325,10 @@ impl<'r> Watched<'r> {
     }
 }
 
-fn open<N>(root: &Root, buffer: &mut Vec<u8>, path: PathBuf, name: N) -> Option<Open<N>> {
-    let file = root.open_reread(path).ok()?;
-    let text = file.read_record(buffer).ok()?.to_vec();
-    Some(Open { name, file, text })
+fn open<N>(root: &Root, buffer: &mut Vec<u8>, path: &Path, name: N) -> Result<Open<N>, Error> {
+    let file = root.open_reread(path)?;
+    let text = file.read_record(buffer).map_err(|cause| Error::new("read", path, &cause))?;
+    Ok(Open { name, text: text.to_vec(), file })
 }
 
 fn present(names: &[String]) -> Vec<&'static str> {

@@ -68,10 +68,7 @@ impl Writes {
         let Available::Value(notices) = &mut self.notices else { return Vec::new() };
         let mut batch = Vec::new();
         for _ in 0..MOST {
-            let read = notices.read();
-            if read.is_empty() {
-                break;
-            }
+            let Some(read) = notices.read() else { break };
             for notice in read {
                 match notice {
                     Notice::Lost => self.is_lost = true,

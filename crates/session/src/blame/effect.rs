@@ -92,6 +92,17 @@ pub(super) fn attributed(turns: &[Turn]) -> Option<f64> {
     (waited > 0).then(|| charged as f64 / waited as f64 * 100.0)
 }
 
+/// What attribution says that holding it back takes away, in percent of the waiting: a culprit whose weight is taken down
+/// still runs, and is charged for that in the turns in which it is held.
+pub(super) fn removable(turns: &[Turn]) -> Option<f64> {
+    let charged = |turn: &Turn| turn.charged_ns as f64 / turn.seconds;
+    let sum = |held, rate: fn(&Turn) -> f64| -> f64 {
+        turns.chunks_exact(2).flatten().filter(|turn| turn.held == held).map(rate).sum()
+    };
+    let waited = sum(false, Turn::rate);
+    (waited > 0.0).then(|| (sum(false, charged) - sum(true, charged)) / waited * 100.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +119,14 @@ mod tests {
 
     fn measured(pairs: &[(u64, u64)]) -> Effect {
         *effect(&turns(pairs)).value().unwrap()
+    }
+
+    #[test]
+    fn what_a_held_culprit_still_takes_cannot_go_away() {
+        let turn = |held, charged_ns| Turn { held, seconds: 0.5, waited_ns: 100, charged_ns };
+        let pair = [turn(false, 80), turn(true, 30)];
+        assert_eq!(removable(&pair), Some(50.0));
+        assert_eq!(removable(&[]), None);
     }
 
     #[test]

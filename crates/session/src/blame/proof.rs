@@ -7,9 +7,22 @@ use assay_facts::Available;
 use assay_facts::owner::Owner;
 use serde::{Deserialize, Serialize};
 
-use super::effect::{Effect, Turn, attributed, effect};
+use super::effect::{Effect, Turn, attributed, effect, removable};
 use super::experiment::Outcome;
 use super::lever::GroupFile;
+
+/// How exact the parts of an answer are checked to be, in points: its sum may be 1 % off. An interval of turns that are all
+/// alike is narrower (0.03 points on a quiet host).
+const EXACT: f64 = 1.0;
+
+/// A wider interval says nothing about agreement, in points.
+const WIDEST: f64 = 20.0;
+
+/// Whether the effect is what attribution says that holding the culprit back takes away; `None` if the interval is too wide to tell.
+fn agreement(removable: f64, effect: &Effect) -> Option<bool> {
+    let is_near = (effect.low - EXACT..=effect.high + EXACT).contains(&removable);
+    (!is_near || effect.high - effect.low <= WIDEST).then_some(is_near)
+}
 
 /// The result of `--prove`: how much of the waiting goes away, beside what attribution charged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,7 +41,8 @@ pub struct Proof {
     pub attributed_percent: Option<f64>,
     /// The part of the waiting that went away.
     pub effect: Available<Effect>,
-    /// Whether what attribution charged is within the interval of the effect.
+    /// Whether what attribution charged, less what it still charged while the culprit was held back, is within the interval of
+    /// the effect, or at most a point away from it; `None` if that cannot be told.
     pub agrees: Option<bool>,
     /// What limits the result.
     pub notes: Vec<String>,
@@ -38,9 +52,10 @@ impl Proof {
     pub(super) fn new(culprit: (String, Option<Owner>), seed: u64, outcome: Outcome) -> Self {
         let effect = effect(&outcome.turns);
         let attributed_percent = attributed(&outcome.turns);
-        let agrees = attributed_percent
-            .zip(effect.value())
-            .map(|(charged, effect)| (effect.low..=effect.high).contains(&charged));
+        let is_void = outcome.answer.as_ref().is_none_or(|answer| answer.verdict == Verdict::Void);
+        let agrees = (!is_void && outcome.incomplete == 0)
+            .then(|| agreement(removable(&outcome.turns)?, effect.value()?))
+            .flatten();
         let mut notes = Vec::new();
         if outcome.turns.len() < outcome.planned {
             let (turns, planned) = (outcome.turns.len(), outcome.planned);
@@ -113,11 +128,14 @@ fn write_all(out: &mut String, proof: &Proof) -> std::fmt::Result {
     }
     if let Some(charged) = proof.attributed_percent {
         let agrees = match (proof.agrees, proof.effect.value()) {
-            (Some(true), _) => ": within the interval",
+            (Some(true), _) => ": within the interval, to a point",
             (Some(false), Some(effect)) if charged > effect.high => {
                 ": not within the interval, something else takes its place"
             }
             (Some(false), _) => ": not within the interval, more goes away with it",
+            (None, Some(effect)) if effect.high - effect.low > WIDEST => {
+                ": the interval is too wide to compare"
+            }
             (None, _) => "",
         };
         writeln!(out, "  {charged:>6.1} %  of it was charged to it while it ran{agrees}")?;

@@ -104,3 +104,14 @@ fn the_same_cpu_is_as_fast_twice() {
     assert!(*time.value().unwrap() > 0.0, "{time:?}");
     assert!(speed(&CpuSet::default()).value().is_none());
 }
+
+#[test]
+fn waiting_for_its_own_quota_is_no_evidence_of_others() {
+    let pressure = Available::Value(Stall { some_s: 1.5, full_s: 0.5 });
+    let throttling =
+        |throttled| Available::Value(Throttling { periods: 30, throttled, time_s: 1.5 });
+    assert_eq!(waited(&pressure, &throttling(0)), Available::Value(1.5));
+    assert!(waited(&pressure, &throttling(3)).reason().unwrap().contains("cpu.max"));
+    let none = Available::NotAvailable("not counted".to_owned());
+    assert_eq!(waited(&pressure, &none), Available::Value(1.5));
+}

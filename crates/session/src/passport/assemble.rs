@@ -57,14 +57,18 @@ fn head(column: &Column<'_>, records: &Records, cases: &[&Case]) -> PassportKern
 
 fn row(case: &Case, columns: &[(&Column<'_>, Records)]) -> PassportCase {
     let mut results = BTreeMap::new();
-    let mut decided = Vec::new();
+    let mut verdicts = Vec::new();
     for (column, records) in columns {
-        let Some((record, file)) = records.get(&key(case)) else { continue };
+        let name = column.name.to_string();
+        let release = column.results.release().map_or_else(|| name.clone(), str::to_owned);
+        let Some((record, file)) = records.get(&key(case)) else {
+            // A kernel without a result is a gap like one that could not decide.
+            verdicts.push((release, CaseVerdict::Undecided));
+            continue;
+        };
         let result = result(record, file);
-        if let (true, Some(release)) = (result.verdict.is_decided(), column.results.release()) {
-            decided.push((release, result.verdict));
-        }
-        results.insert(column.name.to_string(), result);
+        verdicts.push((release, result.verdict));
+        results.insert(name, result);
     }
     PassportCase {
         controller: case.controller.to_owned(),
@@ -72,7 +76,7 @@ fn row(case: &Case, columns: &[(&Column<'_>, Records)]) -> PassportCase {
         promise: case.promise.to_owned(),
         documented: case.documented.to_owned(),
         results,
-        history: history(&decided),
+        history: history(verdicts),
     }
 }
 
@@ -94,16 +98,12 @@ fn result(record: &CaseRecord, file: &str) -> CaseResult {
 }
 
 /// Neighbours with one verdict become one span.
-fn history(decided: &[(&str, CaseVerdict)]) -> Vec<CaseSpan> {
+fn history(verdicts: Vec<(String, CaseVerdict)>) -> Vec<CaseSpan> {
     let mut spans: Vec<CaseSpan> = Vec::new();
-    for (release, verdict) in decided {
-        match spans.last_mut().filter(|span| span.verdict == *verdict) {
-            Some(span) => span.last = (*release).to_owned(),
-            None => spans.push(CaseSpan {
-                verdict: *verdict,
-                first: (*release).to_owned(),
-                last: (*release).to_owned(),
-            }),
+    for (release, verdict) in verdicts {
+        match spans.last_mut().filter(|span| span.verdict == verdict) {
+            Some(span) => span.last = release,
+            None => spans.push(CaseSpan { verdict, first: release.clone(), last: release }),
         }
     }
     spans
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_in_the_order_of_releases_and_undecided_ones_do_not_end_a_span() {
+    fn columns_are_in_the_order_of_releases_and_undecided_ones_are_named() {
         let whole = passport(&[
             ("host", "6.18.44-fc", Some(Verdict::Broken)),
             ("debian-6.1", "6.1.0-56-amd64", Some(Verdict::Kept)),
@@ -160,7 +160,8 @@ mod tests {
         assert_eq!(names, ["debian-5.10", "debian-6.1", "debian-6.12", "host"]);
         assert_eq!(
             whole.cases[0].since(),
-            "broken since 6.18.44-fc; kept from 5.10.0-46-amd64 to 6.1.0-56-amd64"
+            "broken by 6.18.44-fc (6.12.117-amd64 not decided); \
+             kept from 5.10.0-46-amd64 to 6.1.0-56-amd64"
         );
         assert_eq!(whole.kernels[0].missing, 1, "the second case did not run");
         assert_eq!(whole.cases[0].results["host"].file, "kernels/host/001.json");
@@ -175,6 +176,6 @@ mod tests {
         ]);
         let lost = &whole.kernels[1];
         assert_eq!((lost.release.as_deref(), lost.missing), (None, 2));
-        assert_eq!(whole.cases[0].since(), "kept in 6.18.44-fc");
+        assert_eq!(whole.cases[0].since(), "kept in 6.18.44-fc (debian-5.10 not decided)");
     }
 }

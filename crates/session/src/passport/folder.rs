@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_files::{Dir, output_dir};
+use assay_files::{Caller, Dir, Trust, check};
 use assay_units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -41,9 +41,16 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Opens the folder for these conditions. Results of earlier calls stay, unless `fresh`.
-    pub(super) fn open(path: &Path, asked: &Conditions, fresh: bool) -> Result<Self, Error> {
-        let dir = output_dir(path).map_err(Error::host)?;
+    /// Opens the folder for these conditions. Results of earlier calls stay, unless `fresh`. As they count as what this
+    /// host and its guests did, a folder that other users may change is refused unless they are trusted.
+    pub(super) fn open(
+        path: &Path,
+        trust: Trust,
+        asked: &Conditions,
+        fresh: bool,
+    ) -> Result<Self, Error> {
+        let checked = check(path, Caller::from_sudo(), trust).map_err(Error::host)?;
+        let dir = checked.make().map_err(Error::host)?;
         let is_new = dir.is_empty().map_err(Error::host)?;
         if !is_new && !dir.has_file(REQUEST) {
             let what = format!("{} is not empty, and not a passport", path.display());
@@ -136,17 +143,21 @@ mod tests {
         Conditions { schema: 1, layout, cpus, nodes: 1, memory, swap: None, patience: None }
     }
 
+    fn open(path: &Path, cpus: u32, fresh: bool) -> Result<Folder, Error> {
+        Folder::open(path, Trust::Checked, &asked(cpus), fresh)
+    }
+
     #[test]
     fn the_same_command_goes_on_and_another_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let out = place.path().join("passport");
-        drop(Folder::open(&out, &asked(2), false).unwrap());
+        drop(open(&out, 2, false).unwrap());
         std::fs::create_dir(out.join("kernels/host")).unwrap();
-        drop(Folder::open(&out, &asked(2), false).unwrap());
+        drop(open(&out, 2, false).unwrap());
         assert!(out.join("kernels/host").is_dir());
-        let error = Folder::open(&out, &asked(4), false).unwrap_err().to_string();
+        let error = open(&out, 4, false).unwrap_err().to_string();
         assert!(error.contains("2 CPUs") && error.contains("--fresh"), "{error}");
-        drop(Folder::open(&out, &asked(4), true).unwrap());
+        drop(open(&out, 4, true).unwrap());
         assert!(!out.join("kernels/host").exists());
     }
 
@@ -154,7 +165,19 @@ mod tests {
     fn a_folder_of_something_else_is_left_alone() {
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("mine"), "").unwrap();
-        let error = Folder::open(place.path(), &asked(2), true).unwrap_err().to_string();
+        let error = open(place.path(), 2, true).unwrap_err().to_string();
         assert!(error.contains("not a passport"), "{error}");
+    }
+
+    #[test]
+    fn results_that_others_may_have_written_are_not_believed() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        let out = place.path().join("passport");
+        drop(open(&out, 2, false).unwrap());
+        std::fs::set_permissions(&out, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let error = open(&out, 2, false).unwrap_err().to_string();
+        assert!(error.contains("--trust-folder"), "{error}");
+        assert!(Folder::open(&out, Trust::UserConfirmed, &asked(2), false).is_ok());
     }
 }

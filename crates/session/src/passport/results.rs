@@ -48,6 +48,12 @@ impl KernelResults {
         let mut documents = Vec::new();
         for name in dir.names().map_err(Error::host)? {
             let Some(name) = name.to_str().filter(|name| is_document(name)) else { continue };
+            if documents.len() >= MAX_DOCUMENTS {
+                let path = dir.path().display();
+                return Err(Error::usage(format!(
+                    "{path} has more than {MAX_DOCUMENTS} documents\n  hint: --fresh begins again"
+                )));
+            }
             let text = dir.text(name, MAX_DOCUMENT as u64).map_err(Error::usage)?;
             let read = serde_json::from_str(&text).map_err(|cause| cause.to_string());
             let document = read.and_then(|document| check(&document).map(|()| document));
@@ -80,8 +86,9 @@ impl KernelResults {
         if self.documents.len() >= MAX_DOCUMENTS {
             return Err(format!("there are more than {MAX_DOCUMENTS} documents"));
         }
-        let next =
-            self.documents.iter().filter_map(|(name, _)| number(name)).max().unwrap_or(0) + 1;
+        let last = self.documents.iter().filter_map(|(name, _)| number(name)).max().unwrap_or(0);
+        // Names of files are as untrusted as their contents.
+        let next = last.checked_add(1).ok_or_else(|| format!("no number follows {last}"))?;
         let name = format!("{next:03}.json");
         let text = serde_json::to_string_pretty(&document).map_err(|cause| cause.to_string())?;
         self.dir.replace(&name, text.as_bytes()).map_err(|error| error.to_string())?;
@@ -130,10 +137,10 @@ impl KernelResults {
         records
     }
 
-    /// Whether its guests ran without KVM: they may wait for a CPU of a busy host for seconds.
+    /// Whether any of its guests ran without KVM: they may wait for a CPU of a busy host for seconds.
     fn is_emulated(&self) -> bool {
-        let machine = self.documents.first().map(|(_, one)| one.virtual_machine.as_deref());
-        machine.flatten() == Some("QEMU")
+        let mut documents = self.documents.iter();
+        documents.any(|(_, one)| one.virtual_machine.as_deref() == Some("QEMU"))
     }
 
     /// The release of the kernel, if a result names it.
@@ -241,6 +248,20 @@ mod tests {
     }
 
     #[test]
+    fn one_emulated_guest_among_others_needs_confirmation_too() {
+        let place = tempfile::tempdir().unwrap();
+        let kernels = Dir::open(place.path()).unwrap();
+        let mut results = KernelResults::open(&kernels, "x".to_owned()).unwrap();
+        for (machine, verdict) in [("KVM", Verdict::Kept), ("QEMU", Verdict::Broken)] {
+            let mut document = document("6.1.0", vec![record("a", verdict)]);
+            document.virtual_machine = Some(machine.to_owned());
+            results.add(document).unwrap();
+        }
+        let records = results.records();
+        assert_eq!(records.values().next().unwrap().0.verdict, Verdict::Undecided);
+    }
+
+    #[test]
     fn another_kernel_or_layout_is_refused() {
         let place = tempfile::tempdir().unwrap();
         let kernels = Dir::open(place.path()).unwrap();
@@ -264,6 +285,25 @@ mod tests {
         assert!(one(&|document| document.cases[0].reason = "x".repeat(20_000)).is_err());
         assert!(one(&|document| document.cases[0].evidence = vec![String::new(); 300]).is_err());
         assert!(one(&|document| document.cases = vec![record("a", Verdict::Kept); 2000]).is_err());
+    }
+
+    #[test]
+    fn too_many_documents_and_a_last_number_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let kernels = Dir::open(place.path()).unwrap();
+        let mut results = KernelResults::open(&kernels, "x".to_owned()).unwrap();
+        results.add(document("6.1.0", vec![])).unwrap();
+        let one = place.path().join("x/001.json");
+        std::fs::rename(&one, place.path().join(format!("x/{}.json", u32::MAX))).unwrap();
+        let mut results = KernelResults::open(&kernels, "x".to_owned()).unwrap();
+        let why = results.add(document("6.1.0", vec![])).unwrap_err();
+        assert!(why.contains("no number follows"), "{why}");
+        let last = place.path().join(format!("x/{}.json", u32::MAX));
+        for number in 1..=MAX_DOCUMENTS {
+            std::fs::copy(&last, place.path().join(format!("x/{number}.json"))).unwrap();
+        }
+        let error = KernelResults::open(&kernels, "x".to_owned()).unwrap_err().to_string();
+        assert!(error.contains("more than 1000 documents"), "{error}");
     }
 
     #[test]

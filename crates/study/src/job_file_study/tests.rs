@@ -1,3 +1,5 @@
+//! A job file as a study: sections, weights, and what is replaced.
+
 use super::*;
 use crate::{DiskSize, Study, Templated, Tool, parse};
 
@@ -82,7 +84,8 @@ fn devices_need_no_file_system_and_unknown_sizes_a_fixed_disk() {
 
 #[test]
 fn a_file_cannot_write_more_than_strings_into_the_study() {
-    let text = "[a\"]\nsize=1M\ncgroup=\"\n[[groups]]\\u0041]\nsize=1M\n[é \u{7f}x]\nsize=1M\n";
+    let text =
+        "[a\"]\nsize=1M\ncgroup=\"\n[[groups]]\\u0041]\nsize=1M\n[\u{e9} \u{7f}x]\nsize=1M\n";
     let study = study(text, Some(&[1, 2, 3]));
     assert_eq!(study.groups.len(), 3);
     assert!(job_file_study("f", "[a]\n[a]\n", Some(&[1])).unwrap_err().contains("two sections"));

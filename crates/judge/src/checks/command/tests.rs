@@ -10,6 +10,8 @@ fn calm() -> Disturbances {
         cpus: "0-3".parse().unwrap(),
         others: Value(0.01),
         others_on_one: Some(OnOneCpu { cpu: 2, part: 0.04 }),
+        waited: NotAvailable("no pressure".to_owned()),
+        most_tasks: Value(4),
         busiest: Some(("/system.slice/backup.service".to_owned(), 1.2)),
         steal: Value(0.0),
         steal_on_one: Some(OnOneCpu { cpu: 0, part: 0.0 }),
@@ -87,4 +89,39 @@ fn what_a_machine_cannot_show_is_said_and_passes_except_for_others() {
     let found = validity(&seen, 0.05);
     let missing = found.checks.iter().filter(|one| one.evidence.starts_with("not available: "));
     assert_eq!((missing.count(), found.is_valid()), (6, true));
+}
+
+/// On cgroup v2, where no counter tells what others took of one CPU.
+fn on_v2(waited_s: f64, tasks: u64) -> Disturbances {
+    Disturbances {
+        others_on_one: None,
+        waited: Value(waited_s),
+        most_tasks: Value(tasks),
+        ..calm()
+    }
+}
+
+#[test]
+fn a_competitor_on_one_of_several_cpus_shows_as_waiting() {
+    let found = failed(&on_v2(1.3, 4));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].1.contains("it waited for a CPU 13"), "{found:?}");
+    assert!(failed(&on_v2(0.4, 4)).is_empty());
+}
+
+#[test]
+fn waiting_that_may_be_its_own_or_is_not_known_is_said_and_passes() {
+    let others = |seen: &Disturbances| {
+        let mut checks = validity(seen, 0.05).checks.into_iter();
+        checks.find(|check| check.check == "others").unwrap()
+    };
+    let own = others(&on_v2(3.0, 9));
+    assert!(own.ok && own.evidence.contains("its 9 threads may have"), "{}", own.evidence);
+    let waited = NotAvailable("psi=0".to_owned());
+    let unknown = others(&Disturbances { waited, ..on_v2(0.0, 4) });
+    assert!(unknown.ok && unknown.evidence.contains("not available: what others took"));
+    assert!(unknown.evidence.contains("psi=0"), "{}", unknown.evidence);
+    // Of a single CPU, and where groups are counted by CPU, the other numbers decide.
+    let one = Disturbances { cpus: "1".parse().unwrap(), ..on_v2(9.0, 1) };
+    assert!(!others(&one).evidence.contains("waited"));
 }
