@@ -110,7 +110,7 @@ fn result(finding: &Finding, rule: Option<&usize>) -> Value {
     result
 }
 
-/// A message. In its text `[words](address)` is a link (SARIF 2.1.0, 3.11.6), and whoever may name a group could show
+/// A message. In its text `[words](address)` is a link (SARIF 2.1.0, 3.11.6), and a user who may name a group could show
 /// one to the reader of an alert; a backslash before a bracket keeps it a bracket.
 fn message(text: &str) -> Value {
     let mut escaped = String::with_capacity(text.len());

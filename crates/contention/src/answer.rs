@@ -128,7 +128,7 @@ fn row(level: &Level, member: &Member, compared: usize) -> Row {
 
 /// By the cells of all CPUs; by those of single CPUs where the former are too few or leave it undecided, as they do if threads
 /// wander, since each time that one CPU is left ends a spell. Each CPU may be divided by the weights and all of them not: what
-/// all of them say against a promise is not taken back by single ones.
+/// all of them say against a promise stands, whatever single ones say.
 fn estimate<'m>(
     level: &Level,
     member: &'m Member,
