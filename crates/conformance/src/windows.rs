@@ -31,6 +31,13 @@ impl Window {
     }
 }
 
+/// Eight windows of a second in which each group used this many CPUs, for the tests of cases.
+#[cfg(test)]
+pub(crate) fn of_cpus(used: &[f64]) -> Vec<Window> {
+    let window = Window { seconds: 1.0, grew: used.iter().map(|cpus| cpus * 1e9).collect() };
+    vec![window; 8]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

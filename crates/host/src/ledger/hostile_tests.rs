@@ -197,8 +197,8 @@ fn part_in(tree: &TempDir, first_sector: &str) {
     fs::write(tree.path().join("dev/sdz1"), "\0\0SIG\0\0\0").unwrap();
 }
 
-/// The error of restoring after a partition was formatted and something was done to its disk.
-fn refusal_after(act: impl FnOnce(&TempDir)) -> String {
+/// A host after a run that was killed once it had formatted a partition, and the ledgers.
+fn with_formatted_part() -> (TempDir, Root, TempDir) {
     let (tree, root) = host();
     let state = in_memory();
     part_in(&tree, "2048");
@@ -206,6 +206,12 @@ fn refusal_after(act: impl FnOnce(&TempDir)) -> String {
     let area = Area { start: 0, length: 8 };
     ledger.write_signatures(&root, Path::new("/dev/sdz1"), vec![area]).unwrap();
     drop(ledger);
+    (tree, root, state)
+}
+
+/// The error of restoring after a partition was formatted and something was done to its disk.
+fn refusal_after(act: impl FnOnce(&TempDir)) -> String {
+    let (tree, root, state) = with_formatted_part();
     act(&tree);
     let report = restore(state.path(), &root);
     assert!(!report.complete, "{report:?}");
@@ -229,13 +235,7 @@ fn another_part_of_the_same_disk_is_not_wiped() {
 
 #[test]
 fn the_same_part_of_a_disk_is_wiped() {
-    let (tree, root) = host();
-    let state = in_memory();
-    part_in(&tree, "2048");
-    let mut ledger = Ledger::begin(state.path(), "run").unwrap();
-    let area = Area { start: 0, length: 8 };
-    ledger.write_signatures(&root, Path::new("/dev/sdz1"), vec![area]).unwrap();
-    drop(ledger);
+    let (tree, root, state) = with_formatted_part();
     assert!(restore(state.path(), &root).complete);
     assert_eq!(fs::read(tree.path().join("dev/sdz1")).unwrap(), [0; 8]);
 }

@@ -139,12 +139,7 @@ fn pair(fixture: &Fixture) -> Result<Vec<Running>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn windows(grew: &[f64]) -> Vec<Window> {
-        (0..8)
-            .map(|_| Window { seconds: 1.0, grew: grew.iter().map(|g| g * 1e9).collect() })
-            .collect()
-    }
+    use crate::windows::of_cpus as windows;
 
     #[test]
     fn a_light_group_that_takes_as_much_as_heavy_ones_is_broken() {

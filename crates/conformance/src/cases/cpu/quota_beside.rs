@@ -183,12 +183,7 @@ fn judge_idle(windows: &[Window]) -> Outcome {
 mod tests {
     use super::*;
     use crate::outcome::Verdict;
-
-    fn windows(grew: &[f64]) -> Vec<Window> {
-        (0..8)
-            .map(|_| Window { seconds: 1.0, grew: grew.iter().map(|g| g * 1e9).collect() })
-            .collect()
-    }
+    use crate::windows::of_cpus as windows;
 
     #[test]
     fn a_quota_that_is_ignored_or_wasted_is_broken() {
