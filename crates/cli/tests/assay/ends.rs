@@ -188,7 +188,9 @@ fn processes_left_by_a_command_that_cannot_end_are_given_up() {
     if let Some(freezer) = Freezer::make() {
         let mut run = exec("sleep 500 & echo $! > left; wait; true");
         let left = || fs::read_to_string(bench.path("left")).ok()?.trim().parse().ok();
-        run.wait_until("the child", |_| left().is_some());
+        // Until exec the child is a copy of the shell, and is named so.
+        let named = |pid: u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        run.wait_until("the child", |_| left().is_some_and(|pid| named(pid) == "sleep\n"));
         freezer.put(left().unwrap());
         freezer.freeze();
         run.signal(Signal::TERM);
