@@ -6,8 +6,8 @@
 #[path = "sample/whole_host.rs"]
 mod whole_host;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use assay_kernel::allocations::{CountingAllocator, count};
@@ -98,16 +98,20 @@ fn a_round_over_groups_and_disks() {
 
 fn a_round_over_this_host_and_its_threads() {
     let stop = Arc::new(AtomicBool::new(false));
+    // A thread that has not run yet appears in a later round, and has its buffers made then.
+    let running = Arc::new(Barrier::new(51));
     let crowd: Vec<_> = (0..50)
         .map(|_| {
-            let stop = Arc::clone(&stop);
+            let (stop, running) = (Arc::clone(&stop), Arc::clone(&running));
             std::thread::spawn(move || {
+                running.wait();
                 while !stop.load(Ordering::Relaxed) {
                     std::thread::sleep(Duration::from_millis(2));
                 }
             })
         })
         .collect();
+    running.wait();
     let of = Processes::Tree { pid: std::process::id(), itself: true };
     let targets = Targets {
         processes: Ok(vec![ProcessTarget { name: "crowd".to_owned(), of }]),
