@@ -377,11 +377,15 @@ impl Case {
             let samples = format!("trial-{number:02}-repeat-{repeat:02}");
             let place = folder.join("samples").join(&samples);
             fs::create_dir_all(&place).unwrap();
-            let table = self.table(repeat, &mut random);
-            let columns: Vec<String> = table.columns.iter().map(|one| one.name.clone()).collect();
-            let mut stream = SampleStream::create(&place, &table.source, &columns).unwrap();
-            stream.append(&table).unwrap();
-            stream.finish().unwrap();
+            let of_host =
+                (self.promise.measure == progress::MEASURE).then(|| progress::of_host(self));
+            for table in [Some(self.table(repeat, &mut random)), of_host].into_iter().flatten() {
+                let columns: Vec<String> =
+                    table.columns.iter().map(|one| one.name.clone()).collect();
+                let mut stream = SampleStream::create(&place, &table.source, &columns).unwrap();
+                stream.append(&table).unwrap();
+                stream.finish().unwrap();
+            }
             to_parquet(&place).unwrap();
             self.repeat(repeat, &samples)
         };
