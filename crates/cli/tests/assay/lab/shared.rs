@@ -17,6 +17,8 @@ use crate::running::{Ended, Running};
 pub(super) struct Part {
     pub(super) code: i32,
     pub(super) text: String,
+    /// What it said on stderr.
+    pub(super) said: String,
 }
 
 impl Part {
@@ -122,18 +124,27 @@ pub(super) fn tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts").canonicalize().unwrap()
 }
 
-/// `part NAME COMMAND...` runs a command and frames its output.
-const PARTS: &str = "part() { name=$1; shift; echo \"@@ begin $name\"; \"$@\"; code=$?; echo; \
-                     echo \"@@ end $name $code\"; }\n";
+/// `part NAME COMMAND...` runs a command and frames its output, and marks what it says on stderr.
+const PARTS: &str = r#"
+part() {
+    name=$1; shift; echo "@@ begin $name"
+    "$@" 2>/run/said; code=$?
+    echo; sed 's/^/@@ said /' /run/said; cat /run/said >&2
+    echo "@@ end $name $code"
+}
+"#;
 
 fn parts(output: &str) -> BTreeMap<String, Part> {
     let mut parts = BTreeMap::new();
-    let mut text = String::new();
+    let (mut text, mut said) = (String::new(), Vec::new());
     for line in output.lines() {
         match line.split(' ').collect::<Vec<_>>()[..] {
             ["@@", "begin", _] => text.clear(),
+            ["@@", "said", ..] => said.push(&line["@@ said".len()..]),
             ["@@", "end", name, code] => {
-                let part = Part { code: code.parse().unwrap(), text: text.trim().to_owned() };
+                let code = code.parse().unwrap();
+                let said = std::mem::take(&mut said).join("\n");
+                let part = Part { code, text: text.trim().to_owned(), said };
                 parts.insert(name.to_owned(), part);
             }
             _ => {

@@ -20,12 +20,20 @@ sleep 2
 blame beside -- sh -c "$spin; true"
 touch /run/enough; wait
 "$assay" exec -- fio --name=reader --filename="${ASSAY_LAB_DISK_3:-$ASSAY_LAB_DISK_1}" --rw=randread --bs=4k --direct=1 --ioengine=libaio \
-    --iodepth=8 --thread --time_based --runtime=40 >/run/reader 2>&1 &
+    --iodepth=8 --thread --time_based --runtime=300 >/run/reader 2>&1 &
+exec=$!
+for _ in $(seq 120); do
+    reader=$(ls -d /sys/fs/cgroup/assay-exec-* /sys/fs/cgroup/cpu,cpuacct/assay-exec-* 2>/run/missing)
+    [ -n "$reader" ] && break
+    sleep 1
+done
 sleep 10
-reader=$(ls -d /sys/fs/cgroup/assay-exec-* /sys/fs/cgroup/cpu,cpuacct/assay-exec-* 2>/run/missing)
 part blame-disk "$assay" blame --json --for 5s "/${reader##*/}"
-wait
+kill $exec; wait
 "#;
+
+/// Threads of the shell and of `timeout` want a CPU now and then, for which an emulated machine takes its time.
+const HARDLY: f64 = 20.0;
 
 fn of_cpu(guest: &Visit, name: &str) -> Value {
     let part = guest.part(name);
@@ -45,14 +53,14 @@ fn percent(answer: &Value, culprit: &str) -> f64 {
 fn assert_charged_as_made(guest: &Visit) {
     let quota = of_cpu(guest, "blame-quota");
     assert!(percent(&quota, "own_quota") > 60.0, "{quota:#}");
-    assert_eq!(percent(&quota, "own_threads"), 0.0, "{quota:#}");
+    assert!(percent(&quota, "own_threads") < HARDLY, "{quota:#}");
     // Two threads wait whenever the third runs.
     let threads = of_cpu(guest, "blame-threads");
     assert!(percent(&threads, "own_threads") > 60.0, "{threads:#}");
     assert_eq!(percent(&threads, "own_quota"), 0.0, "{threads:#}");
     let beside = of_cpu(guest, "blame-beside");
     assert!(percent(&beside, "group") > 60.0, "{beside:#}");
-    assert_eq!(percent(&beside, "own_threads"), 0.0, "{beside:#}");
+    assert!(percent(&beside, "own_threads") < HARDLY, "{beside:#}");
 }
 
 fn assert_requests_followed(guest: &Visit) {
