@@ -3,6 +3,7 @@
 
 mod hog;
 mod row;
+mod sign;
 mod studies;
 
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use assay_host::gather;
 use assay_judge::judge;
 use assay_kernel::{Root, signal};
 use assay_run_folder::Run;
-use assay_verdict::PromiseJudgement;
+use assay_verdict::TrialJudgement;
 
 use crate::assay::Assay;
 use crate::csv::Csv;
@@ -38,10 +39,10 @@ pub(crate) struct Campaign<'c> {
     pub(crate) program: &'c Path,
     pub(crate) folder: &'c Path,
     pub(crate) runs: usize,
-    /// Seconds of each of the two repeats of a run.
+    /// Seconds of each run.
     pub(crate) seconds: u64,
-    /// Only this cause.
-    pub(crate) only: Option<&'c str>,
+    /// Only these causes; all if there are none.
+    pub(crate) only: &'c [String],
     /// No run is begun that would end later than this.
     pub(crate) at_most: Option<Duration>,
     /// A file that gets a line for each run.
@@ -57,21 +58,20 @@ struct Job {
 
 /// Makes runs with each cause and as many without it, each number of all causes before the next.
 pub(crate) fn measure(campaign: &Campaign<'_>) -> Result<Vec<Figure>, Failure> {
-    let is_selected = |cause: &&Injected| campaign.only.is_none_or(|code| code == cause.code);
-    let causes: Vec<&Injected> = ALL.iter().filter(is_selected).collect();
+    let causes = selected(campaign.only)?;
     let of = |number| {
         let kinds = causes.iter().flat_map(|cause| [(*cause, true), (*cause, false)]);
         kinds.map(move |(cause, with)| Job { cause, with, number })
     };
     let jobs = Jobs::new((1..=campaign.runs).flat_map(of).collect(), campaign.at_most);
     let table = Mutex::new((Vec::new(), Csv::open(campaign.csv.as_deref(), HEADING)?));
-    let length = 2 * Duration::from_secs(campaign.seconds) + AROUND;
+    let length = Duration::from_secs(campaign.seconds) + AROUND;
     let pairs = pairs(&gather(&Root::real())?)?;
     let busy = idle_wait::busy()?;
     let each = |cpus: Pair, job: &Job| {
         let row = match campaign.run(cpus, job) {
             Err(interrupted @ Failure::Interrupted(_)) => return Err(interrupted),
-            ended => Row::new(job.cause.code, job.with, job.number, ended),
+            ended => Row::new(job.cause, job.with, job.number, ended),
         };
         progress(&row.csv());
         let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,8 +87,21 @@ pub(crate) fn measure(campaign: &Campaign<'_>) -> Result<Vec<Figure>, Failure> {
     Ok(figures(&causes, &rows, idle_wait::remark(busy).as_deref()))
 }
 
+/// The causes with these codes.
+fn selected(codes: &[String]) -> Result<Vec<&'static Injected>, Failure> {
+    let unknown = codes.iter().find(|code| ALL.iter().all(|cause| cause.code != **code));
+    if let Some(code) = unknown {
+        let known: Vec<&str> = ALL.iter().map(|cause| cause.code).collect();
+        let known = known.join(", ");
+        return Err(Failure::Failed(format!("no study puts in {code:?}; there are {known}")));
+    }
+    let is_selected =
+        |cause: &&Injected| codes.is_empty() || codes.iter().any(|code| code == cause.code);
+    Ok(ALL.iter().filter(is_selected).collect())
+}
+
 impl Campaign<'_> {
-    fn run(&self, cpus: Pair, job: &Job) -> Result<PromiseJudgement, Failure> {
+    fn run(&self, cpus: Pair, job: &Job) -> Result<TrialJudgement, Failure> {
         let Job { cause, with, number } = *job;
         let folder = self.folder.join(format!("{}-{number}-{with}", cause.code));
         std::fs::create_dir(&folder).map_err(|cause| Failure::from_display(&cause))?;
@@ -100,8 +113,7 @@ impl Campaign<'_> {
         // What is left goes with the folder of the bench.
         let _ = std::fs::remove_dir_all(folder);
         let judgement = judge(&run.manifest, &run.samples);
-        let promise =
-            judgement.trials.into_iter().next().and_then(|trial| trial.promises.into_iter().next());
-        promise.ok_or_else(|| Failure::Failed("nothing was judged".to_owned()))
+        let judged = judgement.trials.into_iter().find(|trial| !trial.promises.is_empty());
+        judged.ok_or_else(|| Failure::Failed("nothing was judged".to_owned()))
     }
 }

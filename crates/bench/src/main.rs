@@ -74,16 +74,16 @@ struct Arguments {
     /// Runs with a hidden bias, or with and without each cause
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
-    /// Only runs with and without this cause
-    #[arg(long, value_name = "CODE")]
-    cause: Option<String>,
+    /// Only runs with and without these causes; may be repeated
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    cause: Vec<String>,
     /// Measure only this part
     #[arg(long, value_name = "WHAT")]
     only: Option<Part>,
     /// Configurations to predict and run; a family has five, which differ in the number of groups
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     configs: u32,
-    /// Seconds of each configuration, or of each repeat with and without a cause
+    /// Seconds of each configuration, or of each run with and without a cause
     #[arg(long, value_name = "S", default_value_t = 6, value_parser = clap::value_parser!(u64).range(3..))]
     seconds: u64,
     /// Seed of the configurations
@@ -280,7 +280,7 @@ fn campaign(arguments: &Arguments, folder: &Path) -> Option<Result<Vec<Figure>, 
                 folder,
                 runs: runs(causes::RUNS),
                 seconds: arguments.seconds,
-                only: arguments.cause.as_deref(),
+                only: &arguments.cause,
                 at_most,
                 csv,
             };

@@ -168,8 +168,10 @@ fn duty(seen: &Seen<'_>) -> Vec<Class> {
     vec![hog, seen.no_quota(), seen.no_own_threads()]
 }
 
-/// The thread wants the CPU all the time, and waits for its quota whenever its group is throttled. Others on its CPU do
-/// not matter: the kernel counts the throttled time.
+/// The group has one thread, which wants the CPU all the time and so waits for its quota whenever the group is
+/// throttled. How long that was the kernel counts in `cpu.stat`, which blame does not read: it adds each time when it
+/// ends, so that one which goes on is not in it. But the group is new when it is watched, and the thread ends by itself
+/// while it runs: every time that it was throttled has ended. Others on its CPU do not matter.
 fn quota(seen: &Seen<'_>) -> Vec<Class> {
     let throttled = seen.used.throttling.value().map_or(f64::NAN, |throttling| throttling.time_s);
     vec![

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::idle_wait;
 use crate::pairs::Pair;
 
-/// How long a group is watched whose classes are known.
+/// How long the threads of a group compute whose classes are known, up to a second more.
 const WATCHED: Duration = Duration::from_secs(4);
 
 /// How long one is watched before its proof, and the turns of that.
@@ -133,23 +133,33 @@ fn path(run_id: &str) -> String {
     format!("/assay-{run_id}")
 }
 
-/// How long a group's threads compute.
+/// How long a group's threads compute. Each ends by itself while it runs: a process that ends it from within the
+/// group would wait for its quota beside it, and one from outside would end it in the middle of a wait.
 #[derive(Clone, Copy)]
 enum Load<'l> {
     For(Duration),
-    /// While a file exists, and not for ever if nobody removes it.
+    /// While a file exists.
     While(&'l Path),
 }
+
+/// Whatever happens to this program, its loads end.
+const AT_MOST: &str = "timeout 300";
+
+/// The seconds that the host is up, which the shell reads itself.
+const NOW: &str = "read now _ </proc/uptime";
 
 impl Load<'_> {
     /// A thread on each of these CPUs; without any, one that sleeps.
     fn script(self, cpus: impl Iterator<Item = u16>) -> String {
-        let (going, at_most) = match self {
-            Self::For(length) => (":".to_owned(), length.as_secs()),
-            Self::While(file) => (format!("[ -e {} ]", file.display()), 300),
+        let (first, going) = match self {
+            Self::For(length) => (
+                format!("{NOW}; end=$((${{now%.*}} + {} + 1));", length.as_secs()),
+                format!("{NOW}; [ ${{now%.*}} -lt $end ]"),
+            ),
+            Self::While(file) => (String::new(), format!("[ -e {} ]", file.display())),
         };
         let thread =
-            |does: &str| format!("timeout {at_most} sh -c 'while {going}; do {does}; done'");
+            |does: &str| format!("{AT_MOST} sh -c '{first} while {going}; do {does}; done'");
         let on = |cpu| format!("taskset -c {cpu} {} &", thread(":"));
         let computing = cpus.map(on).collect::<Vec<_>>().join(" ");
         if computing.is_empty() { thread("sleep 0.1") } else { format!("{computing} wait") }

@@ -1,7 +1,8 @@
 //! What each run said of the cause, as lines of a table, and the figures of all.
 
-use assay_verdict::{PromiseJudgement, ProofState};
+use assay_verdict::{ProofState, TrialJudgement};
 
+use super::sign::Shown;
 use super::studies::Injected;
 use crate::csv::cell;
 use crate::failure::Failure;
@@ -15,7 +16,7 @@ const TARGET: f64 = 0.95;
 const FAILED: &str = "failed";
 
 pub(super) const HEADING: &str =
-    "cause,put_in,run,verdict,named_proven,proven,contributes,excluded,evidence";
+    "cause,put_in,run,verdict,took_hold,named_proven,proven,contributes,excluded,shown,evidence";
 
 /// One run.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +25,9 @@ pub(super) struct Row {
     with: bool,
     number: usize,
     verdict: &'static str,
+    /// Whether the cause took hold, by what the rule does not use; `None` if it is not known.
+    took_hold: Option<bool>,
+    shown: String,
     /// Codes of causes by what the events say of them.
     proven: Vec<String>,
     contributes: Vec<String>,
@@ -34,16 +38,20 @@ pub(super) struct Row {
 
 impl Row {
     pub(super) fn new(
-        code: &'static str,
+        cause: &Injected,
         with: bool,
         number: usize,
-        ended: Result<PromiseJudgement, Failure>,
+        ended: Result<TrialJudgement, Failure>,
     ) -> Self {
+        let code = cause.code;
         let row = Self { code, with, number, verdict: FAILED, ..Self::default() };
-        let promise = match ended {
-            Ok(promise) => promise,
+        let trial = match ended {
+            Ok(trial) => trial,
             Err(failure) => return Self { evidence: failure.to_string(), ..row },
         };
+        let Shown { took_hold, words } = cause.sign.of(&trial);
+        let row = Self { took_hold, shown: words, ..row };
+        let Some(promise) = trial.promises.first() else { return row };
         let codes = |state| {
             let of = promise.proofs.iter().filter(|proof| proof.state == state);
             of.map(|proof| proof.code.clone()).collect()
@@ -71,10 +79,12 @@ impl Row {
             word(self.with),
             &self.number.to_string(),
             self.verdict,
+            self.took_hold.map_or("unknown", word),
             word(self.proves()),
             &self.proven.join(" "),
             &self.contributes.join(" "),
             &self.excluded.join(" "),
+            &self.shown,
             &self.evidence,
         ];
         cells.map(cell).join(",")
@@ -96,9 +106,16 @@ fn figure(cause: &Injected, with: bool, rows: &[&Row], remark: Option<String>) -
     let needed = if with { (TARGET * rows.len() as f64).ceil() as usize } else { 0 };
     let reached = !rows.is_empty() && if with { proven >= needed } else { proven == 0 };
     // Others that are proven as well are worth a look, too.
-    let is_odd =
-        |row: &&&Row| row.proves() != with || row.proven.len() > 1 || row.verdict == FAILED;
+    let is_odd = |row: &&&Row| {
+        row.proves() != with
+            || row.took_hold != Some(with)
+            || row.proven.len() > 1
+            || row.verdict == FAILED
+    };
     let odd = rows.iter().filter(is_odd);
+    let held = rows.iter().filter(|row| row.took_hold == Some(true)).count();
+    let unknown = rows.iter().filter(|row| row.took_hold.is_none()).count();
+    let held = format!("by other counters it took hold in {held}, and {unknown} do not tell");
     Figure {
         name: format!(
             "{} {} ({})",
@@ -110,7 +127,7 @@ fn figure(cause: &Injected, with: bool, rows: &[&Row], remark: Option<String>) -
         target: if with { format!("at least {needed}") } else { "0".to_owned() },
         of_target: None,
         reached: if reached { Reached::Yes } else { Reached::No },
-        remarks: odd.map(|row| row.csv()).chain(remark).collect(),
+        remarks: std::iter::once(held).chain(odd.map(|row| row.csv())).chain(remark).collect(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Studies with and without a cause: a pair for each, which differ in one thing, or the same study with and without
-//! busy processes beside it.
+//! busy processes beside it. All take hold on two CPUs and a loop disk.
 
+use super::sign::Sign;
 use crate::pairs::Pair;
 
 /// A cause that can be put into a run.
@@ -12,48 +13,73 @@ pub(super) struct Injected {
     study: fn(bool, Pair) -> String,
     /// CPUs of the pair that each have a busy process beside runs with it.
     pub(super) hogs: &'static [usize],
+    /// What shows, without the events that the rule uses, that it took hold.
+    pub(super) sign: Sign,
 }
 
 pub(super) const ALL: [Injected; 8] = [
     Injected {
-        code: "C-TAG-CAP",
-        what: "a pool of 256 instead of 4096",
-        study: tag_cap,
+        code: "C-CPU-QUOTA",
+        what: "a quota of 0.4 CPUs",
+        study: quota,
         hogs: &[],
+        sign: Sign::Fails("quota"),
     },
-    Injected { code: "C-WAKER", what: "pauses of 6 ms instead of 3", study: waker, hogs: &[] },
-    Injected { code: "C-DEVICE-QUEUE", what: "no scheduler", study: device_queue, hogs: &[] },
     Injected {
-        code: "C-DEMAND",
-        what: "the heaviest group limits itself",
-        study: demand,
+        code: "C-CPU-OTHERS",
+        what: "a busy process on the second CPU",
+        study: spinners,
+        hogs: &[1, 1],
+        sign: Sign::Fails("others"),
+    },
+    Injected {
+        code: "C-CPU-IMBALANCE",
+        what: "two groups bound to the first CPU",
+        study: bound,
         hogs: &[],
+        sign: Sign::Gains("task", 1.2),
     },
     Injected {
         code: "C-CPU",
         what: "two busy processes on each CPU",
         study: readers,
         hogs: &[0, 0, 1, 1],
+        sign: Sign::Fails("cpu"),
     },
     Injected {
-        code: "C-CPU-OTHERS",
-        what: "a busy process on the second CPU",
-        study: spinners,
-        hogs: &[1],
-    },
-    Injected { code: "C-CPU-QUOTA", what: "a quota of 0.4 CPUs", study: quota, hogs: &[] },
-    Injected {
-        code: "C-CPU-IMBALANCE",
-        what: "two groups bound to the first CPU",
-        study: bound,
+        code: "C-DEMAND",
+        what: "the heaviest group limits itself",
+        study: demand,
         hogs: &[],
+        sign: Sign::Fails("demand"),
+    },
+    Injected {
+        code: "C-TAG-CAP",
+        what: "a pool of 256 instead of 1024",
+        study: tag_cap,
+        hogs: &[],
+        sign: Sign::Loses("task1", 0.85),
+    },
+    Injected {
+        code: "C-WAKER",
+        what: "the lightest reader pauses for 60 ms",
+        study: waker,
+        hogs: &[],
+        sign: Sign::Gains("other", 2.0),
+    },
+    Injected {
+        code: "C-DEVICE-QUEUE",
+        what: "a scheduler that holds nothing back",
+        study: device_queue,
+        hogs: &[],
+        sign: Sign::Gains("task1", 1.5),
     },
 ];
 
-/// The study with or without a cause, on a pair of CPUs, with repeats of this length.
+/// The study with or without a cause, on a pair of CPUs, with one repeat of this length.
 pub(super) fn study(cause: &Injected, with: bool, cpus: Pair, seconds: u64) -> String {
     format!(
-        "title = \"{} {}\"\n[design]\nrepeats = 2\nat_most = \"{seconds} s\"\n[sampling]\nevidence = true\n{}",
+        "title = \"{} {}\"\n[design]\nrepeats = 1\nat_most = \"{seconds} s\"\n[sampling]\nevidence = true\n{}",
         if with { "With" } else { "Without" },
         cause.code,
         (cause.study)(with, cpus)
@@ -62,12 +88,15 @@ pub(super) fn study(cause: &Injected, with: bool, cpus: Pair, seconds: u64) -> S
 
 const BFQ: &str = "\"iosched/low_latency\" = 0, \"iosched/max_budget\" = 512";
 
+/// Enough places for all requests of four groups. A loop device takes no more than twice this many.
+const POOL: u32 = 1024;
+
 const IO_PROMISE: &str = "[[promises]]\nmeasure = \"io.bytes\"\nis = \"proportional\"\nto = \"io.weight\"\nwithin = \"10 %\"\n";
 
-fn disk(scheduler: &str, queue: &str) -> String {
-    let queue = if queue.is_empty() { String::new() } else { format!("queue = {{ {queue} }}\n") };
+fn disk(more: &str, pool: u32) -> String {
     format!(
-        "[disks.scratch]\nuse = \"loop\"\nsize = \"512 MiB\"\nscheduler = \"{scheduler}\"\n{queue}"
+        "[disks.scratch]\nuse = \"loop\"\nsize = \"512 MiB\"\nscheduler = \"bfq\"\n\
+         queue = {{ {BFQ}{more}, nr_requests = {pool} }}\n"
     )
 }
 
@@ -76,9 +105,10 @@ fn on(cpus: Pair) -> String {
     format!("\"cpuset.cpus\" = \"{},{}\"", cpus[0], cpus[1])
 }
 
-fn readers_of(count: usize, disk: &str, depth: u32, cpus: Pair) -> String {
+/// Four groups that keep so many requests outstanding.
+fn readers_of(disk: &str, depth: u32, cpus: Pair) -> String {
     format!(
-        "{disk}[[groups]]\nname = \"task\"\ncount = {count}\nknobs = {{ \"io.weight\" = [100, 200, 400, 800], {} }}\n\
+        "{disk}[[groups]]\nname = \"task\"\ncount = 4\nknobs = {{ \"io.weight\" = [100, 200, 400, 800], {} }}\n\
          run = \"reader\"\n{}{IO_PROMISE}",
         on(cpus),
         reader("reader", depth, "")
@@ -88,43 +118,45 @@ fn readers_of(count: usize, disk: &str, depth: u32, cpus: Pair) -> String {
 fn reader(name: &str, depth: u32, more: &str) -> String {
     format!(
         "[workloads.{name}]\nuse = \"fio\"\nargs = {{ rw = \"randread\", bs = \"4k\", ioengine = \"libaio\", \
-         iodepth = {depth}, direct = 1, size = \"1/8\"{more} }}\n"
+         iodepth = {depth}, direct = 1, size = \"1/4\"{more} }}\n"
     )
-}
-
-fn tag_cap(with: bool, cpus: Pair) -> String {
-    let pool = if with { 256 } else { 4096 };
-    readers_of(8, &disk("bfq", &format!("{BFQ}, nr_requests = {pool}")), 32, cpus)
-}
-
-fn device_queue(with: bool, cpus: Pair) -> String {
-    if with { readers_of(4, &disk("none", ""), 8, cpus) } else { readers(false, cpus) }
 }
 
 fn readers(_: bool, cpus: Pair) -> String {
-    readers_of(4, &disk("bfq", &format!("{BFQ}, nr_requests = 1024")), 8, cpus)
+    readers_of(&disk("", POOL), 8, cpus)
 }
 
-/// Three groups read all the time, and the heaviest otherwise.
-fn one_otherwise(heaviest: &str, cpus: Pair) -> String {
+/// By weight the groups may hold 17, 34, 68 and 137 of 256 requests.
+fn tag_cap(with: bool, cpus: Pair) -> String {
+    readers_of(&disk("", if with { 256 } else { POOL }), 32, cpus)
+}
+
+/// Without idling BFQ gives the device all that it takes, which is more than the groups keep outstanding.
+fn device_queue(with: bool, cpus: Pair) -> String {
+    readers_of(&disk(if with { ", \"iosched/slice_idle\" = 0" } else { "" }, POOL), 8, cpus)
+}
+
+/// Three groups read all the time, and one of another weight otherwise.
+fn one_otherwise(weights: [u32; 3], weight: u32, otherwise: &str, cpus: Pair) -> String {
     let on = on(cpus);
     format!(
-        "{}[[groups]]\nname = \"task\"\ncount = 3\nknobs = {{ \"io.weight\" = [100, 200, 400], {on} }}\nrun = \"reader\"\n\
-         [[groups]]\nname = \"heaviest\"\nknobs = {{ \"io.weight\" = 800, {on} }}\nrun = \"other\"\n{}{}{IO_PROMISE}",
-        disk("bfq", &format!("{BFQ}, \"iosched/slice_idle\" = 8, nr_requests = 1024")),
+        "{}[[groups]]\nname = \"task\"\ncount = 3\nknobs = {{ \"io.weight\" = {weights:?}, {on} }}\nrun = \"reader\"\n\
+         [[groups]]\nname = \"other\"\nknobs = {{ \"io.weight\" = {weight}, {on} }}\nrun = \"other\"\n{}{}{IO_PROMISE}",
+        disk("", POOL),
         reader("reader", 8, ""),
-        reader("other", 8, heaviest)
+        reader("other", 8, otherwise)
     )
 }
 
-/// BFQ takes a queue for another's waker if that one's process thinks for more than half of `slice_idle`.
+/// BFQ takes a queue for the waker of a process that comes back after pauses longer than `slice_idle`, which is 8 ms
+/// (docs/findings/bfq-waker.md); a shorter one is no pause for it.
 fn waker(with: bool, cpus: Pair) -> String {
-    let pause = if with { 6000 } else { 3000 };
-    one_otherwise(&format!(", thinktime = {pause}, thinktime_iotime = 200000"), cpus)
+    let pauses = if with { ", thinktime = 60000, thinktime_iotime = 200000" } else { "" };
+    one_otherwise([200, 400, 800], 100, pauses, cpus)
 }
 
 fn demand(with: bool, cpus: Pair) -> String {
-    one_otherwise(if with { ", rate_iops = 200" } else { "" }, cpus)
+    one_otherwise([100, 200, 400], 800, if with { ", rate_iops = 200" } else { "" }, cpus)
 }
 
 /// Groups of two threads, the last two with these knobs and place.
