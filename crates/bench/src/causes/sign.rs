@@ -43,12 +43,90 @@ fn check(trial: &TrialJudgement, name: &str) -> Shown {
 
 fn share(trial: &TrialJudgement, group: &str, holds: impl Fn(f64) -> bool) -> Shown {
     let groups = trial.promises.iter().flat_map(|promise| &promise.groups);
-    let times = groups.filter(|one| one.name == group).map(|one| one.share / one.expected_share);
-    match times.into_iter().next() {
+    let mut times =
+        groups.filter(|one| one.name == group).map(|one| one.share / one.expected_share);
+    match times.next() {
         Some(times) => Shown {
             took_hold: Some(holds(times)),
             words: format!("`{group}` got {times:.2} times its promise"),
         },
         None => Shown { took_hold: None, words: format!("the run has no share of `{group}`") },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_verdict::{Check, GroupJudgement, PromiseJudgement, Verdict};
+
+    use super::*;
+
+    fn group(name: &str, share: f64) -> GroupJudgement {
+        GroupJudgement {
+            name: name.to_owned(),
+            knob: None,
+            expected_share: 0.25,
+            share_by_weight: None,
+            share,
+            low: share,
+            high: share,
+            rate: 1.0,
+            verdict: Verdict::Broken,
+            was: None,
+            worst_span: None,
+        }
+    }
+
+    fn trial() -> TrialJudgement {
+        let promise = PromiseJudgement {
+            measure: "io.bytes".to_owned(),
+            is: "proportional".to_owned(),
+            to: None,
+            within: 0.1,
+            confidence: 0.95,
+            verdict: Verdict::Broken,
+            reason: String::new(),
+            was: None,
+            will_be: None,
+            spans: None,
+            worst_error: None,
+            errors: Vec::new(),
+            jain: None,
+            total_rate: None,
+            needs_s: None,
+            needs_repeats: None,
+            groups: vec![group("task1", 0.5), group("task2", 0.1)],
+            causes: Vec::new(),
+            proofs: Vec::new(),
+        };
+        let check = Check { check: "quota".to_owned(), ok: false, evidence: "bound".to_owned() };
+        TrialJudgement {
+            factors: std::collections::BTreeMap::default(),
+            verdict: Verdict::Broken,
+            repeats: 1,
+            promises: vec![promise],
+            validity: vec![check],
+            facts: Vec::new(),
+            rounds: Vec::new(),
+            window_s: 6.0,
+            warm_up_s: 0.0,
+            observer_cpu: 0.0,
+            workloads: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_failed_check_or_a_share_shows_it() {
+        let trial = trial();
+        let took_hold = |sign: Sign| sign.of(&trial).took_hold;
+        assert_eq!(took_hold(Sign::Fails("quota")), Some(true));
+        assert_eq!(took_hold(Sign::Fails("others")), None);
+        assert_eq!(took_hold(Sign::Gains("task1", 1.9)), Some(true));
+        assert_eq!(took_hold(Sign::Gains("task1", 2.1)), Some(false));
+        assert_eq!(took_hold(Sign::Loses("task2", 0.5)), Some(true));
+        assert_eq!(took_hold(Sign::Loses("task3", 0.5)), None);
+        assert_eq!(
+            Sign::Gains("task1", 1.9).of(&trial).words,
+            "`task1` got 2.00 times its promise"
+        );
     }
 }
