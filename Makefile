@@ -52,10 +52,11 @@ bench: build
 		PEER_MULTICHASE="$(PEER_MULTICHASE)" PEER_STREAM="$(PEER_STREAM)" \
 		target/release/assay-bench $(ASSAY)
 
-# Generates docs/results/conformance.md: this host, and guests with other kernels and layouts.
+# Generates docs/results/conformance.md: this host, and guests with other kernels and layouts, or some of them:
+# make conformance ONLY="host 6.12-v2".
 conformance: build
 	@scripts/setup test-host lab
-	@$(AS_ROOT) scripts/conformance $(ASSAY)
+	@$(AS_ROOT) scripts/conformance $(ASSAY) $(ONLY)
 
 # Generates docs/images: pictures of real pages.
 screenshots: build
