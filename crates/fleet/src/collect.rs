@@ -11,7 +11,7 @@ use assay_verdict::{FleetComparison, FleetHost, FleetJudgement, HostState, Judge
 use crate::conclude::{conclude, leave_open};
 use crate::document::{Fleet, SplitPromise};
 use crate::error::Error;
-use crate::folder::FleetFolder;
+use crate::folder::{FleetFolder, run_path};
 use crate::merge::FleetMerge;
 use crate::slurm::Slurm;
 use crate::state::TaskState;
@@ -124,10 +124,6 @@ fn host(
     host
 }
 
-fn run_path(task: usize, job: u64) -> PathBuf {
-    FleetFolder::task_folder(task, job).join("run")
-}
-
 /// Adds an earlier run of a resubmitted task, and its path if it broke a promise. The error says that the
 /// runs of the task hold more than is read.
 fn add_earlier(
@@ -194,6 +190,14 @@ fn not_available(fleet: &Fleet, slurm: &Slurm) -> BTreeMap<String, String> {
         let why = "trials were divided over hosts, and a promise across trials needs one host that ran \
                            all of them";
         unavailable.insert("promises across trials".to_owned(), why.to_owned());
+    }
+    for refused in &fleet.refused {
+        unavailable.insert(format!("folder {}", refused.folder), refused.why.clone());
+    }
+    if fleet.copied {
+        let why = "the runs were copied from their hosts";
+        unavailable.insert("states in a scheduler".to_owned(), why.to_owned());
+        return unavailable;
     }
     let job = fleet.submissions.last().map(|submission| submission.job);
     if let Some(Available::NotAvailable(why)) = job.map(|job| slurm.accounting(job)) {

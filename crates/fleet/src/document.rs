@@ -48,6 +48,16 @@ pub struct Fleet {
     /// Promises over trials that no single host ran, if trials are divided over hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torn: Option<Vec<SplitPromise>>,
+    /// The digest of its plan, by which runs are known that were copied from hosts; older fleets have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// Whether it is made of runs that were copied from their hosts. It has no jobs in any scheduler, and the
+    /// numbers of its submissions are its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copied: bool,
+    /// Copied folders that were not taken, by the last `assay fleet collect --collect-from`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Refused>,
     /// Jobs, the latest last: one per task. Older fleets have arrays of many tasks.
     pub submissions: Vec<Submission>,
 }
@@ -85,6 +95,15 @@ pub struct Task {
 pub struct LeftOut {
     /// Its name.
     pub node: String,
+    /// The reason.
+    pub why: String,
+}
+
+/// A folder that was copied from a host and not taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// Its path, as it was found.
+    pub folder: String,
     /// The reason.
     pub why: String,
 }

@@ -73,6 +73,12 @@ impl FleetFolder {
         Ok(())
     }
 
+    /// Whether a folder holds a fleet.
+    #[must_use]
+    pub fn is_fleet(path: &Path) -> bool {
+        Dir::open(path).is_ok_and(|dir| dir.has_file(FLEET))
+    }
+
     /// Opens a fleet folder.
     pub fn open(path: &Path) -> Result<Self, Error> {
         // Everything after this uses the directory that was opened.
@@ -180,6 +186,11 @@ impl FleetFolder {
         let last = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
         Some(last.chars().take(SHOWN).collect())
     }
+}
+
+/// The run folder of a task for one job, relative to the fleet's folder.
+pub(crate) fn run_path(task: usize, job: u64) -> PathBuf {
+    FleetFolder::task_folder(task, job).join("run")
 }
 
 fn no_fleet(path: &Path) -> Error {

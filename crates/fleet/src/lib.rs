@@ -12,6 +12,7 @@
 mod choose;
 mod collect;
 mod conclude;
+mod copies;
 mod digest;
 mod document;
 mod error;
@@ -19,6 +20,7 @@ mod folder;
 mod host_lock;
 mod limit;
 mod merge;
+mod plan_digest;
 mod program;
 mod run_errors;
 mod script;
@@ -34,11 +36,15 @@ mod watch;
 pub use choose::{Choice, Chosen, choose};
 pub use collect::{collect, write};
 pub use conclude::{conclude, leave_open};
-pub use document::{Fleet, LeftOut, Phase, SCHEMA, SplitPromise, Submission, Task, TaskRecord};
+pub use copies::{Copies, create_copied, take_copies};
+pub use document::{
+    Fleet, LeftOut, Phase, Refused, SCHEMA, SplitPromise, Submission, Task, TaskRecord,
+};
 pub use error::Error;
 pub use folder::FleetFolder;
 pub use limit::{Limit, limit};
 pub use merge::FleetMerge;
+pub use plan_digest::plan_digest;
 pub use slurm::{Node, Slurm, SlurmTask, parse_all as parse_slurm_output};
 pub use state::{TaskState, states};
 pub use submit::submit;

@@ -39,7 +39,8 @@ pub fn states(folder: &FleetFolder, fleet: &Fleet, slurm: &Slurm) -> Vec<TaskSta
     let read = |task: usize| jobs[task].and_then(|job| folder.read_task(task, job));
     let records: Vec<Option<TaskRecord>> = (0..jobs.len()).map(read).collect();
     let open = jobs.iter().zip(&records).filter(|(_, record)| !has_ended(record.as_ref()));
-    let open: BTreeSet<u64> = open.filter_map(|(job, _)| *job).collect();
+    // The jobs of copied runs are known to no Slurm.
+    let open: BTreeSet<u64> = open.filter_map(|(job, _)| *job).filter(|_| !fleet.copied).collect();
     let answer = match open.is_empty() {
         true => Ok(Vec::new()),
         false => slurm.tasks(&open.into_iter().collect::<Vec<_>>()),
@@ -50,6 +51,9 @@ pub fn states(folder: &FleetFolder, fleet: &Fleet, slurm: &Slurm) -> Vec<TaskSta
         let Some(job) = jobs[task] else { return never_submitted() };
         if has_ended(record.as_ref()) {
             return ended(record);
+        }
+        if fleet.copied {
+            return not_copied();
         }
         let slurm_answer = match &answer {
             Ok(_) => [None, Some(task)]
@@ -76,6 +80,11 @@ fn never_submitted() -> TaskState {
         record: None,
         may_change: false,
     }
+}
+
+fn not_copied() -> TaskState {
+    let why = "its run was not copied to the end; `assay fleet collect --collect-from` goes on";
+    TaskState { state: HostState::Lost, why: Some(why.to_owned()), record: None, may_change: false }
 }
 
 fn ended(record: Option<TaskRecord>) -> TaskState {

@@ -51,6 +51,12 @@ impl TaskRuns {
         Self { name, runs: MOST_RUNS, bytes: MOST_BYTES, entries: MOST_ENTRIES }
     }
 
+    /// For one run that was copied from its host.
+    pub(crate) fn of_copy() -> Self {
+        let name = "the verdicts of this copy".to_owned();
+        Self { name, runs: MOST_RUNS, bytes: MOST_BYTES, entries: MOST_ENTRIES }
+    }
+
     /// The verdict in a run folder of the task.
     pub(crate) fn judgement(&mut self, folder: &RunFolder) -> Result<Judgement, Unread> {
         let Some(runs) = self.runs.checked_sub(1) else {

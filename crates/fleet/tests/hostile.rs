@@ -11,7 +11,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use assay_files::Trust;
-use assay_fleet::{Fleet, FleetFolder, Slurm, Submission, Task, TaskState, collect, write};
+use assay_fleet::{
+    Fleet, FleetFolder, Slurm, Submission, Task, TaskState, collect, create_copied, take_copies,
+    write,
+};
 use assay_run_folder::{Column, SampleStream, Table, to_parquet};
 use assay_verdict::{FleetJudgement, HostState};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -39,6 +42,11 @@ fn run(place: &Path, subject: &str) {
     stream.append(&table).unwrap();
     stream.finish().unwrap();
     to_parquet(&samples).unwrap();
+}
+
+/// On disk every try would wait for fsync.
+fn memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 /// A fleet of one host whose task has ended, and what was collected of it.
@@ -81,8 +89,6 @@ fn while_exchanging(one: &Path, other: &Path, work: impl FnOnce()) -> u64 {
 /// The samples of all hosts are for everyone who may read the fleet's folder; the run behind the link is not.
 #[test]
 fn exchanging_a_run_for_a_link_leads_collect_nowhere() {
-    // On disk every try would wait for fsync.
-    let memory = || tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let place = memory();
     let victim = place.path().join("victim");
     run(&victim, SECRET);
@@ -107,5 +113,37 @@ fn exchanging_a_run_for_a_link_leads_collect_nowhere() {
         });
         assert!(exchanged > 0 && whole > 0, "{name}: {exchanged} exchanged, {whole} read");
         assert_eq!(led, 0, "{name}: of {TRIES} tries were led elsewhere ({exchanged} exchanges)");
+    }
+}
+
+/// The owner of a folder of copies, who is not root, exchanges parts of it while root takes the runs.
+#[test]
+fn exchanging_a_copy_for_a_link_takes_nothing_else() {
+    let place = memory();
+    let victim = place.path().join("victim");
+    run(&victim, SECRET);
+    for name in ["run", "run/samples", "run/samples/trial-00-repeat-00/io.parquet"] {
+        let temp = memory();
+        let copies = temp.path().join("copies");
+        run(&copies.join("run"), "a-group-of-the-host");
+        let verdict = include_str!("../../fuzz/corpus/verdict/one-cpu.json");
+        fs::write(copies.join("run/verdict.json"), verdict).unwrap();
+        let (own, link) = (copies.join(name), temp.path().join("link"));
+        symlink(victim.join(Path::new(name).strip_prefix("run").unwrap()), &link).unwrap();
+        let mut taken = 0;
+        let exchanged = while_exchanging(&own, &link, || {
+            for number in 0..TRIES / 3 {
+                let out = temp.path().join(format!("fleet-{number}"));
+                let (folder, mut fleet) = create_copied(&out, Trust::Checked).unwrap();
+                take_copies(&folder, &mut fleet, std::slice::from_ref(&copies)).unwrap();
+                let io = "tasks/00/job-1/run/samples/trial-00-repeat-00/io.parquet";
+                let Ok(bytes) = fs::read(folder.file(io)) else { continue };
+                let holds =
+                    |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+                assert!(holds("a-group-of-the-host") && !holds(SECRET), "{name} led elsewhere");
+                taken += 1;
+            }
+        });
+        assert!(exchanged > 0 && taken > 0, "{name}: {exchanged} exchanged, {taken} taken");
     }
 }

@@ -5,6 +5,7 @@
 //! verdicts. Like a judgement it is a pure function of what was recorded.
 
 mod explain;
+pub mod iocost;
 mod tune;
 
 pub use explain::{

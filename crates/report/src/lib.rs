@@ -48,6 +48,7 @@ pub use recording::{
 pub use text::compare_runs::render as comparison_text;
 pub use text::explanation::render as explanation_text;
 pub use text::fleet::{hosts_text as fleet_hosts_text, render as fleet_text};
+pub use text::iocost::render as iocost_text;
 pub use text::passport::render as passport_text;
 pub use text::prediction::{render as prediction_text, score as score_text};
 pub use text::tuning::render as tuning_text;

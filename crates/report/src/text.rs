@@ -5,6 +5,7 @@ pub(crate) mod compare_runs;
 pub(crate) mod explanation;
 pub(crate) mod fleet;
 mod groups;
+pub(crate) mod iocost;
 mod layout;
 pub(crate) mod paint;
 pub(crate) mod passport;

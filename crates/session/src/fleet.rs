@@ -1,5 +1,6 @@
 //! One study on many hosts: submitting it, and merging the runs.
 
+mod copies;
 mod submit;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use crate::code::Code;
 use crate::error::Error;
 use crate::observer::Observer;
 
+pub use copies::{CopiesTaken, collect_copies};
 pub use submit::{FleetOptions, OpenFleet, resubmit_fleet, submit_fleet};
 
 /// Files of samples that are named when they are left out: one host may have thousands.
@@ -34,6 +36,7 @@ pub fn open_fleet(path: &Path, trust: Trust) -> Result<OpenFleet, Error> {
     read_fleet(path)?;
     let opened = FleetFolder::open_trusted(path, trust).and_then(with_document);
     let (folder, fleet) = opened.map_err(Error::host)?;
+    copies::refuse_copied(&fleet)?;
     let slurm = Slurm::find().map_err(Error::host)?;
     Ok(OpenFleet { folder, fleet, slurm })
 }

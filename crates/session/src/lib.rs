@@ -22,6 +22,7 @@ mod finish_run;
 mod fleet;
 mod groups;
 mod host;
+mod iocost;
 mod judged_command;
 mod lab;
 mod lab_kernels;
@@ -33,6 +34,7 @@ mod observer;
 mod overrides;
 mod pace;
 mod passport;
+mod plan_document;
 mod plan_text;
 mod predict;
 mod prediction_file;
@@ -48,10 +50,10 @@ mod tune;
 mod replay_tests;
 
 pub use audit::{
-    WatchOptions, WatchSummary, WatchedChange, Writer, audit_code, read_manifest, read_snapshot,
+    Metrics, WatchOptions, WatchSummary, WatchedChange, Writer, audit_code, read_manifest, read_snapshot,
     take_snapshot, watch_audit, watch_settings, write_audit_report, write_snapshot,
 };
-pub use before_run::needs_text;
+pub use before_run::{Needs, needs_text};
 pub use blame::{
     BlameTarget, BlamedCommand, CommandOptions, Effect, GroupFile, HoldBy, Proof, ProveOptions,
     Proven, Turn, blame, blame_command, blame_with_disks, proof_text, prove,
@@ -65,7 +67,7 @@ pub use conform::{conform_code, prepare_conform, read_conform};
 pub use context::{Context, HostRunner, Runner};
 pub use error::Error;
 pub use error_record::ErrorRecord;
-pub use explain::{ExplainOptions, Explained, explain};
+pub use explain::{ExplainOptions, Explained, cause_names, explain};
 pub use exporting::{
     ExportFormat, export_tables, export_text, follow_lines, follow_metrics, write_error,
 };
@@ -76,13 +78,17 @@ pub use external_data::{
 pub use findings::Findings;
 pub use finish_run::{REPORT, judge_run, open_run, read_run, update_index, write_report};
 pub use fleet::{
-    FleetOptions, OpenFleet, fleet_code, open_fleet, read_fleet, resubmit_fleet, submit_fleet,
+    CopiesTaken, FleetOptions, OpenFleet, collect_copies, fleet_code, open_fleet, read_fleet,
+    resubmit_fleet, submit_fleet,
 };
-pub use groups::{GroupOrder, check_groups, groups_document, groups_text, top_groups};
+pub use groups::{
+    GroupOrder, GroupWithRates, Groups, check_groups, groups_document, groups_text, top_groups,
+};
 pub use host::{KnownFact, check_knob_table, host_text, knob_check_text, known_facts};
+pub use iocost::{IoCostMeasured, IoCostOptions, measure_iocost};
 pub use judged_command::{JudgedOutcome, run_judged, validity_text};
 pub use lab::{LabStudy, guest_task, prepare_lab_study, run_lab_study, this_program_in_guest};
-pub use lab_kernels::{kernels_document, kernels_text};
+pub use lab_kernels::{CachedKernel, KernelName, Kernels, kernels_document, kernels_text};
 pub use limited_command::{LimitedCommand, run_limited};
 pub use live_export::LiveExport;
 pub use load::{Loaded, MOST_TEXT, load, reload};
@@ -94,7 +100,8 @@ pub use passport::{
     CaseChange, MadePassport, PassportComparison, PassportKernelName, PassportOptions, Say,
     compare_passports, make_passport, passport_ktap, read_passport,
 };
-pub use plan_text::{plan_document, plan_text};
+pub use plan_document::{PlanDocument, PlannedChange, PlannedKnob, PlannedTrial, plan_document};
+pub use plan_text::plan_text;
 pub use predict::{CalibrationOptions, Predicted, calibrate, predict};
 pub use prediction_file::read_score;
 pub use prepare::{Destination, RunOptions, facts_for, plan_for, prepare, refuse_without_room};

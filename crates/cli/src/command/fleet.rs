@@ -7,8 +7,8 @@ use std::time::Duration;
 use assay_fleet::{FleetFolder, cancel, carry_out};
 use assay_kernel::signal;
 use assay_session::{
-    Code, Error, FleetOptions, FleetProgress, MOST_TEXT, OpenFleet, fleet_code, open_fleet,
-    read_fleet, resubmit_fleet, submit_fleet,
+    Code, Error, FleetOptions, FleetProgress, MOST_TEXT, OpenFleet, collect_copies, fleet_code,
+    open_fleet, read_fleet, resubmit_fleet, submit_fleet,
 };
 use clap::{Args, Subcommand};
 
@@ -27,7 +27,7 @@ pub(crate) enum FleetCommand {
     /// Show the state of a fleet's tasks
     Status(FleetArguments),
     /// Merge the runs finished so far into one report
-    Collect(FleetArguments),
+    Collect(FleetCollectArguments),
     /// Cancel a fleet; every host is restored first
     Cancel(FleetCancelArguments),
     /// Run one task on this host; called by the job script
@@ -100,6 +100,20 @@ pub(crate) struct FleetArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct FleetCollectArguments {
+    /// Folder of the fleet; with --collect-from also a new one
+    fleet: PathBuf,
+    /// First take the runs below these folders, which were copied from hosts without a shared folder
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    collect_from: Vec<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArguments,
+    /// Print fleet-verdict.json instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct FleetCancelArguments {
     /// Folder of the fleet
     fleet: PathBuf,
@@ -129,9 +143,7 @@ pub(crate) fn run(command: &FleetCommand) -> Result<ExitCode, Error> {
         FleetCommand::Run(arguments) => submit(arguments)?,
         FleetCommand::Resume(arguments) => resume(arguments)?,
         FleetCommand::Status(arguments) => status(arguments)?,
-        FleetCommand::Collect(arguments) => {
-            conclude(&read_fleet(&arguments.fleet)?, arguments.json)?
-        }
+        FleetCommand::Collect(arguments) => collect(arguments)?,
         FleetCommand::Cancel(arguments) => stop(arguments)?,
         FleetCommand::Task(arguments) => return task(arguments),
     };
@@ -186,6 +198,19 @@ fn status(arguments: &FleetArguments) -> Result<Code, Error> {
         output::data_painted(|color| assay_report::fleet_hosts_text(hosts, width, color));
     }
     Ok(Code::Kept)
+}
+
+fn collect(arguments: &FleetCollectArguments) -> Result<Code, Error> {
+    if arguments.collect_from.is_empty() {
+        return conclude(&read_fleet(&arguments.fleet)?, arguments.json);
+    }
+    signal::note_interruptions();
+    let (from, trust) = (&arguments.collect_from, arguments.trust.trust());
+    let taken = collect_copies(&arguments.fleet, from, trust, &mut Terminal)?;
+    match taken.interrupted {
+        Some(_) => Ok(Code::Interrupted),
+        None => conclude(&taken.open, arguments.json),
+    }
 }
 
 fn stop(arguments: &FleetCancelArguments) -> Result<Code, Error> {

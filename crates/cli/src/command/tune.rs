@@ -3,19 +3,32 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_session::{Code, Error, TuneOptions, Tuned, tune};
+use assay_session::{
+    Code, Error, IoCostOptions, StudyChoice, TuneOptions, Tuned, measure_iocost, tune,
+};
+use assay_study::DiskOverride;
 use clap::Args;
+use clap::builder::ArgPredicate;
 
 use crate::observer::{Terminal, load, this_host};
 use crate::output;
 use crate::parsers::repeat_length;
 use crate::shared_arguments::{StudyArguments, TrustArguments};
 
+/// The study that proves the parameters of iocost.
+const PROOF: &str = "io-weight";
+
 /// Arguments of `assay tune`.
 #[derive(Debug, Args)]
+#[command(mut_arg("study", |study| study.required(false).required_unless_present("iocost")
+    .default_value_if("iocost", ArgPredicate::IsPresent, PROOF)))]
 pub(crate) struct TuneArguments {
     #[command(flatten)]
     study: StudyArguments,
+    /// Instead, measure the parameters of iocost for this disk (as for `--disk`) and prove them with the study
+    /// [default: io-weight]; it is written to only if it is an image, or with --erase
+    #[arg(long, value_name = "DISK", conflicts_with_all = ["disk", "scheduler", "keep", "also", "settings", "write"])]
+    iocost: Option<DiskOverride>,
     /// Total time, e.g. `5m`
     #[arg(long = "for", value_name = "DURATION", value_parser = repeat_length, default_value = "5m")]
     length: Duration,
@@ -43,6 +56,9 @@ pub(crate) struct TuneArguments {
 
 /// Searches for the setting that keeps the promise at the highest throughput, without applying it.
 pub(crate) fn run(arguments: &TuneArguments) -> Result<Code, Error> {
+    if let Some(disk) = &arguments.iocost {
+        return iocost(arguments, disk);
+    }
     let loaded = load(&arguments.study.choice(), arguments.json)?;
     let options = TuneOptions {
         length: arguments.length,
@@ -62,6 +78,26 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<Code, Error> {
         write(file, &tuned)?;
     }
     Ok(tuned.code)
+}
+
+/// Measures the parameters of iocost for a disk, and proves them.
+fn iocost(arguments: &TuneArguments, disk: &DiskOverride) -> Result<Code, Error> {
+    let choice = arguments.study.choice();
+    let options = IoCostOptions {
+        disk: disk.clone(),
+        erase: choice.erase.clone(),
+        length: arguments.length,
+        proof: StudyChoice { erase: None, ..choice },
+        destination: arguments.trust.destination(arguments.out.as_deref()),
+    };
+    let measured = measure_iocost(&this_host(), &options, &mut Terminal)?;
+    if arguments.json {
+        output::json(&measured.found)?;
+    } else {
+        output::data(&assay_report::iocost_text(&measured.found, output::width()));
+        output::data(&format!("report: {}", measured.folder.file("report.html").display()));
+    }
+    Ok(measured.code)
 }
 
 fn write(file: &Path, tuned: &Tuned) -> Result<(), Error> {

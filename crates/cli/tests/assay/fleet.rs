@@ -1,6 +1,7 @@
 //! `assay fleet` through a real Slurm: munge, a controller, and four nodes on this host.
 
 mod absent;
+mod array;
 mod by_hand;
 mod cancelled;
 mod cluster;

@@ -25,7 +25,7 @@ pub(super) const MODEL: CauseEntry = CauseEntry {
         expect: Expect::Vanishes,
         why: "this scheduler obeys the weights by itself",
     }],
-    remedy: "Measure the disk and write its model: tools/cgroup/iocost_coef_gen.py of the kernel.",
+    remedy: "Measure the disk and write its model: `assay tune --iocost DISK` prints the line.",
     source: "Documentation/admin-guide/cgroup-v2.rst: io.cost.model; Heo et al., ASPLOS 2022",
 };
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use assay_files::Trust;
 use assay_fleet::{
     Choice, Chosen, Fleet, FleetFolder, Limit, SCHEMA, Slurm, SplitPromise, Task, TaskState,
-    choose, states, submit,
+    choose, plan_digest, states, submit,
 };
 use assay_lab::Argument;
 use assay_plan::{Plan, Shard};
@@ -110,6 +110,9 @@ pub fn submit_fleet(
         time_limit_min: limit.minutes,
         signal_ahead_s: limit.signal_ahead_s,
         tasks: tasks(&chosen, slices, choice.seed),
+        plan: Some(plan_digest(&loaded.text, Some(&choice.record()))),
+        copied: false,
+        refused: Vec::new(),
         left_out: chosen.left_out,
         torn: (slices > 1).then(|| torn(&plan, slices)),
         submissions: Vec::new(),

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::shared::{PATIENCE, Visit, tree, visit, why_not};
 use super::watched::BLAME;
 use crate::bench::Bench;
+use crate::iocost::scan;
 use crate::running::{Running, json};
 
 /// All parts for the guest with two nodes and cgroup v2. Runs that saturate a resource come last, so that
@@ -46,6 +47,13 @@ part flags place numa-local-remote --set program=copy --set "memory=first touch"
     --repeats 4 --at-most 4s
 part mix place numa-mix --set first=streamcluster --set second=streamcluster --set beside=node:1 \
     --repeats 3 --at-most 4s
+iocost() { # the parameters of a disk of known speed, written to the kernel for the proof
+    "$assay" tune --iocost null_blk:iops=2000,depth=32,size=64MiB --set budget=64 --for 15s \
+        --out /run/assay/run-iocost --json 2>/run/assay/iocost.err ||
+        { code=$?; [ $code -lt 4 ] || cat /run/assay/iocost.err; return $code; }
+}
+part iocost iocost
+part afterwards sh -c 'grep -c "load\|ctrl=user" /sys/fs/cgroup/io.cost.model; grep -A 4 "io.cost.[mq]" /run/assay/run-iocost/manifest.json'
 part bfq shares bfq 2000
 part none shares none 400
 exit 7
@@ -288,6 +296,31 @@ fn divided(guest: &Visit, scheduler: &str, obeyed_by: &str) {
 fn bfq_divides_a_null_block_device_on_v2() {
     let Some(guest) = on_v2("BFQ in a guest") else { return };
     divided(guest, "bfq", "bfq");
+}
+
+/// The kernel takes the lines that a measurement prints, and weights act under them.
+#[test]
+fn measured_parameters_of_iocost_are_taken_by_the_kernel_and_proven_on_v2() {
+    let Some(guest) = on_v2("the parameters of iocost in a guest") else { return };
+    let part = guest.part("iocost");
+    assert!(matches!(part.code, 0 | 1 | 3), "{part:?}");
+    let found = part.json();
+    let model = scan(found["model"].as_str().unwrap(), "ctrl=user model=linear ");
+    assert_eq!(model.len(), 6, "{found:#}");
+    // A device of 2000 requests a second has no more; how many fewer depends on how busy the guest is.
+    for (key, value) in model.iter().filter(|(key, _)| key.ends_with("iops")) {
+        assert!((1.0..2600.0).contains(value), "{key}={value}");
+    }
+    let proof = &found["proof"];
+    assert!(proof["verdict"].is_string(), "{found:#}");
+    // Both lines were written before the groups ran, and taken back.
+    let afterwards = &guest.part("afterwards").text;
+    for file in ["io.cost.model", "io.cost.qos"] {
+        assert!(afterwards.contains(&format!("/sys/fs/cgroup/{file}")), "{afterwards}");
+    }
+    let words = found["model"].as_str().unwrap().split_once(' ').unwrap().1;
+    assert!(afterwards.contains(words), "not {words}: {afterwards}");
+    assert!(afterwards.starts_with('0'), "a model is left: {afterwards}");
 }
 
 #[test]

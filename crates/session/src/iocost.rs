@@ -1,0 +1,176 @@
+//! The parameters of iocost for a disk: measured, and proven with weights, in one run.
+
+mod loads;
+mod result;
+mod schedule;
+
+use std::time::Duration;
+
+use assay_intervention::iocost::{Direction, IoCost, Load};
+use assay_plan::interleave;
+use assay_run_folder::RunFolder;
+use assay_runner::Request;
+use assay_study::{DiskOverride, Study};
+
+use crate::code::Code;
+use crate::context::Context;
+use crate::error::Error;
+use crate::load::{Loaded, load};
+use crate::look_taker::LookTaker;
+use crate::observer::Observer;
+use crate::overrides::StudyChoice;
+use crate::prepare::{Destination, facts_for, new_request, plan_for};
+use crate::run::judge_finished;
+use loads::LoadFactory;
+use schedule::{IoCostSchedule, ProofPlan};
+
+/// Repeats of the proof: a single one never keeps a promise.
+const PROOFS: u32 = 3;
+
+/// The shortest and the longest time of one load.
+const SHORTEST: f64 = 1.0;
+const LONGEST: f64 = 120.0;
+
+/// The part of the time that the loads have.
+const LOADS: f64 = 0.6;
+
+/// How a disk is measured.
+#[derive(Debug, Clone)]
+pub struct IoCostOptions {
+    /// The disk, as for `--disk`.
+    pub disk: DiskOverride,
+    /// Permission to write to that disk: its serial number, its size or what is on it.
+    pub erase: Option<String>,
+    /// Total time.
+    pub length: Duration,
+    /// The study of weights that proves the result.
+    pub proof: StudyChoice,
+    /// The run folder.
+    pub destination: Destination,
+}
+
+/// The result of a measurement.
+#[derive(Debug)]
+pub struct IoCostMeasured {
+    /// What was found, also `iocost.json` of the run folder.
+    pub found: IoCost,
+    /// The run folder.
+    pub folder: RunFolder,
+    /// The exit code.
+    pub code: Code,
+}
+
+/// Measures what iocost needs to know of a disk, and proves it with a study of weights where the host has iocost.
+/// Nothing is applied. An image of its own and a disk with `erase` are written to, others are only read.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use assay_files::Trust;
+/// use assay_session::{
+///     Context, Destination, IoCostOptions, StudyChoice, Transcript, measure_iocost,
+/// };
+/// let options = IoCostOptions {
+///     disk: "loop:2GiB".parse()?,
+///     erase: None,
+///     length: Duration::from_secs(300),
+///     proof: StudyChoice::named("io-weight"),
+///     destination: Destination { out: None, trust: Trust::Checked },
+/// };
+/// let context = Context::of_this_host(Vec::new());
+/// let measured = measure_iocost(&context, &options, &mut Transcript::default())?;
+/// println!("{:?}", measured.found.model);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The disk is in use or not blank, this host cannot run the loads, or the folder cannot be created. Nothing was
+/// touched.
+pub fn measure_iocost(
+    context: &Context,
+    options: &IoCostOptions,
+    observer: &mut dyn Observer,
+) -> Result<IoCostMeasured, Error> {
+    let (study, text) = loads::study(&options.disk, options.erase.as_deref())?;
+    let facts = facts_for(context, &study)?;
+    let plan_study = |study: &Study| plan_for(context, study, &facts, 0);
+    let loads = loads_for(&options.disk, options.erase.as_deref());
+    let share = options.length.as_secs_f64() * LOADS / loads.len() as f64;
+    let length = Duration::from_secs_f64(share.clamp(SHORTEST, LONGEST));
+    let factory = LoadFactory { study: &study, length, plan: &plan_study };
+    let first = factory.trial(loads[0], None).map_err(|why| {
+        Error::host(format!("the disk cannot be measured: {why}")).note("nothing was touched")
+    })?;
+    let proof_length = options.length.as_secs_f64() * (1.0 - LOADS) / f64::from(PROOFS);
+    let proof =
+        proof_plan(options, Duration::from_secs_f64(proof_length.max(SHORTEST)), &plan_study)?;
+    let plan = interleave(vec![(loads[0].key(), first)], 0);
+    let loaded = Loaded::derived(study.clone(), &text);
+    let to = (&options.destination, "iocost", options.proof.seed);
+    let request = new_request(context, loaded, plan, facts.clone(), to)?;
+    let mut schedule =
+        IoCostSchedule::new(factory, loads, proof, &context.root, request.plan.trials[0].clone());
+    let mut progress = observer.begin_search(schedule.current(), options.length);
+    let mut looks = LookTaker::new(None);
+    let finished = context.runner.run(&request, progress.as_mut(), &mut looks, Some(&mut schedule));
+    drop(progress);
+    let finished = finished.map_err(Error::host)?;
+    conclude(&request, &finished, &schedule, options, observer)
+}
+
+/// Reads for every disk; writes only where nothing can be lost: on an own image, or with permission.
+fn loads_for(disk: &DiskOverride, erase: Option<&str>) -> Vec<Load> {
+    let mut loads = Load::in_direction(Direction::Read).to_vec();
+    if loads::may_write(disk, erase) {
+        loads.extend(Load::in_direction(Direction::Write));
+    }
+    loads
+}
+
+/// The study of weights on the same disk, without a scheduler that would divide it itself; otherwise why there is no
+/// proof.
+fn proof_plan(
+    options: &IoCostOptions,
+    length: Duration,
+    plan: &dyn Fn(&Study) -> assay_plan::Plan,
+) -> Result<Result<ProofPlan, String>, Error> {
+    let choice = StudyChoice {
+        disk: Some(options.disk.clone()),
+        erase: options.erase.clone(),
+        scheduler: Some("none".to_owned()),
+        ..options.proof.clone()
+    };
+    let mut study = load(&choice)?.study;
+    study.design.at_most = length;
+    study.design.repeats = PROOFS;
+    study.design.stop = assay_study::Stop::AtMost;
+    study.promises.retain(|promise| !promise.is.is_cross_trial());
+    Ok(ProofPlan::new(&study, PROOFS, &mut plan(&study)))
+}
+
+fn conclude(
+    request: &Request,
+    finished: &assay_runner::Finished,
+    schedule: &IoCostSchedule<'_>,
+    options: &IoCostOptions,
+    observer: &mut dyn Observer,
+) -> Result<IoCostMeasured, Error> {
+    let judgement = judge_finished(request, finished, observer).map_err(Error::host)?;
+    let ended_early = finished.interrupted.is_some() || finished.failure.is_some();
+    let found = result::found(&options.disk, schedule, &finished.manifest, &judgement);
+    let found = IoCost { ended_early, ..found };
+    request.folder.write_json("iocost.json", &found).map_err(Error::host)?;
+    let own = match (&found.model, &found.proof) {
+        (None, _) => Code::Host,
+        (Some(_), Some(proof)) => Code::from_verdict(proof.verdict),
+        (Some(_), None) => Code::Kept,
+    };
+    let code = match Code::of_run(finished, Some(own)) {
+        // A load that fails is missing in the result, which says so.
+        Code::Workload if found.model.is_some() => own,
+        code => code,
+    };
+    Ok(IoCostMeasured { found, folder: request.folder.clone(), code })
+}
+
+#[cfg(test)]
+mod tests;

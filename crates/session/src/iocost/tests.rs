@@ -1,0 +1,87 @@
+//! Measurements on a host that replays a recorded run, whose loads therefore all have the same numbers.
+
+use assay_files::Trust;
+use assay_test_support::hosts::host;
+
+use super::*;
+use crate::observer::Transcript;
+use crate::replay_tests::{context, fault};
+
+fn options(out: &std::path::Path, disk: &str) -> IoCostOptions {
+    IoCostOptions {
+        disk: disk.parse().unwrap(),
+        erase: None,
+        length: Duration::from_secs(100),
+        proof: StudyChoice::named("io-weight"),
+        destination: Destination { out: Some(out.to_owned()), trust: Trust::Checked },
+    }
+}
+
+/// On cgroup v2, where iocost is, or on v1.
+fn measured(v2: bool) -> (IoCostMeasured, usize, tempfile::TempDir) {
+    let temp = tempfile::tempdir().unwrap();
+    let (mut context, replayed) = context(&fault("one-cpu"), &temp);
+    context.facts = Some(host(v2));
+    let options = options(&temp.path().join("out"), "loop:64MiB");
+    let measured = measure_iocost(&context, &options, &mut Transcript::default()).unwrap();
+    let repeats = replayed.borrow().len();
+    (measured, repeats, temp)
+}
+
+/// The recorded run has only read: 2744.6 requests and some 11 MB a second.
+#[test]
+fn every_load_runs_once_and_what_is_missing_is_named() {
+    let (measured, repeats, temp) = measured(false);
+    let found = &measured.found;
+    let seen: Vec<(&str, f64)> =
+        found.measured.iter().map(|(key, value)| (key.as_str(), value.round())).collect();
+    let expected =
+        [("rbps", 11_241_886.0), ("rlat", 506.0), ("rrandiops", 2745.0), ("rseqiops", 2745.0)];
+    assert_eq!(seen, expected);
+    // A loop device says that it rotates: half of the requests may take longer.
+    assert_eq!(found.percentile, 50);
+    let model = "ctrl=user model=linear rbps=11241886 rseqiops=2745 rrandiops=2745";
+    assert!(found.model.as_ref().unwrap().ends_with(model), "{:?}", found.model);
+    let qos = "enable=1 ctrl=user rpct=50.00 rlat=759 wpct=0.00 wlat=0 min=60.00 max=100.00";
+    assert!(found.qos.as_ref().unwrap().ends_with(qos), "{:?}", found.qos);
+    // The eighth load has no rate to follow, and there is no proof on cgroup v1.
+    assert_eq!(repeats, 7);
+    let why = |what: &str| found.not_available[what].as_str();
+    assert!(why("wlat").contains("follows from wrandiops"), "{}", why("wlat"));
+    assert!(why("wbps").contains("no number"), "{}", why("wbps"));
+    assert!(why("proof").contains("cgroup v1"), "{}", why("proof"));
+    assert_eq!((measured.code, found.ended_early), (Code::Kept, false));
+    assert!(temp.path().join("out/iocost.json").is_file());
+    let manifest = measured.folder.read_manifest().unwrap();
+    let loads: Vec<_> = manifest.trials.iter().map(|trial| &trial.factors["load"]).collect();
+    assert_eq!(loads, ["rbps", "rseqiops", "rrandiops", "rlat", "wbps", "wseqiops", "wrandiops"]);
+}
+
+#[test]
+fn where_the_host_has_iocost_a_study_of_weights_follows_under_the_measured_lines() {
+    let (measured, repeats, _temp) = measured(true);
+    assert_eq!(repeats, 7 + PROOFS as usize);
+    let proof = measured.found.proof.as_ref().unwrap();
+    assert_eq!((proof.study.as_str(), proof.repeats), ("io-weight", PROOFS as usize));
+    assert_eq!(measured.code, Code::from_verdict(proof.verdict));
+    assert!(!measured.found.not_available.contains_key("proof"));
+}
+
+#[test]
+fn a_disk_of_the_user_is_written_to_only_with_permission() {
+    let loads = |disk: &str, erase: Option<&str>| loads_for(&disk.parse().unwrap(), erase).len();
+    assert_eq!((loads("/dev/sdb", None), loads("/dev/sdb", Some("ext4"))), (4, 8));
+    assert_eq!((loads("loop:1GiB", None), loads("null_blk:iops=500", None)), (8, 8));
+}
+
+#[test]
+fn a_disk_that_the_host_lacks_is_refused_before_a_folder_is_made() {
+    let temp = tempfile::tempdir().unwrap();
+    let (context, replayed) = context(&fault("one-cpu"), &temp);
+    let out = temp.path().join("out");
+    let error = measure_iocost(&context, &options(&out, "/dev/none"), &mut Transcript::default());
+    let error = error.unwrap_err();
+    assert_eq!((error.code, error.note.as_deref()), (Code::Host, Some("nothing was touched")));
+    assert!(error.to_string().contains("/dev/none"), "{error}");
+    assert!(replayed.borrow().is_empty() && !out.exists());
+}
