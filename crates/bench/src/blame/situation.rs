@@ -162,8 +162,10 @@ impl Seen<'_> {
     }
 }
 
+/// Of the time in which the thread wanted the CPU: before it is started, and when it has ended, nobody waits for the hog.
 fn duty(seen: &Seen<'_>) -> Vec<Class> {
-    let charged = seen.charged(0) / seen.answer.seconds * 100.0;
+    let wanted = seen.answer.waited_ns as f64 / 1e9 + seen.computed();
+    let charged = seen.charged(0) / wanted * 100.0;
     let hog = Class { name: "group, of the time", truth: 30.0, charged };
     vec![hog, seen.no_quota(), seen.no_own_threads()]
 }
