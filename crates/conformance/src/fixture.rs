@@ -11,12 +11,10 @@ use assay_kernel::{Error, Root, clock, signal};
 use rustix::io::Errno;
 
 use crate::errno_name::errno_of;
-use crate::outcome::{Outcome, Stop, Verdict};
+use crate::outcome::{Outcome, Stop};
 use crate::running::Running;
+use crate::settle::settle;
 use crate::windows::Window;
-
-/// Most windows that [`Fixture::settle`] reads of the longest length.
-const MOST_WINDOWS: usize = 24;
 
 /// The groups of one case, one top group per hierarchy, and the operations on them. The empty name
 /// stands for the top group; group names are paths below it, `a/b`.
@@ -33,6 +31,8 @@ pub struct Fixture<'g> {
     pub(crate) top: String,
     pub(crate) program: PathBuf,
     pub(crate) patience: f64,
+    /// From then on no more windows are read for a result that is undecided.
+    pub(crate) until: Instant,
 }
 
 impl Fixture<'_> {
@@ -225,7 +225,8 @@ impl Fixture<'_> {
 
     /// Reads and judges windows of the first of these lengths in seconds, and continues with the
     /// next length while the result is undecided: the longer the window, the smaller the effect of
-    /// single time slices. At the last length up to [`MOST_WINDOWS`] are read.
+    /// single time slices. At the last length several times as many are read, as far as the case has
+    /// time for more.
     pub fn settle(
         &self,
         count: usize,
@@ -233,21 +234,13 @@ impl Fixture<'_> {
         mut counters: impl FnMut() -> Result<Vec<u64>, Error>,
         judge: impl Fn(&[Window]) -> Outcome,
     ) -> Result<Outcome, Stop> {
-        let mut outcome = Outcome::void("no window was read");
-        let mut windows = Vec::new();
-        for seconds in lengths {
-            windows = self.windows(count, *seconds, &mut counters)?;
-            outcome = judge(&windows);
-            if outcome.verdict != Verdict::Undecided {
-                return Ok(outcome);
-            }
-        }
-        let last = lengths.last().copied().unwrap_or_default();
-        while outcome.verdict == Verdict::Undecided && windows.len() < MOST_WINDOWS {
-            windows.extend(self.windows(count, last, &mut counters)?);
-            outcome = judge(&windows);
-        }
-        Ok(outcome)
+        let read = |seconds| self.windows(count, seconds, &mut counters);
+        settle(lengths, read, |seconds| self.has_time_for(count, seconds), judge)
+    }
+
+    /// Whether so many windows of so many seconds end in time.
+    fn has_time_for(&self, count: usize, seconds: f64) -> bool {
+        Instant::now() + self.time(seconds).mul_f64(count as f64) <= self.until
     }
 
     /// Waits until a probe has used `seconds` of CPU time, for at most fifty times as long, and

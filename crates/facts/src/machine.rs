@@ -162,6 +162,14 @@ pub struct HostFacts {
     pub tools: BTreeMap<String, Tool>,
 }
 
+impl HostFacts {
+    /// Whether this is a machine of QEMU without KVM: some ten times slower than its host, and unevenly.
+    #[must_use]
+    pub fn is_emulated(&self) -> bool {
+        self.virtual_machine.as_deref() == Some("QEMU")
+    }
+}
+
 /// The default for hosts recorded by older versions, which all measured as root.
 const fn as_root() -> Available<()> {
     Available::Value(())

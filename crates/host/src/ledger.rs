@@ -20,6 +20,7 @@ mod queue;
 mod recovery;
 mod restore_change;
 mod setting;
+mod stacked_disk;
 mod step_threads;
 mod v1_mount;
 mod while_busy;
@@ -36,6 +37,7 @@ pub use group::{describe_survivor, is_frozen};
 pub use line::{Damaged, count_changes};
 pub use loop_device::LoopDevice;
 pub use recovery::{LedgerRestore, RestoreReport, Unfinished, restore_all, set_aside, unfinished};
+pub use stacked_disk::Layer;
 
 use crash_point::crash_point;
 use hanging_step::{RunningStep, Step};

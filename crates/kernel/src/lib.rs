@@ -25,7 +25,7 @@ pub mod clock;
 pub mod counters;
 pub mod damon;
 pub mod device_program;
-pub mod direct_reads;
+pub mod direct_io;
 pub mod event_counts;
 pub mod fifo;
 pub mod file_lock;

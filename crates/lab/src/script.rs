@@ -48,6 +48,7 @@ pub(crate) fn settings(spec: &GuestSpec, task: &GuestTask, guest: &str) -> Strin
             shell_word(task.results.as_ref().map_or("", |results| results.from.as_str()))
         ),
         format!("directory={}", shell_word(&path_text(task.directory.as_deref()))),
+        format!("in_memory={}", shell_word(&task.in_memory.join(" "))),
         format!("export ASSAY_LAB_GUEST={}", shell_word(guest)),
     ];
     for (name, value) in &task.environment {
@@ -151,6 +152,41 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("use_disk 2 assay-disk-2"), "{text}");
+    }
+
+    #[test]
+    fn programs_that_start_often_are_put_into_memory_with_their_libraries() {
+        let folder = tempfile::tempdir().unwrap();
+        let [program, library, memory] =
+            ["assay", "libc.so.6", "memory"].map(|name| folder.path().join(name));
+        for file in [&program, &library] {
+            std::fs::write(file, "contents").unwrap();
+        }
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        std::fs::File::open(&library).unwrap().set_modified(long_ago).unwrap();
+        let task = GuestTask {
+            in_memory: vec![program.display().to_string(), "/no/such/program".to_owned()],
+            ..GuestTask::default()
+        };
+        let settings = settings(&GuestSpec::default(), &task, "{}");
+        let begin = INIT.find("keep_in_memory() {").unwrap();
+        let length = INIT[begin..].find("\n}\n").unwrap() + 3;
+        let function =
+            INIT[begin..begin + length].replace("/run/assay/memory", &memory.display().to_string());
+        let fakes = format!(
+            "note() {{ echo \"note: $*\"; }}\nmount() {{ echo \"mount $*\"; }}\n\
+             ldd() {{ printf '\\tlibc.so.6 => %s (0x7f)\\n' '{}'; }}\n",
+            library.display()
+        );
+        let script = format!("{settings}\n{fakes}\n{function}\nkeep_in_memory\n");
+        let ran = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        let out = String::from_utf8_lossy(&ran.stdout);
+        let copy = memory.join("assay");
+        let bound = format!("mount -o bind {} {}", copy.display(), program.display());
+        assert!(out.lines().any(|line| line == bound), "{out}");
+        assert!(out.contains("note: /no/such/program could not be copied"), "{out}");
+        assert_eq!(std::fs::read(copy).unwrap(), b"contents");
+        assert!(library.metadata().unwrap().modified().unwrap() > long_ago, "it stays outside");
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct GuestTask {
     pub environment: Vec<(String, String)>,
     /// Host folders mounted read-only in the guest.
     pub mounts: Vec<ReadOnlyMount>,
+    /// Programs, by their paths in the guest, that are started so often that they are copied into its memory.
+    pub in_memory: Vec<String>,
     /// Folder to copy from the guest when the command has ended.
     pub results: Option<Results>,
     /// Size of a disk for [`crate::WORK`], formatted with ext4, for images of scratch disks;

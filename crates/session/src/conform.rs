@@ -50,7 +50,7 @@ pub fn prepare_conform<'c>(
 
 /// QEMU without KVM runs a guest some ten times slower than its host, and irregularly.
 fn default_patience(facts: &HostFacts) -> f64 {
-    if facts.virtual_machine.as_deref() == Some("QEMU") { 3.0 } else { 1.0 }
+    if facts.is_emulated() { 3.0 } else { 1.0 }
 }
 
 /// The command line with only the name of the program: its folder means nothing on other hosts.

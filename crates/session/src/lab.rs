@@ -121,7 +121,8 @@ pub fn guest_task() -> GuestTask {
     GuestTask { directory: std::env::current_dir().ok(), environment, ..GuestTask::default() }
 }
 
-/// This program with these arguments as a task for a guest.
+/// This program with these arguments as a task for a guest, which keeps it in memory: a case starts it several
+/// times.
 ///
 /// ```
 /// let task = assay_session::this_program_in_guest(["conform".to_owned()])?;
@@ -135,8 +136,9 @@ pub fn this_program_in_guest(
     arguments: impl IntoIterator<Item = String>,
 ) -> Result<GuestTask, Error> {
     let (program, shown) = program_in_guest()?;
+    let in_memory = vec![program.clone()];
     let command = std::iter::once(program).chain(arguments).map(Argument::Text).collect();
-    Ok(GuestTask { command, mounts: vec![shown], ..guest_task() })
+    Ok(GuestTask { command, mounts: vec![shown], in_memory, ..guest_task() })
 }
 
 /// This program's path in a guest, and its folder to be shared with the guest: builds below a folder that

@@ -77,7 +77,7 @@ struct PassportGuestArguments {
     #[arg(long, value_name = "SIZE", value_parser = parse_swap, default_value = "512MiB")]
     swap: Bytes,
     /// End a guest after this time
-    #[arg(long, value_name = "DURATION", default_value = "30min",
+    #[arg(long, value_name = "DURATION", default_value = "15min",
           value_parser = assay_units::parse_duration)]
     timeout: Duration,
 }

@@ -6,6 +6,7 @@ mod cost;
 mod disk;
 mod pauses;
 mod scheduler;
+mod stacked;
 mod stat;
 mod weight;
 
@@ -42,6 +43,12 @@ const CLASS: Topic =
         Need::FileBy("blkio.prio.class", "io.prio.class"),
     ]);
 
+/// Why an emulated machine says nothing about these cases, and could even call a pool that caps groups kept.
+const FULL_POOL: &str =
+    "groups fill BFQ's pool only where the disk is slower than the CPU that reads";
+const PAUSES: &str = "whether BFQ waits for a reader depends on the milliseconds for which it pauses, \
+                      and these are those of the host's CPUs";
+
 const COST: Topic =
     IO.needing(&[Need::OnV2("io"), Need::Root, Need::Loop, Need::File("io.weight")]);
 
@@ -66,6 +73,26 @@ pub(super) const CASES: &[Case] = &[
         "A group below its limit is not slowed down.",
         cap::below_capacity,
     ),
+    THROTTLE.case(
+        "max-caps-a-mapped-disk",
+        "A group reads no more bytes per second from a disk of the device mapper than io.max allows.",
+        stacked::caps_mapped,
+    ),
+    THROTTLE.case(
+        "max-of-a-mapped-disk-leaves-the-disk-below-alone",
+        "A limit on a disk of the device mapper does not apply to the disk below it.",
+        stacked::below_mapped,
+    ),
+    THROTTLE.case(
+        "max-caps-an-md-array",
+        "A group reads no more bytes per second from an md array than io.max allows.",
+        stacked::caps_array,
+    ),
+    THROTTLE.case(
+        "max-of-an-md-array-leaves-its-disk-alone",
+        "A limit on an md array does not apply to the disk that it consists of.",
+        stacked::below_array,
+    ),
     BFQ.case(
         "bfq-weights-divide-a-saturated-disk",
         "Backlogged groups with BFQ weights 1:2:4 get disk time 1:2:4.",
@@ -76,26 +103,34 @@ pub(super) const CASES: &[Case] = &[
         "BFQ weights take nothing from groups that together leave the disk partly idle.",
         weight::bfq_room,
     ),
-    BFQ.case(
-        "bfq-weights-hold-beyond-its-pool",
-        "Groups that want more requests than BFQ's pool of 256 holds get disk time by weight.",
-        scheduler::small_pool,
-    ),
-    BFQ.case(
-        "bfq-weights-hold-within-its-pool",
-        "The same groups with a pool that holds all of their requests get disk time by weight.",
-        scheduler::large_pool,
-    ),
-    BFQ.case(
-        "bfq-weights-hold-after-pauses",
-        "Groups get disk time by weight again after one of their readers was held up several times.",
-        pauses::weights,
-    ),
-    BFQ.case(
-        "bfq-equal-weights-hold-after-pauses",
-        "The same with equal weights: each group gets as much as the others.",
-        pauses::equal,
-    ),
+    BFQ
+        .case(
+            "bfq-weights-hold-beyond-its-pool",
+            "Groups that want more requests than BFQ's pool of 256 holds get disk time by weight.",
+            scheduler::small_pool,
+        )
+        .beyond_emulation(FULL_POOL),
+    BFQ
+        .case(
+            "bfq-weights-hold-within-its-pool",
+            "The same groups with a pool that holds all of their requests get disk time by weight.",
+            scheduler::large_pool,
+        )
+        .beyond_emulation(FULL_POOL),
+    BFQ
+        .case(
+            "bfq-weights-hold-after-pauses",
+            "Groups get disk time by weight again after one of their readers was held up several times.",
+            pauses::weights,
+        )
+        .beyond_emulation(PAUSES),
+    BFQ
+        .case(
+            "bfq-equal-weights-hold-after-pauses",
+            "The same with equal weights: each group gets as much as the others.",
+            pauses::equal,
+        )
+        .beyond_emulation(PAUSES),
     BFQ.case(
         "bfq-weights-do-nothing-under-none",
         "Without a scheduler, BFQ weights 1:8 do not divide the disk.",
@@ -119,12 +154,22 @@ pub(super) const CASES: &[Case] = &[
     COST.case(
         "iocost-serves-what-its-model-allows",
         "With min = max = 100 and a model of 100 reads a second, 90 to 110 are served.",
-        cost::limits,
+        cost::reads,
     ),
     COST.case(
         "iocost-that-is-off-limits-nothing",
-        "The same model with enable=0 limits nothing.",
-        cost::off,
+        "The same model with enable=0 limits no reads.",
+        cost::reads_off,
+    ),
+    COST.case(
+        "iocost-serves-writes-as-its-model-allows",
+        "With min = max = 100 and a model of 10 writes a second, 8 to 12 are served.",
+        cost::writes,
+    ),
+    COST.case(
+        "iocost-that-is-off-limits-no-writes",
+        "The same model with enable=0 limits no writes.",
+        cost::writes_off,
     ),
     CLASS.case(
         "idle-class-yields",

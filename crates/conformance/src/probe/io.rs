@@ -1,7 +1,7 @@
-//! `io file=PATH size=BYTES block=BYTES depth=N pace=OPS`: reads random blocks of a file with
-//! direct I/O. `read N` reads N blocks one after the other and prints `did N`. `go` reads
-//! continuously, with `depth` reads in flight and at most `pace` blocks per second unless that is
-//! 0; from then on `count` prints the number of blocks read, `count N`.
+//! `io file=PATH size=BYTES block=BYTES depth=N pace=OPS write=0|1`: reads random blocks of a file with
+//! direct I/O, or writes zeros to them. `read N` does so with N blocks one after the other and prints
+//! `did N`. `go` does so continuously, with `depth` blocks in flight and at most `pace` blocks per second
+//! unless that is 0; from then on `count` prints the number of blocks that are done, `count N`.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use assay_kernel::Error;
-use assay_kernel::direct_reads::DirectReads;
+use assay_kernel::direct_io::{DirectIo, Direction};
 use rustix::io::Errno;
 
 use super::{Arguments, lifetime, print};
@@ -43,7 +43,11 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
     // case sees how long it waited.
     let _ = rustix::process::setpriority_process(None, -20);
     let wrong = |error: Error| error.to_string();
-    let mut reads = Some(DirectReads::open(path, block, depth).map_err(wrong)?);
+    let direction = match arguments.number("write", 0)? {
+        0 => Direction::Read,
+        _ => Direction::Write,
+    };
+    let mut disk = Some(DirectIo::open(path, direction, block, depth).map_err(wrong)?);
     let mut offsets = Some(RandomOffsets::new(arguments.number("size", 1 << 20)?, block as u64));
     let count = Arc::new(AtomicU64::new(0));
     print(out, "ready")?;
@@ -51,9 +55,9 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
         let line = line.map_err(|cause| cause.to_string())?;
         match line.split_once(' ') {
             None if line == "go" => {
-                if let (Some(reads), Some(offsets)) = (reads.take(), offsets.take()) {
+                if let (Some(disk), Some(offsets)) = (disk.take(), offsets.take()) {
                     let count = Arc::clone(&count);
-                    std::thread::spawn(move || read_on(reads, offsets, depth, pace, end, &count));
+                    std::thread::spawn(move || go_on(disk, offsets, depth, pace, end, &count));
                 }
                 print(out, "going")?;
             }
@@ -63,8 +67,8 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
             Some(("read", number)) => {
                 let number: u64 =
                     number.parse().map_err(|_| format!("`{line}`: invalid number"))?;
-                if let (Some(reads), Some(offsets)) = (&mut reads, &mut offsets) {
-                    read(reads, offsets, number).map_err(wrong)?;
+                if let (Some(disk), Some(offsets)) = (&mut disk, &mut offsets) {
+                    one_by_one(disk, offsets, number).map_err(wrong)?;
                 }
                 print(out, &format!("did {number}"))?;
             }
@@ -74,30 +78,30 @@ pub(super) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Stri
     Ok(())
 }
 
-fn read(reads: &mut DirectReads, offsets: &mut RandomOffsets, number: u64) -> Result<(), Error> {
+fn one_by_one(disk: &mut DirectIo, offsets: &mut RandomOffsets, number: u64) -> Result<(), Error> {
     for _ in 0..number {
-        reads.start(0, offsets.next())?;
-        reads.ended()?;
+        disk.start(0, offsets.next())?;
+        disk.ended()?;
     }
     Ok(())
 }
 
-/// Ends with the first read that fails, so that a broken disk shows as a count that stops growing.
-fn read_on(
-    mut reads: DirectReads,
+/// Ends with the first one that fails, so that a broken disk shows as a count that stops growing.
+fn go_on(
+    mut disk: DirectIo,
     mut offsets: RandomOffsets,
     depth: usize,
     pace: u32,
     end: Instant,
     count: &AtomicU64,
 ) {
-    if (0..depth).any(|slot| reads.start(slot, offsets.next()).is_err()) {
+    if (0..depth).any(|slot| disk.start(slot, offsets.next()).is_err()) {
         return;
     }
     let interval = Duration::from_secs(1).checked_div(pace);
     let mut next = Instant::now();
     while Instant::now() < end {
-        let ended = match reads.ended() {
+        let ended = match disk.ended() {
             Ok(ended) => ended,
             // It was stopped and continued.
             Err(error) if error.is(Errno::INTR) => continue,
@@ -108,7 +112,7 @@ fn read_on(
             next += interval;
             std::thread::sleep(next.saturating_duration_since(Instant::now()));
         }
-        if ended.into_iter().any(|slot| reads.start(slot, offsets.next()).is_err()) {
+        if ended.into_iter().any(|slot| disk.start(slot, offsets.next()).is_err()) {
             return;
         }
     }

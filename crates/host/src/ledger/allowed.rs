@@ -13,6 +13,7 @@ use rustix::fs::fstat;
 use super::change::Change;
 use super::foreign_group::is_restorable;
 use super::make::above;
+use super::stacked_disk::ARRAY_PREFIX;
 
 /// Control group files set for the duration of a run: at the root of a hierarchy, and the controllers
 /// that a group enables for its children.
@@ -68,6 +69,14 @@ pub(super) fn check(root: &Root, change: &Change) -> Result<(), Error> {
         Change::NullBlk { path } => {
             named_ours(path)?;
             below_one_of(root, path, &[PathBuf::from("/sys/kernel/config/nullb")])
+        }
+        Change::StackDisk { name, below, .. } => {
+            let own = name.strip_prefix(ARRAY_PREFIX).unwrap_or(name);
+            named_ours(&Path::new("/dev").join(own))?;
+            match is_name(below) && !below.contains('/') {
+                true => Ok(()),
+                false => Err(not_ours(Path::new(below))),
+            }
         }
         Change::AddPartition { device, disk, .. } => {
             node_of_disk(device)?;

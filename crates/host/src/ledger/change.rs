@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::disk::DiskIdentity;
+use super::stacked_disk::Layer;
 
 /// A range of a disk, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -167,6 +168,15 @@ pub enum Change {
         /// Its directory in configfs.
         path: PathBuf,
     },
+    /// A disk made out of another one. Restored by removing it, unless another disk than `below` is under it.
+    StackDisk {
+        /// What makes it.
+        layer: Layer,
+        /// Its name: of an array the kernel's, else the device mapper's.
+        name: String,
+        /// The kernel's name of the disk under it.
+        below: String,
+    },
     /// A partition table or file systems on a disk that had none. Restored by zeroing the places where
     /// signatures are.
     WriteSignatures {
@@ -217,6 +227,9 @@ impl Change {
                 format!("mount a hierarchy of {controller} on {}", target.display())
             }
             Self::NullBlk { path } => format!("make null block device {}", path.display()),
+            Self::StackDisk { name, below, .. } => {
+                format!("make the disk {name} on top of {below}")
+            }
             Self::WriteSignatures { device, .. } => {
                 format!("partition or format {}", device.display())
             }

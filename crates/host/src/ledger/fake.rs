@@ -69,6 +69,7 @@ pub(super) fn restore(root: &Root, change: &Change) -> Result<(), Error> {
         Change::AddLoop { number, .. } => remove_loop(root, *number),
         Change::AttachLoop { image, .. } => detach(root, image),
         Change::AddPartition { device, number, .. } => remove_partition(root, device, *number),
+        Change::StackDisk { name, .. } => unstack(root, name),
         Change::Mount { target, .. } | Change::MountV1 { target, .. } => {
             remove_if_there(&root.resolve(mount_file(target)))
         }
@@ -98,6 +99,18 @@ fn remove_loop(root: &Root, number: u32) -> Result<(), Error> {
     }
     if root.exists(&directory) {
         fs::remove_dir_all(root.resolve(&directory)).unwrap();
+    }
+    crash_point()
+}
+
+pub(super) fn stack(root: &Root, name: &str) -> Result<(), Error> {
+    root.make_dir(Path::new("/sys/block").join(name))
+}
+
+fn unstack(root: &Root, name: &str) -> Result<(), Error> {
+    let directory = Path::new("/sys/block").join(name);
+    if root.exists(&directory) {
+        fs::remove_dir(root.resolve(&directory)).unwrap();
     }
     crash_point()
 }

@@ -11,7 +11,7 @@ use assay_kernel::{Error, Root};
 use tempfile::TempDir;
 
 use super::change::{Area, Change};
-use super::{DiskIdentity, Ledger, fake};
+use super::{DiskIdentity, Layer, Ledger, fake};
 
 /// The boot of fake runs: that of this machine, as [`Ledger::begin`] reads it.
 pub(super) static THIS_BOOT: std::sync::LazyLock<String> =
@@ -36,7 +36,7 @@ pub(super) struct Remains {
 }
 
 /// Every kind of change, as spelled in the ledger. `kind` ensures that this list is complete.
-pub(super) const KINDS: [&str; 17] = [
+pub(super) const KINDS: [&str; 18] = [
     "write_file",
     "request",
     "keep_queue",
@@ -54,6 +54,7 @@ pub(super) const KINDS: [&str; 17] = [
     "write_one_of",
     "own_folder",
     "set_group",
+    "stack_disk",
 ];
 
 /// Fails to compile when a kind is added; then add it to the list above, too.
@@ -76,6 +77,7 @@ const fn kind(change: &Change) -> usize {
         Change::WriteOneOf { .. } => 14,
         Change::OwnFolder { .. } => 15,
         Change::SetGroup { .. } => 16,
+        Change::StackDisk { .. } => 17,
     }
 }
 
@@ -251,6 +253,9 @@ impl Host {
         ledger.record(change, || fake::add_loop(root, 9))?;
         let change = Change::AttachLoop { image: image.to_owned(), file };
         ledger.record(change, || fake::attach(root, 9, image))?;
+        let (name, below) = ("assay-top".to_owned(), "loop9".to_owned());
+        let change = Change::StackDisk { layer: Layer::DeviceMapper, name, below };
+        ledger.record(change, || fake::stack(root, "assay-top"))?;
         let disk = DiskIdentity::read(root, "loop9");
         let change = Change::AddPartition { device: node.to_owned(), number: 1, disk };
         ledger.record(change, || fake::add_partition(root, node, 1))?;

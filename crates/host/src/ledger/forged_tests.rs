@@ -12,7 +12,7 @@ use super::change::{Area, Change};
 use super::foreign_host_tests::{
     assert_foreign_files_unchanged, forged, forged_as, host, in_memory, restore,
 };
-use super::{DiskIdentity, Ledger, restore_change, v1_mount};
+use super::{DiskIdentity, Layer, Ledger, restore_change, v1_mount};
 
 /// A write to a file, to be restored as `evil`.
 fn write(at: &str) -> Change {
@@ -96,6 +96,11 @@ fn unwritten_files() -> Vec<Change> {
     ]
 }
 
+fn stacked(name: &str, below: &str) -> Change {
+    let (name, below) = (name.to_owned(), below.to_owned());
+    Change::StackDisk { layer: Layer::DeviceMapper, name, below }
+}
+
 /// Groups, trees, mounts and devices that no run made.
 fn foreign_objects() -> Vec<Change> {
     vec![
@@ -110,6 +115,10 @@ fn foreign_objects() -> Vec<Change> {
         Change::Mount { target: "/home".into(), device: None, disk: None },
         Change::AttachLoop { image: "/srv/image".into(), file: None },
         Change::NullBlk { path: "/sys/fs/cgroup/foreign".into() },
+        stacked("theirs", "sda"),
+        stacked("md_theirs", "sda"),
+        stacked("assay-../sda", "sda"),
+        stacked("assay-1", "../sda"),
         Change::WriteSignatures {
             device: "/srv/theirs/inner/file".into(),
             areas: vec![Area { start: 0, length: 8 }],

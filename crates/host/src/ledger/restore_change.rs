@@ -13,7 +13,9 @@ use super::crash_point::crash_point;
 use super::disk::{self, CurrentDisk, DiskIdentity};
 use super::make::above;
 use super::while_busy::{unmount_each, while_busy};
-use super::{controllers, foreign_group, group, loop_device, queue, setting, v1_mount};
+use super::{
+    controllers, foreign_group, group, loop_device, queue, setting, stacked_disk, v1_mount,
+};
 
 /// A file that every run folder has from its beginning; no other directory is given away.
 const EVENTS: &str = "events.jsonl";
@@ -65,6 +67,9 @@ pub(super) fn restore(root: &Root, change: &Change, made: Option<Identity>) -> R
             real(root, change, || v1_mount::release(root, controller, target))
         }
         Change::NullBlk { path } => remove_null_block(root, path),
+        Change::StackDisk { layer, name, below } => {
+            real(root, change, || stacked_disk::remove(root, *layer, name, below))
+        }
         Change::WriteSignatures { device, areas, disk, first_sector } => {
             if !is_present(root, device, disk.as_ref(), *first_sector)? {
                 return Ok(());

@@ -10,7 +10,7 @@ use crate::windows::Window;
 
 /// The capped quantity and its limit per second.
 #[derive(Debug, Clone, Copy)]
-struct Cap {
+pub(super) struct Cap {
     /// The key in io.max.
     key: &'static str,
     /// The v1 file.
@@ -21,7 +21,7 @@ struct Cap {
     words: &'static str,
 }
 
-const BYTES: Cap = Cap {
+pub(super) const BYTES: Cap = Cap {
     key: "rbps",
     file: "blkio.throttle.read_bps_device",
     limit: 1 << 20,
@@ -61,12 +61,25 @@ fn two(
     judge: impl Fn(Interval, Interval) -> Outcome,
 ) -> Result<Outcome, Stop> {
     let disk = blank(fixture)?;
+    two_readers(fixture, cap, [("capped", &disk), ("free", &disk)], judge)
+}
+
+/// Limits the group of the first reader on its disk, and judges both relative to the limit.
+pub(super) fn two_readers(
+    fixture: &mut Fixture,
+    cap: Cap,
+    readers: [(&str, &Disk); 2],
+    judge: impl Fn(Interval, Interval) -> Outcome,
+) -> Result<Outcome, Stop> {
     let mut probes = Vec::new();
     for group in ["capped", "free"] {
         fixture.make(group)?;
-        probes.push(reader(fixture, group, &disk, cap.words)?);
     }
-    cap.set(fixture, "capped", &disk, cap.limit)?;
+    for (group, disk) in readers {
+        probes.push(reader(fixture, group, disk, cap.words)?);
+    }
+    let (group, disk) = readers[0];
+    cap.set(fixture, group, disk, cap.limit)?;
     for probe in &mut probes {
         start_reading(probe)?;
     }
@@ -85,7 +98,7 @@ pub(super) fn requests(fixture: &mut Fixture) -> Result<Outcome, Stop> {
 }
 
 /// A busy host makes a group slower than its limit, never faster.
-fn judge(capped: Interval, free: Interval, limit: &str) -> Outcome {
+pub(super) fn judge(capped: Interval, free: Interval, limit: &str) -> Outcome {
     let evidence = format!(
         "limit {limit}: the capped group got {capped} of that a second, the one without a limit \
          {free}"

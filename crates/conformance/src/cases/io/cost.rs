@@ -1,4 +1,4 @@
-//! iocost with a model of one hundred reads a second, as throtl/008 of blktests has it.
+//! iocost with a model of one hundred reads and ten writes a second, as throtl/008 of blktests has it.
 
 use assay_kernel::Error;
 
@@ -8,8 +8,26 @@ use crate::interval::Interval;
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::windows::Window;
 
-/// Reads per second that the model allows.
-const LIMIT: f64 = 100.0;
+/// What the model allows a second of one kind, and the bounds of throtl/008 around it.
+#[derive(Debug, Clone, Copy)]
+struct Rate {
+    words: &'static str,
+    allowed: f64,
+    least: f64,
+    most: f64,
+    /// Arguments of the probe.
+    probe: &'static str,
+}
+
+const READS: Rate =
+    Rate { words: "reads", allowed: 100.0, least: 90.0, most: 110.0, probe: "block=4096 depth=64" };
+const WRITES: Rate = Rate {
+    words: "writes",
+    allowed: 10.0,
+    least: 8.0,
+    most: 12.0,
+    probe: "block=4096 depth=64 write=1",
+};
 
 /// Writes both files of iocost for a disk: `qos` after `enable=`, and a linear model.
 pub(super) fn configure(
@@ -33,52 +51,62 @@ pub(super) fn configure(
     Ok(())
 }
 
-fn rates(fixture: &mut Fixture, enable: bool) -> Result<Vec<Window>, Stop> {
+fn rates(fixture: &mut Fixture, rate: Rate, enable: bool) -> Result<Vec<Window>, Stop> {
     let disk = scheduled(fixture, "none", &[])?;
     let model =
         "rbps=1048576000 rseqiops=100 rrandiops=100 wbps=1048576000 wseqiops=10 wrandiops=10";
     configure(fixture, &disk, enable, model)?;
     fixture.make("a")?;
-    let mut probe = reader(fixture, "a", &disk, "block=4096 depth=64")?;
+    let mut probe = reader(fixture, "a", &disk, rate.probe)?;
     start_reading(&mut probe)?;
     // What is in flight at the start is a budget of its own.
     fixture.pause(1.5)?;
     Ok(fixture.windows(6, 1.0, || Ok(vec![count(&mut probe)?]))?)
 }
 
-pub(super) fn limits(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(judge(&rates(fixture, true)?))
+pub(super) fn reads(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    Ok(judge(&rates(fixture, READS, true)?, READS))
 }
 
-pub(super) fn off(fixture: &mut Fixture) -> Result<Outcome, Stop> {
-    Ok(judge_off(&rates(fixture, false)?))
+pub(super) fn reads_off(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    Ok(judge_off(&rates(fixture, READS, false)?, READS))
 }
 
-fn rate(windows: &[Window]) -> Interval {
+pub(super) fn writes(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    Ok(judge(&rates(fixture, WRITES, true)?, WRITES))
+}
+
+pub(super) fn writes_off(fixture: &mut Fixture) -> Result<Outcome, Stop> {
+    Ok(judge_off(&rates(fixture, WRITES, false)?, WRITES))
+}
+
+fn served(windows: &[Window]) -> Interval {
     Interval::of_mean(&windows.iter().map(|w| w.grew[0] / w.seconds).collect::<Vec<f64>>())
 }
 
-/// The bounds are those of throtl/008.
-fn judge(windows: &[Window]) -> Outcome {
-    let rate = rate(windows);
-    let evidence = format!("a model of {LIMIT} reads a second: {rate:.1} were served");
-    match rate.verdict_within(0.9 * LIMIT, 1.1 * LIMIT) {
+fn judge(windows: &[Window], rate: Rate) -> Outcome {
+    let served = served(windows);
+    let evidence =
+        format!("a model of {} {} a second: {served:.1} were served", rate.allowed, rate.words);
+    match served.verdict_within(rate.least, rate.most) {
         Verdict::Kept => Outcome::kept(evidence),
-        // A machine too busy to read serves fewer, never more.
-        Verdict::Broken if rate.low > 1.1 * LIMIT => {
+        // A machine too busy for them serves fewer, never more.
+        Verdict::Broken if served.low > rate.most => {
             Outcome::broken("more was served than the model allows").with(evidence)
         }
         _ => Outcome::undecided("the rate is not near that of the model").with(evidence),
     }
 }
 
-fn judge_off(windows: &[Window]) -> Outcome {
-    let rate = rate(windows);
-    let evidence =
-        format!("the same model with enable=0: {rate:.1} reads a second, the model has {LIMIT}");
-    match rate.verdict_within(2.0 * LIMIT, f64::INFINITY) {
+fn judge_off(windows: &[Window], rate: Rate) -> Outcome {
+    let served = served(windows);
+    let evidence = format!(
+        "the same model with enable=0: {served:.1} {} a second, the model has {}",
+        rate.words, rate.allowed
+    );
+    match served.verdict_within(2.0 * rate.allowed, f64::INFINITY) {
         Verdict::Kept => Outcome::kept(evidence),
-        _ if (0.9..1.1).contains(&(rate.mean / LIMIT)) => {
+        _ if (rate.least..rate.most).contains(&served.mean) => {
             Outcome::broken("a model that is switched off limits").with(evidence)
         }
         _ => Outcome::undecided("the disk is hardly faster than the model").with(evidence),
@@ -95,11 +123,20 @@ mod tests {
 
     #[test]
     fn a_model_that_does_not_limit_or_limits_when_off_is_broken() {
-        assert_eq!(judge(&at(101.0)).verdict, Verdict::Kept);
-        assert_eq!(judge(&at(4000.0)).verdict, Verdict::Broken);
-        assert_eq!(judge(&at(60.0)).verdict, Verdict::Undecided);
-        assert_eq!(judge_off(&at(4000.0)).verdict, Verdict::Kept);
-        assert_eq!(judge_off(&at(100.0)).verdict, Verdict::Broken);
-        assert_eq!(judge_off(&at(60.0)).verdict, Verdict::Undecided);
+        assert_eq!(judge(&at(101.0), READS).verdict, Verdict::Kept);
+        assert_eq!(judge(&at(4000.0), READS).verdict, Verdict::Broken);
+        assert_eq!(judge(&at(60.0), READS).verdict, Verdict::Undecided);
+        assert_eq!(judge_off(&at(4000.0), READS).verdict, Verdict::Kept);
+        assert_eq!(judge_off(&at(100.0), READS).verdict, Verdict::Broken);
+        assert_eq!(judge_off(&at(60.0), READS).verdict, Verdict::Undecided);
+    }
+
+    #[test]
+    fn writes_that_are_served_like_reads_are_broken() {
+        assert_eq!(judge(&at(10.0), WRITES).verdict, Verdict::Kept);
+        // A model whose reads are taken for writes, too.
+        assert_eq!(judge(&at(100.0), WRITES).verdict, Verdict::Broken);
+        assert_eq!(judge_off(&at(10.0), WRITES).verdict, Verdict::Broken);
+        assert_eq!(judge_off(&at(900.0), WRITES).verdict, Verdict::Kept);
     }
 }

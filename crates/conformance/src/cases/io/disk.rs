@@ -9,7 +9,7 @@ use crate::outcome::Stop;
 use crate::running::Running;
 
 /// Large enough that random blocks are rarely adjacent.
-const SIZE: u64 = 64 << 20;
+pub(super) const SIZE: u64 = 64 << 20;
 
 /// A disk of a case.
 #[derive(Debug, Clone)]
