@@ -68,6 +68,7 @@ impl Fake {
             }],
             disks: Vec::new(),
             names: BTreeMap::new(),
+            delegated: BTreeMap::new(),
         })
     }
 

@@ -199,7 +199,7 @@ fn row(host: &Host, path: &str, asked: &Asked) -> Row {
             return Row { found, how, standing: Standing::Differs, ..not_looked_at(asked, "") };
         }
     };
-    let Some(node) = tree.nodes().find(|node| node.path() == path) else {
+    let Some(node) = tree.node(path) else {
         let why = format!("{path} is not in the hierarchy {}", tree.hierarchy.name);
         return not_looked_at(asked, &why);
     };

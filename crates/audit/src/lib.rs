@@ -15,6 +15,7 @@ mod known;
 mod limit_settings;
 mod own;
 mod own_sets;
+mod owned;
 mod owner;
 mod protection;
 mod protection_settings;

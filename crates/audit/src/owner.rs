@@ -1,22 +1,50 @@
 //! Whose group it is: the owner that its path tells, with the name that the snapshot holds for it.
 
-use assay_facts::owner::{Container, Owner, Pod, owner};
+use assay_facts::owner::{Container, Delegated, Owner, Pod, owner_in};
 
 use crate::snapshot::Snapshot;
 
+/// The owner of a group, if its path tells, without a name from elsewhere.
+pub(crate) fn unnamed(snapshot: &Snapshot, path: &str) -> Option<Owner> {
+    #[cfg(test)]
+    tests::count();
+    owner_in(path, delegated(snapshot, path))
+}
+
 /// The owner of a group, if its path tells.
 pub(crate) fn named(snapshot: &Snapshot, path: &str) -> Option<Owner> {
-    let name = |id: &str| snapshot.names.get(id).cloned();
-    let with_name = |pod: Pod| Pod { name: name(&pod.uid), ..pod };
-    Some(match owner(path)? {
+    unnamed(snapshot, path).map(|owner| with_name(snapshot, owner, ""))
+}
+
+/// Before the id of what a user claims stands his uid, so that it takes no name of another's.
+fn with_name(snapshot: &Snapshot, owner: Owner, user: &str) -> Owner {
+    let name = |id: &str| snapshot.names.get(&format!("{user}{id}")).cloned();
+    let pod_with_name = |pod: Pod| Pod { name: name(&pod.uid), ..pod };
+    match owner {
         Owner::Container(container) => Owner::Container(Container {
             name: name(&container.id),
-            pod: container.pod.map(with_name),
+            pod: container.pod.map(pod_with_name),
             ..container
         }),
-        Owner::Pod(pod) => Owner::Pod(with_name(pod)),
+        Owner::Pod(pod) => Owner::Pod(pod_with_name(pod)),
+        Owner::Claimed { uid, owner } => {
+            let owner = with_name(snapshot, *owner, &format!("{uid}:"));
+            Owner::Claimed { uid, owner: Box::new(owner) }
+        }
         other => other,
-    })
+    }
+}
+
+/// The first group above that belongs to a user.
+fn delegated(snapshot: &Snapshot, path: &str) -> Option<Delegated> {
+    if snapshot.delegated.is_empty() {
+        return None;
+    }
+    let above = path.match_indices('/').enumerate().skip(1);
+    above
+        .filter_map(|(levels, (at, _))| Some((levels, *snapshot.delegated.get(path.get(..at)?)?)))
+        .map(|(levels, uid)| Delegated { levels, uid })
+        .next()
 }
 
 /// A group as lines show it: its owner, where there is one, and its path.
@@ -25,9 +53,40 @@ pub(crate) fn shown(owner: Option<&Owner>, path: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use crate::fake::Fake;
+
+    thread_local! {
+        /// How often a path was parsed for its owner.
+        pub(crate) static PARSED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(super) fn count() {
+        PARSED.with(|parsed| parsed.set(parsed.get() + 1));
+    }
+
+    #[test]
+    fn what_a_user_names_is_a_claim_and_takes_no_name_of_the_host() {
+        let id = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f809";
+        let words = |delegated: &[(&str, u32)], names: &[&str], path: &str| {
+            let map = delegated.iter().map(|(path, uid)| ((*path).to_owned(), *uid)).collect();
+            let names = names.iter().map(|key| (key.replace("ID", id), "web".to_owned())).collect();
+            let host = Fake::v2().change(|host| (host.delegated, host.names) = (map, names));
+            named(&host.snapshot(), &path.replace("ID", id)).unwrap().to_string()
+        };
+        let path = "/batch/mine/libpod-ID.scope";
+        let named = "container web (podman 1a2b3c4d5e6f)";
+        assert_eq!(words(&[], &["ID"], path), named);
+        let claimed = "container podman 1a2b3c4d5e6f, claimed by uid 7";
+        assert_eq!(words(&[("/batch", 7)], &["ID"], path), claimed);
+        assert_eq!(words(&[("/batch/mine", 7)], &["ID"], path), claimed);
+        assert_eq!(words(&[("/bat", 7)], &["ID"], path), named, "not a group above");
+        let own = words(&[("/batch", 7)], &["7:ID"], path);
+        assert_eq!(own, format!("{named}, claimed by uid 7"));
+    }
 
     #[test]
     fn a_name_is_that_of_the_snapshot() {

@@ -23,7 +23,7 @@ pub struct ProtectionSetting {
     pub effective: Option<u64>,
     /// The directory of the group.
     pub directory: String,
-    /// Those of its siblings.
+    /// Those of its siblings, or of the first of them.
     pub siblings: Vec<String>,
 }
 
@@ -35,9 +35,10 @@ impl ProtectionSetting {
     }
 }
 
-/// Every protection of a populated group.
+/// The protections of populated groups, at most so many, each with at most so many siblings: a level may have thousands of
+/// groups, all of them protected.
 #[must_use]
-pub fn protection_settings(snapshot: &Snapshot) -> Vec<ProtectionSetting> {
+pub fn protection_settings(snapshot: &Snapshot, most: usize) -> Vec<ProtectionSetting> {
     let host = Host::new(snapshot);
     let Some(tree) = host.v2_of("memory") else { return Vec::new() };
     let mut all = Vec::new();
@@ -45,14 +46,14 @@ pub fn protection_settings(snapshot: &Snapshot) -> Vec<ProtectionSetting> {
         let values = protection::of_tree(tree, file);
         let set = |node: &Node| protection::set(*node, file).is_some_and(|bytes| bytes > 0);
         for node in tree.nodes().filter(|node| !node.is_top() && node.is_populated()) {
-            if set(&node) {
+            if set(&node) && all.len() < most {
                 all.push(ProtectionSetting {
                     group: node.path().to_owned(),
                     owner: owner::named(snapshot, node.path()),
                     reading: node.reading(file),
                     effective: values[node.index()].filter(|_| tree.hierarchy.is_whole),
                     directory: directory(tree, node),
-                    siblings: node.siblings().map(|one| directory(tree, one)).collect(),
+                    siblings: node.siblings().take(most).map(|one| directory(tree, one)).collect(),
                 });
             }
         }
@@ -77,9 +78,18 @@ mod tests {
             .group("/a", &[("memory.low", "4096"), used])
             .group("/b", &[used])
             .snapshot();
-        let found = protection_settings(&snapshot);
+        let found = protection_settings(&snapshot, 10);
         assert_eq!((found.len(), found[0].effective), (1, Some(4096)));
         assert_eq!(found[0].siblings, ["/sys/fs/cgroup/b"]);
         assert!(found[0].is_low());
+    }
+
+    #[test]
+    fn a_level_of_many_protected_groups_is_bounded() {
+        let files = [("memory.low", "4096"), ("memory.current", "8192")];
+        let many = (0..40).fold(Fake::v2(), |fake, at| fake.group(&format!("/g{at}"), &files));
+        let found = protection_settings(&many.snapshot(), 10);
+        assert_eq!(found.len(), 10);
+        assert!(found.iter().all(|one| one.siblings.len() == 10));
     }
 }

@@ -1,8 +1,11 @@
 //! The table of rules.
 
+use std::cell::OnceCell;
+
 use assay_knob::KernelVersion;
 
 use crate::finding::{Class, Finding, Reading};
+use crate::owned::{Owned, owned};
 use crate::owner;
 use crate::snapshot::Snapshot;
 use crate::tree::{Node, Tree};
@@ -77,12 +80,18 @@ impl Rule {
 pub(crate) struct Host<'s> {
     pub(crate) snapshot: &'s Snapshot,
     pub(crate) trees: Vec<Tree<'s>>,
+    owned: OnceCell<Vec<Owned>>,
 }
 
 impl<'s> Host<'s> {
     pub(crate) fn new(snapshot: &'s Snapshot) -> Self {
         let trees = snapshot.hierarchies.iter().map(Tree::new).collect();
-        Self { snapshot, trees }
+        Self { snapshot, trees, owned: OnceCell::new() }
+    }
+
+    /// Groups by their owners.
+    pub(crate) fn owned(&self) -> &[Owned] {
+        self.owned.get_or_init(|| owned(self.snapshot, &self.trees))
     }
 
     /// The hierarchy that serves a controller.

@@ -21,6 +21,10 @@ pub const MAX_GROUPS: usize = 20_000;
 /// Levels of groups that are read at most. The kernel's own limit is far above any manager's use.
 pub const MAX_DEPTH: usize = 64;
 
+/// Bytes that the paths of a hierarchy's groups may have together. Findings repeat them: a user's deep groups with long names
+/// would make documents of gigabytes.
+pub const MAX_PATHS: usize = 8 << 20;
+
 /// Bytes of one file that are kept at most.
 pub const MAX_FILE: u64 = 64 << 10;
 
@@ -37,9 +41,13 @@ pub struct Snapshot {
     pub hierarchies: Vec<Hierarchy>,
     /// Block devices except partitions.
     pub disks: Vec<Disk>,
-    /// Names that users have given to containers, by id, and to pods, by uid.
+    /// Names that users have given to containers, by id, and to pods, by uid. Before the id of what a user claims stands his uid
+    /// with a colon.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
+    /// The topmost groups that belong to a user, who may make groups below and name them as he likes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub delegated: BTreeMap<String, u32>,
 }
 
 /// The machine as far as rules depend on it.

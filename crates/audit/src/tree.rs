@@ -10,10 +10,13 @@ use crate::snapshot::{Group, Hierarchy, parent};
 /// One hierarchy with the relations between its groups.
 pub(crate) struct Tree<'s> {
     pub(crate) hierarchy: &'s Hierarchy,
+    places: HashMap<&'s str, usize>,
     parents: Vec<Option<usize>>,
     children: Vec<Vec<usize>>,
     /// Threads in each group and those below; `None` if some of them are unknown.
     threads_below: Vec<Option<u64>>,
+    /// Children with threads in them or below.
+    populated: Vec<usize>,
 }
 
 impl<'s> Tree<'s> {
@@ -40,7 +43,15 @@ impl<'s> Tree<'s> {
                 threads_below[above] = sum.map(|(own, below)| own.saturating_add(below));
             }
         }
-        Self { hierarchy, parents, children, threads_below }
+        let is_populated = |at: &&usize| threads_below[**at] != Some(0);
+        let populated = children.iter().map(|all| all.iter().filter(is_populated).count());
+        let populated = populated.collect();
+        Self { hierarchy, places, parents, children, threads_below, populated }
+    }
+
+    /// The group with this path.
+    pub(crate) fn node(&self, path: &str) -> Option<Node<'_>> {
+        self.places.get(path).map(|at| Node { tree: self, at: *at })
     }
 
     /// All groups, parents before children.
@@ -101,6 +112,12 @@ impl<'t> Node<'t> {
     pub(crate) fn siblings(self) -> impl Iterator<Item = Self> {
         let all = self.parent().map(|above| above.children().filter(move |one| one.at != self.at));
         all.into_iter().flatten()
+    }
+
+    /// Whether any thread is in a sibling or below one.
+    pub(crate) fn has_populated_sibling(self) -> bool {
+        let own = usize::from(self.is_populated());
+        self.parent().is_some_and(|above| self.tree.populated[above.at] > own)
     }
 
     /// The groups above, nearest first, without the root, which has no settings of its own.

@@ -20,21 +20,6 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Programs have the names of their tracepoints, by which the loader attaches them. One event in 64 is timed. */
-INLINE __u64 start_timing(struct cpu *here)
-{
-	return here->counters[EVENTS]++ & 63 ? 0 : bpf_ktime_get_ns();
-}
-
-INLINE int stop_timing(struct cpu *here, __u64 start)
-{
-	if (!start)
-		return 0;
-	here->counters[TIMED]++;
-	here->counters[TIMED_NS] += bpf_ktime_get_ns() - start;
-	return 0;
-}
-
 /*
  * Some hosts do not show every switch. The kernel noted when prev was switched in: what ran before is charged up to
  * there, and its wait, if any, ended there.
@@ -55,9 +40,10 @@ INLINE void heal(struct settings *s, struct cpu *c, __u32 cpu, struct task_struc
 		charge_hidden(s, t, prev, cpu);
 	c->running = CLASS(from);
 	c->pid = prev->pid;
-	c->counters[HIDDEN_SWITCHES]++;
+	c->hidden_switches++;
 }
 
+/* Programs have the names of their tracepoints, by which the loader attaches them. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -70,7 +56,7 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 
 	if (!s || !c)
 		return 0;
-	start = start_timing(c);
+	start = start_timing(&c->timing);
 	rq = next->se.cfs_rq->rq;
 	now = rq->clock;
 	steal = stolen(rq);
@@ -92,8 +78,8 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 		enter_idle(c, cpu, now);
 	c->running = CLASS(to);
 	c->pid = next->pid;
-	c->counters[SWITCHES]++;
-	return stop_timing(c, start);
+	c->switches++;
+	return stop_timing(&c->timing, start);
 }
 
 INLINE void start_wait(struct settings *s, struct task_struct *p, __u32 index, int is_new)
@@ -125,12 +111,12 @@ INLINE int woken(struct task_struct *p, int is_new)
 
 	if (!s || !here)
 		return 0;
-	start = start_timing(here);
+	start = start_timing(&here->timing);
 	place = place_of(s, p);
 	/* A thread that is woken before it was switched out does not wait (ttwu_runnable). */
 	if (SLOT(place) && !p->on_cpu)
 		start_wait(s, p, BOUNDED(SLOT(place) - 1, SLOTS), is_new);
-	return stop_timing(here, start);
+	return stop_timing(&here->timing, start);
 }
 
 SEC("tp_btf/sched_wakeup")

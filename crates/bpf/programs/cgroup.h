@@ -33,6 +33,16 @@ struct cgroup_subsys_state {
 		__type(value, value_type);                                                                             \
 	} map_name SEC(".maps")
 
+/* One whose memory user space has too. It says how many entries when the object is loaded. */
+#define SHARED_MAP(map_name, value_type)                                                                               \
+	struct {                                                                                                       \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                                      \
+		__uint(map_flags, BPF_F_MMAPABLE);                                                                     \
+		__uint(max_entries, 1);                                                                                \
+		__type(key, __u32);                                                                                    \
+		__type(value, value_type);                                                                             \
+	} map_name SEC(".maps")
+
 /* An index that the verifier sees to be within bounds: clang would drop or move a mask that it finds needless. */
 #define BOUNDED(index, size) \
 	({ __u64 bounded = (index); asm volatile("%0 &= %1" : "+r"(bounded) : "i"((size) - 1)); bounded; })

@@ -10,8 +10,14 @@
 //
 // The run queue of a group lies in that of its parent and so on up to the top: a group is there if one of those below it is.
 //
+// Some hosts do not show every switch (virtual machines whose kernel hides those of its process 1). The kernel numbers the
+// switches of a CPU and notes in each thread when it was switched in: from that it is known how many were not shown, and
+// if it was one, up to when the thread before it ran.
+//
 // Compiled by clang 14 (scripts/bpf-objects). Runs on 6.1 and later.
 #include "cgroup.h"
+#include "known_groups.h"
+#include "timing.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct task_group {
@@ -20,6 +26,8 @@ struct task_group {
 };
 struct rq {
 	int cpu;
+	__u64 clock;
+	__u64 nr_switches;
 };
 struct cfs_rq {
 	struct rq *rq;
@@ -40,11 +48,15 @@ struct sched_entity {
 	struct sched_entity *parent;
 	struct cfs_rq *cfs_rq;
 };
+struct sched_info {
+	unsigned long long last_arrival;
+};
 struct task_struct {
 	unsigned int flags;
 	int pid;
 	int prio;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	struct task_group *sched_task_group;
 };
 #pragma clang attribute pop
@@ -52,9 +64,8 @@ struct task_struct {
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 enum { PF_KTHREAD = 0x00200000, MAX_RT_PRIO = 100 };
-enum { CACHE = 4096, LEVELS = 24 };
 
-/* Threads in no known group. crates/sample/src/contention.rs has the same numbers. */
+/* Threads in no known group; the numbers of known groups follow. crates/contention/src/look.rs has the same. */
 enum slot { ROOT, KERNEL, FIRST_GROUP };
 
 struct settings {
@@ -71,64 +82,36 @@ struct share {
 	__u64 shares; /* what the kernel knows as its weight */
 };
 
+/* crates/contention/src/look.rs reads these. */
 struct cpu {
 	__u64 last; /* up to when all is counted */
-	__u64 running; /* slot of what runs; ~0: nothing, or nobody knows */
+	__u64 running; /* slot of what runs; ~0: nothing */
 	__u64 real_time;
-	__u64 pid;
+	__u64 number; /* of the last switch that was shown, as the kernel counts */
 	__u64 hidden; /* switches that were not shown */
-	__u64 switches;
-	__u64 timed, timed_ns; /* what they cost: one in 64 */
+	__u64 unknown; /* ns of which nobody knows who ran */
+	__u64 doubted; /* a `since` from before is no longer known to be true */
+	struct timing timing; /* of all that were shown */
 };
 
 /* The only variable. */
 struct memory {
-	__u64 cache[CACHE]; /* of a group by its css id: serial number << 16 | slot */
+	__u64 cache[CACHE]; /* of slots */
 };
 struct memory memory;
 
 #include "switched.h"
-/* Slot of a group by its kernfs id; a group without an entry belongs to the nearest one above it. */
-MAP(groups, BPF_MAP_TYPE_HASH, __u64, __u32, 1);
-
-#define SHARED_MAP(map_name, value_type)                                                                               \
-	struct {                                                                                                       \
-		__uint(type, BPF_MAP_TYPE_ARRAY);                                                                      \
-		__uint(map_flags, BPF_F_MMAPABLE);                                                                     \
-		__uint(max_entries, 1);                                                                                \
-		__type(key, __u32);                                                                                    \
-		__type(value, value_type);                                                                             \
-	} map_name SEC(".maps")
 SHARED_MAP(cpus, struct cpu);
 /* By CPU and slot. */
 SHARED_MAP(shares, struct share);
+/* The slot of the group above each slot. */
+MAP(above, BPF_MAP_TYPE_ARRAY, __u32, __u32, 1);
 
 enum { NOTHING = ~0ull };
 
 INLINE __u32 slot_of(struct task_group *group)
 {
-	struct cgroup_subsys_state *css = &group->css;
-	__u64 serial = css->serial_nr;
-	__u64 *cached = &memory.cache[css->id & (CACHE - 1)];
-	__u64 known = *cached;
-	__u32 slot = ROOT;
-
-	if (known >> 16 == serial)
-		return known & 0xffff;
-#pragma clang loop unroll(disable)
-	for (int level = 0; level < LEVELS; level++) {
-		__u64 id = css->cgroup->kn->id;
-		__u32 *found = bpf_map_lookup_elem(&groups, &id);
-		if (found) {
-			slot = *found;
-			break;
-		}
-		css = css->parent;
-		if (!css)
-			break;
-	}
-	*cached = serial << 16 | (slot & 0xffff);
-	return slot;
+	return number_of_group(&group->css, memory.cache);
 }
 
 INLINE struct cpu *cpu_of(__u32 cpu)
@@ -156,23 +139,30 @@ INLINE int is_there(struct cfs_rq *queue)
 	return old->h_nr_running != 0;
 }
 
+/* Whether the group is known to have been there since some time. */
+INLINE int is_since_known(struct cpu *c, struct share *share)
+{
+	return share->since && share->since >= c->doubted;
+}
+
 /* The groups of a thread come to a CPU, from the lowest up to one that is there already. */
 static __noinline int come(struct settings *s, struct task_struct *p, __u32 cpu, __u64 now)
 {
 	struct sched_entity *entity = p->se.parent;
 	struct cfs_rq *queue = p->se.cfs_rq;
+	struct cpu *c = cpu_of(cpu);
 
 #pragma clang loop unroll(disable)
 	for (int level = 0; level < LEVELS; level++) {
 		struct task_group *group = queue->tg;
 		struct share *share;
 
-		if (!entity || !is_there(queue))
+		if (!entity || !c || !is_there(queue))
 			break;
 		share = share_of(s, cpu, slot_of(group));
 		if (!share)
 			break;
-		if (share->since)
+		if (is_since_known(c, share))
 			break;
 		share->since = now;
 		queue = entity->cfs_rq;
@@ -212,19 +202,20 @@ static __noinline int weigh(struct settings *s, struct task_struct *p, __u32 cpu
 {
 	struct sched_entity *entity = p->se.parent;
 	struct cfs_rq *queue = p->se.cfs_rq;
+	struct cpu *c = cpu_of(cpu);
 
 #pragma clang loop unroll(disable)
 	for (int level = 0; level < LEVELS; level++) {
 		struct task_group *group = queue->tg;
 		struct share *share;
 
-		if (!entity)
+		if (!entity || !c)
 			break;
 		share = share_of(s, cpu, slot_of(group));
 		if (share) {
 			share->weight = entity->load.weight;
 			share->shares = group->shares;
-			if (!share->since && is_there(queue))
+			if (!is_since_known(c, share) && is_there(queue))
 				share->since = now;
 		}
 		queue = entity->cfs_rq;
@@ -236,18 +227,76 @@ static __noinline int weigh(struct settings *s, struct task_struct *p, __u32 cpu
 /* The time since the last switch goes to what ran. */
 INLINE void charge(struct settings *s, struct cpu *c, __u32 cpu, __u64 now)
 {
-	__u64 length = now - c->last;
+	__u64 last = c->last;
 	struct share *share;
 
-	if (!c->last || c->running == NOTHING)
+	c->last = now;
+	if (!last || c->running == NOTHING)
 		return;
 	share = share_of(s, cpu, c->running);
 	if (!share)
 		return;
 	if (c->real_time)
-		share->real_time += length;
+		share->real_time += now - last;
 	else
-		share->run += length;
+		share->run += now - last;
+}
+
+INLINE void run(struct cpu *c, struct task_struct *p)
+{
+	__u32 slot;
+
+	c->running = NOTHING;
+	if (!p->pid)
+		return;
+	slot = slot_of(p->sched_task_group);
+	c->running = slot == ROOT && p->flags & PF_KTHREAD ? KERNEL : slot;
+	c->real_time = p->prio < MAX_RT_PRIO;
+}
+
+/* Whether the groups of a thread that was switched out unseen are still there is not known. */
+static __noinline int doubt(struct settings *s, __u32 cpu, __u32 slot)
+{
+#pragma clang loop unroll(disable)
+	for (int level = 0; level < LEVELS; level++) {
+		struct share *share = share_of(s, cpu, slot);
+		__u32 *next = bpf_map_lookup_elem(&above, &slot);
+
+		if (slot < FIRST_GROUP || !share || !next)
+			break;
+		share->since = 0;
+		slot = *next;
+	}
+	return 0;
+}
+
+/*
+ * Switches were not shown before prev is switched out. If it was one, what ran before left when prev was switched in, which the
+ * kernel does not note of the idle thread. If there were more, nobody knows what ran between them and which groups went.
+ */
+static __noinline int heal(struct settings *s, struct cpu *c, __u32 cpu, struct task_struct *prev, __u64 now)
+{
+	struct rq *rq = prev->se.cfs_rq->rq;
+	__u64 hidden = rq->nr_switches - c->number - 1;
+	__u64 then = now - (rq->clock - prev->sched_info.last_arrival);
+
+	if (!prev->pid)
+		then = now;
+	else if (then < c->last || then > now)
+		then = c->last;
+	if (hidden == 1 && c->running != NOTHING)
+		doubt(s, cpu, c->running);
+	if (hidden > 1)
+		c->doubted = then;
+	if (hidden == 1 && prev->pid) {
+		charge(s, c, cpu, then);
+	} else {
+		c->unknown += then - c->last;
+		c->last = then;
+	}
+	c->hidden += hidden;
+	run(c, prev);
+	return 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -256,36 +305,28 @@ int BPF_PROG(sched_switch, _Bool preempt, struct task_struct *prev, struct task_
 	struct settings *s = enabled();
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct cpu *c = cpu_of(cpu);
-	__u64 now;
+	__u64 now, start, number;
 
 	if (!s || !c)
 		return 0;
-	now = bpf_ktime_get_ns();
-	if (c->last && c->pid != prev->pid)
-		c->hidden++;
-	else
-		charge(s, c, cpu, now);
+	start = start_timing(&c->timing);
+	now = start ? start : bpf_ktime_get_ns();
+	number = next->se.cfs_rq->rq->nr_switches;
+	if (c->last && number - c->number > 1)
+		heal(s, c, cpu, prev, now);
+	charge(s, c, cpu, now);
 	if (prev->pid)
 		go(s, prev, prev->se.cfs_rq, cpu);
-	c->running = NOTHING;
+	run(c, next);
 	if (next->pid) {
-		__u32 slot = slot_of(next->sched_task_group);
-
-		c->running = slot == ROOT && next->flags & PF_KTHREAD ? KERNEL : slot;
-		c->real_time = next->prio < MAX_RT_PRIO;
 		if (!c->real_time)
 			come(s, next, cpu, now);
 		/* A prime: where groups take strict turns, 16 would meet the same one each time. */
-		if (!(c->switches % 17))
+		if (!(c->timing.events % 17))
 			weigh(s, next, cpu, now);
 	}
-	c->pid = next->pid;
-	c->last = now;
-	if (!(c->switches++ & 63)) {
-		c->timed++;
-		c->timed_ns += bpf_ktime_get_ns() - now;
-	}
-	return 0;
+	c->number = number;
+	return stop_timing(&c->timing, start);
 }
 
 INLINE int woken(struct task_struct *p)

@@ -9,6 +9,8 @@
 //
 // Compiled by clang 14 (scripts/bpf-objects). Runs on 6.1 and later.
 #include "cgroup.h"
+#include "known_groups.h"
+#include "timing.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct blkcg {
@@ -36,7 +38,8 @@ struct request {
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-enum { CACHE = 4096, LEVELS = 24, REQUESTS = 16384, DISKS = 64 };
+/* crates/sample/src/contention/disks.rs has the last two too. */
+enum { REQUESTS = 16384, DISKS = 64, TIMINGS = 256 };
 
 struct settings {
 	__u32 enabled;
@@ -55,21 +58,14 @@ struct use {
 MAP(requests, BPF_MAP_TYPE_HASH, __u64, __u32, REQUESTS);
 /* Number of a disk by its device numbers: major << 20 | minor. */
 MAP(disks, BPF_MAP_TYPE_HASH, __u32, __u32, DISKS);
-/* Slot of a group by its kernfs id; a group without an entry belongs to the nearest one above it, or to slot 0. */
-MAP(groups, BPF_MAP_TYPE_HASH, __u64, __u32, 1);
-
-/* By disk and slot. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct use);
-} uses SEC(".maps");
+/* By disk and slot, which is the number of a group; in slot 0 are those without a number. */
+SHARED_MAP(uses, struct use);
+/* By the last bits of the CPU's number. */
+SHARED_MAP(timings, struct timing);
 
 /* The only variable. */
 struct memory {
-	__u64 cache[CACHE]; /* of a group by its css id: serial number << 16 | slot */
+	__u64 cache[CACHE]; /* of slots */
 };
 struct memory memory;
 
@@ -77,32 +73,8 @@ struct memory memory;
 
 INLINE __u32 slot_of(struct request *rq)
 {
-	struct cgroup_subsys_state *css = &rq->bio->bi_blkg->blkcg->css;
-	__u64 serial, known, *cached;
-	__u32 slot = 0;
-
 	/* A flush has no bio. */
-	if (!rq->bio)
-		return 0;
-	serial = css->serial_nr;
-	cached = &memory.cache[css->id & (CACHE - 1)];
-	known = *cached;
-	if (known >> 16 == serial)
-		return known & 0xffff;
-#pragma clang loop unroll(disable)
-	for (int level = 0; level < LEVELS; level++) {
-		__u64 id = css->cgroup->kn->id;
-		__u32 *found = bpf_map_lookup_elem(&groups, &id);
-		if (found) {
-			slot = *found;
-			break;
-		}
-		css = css->parent;
-		if (!css)
-			break;
-	}
-	*cached = serial << 16 | (slot & 0xffff);
-	return slot;
+	return rq->bio ? number_of_group(&rq->bio->bi_blkg->blkcg->css, memory.cache) : 0;
 }
 
 INLINE struct use *use_of(struct settings *s, __u32 place)
@@ -119,62 +91,77 @@ INLINE void take_off(struct settings *s, __u32 place)
 		use->since = 0;
 }
 
-/* A request enters the scheduler, or the device if it has not been in a scheduler. */
-INLINE int enter(struct request *rq, int may_be_known)
+INLINE struct timing *own_timing(void)
 {
-	struct settings *s = enabled();
+	__u32 place = bpf_get_smp_processor_id() & (TIMINGS - 1);
+	return bpf_map_lookup_elem(&timings, &place);
+}
+
+/* A request enters the scheduler, or the device if it has not been in a scheduler. */
+INLINE void enter(struct settings *s, struct request *rq, int may_be_known)
+{
 	struct gendisk *disk = rq->q->disk;
 	__u32 device = disk->major << 20 | disk->first_minor, *number, *before, place;
 	__u64 key = (__u64)rq;
 	struct use *use;
 
-	if (!s)
-		return 0;
 	number = bpf_map_lookup_elem(&disks, &device);
 	if (!number)
-		return 0;
+		return;
 	before = bpf_map_lookup_elem(&requests, &key);
 	if (before && may_be_known)
-		return 0;
+		return;
 	if (before)
 		take_off(s, *before);
-	place = *number << 16 | slot_of(rq);
+	place = *number << 16 | (slot_of(rq) & 0xffff);
 	use = use_of(s, place);
 	if (!use || bpf_map_update_elem(&requests, &key, &place, BPF_ANY))
-		return 0;
+		return;
 	if (__sync_fetch_and_add(&use->requests, 1) == 0)
 		use->since = bpf_ktime_get_ns();
-	return 0;
 }
+
+INLINE void complete(struct settings *s, struct request *rq, unsigned int bytes)
+{
+	__u64 key = (__u64)rq;
+	__u32 *place = bpf_map_lookup_elem(&requests, &key);
+	struct use *use = place ? use_of(s, *place) : 0;
+
+	if (!use)
+		return;
+	__sync_fetch_and_add(&use->bytes, bytes);
+	/* It is called for each part of a request. */
+	if (bytes < rq->__data_len)
+		return;
+	__sync_fetch_and_add(&use->done, 1);
+	take_off(s, *place);
+	bpf_map_delete_elem(&requests, &key);
+}
+
+#define TIMED(body) \
+	struct settings *s = enabled(); \
+	struct timing *t = own_timing(); \
+	__u64 start; \
+	if (!s || !t) \
+		return 0; \
+	start = start_timing(t); \
+	body; \
+	return stop_timing(t, start);
 
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(block_rq_insert, struct request *rq)
 {
-	return enter(rq, 0);
+	TIMED(enter(s, rq, 0))
 }
 
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(block_rq_issue, struct request *rq)
 {
-	return enter(rq, 1);
+	TIMED(enter(s, rq, 1))
 }
 
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(block_rq_complete, struct request *rq, unsigned char error, unsigned int bytes)
 {
-	struct settings *s = enabled();
-	__u64 key = (__u64)rq;
-	__u32 *place = bpf_map_lookup_elem(&requests, &key);
-	struct use *use = s && place ? use_of(s, *place) : 0;
-
-	if (!use)
-		return 0;
-	__sync_fetch_and_add(&use->bytes, bytes);
-	/* It is called for each part of a request. */
-	if (bytes < rq->__data_len)
-		return 0;
-	__sync_fetch_and_add(&use->done, 1);
-	take_off(s, *place);
-	bpf_map_delete_elem(&requests, &key);
-	return 0;
+	TIMED(complete(s, rq, bytes))
 }

@@ -19,6 +19,8 @@
 // Compiled by clang 14 (scripts/bpf-objects); the structures hold only what is read, and CO-RE finds the true offsets
 // when the program is loaded. Runs on 6.1 and later.
 #include "cgroup.h"
+#include "known_groups.h"
+#include "timing.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct blkcg {
@@ -62,7 +64,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* crates/blame/src/disk/counted.rs has the same numbers. */
 enum {
-	DISKS = 8, SHARDS = 4, MEMBERS = 32, CLASSES = 512, BUCKETS = 32, CACHE = 4096, QUEUES = 1024, BIOS = 65536,
+	DISKS = 8, SHARDS = 4, MEMBERS = 32, CLASSES = 512, BUCKETS = 32, QUEUES = 1024, BIOS = 65536,
 	TAGS = 65536, CPUS = 256,
 };
 enum stage { PLACE, PLUG, SCHEDULER, DEVICE, STAGES };
@@ -107,7 +109,7 @@ struct disk {
 };
 
 struct cost {
-	__u64 events, timed, timed_ns;
+	struct timing timing;
 	__u64 pad[5];
 };
 
@@ -116,7 +118,7 @@ struct memory {
 	struct disk disks[DISKS];
 	struct group groups[SHARDS][DISKS][MEMBERS];
 	struct cost costs[CPUS];
-	__u64 cache[CACHE]; /* of a group by its css id: serial number << 16 | class */
+	__u64 cache[CACHE]; /* of classes */
 	__u64 queues[QUEUES]; /* of a queue by its id: address << 4 | disk + 1; 15 is none of ours */
 };
 struct memory memory;
@@ -137,9 +139,6 @@ struct settings {
 };
 
 #include "switched.h"
-
-/* Class of a group by its kernfs id; a group without an entry belongs to the nearest one above it, 0 is the root. */
-MAP(groups, BPF_MAP_TYPE_HASH, __u64, __u32, 1024);
 
 /* A bio that was submitted, by its identity. Two rarely share an entry: then the earlier one's wait is unknown. */
 struct asked {
@@ -212,31 +211,10 @@ INLINE int number_of(struct settings *s, struct request_queue *q, struct gendisk
 	return found == 15 ? -1 : (int)found - 1;
 }
 
-/* The class of a group. The walk upwards is done once for each group. */
+/* The class of a group is its number; 0 is the root. */
 INLINE __u32 class_of(struct bio *bio)
 {
-	struct cgroup_subsys_state *css = &bio->bi_blkg->blkcg->css;
-	__u64 serial = css->serial_nr;
-	__u64 *cached = &memory.cache[BOUNDED(css->id, CACHE)];
-	__u64 known = *cached;
-	__u32 class = 0;
-
-	if (known && known >> 16 == serial)
-		return known & 0xffff;
-#pragma clang loop unroll(disable)
-	for (int level = 0; level < 24; level++) {
-		__u64 id = css->cgroup->kn->id;
-		__u32 *found = bpf_map_lookup_elem(&groups, &id);
-		if (found) {
-			class = *found;
-			break;
-		}
-		css = css->parent;
-		if (!css)
-			break;
-	}
-	*cached = serial << 16 | (class & 0xffff);
-	return class;
+	return number_of_group(&bio->bi_blkg->blkcg->css, memory.cache);
 }
 
 /* The number of a group among those that the disk has seen. The last one is all for which there is no number left. */
@@ -430,21 +408,12 @@ INLINE struct known *entry_of(struct settings *s, __u32 number, struct request *
 	return bpf_map_lookup_elem(&tags, &at);
 }
 
-/* One event in 64 is timed. */
-INLINE int is_timed(struct cost *c)
-{
-	return (c->events++ & 63) == 0;
-}
-
 #define TIMED(body) \
-	struct cost *c = &memory.costs[BOUNDED(bpf_get_smp_processor_id(), CPUS)]; \
-	__u64 now = bpf_ktime_get_ns(); \
+	struct timing *t = &memory.costs[BOUNDED(bpf_get_smp_processor_id(), CPUS)].timing; \
+	__u64 start = start_timing(t); \
+	__u64 now = start ? start : bpf_ktime_get_ns(); \
 	body; \
-	if (is_timed(c)) { \
-		c->timed++; \
-		c->timed_ns += bpf_ktime_get_ns() - now; \
-	} \
-	return 0;
+	return stop_timing(t, start);
 
 INLINE void submitted(struct settings *s, __u32 number, struct bio *bio, __u64 now)
 {

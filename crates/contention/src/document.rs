@@ -7,8 +7,10 @@ use serde::Serialize;
 use crate::answer::LevelAnswer;
 use crate::disks::DiskDivision;
 use crate::limits::LimitRow;
+use crate::look::Look;
 use crate::own_cpus::OwnCpus;
 use crate::protections::ProtectionRow;
+use crate::usage::UsageLevel;
 
 /// What watching added to an audit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,8 +19,12 @@ pub struct Contention {
     pub seconds: f64,
     /// The usual length of a cell.
     pub cell_ms: u64,
+    /// Which switches of threads the eBPF programs were shown.
+    pub switches: Available<Switches>,
     /// The levels whose children competed for CPUs.
     pub cpu: Available<Vec<LevelAnswer>>,
+    /// Where contention could not be seen: what the groups used by their own counters. It decides nothing.
+    pub usage: Vec<UsageLevel>,
     /// The same for disks that weights divide.
     pub disks: Available<Vec<DiskDivision>>,
     /// Whether limits were reached.
@@ -31,6 +37,31 @@ pub struct Contention {
     pub not_looked_at: Vec<String>,
     /// What the eBPF programs and reading all this took, in parts of one CPU.
     pub cost: f64,
+}
+
+/// Switches of threads on all CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Switches {
+    /// Those that were shown.
+    pub shown: u64,
+    /// Those that were not: some virtual machines hide the events of a process.
+    pub hidden: u64,
+    /// CPU time of which it is not known who used it, since more than one switch in succession was hidden.
+    pub unknown_s: f64,
+}
+
+impl Switches {
+    /// Those up to a look.
+    #[must_use]
+    pub fn until(look: &Look) -> Self {
+        let mut all = Self::default();
+        for cpu in &look.cpus {
+            all.shown += cpu.timing.events;
+            all.hidden += cpu.hidden;
+            all.unknown_s += cpu.unknown_ns as f64 * 1e-9;
+        }
+        all
+    }
 }
 
 impl Contention {

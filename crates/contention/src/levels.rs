@@ -6,6 +6,8 @@
 //! by these parts. The first is what an administrator was told, and needs a thread for every CPU; the second can be
 //! asked of groups with few threads or with threads bound to CPUs.
 
+use std::collections::HashMap;
+
 use assay_audit::WeightSetting;
 
 use crate::look::{FIRST_GROUP, Look, ROOT, Span};
@@ -69,16 +71,24 @@ pub(crate) fn parent(path: &str) -> &str {
     }
 }
 
+/// The slot of the group above each of these groups, whose slots begin with [`FIRST_GROUP`].
+#[must_use]
+pub fn slots_above(groups: &[String]) -> Vec<usize> {
+    let slots: HashMap<&str, usize> =
+        groups.iter().map(String::as_str).zip(FIRST_GROUP..).collect();
+    groups.iter().map(|path| slots.get(parent(path)).copied().unwrap_or(ROOT)).collect()
+}
+
 impl Levels {
     /// The levels of these groups, whose slots begin with [`FIRST_GROUP`], parents before children.
     #[must_use]
     pub fn new(groups: &[String], settings: &[WeightSetting]) -> Self {
-        let slots: std::collections::HashMap<&str, usize> =
+        let slots: HashMap<&str, usize> =
             groups.iter().map(String::as_str).zip(FIRST_GROUP..).collect();
         let slot_of = |path: &str| slots.get(path).copied().unwrap_or(ROOT);
-        let above = groups.iter().map(|path| slot_of(parent(path))).collect();
+        let above = slots_above(groups);
         let mut levels: Vec<Level> = Vec::new();
-        let mut places = std::collections::HashMap::new();
+        let mut places = HashMap::new();
         for one in settings {
             let Some(slot) = slots.get(one.group.as_str()).copied() else { continue };
             let above = parent(&one.group);
@@ -245,7 +255,7 @@ impl Member {
             if shares > 0 {
                 self.kernel_weight = shares as f64 / SCALE;
             }
-            if span.is_hidden(cpu.cpu) && span.seems_there(cpu.cpu, self.slot) {
+            if span.may_have_been_there(cpu.cpu, self.slot) {
                 self.all_cpus.bridge(span.number);
                 self.shared_cpus.bridge(span.number);
             }

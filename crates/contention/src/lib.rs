@@ -12,6 +12,8 @@ mod own_cpus;
 mod protections;
 mod series;
 mod text;
+mod timing;
+mod usage;
 
 #[cfg(test)]
 mod made_up;
@@ -20,10 +22,12 @@ mod simulation;
 
 pub use answer::{Basis, Changes, LevelAnswer, Row, judge};
 pub use disks::{DiskDivision, DiskLevels, DiskLook};
-pub use document::Contention;
-pub use levels::Levels;
+pub use document::{Contention, Switches};
+pub use levels::{Levels, slots_above};
 pub use limits::{Counts, LimitRow, LimitState, LimitWatch};
 pub use look::{Cpu, FIRST_GROUP, Look};
 pub use own_cpus::{Other, OwnCpus, own_cpus};
 pub use protections::{MemoryCounts, ProtectionRow, protection};
 pub use text::text;
+pub use timing::Timing;
+pub use usage::{UsageCounts, UsageLevel, UsageRow, usage_levels};

@@ -55,6 +55,6 @@ fn look(children: &[Child], cell: u64) -> Look {
         shares[one.cpu * SLOTS + FIRST_GROUP + one.group] =
             [since, cell * one.ms * 1_000_000, 0, weight << 10, whole << 10];
     }
-    let cpu = [1, u64::MAX, 0, 0, 0, 0, 0, 0];
+    let cpu = [1, u64::MAX, 0, 0, 0, 0, 0, 0, 0, 0];
     Look::parse(cell * CELL_NS, &[cpu, cpu].concat(), &shares.concat()).unwrap()
 }

@@ -90,8 +90,8 @@ mod tests {
         for (slot, ms) in ran_ms.into_iter().enumerate() {
             shares[(5 + slot) * 5 + 1] = ms * 1_000_000;
         }
-        let mut cpus = [0; 16];
-        (cpus[1], cpus[9]) = (u64::MAX, u64::MAX);
+        let mut cpus = [0; 20];
+        (cpus[1], cpus[11]) = (u64::MAX, u64::MAX);
         Look::parse(at_ms * 1_000_000, &cpus, &shares).unwrap()
     }
 

@@ -20,7 +20,11 @@ pub fn text(found: &Contention, all: bool) -> String {
         found.seconds, found.cell_ms
     );
     if let Some(why) = found.cpu.reason() {
-        let _ = writeln!(page, "  CPU: contention could not be seen: {why}");
+        let _ = writeln!(
+            page,
+            "  CPU: not decided: who wanted a CPU can't be seen without eBPF: {why}"
+        );
+        used(&mut page, found, all);
     }
     for level in found.cpu.value().into_iter().flatten() {
         level_lines(&mut page, "CPU", level, found.seconds, all);
@@ -42,8 +46,53 @@ pub fn text(found: &Contention, all: bool) -> String {
     for line in &found.not_looked_at {
         let _ = writeln!(page, "  not looked at: {line}");
     }
+    if let Some(seen) = found.switches.value().filter(|seen| seen.hidden > 0) {
+        let _ = writeln!(
+            page,
+            "\n{} of {} switches of threads were not shown: of {:.2} s of CPU time it is not known who used it.",
+            seen.hidden,
+            seen.hidden + seen.shown,
+            seen.unknown_s
+        );
+    }
     let _ = writeln!(page, "\nWatching took {:.2} % of a CPU.", found.cost * 100.0);
     page
+}
+
+/// What groups used by their own counters.
+fn used(page: &mut String, found: &Contention, all: bool) {
+    let seconds =
+        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |s| format!("{s:.1} s"));
+    for level in &found.usage {
+        let _ = writeln!(
+            page,
+            "  CPU below {}: used {:.1} s in {:.0} s, by counters\n  {:>8}  {:>10}  {:>7}  {:>8}  {:>8}  group",
+            level.parent,
+            level.used_s,
+            found.seconds,
+            "weight",
+            "by weights",
+            "part",
+            "used",
+            "waited"
+        );
+        let shown = if all { level.rows.len() } else { MOST };
+        for row in level.rows.iter().take(shown) {
+            let _ = writeln!(
+                page,
+                "  {:>8}  {:>8.1} %  {:>5.1} %  {:>8}  {:>8}  {}",
+                row.reading.value,
+                row.by_weights * 100.0,
+                row.part * 100.0,
+                seconds(Some(row.used_s)),
+                seconds(row.waited_s),
+                shown_group(row.owner.as_ref(), &row.group)
+            );
+        }
+        if level.rows.len() > shown {
+            let _ = writeln!(page, "  ... and {} more (--all)", level.rows.len() - shown);
+        }
+    }
 }
 
 /// How many limits of each state there are, and those that acted.

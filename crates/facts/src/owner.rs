@@ -3,7 +3,11 @@
 //!
 //! The path is that below the mount of a hierarchy. Whatever nests inside of something else, the innermost
 //! container, machine or job counts: a systemd unit within a container belongs to the container.
+//!
+//! A user to whom groups are delegated may call one there anything, `docker-ID.scope` as well: such an owner is
+//! [`Owner::Claimed`], whatever it says it is.
 
+mod delegated;
 mod slurm;
 mod unit;
 
@@ -11,6 +15,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use delegated::Delegated;
 use slurm::Slurm;
 use unit::{is_unit, unescape};
 
@@ -44,6 +49,24 @@ pub enum Owner {
         /// `0`, `batch`, `extern` or `interactive`.
         step: Option<String>,
     },
+    /// Whatever the name says that a user has given to a group.
+    Claimed {
+        /// The user.
+        uid: u32,
+        /// What the name says.
+        owner: Box<Owner>,
+    },
+}
+
+impl Owner {
+    /// What the name says, whoever has given it, and whether that was a user.
+    #[must_use]
+    pub fn said(&self) -> (&Self, bool) {
+        match self {
+            Self::Claimed { owner, .. } => (owner, true),
+            own => (own, false),
+        }
+    }
 }
 
 /// A container of an OCI runtime.
@@ -132,6 +155,7 @@ impl fmt::Display for Owner {
             Self::Machine { name } => write!(f, "machine {name}"),
             Self::SlurmJob { job, step: None } => write!(f, "Slurm job {job}"),
             Self::SlurmJob { job, step: Some(step) } => write!(f, "Slurm job {job} step {step}"),
+            Self::Claimed { uid, owner } => write!(f, "{owner}, claimed by uid {uid}"),
         }
     }
 }
@@ -162,28 +186,70 @@ impl fmt::Display for Pod {
 /// nginx.service, and of `/batch/7` nothing is known.
 #[must_use]
 pub fn owner(path: &str) -> Option<Owner> {
+    owner_in(path, None)
+}
+
+/// The same where groups of the path are known to be delegated; those that logind delegates are known by the path.
+#[must_use]
+pub fn owner_in(path: &str, delegated: Option<Delegated>) -> Option<Owner> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let by_path = Delegated::by_path(&parts);
+    let delegated = by_path.into_iter().chain(delegated).min_by_key(|one| one.levels);
     let (mut found, mut pod, mut slurm) = (None, None, Slurm::default());
+    let mut pods = PodPath::default();
     for (index, part) in parts.iter().enumerate() {
         let above = parts.get(..index).unwrap_or_default();
-        if let Some(one) = parse_pod(above, part) {
+        let one = if let Some(one) = pods.next(part) {
             pod = Some(one.clone());
-            found = Some(Owner::Pod(one));
+            Some(Owner::Pod(one))
         } else if let Some((runtime, id)) = parse_container(above, part, pod.is_some()) {
             let container = Container { runtime, id: id.to_owned(), name: None, pod: pod.clone() };
-            found = Some(Owner::Container(container));
+            Some(Owner::Container(container))
         } else if let Some(one) = parse_machine(above, part).or_else(|| slurm.next(part)) {
-            found = Some(one);
-        } else if is_unit(part) && matches!(found, None | Some(Owner::Unit { .. })) {
-            found = Some(Owner::Unit { name: unescape(part) });
-        }
+            Some(one)
+        } else {
+            let may_be_unit = found.as_ref().is_none_or(is_said_to_be_unit) && is_unit(part);
+            may_be_unit.then(|| Owner::Unit { name: unescape(part) })
+        };
+        let claim = delegated.filter(|user| index >= user.levels);
+        let one = one.map(|one| match claim {
+            Some(Delegated { uid, .. }) => Owner::Claimed { uid, owner: Box::new(one) },
+            None => one,
+        });
+        found = one.or(found);
     }
     found
 }
 
-/// Both drivers of the kubelet: `kubepods-burstable-pod<uid with _>.slice`, and `pod<uid>` below `kubepods`.
-fn parse_pod(above: &[&str], part: &str) -> Option<Pod> {
-    let is_below = above.iter().any(|name| name.starts_with("kubepods"));
+fn is_said_to_be_unit(owner: &Owner) -> bool {
+    matches!(owner.said().0, Owner::Unit { .. })
+}
+
+/// What the names so far say of a pod. Each is looked at once: a path may have as many levels as its user likes.
+#[derive(Default)]
+struct PodPath {
+    is_below: bool,
+    has_burstable: bool,
+    has_besteffort: bool,
+}
+
+impl PodPath {
+    fn next(&mut self, part: &str) -> Option<Pod> {
+        self.has_burstable |= part.contains("burstable");
+        self.has_besteffort |= part.contains("besteffort");
+        let qos = match (self.has_burstable, self.has_besteffort) {
+            (true, _) => Qos::Burstable,
+            (_, true) => Qos::BestEffort,
+            _ => Qos::Guaranteed,
+        };
+        let pod = parse_pod(self.is_below, part).map(|uid| Pod { uid, qos, name: None });
+        self.is_below |= part.starts_with("kubepods");
+        pod
+    }
+}
+
+/// The uid by both drivers of the kubelet: `kubepods-burstable-pod<uid with _>.slice`, and `pod<uid>` below `kubepods`.
+fn parse_pod(is_below: bool, part: &str) -> Option<String> {
     let uid = match part.strip_suffix(".slice") {
         Some(name) => {
             let name = name.strip_prefix("kubepods").filter(|_| is_below)?;
@@ -195,13 +261,7 @@ fn parse_pod(above: &[&str], part: &str) -> Option<Pod> {
     };
     let is_uid =
         !uid.is_empty() && uid.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '-');
-    let has = |qos: &str| part.contains(qos) || above.iter().any(|name| name.contains(qos));
-    let qos = match (has("burstable"), has("besteffort")) {
-        (true, _) => Qos::Burstable,
-        (_, true) => Qos::BestEffort,
-        _ => Qos::Guaranteed,
-    };
-    is_uid.then_some(Pod { uid, qos, name: None })
+    is_uid.then_some(uid)
 }
 
 /// `<prefix>-<id>.scope` of the systemd drivers; `docker/<id>`, `<prefix>-<id>` and a bare `<id>` of the others.

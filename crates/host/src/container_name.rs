@@ -1,12 +1,15 @@
 //! The names that users have given to containers and pods, from the files in which runtimes keep them. No
 //! runtime is asked: it may not answer, and asking it is a program and a socket.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
 use std::path::Path;
 
 use assay_facts::owner::{Container, Owner, Pod, Runtime};
 use assay_files::Dir;
 use assay_kernel::Root;
+use assay_kernel::parse::keyed;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -37,41 +40,174 @@ const NAMES: [&str; 5] = [
     "nerdctl/name",
 ];
 
-/// The same owner with the names found on this host. Whatever cannot be read leaves it as it is.
-#[must_use]
-pub fn name_owner(root: &Root, owner: Owner) -> Owner {
-    match owner {
-        Owner::Container(container) => {
-            let name = container.name.clone().or_else(|| container_name(root, &container));
-            let pod = container.pod.map(|pod| name_pod(root, pod));
-            Owner::Container(Container { name, pod, ..container })
+/// Where users keep the same, below their homes.
+const OF_USER: &str = ".local/share/containers/storage/overlay-containers";
+
+/// Names by id or uid.
+type ById = HashMap<String, String>;
+
+/// The names found on this host. A file or folder about all containers is read once, however many ask.
+pub(crate) struct Names<'r> {
+    root: &'r Root,
+    /// Names of Podman's containers, which it keeps only in the list of all of them.
+    stored: OnceCell<ById>,
+    /// The same of the user of this process, with the user.
+    own: OnceCell<Option<(u32, ById)>>,
+    /// Folders of containerd's namespaces.
+    namespaces: OnceCell<Vec<OsString>>,
+    pods: OnceCell<ById>,
+    /// Files and folders that were opened.
+    #[cfg(test)]
+    opened: std::cell::Cell<usize>,
+}
+
+impl<'r> Names<'r> {
+    pub(crate) fn new(root: &'r Root) -> Self {
+        Self {
+            root,
+            stored: OnceCell::new(),
+            own: OnceCell::new(),
+            namespaces: OnceCell::new(),
+            pods: OnceCell::new(),
+            #[cfg(test)]
+            opened: std::cell::Cell::new(0),
         }
-        Owner::Pod(pod) => Owner::Pod(name_pod(root, pod)),
-        other => other,
     }
-}
 
-fn container_name(root: &Root, container: &Container) -> Option<String> {
-    let id = container.id.as_str();
-    let name = match container.runtime {
-        Some(Runtime::Docker) => docker_name(root, id),
-        Some(Runtime::Podman | Runtime::Crio) => storage_name(root, id),
-        Some(Runtime::Containerd | Runtime::Nerdctl) => containerd_name(root, id),
-        None => containerd_name(root, id)
-            .or_else(|| docker_name(root, id))
-            .or_else(|| storage_name(root, id)),
-    };
-    name.and_then(|name| shown(&name))
-}
-
-fn docker_name(root: &Root, id: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Config {
-        name: String,
+    /// The same owner with its names. Whatever cannot be read leaves it as it is.
+    pub(crate) fn name(&self, owner: Owner) -> Owner {
+        match owner {
+            Owner::Container(container) => {
+                let name = container.name.clone().or_else(|| self.of_container(&container));
+                let pod = container.pod.map(|pod| self.name_pod(pod));
+                Owner::Container(Container { name, pod, ..container })
+            }
+            Owner::Pod(pod) => Owner::Pod(self.name_pod(pod)),
+            // The files of the host's runtimes say nothing of it.
+            Owner::Claimed { uid, owner } => {
+                Owner::Claimed { uid, owner: Box::new(self.name_claimed(uid, *owner)) }
+            }
+            other => other,
+        }
     }
-    let config: Config = document(root, DOCKER, id, "config.v2.json")?;
-    Some(config.name.trim_start_matches('/').to_owned())
+
+    /// Podman's containers of the user who asks: no file of another user is read.
+    fn name_claimed(&self, uid: u32, owner: Owner) -> Owner {
+        let own = self.own.get_or_init(|| self.own_stored());
+        let Some((_, names)) = own.as_ref().filter(|(user, _)| *user == uid) else { return owner };
+        match owner {
+            Owner::Container(one) if one.runtime == Some(Runtime::Podman) => {
+                let name = names.get(&one.id).and_then(|name| shown(name));
+                Owner::Container(Container { name, ..one })
+            }
+            other => other,
+        }
+    }
+
+    fn own_stored(&self) -> Option<(u32, ById)> {
+        let status = self.root.read_at_most("/proc/self/status", LIMIT).ok()?;
+        let own = keyed::colon(&status, "Uid")?.split_whitespace().nth(1)?.to_owned();
+        let accounts = self.root.read_at_most("/etc/passwd", LIMIT).ok()?;
+        let home = accounts.lines().find_map(|line| {
+            let mut fields = line.split(':').skip(2);
+            (fields.next()? == own).then(|| fields.nth(2))?
+        })?;
+        let folder = Path::new(home).join(OF_USER);
+        let uid = own.parse().ok().filter(|uid| *uid != 0)?;
+        Some((uid, self.stored_in(folder.to_str()?)?))
+    }
+
+    fn of_container(&self, container: &Container) -> Option<String> {
+        let id = container.id.as_str();
+        let name = match container.runtime {
+            Some(Runtime::Docker) => self.docker(id),
+            Some(Runtime::Podman | Runtime::Crio) => self.storage(id),
+            Some(Runtime::Containerd | Runtime::Nerdctl) => self.containerd(id),
+            None => self.containerd(id).or_else(|| self.docker(id)).or_else(|| self.storage(id)),
+        };
+        name.and_then(|name| shown(&name))
+    }
+
+    fn docker(&self, id: &str) -> Option<String> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "PascalCase")]
+        struct Config {
+            name: String,
+        }
+        let config: Config = self.document(DOCKER, id, "config.v2.json")?;
+        Some(config.name.trim_start_matches('/').to_owned())
+    }
+
+    fn storage(&self, id: &str) -> Option<String> {
+        let annotated = STORAGE.iter().find_map(|storage| {
+            let folder = format!("{id}/userdata");
+            self.document::<Bundle>(storage, &folder, "config.json")?.name()
+        });
+        let stored = || {
+            let all = || STORAGE.iter().find_map(|storage| self.stored_in(storage));
+            self.stored.get_or_init(|| all().unwrap_or_default()).get(id).cloned()
+        };
+        annotated.or_else(stored)
+    }
+
+    fn stored_in(&self, storage: &str) -> Option<ById> {
+        #[derive(Deserialize)]
+        struct Stored {
+            id: String,
+            #[serde(default)]
+            names: Vec<String>,
+        }
+        let all: Vec<Stored> = self.document(storage, "", "containers.json")?;
+        let named = all.into_iter().filter_map(|one| Some((one.id, one.names.into_iter().next()?)));
+        Some(named.collect())
+    }
+
+    fn containerd(&self, id: &str) -> Option<String> {
+        let namespaces = self.namespaces.get_or_init(|| self.names_in(CONTAINERD));
+        namespaces.iter().find_map(|namespace| {
+            let folder = Path::new(namespace).join(id);
+            self.document::<Bundle>(CONTAINERD, folder.to_str()?, "config.json")?.name()
+        })
+    }
+
+    fn name_pod(&self, pod: Pod) -> Pod {
+        let find = || {
+            let pods = self.pods.get_or_init(|| {
+                let logs = self.names_in(PODS).into_iter();
+                logs.filter_map(|log| {
+                    let (name, uid) = log.to_str()?.rsplit_once('_')?;
+                    Some((uid.to_owned(), shown(&name.replacen('_', "/", 1))?))
+                })
+                .collect()
+            });
+            pods.get(&pod.uid).cloned()
+        };
+        Pod { name: pod.name.clone().or_else(find), ..pod }
+    }
+
+    fn names_in(&self, folder: &str) -> Vec<OsString> {
+        self.note();
+        let folder = Dir::open(&self.root.resolve(folder));
+        folder.ok().and_then(|folder| folder.names().ok()).unwrap_or_default()
+    }
+
+    /// A JSON document of `folder` below `top`. No link below `top` is followed, and no pipe is opened.
+    fn document<T: DeserializeOwned>(&self, top: &str, folder: &str, file: &str) -> Option<T> {
+        self.note();
+        let top = Dir::open(&self.root.resolve(top)).ok()?;
+        let text = top.bytes(Path::new(folder).join(file), LIMIT).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    #[cfg(test)]
+    fn note(&self) {
+        self.opened.set(self.opened.get() + 1);
+    }
+
+    #[cfg(not(test))]
+    const fn note(&self) {
+        let _ = self;
+    }
 }
 
 /// The annotations of an OCI bundle (`config.json`).
@@ -87,52 +223,6 @@ impl Bundle {
     }
 }
 
-fn storage_name(root: &Root, id: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Stored {
-        id: String,
-        #[serde(default)]
-        names: Vec<String>,
-    }
-    let annotated = STORAGE.iter().find_map(|storage| {
-        let bundle: Bundle = document(root, storage, &format!("{id}/userdata"), "config.json")?;
-        bundle.name()
-    });
-    annotated.or_else(|| {
-        // Podman keeps names only in the list of all containers.
-        let all: Vec<Stored> =
-            STORAGE.iter().find_map(|storage| document(root, storage, "", "containers.json"))?;
-        all.into_iter().find(|one| one.id == id)?.names.into_iter().next()
-    })
-}
-
-fn containerd_name(root: &Root, id: &str) -> Option<String> {
-    let namespaces = Dir::open(&root.resolve(CONTAINERD)).ok()?.names().ok()?;
-    namespaces.iter().find_map(|namespace| {
-        let folder = Path::new(namespace).join(id);
-        let bundle: Bundle = document(root, CONTAINERD, folder.to_str()?, "config.json")?;
-        bundle.name()
-    })
-}
-
-fn name_pod(root: &Root, pod: Pod) -> Pod {
-    let find = || {
-        let logs = Dir::open(&root.resolve(PODS)).ok()?.names().ok()?;
-        logs.iter().find_map(|log| {
-            let name = log.to_str()?.strip_suffix(&pod.uid)?.strip_suffix('_')?;
-            shown(&name.replacen('_', "/", 1))
-        })
-    };
-    Pod { name: pod.name.clone().or_else(find), ..pod }
-}
-
-/// A JSON document of `folder` below `top`. No link below `top` is followed, and no pipe is opened.
-fn document<T: DeserializeOwned>(root: &Root, top: &str, folder: &str, file: &str) -> Option<T> {
-    let top = Dir::open(&root.resolve(top)).ok()?;
-    let text = top.bytes(Path::new(folder).join(file), LIMIT).ok()?;
-    serde_json::from_slice(&text).ok()
-}
-
 /// A name as one line; none if it is empty.
 fn shown(name: &str) -> Option<String> {
     let name: String = name.chars().filter(|sign| !sign.is_control()).take(LONGEST).collect();
@@ -140,95 +230,4 @@ fn shown(name: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::os::unix::fs::symlink;
-
-    use assay_facts::owner::owner;
-
-    use super::*;
-
-    const ID: &str = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f809";
-
-    /// The words for the owner of `path`, on a host with one file.
-    fn words(path: &str, file: &str, text: &str) -> String {
-        let top = tempfile::tempdir().unwrap();
-        let file = top.path().join(file.replace("ID", ID));
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, text.replace("ID", ID)).unwrap();
-        let owner = owner(&path.replace("ID", ID)).unwrap();
-        name_owner(&Root::at(top.path()), owner).to_string()
-    }
-
-    #[test]
-    fn each_runtime_keeps_names_in_files_of_its_own() {
-        for (path, file, text, expected) in [
-            (
-                "/system.slice/docker-ID.scope",
-                "var/lib/docker/containers/ID/config.v2.json",
-                r#"{"ID":"ID","Name":"/web","State":{}}"#,
-                "container web (docker 1a2b3c4d5e6f)",
-            ),
-            (
-                "/machine.slice/libpod-ID.scope",
-                "var/lib/containers/storage/overlay-containers/containers.json",
-                r#"[{"id":"other","names":["no"]},{"id":"ID","names":["web"]}]"#,
-                "container web (podman 1a2b3c4d5e6f)",
-            ),
-            (
-                "/kubepods/podUID/crio-ID",
-                "run/containers/storage/overlay-containers/ID/userdata/config.json",
-                r#"{"annotations":{"io.kubernetes.container.name":"web"}}"#,
-                "container web (CRI-O 1a2b3c4d5e6f) of pod UID",
-            ),
-            (
-                "/b.slice/cri-containerd-ID.scope",
-                "run/containerd/io.containerd.runtime.v2.task/k8s.io/ID/config.json",
-                r#"{"annotations":{"io.kubernetes.cri.container-name":"web"}}"#,
-                "container web (containerd 1a2b3c4d5e6f)",
-            ),
-            ("/kubepods/pod12-ab", "var/log/pods/shop_web-0_12-ab/web/0.log", "", "pod shop/web-0"),
-            (
-                "/docker/ID",
-                "var/lib/docker/containers/ID/config.v2.json",
-                "no JSON",
-                "container docker 1a2b3c4d5e6f",
-            ),
-        ] {
-            let path = path.replace("UID", "uid");
-            assert_eq!(words(&path, file, text).replace("uid", "UID"), expected, "{path}");
-        }
-    }
-
-    #[test]
-    fn a_name_from_outside_is_one_short_line() {
-        let text = format!(r#"{{"Name":"/a\nb\u001b[2J{}"}}"#, "x".repeat(1000));
-        let shown = words("/docker/ID", "var/lib/docker/containers/ID/config.v2.json", &text);
-        assert!(shown.starts_with("container ab[2Jxxx") && shown.len() < 200, "{shown}");
-    }
-
-    #[test]
-    fn links_pipes_and_long_files_are_not_read() {
-        let top = tempfile::tempdir().unwrap();
-        let folder = top.path().join("var/lib/docker/containers");
-        fs::create_dir_all(&folder).unwrap();
-        let elsewhere = top.path().join("elsewhere");
-        fs::create_dir(&elsewhere).unwrap();
-        fs::write(elsewhere.join("config.v2.json"), r#"{"Name":"/web"}"#).unwrap();
-        symlink(&elsewhere, folder.join(ID)).unwrap();
-        let name = || docker_name(&Root::at(top.path()), ID);
-        assert_eq!(name(), None, "a link");
-        fs::remove_file(folder.join(ID)).unwrap();
-        fs::create_dir(folder.join(ID)).unwrap();
-        let file = folder.join(ID).join("config.v2.json");
-        let dir = Dir::open(&folder.join(ID)).unwrap();
-        drop(dir.make_fifo("config.v2.json"));
-        assert_eq!(name(), None, "a pipe");
-        fs::remove_file(&file).unwrap();
-        let long = format!(r#"{{"Name":"/web","Args":"{}"}}"#, "x".repeat(LIMIT as usize));
-        fs::write(&file, long).unwrap();
-        assert_eq!(name(), None, "a long file");
-        fs::write(&file, r#"{"Name":"/web"}"#).unwrap();
-        assert_eq!(name().as_deref(), Some("web"));
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@
 mod command;
 mod container_name;
 mod facts;
+mod owners;
 mod poll_until;
 mod preflight;
 
@@ -14,10 +15,10 @@ pub mod ledger;
 pub mod scratch;
 
 pub use command::find as find_program;
-pub use container_name::name_owner;
 pub use facts::{gather, groups_and_cpus, kernel, knobs, locate_tools, machine};
 pub use ledger::{
     ChangeReport, Ledger, Unfinished, lock_file, private_state, restore_all, set_aside, state_dir,
     unfinished,
 };
+pub use owners::Owners;
 pub use preflight::requirements;

@@ -140,6 +140,14 @@ impl Root {
             .map_err(|cause| Error::new("stat", path, &cause))
     }
 
+    /// The user who owns the file at `path`.
+    pub fn user(&self, path: impl AsRef<Path>) -> Result<u32, Error> {
+        let path = path.as_ref();
+        fs::metadata(self.resolve(path))
+            .map(|metadata| metadata.uid())
+            .map_err(|cause| Error::new("stat", path, &cause))
+    }
+
     /// Number of links to `path`. A control group has two, and one for each group in it.
     pub fn links(&self, path: impl AsRef<Path>) -> Result<u64, Error> {
         let path = path.as_ref();

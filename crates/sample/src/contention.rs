@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use assay_bpf::{CONTENDED, Programs, group_iterator};
-use assay_contention::{FIRST_GROUP, Look};
+use assay_contention::{FIRST_GROUP, Look, slots_above};
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::mapped_array::MappedArray;
 use assay_kernel::{Error, Root};
@@ -47,7 +47,8 @@ impl ContentionWatch {
         let cpus = hierarchy.cpus.max(1);
         let groups = &groups[..groups.len().min(Self::room(hierarchy))];
         let slots = groups.len() + FIRST_GROUP;
-        let sizes = [("cpus", cpus), ("shares", cpus * slots), ("groups", groups.len().max(1))];
+        let known = groups.len().max(1);
+        let sizes = [("cpus", cpus), ("shares", cpus * slots), ("groups", known), ("above", slots)];
         let sizes = sizes.map(|(name, entries)| (name, entries as u32));
         let mut programs = Programs::load_sized(root, CONTENDED, &sizes).map_err(refused)?;
         let numbers = programs.map("groups").map_err(refused)?;
@@ -57,10 +58,14 @@ impl ContentionWatch {
                 numbers.set(&id.to_ne_bytes(), &slot.to_ne_bytes()).map_err(refused)?;
             }
         }
+        let above = programs.map("above").map_err(refused)?;
+        for (slot, next) in (FIRST_GROUP as u32..).zip(slots_above(groups)) {
+            above.set(&slot.to_ne_bytes(), &(next as u32).to_ne_bytes()).map_err(refused)?;
+        }
         let mut mapped = |name| programs.take_map(name).and_then(MappedArray::new).map_err(refused);
         let (cpus, shares) = (mapped("cpus")?, mapped("shares")?);
         let watch = Self { programs, cpus, shares, slots, words: Default::default() };
-        watch.enable().map_err(refused)?;
+        watch.show(true).map_err(refused)?;
         Ok(watch)
     }
 
@@ -70,8 +75,13 @@ impl ContentionWatch {
         (ROOM / hierarchy.cpus.max(1)).saturating_sub(FIRST_GROUP)
     }
 
-    fn enable(&self) -> Result<(), Error> {
-        let settings = [1, self.slots as u32].map(u32::to_ne_bytes).concat();
+    /// Shows events to the programs, or hides them as some virtual machines do those of a process: for tests.
+    ///
+    /// # Errors
+    /// The kernel refuses it.
+    #[doc(hidden)]
+    pub fn show(&self, shown: bool) -> Result<(), Error> {
+        let settings = [u32::from(shown), self.slots as u32].map(u32::to_ne_bytes).concat();
         self.programs.map("settings")?.set(&[0; 4], &settings)
     }
 

@@ -14,6 +14,7 @@ mod protections;
 mod tests;
 mod threads;
 mod watch;
+mod usage;
 mod watched;
 mod writes;
 
@@ -56,7 +57,7 @@ pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
     for hierarchy in &mut hierarchies {
         groups::read(root, hierarchy);
     }
-    let names = names::read(root, &hierarchies);
+    let names::Found { names, delegated } = names::read(root, &hierarchies);
     Ok(Snapshot {
         schema: SCHEMA,
         taken_at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -66,6 +67,7 @@ pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
         names,
     })
 }
+        delegated,
 
 /// Reads a snapshot from a file, which may come from anywhere.
 ///

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use assay_blame::{Answer, DiskAnswer};
 use assay_facts::{Available, HostFacts};
-use assay_host::gather;
+use assay_host::{Owners, gather};
 use assay_kernel::parse::cgroups::process_groups;
 use assay_kernel::{Error as KernelError, Root, signal};
 use assay_sample::waits::{CpuHierarchy, WaitWatch, WatchError};
@@ -131,7 +131,7 @@ fn watch_for(
     while watch.elapsed() < length && signal::interrupted_by().is_none() && is_there(root, target) {
         std::thread::sleep(LOOK.min(length.saturating_sub(watch.elapsed())));
     }
-    one_answer(root, watch).map_err(Error::host)
+    one_answer(root, hierarchy, watch).map_err(Error::host)
 }
 
 /// Attaches the programs for a target.
@@ -144,10 +144,15 @@ fn attach(root: &Root, hierarchy: &CpuHierarchy, target: &Watched) -> Result<Wai
 }
 
 /// The answer about the only target, with the owners of the groups in it.
-fn one_answer(root: &Root, watch: WaitWatch) -> Result<Answer, KernelError> {
+fn one_answer(
+    root: &Root,
+    hierarchy: &CpuHierarchy,
+    watch: WaitWatch,
+) -> Result<Answer, KernelError> {
     let nothing = || KernelError::unexpected("read", Path::new("the answer"), "nothing is watched");
     let mut answer = watch.finish()?.pop().ok_or_else(nothing)?;
-    answer.set_owners(|path| owner_of(root, path));
+    let owners = Owners::new(root);
+    answer.set_owners(|path| owner_of(&owners, hierarchy, path));
     Ok(answer)
 }
 

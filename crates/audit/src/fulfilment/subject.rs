@@ -3,9 +3,8 @@
 use assay_facts::owner::{Container, Owner, Pod};
 
 use super::Request;
-use crate::owner;
+use crate::owned::Owned;
 use crate::rule::Host;
-use crate::tree::{Node, Tree};
 
 /// A group that the user names, where a manifest cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +90,7 @@ impl Subject {
     /// The paths of its groups; the reason if there are none.
     pub(super) fn groups(&self, host: &Host) -> Result<Vec<String>, String> {
         let found = match self {
-            Self::Group(path) => of(host, |node| node.path() == path),
+            Self::Group(path) => at(host, path),
             Self::Unit(name) => {
                 outermost(host, |owner| matches!(owner, Owner::Unit { name: own } if own == name))
             }
@@ -124,7 +123,7 @@ impl Subject {
 impl PodName {
     fn groups(&self, host: &Host) -> Vec<String> {
         if let Some(path) = &self.path {
-            return of(host, |node| node.path() == path);
+            return at(host, path);
         }
         outermost(host, |owner| matches!(owner, Owner::Pod(pod) if self.is(pod)))
     }
@@ -153,18 +152,18 @@ fn container_of(
         pods.iter()
             .any(|pod| path.strip_prefix(pod.as_str()).is_some_and(|rest| rest.starts_with('/')))
     };
-    let all: Vec<(String, Container)> =
-        outermost(host, |owner| matches!(owner, Owner::Container(_)))
-            .into_iter()
-            .filter(|path| is_below(path))
-            .filter_map(|path| match owner::named(host.snapshot, &path)? {
-                Owner::Container(container) => Some((path, container)),
-                _ => None,
-            })
-            .collect();
+    let all: Vec<(&str, &Container)> = host
+        .owned()
+        .iter()
+        .filter(|one| is_below(&one.path))
+        .filter_map(|one| match one.owner.said().0 {
+            Owner::Container(container) => Some((one.path.as_str(), container)),
+            _ => None,
+        })
+        .collect();
     let by = |is: &dyn Fn(&Container) -> bool| -> Vec<String> {
         let named = all.iter().filter(|(_, container)| is(container));
-        named.map(|(path, _)| path.clone()).collect()
+        named.map(|(path, _)| (*path).to_owned()).collect()
     };
     let mut found = by(&|container| id.is_some_and(|id| container.id == id));
     if found.is_empty() {
@@ -205,22 +204,17 @@ fn is_of_service(owner: &Owner, service: &str) -> bool {
     name == service || ['-', '_'].into_iter().any(|sign| without_number(sign) == Some(true))
 }
 
-/// Paths of groups in any hierarchy, each once.
-fn of(host: &Host, is: impl Fn(Node) -> bool) -> Vec<String> {
-    let mut paths: Vec<String> = Vec::new();
-    for node in host.trees.iter().flat_map(Tree::nodes).filter(|node| is(*node)) {
-        if !paths.iter().any(|path| path == node.path()) {
-            paths.push(node.path().to_owned());
-        }
-    }
-    paths
+/// The path, if any hierarchy has a group there.
+fn at(host: &Host, path: &str) -> Vec<String> {
+    let is_there = host.trees.iter().any(|tree| tree.node(path).is_some());
+    is_there.then(|| path.to_owned()).into_iter().collect()
 }
 
-/// Groups with such an owner that are not inside of another group of the same one.
+/// Groups with such an owner that are not inside of another group of the same one. What a user calls his groups counts only if
+/// none of the host's has that name.
 fn outermost(host: &Host, is: impl Fn(&Owner) -> bool) -> Vec<String> {
-    let owner_of = |node: Node| owner::named(host.snapshot, node.path());
-    of(host, |node| {
-        owner_of(node)
-            .is_some_and(|own| is(&own) && node.parent().and_then(owner_of).as_ref() != Some(&own))
-    })
+    let all = host.owned().iter().filter(|one| is(one.owner.said().0));
+    let (claimed, of_host): (Vec<&Owned>, Vec<&Owned>) = all.partition(|one| one.owner.said().1);
+    let found = if of_host.is_empty() { claimed } else { of_host };
+    found.into_iter().map(|one| one.path.clone()).collect()
 }

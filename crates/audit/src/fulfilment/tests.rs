@@ -273,6 +273,42 @@ services:
     assert!(page.contains("DIFFERS  memory reservation: 67108864"), "{page}");
 }
 
+/// A host with many groups that a user has made costs one walk, however much is asked of it.
+#[test]
+fn groups_are_walked_once_however_many_services_ask() {
+    const GROUPS: usize = 300;
+    let mine = "/user.slice/user-1000.slice/user@1000.service";
+    let path = |number: usize| format!("{mine}/docker-{number:064x}.scope");
+    let host = (0..GROUPS).fold(Fake::v2().group(mine, &[]), |host, at| host.group(&path(at), &[]));
+    let snapshot = host.snapshot();
+    let service = |at: usize| format!("  s{at}: {{image: x, cpu_shares: 512, mem_limit: 512m}}\n");
+    let services: String = (0..40).map(service).collect();
+    let manifest = read(&[("compose.yaml", &format!("services:\n{services}"))]);
+    let parsed = || crate::owner::tests::PARSED.with(std::cell::Cell::get);
+    let before = parsed();
+    let found = fulfilment(&manifest, None, &snapshot).unwrap();
+    assert_eq!((found.fulfilments.len(), found.differs()), (40, false));
+    let walked = snapshot.hierarchies[0].groups.len();
+    assert!(walked > GROUPS && parsed() - before == walked, "{} parsed", parsed() - before);
+}
+
+#[test]
+fn what_a_user_calls_his_groups_is_not_held_against_a_manifest_of_the_host() {
+    let mine = "/user.slice/user-1000.slice/user@1000.service/docker-0a1b0a1b0a1b.scope";
+    let own = "/system.slice/docker-0a1b0a1b0a1b.scope";
+    let groups = |paths: &[&str]| {
+        let host = paths
+            .iter()
+            .fold(Fake::v2(), |host, path| host.group(path, &[("memory.max", "536870912")]));
+        let place = Place::Container("0a1b0a".to_owned());
+        let manifest = read(&[("compose.yaml", "services: {web: {mem_limit: 512m}}")]);
+        let found = fulfilment(&manifest, Some(&place), &host.snapshot()).unwrap();
+        found.fulfilments.into_iter().filter_map(|one| one.group).collect::<Vec<_>>()
+    };
+    assert_eq!(groups(&[mine, own]), [own]);
+    assert_eq!(groups(&[mine]), [mine]);
+}
+
 #[test]
 fn what_is_no_manifest_is_refused_with_the_known_kinds() {
     for text in ["", "a: b", "kind: Service", "[1, 2]", "kind: KubeletConfiguration"] {

@@ -3,7 +3,10 @@
 use crate::finding::{Class, Reading};
 use crate::known::REWEIGHT;
 use crate::rule::{Found, Host, Rule};
+use crate::rules::{allowed_cpus, count};
 use crate::settings::settings;
+use crate::tree::Node;
+use crate::worth;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -20,12 +23,13 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         code: "A-KERNEL-REWEIGHT",
         class: Class::Risk,
-        condition: "the kernel is 6.13 to 6.18.44, 6.19 or 7.0, and some group with a weight is nested two deep or more; \
-                    distributions may have mended theirs",
+        condition: "the kernel is 6.13 to 6.18.44, 6.19 or 7.0, and some group with a weight has two threads or more, and may \
+                    run on two CPUs or more, at whatever level; distributions may have mended theirs",
         versions: "Linux 6.13 to 7.0",
-        meaning: "a nested group with tens of thousands of wake-ups a second can starve the others whatever the weights",
-        remedy: "Linux 6.18.45 or 7.1",
-        source: "introduced by 6d71a9c61604, reverted by 101f3498b4bd; fcvm#940",
+        meaning: "a group whose threads wake each other tens of thousands of times a second on two CPUs can leave all others \
+                  without any CPU for seconds, whatever the weights",
+        remedy: "Linux 6.18.45 or 7.1; until then keep such a group on one CPU (cpuset), or give it a group for each CPU",
+        source: "introduced by 6d71a9c61604, reverted by 101f3498b4bd; fcvm#940; docs/findings/wakeup-storm.md",
         find: reweight,
     },
 ];
@@ -62,16 +66,30 @@ fn reweight(host: &Host) -> Vec<Found> {
     let Some(tree) = host.tree_of("cpu").filter(|_| REWEIGHT.affects(release)) else {
         return Vec::new();
     };
-    let is_nested = |path: &str| path.matches('/').count() >= 2;
-    let mut nested = tree.nodes().filter(|node| is_nested(node.path()) && node.is_populated());
-    let (Some(first), Some(top)) = (nested.next(), tree.top()) else { return Vec::new() };
+    let mut able = tree.nodes().filter(|node| !node.is_top() && may_storm(host, *node));
+    let (Some(first), Some(top)) = (able.next(), tree.top()) else { return Vec::new() };
     let sentence = format!(
-        "on Linux {release} a nested group with many wake-ups can starve the others whatever the \
-         weights; {} groups are nested, {} is the first",
-        nested.count() + 1,
+        "on Linux {release} a group whose threads wake each other very often on two CPUs can starve the others whatever the \
+         weights; {} groups have threads and CPUs for it, {} is the first",
+        able.count() + 1,
         first.path()
     );
     vec![Found::new(top, &[], sentence).and(Reading::new("/proc/sys/kernel/osrelease", release))]
+}
+
+/// Whether a group has a weight, which the kernel divides among several CPUs. What is unknown may be.
+fn may_storm(host: &Host, node: Node) -> bool {
+    let is_many = |number: Option<u64>| number.is_none_or(|number| number >= 2);
+    worth::shares(node).is_some() && is_many(node.threads_below()) && is_many(cpus_of(host, node))
+}
+
+/// The CPUs on which a group may run: on v1 by the group of the same path in the hierarchy of cpuset.
+fn cpus_of(host: &Host, node: Node) -> Option<u64> {
+    let in_cpuset = host.tree_of("cpuset").and_then(|tree| tree.node(node.path()));
+    let own = in_cpuset.unwrap_or(node);
+    let nearest = std::iter::once(own).chain(own.ancestors()).find_map(allowed_cpus);
+    let online = || count(host.snapshot.machine.cpus.value()?);
+    nearest.map(|(number, _)| number).or_else(online)
 }
 
 #[cfg(test)]
@@ -96,15 +114,42 @@ mod tests {
         host("disabled", "lavd").silent("A-SCHED-EXT");
     }
 
+    /// A flat group and one below it, so many threads in each, on a kernel; the sets of CPUs of the first.
+    fn storm(release: &str, threads: u64, cpus: &str) -> Fake {
+        let weight = ("cpu.weight", "100");
+        Fake::v2()
+            .group_of("/a", threads, &[weight, ("cpuset.cpus.effective", cpus)])
+            .group_of("/a/b", 0, &[weight])
+            .change(|snapshot| snapshot.machine.kernel = Available::Value(release.to_owned()))
+    }
+
     #[test]
-    fn a_nested_group_on_a_kernel_that_may_starve_is_named() {
-        let host = |release: &str| {
-            Fake::v2()
-                .group("/a", &[("cpu.weight", "100")])
-                .group("/a/b", &[("cpu.weight", "100")])
-                .change(|snapshot| snapshot.machine.kernel = Available::Value(release.to_owned()))
+    fn groups_that_may_starve_others_on_such_a_kernel_are_counted_flat_or_nested() {
+        let flat = storm("6.18.44", 2, "0-1").only("A-KERNEL-REWEIGHT");
+        assert!(flat.sentence.ends_with("1 groups have threads and CPUs for it, /a is the first"));
+        let nested = storm("6.18.44", 2, "0-1").group_of("/a/c", 9, &[("cpu.weight", "100")]);
+        assert!(nested.only("A-KERNEL-REWEIGHT").sentence.contains("2 groups have"));
+        for silent in [
+            storm("6.18.45", 2, "0-1"),
+            storm("6.12.1", 2, "0-1"),
+            storm("6.18.44", 1, "0-1"),
+            storm("6.18.44", 2, "1"),
+        ] {
+            silent.silent("A-KERNEL-REWEIGHT");
+        }
+    }
+
+    #[test]
+    fn on_v1_the_set_of_cpus_stands_in_another_hierarchy() {
+        let host = |cpus: &str| {
+            let sets =
+                Fake::v1("cpuset").group("/g", &[("cpuset.effective_cpus", cpus)]).snapshot();
+            Fake::v1("cpu").group_of("/g", 4, &[("cpu.shares", "1024")]).change(|host| {
+                host.machine.kernel = Available::Value("6.18.44".to_owned());
+                host.hierarchies.extend(sets.hierarchies);
+            })
         };
-        assert!(host("6.18.44").only("A-KERNEL-REWEIGHT").sentence.contains("1 groups are nested"));
-        host("6.12.1").silent("A-KERNEL-REWEIGHT");
+        host("0-3").only("A-KERNEL-REWEIGHT");
+        host("3").silent("A-KERNEL-REWEIGHT");
     }
 }

@@ -131,7 +131,7 @@ fn two_formulas(host: &Host) -> Vec<Found> {
 
 fn two(node: Node) -> Option<Found> {
     let pod = node.parent().filter(|pod| writer(*pod) == Some(Writer::Kubelet))?;
-    if writer(node)? != Writer::Runtime || node.siblings().any(Node::is_populated) {
+    if writer(node)? != Writer::Runtime || node.has_populated_sibling() {
         return None;
     }
     let (above, own) = (pod.number("cpu.weight")?, node.number("cpu.weight")?);

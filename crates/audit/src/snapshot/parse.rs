@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, SCHEMA, Snapshot};
+use super::{Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_PATHS, SCHEMA, Snapshot};
 
 /// Hierarchies that a host can have: one for each v1 controller, named ones, and cgroup2.
 const MAX_HIERARCHIES: usize = 64;
@@ -45,6 +45,9 @@ fn check(hierarchy: &Hierarchy) -> Result<(), Refused> {
     let refuse = |why: &str| Err(Refused(format!("hierarchy `{}`: {why}", hierarchy.name)));
     if hierarchy.groups.len() > MAX_GROUPS {
         return refuse("it has too many groups");
+    }
+    if hierarchy.groups.iter().map(|group| group.path.len()).sum::<usize>() > MAX_PATHS {
+        return refuse("the paths of its groups are too long");
     }
     let mut known: HashSet<&str> = HashSet::new();
     for group in &hierarchy.groups {
@@ -119,6 +122,11 @@ mod tests {
             let refused = Snapshot::parse(&with_groups(paths)).unwrap_err().to_string();
             assert!(refused.contains(says), "{paths:?}: {refused}");
         }
+        let long: Vec<String> =
+            (0..9).map(|at| format!("/{at}{}", "x".repeat(MAX_PATHS / 8))).collect();
+        let long: Vec<&str> = ["/"].into_iter().chain(long.iter().map(String::as_str)).collect();
+        let refused = Snapshot::parse(&with_groups(&long)).unwrap_err().to_string();
+        assert!(refused.contains("too long"));
         let deep = "/a".repeat(MAX_DEPTH + 1);
         assert!(Snapshot::parse(&with_groups(&["/", &deep])).is_err());
         let newer = with_groups(&["/"]).replacen("\"schema\":1", "\"schema\":9", 1);

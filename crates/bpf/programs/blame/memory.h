@@ -3,6 +3,9 @@
 // What the programs remember and count. The loader gives `cpus`, `slots` and `groups` as many entries as this host has
 // CPUs and this watch has groups; crates/blame/src/counted.rs reads the same layout.
 
+#include "../known_groups.h"
+#include "../timing.h"
+
 /* Who is charged. Groups follow, numbered by user space. crates/blame/src/culprit.rs has the same numbers. */
 enum class { ROOT, KERNEL, IDLE, INTERRUPTS, QUOTA, HYPERVISOR, UNSEEN, CLASSES = 512 };
 
@@ -11,7 +14,7 @@ enum class { ROOT, KERNEL, IDLE, INTERRUPTS, QUOTA, HYPERVISOR, UNSEEN, CLASSES 
 #define SLOTS 64
 #endif
 
-enum { CACHE = 4096, BUCKETS = 40, SEGMENTS = 64, LONGEST = 8, SHOWN = 12, MASK_WORDS = 4 };
+enum { BUCKETS = 40, SEGMENTS = 64, LONGEST = 8, SHOWN = 12, MASK_WORDS = 4 };
 
 /* Sets of CPUs to which threads are bound. */
 #ifndef MASKS
@@ -21,7 +24,7 @@ enum { CACHE = 4096, BUCKETS = 40, SEGMENTS = 64, LONGEST = 8, SHOWN = 12, MASK_
 /* A power of two: threads whose ids are equal modulo this share an entry. */
 enum { THREADS = 65536 };
 
-/* The place of a group or thread: its slot, from 1 on if it is watched, and its class. */
+/* The place of a group or thread, and the number of a known group: its slot, from 1 on if it is watched, and its class. */
 #define SLOT(place) ((place) >> 12)
 #define CLASS(place) ((place) & 0xfff)
 
@@ -34,9 +37,6 @@ struct settings {
 	__u32 pad;
 	__u64 limited; /* bit mask of the slots with a quota in their path */
 };
-
-/* Counters of a CPU: of events, and of the cost. */
-enum counter { SWITCHES, EVENTS, TIMED, TIMED_NS, HIDDEN_SWITCHES, COUNTERS = 8 };
 
 /* What a CPU ran up to `until`. */
 struct segment {
@@ -61,7 +61,10 @@ struct cpu {
 	__u32 running, pid; /* what runs */
 	__u32 pad;
 	__u64 segment; /* number of segments so far */
-	__u64 counters[COUNTERS];
+	__u64 switches;
+	struct timing timing;
+	__u64 hidden_switches;
+	__u64 unused[3];
 	struct segment segments[SEGMENTS]; /* a ring */
 };
 
@@ -128,15 +131,13 @@ struct mask {
 
 /* The only variable. */
 struct memory {
-	__u64 cache[CACHE]; /* of a group by its css id: serial number << 24 | place */
+	__u64 cache[CACHE]; /* of places */
 	struct mask masks[MASKS];
 	__u64 masks_used;
 };
 struct memory memory;
 
 #include "../switched.h"
-/* Place of a group by its kernfs id; a group without an entry belongs to the nearest one above it. */
-MAP(groups, BPF_MAP_TYPE_HASH, __u64, __u32, 1);
 MAP(threads, BPF_MAP_TYPE_ARRAY, __u32, struct thread, THREADS);
 MAP(cpus, BPF_MAP_TYPE_ARRAY, __u32, struct cpu, 1);
 /* By CPU and slot. */

@@ -9,6 +9,7 @@ use assay_test_support::{Need, skip};
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::delegated::as_nobody;
 use crate::running::Running;
 
 const MOUNT: &str = "/sys/fs/cgroup/cpu";
@@ -58,6 +59,35 @@ impl Drop for Level {
             let _ = fs::remove_dir(group.path());
         }
         let _ = fs::remove_dir(&self.top);
+    }
+}
+
+/// The same groups where v1 counts CPU time, if that is another hierarchy.
+struct Counted(PathBuf);
+
+impl Counted {
+    fn make() -> Self {
+        let name = format!("assay-contended-{}", std::process::id());
+        Self(Path::new("/sys/fs/cgroup/cpuacct").join(name))
+    }
+
+    fn hold(&self, level: &Level) {
+        if self.0.exists() {
+            return;
+        }
+        fs::create_dir(&self.0).unwrap();
+        for (name, load) in ["a", "b"].iter().zip(&level.loads) {
+            fs::create_dir(self.0.join(name)).unwrap();
+            fs::write(self.0.join(name).join("cgroup.procs"), load.id().to_string()).unwrap();
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        for name in ["a", "b", ""] {
+            let _ = fs::remove_dir(self.0.join(name));
+        }
     }
 }
 
@@ -132,6 +162,39 @@ fn where_nothing_contended_it_is_void_and_a_quota_that_held_is_bound() {
         let quota = limits.iter().find(|one| one["group"] == format!("{}/a", level.name()));
         assert_eq!(quota.unwrap()["state"], "bound", "{answer:#}");
         assert!(quota.unwrap()["hits"].as_u64().unwrap() > 10, "{answer:#}");
+    }
+    bench.assert_host_is_as_before(test);
+}
+
+#[test]
+fn a_user_without_programs_sees_what_was_used_and_no_verdict() {
+    let test = "an audit without eBPF";
+    let Some(bench) = bench(test) else { return };
+    {
+        // Gone after the loads.
+        let counted = Counted::make();
+        let mut level = Level::make();
+        level.group("a", 1024, HOG);
+        level.group("b", 3072, HOG);
+        counted.hold(&level);
+        let mut command = as_nobody(&bench);
+        command.args(["audit", "--for", "2s", "--json"]);
+        let ended = bench.finish(command);
+        ended.assert_code(0);
+        let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let contended = &answer["contended"];
+        assert!(contended["cpu"]["not_available"].is_string(), "{contended:#}");
+        assert!(contended["switches"]["not_available"].is_string(), "{contended:#}");
+        let levels = contended["usage"].as_array().unwrap();
+        let own = levels.iter().find(|one| one["parent"] == level.name());
+        let rows = own.unwrap_or_else(|| panic!("{answer:#}"))["rows"].as_array().unwrap();
+        let numbers =
+            |key: &str| -> Vec<f64> { rows.iter().map(|row| row[key].as_f64().unwrap()).collect() };
+        assert_eq!(numbers("by_weights"), [0.25, 0.75], "{rows:#?}");
+        let parts = numbers("part");
+        assert!((parts.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{rows:#?}");
+        assert!(parts[0] < parts[1], "both always wanted the same CPU: {rows:#?}");
+        assert!(rows.iter().all(|row| row.get("verdict").is_none()), "{rows:#?}");
     }
     bench.assert_host_is_as_before(test);
 }

@@ -112,8 +112,25 @@ fn the_page_names_verdicts_files_and_what_was_void() {
     assert!(page([1024.0; 3]).contains("kept"), "{broken}");
 }
 
+#[test]
+fn without_programs_the_page_says_what_was_used_and_that_nothing_is_decided() {
+    let setting = |group, weight| crate::made_up::setting(group, weight);
+    let settings = [setting("/p/a", 1024.0), setting("/p/b", 3072.0)];
+    let counts = |used_s| crate::UsageCounts { used_s: Some(used_s), waited_s: None };
+    let usage = crate::usage_levels(&settings, &[counts(0.0); 2], &[counts(1.5), counts(0.5)]);
+    let cpu = assay_facts::Available::NotAvailable("EPERM".to_owned());
+    let found = crate::Contention { cpu, usage, seconds: 60.0, ..empty(Vec::new()) };
+    let page = crate::text(&found, false);
+    assert!(page.contains("not decided: who wanted a CPU can't be seen without eBPF: EPERM"));
+    assert!(page.contains("CPU below /p: used 2.0 s in 60 s"), "{page}");
+    assert!(page.contains("1024      25.0 %   75.0 %     1.5 s         -  /p/a"), "{page}");
+    assert!(!found.has_broken() && !page.contains("broken"));
+}
+
 fn empty(cpu: Vec<LevelAnswer>) -> crate::Contention {
     crate::Contention {
+        usage: Vec::new(),
+        switches: assay_facts::Available::Value(crate::Switches::default()),
         seconds: 0.0,
         cell_ms: 100,
         cpu: assay_facts::Available::Value(cpu),

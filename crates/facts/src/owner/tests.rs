@@ -21,7 +21,14 @@ fn paths_of_each_manager_have_their_owner() {
         ("/system.slice", "unit system.slice"),
         ("/system.slice/nginx.service", "unit nginx.service"),
         ("/system.slice/system-getty.slice/getty@tty1.service", "unit getty@tty1.service"),
-        ("/user.slice/user-1000.slice/user@1000.service/app.slice/a.scope", "unit a.scope"),
+        ("/user.slice/user-1000.slice/session-2.scope", "unit session-2.scope"),
+        ("/user.slice/user-1000.slice/user@1000.service", "unit user@1000.service"),
+        ("/user.slice/user-1000.slice/user@1000.service/mine", "unit user@1000.service"),
+        (
+            "/user.slice/user-1000.slice/user@1000.service/app.slice/a.scope",
+            "unit a.scope, claimed by uid 1000",
+        ),
+        ("/user.slice/user-0.slice/user@0.service/a.scope", "unit a.scope"),
         (r"/system.slice/dev-disk-by\x2dlabel-EFI.swap", "unit dev-disk-by-label-EFI.swap"),
         ("/system.slice/nginx.service/workers", "unit nginx.service"),
         ("/init.scope", "unit init.scope"),
@@ -38,7 +45,7 @@ fn paths_of_each_manager_have_their_owner() {
         ("/libpod_parent/libpod-ID", "container podman ID"),
         (
             "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-ID.scope/container",
-            "container podman ID",
+            "container podman ID, claimed by uid 1000",
         ),
         ("/b.slice/cri-containerd-ID.scope", "container containerd ID"),
         ("/system.slice/nerdctl-ID.scope", "container nerdctl ID"),
@@ -132,4 +139,23 @@ fn any_bytes_are_read_without_a_panic() {
         let _ = owner(path);
     }
     assert_eq!(words(r"/\xff.service"), r"unit \xff.service");
+}
+
+#[test]
+fn what_a_user_calls_a_group_is_a_claim_wherever_groups_are_delegated() {
+    let words = |path: &str, delegated| {
+        let owner = owner_in(&path.replace("ID", ID), delegated).unwrap();
+        owner.to_string().replace(&ID[..12], "ID")
+    };
+    let mine = |levels| Some(Delegated { levels, uid: 7 });
+    assert_eq!(words("/a.slice/docker-ID.scope", None), "container docker ID");
+    let claimed = "container docker ID, claimed by uid 7";
+    assert_eq!(words("/a.slice/docker-ID.scope", mine(1)), claimed);
+    // The container's own group is root's, whoever owns its directory; what is made in it is not.
+    assert_eq!(words("/a.slice/docker-ID.scope", mine(2)), "container docker ID");
+    assert_eq!(words("/a.slice/docker-ID.scope/init.scope", mine(2)), "container docker ID");
+    assert_eq!(words("/kubepods/podu-1/ID/kubepods/pod9", mine(3)), "pod 9, claimed by uid 7",);
+    // The first user on the way counts.
+    let path = "/user.slice/user-1000.slice/user@1000.service/b.service";
+    assert_eq!(words(path, mine(5)), "unit b.service, claimed by uid 1000");
 }

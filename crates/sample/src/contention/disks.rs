@@ -1,7 +1,7 @@
 //! Who wanted a disk and who got it: the same for disks that weights divide.
 
 use assay_bpf::{CONTENDED_DISK, Programs, group_iterator};
-use assay_contention::DiskLook;
+use assay_contention::{DiskLook, Timing};
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::mapped_array::MappedArray;
 use assay_kernel::{Error, Root};
@@ -12,6 +12,9 @@ use crate::watch_error::WatchError;
 /// Disks that are watched at most (`DISKS` of the program).
 pub const MOST_DISKS: usize = 64;
 
+/// `TIMINGS` of the program.
+const TIMINGS: usize = 256;
+
 /// Groups times disks that are watched at most: 32 bytes each.
 const ROOM: usize = 1 << 16;
 
@@ -20,6 +23,7 @@ const ROOM: usize = 1 << 16;
 pub struct DiskContentionWatch {
     programs: Programs,
     uses: MappedArray,
+    timings: MappedArray,
     slots: usize,
     words: Vec<u64>,
 }
@@ -40,7 +44,8 @@ impl DiskContentionWatch {
         let disks = &disks[..disks.len().min(MOST_DISKS)];
         let groups = &groups[..groups.len().min(ROOM / disks.len().max(1))];
         let slots = groups.len() + 1;
-        let sizes = [("uses", slots * disks.len().max(1)), ("groups", groups.len().max(1))];
+        let uses = slots * disks.len().max(1);
+        let sizes = [("uses", uses), ("groups", groups.len().max(1)), ("timings", TIMINGS)];
         let sizes = sizes.map(|(name, entries)| (name, entries as u32));
         let mut programs = Programs::load_sized(root, CONTENDED_DISK, &sizes).map_err(refused)?;
         let numbers = programs.map("groups").map_err(refused)?;
@@ -55,11 +60,18 @@ impl DiskContentionWatch {
             let device = major << 20 | minor;
             known.set(&device.to_ne_bytes(), &number.to_ne_bytes()).map_err(refused)?;
         }
-        let uses = programs.take_map("uses").and_then(MappedArray::new).map_err(refused)?;
+        let mut mapped = |name| programs.take_map(name).and_then(MappedArray::new).map_err(refused);
+        let (uses, timings) = (mapped("uses")?, mapped("timings")?);
         let settings = [1, slots as u32].map(u32::to_ne_bytes).concat();
         let enable = programs.map("settings").and_then(|map| map.set(&[0; 4], &settings));
         enable.map_err(refused)?;
-        Ok(Self { programs, uses, slots, words: Vec::new() })
+        Ok(Self { programs, uses, timings, slots, words: Vec::new() })
+    }
+
+    /// How long the programs have taken so far on all CPUs, in seconds.
+    pub fn programs_s(&mut self) -> f64 {
+        self.timings.copy_to(&mut self.words);
+        Timing::parse_all(&self.words).iter().map(Timing::seconds).sum()
     }
 
     /// What is counted at this moment.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use assay_audit::{Snapshot, cpu_groups, cpu_weights, own_sets};
-use assay_contention::{Changes, Contention, Cpu, Levels, Look, judge, own_cpus};
+use assay_contention::{Changes, Contention, Levels, Look, Switches, judge, own_cpus};
 use assay_facts::Available;
 use assay_host::groups_and_cpus;
 use assay_kernel::{Error as KernelError, Root, clock, signal};
@@ -15,6 +15,7 @@ use super::contended_disks::DiskPart;
 use super::limits::Limits;
 use super::protections::Protections;
 use super::take_snapshot;
+use super::usage::Usage;
 use crate::error::Error;
 
 /// Between two looks at limits: each reads files, and the kernel sums up those of all CPUs for some of them.
@@ -46,6 +47,7 @@ pub fn watch_audit(
         Ok(part) => Available::Value(part),
         Err(why) => Available::NotAvailable(why),
     };
+    let counted = cpu.reason().map(|_| Usage::start(root, &start, settings));
     let begun = Instant::now();
     let begun_cpu_ns = clock::thread_cpu_ns();
     let mut disks = DiskPart::attach(root, &start, settings);
@@ -68,20 +70,24 @@ pub fn watch_audit(
     let seconds = begun.elapsed().as_secs_f64();
     limits.look(seconds);
     let own_s = clock::thread_cpu_ns().saturating_sub(begun_cpu_ns) as f64 * 1e-9;
-    let programs_s = cpu.value().map_or(0.0, CpuPart::programs_s);
+    let programs_s = cpu.value().map_or(0.0, CpuPart::programs_s)
+        + disks.value_mut().map_or(0.0, DiskPart::programs_s);
     let (limits, left_out) = limits.rows();
     let changes = changes(&start, &take_snapshot(root)?);
     Ok(Contention {
         seconds,
         cell_ms: CELL.as_millis() as u64,
         own_cpus: map(&cpu, |part| own_cpus(&own_sets(&start), &groups, &part.first, &part.last)),
+        usage: counted.as_ref().map(Usage::levels).unwrap_or_default(),
+        switches: map(&cpu, |part| Switches::until(&part.last)),
         cpu: map(&cpu, |part| judge(&part.levels, &changes)),
         disks: map(&disks, |part| part.judge(&start)),
         limits,
         protection: protections.rows(root),
-        not_looked_at: (left_out > 0)
-            .then(|| format!("{left_out} more limits"))
+        not_looked_at: [(left_out, "limits"), (counted.map_or(0, |one| one.left_out), "groups")]
             .into_iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, what)| format!("{number} more {what}"))
             .collect(),
         cost: (own_s + programs_s) / seconds,
     })
@@ -135,10 +141,6 @@ impl CpuPart {
 
     /// What the programs took, by the switches that were timed.
     fn programs_s(&self) -> f64 {
-        let of_cpu = |cpu: &Cpu| match cpu.timed {
-            0 => 0.0,
-            timed => cpu.timed_ns as f64 / timed as f64 * cpu.switches as f64,
-        };
-        self.last.cpus.iter().map(of_cpu).sum::<f64>() * 1e-9
+        self.last.cpus.iter().map(|cpu| cpu.timing.seconds()).sum()
     }
 }

@@ -79,6 +79,11 @@ impl DiskPart {
         self.last = look;
     }
 
+    /// What the programs took.
+    pub(super) fn programs_s(&mut self) -> f64 {
+        self.watch.as_mut().map_or(0.0, DiskContentionWatch::programs_s)
+    }
+
     /// What was seen, with the weights that changed meanwhile.
     pub(super) fn judge(&self, start: &Snapshot) -> Vec<DiskDivision> {
         let end = take_snapshot(&self.root).map(|end| weighted_disks(&end)).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_audit::snapshot::{Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS};
+use assay_audit::snapshot::{Group, Hierarchy, MAX_DEPTH, MAX_FILE, MAX_GROUPS, MAX_PATHS};
 use assay_facts::Available;
 use assay_kernel::Root;
 use assay_kernel::parse::mountinfo::{self, Mount};
@@ -129,10 +129,11 @@ pub(super) fn read(root: &Root, hierarchy: &mut Hierarchy) {
     }
     // Beside each path, whether a group above has a weight or quota of CPU.
     let mut open = vec![("/".to_owned(), false)];
-    let (mut deeper, mut unnamed) = (false, 0);
+    let (mut deeper, mut unnamed, mut paths) = (false, 0, 0);
     while let Some((path, mut is_divided)) = open.pop() {
-        if hierarchy.groups.len() == MAX_GROUPS {
-            hierarchy.left_out = left_out(true, deeper, unnamed);
+        paths += path.len();
+        if hierarchy.groups.len() == MAX_GROUPS || paths > MAX_PATHS {
+            hierarchy.left_out = left_out(Some(hierarchy.groups.len()), deeper, unnamed);
             return;
         }
         let directory = directory(&hierarchy.mount, &path);
@@ -153,12 +154,15 @@ pub(super) fn read(root: &Root, hierarchy: &mut Hierarchy) {
         }
         hierarchy.groups.push(group);
     }
-    hierarchy.left_out = left_out(false, deeper, unnamed);
+    hierarchy.left_out = left_out(None, deeper, unnamed);
 }
 
-/// What was not read, in words.
-fn left_out(is_full: bool, deeper: bool, unnamed: usize) -> Option<String> {
-    let full = is_full.then(|| format!("groups beyond the first {MAX_GROUPS}"));
+/// What was not read, in words: groups after so many, deeper ones, and those without a name.
+fn left_out(after: Option<usize>, deeper: bool, unnamed: usize) -> Option<String> {
+    let full = after.map(|number| match number {
+        MAX_GROUPS => format!("groups beyond the first {MAX_GROUPS}"),
+        _ => format!("groups beyond the first {number}, whose paths are {} MiB", MAX_PATHS >> 20),
+    });
     let deep = deeper.then(|| format!("groups below {MAX_DEPTH} levels"));
     joined([full, deep, without_names(unnamed)])
 }

@@ -1,37 +1,82 @@
-//! Names of the containers and pods to which groups belong, kept so that a snapshot judged elsewhere has them.
+//! Whom groups belong to beyond what their paths tell, kept so that a snapshot judged elsewhere has it: names of containers and
+//! pods, and which groups are a user's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_audit::snapshot::Hierarchy;
-use assay_facts::owner::{Container, Owner, Pod, owner};
-use assay_host::name_owner;
+use assay_facts::owner::{Container, Owner, Pod, owner_in};
+use assay_host::Owners;
 use assay_kernel::Root;
 
-/// Names by id of container and uid of pod. Each is looked for once, however many groups it has.
-pub(super) fn read(root: &Root, hierarchies: &[Hierarchy]) -> BTreeMap<String, String> {
-    let mut names = BTreeMap::new();
-    let mut known = BTreeSet::new();
-    for group in hierarchies.iter().flat_map(|hierarchy| &hierarchy.groups) {
-        let Some(owner) = owner(&group.path) else { continue };
-        let id = match &owner {
-            Owner::Container(container) => &container.id,
-            Owner::Pod(pod) => &pod.uid,
-            _ => continue,
-        };
-        if known.insert(id.clone()) {
-            keep(&mut names, name_owner(root, owner));
-        }
-    }
-    names
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Names by id of container and uid of pod.
+    pub(super) names: BTreeMap<String, String>,
+    /// The topmost groups that belong to a user.
+    pub(super) delegated: BTreeMap<String, u32>,
 }
 
-fn keep(names: &mut BTreeMap<String, String>, owner: Owner) {
-    match owner {
-        Owner::Container(Container { id, name, pod, .. }) => {
-            names.extend(name.map(|name| (id, name)));
-            names.extend(pod.and_then(|pod| pod.name.map(|name| (pod.uid, name))));
+/// Each name is looked for once, however many groups have it.
+pub(super) fn read(root: &Root, hierarchies: &[Hierarchy]) -> Found {
+    let owners = Owners::new(root);
+    let mut found = Found::default();
+    let mut known = BTreeSet::new();
+    for hierarchy in hierarchies {
+        for group in &hierarchy.groups {
+            let delegated = owners.delegated(&hierarchy.mount, &group.path);
+            if let Some(one) = delegated {
+                found.delegated.insert(top(&group.path, one.levels).to_owned(), one.uid);
+            }
+            let Some(owner) = owner_in(&group.path, delegated) else { continue };
+            if key(&owner).is_some_and(|key| known.insert(key)) {
+                found.keep(owners.named(owner), "");
+            }
         }
-        Owner::Pod(Pod { uid, name, .. }) => names.extend(name.map(|name| (uid, name))),
-        _ => {}
+    }
+    found
+}
+
+/// The first levels of a path.
+fn top(path: &str, levels: usize) -> &str {
+    let end = path.match_indices('/').nth(levels).map_or(path.len(), |(at, _)| at);
+    path.get(..end).unwrap_or(path)
+}
+
+fn key(owner: &Owner) -> Option<String> {
+    match owner {
+        Owner::Container(container) => Some(container.id.clone()),
+        Owner::Pod(pod) => Some(pod.uid.clone()),
+        Owner::Claimed { uid, owner } => key(owner).map(|key| format!("{uid}:{key}")),
+        _ => None,
+    }
+}
+
+impl Found {
+    /// The name by its id, before which stands what tells users apart.
+    fn keep(&mut self, owner: Owner, user: &str) {
+        let mut add = |id: String, name: Option<String>| {
+            self.names.extend(name.map(|name| (format!("{user}{id}"), name)));
+        };
+        match owner {
+            Owner::Container(Container { id, name, pod, .. }) => {
+                add(id, name);
+                pod.into_iter().for_each(|pod| add(pod.uid, pod.name));
+            }
+            Owner::Pod(Pod { uid, name, .. }) => add(uid, name),
+            Owner::Claimed { uid, owner } => self.keep(*owner, &format!("{uid}:")),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_group_of_a_user_is_the_first_levels_of_a_path() {
+        let path = "/a/b/c";
+        assert_eq!([1, 2, 3].map(|levels| top(path, levels)), ["/a", "/a/b", "/a/b/c"]);
     }
 }

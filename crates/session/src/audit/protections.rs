@@ -7,17 +7,15 @@ use assay_audit::{ProtectionSetting, Snapshot, protection_settings};
 use assay_contention::{MemoryCounts, ProtectionRow, protection};
 use assay_kernel::{Root, counters};
 
-/// Protections that are watched at most; the files of all siblings are read for each.
+/// Protections that are watched at most, and siblings of each: their files are read for it.
 const MOST: usize = 256;
-/// Siblings whose files are read.
-const MOST_SIBLINGS: usize = 256;
 
 /// The protections of this host with their counters at the start.
 pub(super) struct Protections(Vec<(ProtectionSetting, MemoryCounts)>);
 
 impl Protections {
     pub(super) fn start(root: &Root, snapshot: &Snapshot) -> Self {
-        let all = protection_settings(snapshot).into_iter().take(MOST);
+        let all = protection_settings(snapshot, MOST).into_iter();
         Self(
             all.map(|setting| {
                 let counts = counts(root, &setting);
@@ -38,7 +36,7 @@ impl Protections {
 
 fn counts(root: &Root, setting: &ProtectionSetting) -> MemoryCounts {
     let own = Path::new(&setting.directory);
-    let siblings = setting.siblings.iter().take(MOST_SIBLINGS);
+    let siblings = setting.siblings.iter();
     // `pgscan` also counts what a sibling reclaims at its own memory.max or memory.high while there is memory enough. kswapd
     // works only when the machine is short of it.
     let scanned: Vec<u64> = siblings

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use assay_audit::snapshot::{Hierarchy, MAX_GROUPS};
 use assay_audit::{Change, OF_HOST, WATCHED};
-use assay_facts::owner::owner;
-use assay_host::name_owner;
+use assay_host::Owners;
 use assay_kernel::{Error, FileId, RereadFile, Root};
 use rustix::io::Errno;
 
@@ -320,7 +319,11 @@ impl<'r> Watched<'r> {
         to: Option<String>,
     ) -> (Place, Change) {
         let file = self.directory(place).unwrap_or_default().join(name).display().to_string();
-        let owner = owner(&place.1).map(|owner| name_owner(self.root, owner));
+        // Containers come while it watches, so names are looked for each time.
+        let owners = Owners::new(self.root);
+        let mount = self.hierarchies.get(place.0).map(|one| one.mount.as_path());
+        let owner = mount.and_then(|mount| owners.owner(mount, &place.1));
+        let owner = owner.map(|owner| owners.named(owner));
         (place.clone(), Change { group: Some(place.1.clone()), owner, file, from, to })
     }
 }

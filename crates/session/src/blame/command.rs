@@ -121,7 +121,7 @@ impl<'c> CommandWatcher<'c> {
 
     /// The answer is complete: the proof follows, or nothing.
     fn conclude(&mut self, watch: WaitWatch) -> Next {
-        self.answer = Some(one_answer(self.place.root, watch));
+        self.answer = Some(one_answer(self.place.root, self.place.hierarchy, watch));
         let (Some(prove), Some(lever)) = (&self.options.prove, self.lever.take()) else {
             return self.stop();
         };
@@ -199,7 +199,7 @@ impl Watcher for CommandWatcher<'_> {
 
     fn end(&mut self) {
         if let Stage::Attributing(watch) = std::mem::replace(&mut self.stage, Stage::Idle) {
-            self.answer = Some(one_answer(self.place.root, watch));
+            self.answer = Some(one_answer(self.place.root, self.place.hierarchy, watch));
         }
     }
 }

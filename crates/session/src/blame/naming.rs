@@ -1,7 +1,9 @@
 //! Groups by the names of their owners: units, containers, pods.
 
-use assay_facts::owner::{Owner, owner};
-use assay_host::name_owner;
+use std::collections::HashSet;
+
+use assay_facts::owner::Owner;
+use assay_host::Owners;
 use assay_kernel::Root;
 use assay_sample::waits::CpuHierarchy;
 
@@ -27,24 +29,30 @@ const SHORTEST_ID: usize = 6;
 const SHOWN: usize = 8;
 
 /// The owner of a group with this path, with the names that are found on this host.
-pub(super) fn owner_of(root: &Root, path: &str) -> Option<Owner> {
-    owner(path).map(|owner| name_owner(root, owner))
+pub(super) fn owner_of(owners: &Owners, hierarchy: &CpuHierarchy, path: &str) -> Option<Owner> {
+    owners.owner(&hierarchy.directory("/"), path).map(|owner| owners.named(owner))
 }
 
-/// The only group with this name, with all groups below it.
+/// The only group with this name, with all groups below it. What a user calls his groups counts only if nothing of the host's
+/// has that name.
 pub(super) fn find(
     root: &Root,
     hierarchy: &CpuHierarchy,
     by: NamedBy,
     name: &str,
 ) -> Result<String, Error> {
-    let mut found: Vec<String> = Vec::new();
+    let (owners, mount) = (Owners::new(root), hierarchy.directory("/"));
+    let (mut of_host, mut claimed) = (Vec::new(), Vec::new());
+    let mut found: HashSet<String> = HashSet::new();
     for path in hierarchy.groups(root) {
-        let is_inside = found.iter().any(|above| path.starts_with(&format!("{above}/")));
-        if !is_inside && owner(&path).is_some_and(|owner| is_named(root, &path, owner, by, name)) {
-            found.push(path);
+        let Some(owner) = owners.owner(&mount, &path) else { continue };
+        if is_inside(&found, &path) || !is_named(&owners, &path, &owner, by, name) {
+            continue;
         }
+        found.insert(path.clone());
+        if owner.said().1 { claimed.push(path) } else { of_host.push(path) }
     }
+    let found = if of_host.is_empty() { claimed } else { of_host };
     match found.as_slice() {
         [one] => Ok(one.clone()),
         [] => Err(Error::usage(format!(
@@ -62,7 +70,12 @@ pub(super) fn find(
     }
 }
 
-fn is_named(root: &Root, path: &str, owner: Owner, by: NamedBy, name: &str) -> bool {
+/// Whether a group above is one of these.
+fn is_inside(found: &HashSet<String>, path: &str) -> bool {
+    path.match_indices('/').any(|(at, _)| path.get(..at).is_some_and(|above| found.contains(above)))
+}
+
+fn is_named(owners: &Owners, path: &str, owner: &Owner, by: NamedBy, name: &str) -> bool {
     let (units, containers, pods) = match by {
         NamedBy::Unit => (true, false, false),
         NamedBy::Container => (false, true, false),
@@ -70,7 +83,7 @@ fn is_named(root: &Root, path: &str, owner: Owner, by: NamedBy, name: &str) -> b
         NamedBy::Anything => (true, true, true),
     };
     let is_id = |id: &str| name.len() >= SHORTEST_ID && id.starts_with(name);
-    match &owner {
+    match owner.said().0 {
         // Only the unit's own group: one below it has the same owner.
         Owner::Unit { name: unit } => {
             let is_unit =
@@ -80,12 +93,14 @@ fn is_named(root: &Root, path: &str, owner: Owner, by: NamedBy, name: &str) -> b
         Owner::Container(container) if containers && is_id(&container.id) => true,
         Owner::Lxc { name: own } | Owner::Machine { name: own } => containers && own == name,
         Owner::Pod(pod) if pods && pod.uid == name => true,
-        Owner::Container(_) | Owner::Pod(_) => match name_owner(root, owner) {
+        Owner::Container(_) | Owner::Pod(_) => match owners.named(owner.clone()).said().0 {
             Owner::Container(container) => containers && container.name.as_deref() == Some(name),
-            Owner::Pod(pod) => pods && pod.name.is_some_and(|own| is_pod_name(&own, name)),
+            Owner::Pod(pod) => {
+                pods && pod.name.as_deref().is_some_and(|own| is_pod_name(own, name))
+            }
             _ => false,
         },
-        Owner::SlurmJob { .. } => false,
+        Owner::SlurmJob { .. } | Owner::Claimed { .. } => false,
     }
 }
 
@@ -136,6 +151,25 @@ mod tests {
         ] {
             assert_eq!(found(by, name).as_deref(), Ok(expected), "{name}");
         }
+    }
+
+    #[test]
+    fn what_a_user_calls_his_groups_hides_nothing_of_the_host() {
+        let mine = "user.slice/user-1.slice/user@1.service";
+        let groups = [
+            "system.slice/nginx.service".to_owned(),
+            format!("{mine}/nginx.service"),
+            "system.slice/docker-ID.scope".to_owned(),
+            format!("{mine}/docker-ID.scope"),
+            format!("{mine}/own.service"),
+        ];
+        let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+        let (top, hierarchy) = host(&groups);
+        let found = |by, name: &str| find(&Root::at(top.path()), &hierarchy, by, name).unwrap();
+        assert_eq!(found(NamedBy::Unit, "nginx"), "/system.slice/nginx.service");
+        let container = found(NamedBy::Container, &ID[..8]);
+        assert_eq!(container, format!("/system.slice/docker-{ID}.scope"));
+        assert_eq!(found(NamedBy::Unit, "own"), format!("/{mine}/own.service"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assay_blame::Answer;
-use assay_host::Ledger;
+use assay_host::{Ledger, Owners};
 use assay_kernel::{Error as KernelError, process, signal};
 use jiff::Timestamp;
 
@@ -168,7 +168,9 @@ impl ProveOptions {
         let outcome = experiment.finish();
         let culprit = match &outcome.lever.suspect {
             Suspect::OwnQuota => (self.culprit.clone(), None),
-            Suspect::Group(path) => (path.clone(), owner_of(place.root, path)),
+            Suspect::Group(path) => {
+                (path.clone(), owner_of(&Owners::new(place.root), place.hierarchy, path))
+            }
         };
         Proof::new(culprit, self.seed, outcome)
     }

@@ -1,6 +1,8 @@
 //! Two passports: what changed, kernel by kernel.
 
-use assay_verdict::{CaseVerdict, Passport};
+use std::collections::HashMap;
+
+use assay_verdict::{CaseVerdict, Passport, PassportCase};
 use serde::Serialize;
 
 use crate::code::Code;
@@ -93,27 +95,29 @@ impl PassportComparison {
 /// ```
 #[must_use]
 pub fn compare_passports(first: &Passport, second: &Passport) -> PassportComparison {
-    let find = |passport: &Passport, name: &str| {
-        let mut kernels = passport.kernels.iter();
-        kernels.find(|kernel| kernel.name == name).map(|kernel| kernel.release.clone())
-    };
+    let (firsts, seconds) = (releases(first), releases(second));
     let (mut kernels, mut only_in_one) = (Vec::new(), Vec::new());
     for kernel in &first.kernels {
-        match find(second, &kernel.name) {
-            Some(release) => kernels.push((kernel.name.clone(), kernel.release.clone(), release)),
+        match seconds.get(kernel.name.as_str()) {
+            Some(release) => {
+                kernels.push((kernel.name.clone(), kernel.release.clone(), (*release).clone()));
+            }
             None => only_in_one.push(kernel.name.clone()),
         }
     }
     let others = second.kernels.iter().map(|kernel| &kernel.name);
-    only_in_one.extend(others.filter(|name| find(first, name).is_none()).cloned());
+    only_in_one.extend(others.filter(|name| !firsts.contains_key(name.as_str())).cloned());
     let (mut same, mut changes) = (0, Vec::new());
+    let cases = cases(first, second);
     for (name, ..) in &kernels {
-        for case in cases(first, second) {
-            let of = |passport: &Passport| verdict(passport, &case, name);
-            match (of(first), of(second)) {
-                (None, None) => {}
-                (first, second) if first == second => same += 1,
-                (first, second) => changes.push(CaseChange {
+        for (case, both) in &cases {
+            let verdict = |case: Option<&PassportCase>| -> Option<CaseVerdict> {
+                case?.results.get(name).map(|result| result.verdict)
+            };
+            match both.map(verdict) {
+                [None, None] => {}
+                [first, second] if first == second => same += 1,
+                [first, second] => changes.push(CaseChange {
                     kernel: name.clone(),
                     case: case.clone(),
                     first,
@@ -125,21 +129,33 @@ pub fn compare_passports(first: &Passport, second: &Passport) -> PassportCompari
     PassportComparison { schema: 1, kernels, only_in_one, same, changes }
 }
 
-/// The names of the cases of both, each once.
-fn cases(first: &Passport, second: &Passport) -> Vec<String> {
-    let mut names: Vec<String> =
-        first.cases.iter().map(assay_verdict::PassportCase::name).collect();
-    for case in &second.cases {
-        if !names.contains(&case.name()) {
-            names.push(case.name());
-        }
-    }
-    names
+/// The releases of a passport's kernels, by their names.
+fn releases(passport: &Passport) -> HashMap<&str, &Option<String>> {
+    // Of two with the same name the first counts.
+    let kernels = passport.kernels.iter().rev();
+    kernels.map(|kernel| (kernel.name.as_str(), &kernel.release)).collect()
 }
 
-fn verdict(passport: &Passport, case: &str, kernel: &str) -> Option<CaseVerdict> {
-    let case = passport.cases.iter().find(|one| one.name() == case)?;
-    case.results.get(kernel).map(|result| result.verdict)
+/// A case by its name in both passports.
+type Both<'p> = (String, [Option<&'p PassportCase>; 2]);
+
+/// The cases of both by their names, each once: those of the first passport in its order, then what only the second has.
+fn cases<'p>(first: &'p Passport, second: &'p Passport) -> Vec<Both<'p>> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut cases: Vec<Both<'p>> = Vec::new();
+    for (which, passport) in [first, second].into_iter().enumerate() {
+        for case in &passport.cases {
+            let name = case.name();
+            let place = *places.entry(name.clone()).or_insert_with(|| {
+                cases.push((name, [None, None]));
+                cases.len() - 1
+            });
+            // Of two with the same name in one passport the first counts.
+            let own = &mut cases[place].1[which];
+            *own = own.or(Some(case));
+        }
+    }
+    cases
 }
 
 #[cfg(test)]

@@ -1,0 +1,150 @@
+//! Names in made-up files of runtimes.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use assay_facts::owner::owner;
+
+use super::*;
+
+const ID: &str = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f809";
+
+/// The words for the owner of `path`, on a host with one file.
+fn words(path: &str, file: &str, text: &str) -> String {
+    let top = tempfile::tempdir().unwrap();
+    let file = top.path().join(file.replace("ID", ID));
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text.replace("ID", ID)).unwrap();
+    let owner = owner(&path.replace("ID", ID)).unwrap();
+    Names::new(&Root::at(top.path())).name(owner).to_string()
+}
+
+#[test]
+fn each_runtime_keeps_names_in_files_of_its_own() {
+    for (path, file, text, expected) in [
+        (
+            "/system.slice/docker-ID.scope",
+            "var/lib/docker/containers/ID/config.v2.json",
+            r#"{"ID":"ID","Name":"/web","State":{}}"#,
+            "container web (docker 1a2b3c4d5e6f)",
+        ),
+        (
+            "/machine.slice/libpod-ID.scope",
+            "var/lib/containers/storage/overlay-containers/containers.json",
+            r#"[{"id":"other","names":["no"]},{"id":"ID","names":["web"]}]"#,
+            "container web (podman 1a2b3c4d5e6f)",
+        ),
+        (
+            "/kubepods/podUID/crio-ID",
+            "run/containers/storage/overlay-containers/ID/userdata/config.json",
+            r#"{"annotations":{"io.kubernetes.container.name":"web"}}"#,
+            "container web (CRI-O 1a2b3c4d5e6f) of pod UID",
+        ),
+        (
+            "/b.slice/cri-containerd-ID.scope",
+            "run/containerd/io.containerd.runtime.v2.task/k8s.io/ID/config.json",
+            r#"{"annotations":{"io.kubernetes.cri.container-name":"web"}}"#,
+            "container web (containerd 1a2b3c4d5e6f)",
+        ),
+        ("/kubepods/pod12-ab", "var/log/pods/shop_web-0_12-ab/web/0.log", "", "pod shop/web-0"),
+        (
+            "/docker/ID",
+            "var/lib/docker/containers/ID/config.v2.json",
+            "no JSON",
+            "container docker 1a2b3c4d5e6f",
+        ),
+    ] {
+        let path = path.replace("UID", "uid");
+        assert_eq!(words(&path, file, text).replace("uid", "UID"), expected, "{path}");
+    }
+}
+
+#[test]
+fn a_name_from_outside_is_one_short_line() {
+    let text = format!(r#"{{"Name":"/a\nb\u001b[2J{}"}}"#, "x".repeat(1000));
+    let shown = words("/docker/ID", "var/lib/docker/containers/ID/config.v2.json", &text);
+    assert!(shown.starts_with("container ab[2Jxxx") && shown.len() < 200, "{shown}");
+}
+
+#[test]
+fn links_pipes_and_long_files_are_not_read() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("var/lib/docker/containers");
+    fs::create_dir_all(&folder).unwrap();
+    let elsewhere = top.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join("config.v2.json"), r#"{"Name":"/web"}"#).unwrap();
+    symlink(&elsewhere, folder.join(ID)).unwrap();
+    let name = || Names::new(&Root::at(top.path())).docker(ID);
+    assert_eq!(name(), None, "a link");
+    fs::remove_file(folder.join(ID)).unwrap();
+    fs::create_dir(folder.join(ID)).unwrap();
+    let file = folder.join(ID).join("config.v2.json");
+    let dir = Dir::open(&folder.join(ID)).unwrap();
+    drop(dir.make_fifo("config.v2.json"));
+    assert_eq!(name(), None, "a pipe");
+    fs::remove_file(&file).unwrap();
+    let long = format!(r#"{{"Name":"/web","Args":"{}"}}"#, "x".repeat(LIMIT as usize));
+    fs::write(&file, long).unwrap();
+    assert_eq!(name(), None, "a long file");
+    fs::write(&file, r#"{"Name":"/web"}"#).unwrap();
+    assert_eq!(name().as_deref(), Some("web"));
+}
+
+/// A host with a list of all of Podman's containers in a folder, and so many other ids.
+fn listed(folder: &str, uid: u32) -> tempfile::TempDir {
+    let top = tempfile::tempdir().unwrap();
+    let put = |path: &str, text: &str| {
+        let path = top.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let list = format!(r#"[{{"id":"{ID}","names":["web"]}},{{"id":"b","names":[]}}]"#);
+    put(&format!("{folder}/containers.json"), &list);
+    put("proc/self/status", &format!("Name:\tx\nUid:\t0\t{uid}\t0\t0\n"));
+    put("etc/passwd", "root:x:0:0::/root:/bin/sh\nme:x:1000:1000:Me:/home/me:/bin/sh\n");
+    put("var/log/pods/shop_web-0_uid-1/web/0.log", "");
+    put("run/containerd/io.containerd.runtime.v2.task/k8s.io/x", "");
+    top
+}
+
+#[test]
+fn lists_of_all_containers_are_read_once_however_many_ask() {
+    let top = listed("var/lib/containers/storage/overlay-containers", 0);
+    let root = Root::at(top.path());
+    let names = Names::new(&root);
+    let mut shown = String::new();
+    let mut ask = |path: &str| shown = names.name(owner(path).unwrap()).to_string();
+    ask(&format!("/machine.slice/libpod-{ID}.scope"));
+    for number in 0..1000 {
+        ask(&format!("/machine.slice/libpod-{number:064x}.scope"));
+    }
+    for number in 0..1000 {
+        ask(&format!("/kubepods/pod{number}"));
+    }
+    // Of each container two bundles are looked for; the list and the folder of pods were read once.
+    assert_eq!(names.opened.get(), 2 * 1001 + 1 + 1);
+    for number in 0..1000 {
+        ask(&format!("/a.slice/cri-containerd-{number:064x}.scope"));
+    }
+    assert_eq!(names.opened.get(), 2 * 1001 + 1 + 1 + 1000 + 1);
+    ask(&format!("/machine.slice/libpod-{ID}.scope"));
+    assert_eq!(shown, "container web (podman 1a2b3c4d5e6f)");
+}
+
+#[test]
+fn what_a_user_claims_has_a_name_from_files_of_that_user_only_and_for_that_user() {
+    let path = "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-ID.scope";
+    let words = |folder: &str, uid| {
+        let top = listed(folder, uid);
+        let owner = owner(&path.replace("ID", ID)).unwrap();
+        Names::new(&Root::at(top.path())).name(owner).to_string()
+    };
+    let unnamed = "container podman 1a2b3c4d5e6f, claimed by uid 1000";
+    let home = format!("home/me/{OF_USER}");
+    assert_eq!(words(STORAGE[0].trim_start_matches('/'), 0), unnamed);
+    assert_eq!(words(&home, 0), unnamed, "root reads no files of users");
+    assert_eq!(words(&home, 1001), unnamed);
+    let named = "container web (podman 1a2b3c4d5e6f), claimed by uid 1000";
+    assert_eq!(words(&home, 1000), named);
+}
