@@ -150,7 +150,9 @@ class OtherWriters(Folder):
         self.assertEqual(json.loads((folder / "verdict.json").read_text()), before)
 
     def test_polars(self) -> None:
-        self.judged(lambda path: pl.read_parquet(path).write_parquet(path, compression="uncompressed"))
+        for codec in ("zstd", "snappy", "uncompressed"):
+            with self.subTest(codec):
+                self.judged(lambda path: pl.read_parquet(path).write_parquet(path, compression=codec))
 
     def test_duckdb(self) -> None:
         try:
@@ -160,10 +162,12 @@ class OtherWriters(Folder):
 
         def write(path: Path) -> None:
             other = path.with_suffix(".new")
-            duckdb.sql(f"COPY (FROM '{path}') TO '{other}' (FORMAT parquet, COMPRESSION uncompressed)")
+            duckdb.sql(f"COPY (FROM '{path}') TO '{other}' (FORMAT parquet, COMPRESSION {codec})")
             other.rename(path)
 
-        self.judged(write)
+        for codec in ("snappy", "zstd", "uncompressed"):
+            with self.subTest(codec):
+                self.judged(write)
 
     def test_pandas(self) -> None:
         try:
@@ -171,7 +175,9 @@ class OtherWriters(Folder):
             import pyarrow  # noqa: F401
         except ImportError:
             self.skipTest("no pandas with pyarrow")
-        self.judged(lambda path: pandas.read_parquet(path).to_parquet(path, compression=None, index=False))
+        for codec in ("snappy", "zstd", None):
+            with self.subTest(codec):
+                self.judged(lambda path: pandas.read_parquet(path).to_parquet(path, compression=codec, index=False))
 
 
 class Figures(unittest.TestCase):

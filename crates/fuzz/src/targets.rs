@@ -196,7 +196,11 @@ pub const TARGETS: [Target; 27] = [
     },
     Target {
         name: "parquet",
-        corpus: &["crates/test-support/faults/*/samples/*", "crates/fuzz/corpus/parquet"],
+        corpus: &[
+            "crates/test-support/faults/*/samples/*",
+            "crates/fuzz/corpus/parquet",
+            "crates/run-folder/tests/writers",
+        ],
         ending: ".parquet",
         words: &["PAR1", "time_ns", "subject", "\u{15}\u{0}", "\u{19}\u{1c}", "\u{16}\u{2}"],
         reader: samples::parquet,

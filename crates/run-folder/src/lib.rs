@@ -14,6 +14,8 @@
 
 mod arrow;
 mod budget;
+mod codec;
+mod column_pages;
 mod comparison;
 mod curve;
 mod drift;

@@ -23,6 +23,16 @@ const FOOTER: u64 = 16 << 20;
 /// Bytes of one column in one row group of a Parquet file. Those written here have a million rows at most.
 pub(crate) const CHUNK: u64 = 256 << 20;
 
+/// Bytes of a number in a page that is compressed, its level and what an encoding adds included: twice what any
+/// writer needs.
+const NUMBER: usize = 32;
+
+/// Bytes of the length in front of a name, and of its level.
+const BESIDE_NAME: usize = 8;
+
+/// Bytes that a column may have beside its rows.
+const BESIDE_ROWS: usize = 1 << 16;
+
 /// Bytes of the names of rows decoded at once.
 pub(crate) const BATCH_NAMES: usize = 64 << 20;
 
@@ -94,6 +104,14 @@ pub(crate) fn cells(bytes: u64) -> u64 {
         true => u64::MAX,
         false => bytes.saturating_mul(CELLS_PER_BYTE).clamp(CELLS_ANYWAY, CELLS),
     }
+}
+
+/// Bytes that one column in one row group may have when it is decompressed: those of one that is not compressed, and
+/// no more than its rows can have, so that what a file declares is bounded by [`cells`].
+pub(crate) fn decompressed(rows: usize, are_names: bool) -> usize {
+    let row = if are_names { NAME + BESIDE_NAME } else { NUMBER };
+    let most = rows.saturating_mul(row).saturating_add(BESIDE_ROWS);
+    most.min(usize::try_from(CHUNK).unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]

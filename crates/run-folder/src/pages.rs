@@ -5,37 +5,28 @@
 //! that refers to it, and a name stored as its difference from the one before repeats that one.
 
 use std::path::Path;
-use std::sync::Arc;
 
+use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageReader};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
-use parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::arrow::damaged;
+use crate::column_pages::{Columns, SUBJECT};
 use crate::error::Error;
 use crate::limit;
-use crate::parquet_file::ParquetFile;
-
-/// Index of the column of names.
-const SUBJECT: usize = 1;
 
 /// Bytes of a number, and of the length in front of a name, in a dictionary.
 const NUMBER: usize = 8;
 const LENGTH: usize = 4;
 
 /// Checks every dictionary and every page of names. Returns the length of the longest name in a dictionary.
-pub(crate) fn check(
-    file: &ParquetFile,
-    metadata: &ParquetMetaData,
-    path: &Path,
-) -> Result<usize, Error> {
-    let (file, mut longest) = (Arc::new(file.clone()), 0);
-    for group in metadata.row_groups() {
-        let rows = usize::try_from(group.num_rows()).unwrap_or(0);
-        for (index, chunk) in group.columns().iter().enumerate() {
-            let found = check_chunk(&file, index, chunk, rows).map_err(|why| {
+pub(crate) fn check(columns: &Columns, path: &Path) -> Result<usize, Error> {
+    let mut longest = 0;
+    for (group, of_group) in columns.row_groups().enumerate() {
+        for (index, chunk) in of_group.columns().iter().enumerate() {
+            let bytes = u64::try_from(chunk.compressed_size()).unwrap_or(u64::MAX);
+            let found = check_chunk(columns, group, index, bytes).map_err(|why| {
                 let name = chunk.column_path().string();
                 damaged(path, &format!("column `{name}`: {why}"))
             })?;
@@ -45,19 +36,12 @@ pub(crate) fn check(
     Ok(longest)
 }
 
-fn check_chunk(
-    file: &Arc<ParquetFile>,
-    index: usize,
-    chunk: &ColumnChunkMetaData,
-    rows: usize,
-) -> Result<usize, String> {
+fn check_chunk(columns: &Columns, group: usize, index: usize, bytes: u64) -> Result<usize, String> {
     let message = |cause: ParquetError| cause.to_string();
-    let bytes = u64::try_from(chunk.compressed_size()).unwrap_or(u64::MAX);
     if bytes > limit::CHUNK {
         return Err(format!("a part of it has {bytes} bytes; the limit is {}", limit::CHUNK));
     }
-    let mut pages =
-        SerializedPageReader::new(Arc::clone(file), chunk, rows, None).map_err(message)?;
+    let mut pages = columns.pages(group, index).map_err(message)?;
     let mut longest = 0;
     while let Some(next) = pages.peek_next_page().map_err(message)? {
         if !next.is_dict && index != SUBJECT {
@@ -103,6 +87,7 @@ fn longest_name(mut dictionary: &[u8]) -> Result<usize, String> {
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
+    use std::sync::Arc;
 
     use arrow_array::types::Int32Type;
     use arrow_array::{

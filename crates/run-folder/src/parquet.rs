@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema, SchemaRef};
 use assay_files::Dir;
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
 };
+use parquet::arrow::{ArrowWriter, ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::basic::Encoding;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
@@ -18,6 +18,7 @@ use parquet::file::reader::Length;
 use parquet::schema::types::ColumnPath;
 
 use crate::arrow::{check, damaged, schema};
+use crate::column_pages::Columns;
 use crate::error::Error;
 use crate::footer;
 use crate::guard::guarded;
@@ -94,22 +95,22 @@ impl Batches {
             let options = ArrowReaderOptions::new()
                 .with_skip_arrow_metadata(true)
                 .with_parquet_schema(footer::schema(file, path)?);
-            let builder =
-                ParquetRecordBatchReaderBuilder::try_new_with_options(same.clone(), options)
-                    .map_err(|cause| damaged(path, &cause))?;
-            let schema = SchemaRef::clone(builder.schema());
+            let footer =
+                ArrowReaderMetadata::load(&same, options).map_err(|cause| damaged(path, &cause))?;
+            let schema = SchemaRef::clone(footer.schema());
             check(&schema).map_err(|why| damaged(path, &why))?;
-            let declared = builder.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
+            let declared = footer.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
             let declared = declared.fold(0_u64, |sum, rows| {
                 sum.saturating_add(u64::try_from(rows).unwrap_or(u64::MAX))
             });
             if declared.saturating_mul(schema.fields().len() as u64) > cells {
                 return Err(too_much(path));
             }
-            let longest = pages::check(&same, builder.metadata(), path)?;
-            let rows = rows.min(limit::BATCH_NAMES / longest.max(1));
-            let reader =
-                builder.with_batch_size(rows).build().map_err(|cause| damaged(path, &cause))?;
+            let columns = Columns::new(&same, footer.metadata(), path)?;
+            let longest = pages::check(&columns, path)?;
+            let declared = usize::try_from(declared).unwrap_or(usize::MAX);
+            let rows = rows.min(limit::BATCH_NAMES / longest.max(1)).min(declared).max(1);
+            let reader = reader(&footer, &columns, rows).map_err(|cause| damaged(path, &cause))?;
             Ok((reader, schema))
         })?;
         Ok(Self { reader, schema, path: path.to_owned(), cells, failed: false })
@@ -145,6 +146,17 @@ impl Iterator for Batches {
         self.failed = read.is_err();
         read.transpose()
     }
+}
+
+/// The library's reader of all columns.
+fn reader(
+    footer: &ArrowReaderMetadata,
+    columns: &Columns,
+    rows: usize,
+) -> parquet::errors::Result<ParquetRecordBatchReader> {
+    let levels =
+        parquet_to_arrow_field_levels(footer.parquet_schema(), ProjectionMask::all(), None)?;
+    ParquetRecordBatchReader::try_new_with_row_groups(&levels, columns, rows, None)
 }
 
 fn too_much(path: &Path) -> Error {

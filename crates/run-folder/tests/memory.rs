@@ -14,8 +14,14 @@ fn peak() -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
-/// A hole takes no space on disk.
+/// One after the other: a peak is that of the whole process.
 #[test]
+fn a_file_takes_memory_by_its_length() {
+    a_stream_is_read_in_pieces_however_long_it_is();
+    a_page_is_decompressed_to_what_its_rows_can_have();
+}
+
+/// A hole takes no space on disk.
 fn a_stream_is_read_in_pieces_however_long_it_is() {
     const HOLE: u64 = 256 << 20;
     let place = tempfile::tempdir().unwrap();
@@ -43,4 +49,16 @@ fn a_stream_is_read_in_pieces_however_long_it_is() {
     assert_eq!(rows, 2);
     let grown = peak() - before;
     assert!(grown < HOLE / 4, "{grown} bytes for {length} bytes and a hole");
+}
+
+/// One row whose subject has a name of 512 MiB, in 17 kB (writers/make.py).
+fn a_page_is_decompressed_to_what_its_rows_can_have() {
+    let place = tempfile::tempdir().unwrap();
+    let bomb = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/writers/bomb.parquet");
+    fs::copy(bomb, place.path().join("io.parquet")).unwrap();
+    let before = peak();
+    let error = read_tables(place.path()).unwrap_err().to_string();
+    assert!(error.contains("`subject`: ") && error.contains("when it is decompressed"), "{error}");
+    let grown = peak() - before;
+    assert!(grown < 16 << 20, "{grown} bytes");
 }
