@@ -1,43 +1,78 @@
-//! JSON rendering of diagnostics, for editors and scripts.
+//! Diagnostics as a document, for editors and scripts.
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use crate::location::{clamp, position};
-use crate::model::{Diagnostic, Label};
+use crate::location::{Position, clamp, position};
+use crate::model::{Diagnostic, Label, Severity};
 
-/// The diagnostics as one JSON document: `{"source": ..., "diagnostics": [...]}`. Each label
-/// carries `start` and `end` with `line` and `column` from 1 (columns in characters) and the
-/// byte `offset` from 0.
-#[must_use]
-pub fn to_json(diagnostics: &[Diagnostic], source_name: &str, source: &str) -> Value {
-    let diagnostics: Vec<Value> = diagnostics
-        .iter()
-        .map(|diagnostic| {
-            json!({
-                "code": diagnostic.code,
-                "severity": diagnostic.severity,
-                "message": diagnostic.message,
-                "labels": diagnostic.labels.iter()
-                    .map(|label| label_json(label, source)).collect::<Vec<_>>(),
-                "hints": diagnostic.hints,
-            })
-        })
-        .collect();
-    json!({ "source": source_name, "diagnostics": diagnostics })
+/// The diagnostics of one source text.
+#[derive(Debug, Serialize)]
+pub struct Diagnostics<'d> {
+    /// The name under which the text is shown.
+    pub source: &'d str,
+    /// The mistakes and remarks, in the order of the text.
+    pub diagnostics: Vec<Located<'d>>,
 }
 
-fn label_json(label: &Label, source: &str) -> Value {
+/// A diagnostic with the locations that its labels stand for.
+#[derive(Debug, Serialize)]
+pub struct Located<'d> {
+    /// Stable code, `A0102`; documented in docs/reference/diagnostics.md.
+    pub code: &'static str,
+    /// Its severity.
+    pub severity: Severity,
+    /// One lowercase sentence fragment, values in backticks.
+    pub message: &'d str,
+    /// Locations, the primary one first.
+    pub labels: Vec<LocatedLabel<'d>>,
+    /// Remedies, each a full instruction.
+    pub hints: &'d [String],
+}
+
+/// A location with a remark.
+#[derive(Debug, Serialize)]
+pub struct LocatedLabel<'d> {
+    /// Its first character.
+    pub start: Position,
+    /// The character after its last.
+    pub end: Position,
+    /// The remark; may be empty.
+    pub text: &'d str,
+    /// Whether this is the location of the mistake, rather than one that explains it.
+    pub primary: bool,
+}
+
+/// The diagnostics as one document.
+#[must_use]
+pub fn document<'d>(
+    diagnostics: &'d [Diagnostic],
+    source_name: &'d str,
+    source: &str,
+) -> Diagnostics<'d> {
+    let located = |diagnostic: &'d Diagnostic| Located {
+        code: diagnostic.code,
+        severity: diagnostic.severity,
+        message: &diagnostic.message,
+        labels: diagnostic.labels.iter().map(|label| label_at(label, source)).collect(),
+        hints: &diagnostic.hints,
+    };
+    Diagnostics { source: source_name, diagnostics: diagnostics.iter().map(located).collect() }
+}
+
+fn label_at<'d>(label: &'d Label, source: &str) -> LocatedLabel<'d> {
     let span = clamp(&label.span, source);
-    json!({
-        "start": position(span.start, source),
-        "end": position(span.end, source),
-        "text": label.text,
-        "primary": label.primary,
-    })
+    LocatedLabel {
+        start: position(span.start, source),
+        end: position(span.end, source),
+        text: &label.text,
+        primary: label.primary,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -45,7 +80,8 @@ mod tests {
         let diagnostic = Diagnostic::error("A0303", "`count` is `0`")
             .at(8..9, "expected at least 1")
             .hint("write 1 or more");
-        let document = to_json(&[diagnostic], "x.toml", "[x]\nc = 0\n");
+        let diagnostics = [diagnostic];
+        let document = json!(document(&diagnostics, "x.toml", "[x]\nc = 0\n"));
         assert_eq!(document["source"], "x.toml");
         let first = &document["diagnostics"][0];
         assert_eq!(first["code"], "A0303");

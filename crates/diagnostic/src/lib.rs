@@ -9,7 +9,8 @@ mod model;
 mod suggest;
 mod text;
 
-pub use json::to_json;
+pub use json::{Diagnostics, Located, LocatedLabel, document};
+pub use location::Position;
 pub use model::{Diagnostic, Label, Severity};
 pub use suggest::closest;
 pub use text::render;

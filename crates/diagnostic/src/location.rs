@@ -6,12 +6,13 @@ use serde::Serialize;
 
 /// A location as counted by editors, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) struct Position {
-    pub(crate) line: usize,
+pub struct Position {
+    /// The line.
+    pub line: usize,
     /// In characters, not bytes.
-    pub(crate) column: usize,
+    pub column: usize,
     /// In bytes from the start of the text, from 0.
-    pub(crate) offset: usize,
+    pub offset: usize,
 }
 
 /// Restricts the range to the text and moves its ends to character boundaries. A parser may point

@@ -6,17 +6,19 @@ mod disks;
 mod memory;
 mod page;
 mod section;
+mod summary;
 mod text;
 mod threads;
 
 use assay_run_folder::{Manifest, RepeatRecord};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::Samples;
 use crate::counters::{Curve, curves};
 use crate::error::Error;
 use crate::trial::Trial;
 use section::Section;
+use summary::{RecordingDocument, summary};
 
 /// A recording and its window.
 pub(crate) struct Recorded<'a> {
@@ -91,26 +93,11 @@ pub fn text(manifest: &Manifest, samples: &Samples, width: usize, color: bool) -
     }
 }
 
-/// The summary of a recording for programs, schema 1; docs/sampling.md has its fields.
+/// The summary of a recording for programs, schema 1.
 #[must_use]
 pub fn document(manifest: &Manifest, samples: &Samples) -> Value {
     let Some(recorded) = Recorded::new(manifest, samples) else {
-        return json!({"schema": 1, "not_available": nothing()});
+        return json!(RecordingDocument::Nothing { schema: 1, not_available: nothing() });
     };
-    let sampler = &recorded.repeat.sampler;
-    let sections: Map<String, Value> = recorded
-        .sections()
-        .into_iter()
-        .map(|section| (section.id.to_owned(), section.json()))
-        .collect();
-    json!({
-        "schema": 1,
-        "recording": manifest.recording,
-        "started_at": manifest.started_at,
-        "window_s": recorded.seconds(),
-        "observer_cpu": if sampler.wall_s > 0.0 { sampler.cpu_s / sampler.wall_s } else { 0.0 },
-        "summary": sections,
-        "sources": sampler.sources,
-        "not_available": recorded.repeat.not_available,
-    })
+    json!(RecordingDocument::Recorded(summary(manifest, &recorded)))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use assay_plan::{Plan, Trial};
 use assay_study::DiskSource;
 use assay_units::{Bytes, format_duration};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 /// No disk has as much room.
 const MOST_IMAGES: u64 = 1 << 55;
@@ -48,14 +48,22 @@ pub fn needs_text(plan: &Plan) -> String {
 }
 
 /// The same as numbers.
-pub(crate) fn needs_document(plan: &Plan) -> Value {
-    let images = Some(images(plan)).filter(|bytes| *bytes < MOST_IMAGES);
-    let memory = Some(plan.memory.get()).filter(|bytes| *bytes > 0);
-    json!({
-        "image_bytes": images,
-        "memory_bytes": memory,
-        "windows_s": windows(plan).as_secs_f64(),
-    })
+#[derive(Debug, Serialize)]
+pub struct Needs {
+    /// Room for images in the run folder; `null` if unknown.
+    pub image_bytes: Option<u64>,
+    /// Memory of its programs, as far as they predict it.
+    pub memory_bytes: Option<u64>,
+    /// The time of all windows, if each repeat has its longest time.
+    pub windows_s: f64,
+}
+
+pub(crate) fn needs(plan: &Plan) -> Needs {
+    Needs {
+        image_bytes: Some(images(plan)).filter(|bytes| *bytes < MOST_IMAGES),
+        memory_bytes: Some(plan.memory.get()).filter(|bytes| *bytes > 0),
+        windows_s: windows(plan).as_secs_f64(),
+    }
 }
 
 /// The time of all windows, if each repeat has its longest time.

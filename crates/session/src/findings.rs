@@ -1,6 +1,6 @@
 //! What the check of a study found, with the text that it points into.
 
-use assay_diagnostic::{Diagnostic, render, to_json};
+use assay_diagnostic::{Diagnostic, document, render};
 
 /// Mistakes of a study and remarks on it, with the text that they point into.
 #[derive(Debug, Clone, Default)]
@@ -37,6 +37,6 @@ impl Findings {
     /// ```
     #[must_use]
     pub fn to_json(&self) -> String {
-        to_json(&self.findings, &self.shown_as, &self.text).to_string()
+        serde_json::json!(document(&self.findings, &self.shown_as, &self.text)).to_string()
     }
 }

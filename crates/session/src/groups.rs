@@ -2,9 +2,9 @@
 
 mod table;
 
-use assay_cgroup::inventory::{Entry, Filter, Inventory, Rates};
+use assay_cgroup::inventory::{Entry, Filter, Inventory, Mounted, Rates};
 use assay_facts::CgroupLayout;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::error::Error;
 
@@ -127,29 +127,43 @@ pub fn check_groups(
     Ok(())
 }
 
-/// The inventory with the rates of each group as a JSON document.
+/// The document of `assay groups --json`; with `--watch` each line is one.
+#[derive(Debug, Serialize)]
+pub struct Groups<'i> {
+    /// Version of this format.
+    pub schema: u32,
+    /// CLOCK_MONOTONIC at the start of the reading, in nanoseconds.
+    pub taken_ns: u64,
+    /// The hierarchies that were read.
+    pub hierarchies: &'i [Mounted],
+    /// The groups, parents before children.
+    pub groups: Vec<GroupWithRates<'i>>,
+}
+
+/// A group and what it uses.
+#[derive(Debug, Serialize)]
+pub struct GroupWithRates<'i> {
+    /// The group.
+    #[serde(flatten)]
+    pub entry: &'i Entry,
+    /// Its use per second.
+    pub rates: &'i Rates,
+}
+
+/// The inventory with the rates of each group as a document.
 ///
 /// ```
 /// use assay_cgroup::inventory::Inventory;
 /// let empty = Inventory { taken_ns: 0, hierarchies: Vec::new(), groups: Vec::new() };
-/// assert_eq!(assay_session::groups_document(&empty, &[])["schema"], 1);
+/// assert_eq!(assay_session::groups_document(&empty, &[]).schema, 1);
 /// ```
 #[must_use]
-pub fn groups_document(inventory: &Inventory, rates: &[Rates]) -> Value {
-    let groups: Vec<Value> = inventory
-        .groups
-        .iter()
-        .zip(rates)
-        .map(|(entry, rates)| {
-            let mut group = json!(entry);
-            group["rates"] = json!(rates);
-            group
-        })
-        .collect();
-    json!({
-        "schema": 1,
-        "taken_ns": inventory.taken_ns,
-        "hierarchies": inventory.hierarchies,
-        "groups": groups,
-    })
+pub fn groups_document<'i>(inventory: &'i Inventory, rates: &'i [Rates]) -> Groups<'i> {
+    let groups = inventory.groups.iter().zip(rates);
+    Groups {
+        schema: 1,
+        taken_ns: inventory.taken_ns,
+        hierarchies: &inventory.hierarchies,
+        groups: groups.map(|(entry, rates)| GroupWithRates { entry, rates }).collect(),
+    }
 }

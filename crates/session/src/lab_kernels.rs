@@ -1,7 +1,9 @@
 //! The kernels of the lab: those in the cache, and those that can be fetched.
 
+use std::path::PathBuf;
+
 use assay_lab::{Cache, Offer};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 /// The cached kernels, and the names that `--kernel` takes with the newest release that apt offers.
 ///
@@ -30,28 +32,65 @@ fn line(offer: &Offer) -> String {
     format!("  {:<13} {newest}", offer.name)
 }
 
-/// The same as JSON.
+/// The same for programs.
+#[derive(Debug, Serialize)]
+pub struct Kernels {
+    /// Version of this format.
+    pub schema: u32,
+    /// Folder of the cache.
+    pub cache: PathBuf,
+    /// The kernels in it.
+    pub cached: Vec<CachedKernel>,
+    /// The names that `--kernel` takes.
+    pub names: Vec<KernelName>,
+}
+
+/// A kernel in the cache.
+#[derive(Debug, Serialize)]
+pub struct CachedKernel {
+    /// Its release, `6.1.0-56-amd64`.
+    pub release: String,
+    /// Its image.
+    pub image: PathBuf,
+    /// The folder of its modules.
+    pub modules: PathBuf,
+}
+
+/// A name that `--kernel` takes.
+#[derive(Debug, Serialize)]
+pub struct KernelName {
+    /// The name.
+    pub name: String,
+    /// The newest release that apt offers.
+    pub newest: Option<String>,
+    /// Why none is known.
+    pub not_available: Option<String>,
+}
+
+/// The kernels as a document.
 ///
 /// ```no_run
 /// let document = assay_session::kernels_document(&assay_lab::Cache::usual());
-/// assert_eq!(document["schema"], 1);
+/// assert_eq!(document.schema, 1);
 /// ```
 #[must_use]
-pub fn kernels_document(cache: &Cache) -> Value {
-    let cached = assay_lab::cached(cache).into_iter().map(|kernel| {
-        json!({ "release": kernel.release, "image": kernel.image, "modules": kernel.modules })
+pub fn kernels_document(cache: &Cache) -> Kernels {
+    let cached = assay_lab::cached(cache).into_iter().map(|kernel| CachedKernel {
+        release: kernel.release,
+        image: kernel.image,
+        modules: kernel.modules,
     });
     let names = assay_lab::offers(cache).into_iter().map(|offer| {
-        let (newest, why) = match offer.newest {
+        let (newest, not_available) = match offer.newest {
             Ok(release) => (Some(release), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        json!({ "name": offer.name, "newest": newest, "not_available": why })
+        KernelName { name: offer.name, newest, not_available }
     });
-    json!({
-        "schema": 1,
-        "cache": cache.path(),
-        "cached": cached.collect::<Vec<_>>(),
-        "names": names.collect::<Vec<_>>(),
-    })
+    Kernels {
+        schema: 1,
+        cache: cache.path().to_owned(),
+        cached: cached.collect(),
+        names: names.collect(),
+    }
 }

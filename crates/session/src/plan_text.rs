@@ -1,4 +1,4 @@
-//! A plan as text and as a JSON document, as `assay check` shows it.
+//! A plan as text, as `assay check` shows it.
 
 use assay_plan::{Plan, Trial, steps};
 use assay_run_folder::{
@@ -7,9 +7,8 @@ use assay_run_folder::{
 };
 use assay_units::{Percent, format_duration};
 use assay_verdict::wording::count;
-use serde_json::{Value, json};
 
-use crate::before_run::{needs_document, needs_text, replaced};
+use crate::before_run::{needs_text, replaced};
 use crate::load::Loaded;
 
 /// Number of groups of a trial that are printed; the rest is only counted.
@@ -191,59 +190,4 @@ fn amount(measure: &str, bound: f64) -> String {
         return bound.to_string();
     }
     format!("{bound} per second")
-}
-
-/// A plan as a JSON document.
-///
-/// ```
-/// use assay_session::{Context, StudyChoice, facts_for, load, plan_document, plan_for};
-/// let context = Context::of_this_host(Vec::new());
-/// let loaded = load(&StudyChoice::named("io-weight"))?;
-/// let plan = plan_for(&context, &loaded.study, &facts_for(&context, &loaded.study)?, 1);
-/// assert_eq!(plan_document(&loaded, &plan)["schema"], 1);
-/// # Ok::<(), assay_session::Error>(())
-/// ```
-#[must_use]
-pub fn plan_document(loaded: &Loaded, plan: &Plan) -> Value {
-    let trials: Vec<Value> = plan
-        .trials
-        .iter()
-        .map(|trial| {
-            let knobs: Vec<Value> = trial
-                .groups
-                .iter()
-                .flat_map(|group| {
-                    group
-                        .knobs
-                        .iter()
-                        .map(move |knob| json!({ "group": group.name, "knob": knob.record }))
-                })
-                .collect();
-            let changes: Vec<Value> = steps(trial)
-                .iter()
-                .flat_map(|step| {
-                    let inverse = step.inverse();
-                    step.changes(trial)
-                        .into_iter()
-                        .map(move |text| json!({ "change": text, "inverse": inverse }))
-                })
-                .collect();
-            json!({
-                "factors": trial.factors,
-                "knobs": knobs,
-                "changes": changes,
-                "promises": trial.promises,
-            })
-        })
-        .collect();
-    json!({
-        "schema": 1,
-        "study": loaded.study.name,
-        "trials": trials,
-        "comparisons": plan.comparisons,
-        "references": plan.references,
-        "refusals": plan.refusals,
-        "needs": needs_document(plan),
-        "evidence": loaded.study.sampling.evidence,
-    })
 }

@@ -33,7 +33,7 @@ pub(crate) fn check(arguments: &StudyArguments, as_json: bool) -> Result<Code, E
     let mut plan = plan_for(&context, &loaded.study, &facts, arguments.seed);
     refuse_without_room(&mut plan, Path::new("runs"));
     if as_json {
-        output::data(&format!("{:#}", plan_document(&loaded, &plan)));
+        output::json(&plan_document(&loaded, &plan))?;
     } else {
         output::data(&plan_text(&loaded, &plan));
     }

@@ -10,7 +10,7 @@ use assay_session::{
     follow_metrics, write_error,
 };
 use clap::Args;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::destination::Destination;
 use crate::observer::refuse;
@@ -41,6 +41,26 @@ pub(crate) struct ExportArguments {
     json: bool,
 }
 
+/// The document of `assay export --json`.
+#[derive(Debug, Serialize)]
+struct Exported<'o> {
+    /// Version of this format.
+    schema: u32,
+    /// Paths of the files written.
+    files: &'o [PathBuf],
+    /// Runs that were left out.
+    left_out: Vec<LeftOut<'o>>,
+}
+
+/// A run that was left out.
+#[derive(Debug, Serialize)]
+struct LeftOut<'o> {
+    /// Its folder.
+    run: &'o Path,
+    /// Why.
+    why: &'o str,
+}
+
 /// Writes runs in formats for other programs.
 pub(crate) fn run(arguments: &ExportArguments) -> Result<Code, Error> {
     match &arguments.follow {
@@ -69,10 +89,9 @@ fn write(arguments: &ExportArguments) -> Result<Outcome, ExportError> {
 /// Prints the files written and what was left out.
 fn conclude(outcome: &Outcome, as_json: bool) -> Result<Code, Error> {
     if as_json {
-        let left_out =
-            outcome.left_out.iter().map(|(run, why)| json!({ "run": run, "why": why.to_string() }));
-        let left_out: Vec<Value> = left_out.collect();
-        output::json(&json!({ "schema": 1, "files": outcome.files, "left_out": left_out }))?;
+        let left_out = outcome.left_out.iter();
+        let left_out = left_out.map(|(run, why)| LeftOut { run, why }).collect();
+        output::json(&Exported { schema: 1, files: &outcome.files, left_out })?;
     } else {
         show(outcome);
     }

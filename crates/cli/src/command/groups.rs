@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &GroupsArguments) -> Result<Code, Error> {
     let second = read();
     let rates = rates(&first, &second);
     if arguments.json {
-        output::data(&format!("{:#}", groups_document(&second, &rates)));
+        output::json(&groups_document(&second, &rates))?;
     } else {
         let order = arguments.sort.unwrap_or(GroupOrder::Path);
         let columns = output::size_of(std::io::stdout()).map(|size| size.columns);

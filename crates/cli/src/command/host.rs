@@ -1,12 +1,14 @@
 //! `assay host`
 
-use assay_facts::HostFacts;
+use assay_cgroup::KnobTableCheck;
+use assay_facts::{HostFacts, Layout, Requirement};
 use assay_host::{gather, requirements};
+use assay_knob::KnobFact;
 use assay_session::{
-    Code, Context, Error, check_knob_table, host_text, knob_check_text, known_facts,
+    Code, Context, Error, KnownFact, check_knob_table, host_text, knob_check_text, known_facts,
 };
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::observer::this_host;
 use crate::output;
@@ -22,6 +24,34 @@ pub(crate) struct HostArguments {
     knobs_check: bool,
 }
 
+/// The document of `assay host --json`.
+#[derive(Debug, Serialize)]
+struct Host<'h> {
+    /// Version of this format.
+    schema: u32,
+    /// The machine.
+    facts: &'h HostFacts,
+    /// What studies need, and whether it is there.
+    requirements: &'h [Requirement],
+    /// The interface files of every hierarchy, and why others are absent.
+    knobs: &'h [KnobFact],
+    /// What is known of this kernel.
+    known: &'h [KnownFact],
+}
+
+/// The document of `assay host --knobs-check --json`.
+#[derive(Debug, Serialize)]
+struct CheckedKnobs<'h> {
+    /// Version of this format.
+    schema: u32,
+    /// `uname -r`.
+    kernel: &'h str,
+    /// The layout of control groups.
+    layout: Layout,
+    /// The knob table against new groups.
+    check: &'h KnobTableCheck,
+}
+
 /// Shows the machine and what can be studied on it.
 pub(crate) fn run(arguments: &HostArguments) -> Result<Code, Error> {
     let context = this_host();
@@ -33,10 +63,13 @@ pub(crate) fn run(arguments: &HostArguments) -> Result<Code, Error> {
     let files = assay_host::knobs(&context.root, &facts);
     let known = known_facts(&context.root, &facts.kernel);
     if arguments.json {
-        let document = json!({
-            "schema": 1, "facts": facts, "requirements": needs, "knobs": files, "known": known,
-        });
-        output::data(&format!("{document:#}"));
+        output::json(&Host {
+            schema: 1,
+            facts: &facts,
+            requirements: &needs,
+            knobs: &files,
+            known: &known,
+        })?;
     } else {
         output::data(&host_text(&facts, &needs, &files, &known, output::width()));
     }
@@ -48,10 +81,8 @@ fn check(context: &Context, facts: &HostFacts, as_json: bool) -> Result<Code, Er
     let check = check_knob_table(context, facts)?;
     let (text, code) = knob_check_text(facts, &check);
     if as_json {
-        let document = json!({
-            "schema": 1, "kernel": facts.kernel, "layout": facts.cgroup.layout, "check": check,
-        });
-        output::data(&format!("{document:#}"));
+        let (kernel, layout) = (&facts.kernel, facts.cgroup.layout);
+        output::json(&CheckedKnobs { schema: 1, kernel, layout, check: &check })?;
     } else {
         output::data(&text);
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_session::{Code, Error, REPORT, judge_run, open_run, update_index, write_recording};
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::observer::Terminal;
 use crate::output;
@@ -21,6 +21,26 @@ pub(crate) struct ReportArguments {
     /// Print the paths as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// The document of `assay report --json`.
+#[derive(Debug, Serialize)]
+struct Written {
+    /// Version of this format.
+    schema: u32,
+    /// Path of the report.
+    report: PathBuf,
+}
+
+/// The document of `assay report --index --json`.
+#[derive(Debug, Serialize)]
+struct Index {
+    /// Version of this format.
+    schema: u32,
+    /// Path of the list of all runs.
+    index: PathBuf,
+    /// Number of runs in it.
+    runs: usize,
 }
 
 /// Rewrites the report of a recorded run.
@@ -43,7 +63,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<Code, Error> {
     update_index(&folder, &mut Terminal);
     let report = folder.file(REPORT);
     match arguments.json {
-        true => output::json(&json!({ "schema": 1, "report": report }))?,
+        true => output::json(&Written { schema: 1, report })?,
         false => output::data(&report.display().to_string()),
     }
     Ok(Code::Kept)
@@ -54,7 +74,7 @@ fn write_index(folder: &Path, as_json: bool) -> Result<Code, Error> {
     let count = assay_export::update_index(folder).map_err(Error::usage)?;
     let index = folder.join("index.html");
     if as_json {
-        output::json(&json!({ "schema": 1, "index": index, "runs": count }))?;
+        output::json(&Index { schema: 1, index, runs: count })?;
         return Ok(Code::Kept);
     }
     output::data(&index.display().to_string());

@@ -1,9 +1,11 @@
 //! `assay restore`
 
+use std::path::PathBuf;
+
 use assay_host::set_aside;
 use assay_session::{Code, Error, restore};
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::observer::{Terminal, this_host};
 use crate::output;
@@ -20,17 +22,29 @@ pub(crate) struct RestoreArguments {
     json: bool,
 }
 
+/// The document of `assay restore --json`.
+#[derive(Debug, Serialize)]
+struct Restored {
+    /// Version of this format.
+    schema: u32,
+    /// Whether anything had to be restored, and was.
+    restored: bool,
+    /// Where the ledger is now that was set aside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set_aside: Option<PathBuf>,
+}
+
 /// Restores what killed runs left behind, and prints each change.
 pub(crate) fn run(arguments: &RestoreArguments) -> Result<Code, Error> {
     let context = this_host();
     let (document, words) = if let Some(run) = &arguments.set_aside {
         let path = set_aside(&context.state_dir, run).map_err(Error::host)?;
         let words = format!("nothing was touched; the ledger is now {}", path.display());
-        (json!({ "schema": 1, "restored": false, "set_aside": path }), words)
+        (Restored { schema: 1, restored: false, set_aside: Some(path) }, words)
     } else {
         let restored = restore(&context, &mut Terminal)?;
         let words = if restored { "the host is restored" } else { "nothing to restore" };
-        (json!({ "schema": 1, "restored": restored }), words.to_owned())
+        (Restored { schema: 1, restored, set_aside: None }, words.to_owned())
     };
     match arguments.json {
         true => output::json(&document)?,

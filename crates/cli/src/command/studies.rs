@@ -3,7 +3,7 @@
 use assay_session::{Code, Error};
 use assay_study::{parse, shipped, shipped_file};
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::output;
 
@@ -15,6 +15,37 @@ pub(crate) struct StudiesArguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// The document of `assay studies --json`.
+#[derive(Debug, Serialize)]
+struct Studies {
+    /// Version of this format.
+    schema: u32,
+    /// The shipped studies.
+    studies: Vec<Listed>,
+}
+
+/// A shipped study in the list.
+#[derive(Debug, Serialize)]
+struct Listed {
+    /// The name that `assay run` takes.
+    name: &'static str,
+    /// One line for lists.
+    title: Option<String>,
+    /// The question that it answers.
+    question: Option<String>,
+}
+
+/// The document of `assay studies NAME --json`.
+#[derive(Debug, Serialize)]
+struct StudyText<'a> {
+    /// Version of this format.
+    schema: u32,
+    /// The name that `assay run` takes.
+    name: &'a str,
+    /// Its file, as TOML.
+    text: String,
 }
 
 /// Lists the shipped studies, or prints the file of one.
@@ -31,7 +62,7 @@ pub(crate) fn run(arguments: &StudiesArguments) -> Result<Code, Error> {
         ))
     })?;
     match arguments.json {
-        true => output::json(&json!({ "schema": 1, "name": name, "text": text }))?,
+        true => output::json(&StudyText { schema: 1, name, text })?,
         false => output::data(&text),
     }
     Ok(Code::Kept)
@@ -41,15 +72,14 @@ fn list(as_json: bool) -> Result<Code, Error> {
     let studies = shipped().iter().map(|study| {
         let read = parse(study.name, study.text, &shipped_file).0;
         let (title, question) = read.map(|study| (study.title, study.question)).unzip();
-        json!({ "name": study.name, "title": title, "question": question })
+        Listed { name: study.name, title, question: question.flatten() }
     });
     if as_json {
-        output::json(&json!({ "schema": 1, "studies": studies.collect::<Vec<_>>() }))?;
+        output::json(&Studies { schema: 1, studies: studies.collect() })?;
         return Ok(Code::Kept);
     }
     for study in studies {
-        let word = |key: &str| study[key].as_str().unwrap_or_default().to_owned();
-        output::data(&format!("{:<20} {}", word("name"), word("title")));
+        output::data(&format!("{:<20} {}", study.name, study.title.unwrap_or_default()));
     }
     Ok(Code::Kept)
 }

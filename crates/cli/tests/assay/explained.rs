@@ -75,6 +75,7 @@ fn more_requests_for_groups_that_starve_of_them_are_confirmed_round_by_round() {
         predictions.as_array().unwrap().iter().any(|law| law["arm"] == "requests"),
         "{predictions:#}"
     );
+    crate::documents::assert_document(&bench, "explain", &out.join("explain.json"));
     let found = json(&out.join("explain.json"));
     let arm = &found["arms"][0];
     assert_eq!(arm["name"], "requests", "{found:#}");

@@ -15,7 +15,7 @@ use crate::bench::Bench;
 use crate::study::Weights;
 use assay_test_support::skip;
 
-pub(crate) use by_hand::assert_recomputed;
+pub(crate) use by_hand::{assert_recomputed, copy, recordings};
 
 /// The Python blocks of a page, in order.
 fn blocks(page: &str) -> Vec<String> {
@@ -26,7 +26,7 @@ fn blocks(page: &str) -> Vec<String> {
 }
 
 /// A Python with both libraries: `scripts/setup report` installs one if the network is available.
-fn python() -> Result<PathBuf, String> {
+pub(crate) fn python() -> Result<PathBuf, String> {
     let named = std::env::var_os("ASSAY_NOTEBOOK_PYTHON").map(PathBuf::from);
     let own = PathBuf::from("/var/cache/assay/notebook/bin/python");
     let any = [named, Some(own), Some(PathBuf::from("python3"))];

@@ -1,9 +1,10 @@
 //! A section of the summary: names and numbers, shared by page, terminal and JSON.
 
-use super::Recorded;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
+use serde::Serialize;
+
+use super::Recorded;
 use crate::number;
 
 /// One number with its name.
@@ -71,14 +72,27 @@ impl Section {
         }
     }
 
-    pub(super) fn json(self) -> Value {
-        if let Some(why) = self.not_available {
-            return json!({"not_available": why});
+    pub(super) fn document(self) -> SectionDocument {
+        match self.not_available {
+            Some(not_available) => SectionDocument::Missing { not_available },
+            None => SectionDocument::Numbers(
+                self.rows.into_iter().map(|row| (row.id, row.value)).collect(),
+            ),
         }
-        let rows: Map<String, Value> =
-            self.rows.into_iter().map(|row| (row.id, json!(row.value))).collect();
-        Value::Object(rows)
     }
+}
+
+/// A section for programs.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum SectionDocument {
+    /// This host has none of its numbers.
+    Missing {
+        /// Why.
+        not_available: String,
+    },
+    /// Numbers by name; `null` if the kernel does not provide one.
+    Numbers(BTreeMap<String, Option<f64>>),
 }
 
 /// A section with the numbers of a source, or the reason why it has none.
@@ -99,6 +113,8 @@ pub(super) fn section_from(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -108,8 +124,8 @@ mod tests {
         section.bytes("b", "b", Some(3.0 * 1_048_576.0));
         assert_eq!(section.rows[0].shown, "not available");
         assert_eq!(section.rows[1].shown, "3.0 MiB");
-        assert_eq!(section.json(), json!({"a": null, "b": 3_145_728.0}));
+        assert_eq!(json!(section.document()), json!({"a": null, "b": 3_145_728.0}));
         let absent = Section::absent("x", "X", "no PMU".to_owned());
-        assert_eq!(absent.json(), json!({"not_available": "no PMU"}));
+        assert_eq!(json!(absent.document()), json!({"not_available": "no PMU"}));
     }
 }

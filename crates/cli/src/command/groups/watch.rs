@@ -7,6 +7,7 @@ use assay_cgroup::inventory::{Inventory, Rates, rates};
 use assay_escape::terminal;
 use assay_kernel::signal;
 use assay_session::{GroupOrder, groups_document, top_groups};
+use serde_json::json;
 
 use super::READING_INTERVAL;
 use super::terminal::{Keys, Screen};
@@ -74,7 +75,7 @@ fn show(
 /// A block of text or JSON, if the screen cannot be drawn. Control sequences are escaped in JSON too.
 fn block(inventory: &Inventory, rates: &[Rates], options: WatchOptions) -> String {
     let text = match options.as_json {
-        true => groups_document(inventory, rates).to_string() + "\n",
+        true => json!(groups_document(inventory, rates)).to_string() + "\n",
         false => top_groups(inventory, rates, options.order, None, usize::MAX).join("\n") + "\n\n",
     };
     terminal(&text).into_owned()

@@ -43,12 +43,12 @@ pub(crate) fn assert_recomputed(bench: &Bench) {
 }
 
 /// Recorded runs of the tree: each has one repeat and a fault that makes it void.
-pub(super) fn recordings() -> Vec<PathBuf> {
+pub(crate) fn recordings() -> Vec<PathBuf> {
     let faults = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../test-support/faults");
     entries(&faults).into_iter().filter(|path| path.join("manifest.json").is_file()).collect()
 }
 
-pub(super) fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for path in entries(from) {
         let there = to.join(path.file_name().unwrap());

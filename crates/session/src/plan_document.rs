@@ -1,0 +1,102 @@
+//! A plan as a JSON document, as `assay check --json` prints it.
+
+use assay_plan::{Plan, Refusal, Trial, steps};
+use assay_run_folder::{ComparisonRecord, KnobRecord, PromiseRecord, ReferenceRecord};
+use assay_study::Bindings;
+use serde::Serialize;
+
+use crate::before_run::{Needs, needs};
+use crate::load::Loaded;
+
+/// A plan for programs.
+#[derive(Debug, Serialize)]
+pub struct PlanDocument<'p> {
+    /// Version of this format.
+    pub schema: u32,
+    /// Name of the study.
+    pub study: &'p str,
+    /// One for each combination of factors.
+    pub trials: Vec<PlannedTrial<'p>>,
+    /// Promises across trials.
+    pub comparisons: &'p [ComparisonRecord],
+    /// Published numbers to show beside the results.
+    pub references: &'p [ReferenceRecord],
+    /// What this host cannot do.
+    pub refusals: &'p [Refusal],
+    /// What the run needs of this host.
+    pub needs: Needs,
+    /// Whether eBPF programs record where groups wait.
+    pub evidence: bool,
+}
+
+/// A trial of the plan.
+#[derive(Debug, Serialize)]
+pub struct PlannedTrial<'p> {
+    /// The value of each factor.
+    pub factors: &'p Bindings,
+    /// The knobs of its groups.
+    pub knobs: Vec<PlannedKnob<'p>>,
+    /// Every change of the host.
+    pub changes: Vec<PlannedChange>,
+    /// The promises about it.
+    pub promises: &'p [PromiseRecord],
+}
+
+/// A knob of a group.
+#[derive(Debug, Serialize)]
+pub struct PlannedKnob<'p> {
+    /// Path of the group below the run's own.
+    pub group: &'p str,
+    /// The knob, and what is written on this host.
+    pub knob: &'p KnobRecord,
+}
+
+/// A change of the host.
+#[derive(Debug, Serialize)]
+pub struct PlannedChange {
+    /// What is done.
+    pub change: String,
+    /// How it is restored.
+    pub inverse: &'static str,
+}
+
+/// A plan as a document.
+///
+/// ```
+/// use assay_session::{Context, StudyChoice, facts_for, load, plan_document, plan_for};
+/// let context = Context::of_this_host(Vec::new());
+/// let loaded = load(&StudyChoice::named("io-weight"))?;
+/// let plan = plan_for(&context, &loaded.study, &facts_for(&context, &loaded.study)?, 1);
+/// assert_eq!(plan_document(&loaded, &plan).schema, 1);
+/// # Ok::<(), assay_session::Error>(())
+/// ```
+#[must_use]
+pub fn plan_document<'p>(loaded: &'p Loaded, plan: &'p Plan) -> PlanDocument<'p> {
+    PlanDocument {
+        schema: 1,
+        study: &loaded.study.name,
+        trials: plan.trials.iter().map(planned).collect(),
+        comparisons: &plan.comparisons,
+        references: &plan.references,
+        refusals: &plan.refusals,
+        needs: needs(plan),
+        evidence: loaded.study.sampling.evidence,
+    }
+}
+
+fn planned(trial: &Trial) -> PlannedTrial<'_> {
+    let knobs = trial.groups.iter().flat_map(|group| {
+        group.knobs.iter().map(|knob| PlannedKnob { group: &group.name, knob: &knob.record })
+    });
+    let steps = steps(trial);
+    let changes = steps.iter().flat_map(|step| {
+        let changes = step.changes(trial).into_iter();
+        changes.map(|change| PlannedChange { change, inverse: step.inverse() })
+    });
+    PlannedTrial {
+        factors: &trial.factors,
+        knobs: knobs.collect(),
+        changes: changes.collect(),
+        promises: &trial.promises,
+    }
+}

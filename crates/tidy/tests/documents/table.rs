@@ -1,0 +1,80 @@
+//! The documents that are published, each with its type.
+
+/// A document.
+pub(crate) struct Document {
+    /// Name of its schema.
+    pub(crate) name: &'static str,
+    /// Its type, `CRATE::TYPE`; in brackets for a list of it.
+    pub(crate) root: &'static str,
+    /// What writes it, for readers.
+    pub(crate) from: &'static str,
+}
+
+impl Document {
+    /// The file of its schema, below docs/schema.
+    pub(crate) fn file(&self) -> String {
+        format!("{}.schema.json", self.name)
+    }
+
+    /// Its row on the page.
+    pub(crate) fn row(&self) -> String {
+        format!("| [{}]({}) | {} |", self.name, self.file(), self.from)
+    }
+}
+
+const fn document(name: &'static str, root: &'static str, from: &'static str) -> Document {
+    Document { name, root, from }
+}
+
+pub(crate) const DOCUMENTS: [Document; 38] = [
+    document("audit", "audit::Audit", "`assay audit --json`"),
+    document("audit-contended", "cli::Watched", "`assay audit --for 60s --json`"),
+    document("audit-drift", "audit::Drift", "`assay audit --baseline FILE --json`"),
+    document("audit-self", "audit::Own", "`assay audit --self --json`"),
+    document("audit-snapshot", "audit::Snapshot", "`assay audit --snapshot FILE`"),
+    document("audit-told", "audit::Told", "`assay audit --told FILE --json`"),
+    document("audit-watch", "cli::Line", "each line of `assay audit --watch --json`"),
+    document("blame", "cli::Document", "`assay blame --json`"),
+    document("compare", "verdict::RunComparison", "`assay compare --json`, compare.json"),
+    document("conform", "conformance::Document", "`assay conform --json`, `lab conform --json`"),
+    document("diagnostics", "diagnostic::Diagnostics", "mistakes of a study, with any `--json`"),
+    document("errors", "verdict::RunErrors", "`assay run --errors-json FILE`"),
+    document("event", "run-folder::Event", "each line of events.jsonl"),
+    document("exec", "cli::JudgedReport", "`assay exec --json`"),
+    document("explain", "intervention::Explanation", "`assay explain --json`, explain.json"),
+    document("export", "cli::Exported", "`assay export --json`"),
+    document("fleet-hosts", "[verdict::FleetHost]", "`assay fleet status --json`"),
+    document(
+        "fleet-verdict",
+        "verdict::FleetJudgement",
+        "`assay fleet run`, `resume` and `collect` with `--json`, fleet-verdict.json",
+    ),
+    document("groups", "session::Groups", "`assay groups --json`, each line of it with `--watch`"),
+    document("host", "cli::Host", "`assay host --json`"),
+    document("index", "cli::Index", "`assay report --index RUNS --json`"),
+    document("iocost", "intervention::IoCost", "`assay tune --iocost DISK --json`, iocost.json"),
+    document("kernels", "session::Kernels", "`assay lab kernels --json`"),
+    document("knobs-check", "cli::CheckedKnobs", "`assay host --knobs-check --json`"),
+    document("manifest", "run-folder::Manifest", "manifest.json of a run folder"),
+    document("passport", "verdict::Passport", "`assay passport --json`, passport.json"),
+    document(
+        "passport-comparison",
+        "session::PassportComparison",
+        "`assay passport --compare A B --json`",
+    ),
+    document("plan", "session::PlanDocument", "`assay check --json`, `run --dry-run --json`"),
+    document("prediction", "verdict::Prediction", "`assay predict --json`, prediction.json"),
+    document("prediction-score", "verdict::Score", "prediction-score.json of a run folder"),
+    document("report", "cli::Written", "`assay report RUN --json`"),
+    document("restore", "cli::Restored", "`assay restore --json`"),
+    document("sample", "report::RecordingDocument", "`assay sample --json`, summary.json"),
+    document("studies", "cli::Studies", "`assay studies --json`"),
+    document("study-text", "cli::StudyText", "`assay studies NAME --json`"),
+    document("tune", "intervention::Tuning", "`assay tune --json`, tune.json"),
+    document(
+        "verdict",
+        "verdict::Judgement",
+        "`assay run --json`, `judge --json`, `lab run --json`, verdict.json",
+    ),
+    document("evidence", "blame::Evidence", "files in evidence/ of a run folder"),
+];
