@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import tomllib
 import unittest
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,32 @@ class Action(unittest.TestCase):
         self.assertEqual(sorted(targets), ["check", "test"])
         for target in targets:
             self.assertRegex(makefile, rf"(?m)^{target}:")
+
+
+class SchemaStore(unittest.TestCase):
+    def test_the_schema_takes_every_shipped_study_and_no_unknown_key(self) -> None:
+        schema = json.loads((TREE / "packaging/schemastore/assay-study.json").read_text())
+        self.assertEqual(schema["$schema"], "http://json-schema.org/draft-07/schema#")
+        self.assertNotIn("$defs", json.dumps(schema))
+        valid = fastjsonschema.compile(schema)
+        studies = sorted((TREE / "studies").glob("*.toml"))
+        self.assertGreater(len(studies), 10)
+        for path in studies:
+            with self.subTest(path.name):
+                study = tomllib.loads(path.read_text())
+                valid(study)
+                with self.assertRaises(fastjsonschema.JsonSchemaException):
+                    valid(study | {"titel": "x"})
+                group = study["groups"][0] | {"knobs": {"cpu.wieght": 100}}
+                with self.assertRaises(fastjsonschema.JsonSchemaException):
+                    valid(study | {"groups": [group]})
+
+    def test_its_entry_in_the_catalogue_has_what_others_have(self) -> None:
+        entry = json.loads((TREE / "packaging/schemastore/catalog-entry.json").read_text())
+        self.assertEqual(sorted(entry), ["description", "fileMatch", "name", "url"])
+        self.assertEqual(entry["fileMatch"], ["*.assay.toml"])
+        schema = json.loads((TREE / "packaging/schemastore/assay-study.json").read_text())
+        self.assertEqual(schema["$id"], entry["url"])
 
 
 class Cluster(unittest.TestCase):

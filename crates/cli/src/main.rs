@@ -3,6 +3,7 @@
 mod args;
 mod command;
 mod destination;
+mod examples;
 mod for_ci;
 mod live_terminal;
 mod observer;
@@ -13,7 +14,7 @@ mod shared_arguments;
 use std::process::ExitCode;
 
 use assay_session::{Code, Error};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 
 use args::{Arguments, Command};
 use observer::refuse;
@@ -21,6 +22,9 @@ use observer::refuse;
 fn main() -> ExitCode {
     if let Some(words) = command::conform::probe_words() {
         return end(command::conform::probe(&words));
+    }
+    if let Some(code) = command::completions::answer(Arguments::command) {
+        return code.into();
     }
     assay_kernel::open_files::raise_limit();
     let default_hook = std::panic::take_hook();
@@ -30,7 +34,9 @@ fn main() -> ExitCode {
             default_hook(panic);
         }
     }));
-    match Arguments::try_parse() {
+    let program = examples::with_examples(Arguments::command());
+    let parsed = program.try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
+    match parsed {
         Ok(arguments) => run(&arguments.command),
         Err(error) => {
             // clap knows which of its messages are help (stdout, 0) and which are errors.
@@ -67,9 +73,7 @@ fn run(command: &Command) -> ExitCode {
         }
         Command::Conform(arguments) => end(command::conform::run(arguments)),
         Command::Passport(arguments) => end(command::passport::run(arguments)),
-        Command::Completions(arguments) => {
-            end(command::completions::run(arguments, Arguments::command()))
-        }
+        Command::Completions(arguments) => end(command::completions::run(arguments)),
         Command::Man(arguments) => end(command::man::run(arguments, Arguments::command())),
     }
 }

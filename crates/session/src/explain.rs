@@ -3,6 +3,7 @@
 
 mod arms;
 mod foreign;
+mod names;
 mod question;
 mod rounds;
 mod target;
@@ -23,6 +24,7 @@ use crate::load::Loaded;
 use crate::observer::Observer;
 use crate::prepare::{Destination, facts_for, new_request, plan_for};
 use crate::run::{execute_schedule, judge_finished};
+pub use names::cause_names;
 use question::ExplainRequest;
 use rounds::{Length, Rounds};
 use target::Target;

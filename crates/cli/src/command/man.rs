@@ -8,7 +8,7 @@ use assay_session::{Code, Error};
 use clap::{Args, Command};
 use clap_mangen::Man;
 
-use crate::output;
+use crate::{examples, output};
 
 /// Arguments of `assay man`.
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ fn write(command: &Command, folder: &Dir) -> io::Result<usize> {
     Ok(count)
 }
 
-/// The page: clap's sections, then exit codes, files, variables and references.
+/// The page: clap's sections, then examples, exit codes, files, variables and references.
 fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
     // Exit codes are listed in their own section instead of clap's text after the help.
     let man = Man::new(command.clone().after_help("").after_long_help(""))
@@ -61,10 +61,24 @@ fn page(command: &Command, name: &str) -> io::Result<Vec<u8>> {
         man.render_subcommands_section(&mut text)?;
     }
     let below = name.strip_prefix("assay-").unwrap_or("");
+    text.extend(examples(below).into_bytes());
     text.extend(exit_status(below).into_bytes());
     text.extend_from_slice(FILES_AND_VARIABLES.as_bytes());
     text.extend(see_also(name).into_bytes());
     Ok(text)
+}
+
+/// The examples of a command, by the name of its page.
+fn examples(command: &str) -> String {
+    let examples = examples::of(&command.replace('-', " "));
+    if examples.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from(".SH EXAMPLES\n");
+    for (line, what) in examples {
+        text.push_str(&format!(".TP\n\\fB{}\\fR\n{}\n", escaped(line), escaped(what)));
+    }
+    text
 }
 
 fn exit_status(command: &str) -> String {

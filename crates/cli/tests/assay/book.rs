@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod commands;
+mod completing;
 mod extract;
 mod help;
 mod package;

@@ -1,0 +1,219 @@
+//! Examples of every command, for manual pages and `--help`.
+
+use clap::Command;
+
+/// A command line, and what it does.
+pub(crate) type Example = (&'static str, &'static str);
+
+/// The examples of each command, by its name below `assay`.
+const EXAMPLES: &[(&str, &[Example])] = &[
+    (
+        "run",
+        &[
+            ("assay run cpu-weight", "run a shipped study; its report is in runs/"),
+            ("assay run mine.toml --set groups=4,8 --repeats 8", "your own, with other values"),
+            ("assay run mine.fio --weights 1:3:5", "a fio job file, a group for each section"),
+            ("assay run io-weight --disk /dev/sdb3 --erase ext4", "on a real partition, erased"),
+            ("assay run io-weight --junit out.xml --fail-on broken", "in continuous integration"),
+        ],
+    ),
+    (
+        "check",
+        &[
+            ("assay check mine.toml", "all mistakes at once, or the plan for this host"),
+            ("assay check io-weight --disk /dev/sdb3 --json", "the plan as JSON"),
+        ],
+    ),
+    (
+        "studies",
+        &[
+            ("assay studies", "list the shipped studies"),
+            ("assay studies cpu-weight", "print one, to copy and change"),
+        ],
+    ),
+    (
+        "host",
+        &[
+            ("assay host", "what this machine is, and what it lacks"),
+            ("assay host --knobs-check", "compare the knob table with this kernel"),
+        ],
+    ),
+    (
+        "judge",
+        &[
+            ("assay judge runs/20261126T101500Z-io-weight", "judge a run again"),
+            ("assay judge --fio a.json b.json --weights 100,200", "judge numbers of fio"),
+            ("assay judge --csv rates.csv --weights 1,2,4", "judge a table"),
+        ],
+    ),
+    (
+        "compare",
+        &[
+            ("assay compare runs/before runs/after", "what changed, and by how much"),
+            ("assay compare --baseline runs/good", "the newest run, for a regression"),
+            ("assay compare runs/x --over scheduler=bfq,none", "two levels within one run"),
+        ],
+    ),
+    (
+        "explain",
+        &[
+            ("assay explain runs/x", "which change removes the error"),
+            ("assay explain runs/x --only C-REQUEST-POOL", "test one cause"),
+        ],
+    ),
+    ("tune", &[("assay tune io-weight --for 8m --write tuned.toml", "find and keep a setting")]),
+    (
+        "report",
+        &[
+            ("assay report runs/x", "write the report of a run again"),
+            ("assay report --index runs", "write the list of all runs"),
+        ],
+    ),
+    (
+        "export",
+        &[
+            ("assay export runs --out tables", "all runs as Parquet tables"),
+            ("assay export runs/x --to csv --no-samples", "one run as CSV, without samples"),
+            ("assay export --follow runs/x --to jsonl", "a running run, line by line"),
+        ],
+    ),
+    (
+        "exec",
+        &[
+            ("assay exec --set memory.max=64M -- ./bench", "under a limit: was it reached?"),
+            ("assay exec --judge -- ./bench", "are the numbers of this machine valid?"),
+            ("assay exec --place cpus=0-3,mems=0 -- ./bench", "on these CPUs and this node"),
+        ],
+    ),
+    (
+        "sample",
+        &[
+            ("assay sample -- ./bench", "record what a command does"),
+            ("assay sample --group /system.slice/nginx.service --for 30s", "record a group"),
+        ],
+    ),
+    (
+        "audit",
+        &[
+            ("assay audit", "settings of this host that cannot act"),
+            ("assay audit --explain A-ANCESTOR", "all that is known of a rule"),
+            ("assay audit --snapshot host.json", "write a snapshot, to audit elsewhere"),
+            ("assay audit --baseline host.json --fail-on drift", "what changed since"),
+            ("assay audit --for 60s", "what groups got while they contended"),
+        ],
+    ),
+    (
+        "blame",
+        &[
+            ("assay blame --unit nginx.service", "who had the CPU while it waited"),
+            ("assay blame --for 30s -- ./bench", "the same of a command"),
+        ],
+    ),
+    (
+        "groups",
+        &[
+            ("assay groups /system.slice", "the groups below one, with their use"),
+            ("assay groups --watch 2 --sort memory", "live, the largest first"),
+        ],
+    ),
+    ("restore", &[("assay restore", "restore what a killed run left behind")]),
+    ("predict", &[("assay predict io-weight --set groups=8", "which promises will hold")]),
+    (
+        "fleet run",
+        &[("assay fleet run io-weight --hosts node[1-4] --shared /shared/runs", "on four hosts")],
+    ),
+    ("fleet resume", &[("assay fleet resume /shared/runs/x", "failed and lost tasks again")]),
+    ("fleet status", &[("assay fleet status /shared/runs/x", "the state of every host")]),
+    ("fleet collect", &[("assay fleet collect /shared/runs/x", "merge what has finished")]),
+    ("fleet cancel", &[("assay fleet cancel /shared/runs/x", "end it, with every host restored")]),
+    ("lab run", &[("assay lab run io-weight --kernel debian-6.12 --disk nvme:2GiB", "in a guest")]),
+    ("lab shell", &[("assay lab shell --cgroup v1", "a shell on a host with cgroup v1")]),
+    ("lab exec", &[("assay lab exec --kernel debian-6.1 -- uname -r", "a command in a guest")]),
+    ("lab conform", &[("assay lab conform --cgroup hybrid cpu", "the cases of one controller")]),
+    (
+        "lab kernels",
+        &[
+            ("assay lab kernels", "what is there, and what can be fetched"),
+            ("assay lab kernels --fetch debian-6.12", "fetch one"),
+        ],
+    ),
+    ("schema", &[("assay schema", "the schema of study files, for editors")]),
+    (
+        "conform",
+        &[
+            ("assay conform --list", "what each case promises"),
+            ("assay conform cpu memory", "the cases of two controllers"),
+        ],
+    ),
+    (
+        "passport",
+        &[
+            ("assay passport --kernels host,debian-6.12", "which promises each keeps"),
+            ("assay passport --compare before after", "what differs between two passports"),
+        ],
+    ),
+    ("completions", &[("assay completions bash", "print the script for bash")]),
+    ("man", &[("assay man ./man", "write all manual pages to a folder")]),
+];
+
+/// The examples of a command, by its name below `assay`: `run`, `lab run`.
+pub(crate) fn of(command: &str) -> &'static [Example] {
+    EXAMPLES.iter().find(|(name, _)| *name == command).map_or(&[], |(_, examples)| examples)
+}
+
+/// The program whose commands show their examples at the end of `--help`.
+pub(crate) fn with_examples(program: Command) -> Command {
+    program.mut_subcommands(|command| below(command, ""))
+}
+
+fn below(command: Command, above: &str) -> Command {
+    let name = format!("{above}{}", command.get_name());
+    let examples = of(&name);
+    let command = command.mut_subcommands(|one| below(one, &format!("{name} ")));
+    if examples.is_empty() {
+        return command;
+    }
+    let lines = examples.iter().map(|(line, what)| format!("  {line}\n      {what}"));
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    let own = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+    command.after_long_help(format!("{own}Examples:\n{lines}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::args::Arguments;
+
+    #[test]
+    fn every_example_is_parsed_by_its_command() {
+        for (name, examples) in EXAMPLES {
+            for (line, what) in *examples {
+                assert!(line.starts_with(&format!("assay {name}")), "{line}");
+                let parsed = Arguments::command().try_get_matches_from(line.split(' '));
+                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+                assert!(what.len() < 60 && !what.ends_with('.'), "{what}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        let mut left = vec![(String::new(), Arguments::command())];
+        let mut count = 0;
+        while let Some((above, command)) = left.pop() {
+            for one in command.get_subcommands().filter(|one| !one.is_hide_set()) {
+                let name = format!("{above}{}", one.get_name());
+                // Its one caller is a job script.
+                if one.has_subcommands() {
+                    left.push((format!("{name} "), one.clone()));
+                } else if name != "fleet task" {
+                    assert!(!of(&name).is_empty(), "no example of `assay {name}`");
+                    count += 1;
+                }
+            }
+        }
+        assert_eq!(count, EXAMPLES.len());
+    }
+}

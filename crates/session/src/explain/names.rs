@@ -1,0 +1,21 @@
+//! What `assay explain --only` takes.
+
+use std::collections::BTreeMap;
+
+use assay_intervention::PERMUTE;
+use assay_judge::catalogue;
+
+/// Codes of causes and names of changes, each with a line about it.
+///
+/// ```
+/// let names = assay_session::cause_names();
+/// assert!(names.iter().any(|(name, _)| *name == "C-REQUEST-POOL"));
+/// ```
+#[must_use]
+pub fn cause_names() -> Vec<(&'static str, &'static str)> {
+    let entries = catalogue();
+    let changes = entries.iter().flat_map(|entry| entry.tests.iter().map(|test| (*test, "")));
+    let causes = entries.iter().map(|entry| (entry.code, entry.what));
+    let names: BTreeMap<_, _> = changes.chain([(PERMUTE, "")]).chain(causes).collect();
+    names.into_iter().collect()
+}
