@@ -37,6 +37,13 @@ struct Asked {
     v1: Target,
 }
 
+impl Asked {
+    /// The same on both versions of the interface.
+    fn alike(setting: String, controller: &'static str, target: Target) -> Self {
+        Self { setting, controller, v2: target.clone(), v1: target }
+    }
+}
+
 /// What should stand in which file.
 #[derive(Debug, Clone)]
 enum Target {

@@ -303,6 +303,8 @@ impl Planner<'_> {
                     },
                     translation,
                 }),
+                // The disk itself is refused, and with it everything that depends on its scheduler.
+                Err(_) if queue.is_none() && knob.starts_with("io.") && self.lacks_a_disk() => (),
                 Err(why) => self.refusals.push(Refusal::new(
                     format!("`{knob} = {requested}` of group `{}`: {}", group.name, why.reason),
                     why.remedy,
@@ -312,6 +314,11 @@ impl Planner<'_> {
         // The sort is stable: knobs without dependencies keep the order of the study file.
         planned.sort_by_key(|knob| knob.translation.rank);
         planned
+    }
+
+    /// Whether this host refuses a disk of the study.
+    fn lacks_a_disk(&self) -> bool {
+        self.disks.len() < self.workloads.study.disks.len()
     }
 
     /// The value in bytes if it is a part of the group's footprint, with a note about its origin;

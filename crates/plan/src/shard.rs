@@ -29,7 +29,7 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || format!("invalid slice `{text}`; write `2/4` for the second of four");
+        let error = || format!("invalid shard `{text}`; write `2/4` for the second of four");
         let (number, of) = text.split_once('/').ok_or_else(error)?;
         let (number, of) = match (number.trim().parse(), of.trim().parse()) {
             (Ok(number), Ok(of)) => (number, of),

@@ -74,7 +74,7 @@ impl RunFolder {
     pub fn open(path: &Path) -> Result<Self, Error> {
         // Checks use the descriptor opened here, so that the folder cannot be exchanged between check and
         // use.
-        Self::from_dir(Dir::open(path).map_err(|_| not_a_run_folder(path))?)
+        Self::from_dir(Dir::open(path).map_err(|error| cannot_open(path, &error))?)
     }
 
     /// The run folder of an open directory.
@@ -178,9 +178,18 @@ impl RunFolder {
     }
 }
 
+const NAME_A_RUN: &str = "name the folder of a run, such as runs/<time>-<study>";
+
+fn cannot_open(path: &Path, error: &assay_files::Error) -> Error {
+    let hint = match path.is_file() {
+        true => "it is a file: name the folder of a run, which has it",
+        false => NAME_A_RUN,
+    };
+    Error::new("open", path, &error.cause).with_hint(hint)
+}
+
 fn not_a_run_folder(path: &Path) -> Error {
-    Error::new("open", path, &"it holds no manifest.json")
-        .with_hint("name the folder of a run, such as runs/<time>-<study>")
+    Error::new("open", path, &"it holds no manifest.json").with_hint(NAME_A_RUN)
 }
 
 #[cfg(test)]
@@ -202,7 +211,16 @@ mod tests {
     #[test]
     fn a_folder_without_a_manifest_is_not_a_run_folder() {
         let place = tempfile::tempdir().unwrap();
-        assert!(RunFolder::open(place.path()).is_err());
+        let says = |path: &Path| RunFolder::open(path).unwrap_err().to_string();
+        assert!(says(place.path()).contains("holds no manifest.json"));
+        let absent = says(&place.path().join("absent"));
+        assert!(
+            absent.contains("No such file") && absent.contains("runs/<time>-<study>"),
+            "{absent}"
+        );
+        fs::write(place.path().join("verdict.json"), "{}").unwrap();
+        let file = says(&place.path().join("verdict.json"));
+        assert!(file.contains("Not a directory") && file.contains("it is a file"), "{file}");
     }
 
     #[test]

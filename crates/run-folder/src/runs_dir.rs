@@ -22,11 +22,15 @@ impl RunsDir {
     /// Opens the directory and waits until no other process updates the files beside the runs. The lock is on
     /// the directory itself, so that no lock file is left behind (flock(2) works on any open file).
     pub fn lock(path: &Path) -> Result<Self, Error> {
+        let hint = "name the folder that holds the folders of runs, such as runs/";
         if path.exists() && !path.is_dir() {
-            return Err(Error::new("open", path, &"it is no folder")
-                .with_hint("name the folder that holds the folders of runs, such as runs/"));
+            return Err(Error::new("open", path, &"it is no folder").with_hint(hint));
         }
-        Self::from_dir(Dir::open(path)?)
+        let dir = Dir::open(path).map_err(|error| match error.is_missing() {
+            true => Error::from(error).with_hint(hint),
+            false => error.into(),
+        })?;
+        Self::from_dir(dir)
     }
 
     /// The same for an open directory.

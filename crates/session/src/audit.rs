@@ -7,14 +7,15 @@ mod disks;
 mod groups;
 mod limits;
 mod machine;
+mod metrics;
 mod names;
 mod open_files;
 mod protections;
 #[cfg(test)]
 mod tests;
 mod threads;
-mod watch;
 mod usage;
+mod watch;
 mod watched;
 mod writes;
 
@@ -31,6 +32,7 @@ use crate::error::Error;
 use crate::load::MOST_TEXT;
 
 pub use contended::watch_audit;
+pub use metrics::Metrics;
 pub use watch::{WatchOptions, WatchSummary, WatchedChange, watch_settings};
 pub use writes::Writer;
 
@@ -65,9 +67,9 @@ pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
         hierarchies,
         disks: disks::read(root),
         names,
+        delegated,
     })
 }
-        delegated,
 
 /// Reads a snapshot from a file, which may come from anywhere.
 ///
@@ -79,11 +81,14 @@ pub fn take_snapshot(root: &Root) -> Result<Snapshot, Error> {
 /// # Errors
 /// The file cannot be read, or is no snapshot.
 pub fn read_snapshot(path: &Path) -> Result<Snapshot, Error> {
-    let text = input_text(path, MOST_TEXT).map_err(Error::usage)?;
-    Snapshot::parse(&text).map_err(|refused| {
-        let hint = "expected a file that `assay audit --snapshot FILE` wrote";
-        Error::usage(format!("cannot use {}: {refused}\n  hint: {hint}", path.display()))
-    })
+    let hint = match path.join("manifest.json").is_file() {
+        true => "a run is judged by `assay judge`; without a snapshot this host is audited",
+        false => "expected a file that `assay audit --snapshot FILE` wrote",
+    };
+    let refuse = |why: String| Error::usage(format!("{why}\n  hint: {hint}"));
+    let text = input_text(path, MOST_TEXT).map_err(|error| refuse(error.to_string()))?;
+    Snapshot::parse(&text)
+        .map_err(|refused| refuse(format!("cannot use {}: {refused}", path.display())))
 }
 
 /// Writes a snapshot to a file.
@@ -118,7 +123,10 @@ pub fn read_manifest(paths: &[PathBuf]) -> Result<Manifest, Error> {
         let text = input_text(path, MOST_MANIFEST).map_err(Error::usage)?;
         texts.push((path.display().to_string(), text));
     }
-    manifest(&texts).map_err(|why| Error::usage(format!("cannot use {why}")))
+    manifest(&texts).map_err(|why| {
+        let hint = "expected a Pod, a unit of systemd, a compose file or a KubeletConfiguration";
+        Error::usage(format!("cannot use {why}\n  hint: {hint}"))
+    })
 }
 
 /// Writes an audit as an HTML page.

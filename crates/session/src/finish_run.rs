@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use assay_run_folder::{Run, RunFolder, unlisted_samples};
+use assay_files::Dir;
+use assay_run_folder::{Run, RunFolder, runs, unlisted_samples};
 use assay_verdict::Judgement;
 
 use crate::error::Error;
@@ -24,9 +25,19 @@ pub const REPORT: &str = "report.html";
 /// # Errors
 /// The folder holds no run that this version can read.
 pub fn open_run(path: &Path, observer: &mut dyn Observer) -> Result<(RunFolder, Run), Error> {
-    let folder = RunFolder::open(path).map_err(Error::usage)?;
+    let folder = RunFolder::open(path).map_err(|mut error| {
+        error.hint = newest_below(path).or(error.hint);
+        Error::usage(error)
+    })?;
     let run = read_run(&folder, observer)?;
     Ok((folder, run))
+}
+
+/// What to name instead of a folder of runs.
+fn newest_below(path: &Path) -> Option<String> {
+    // Names begin with the time.
+    let newest = runs(&Dir::open(path).ok()?).ok()?.pop()?;
+    Some(format!("it holds runs: name one of them, such as {}", path.join(newest).display()))
 }
 
 /// Reads the run in an open folder; the observer learns which samples are left out.

@@ -163,10 +163,9 @@ fn find(choice: &StudyChoice) -> Result<Source, Error> {
         return find_shipped(name);
     }
     let text = input_text(path, MOST_TEXT).map_err(|error| {
-        let cause = error.cause;
-        Error::usage(format!(
-            "cannot read {name}: {cause}\n  hint: name a study file, or one of `assay studies`"
-        ))
+        let hint = file_beside(path)
+            .unwrap_or_else(|| "name a study file, or one of `assay studies`".to_owned());
+        Error::usage(format!("cannot read {name}: {}\n  hint: {hint}", error.cause))
     })?;
     let file = path.file_name().map(|file| file.to_string_lossy().into_owned());
     let (shown_as, text) = match file.filter(|_| is_job_file) {
@@ -193,11 +192,28 @@ fn find_shipped(name: &str) -> Result<Source, Error> {
             folder: None,
         });
     }
-    let hint = closest(name, shipped().iter().map(|study| study.name)).map_or_else(
-        || "`assay studies` lists them; for a file give its path or `.toml`".to_owned(),
-        |similar| format!("did you mean `{similar}`?"),
-    );
+    let similar = || {
+        let similar = closest(name, shipped().iter().map(|study| study.name))?;
+        Some(format!("did you mean `{similar}`?"))
+    };
+    let hint = file_beside(Path::new(name)).or_else(similar).unwrap_or_else(|| {
+        "`assay studies` lists them; for a file give its path or `.toml`".to_owned()
+    });
     Err(Error::usage(format!("no shipped study is called `{name}`\n  hint: {hint}")))
+}
+
+/// What to name instead of a folder, or of a file without its ending.
+fn file_beside(path: &Path) -> Option<String> {
+    if path.is_dir() {
+        return Some(format!("{} is a folder: name a study file in it", path.display()));
+    }
+    let files = [".toml", ".assay.toml", ".fio"].map(|ending| {
+        let mut file = path.as_os_str().to_owned();
+        file.push(ending);
+        PathBuf::from(file)
+    });
+    let file = files.iter().find(|file| file.is_file())?;
+    Some(format!("did you mean the file `{}`?", file.display()))
 }
 
 fn read_named_file(source: &Source, path: &str) -> Result<String, String> {

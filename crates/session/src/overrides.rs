@@ -143,14 +143,18 @@ impl StudyChoice {
         let mut findings = Vec::new();
         let mut factors = Vec::new();
         for setting in &self.set {
-            let Some((name, values)) = setting.split_once('=') else {
-                let message = format!("`--set {setting}` has no `=`");
-                let finding = Diagnostic::error("A0001", message);
-                findings.push(finding.hint("write `--set FACTOR=VALUE`"));
-                continue;
+            let lacks = match setting.split_once('=') {
+                Some((name, values)) if !name.trim().is_empty() && !values.trim().is_empty() => {
+                    let values: Vec<Scalar> = values.split(',').map(parse_scalar).collect();
+                    factors.push((name.trim().to_owned(), values));
+                    continue;
+                }
+                Some((name, _)) if name.trim().is_empty() => "no factor before its `=`",
+                Some(_) => "no value after its `=`",
+                None => "no `=`",
             };
-            let values: Vec<Scalar> = values.split(',').map(parse_scalar).collect();
-            factors.push((name.trim().to_owned(), values));
+            let finding = Diagnostic::error("A0001", format!("`--set {setting}` has {lacks}"));
+            findings.push(finding.hint("write `--set FACTOR=VALUE`"));
         }
         if let Err(more) = set_factors(study, factors) {
             findings.extend(more);

@@ -79,7 +79,7 @@ pub fn prepare(
             for torn in plan.split_comparisons(shard) {
                 let (measure, over) = (&torn.measure, torn.is.over().join(", "));
                 observer.message(&format!(
-                    "`{measure}` over {over} is not judged: its trials are in several slices"
+                    "`{measure}` over {over} is not judged: its trials are in several shards"
                 ));
             }
             plan.shard(shard)

@@ -136,13 +136,7 @@ impl Settings {
         }
         if let Some(list) = &self.cpus {
             let target = Target::file("cpuset.cpus", Wanted::List(list.clone()), "");
-            let v1 = target.clone();
-            asked.push(Asked {
-                setting: format!("cpuset: {list}"),
-                controller: "cpuset",
-                v2: target,
-                v1,
-            });
+            asked.push(Asked::alike(format!("cpuset: {list}"), "cpuset", target));
         }
         asked
     }
@@ -197,13 +191,7 @@ impl Settings {
         let mut asked = Vec::new();
         if let Some(number) = self.processes {
             let target = Target::file("pids.max", Wanted::Number(number), "");
-            let v1 = target.clone();
-            asked.push(Asked {
-                setting: format!("pids: {number}"),
-                controller: "pids",
-                v2: target,
-                v1,
-            });
+            asked.push(Asked::alike(format!("pids: {number}"), "pids", target));
         }
         if let Some(weight) = self.blkio_weight {
             let raw = |name| Target::file(name, Wanted::Weight(vec![weight]), "unchanged");

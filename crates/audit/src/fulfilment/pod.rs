@@ -249,8 +249,7 @@ fn throttling(own: &Amounts, qos: Qos, config: &KubeletConfig) -> Option<Asked> 
     let setting = format!("memoryThrottlingFactor: {factor}");
     let Some(limit) = own.memory_limit else {
         let why = "without a limit it depends on what the node can allocate".to_owned();
-        let v2 = Target::Unknown(why.clone());
-        return Some(Asked { setting, controller: "memory", v2, v1: Target::Unknown(why) });
+        return Some(Asked::alike(setting, "memory", Target::Unknown(why)));
     };
     let high =
         kubelet::memory_high(request, limit, factor, PAGE).filter(|_| qos != Qos::Guaranteed);

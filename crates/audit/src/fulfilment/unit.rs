@@ -192,8 +192,7 @@ impl Unit {
                 || unknown(setting.clone(), "pids"),
                 |wanted| {
                     let target = Target::file("pids.max", wanted, "");
-                    let v1 = target.clone();
-                    Asked { setting: setting.clone(), controller: "pids", v2: target, v1 }
+                    Asked::alike(setting.clone(), "pids", target)
                 },
             ));
         }
@@ -248,7 +247,7 @@ fn weight(text: &str) -> Asked {
 /// A value with a specifier, or one that this version does not know.
 fn unknown(setting: String, controller: &'static str) -> Asked {
     let target = Target::Unknown("this value is not understood".to_owned());
-    Asked { setting, controller, v2: target.clone(), v1: target }
+    Asked::alike(setting, controller, target)
 }
 
 /// Bytes, a part of the machine's memory, or no limit.

@@ -139,11 +139,11 @@ fn wrong_usage_is_refused_with_a_hint() {
             "set exactly one factor twice",
         ),
         (&["compare", "a", "b", "--within", "0 %"], "a margin must be above 0 %"),
-        (&["compare", "--baseline", "nothing", "here"], "holds no manifest.json"),
+        (&["compare", "--baseline", "nothing", "here"], "No such file"),
         (&["compare", "--baseline", "nothing"], "there is no folder `runs/`"),
-        (&["run", "io-weight", "--baseline", "nothing"], "holds no manifest.json"),
+        (&["run", "io-weight", "--baseline", "nothing"], "No such file"),
         (&["export"], "required"),
-        (&["export", "nothing"], "holds no manifest.json"),
+        (&["export", "nothing"], "No such file"),
         (&["report"], "required"),
     ] {
         let ended = bench.assay(words);

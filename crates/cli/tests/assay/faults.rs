@@ -106,7 +106,7 @@ fn runs_that_cannot_be_explained_are_refused_before_the_host_is_changed() {
         ended.assert_code(2);
         ended.assert_says(says);
     };
-    refused(&["explain", "absent"], &["manifest.json", "hint: "]);
+    refused(&["explain", "absent"], &["No such file", "hint: "]);
     bench.run(&bench.write("study.toml", &cached().text()), &["--at-most", "2s"]).assert_code(3);
     refused(&["explain", "run", "--only", "C-NOTHING"], &["`C-NOTHING`", "causes.md"]);
     bench.assert_host_is_as_before("after refusals");

@@ -16,6 +16,8 @@ fn each_refusal_is_reported_once_with_its_remedy() {
         assert_eq!(count, 1, "{word}: {refusals:?}");
     }
     assert!(plan.refusals.iter().any(|refusal| refusal.remedy == "apt-get install fio"));
+    // The groups have a disk; that it is refused is said already.
+    assert!(!refusals.iter().any(|text| text.contains("`io.weight")), "{refusals:?}");
 }
 
 /// A user to whom groups of these controllers only were delegated.

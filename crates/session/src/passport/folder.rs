@@ -119,9 +119,10 @@ impl Conditions {
 /// There is none, or it was damaged.
 pub(super) fn read(path: &Path) -> Result<assay_verdict::Passport, Error> {
     let file = if path.is_dir() { path.join(DOCUMENT) } else { path.to_owned() };
-    let text = assay_files::input_text(&file, MAX_DOCUMENT).map_err(Error::usage)?;
+    let hint = "expected a folder of `assay passport`, or the passport.json in it";
+    let text = assay_files::input_text(&file, MAX_DOCUMENT)
+        .map_err(|error| Error::usage(format!("{error}\n  hint: {hint}")))?;
     let passport: assay_verdict::Passport = serde_json::from_str(&text).map_err(|cause| {
-        let hint = "expected a folder of `assay passport`, or the passport.json in it";
         Error::usage(format!("cannot understand {}: {cause}\n  hint: {hint}", file.display()))
     })?;
     match passport.schema {

@@ -176,7 +176,9 @@ fn bounds(check: &mut Check<'_>, at_least: Option<f64>, at_most: Option<f64>, pa
 /// Reports a factor that the study does not have.
 pub(crate) fn unknown_factor(name: &str, study: &Study) -> Diagnostic {
     let names: Vec<&str> = study.factors.iter().map(|factor| factor.name.as_str()).collect();
+    let is_knob = assay_knob::all().iter().any(|knob| knob.name == name);
     let hint = did_you_mean(name, names.iter().copied(), || match names.is_empty() {
+        _ if is_knob => format!("`{name}` is a knob: change it in `knobs` of the study file"),
         true => "the study has no factors".to_owned(),
         false => format!("the factors are {}", quoted(&names)),
     });

@@ -1,0 +1,75 @@
+//! Messages to somebody who has never seen the program: what is wrong, and what to write instead.
+
+use std::fs;
+
+use crate::bench::Bench;
+
+fn refused(bench: &Bench, words: &[&str], says: &[&str]) {
+    let ended = bench.assay(words);
+    ended.assert_code(2);
+    ended.assert_says(says);
+}
+
+#[test]
+fn a_study_that_is_not_found_is_looked_for_under_its_ending() {
+    let bench = Bench::aside();
+    let study = bench.assay(["studies", "cpu-weight"]).stdout;
+    bench.write("mine.toml", &study);
+    bench.write("own.assay.toml", &study);
+    refused(&bench, &["check", "mine"], &["did you mean the file `mine.toml`?"]);
+    refused(&bench, &["check", "own"], &["did you mean the file `own.assay.toml`?"]);
+    refused(&bench, &["check", "./mine"], &["cannot read ./mine", "`./mine.toml`?"]);
+    fs::create_dir(bench.path("studies")).unwrap();
+    refused(&bench, &["check", "studies"], &["studies is a folder: name a study file in it"]);
+    refused(&bench, &["check", "."], &[". is a folder"]);
+}
+
+#[test]
+fn set_names_what_it_lacks_and_knows_knobs() {
+    let bench = Bench::aside();
+    let set =
+        |text: &str, says: &[&str]| refused(&bench, &["check", "cpu-weight", "--set", text], says);
+    set("cpu.weight=abc", &["unknown factor `cpu.weight`", "is a knob: change it in `knobs`"]);
+    set("groups=", &["has no value after its `=`", "--set FACTOR=VALUE"]);
+    set("=4", &["has no factor before its `=`"]);
+    set("groups", &["has no `=`"]);
+}
+
+#[test]
+fn what_is_no_run_says_what_it_is() {
+    let bench = Bench::aside();
+    fs::create_dir_all(bench.path("run")).unwrap();
+    fs::write(bench.path("run/manifest.json"), "{}").unwrap();
+    refused(&bench, &["judge", "absent"], &["No such file or directory", "runs/<time>-<study>"]);
+    refused(&bench, &["judge", "run/manifest.json"], &["it is a file: name the folder of a run"]);
+    refused(&bench, &["judge", "."], &["it holds no manifest.json", "it holds runs", "./run"]);
+    let state = bench.path("state");
+    fs::create_dir_all(&state).unwrap();
+    refused(&bench, &["judge", "state"], &["it holds no manifest.json", "runs/<time>-<study>"]);
+    refused(&bench, &["report", "--index", "absent"], &["No such file", "hint: ", "runs/"]);
+    refused(&bench, &["passport", "--compare", "run", "run"], &["passport.json", "hint: "]);
+}
+
+#[test]
+fn an_audit_of_what_is_no_snapshot_says_where_snapshots_come_from() {
+    let bench = Bench::aside();
+    let snapshot = "assay audit --snapshot FILE";
+    refused(&bench, &["audit", "absent.json"], &["No such file", snapshot]);
+    refused(&bench, &["audit", "."], &["Is a directory", snapshot]);
+    bench.write("study.toml", "title = \"x\"\n");
+    refused(&bench, &["audit", "study.toml"], &["cannot use study.toml", snapshot]);
+    refused(&bench, &["audit", "--told", "study.toml"], &["cannot use study.toml", "a Pod"]);
+    fs::create_dir(bench.path("run")).unwrap();
+    fs::write(bench.path("run/manifest.json"), "{}").unwrap();
+    refused(&bench, &["audit", "run"], &["a run is judged by `assay judge`"]);
+    refused(&bench, &["audit", "--explain", "a-ancester"], &["did you mean `A-ANCESTOR`?"]);
+    refused(&bench, &["audit", "--explain", "nosuch"], &["unknown code", "A-ALONE"]);
+    refused(&bench, &["audit", "--groups=/no/such"], &["has a group `/no/such`", "assay groups"]);
+}
+
+#[test]
+fn a_part_of_the_trials_is_called_by_the_name_of_its_option() {
+    let bench = Bench::aside();
+    let run = ["run", "cpu-weight", "--dry-run", "--shard", "3/2"];
+    refused(&bench, &run, &["invalid shard `3/2`", "`2/4` for the second of four"]);
+}
