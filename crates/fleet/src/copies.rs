@@ -73,15 +73,13 @@ struct Assigned {
 
 /// Creates a fleet of runs that no scheduler has started.
 pub fn create_copied(path: &Path, trust: Trust) -> Result<(FleetFolder, Fleet), Error> {
-    let folder = FleetFolder::create(path, trust)?;
     let fleet = Fleet {
         schema: SCHEMA,
         assay: env!("CARGO_PKG_VERSION").to_owned(),
         copied: true,
         ..Fleet::default()
     };
-    folder.write_fleet(&fleet)?;
-    Ok((folder, fleet))
+    Ok((FleetFolder::create_copied(path, trust, &fleet)?, fleet))
 }
 
 /// Takes the runs below these folders into a fleet. Nothing in them is changed, and no link is followed.

@@ -11,6 +11,7 @@
 //!   fleet-verdict.json, report.html, samples/SOURCE.parquet    once collected
 //! ```
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,7 +50,7 @@ impl FleetFolder {
         let dir = check(path, Caller::from_sudo(), trust)?.make()?;
         let whole = dir.path().to_owned();
         if !dir.is_empty()? {
-            return Err(Error::file("create", path, &"the folder is not empty").hint(
+            return Err(not_empty(path).hint(
                 "choose a new folder with --out; to continue a fleet, use `assay fleet resume`",
             ));
         }
@@ -58,6 +59,24 @@ impl FleetFolder {
         for part in ["log", "tasks"] {
             folder.make_dir(Path::new(part))?;
         }
+        Ok(folder)
+    }
+
+    /// Creates a folder for runs that were copied from their hosts. The document comes first: with it a call that
+    /// was killed is continued, and without it the folder holds at most a draft of it.
+    pub(crate) fn create_copied(path: &Path, trust: Trust, fleet: &Fleet) -> Result<Self, Error> {
+        let dir = check(path, Caller::from_sudo(), trust)?.make()?;
+        let is_draft = |name: &OsString| {
+            name.to_str().is_some_and(|name| {
+                name.strip_prefix('.').is_some_and(|rest| rest.starts_with(FLEET))
+                    && name.ends_with(".draft")
+            })
+        };
+        if !dir.names()?.iter().all(is_draft) {
+            return Err(not_empty(path).hint("name a new folder, or that of a fleet"));
+        }
+        let folder = Self { path: dir.path().to_owned(), dir: Arc::new(dir) };
+        folder.write_fleet(fleet)?;
         Ok(folder)
     }
 
@@ -191,6 +210,10 @@ impl FleetFolder {
 /// The run folder of a task for one job, relative to the fleet's folder.
 pub(crate) fn run_path(task: usize, job: u64) -> PathBuf {
     FleetFolder::task_folder(task, job).join("run")
+}
+
+fn not_empty(path: &Path) -> Error {
+    Error::file("create", path, &"the folder is not empty")
 }
 
 fn no_fleet(path: &Path) -> Error {

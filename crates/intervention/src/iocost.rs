@@ -113,7 +113,7 @@ pub struct IoCost {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_name: Option<String>,
     /// What was measured, by the kernel's keys; `rlat` and `wlat` are percentiles, in microseconds.
-    pub measured: Values,
+    pub measured: BTreeMap<String, f64>,
     /// The percentile of `rlat` and `wlat`: 95, or 50 on a disk that rotates.
     pub percentile: u32,
     /// The line of `io.cost.model`; `None` if nothing was measured.

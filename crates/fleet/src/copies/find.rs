@@ -1,7 +1,7 @@
 //! Finds run folders below a folder that a user copied from hosts.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assay_files::Dir;
 use rustix::io::Errno;
@@ -34,37 +34,37 @@ impl<'s> Search<'s> {
 
     /// Looks through a folder, in the order of names. No link is followed, and no run is entered.
     pub(super) fn through(&mut self, top: Dir) {
-        self.level(top, PathBuf::new(), 0);
+        self.level(top, Path::new(""), 0);
     }
 
-    fn level(&mut self, dir: Dir, name: PathBuf, depth: usize) {
+    fn level(&mut self, dir: Dir, name: &Path, depth: usize) {
         if SIGNS.iter().any(|sign| dir.has_file(sign)) {
-            (self.run)(&name, dir);
+            (self.run)(name, dir);
             return;
         }
         if depth == DEEPEST {
-            (self.refused)(&name, format!("it is nested more than {DEEPEST} folders deep"));
+            (self.refused)(name, format!("it is nested more than {DEEPEST} folders deep"));
             return;
         }
         let names = match dir.names() {
             Ok(names) => names,
-            Err(error) => return (self.refused)(&name, error.cause.to_string()),
+            Err(error) => return (self.refused)(name, error.cause.to_string()),
         };
         for entry in names {
             let Some(remaining) = self.remaining.checked_sub(1) else {
                 return (self.refused)(
-                    &name,
+                    name,
                     format!("the folders hold more than {MOST_NAMES} names"),
                 );
             };
             self.remaining = remaining;
-            self.entry(&dir, &name, &entry, depth);
+            self.entry(&dir, name, &entry, depth);
         }
     }
 
     fn entry(&mut self, dir: &Dir, name: &Path, entry: &OsStr, depth: usize) {
         match dir.dir(entry) {
-            Ok(inner) => self.level(inner, name.join(entry), depth + 1),
+            Ok(inner) => self.level(inner, &name.join(entry), depth + 1),
             // A file beside the runs; or it has been removed meanwhile.
             Err(error) if error.is_missing() || dir.has_file(entry) => {}
             Err(error) if error.is(Errno::NOTDIR) => {

@@ -204,7 +204,12 @@ fn a_derived_study_is_another_plan() {
 fn a_killed_copy_is_removed_by_the_next_call() {
     let place = tempfile::tempdir().unwrap();
     as_recorded(&place.path().join("copies/a"), "a", 1);
-    let (folder, mut fleet) = create_copied(&place.path().join("fleet"), Trust::Checked).unwrap();
+    let path = place.path().join("fleet");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join(".fleet.json.0123456789abcdef.draft"), "{").unwrap();
+    let (folder, mut fleet) = create_copied(&path, Trust::Checked).unwrap();
+    let error = create_copied(place.path(), Trust::Checked).unwrap_err();
+    assert!(error.what.contains("not empty"), "{error}");
     fs::create_dir_all(folder.file("incoming/samples")).unwrap();
     fs::write(folder.file("incoming/manifest.json"), "half of it").unwrap();
     let copies = take_copies(&folder, &mut fleet, &[place.path().join("copies")]).unwrap();
