@@ -141,6 +141,7 @@ class OtherWriters(Folder):
     """Samples that other programs wrote again are judged alike."""
 
     def judged(self, write: object) -> None:
+        shutil.rmtree(self.folder / "run", ignore_errors=True)
         folder = self.copy(RUNS[0])
         before = json.loads((folder / "verdict.json").read_text())
         for path in folder.glob("samples/*/*.parquet"):

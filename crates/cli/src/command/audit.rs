@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_audit::{Audit, Class, Snapshot, audit};
+use assay_diagnostic::closest;
 use assay_kernel::Root;
 use assay_session::{
     Code, Error, audit_code, read_snapshot, take_snapshot, write_audit_report, write_snapshot,
@@ -150,7 +151,10 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<Code, Error> {
         return explain(code);
     }
     if let Some(options) = arguments.watch.options(arguments.length) {
-        return Ok(arguments.code(watch::run(options, arguments.json)?));
+        let metrics = arguments.watch.metrics()?;
+        let root = root_at(&arguments.root)?;
+        let differs = watch::run(&root, options, metrics.as_ref(), arguments.json)?;
+        return Ok(arguments.code(differs));
     }
     if let Some(file) = &arguments.baseline {
         return since(arguments, file);
@@ -193,7 +197,12 @@ fn judge(arguments: &AuditArguments) -> Result<Code, Error> {
     if arguments.json {
         output::json(&audit)?;
     } else if let Some(below) = &arguments.groups {
-        output::data(&assay_audit::limits(&audit, below));
+        let limits = assay_audit::limits(&audit, below).ok_or_else(|| {
+            let hint = "`assay groups` lists all; paths begin below the mount";
+            let what = "no hierarchy of cpu, cpuset or memory has a group";
+            Error::usage(format!("{what} `{below}`\n  hint: {hint}"))
+        })?;
+        output::data(&limits);
     } else {
         output::data(&assay_audit::text(&audit, arguments.all));
     }
@@ -239,8 +248,10 @@ fn show<T: serde::Serialize>(
 fn explain(code: &str) -> Result<Code, Error> {
     let Some(rule) = assay_audit::find(code) else {
         let codes: Vec<&str> = assay_audit::all().map(|rule| rule.code).collect();
+        let similar = closest(code, codes.iter().copied());
+        let hint = similar.map(|code| format!("did you mean `{code}`? ")).unwrap_or_default();
         let known = codes.join(", ");
-        return Err(Error::usage(format!("unknown code `{code}`\n  hint: one of {known}")));
+        return Err(Error::usage(format!("unknown code `{code}`\n  hint: {hint}one of {known}")));
     };
     output::data(&assay_audit::explain(rule));
     Ok(Code::Kept)

@@ -51,6 +51,7 @@ fn an_audit_writes_starts_and_signals_nothing() {
         &["--told", "none.service"],
         &["--self"],
         &["--watch", "--for", "1s"],
+        &["--watch", "--for", "1s", "--metrics", "127.0.0.1:0"],
     ] {
         only_reads(&bench, trace, options);
     }
@@ -204,10 +205,10 @@ fn a_weight_on_a_disk_without_bfq_is_found_and_silent_under_bfq() {
 }
 
 /// A group of its own in the hierarchy of cpu, with the file of its weight; removed when it goes out of scope.
-struct Weighted(PathBuf, &'static str);
+pub(crate) struct Weighted(PathBuf, &'static str);
 
 impl Weighted {
-    fn make() -> Option<Self> {
+    pub(crate) fn make() -> Option<Self> {
         let found = [("/sys/fs/cgroup/cpu", "cpu.shares"), ("/sys/fs/cgroup", "cpu.weight")];
         let (parent, file) = found.into_iter().find(|(parent, file)| {
             let enabled = fs::read_to_string(Path::new(parent).join("cgroup.subtree_control"));
@@ -220,9 +221,14 @@ impl Weighted {
     }
 
     /// Has another process write the file.
-    fn set(&self, value: &str) {
+    pub(crate) fn set(&self, value: &str) {
         let line = format!("echo {value} > {}/{}; sleep 0.3", self.0.display(), self.1);
         assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
+    }
+
+    /// The name of the file of its weight.
+    pub(crate) fn file(&self) -> &'static str {
+        self.1
     }
 
     fn path(&self) -> String {
@@ -272,7 +278,7 @@ fn a_change_is_found_since_a_snapshot_and_while_it_happens_with_its_writer() {
     let held_against =
         ["audit", "--told", "w.service", "--group", path.as_str(), "--fail-on", "drift"];
     bench.assay(held_against).assert_code(1);
-    group.set(if group.1 == "cpu.shares" { "2048" } else { "200" });
+    group.set(if group.file() == "cpu.shares" { "2048" } else { "200" });
     let ended = bench.assay(held_against);
     ended.assert_code(0);
     assert!(ended.stdout.contains("1 kept, 0 differ"), "{}", ended.stdout);
@@ -300,6 +306,8 @@ fn options_that_do_not_fit_together_are_refused() {
         &["--fail-on", "drift"][..],
         &["--watch", "--fail-on", "cannot-act"],
         &["--every", "1s"],
+        &["--metrics"],
+        &["--watch", "--metrics", "localhost"],
         &["--group", "/a"],
         &["--baseline", "a", "--watch"],
         &["--told", "no-such-file.yaml"],

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::groups;
+use super::metrics::{Metrics, Shared, now_s};
 use super::watched::{Place, Watched};
 use super::writes::{Batch, Writer, Writes};
 use crate::error::Error;
@@ -62,7 +63,8 @@ pub struct WatchSummary {
     pub left_out: Option<String>,
 }
 
-/// Watches the settings of all groups until the time is over or a signal comes, or `tell` returns false.
+/// Watches the settings of all groups until the time is over or a signal comes, or `tell` returns false. What it knows
+/// so far can be asked for at the address of `metrics`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -72,7 +74,7 @@ pub struct WatchSummary {
 ///     every: Duration::from_millis(50),
 ///     length: Some(Duration::from_millis(100)),
 /// };
-/// let summary = watch_settings(&Root::real(), options, &mut |_| true)?;
+/// let summary = watch_settings(&Root::real(), options, None, &mut |_| true)?;
 /// assert!(summary.groups > 0);
 /// # Ok::<(), assay_session::Error>(())
 /// ```
@@ -82,38 +84,24 @@ pub struct WatchSummary {
 pub fn watch_settings(
     root: &Root,
     options: WatchOptions,
+    metrics: Option<&Metrics>,
     tell: &mut dyn FnMut(&WatchedChange) -> bool,
 ) -> Result<WatchSummary, Error> {
     open_files::raise_limit();
-    let started = Instant::now();
-    let mut watch = Watch::new(root)?;
-    // Opening everything is not watching.
-    let (first, cpu_before) = (Instant::now(), cpu_ns());
-    let end = options.length.map(|length| started + length);
-    let mut next = started + options.every;
-    let mut changes = 0;
-    while signal::interrupted_by().is_none() && end.is_none_or(|end| Instant::now() < end) {
-        let until = end.map_or(next, |end| end.min(next));
-        let mut found = watch.written(until);
-        if Instant::now() >= next {
-            found.extend(watch.look());
-            next = Instant::now() + options.every;
-        }
-        changes += found.len();
-        if !found.iter().all(&mut *tell) {
-            break;
-        }
-    }
-    let seconds = first.elapsed().as_secs_f64();
-    Ok(WatchSummary {
-        changes,
-        came: watch.watched.came,
-        went: watch.watched.went,
-        groups: watch.watched.groups(),
-        seconds,
-        cpu: (cpu_ns() - cpu_before) as f64 / 1e9 / seconds.max(1e-9),
-        writers_unknown: watch.writes.reason().map(str::to_owned),
-        left_out: watch.watched.left_out(),
+    let end = options.length.map(|length| Instant::now() + length);
+    let watch = Watch::new(root)?;
+    let Some(metrics) = metrics else { return Ok(watch.run(options.every, end, None, tell)) };
+    let shared = Shared::new();
+    std::thread::scope(|scope| {
+        let over = shared.until_dropped();
+        let answers = std::thread::Builder::new().name("metrics".to_owned());
+        let answers =
+            answers.spawn_scoped(scope, || metrics.serve(root, &shared)).map_err(Error::host)?;
+        let summary = watch.run(options.every, end, Some(&shared), tell);
+        drop(over);
+        // What the watch saw is told, whatever became of its page.
+        drop(answers.join());
+        Ok(summary)
     })
 }
 
@@ -139,6 +127,61 @@ impl<'r> Watch<'r> {
         // Reports first: what is written while files are opened is read afterwards.
         let writes = Writes::open(root, &mounts);
         Ok(Self { root, watched: Watched::new(root), writes, round: 0 })
+    }
+
+    /// Watches until `end`, a signal, or `tell` returns false.
+    fn run(
+        mut self,
+        every: Duration,
+        end: Option<Instant>,
+        shared: Option<&Shared>,
+        tell: &mut dyn FnMut(&WatchedChange) -> bool,
+    ) -> WatchSummary {
+        // Opening everything is not watching.
+        let (first, cpu_before) = (Instant::now(), cpu_ns());
+        let mut next = first + every;
+        let mut changes = 0;
+        self.share(shared, &[], false);
+        while signal::interrupted_by().is_none() && end.is_none_or(|end| Instant::now() < end) {
+            let mut found = self.written(end.map_or(next, |end| end.min(next)));
+            let is_due = Instant::now() >= next;
+            if is_due {
+                found.extend(self.look());
+                next = Instant::now() + every;
+            }
+            changes += found.len();
+            self.share(shared, &found, is_due);
+            if !found.iter().all(&mut *tell) {
+                break;
+            }
+        }
+        let seconds = first.elapsed().as_secs_f64();
+        WatchSummary {
+            changes,
+            came: self.watched.came,
+            went: self.watched.went,
+            groups: self.watched.groups(),
+            seconds,
+            cpu: (cpu_ns() - cpu_before) as f64 / 1e9 / seconds.max(1e-9),
+            writers_unknown: self.writes.reason().map(str::to_owned),
+            left_out: self.watched.left_out(),
+        }
+    }
+
+    /// Tells what was found to those who ask.
+    fn share(&self, shared: Option<&Shared>, found: &[WatchedChange], has_looked: bool) {
+        let Some(shared) = shared else { return };
+        let is_incomplete = has_looked.then(|| self.watched.left_out().is_some());
+        let mut counts = shared.counts();
+        counts.groups = self.watched.groups();
+        (counts.came, counts.went) = (self.watched.came, self.watched.went);
+        counts.writes_are_reported = self.writes.reason().is_none();
+        counts.is_incomplete = is_incomplete.unwrap_or(counts.is_incomplete);
+        found.iter().for_each(|one| counts.count(&one.change));
+        if has_looked {
+            counts.looks += 1;
+            counts.looked_s = now_s();
+        }
     }
 
     /// Waits for writes, at most until then, and reads the groups that were written to.
