@@ -50,8 +50,8 @@ mod tune;
 mod replay_tests;
 
 pub use audit::{
-    Metrics, WatchOptions, WatchSummary, WatchedChange, Writer, audit_code, read_manifest, read_snapshot,
-    take_snapshot, watch_audit, watch_settings, write_audit_report, write_snapshot,
+    Metrics, WatchOptions, WatchSummary, WatchedChange, Writer, audit_code, read_manifest,
+    read_snapshot, take_snapshot, watch_audit, watch_settings, write_audit_report, write_snapshot,
 };
 pub use before_run::{Needs, needs_text};
 pub use blame::{

@@ -109,8 +109,7 @@ fn alone(host: &Host) -> Vec<Found> {
 fn only_child(node: Node) -> Option<Found> {
     let file = file(node);
     let parent = node.parent()?;
-    let has_rivals =
-        node.has_populated_sibling() || parent.threads().is_none_or(|own| own > 0);
+    let has_rivals = node.has_populated_sibling() || parent.threads().is_none_or(|own| own > 0);
     if !is_set(node, file) || !node.is_populated() || has_rivals || is_container_of_pod(node) {
         return None;
     }

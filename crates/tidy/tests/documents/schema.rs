@@ -86,7 +86,7 @@ impl Writer<'_> {
             }
             Fields::Unnamed(unnamed) => {
                 let items = unnamed.unnamed.iter().map(|field| self.value(&field.ty, of, with));
-                tuple(items.collect())
+                tuple(&items.collect::<Vec<_>>())
             }
             Fields::Unit => json!({ "type": "null" }),
         }
@@ -147,10 +147,10 @@ impl Writer<'_> {
             let value = match (&serde.tag, &serde.content) {
                 _ if serde.untagged => self.fields(&variant.fields, &inner, of, with),
                 (None, _) if is_unit => json!({ "const": name }),
-                (None, _) => only(&name, self.fields(&variant.fields, &inner, of, with)),
-                (Some(tag), _) if is_unit => only(tag, json!({ "const": name })),
+                (None, _) => only(&name, &self.fields(&variant.fields, &inner, of, with)),
+                (Some(tag), _) if is_unit => only(tag, &json!({ "const": name })),
                 (Some(tag), Some(content)) => {
-                    let content = only(content, self.fields(&variant.fields, &inner, of, with));
+                    let content = only(content, &self.fields(&variant.fields, &inner, of, with));
                     tagged(tag, &name, &content)
                 }
                 (Some(tag), None) => {
@@ -168,11 +168,11 @@ impl Writer<'_> {
 
     fn value(&mut self, written: &Written, of: &Type, with: &Arguments) -> Value {
         match unreferenced(written) {
-            Written::Slice(slice) => list(self.value(&slice.elem, of, with)),
-            Written::Array(array) => list(self.value(&array.elem, of, with)),
-            Written::Tuple(items) => {
-                tuple(items.elems.iter().map(|item| self.value(item, of, with)).collect())
-            }
+            Written::Slice(slice) => list(&self.value(&slice.elem, of, with)),
+            Written::Array(array) => list(&self.value(&array.elem, of, with)),
+            Written::Tuple(items) => tuple(
+                &items.elems.iter().map(|item| self.value(item, of, with)).collect::<Vec<_>>(),
+            ),
             Written::Path(path) => self.path(&path.path, of, with),
             _ => panic!("{}: a type that is not known here", of.name),
         }
@@ -197,7 +197,7 @@ impl Writer<'_> {
             "i8" | "i16" | "i32" | "i64" | "isize" => json!({ "type": "integer" }),
             "f32" | "f64" => json!({ "type": "number" }),
             "Option" => nullable(first()),
-            "Vec" | "VecDeque" | "BTreeSet" | "HashSet" => list(first()),
+            "Vec" | "VecDeque" | "BTreeSet" | "HashSet" => list(&first()),
             "Box" | "Rc" | "Arc" | "Cow" => first(),
             "BTreeMap" | "HashMap" => {
                 json!({ "type": "object", "additionalProperties": inner.get(1) })
@@ -240,11 +240,11 @@ fn unreferenced(written: &Written) -> &Written {
     }
 }
 
-fn list(items: Value) -> Value {
+fn list(items: &Value) -> Value {
     json!({ "type": "array", "items": items })
 }
 
-fn tuple(items: Vec<Value>) -> Value {
+fn tuple(items: &[Value]) -> Value {
     let length = items.len();
     if length == 0 {
         return json!({ "type": "null" });
@@ -265,13 +265,13 @@ fn nullable(value: Value) -> Value {
 }
 
 /// An object with this field alone.
-fn only(name: &str, value: Value) -> Value {
+fn only(name: &str, value: &Value) -> Value {
     json!({ "type": "object", "properties": { name: value }, "required": [name] })
 }
 
 /// An object with a field that names the variant.
 fn tagged(tag: &str, name: &str, object: &Value) -> Value {
-    let mut tagged = only(tag, json!({ "const": name }));
+    let mut tagged = only(tag, &json!({ "const": name }));
     let properties = object["properties"].as_object().unwrap().clone();
     tagged["properties"].as_object_mut().unwrap().extend(properties);
     let required = object["required"].as_array().unwrap().clone();
