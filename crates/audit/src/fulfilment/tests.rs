@@ -284,7 +284,7 @@ fn groups_are_walked_once_however_many_services_ask() {
     let service = |at: usize| format!("  s{at}: {{image: x, cpu_shares: 512, mem_limit: 512m}}\n");
     let services: String = (0..40).map(service).collect();
     let manifest = read(&[("compose.yaml", &format!("services:\n{services}"))]);
-    let parsed = || crate::owner::tests::PARSED.with(std::cell::Cell::get);
+    let parsed = || owner::tests::PARSED.with(std::cell::Cell::get);
     let before = parsed();
     let found = fulfilment(&manifest, None, &snapshot).unwrap();
     assert_eq!((found.fulfilments.len(), found.differs()), (40, false));

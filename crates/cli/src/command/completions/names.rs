@@ -190,8 +190,8 @@ mod tests {
             ("judge", "run"),
             ("report", "run"),
         ] {
-            let is_it = |one: &&(String, String)| one.0 == command && one.1 == argument;
-            assert!(completed.iter().any(|one| is_it(&*one)), "{command} {argument}");
+            let is_completed = completed.iter().any(|one| one.0 == command && one.1 == argument);
+            assert!(is_completed, "{command} {argument}");
         }
     }
 

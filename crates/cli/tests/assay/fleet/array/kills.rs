@@ -31,7 +31,7 @@ fn assert_whole(fleet: &Path, copies: &Path) {
         let io = "samples/trial-00-repeat-00/io.parquet";
         for name in ["manifest.json", "verdict.json", io] {
             let same = fs::read(run.join(name)).unwrap() == fs::read(original.join(name)).unwrap();
-            assert!(same, "{} of {host} is not whole", name);
+            assert!(same, "{name} of {host} is not whole");
         }
     }
 }
