@@ -5,7 +5,7 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use assay_cgroup::Tree;
-use assay_host::ledger::{describe_survivor, is_frozen};
+use assay_host::{describe_survivor, is_frozen};
 use assay_kernel::blocked::HangWatch;
 use assay_kernel::child::{ExitWatch, ends_within};
 use assay_kernel::{Error, Root, process, signal_forwarding};

@@ -59,7 +59,7 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// What the name says, whoever has given it, and whether that was a user.
+    /// What the name says, no matter which user gave it, and whether that was a user.
     #[must_use]
     pub fn said(&self) -> (&Self, bool) {
         match self {

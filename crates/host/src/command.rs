@@ -9,7 +9,7 @@ use assay_files::{directories, search_path};
 use assay_kernel::program::{self, Limits, Unfinished};
 use assay_kernel::{Error, Root, signal};
 
-use crate::ledger::describe_survivor;
+use crate::freezer::describe_survivor;
 
 /// Finds `program` in the directories of PATH, then in the administrator's, which a user's PATH often
 /// lacks. An empty or relative entry of PATH means a different program in each directory, including one

@@ -7,6 +7,7 @@
 mod command;
 mod container_name;
 mod facts;
+mod freezer;
 mod owners;
 mod poll_until;
 mod preflight;
@@ -16,6 +17,7 @@ pub mod scratch;
 
 pub use command::find as find_program;
 pub use facts::{gather, groups_and_cpus, kernel, knobs, locate_tools, machine};
+pub use freezer::{describe_survivor, is_frozen};
 pub use ledger::{
     ChangeReport, Ledger, Unfinished, lock_file, private_state, restore_all, set_aside, state_dir,
     unfinished,

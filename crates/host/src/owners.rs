@@ -37,7 +37,7 @@ impl<'r> Owners<'r> {
         self.names.name(owner)
     }
 
-    /// Which levels of a path a user may have named: whoever owns a directory makes the groups in it. A user is another one than
+    /// Which levels of a path a user may have named: the owner of a directory makes the groups in it. A user is another one than
     /// owns the top, which is root on a host.
     #[must_use]
     pub fn delegated(&self, mount: &Path, path: &str) -> Option<Delegated> {

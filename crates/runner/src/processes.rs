@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use assay_files::{Caller, Dir};
 use assay_host::find_program;
-use assay_host::ledger::{describe_survivor, is_frozen};
+use assay_host::{describe_survivor, is_frozen};
 use assay_kernel::blocked::HangWatch;
 use assay_kernel::clock::monotonic_ns;
 use assay_kernel::process::{Membership, send, send_to_group};

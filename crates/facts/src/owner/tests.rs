@@ -151,7 +151,7 @@ fn what_a_user_calls_a_group_is_a_claim_wherever_groups_are_delegated() {
     assert_eq!(words("/a.slice/docker-ID.scope", None), "container docker ID");
     let claimed = "container docker ID, claimed by uid 7";
     assert_eq!(words("/a.slice/docker-ID.scope", mine(1)), claimed);
-    // The container's own group is root's, whoever owns its directory; what is made in it is not.
+    // The container's own group is root's, no matter which user owns its directory; what is made in it is not.
     assert_eq!(words("/a.slice/docker-ID.scope", mine(2)), "container docker ID");
     assert_eq!(words("/a.slice/docker-ID.scope/init.scope", mine(2)), "container docker ID");
     assert_eq!(words("/kubepods/podu-1/ID/kubepods/pod9", mine(3)), "pod 9, claimed by uid 7",);

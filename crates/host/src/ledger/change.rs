@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::disk::DiskIdentity;
-use super::stacked_disk::Layer;
+use super::layer::Layer;
 
 /// A range of a disk, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use assay_kernel::blocked::{self, HangWatch};
+use assay_kernel::blocked::HangWatch;
 use assay_kernel::{Error, Root, process};
 use rustix::process::Signal;
 
 use super::crash_point::crash_point;
-use super::freezer::{Frozen, frozen};
 use super::queue::is_gone;
 use super::while_busy::while_busy_for;
+use crate::freezer::{describe_survivor, is_frozen};
 use crate::poll_until::{END_OF_KILLED, once_stuck, shorten_waits, wait_for_end};
 
 const PROCS: &str = "cgroup.procs";
@@ -133,34 +133,6 @@ fn empty(root: &Root, group: &Path) -> Result<(), Error> {
 /// Whether all of these end only when someone thaws them, however long the wait.
 fn are_all_frozen(root: &Root, remaining: &[u32]) -> bool {
     remaining.iter().all(|pid| is_frozen(root, *pid))
-}
-
-/// Whether the process is in a freezer group that is confirmed to be frozen, so that waiting for its
-/// end is pointless.
-#[must_use]
-pub fn is_frozen(root: &Root, pid: u32) -> bool {
-    frozen(root, pid).is_some_and(|freezer| freezer.is_certain)
-}
-
-/// Describes what keeps a process from dying, as far as it is visible from outside.
-#[must_use]
-pub fn describe_survivor(root: &Root, pid: u32) -> String {
-    let name = root.read_trimmed(format!("/proc/{pid}/comm")).unwrap_or_default();
-    let waits = blocked::describe(root, pid);
-    let who = format!("{pid} ({}): {waits}", name.escape_debug());
-    match frozen(root, pid) {
-        // A group that someone else has frozen is not Assay's to thaw.
-        Some(Frozen { group, .. }) => format!(
-            "{who}, in the freezer group {group}: if it is frozen, write THAWED to its \
-             freezer.state"
-        ),
-        None if waits.contains("state D") => {
-            format!(
-                "{who}, blocked in the kernel on a device or a file system: see /proc/{pid}/stack"
-            )
-        }
-        None => who,
-    }
 }
 
 /// Processes in the group and below.

@@ -5,48 +5,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_kernel::{Error, Root};
-use serde::{Deserialize, Serialize};
 
 use super::Ledger;
 use super::change::Change;
 use super::crash_point::crash_point;
+use super::layer::{Layer, NEW_ARRAY};
 use super::while_busy::while_busy;
 use crate::command;
 use crate::poll_until::{wait_for_end, wait_until};
 
 const BLOCK: &str = "/sys/block";
-/// Writing a name here makes an array without members (Linux 4.12 and later).
-const NEW_ARRAY: &str = "/sys/module/md_mod/parameters/new_array";
 /// The kernel refuses names of arrays that begin otherwise.
 pub(super) const ARRAY_PREFIX: &str = "md_";
 const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// What makes a disk out of another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Layer {
-    /// The device mapper, by `dmsetup`.
-    DeviceMapper,
-    /// The driver of software RAID, by its files.
-    Md,
-}
-
-impl Layer {
-    /// Why this host cannot make such a disk, if it cannot.
-    #[must_use]
-    pub fn lacking(self, root: &Root) -> Option<String> {
-        match self {
-            Self::DeviceMapper if !root.exists("/dev/mapper/control") => {
-                Some("no device mapper: `modprobe dm_mod` may help".to_owned())
-            }
-            Self::DeviceMapper => {
-                command::require("dmsetup", "dmsetup").err().map(|e| e.to_string())
-            }
-            Self::Md => (!root.exists(NEW_ARRAY))
-                .then(|| "no md arrays: `modprobe md_mod` may help".to_owned()),
-        }
-    }
-}
 
 impl Ledger {
     /// Makes a disk `assay-<name>` on top of the disk that the kernel names `below`; returns its device node.

@@ -313,7 +313,7 @@ fn measured_parameters_of_iocost_are_taken_by_the_kernel_and_proven_on_v2() {
     }
     let proof = &found["proof"];
     assert!(proof["verdict"].is_string(), "{found:#}");
-    // Both lines were written before the groups ran, and taken back.
+    // Both lines were written before the groups ran, and restored afterwards.
     let afterwards = &guest.part("afterwards").text;
     for file in ["io.cost.model", "io.cost.qos"] {
         assert!(afterwards.contains(&format!("/sys/fs/cgroup/{file}")), "{afterwards}");
