@@ -76,7 +76,7 @@ impl RowSums<'_> {
 pub(crate) struct Counter {
     /// One value per row, 0 where there is none.
     pub(crate) values: Vec<u64>,
-    /// One bit per row, lowest first: whether there is a value.
+    /// One bit per row, lowest first: whether there is a value. Not kept as long as every row has one.
     pub(crate) present: Vec<u8>,
     /// Rows without a value.
     pub(crate) missing: usize,
@@ -84,7 +84,22 @@ pub(crate) struct Counter {
 
 impl Counter {
     fn push(&mut self, value: Option<u64>) {
+        match value {
+            Some(value) if self.missing == 0 => self.values.push(value),
+            value => self.push_in_part(value),
+        }
+    }
+
+    /// Adds a row where not every row has a value.
+    fn push_in_part(&mut self, value: Option<u64>) {
         let row = self.values.len();
+        if self.missing == 0 {
+            self.present.clear();
+            self.present.resize(row / 8, 0xff);
+            if !row.is_multiple_of(8) {
+                self.present.push((1 << (row % 8)) - 1);
+            }
+        }
         if row.is_multiple_of(8) {
             self.present.push(0);
         }
@@ -96,7 +111,8 @@ impl Counter {
     }
 
     fn get(&self, row: usize) -> Option<u64> {
-        let is_present = self.present.get(row / 8).is_some_and(|bits| bits >> (row % 8) & 1 == 1);
+        let has_bit = |bits: &u8| bits >> (row % 8) & 1 == 1;
+        let is_present = self.missing == 0 || self.present.get(row / 8).is_some_and(has_bit);
         if is_present { self.values.get(row).copied() } else { None }
     }
 }
@@ -260,6 +276,17 @@ mod tests {
         assert_eq!(rows.table(), table);
         rows.clear();
         assert!(rows.is_empty() && rows.table().subjects.len() == 3);
+    }
+
+    #[test]
+    fn the_first_missing_value_may_come_after_many_rows() {
+        for first in 0..20 {
+            let mut rows = Rows::new("x", &["p".to_owned()], &["a".to_owned()], || 1);
+            let value = |row: u64| (row < first || !row.is_multiple_of(3)).then_some(row);
+            let values: Vec<Option<u64>> = (0..24).map(value).collect();
+            values.iter().for_each(|value| rows.add(0, &[*value]));
+            assert_eq!(rows.table().columns[0].values, values, "{first}");
+        }
     }
 
     #[test]

@@ -123,7 +123,10 @@ impl Memory {
         walk.read(|index, numbers| counts[index] = columns_of(numbers, groups[index].1.is_v2()))?;
         for (index, values) in counts.iter_mut().enumerate() {
             let is_empty = values[CURRENT] == Some(0);
-            let known = unchanged[index].filter(|_| is_empty && depth != Depth::Full);
+            // Between two rounds it may have held some; the last one asks once more, but for groups that never held any.
+            let is_untouched = is_empty && values[PEAK] == Some(0);
+            let is_unchanged = is_untouched || is_empty && depth != Depth::Full;
+            let known = unchanged[index].filter(|_| is_unchanged);
             unchanged[index] = known;
             let mut time_ns = now;
             if depth == Depth::Full || is_due(index, *rounds, every) {
@@ -149,8 +152,9 @@ impl Memory {
 /// are: every page that a process faults in, and its page tables, are charged to its group.
 const AMOUNTS: [usize; 6] = [1, 2, 11, 12, 14, 17];
 
-/// The column of the memory that the group holds.
+/// The columns of the memory that the group holds, and of the most that it has held.
 const CURRENT: usize = 0;
+const PEAK: usize = 13;
 
 fn holds_nothing(stat: &[Option<u64>; WIDTH]) -> bool {
     stat[1] == Some(0)
