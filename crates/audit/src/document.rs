@@ -68,10 +68,14 @@ pub struct Protection {
 #[must_use]
 pub fn audit(snapshot: &Snapshot) -> Audit {
     let host = Host::new(snapshot);
-    let mut findings: Vec<Finding> = rules::all()
-        .filter(|rule| can_see_above(&host) || !NEED_ANCESTORS.contains(&rule.code))
-        .flat_map(|rule| rule.apply(&host))
-        .collect();
+    let mut not_looked_at = not_looked_at(&host);
+    let mut findings: Vec<Finding> = Vec::new();
+    let is_sure = |code: &str| can_see_above(&host) || !NEED_ANCESTORS.contains(&code);
+    for rule in rules::all().filter(|rule| is_sure(rule.code)) {
+        let (found, more) = rule.apply(&host, MOST_FINDINGS);
+        findings.extend(found);
+        not_looked_at.extend((more > 0).then(|| format!("{more} more findings of {}", rule.code)));
+    }
     findings.sort_by(|one, other| {
         (one.class, one.code, &one.group).cmp(&(other.class, other.code, &other.group))
     });
@@ -95,9 +99,12 @@ pub fn audit(snapshot: &Snapshot) -> Audit {
         worth: worth::table(&host),
         protection: protections(&host),
         effective: effective::table(&host),
-        not_looked_at: not_looked_at(&host),
+        not_looked_at,
     }
 }
+
+/// Findings of one rule that are kept; how many more there are is said. A user may make thousands of groups that all of them fit.
+const MOST_FINDINGS: usize = 1000;
 
 /// Rules that would call something fine without having seen the groups above.
 const NEED_ANCESTORS: [&str; 2] = ["A-OVERCOMMIT", "A-OUTWEIGHED"];
@@ -191,6 +198,20 @@ mod tests {
         assert_eq!(codes, ["A-ABOVE-HOST", "A-IDLE"]);
         assert!(audit.has(Class::CannotAct) && audit.groups == 3 && audit.with_settings == 2);
         assert!(audit.findings.iter().all(|finding| !finding.readings.is_empty()));
+    }
+
+    #[test]
+    fn findings_of_one_rule_are_bounded_and_the_rest_is_counted() {
+        let many = |number: usize| {
+            let groups = 0..number;
+            groups.fold(Fake::v2(), |fake, at| {
+                fake.group(&format!("/g{at}"), &[("cpu.idle", "1"), ("cpu.weight", "100")])
+            })
+        };
+        let audit = audit(&many(MOST_FINDINGS + 5).snapshot());
+        let idle = audit.findings.iter().filter(|finding| finding.code == "A-IDLE").count();
+        assert_eq!(idle, MOST_FINDINGS);
+        assert!(audit.not_looked_at.contains(&"5 more findings of A-IDLE".to_owned()));
     }
 
     #[test]

@@ -59,10 +59,12 @@ impl Found {
 }
 
 impl Rule {
-    /// Applies it to a host.
-    pub(crate) fn apply(&self, host: &Host) -> Vec<Finding> {
-        let found = (self.find)(host).into_iter();
-        found
+    /// Applies it to a host. Gives at most so many findings, and how many there are beyond.
+    pub(crate) fn apply(&self, host: &Host, most: usize) -> (Vec<Finding>, usize) {
+        let found = (self.find)(host);
+        let more = found.len().saturating_sub(most);
+        let found = found.into_iter().take(most);
+        let findings = found
             .map(|one| Finding {
                 code: self.code,
                 class: self.class,
@@ -72,7 +74,8 @@ impl Rule {
                 remedy: self.remedy,
                 readings: one.readings,
             })
-            .collect()
+            .collect();
+        (findings, more)
     }
 }
 

@@ -119,6 +119,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_column_grows_to_what_its_rows_can_have() {
+        for (rows, names, numbers) in
+            [(0, BESIDE_ROWS, BESIDE_ROWS), (1, 4104 + (1 << 16), 32 + (1 << 16))]
+        {
+            assert_eq!((decompressed(rows, true), decompressed(rows, false)), (names, numbers));
+        }
+        // A million rows, as pandas has in a row group, with eight bytes each and their levels.
+        assert!(decompressed(1 << 20, false) > 9 << 20);
+        assert_eq!(decompressed(usize::MAX, false) as u64, CHUNK);
+    }
+
+    #[test]
     fn ten_times_a_long_run_is_read_and_takes_three_gib() {
         // The run of `assay-bench report`: 1.5 million rows with 12 columns.
         const LONG: u64 = 1_500_000 * 12;

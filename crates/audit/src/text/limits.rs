@@ -10,19 +10,17 @@ use crate::rules;
 const HEADINGS: [&str; 5] = ["CPUs", "memory.max", "memory.high", "of all CPUs", "group"];
 
 /// The limits of a group and of those below it, of all for `/`. A limit of another group, or of the machine, has
-/// its name in parentheses.
+/// its name in parentheses. `None` if no hierarchy of cpu, cpuset or memory has the group.
 #[must_use]
-pub fn limits(audit: &Audit, below: &str) -> String {
+pub fn limits(audit: &Audit, below: &str) -> Option<String> {
     let below = below.trim_matches('/');
     let is_shown = |path: &str| {
         let rest = path.trim_start_matches('/').strip_prefix(below);
         rest.is_some_and(|rest| below.is_empty() || rest.is_empty() || rest.starts_with('/'))
     };
     let mut rows = audit.effective.iter().filter(|row| is_shown(&row.group)).peekable();
-    match rows.peek() {
-        Some(_) => table(rows),
-        None => "No such group in a hierarchy of cpu, cpuset or memory.\n".to_owned(),
-    }
+    rows.peek()?;
+    Some(table(rows))
 }
 
 /// Rows below their headings.
@@ -77,7 +75,7 @@ mod tests {
                 .group("/other", &[])
                 .snapshot(),
         );
-        let page = limits(&audit, "a.slice/");
+        let page = limits(&audit, "a.slice/").unwrap();
         let lines: Vec<String> = page
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -90,7 +88,7 @@ mod tests {
                 "0.5 (/a.slice) 1 MiB - 50.0 % unit b.service /a.slice/b.service",
             ]
         );
-        assert_eq!(limits(&audit, "/").lines().count(), 4);
-        assert!(limits(&audit, "/a").contains("No such group"));
+        assert_eq!(limits(&audit, "/").unwrap().lines().count(), 4);
+        assert_eq!(limits(&audit, "/a"), None);
     }
 }
