@@ -8,9 +8,9 @@ use assay_verdict::TrialJudgement;
 pub(super) enum Sign {
     /// The check of this name fails. It reads counters of the kernel or numbers of the workloads, and no events.
     Fails(&'static str),
-    /// This group got so many times its promised share, or more.
+    /// Some group whose name begins so got so many times its promised share, or more.
     Gains(&'static str, f64),
-    /// It got so many times its promised share, or less.
+    /// Such a group got so many times its promised share, or less.
     Loses(&'static str, f64),
 }
 
@@ -28,8 +28,8 @@ impl Sign {
     pub(super) fn of(self, trial: &TrialJudgement) -> Shown {
         match self {
             Self::Fails(name) => check(trial, name),
-            Self::Gains(group, least) => share(trial, group, |times| times >= least),
-            Self::Loses(group, most) => share(trial, group, |times| times <= most),
+            Self::Gains(name, least) => share(trial, name, 1.0, |times| times >= least),
+            Self::Loses(name, most) => share(trial, name, -1.0, |times| times <= most),
         }
     }
 }
@@ -41,16 +41,18 @@ fn check(trial: &TrialJudgement, name: &str) -> Shown {
     }
 }
 
-fn share(trial: &TrialJudgement, group: &str, holds: impl Fn(f64) -> bool) -> Shown {
+/// Of the groups whose names begin so, the one that got most of its promise, or least with a sign of -1.
+fn share(trial: &TrialJudgement, name: &str, sign: f64, holds: impl Fn(f64) -> bool) -> Shown {
     let groups = trial.promises.iter().flat_map(|promise| &promise.groups);
-    let mut times =
-        groups.filter(|one| one.name == group).map(|one| one.share / one.expected_share);
-    match times.next() {
-        Some(times) => Shown {
+    let times = groups
+        .filter(|group| group.name.starts_with(name))
+        .map(|group| (&group.name, group.share / group.expected_share));
+    match times.max_by(|a, b| (sign * a.1).total_cmp(&(sign * b.1))) {
+        Some((group, times)) => Shown {
             took_hold: Some(holds(times)),
             words: format!("`{group}` got {times:.2} times its promise"),
         },
-        None => Shown { took_hold: None, words: format!("the run has no share of `{group}`") },
+        None => Shown { took_hold: None, words: format!("the run has no share of `{name}`") },
     }
 }
 
@@ -123,6 +125,7 @@ mod tests {
         assert_eq!(took_hold(Sign::Gains("task1", 1.9)), Some(true));
         assert_eq!(took_hold(Sign::Gains("task1", 2.1)), Some(false));
         assert_eq!(took_hold(Sign::Loses("task2", 0.5)), Some(true));
+        assert_eq!(took_hold(Sign::Loses("task", 0.3)), Some(false), "0.4 times");
         assert_eq!(took_hold(Sign::Loses("task3", 0.5)), None);
         assert_eq!(
             Sign::Gains("task1", 1.9).of(&trial).words,
