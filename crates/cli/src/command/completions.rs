@@ -33,6 +33,13 @@ const SHELLS: [(&str, Shell, &str); 3] =
 /// Set by the scripts to the name of the shell.
 const VARIABLE: &str = "ASSAY_COMPLETE";
 
+/// In a folder of `$fpath` zsh reads the script when completions are first asked for, and expects an answer.
+const AUTOLOADED: &[u8] = br#"
+if [[ "${funcstack[1]}" == _assay ]]; then
+    _clap_dynamic_completer_assay "$@"
+fi
+"#;
+
 impl Shell {
     fn completer(self) -> &'static dyn EnvCompleter {
         match self {
@@ -51,6 +58,9 @@ impl Shell {
         let written =
             self.completer().write_registration(VARIABLE, "assay", "assay", "assay", &mut script);
         written.map_err(Error::host)?;
+        if self == Self::Zsh {
+            script.extend_from_slice(AUTOLOADED);
+        }
         Ok(String::from_utf8_lossy(&script).into_owned())
     }
 
