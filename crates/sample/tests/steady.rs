@@ -37,17 +37,20 @@ fn allocations(root: &Root, targets: &Targets, choice: &Choice) -> Vec<(&'static
         let mut rows = source.rows(clock::monotonic_ns);
         let mut stream =
             SampleStream::create(folder.path(), source.name(), source.columns()).unwrap();
-        let mut second = || {
-            for round in 0..10 {
-                let depth = if round == 9 { Depth::Full } else { Depth::Whole };
+        let mut second = |rounds: usize, between: Duration| {
+            for round in 1..=rounds {
+                std::thread::sleep(between);
+                let depth = if round == rounds { Depth::Full } else { Depth::Whole };
                 source.read(&mut rows, depth);
             }
             stream.append_rows(&rows).unwrap();
             rows.clear();
         };
-        (0..3).for_each(|_| second());
+        // A thread that has not run since the last round has no row in it. In twice as many rounds, with time between
+        // them, there are more rows than in those that count.
+        (0..3).for_each(|_| second(20, Duration::from_millis(3)));
         let before = count();
-        second();
+        second(10, Duration::ZERO);
         let made = count() - before;
         by_source.push((source.name(), made));
     }
